@@ -1,0 +1,117 @@
+"""The engine's settings: the AGUI dictionary of settings.py, with defaults, checked at every depth.
+
+    from agui import conf
+    conf.get().heartbeat_seconds
+
+A field `heartbeat_seconds` is the key "HEARTBEAT_SECONDS". Reading waits until first use, so
+`override_settings` works in tests; `apps.py` loads once at start-up, so a mistake stops the server.
+"""
+
+from functools import lru_cache
+from typing import Any, Literal
+
+from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
+from django.core.signals import setting_changed
+from django.utils.module_loading import import_string
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, alias_generator=str.upper)
+
+
+class Limits(_Section):
+    """What one run may use at most; None is no limit."""
+
+    requests: int | None = Field(25, gt=0, description="Requests to the model in one run.")
+    tool_calls: int | None = Field(50, gt=0, description="Successful tool calls in one run.")
+    total_tokens: int | None = Field(None, gt=0, description="Tokens in and out in one run.")
+
+
+class EngineSettings(_Section):
+    """Every key of AGUI, with its default."""
+
+    agent_factory: str | None = Field(None, description="Dotted path of a function that builds the Agent instead.")
+    conversation_store: str = Field(
+        "agui.stores.model.ModelConversationStore", description="Dotted path of the class that keeps conversations."
+    )
+    audit_logger: str = Field(
+        "agui.audit.ModelAuditLogger", description="Dotted path of the class that records tool calls."
+    )
+    audit_redact: list[str] = Field(
+        ["password", "secret", "token", "api_key", "authorization"],
+        description="Argument names whose values the audit trail replaces by '[redacted]', at any depth.",
+    )
+    auto_confirm: bool | list[str] = Field(
+        False, description="Destructive tools that run without asking: True for all, or a list of names."
+    )
+    on_disconnect: Literal["continue", "cancel"] = Field(
+        "continue", description="What happens to a run whose client goes away."
+    )
+    limits: Limits = Field(default_factory=Limits, description="What one run may use at most.")
+    run_timeout_seconds: float | None = Field(600.0, gt=0, description="Longest run; None is no limit.")
+    max_output_bytes: int = Field(8 * 1024 * 1024, gt=0, description="Largest stream of one run.")
+    max_concurrent_runs: int = Field(100, gt=0, description="Runs at once in one process; above it 503.")
+    max_runs_per_user: int = Field(5, gt=0, description="Runs at once for one user in one process; above it 429.")
+    max_body_bytes: int = Field(10 * 1024 * 1024, gt=0, description="Largest request body; above it 413.")
+    max_upload_bytes: int = Field(10 * 1024 * 1024, gt=0, description="Largest attachment; above it 413.")
+    upload_types: list[str] = Field(
+        ["image/png", "image/jpeg", "image/gif", "image/webp", "application/pdf", "text/plain"],
+        description="Media types that may be uploaded, found out from the content.",
+    )
+    heartbeat_seconds: float = Field(15.0, gt=0, description="Silence after which a stream sends a comment.")
+    log_retention_seconds: float = Field(60.0, ge=0, description="How long the log of an ended run can be replayed.")
+    tool_threads: int = Field(8, gt=0, description="Threads that run synchronous tools.")
+    token_days: int | None = Field(90, gt=0, description="Life of a new API token; None is for ever.")
+    context_max_chars: int = Field(20_000, gt=0, description="How much client context the model is shown.")
+    include_usage: bool = Field(False, description="Tell clients the tokens used; it reveals provider and model.")
+    send_reasoning: bool = Field(True, description="Stream the model's reasoning to clients.")
+
+    @field_validator("agent_factory", "conversation_store", "audit_logger")
+    @classmethod
+    def _importable(cls, path: str | None) -> str | None:
+        if path is not None:
+            try:
+                import_string(path)
+            except ImportError as error:
+                raise ValueError(f"{path!r} can't be imported ({error}): name an existing class by its dotted path.")
+        return path
+
+
+def load(raw: Any = None) -> EngineSettings:
+    """Check the AGUI dictionary (by default that of settings.py).
+
+    Raises ImproperlyConfigured, naming every wrong key and its cure.
+    """
+    raw = getattr(settings, "AGUI", {}) if raw is None else raw
+    try:
+        return EngineSettings.model_validate(raw)
+    except ValidationError as error:
+        raise ImproperlyConfigured("\n".join(_sentence(item) for item in error.errors())) from None
+
+
+def _sentence(error: Any) -> str:
+    """Say which key is wrong and what would be right."""
+    # A union reports its branches as further locations: they are not keys.
+    keys = [str(key) for key in error["loc"] if isinstance(key, int) or key.isupper()]
+    name = "AGUI" + "".join(f"[{key}]" if key.isdigit() else f"[{key!r}]" for key in keys)
+    if error["type"] == "extra_forbidden":
+        model = Limits if keys[:1] == ["LIMITS"] and len(keys) > 1 else EngineSettings
+        known = ", ".join(field.upper() for field in model.model_fields)
+        return f"{name} is not a setting. Remove it, or use one of: {known}."
+    return f"{name} = {error['input']!r}: {error['msg']}."
+
+
+@lru_cache(maxsize=1)
+def get() -> EngineSettings:
+    """The settings in force."""
+    return load()
+
+
+def _forget(*, setting: str, **kwargs: Any) -> None:
+    if setting == "AGUI":
+        get.cache_clear()
+
+
+setting_changed.connect(_forget)

@@ -1,0 +1,105 @@
+"""What can go wrong, and what a client is told about it.
+
+    HttpError              before the first byte: a status with a JSON body
+    ├── BadRequest 400, Unauthorized 401, Forbidden 403, NotFound 404, MethodNotAllowed 405
+    ├── Conflict 409, TooLarge 413, UnsupportedMediaType 415, Unprocessable 422
+    └── TooManyRequests 429, AtCapacity 503
+    RunFailed              after it: one RUN_ERROR event with a stable code
+
+Whatever is not one of these is a bug or somebody else's failure: the client learns a code and an
+id to quote, the log has the rest.
+"""
+
+from http import HTTPStatus
+from typing import Any, ClassVar
+
+from django.http import JsonResponse
+
+
+class HttpError(Exception):
+    """Refuses a request before the stream starts: `{"error": code, "message": sentence, ...extra}`."""
+
+    status: ClassVar[HTTPStatus] = HTTPStatus.INTERNAL_SERVER_ERROR
+    code: ClassVar[str] = "internal_error"
+    message: ClassVar[str] = "Something went wrong on the server."
+
+    def __init__(self, message: str | None = None, *, headers: dict[str, str] | None = None, **extra: Any) -> None:
+        super().__init__(message or self.message)
+        self.headers = headers or {}
+        self.extra = extra
+
+    def response(self) -> JsonResponse:
+        body = {"error": self.code, "message": str(self), **self.extra}
+        return JsonResponse(body, status=self.status, headers={"Cache-Control": "no-store", **self.headers})
+
+
+class BadRequest(HttpError):
+    status, code, message = HTTPStatus.BAD_REQUEST, "bad_request", "The request could not be read."
+
+
+class Unauthorized(HttpError):
+    status, code, message = HTTPStatus.UNAUTHORIZED, "unauthorized", "Sign in, or send a valid API token."
+
+    def __init__(self, message: str | None = None) -> None:
+        super().__init__(message, headers={"WWW-Authenticate": "Bearer"})
+
+
+class Forbidden(HttpError):
+    status, code, message = HTTPStatus.FORBIDDEN, "forbidden", "This is not allowed."
+
+
+class NotFound(HttpError):
+    status, code, message = HTTPStatus.NOT_FOUND, "not_found", "There is no such thing here."
+
+
+class MethodNotAllowed(HttpError):
+    status, code, message = HTTPStatus.METHOD_NOT_ALLOWED, "method_not_allowed", "This method is not supported here."
+
+
+class Conflict(HttpError):
+    status, code, message = HTTPStatus.CONFLICT, "conflict", "Another run is active on this thread."
+
+
+class TooLarge(HttpError):
+    status, code, message = HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too_large", "The request is too large."
+
+
+class UnsupportedMediaType(HttpError):
+    status, code, message = HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type", "Send application/json."
+
+
+class Unprocessable(HttpError):
+    status, code, message = HTTPStatus.UNPROCESSABLE_ENTITY, "unprocessable", "The request can't be used."
+
+
+class TooManyRequests(HttpError):
+    status, code, message = HTTPStatus.TOO_MANY_REQUESTS, "too_many_requests", "Too many runs at once."
+
+
+class AtCapacity(HttpError):
+    status, code, message = HTTPStatus.SERVICE_UNAVAILABLE, "at_capacity", "The server is busy. Try again soon."
+
+
+# The sentence that a client reads for each code of RUN_ERROR. The codes are stable.
+RUN_ERRORS = {
+    "internal_error": "The run failed on the server.",
+    "model_error": "The model could not answer.",
+    "model_unavailable": "The model is busy or out of reach. Try again later.",
+    "usage_limit": "The run reached a limit on requests, tool calls or tokens.",
+    "output_limit": "The answer became too long and was stopped.",
+    "timeout": "The run took too long and was stopped.",
+    "conversation_changed": "The conversation was changed or deleted meanwhile. Reload it.",
+    "interrupt_pending": "The conversation waits for your decision. Answer all open questions first.",
+    "interrupt_unknown": "The answer does not match a question that is open.",
+    "invalid_resume": "The answer does not have the form that was asked for.",
+    "tool_name_conflict": "A tool of the client has the name of a tool of the server.",
+    "interrupted": "The server stopped before the run had ended.",
+}
+
+
+class RunFailed(Exception):
+    """Ends a run with RUN_ERROR; `code` is a key of RUN_ERRORS."""
+
+    def __init__(self, code: str) -> None:
+        super().__init__(RUN_ERRORS[code])
+        self.code = code

@@ -1,0 +1,146 @@
+"""What the engine keeps: threads and their messages, runs, the audit trail, tokens, attachments."""
+
+import uuid
+
+from django.conf import settings
+from django.db import models
+from django.utils import timezone
+
+
+class Owned(models.Model):
+    """A row that belongs to somebody: a user, or an anonymous visitor's session."""
+
+    scope = models.CharField(max_length=255, help_text="The owner as one string: 'user:<pk>' or 'session:<key>'.")
+    owner = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.CASCADE, related_name="+"
+    )
+
+    class Meta:
+        abstract = True
+
+
+class Thread(Owned):
+    """One conversation: where its history ends, and what the messages can't carry."""
+
+    thread_id = models.CharField(max_length=255, unique=True, help_text="Chosen by the client.")
+    title = models.CharField(max_length=255, blank=True)
+    preview = models.CharField(max_length=255, blank=True)
+    head = models.CharField(max_length=36, null=True, blank=True, help_text="The newest message of the history.")
+    branches = models.JSONField(default=list, blank=True, help_text="The last messages of the histories left behind.")
+    usage = models.JSONField(default=dict, blank=True)
+    deferred = models.JSONField(null=True, blank=True, help_text="The tool calls that the thread waits on.")
+    forked_from = models.CharField(max_length=255, blank=True)
+    forked_at = models.CharField(max_length=36, blank=True)
+    revision = models.CharField(max_length=36, help_text="Changes with every save: two writers can't both win.")
+    created_at = models.DateTimeField(default=timezone.now)
+    updated_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        ordering = ["-updated_at", "-pk"]
+        indexes = [models.Index(fields=["scope", "-updated_at"])]
+
+    def __str__(self) -> str:
+        return self.title or self.thread_id
+
+
+class Message(models.Model):
+    """One message of a history, linked to the one before it. Written once, never changed."""
+
+    id = models.CharField(primary_key=True, max_length=36)
+    thread = models.ForeignKey(Thread, on_delete=models.CASCADE, related_name="messages")
+    parent = models.CharField(max_length=36, null=True, blank=True)
+    data = models.JSONField(help_text="pydantic-ai's ModelMessage.")
+    created_at = models.DateTimeField(default=timezone.now)
+
+    def __str__(self) -> str:
+        return self.id
+
+
+class Run(Owned):
+    """One run of the agent: how it ended, how long it took, what it used."""
+
+    class Status(models.TextChoices):
+        RUNNING = "running"
+        FINISHED = "finished"
+        PAUSED = "paused", "waiting for an answer"
+        FAILED = "failed"
+        CANCELLED = "cancelled"
+        TIMED_OUT = "timed_out"
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    thread_id = models.CharField(max_length=255, db_index=True)
+    run_id = models.CharField(max_length=255, help_text="Chosen by the client; not unique.")
+    status = models.CharField(max_length=16, choices=Status.choices, default=Status.RUNNING)
+    code = models.CharField(max_length=64, blank=True, help_text="The code of the error that ended it.")
+    model = models.CharField(max_length=255, blank=True)
+    usage = models.JSONField(default=dict, blank=True)
+    started_at = models.DateTimeField(default=timezone.now)
+    duration_ms = models.PositiveBigIntegerField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["-started_at"]
+
+    def __str__(self) -> str:
+        return f"{self.thread_id} {self.status}"
+
+
+class AuditRecord(models.Model):
+    """One tool call, as `ModelAuditLogger` keeps it."""
+
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.CASCADE, related_name="+"
+    )
+    thread_id = models.CharField(max_length=255, db_index=True)
+    run_id = models.CharField(max_length=255)
+    tool_call_id = models.CharField(max_length=255)
+    tool_name = models.CharField(max_length=255)
+    arguments = models.JSONField(default=dict)
+    started_at = models.DateTimeField()
+    duration_ms = models.FloatField()
+    outcome = models.CharField(max_length=16, choices=[(o, o) for o in ("success", "failed", "denied")])
+    error = models.TextField(blank=True)
+    result_size = models.PositiveBigIntegerField(null=True, blank=True, help_text="Characters of the result as JSON.")
+
+    class Meta:
+        ordering = ["-started_at"]
+
+    def __str__(self) -> str:
+        return f"{self.tool_name} {self.outcome}"
+
+
+class ApiToken(models.Model):
+    """A bearer token. The token itself is shown once, when it is made; only its digest is kept."""
+
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="api_tokens")
+    name = models.CharField(max_length=100, blank=True)
+    prefix = models.CharField(max_length=12, help_text="The first characters, to tell tokens apart.")
+    digest = models.CharField(max_length=64, unique=True, help_text="SHA-256 of the token, in hexadecimal.")
+    created_at = models.DateTimeField(default=timezone.now)
+    expires_at = models.DateTimeField(null=True, blank=True, help_text="Empty: it does not expire.")
+    revoked_at = models.DateTimeField(null=True, blank=True)
+    last_used_at = models.DateTimeField(null=True, blank=True, help_text="To the minute.")
+
+    class Meta:
+        ordering = ["-created_at"]
+
+    def __str__(self) -> str:
+        return f"{self.prefix}… {self.name}".strip()
+
+
+class Attachment(Owned):
+    """A file that somebody uploaded into a conversation."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    name = models.CharField(max_length=255)
+    media_type = models.CharField(max_length=100)
+    size = models.PositiveBigIntegerField(help_text="Bytes.")
+    digest = models.CharField(max_length=64, help_text="SHA-256 of the content, in hexadecimal.")
+    file = models.FileField(upload_to="attachments/%Y/%m/", max_length=255)
+    created_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        ordering = ["-created_at"]
+        indexes = [models.Index(fields=["scope", "digest"])]
+
+    def __str__(self) -> str:
+        return self.name
