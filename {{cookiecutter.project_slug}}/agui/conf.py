@@ -64,7 +64,6 @@ class EngineSettings(_Section):
     log_retention_seconds: float = Field(60.0, ge=0, description="How long the log of an ended run can be replayed.")
     tool_threads: int = Field(8, gt=0, description="Threads that run synchronous tools.")
     token_days: int | None = Field(90, gt=0, description="Life of a new API token; None is for ever.")
-    context_max_chars: int = Field(20_000, gt=0, description="How much client context the model is shown.")
     include_usage: bool = Field(False, description="Tell clients the tokens used; it reveals provider and model.")
     send_reasoning: bool = Field(True, description="Stream the model's reasoning to clients.")
 

@@ -1,0 +1,1 @@
+"""Where a run's events wait for readers: memory.py, for one process."""

@@ -1,0 +1,110 @@
+"""The engine: an AG-UI endpoint for a pydantic-ai agent. Yours to read; upgrades come from the template.
+
+A request passes through the files in this order:
+
+    urls.py        every endpoint of one agent under one prefix
+    views.py       the endpoints, as lists of steps
+    auth.py        who acts (tokens.py: API tokens)
+    protocol.py    body to RunAgentInput, stored messages to AG-UI's
+    history.py     what is new in this request
+    agent.py       the agent, and what a run gives to its tools
+    tools.py       the registry behind `@tool`
+    audit.py       who called which tool, and how it ended
+    runs.py        one run: start, follow, cancel, record
+    runlog/        where a run's events wait for readers
+    stream.py      from the events of a run to bytes
+    stores/        where conversations are kept
+    threads.py     the threads of a user
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from pydantic_ai.conversation import Conversation
+from pydantic_ai.conversation_store import ConversationStore
+
+from agui.agent import DEFAULT_SYSTEM_PROMPT, AgentConfig, AgentDeps, AgentFactoryFn, build_agent
+from agui.audit import (
+    AuditEvent,
+    AuditLogger,
+    LoggingAuditLogger,
+    ModelAuditLogger,
+    NullAuditLogger,
+    resolve_audit_logger,
+)
+from agui.catalog import build_tool_catalog
+from agui.skills import SkillRegistry, SkillSpec
+from agui.tools import (
+    X_CATEGORY_KEY,
+    X_CONFIRM_KEY,
+    X_DESTRUCTIVE_KEY,
+    X_SUMMARY_KEY,
+    ToolBinding,
+    ToolCategory,
+    ToolRegistry,
+    ToolSpec,
+    build_input_schema,
+    needs_confirmation,
+    tool,
+)
+
+if TYPE_CHECKING:
+    from agui.stores.model import ModelConversationStore
+    from agui.stores.null import NullConversationStore
+    from agui.stores.session import DjangoSessionConversationStore
+    from agui.urls import get_urls
+    from agui.views import DjangoAGUIView, SkillsView, ToolsView
+
+# Imported on first use: they need Django's models, which aren't there yet when Django imports this package.
+_NEEDS_MODELS = {
+    "DjangoAGUIView": "agui.views",
+    "DjangoSessionConversationStore": "agui.stores.session",
+    "ModelConversationStore": "agui.stores.model",
+    "NullConversationStore": "agui.stores.null",
+    "SkillsView": "agui.views",
+    "ToolsView": "agui.views",
+    "get_urls": "agui.urls",
+}
+
+__all__ = [
+    "DEFAULT_SYSTEM_PROMPT",
+    "X_CATEGORY_KEY",
+    "X_CONFIRM_KEY",
+    "X_DESTRUCTIVE_KEY",
+    "X_SUMMARY_KEY",
+    "AgentConfig",
+    "AgentDeps",
+    "AgentFactoryFn",
+    "AuditEvent",
+    "AuditLogger",
+    "Conversation",
+    "ConversationStore",
+    "DjangoAGUIView",
+    "DjangoSessionConversationStore",
+    "LoggingAuditLogger",
+    "ModelAuditLogger",
+    "ModelConversationStore",
+    "NullAuditLogger",
+    "NullConversationStore",
+    "SkillRegistry",
+    "SkillSpec",
+    "SkillsView",
+    "ToolBinding",
+    "ToolCategory",
+    "ToolRegistry",
+    "ToolSpec",
+    "ToolsView",
+    "build_agent",
+    "build_input_schema",
+    "build_tool_catalog",
+    "get_urls",
+    "needs_confirmation",
+    "resolve_audit_logger",
+    "tool",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _NEEDS_MODELS:
+        return getattr(import_module(_NEEDS_MODELS[name]), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

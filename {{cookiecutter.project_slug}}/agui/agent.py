@@ -1,0 +1,155 @@
+"""Who answers: the agent, built once for a process, and what a run gives to its tools."""
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
+from django.utils.module_loading import import_string
+from pydantic import BaseModel
+from pydantic_ai import Agent, DeferredToolRequests
+from pydantic_ai.capabilities import AbstractCapability
+from pydantic_ai.exceptions import UserError
+from pydantic_ai.models import Model, infer_model
+from pydantic_ai.settings import ModelSettings
+from pydantic_ai.toolsets import AbstractToolset
+from pydantic_ai.usage import UsageLimits
+
+from agui import conf
+from agui.demo import build_demo_model
+from agui.tools import build_toolset
+
+if TYPE_CHECKING:
+    from agui.tools import ToolRegistry
+
+DEFAULT_SYSTEM_PROMPT = (
+    "You are a helpful assistant inside a web application. Use the tools to look things up and to act; "
+    "never invent what a tool could tell you. Answer briefly, in the user's language, as Markdown. "
+    "When a tool fails or is denied, say so plainly."
+)
+
+# Where each provider looks for its key.
+PROVIDER_KEYS = {
+    "openai": "OPENAI_API_KEY",
+    "openai-chat": "OPENAI_API_KEY",
+    "openai-responses": "OPENAI_API_KEY",
+    "anthropic": "ANTHROPIC_API_KEY",
+    "google": "GOOGLE_API_KEY",
+}
+
+
+@dataclass
+class AgentDeps:
+    """What a tool sees as `ctx.deps`. New for each run, so nothing leaks between users."""
+
+    user: Any
+    """Who acts: a Django user, possibly anonymous."""
+    thread_id: str
+    run_id: str
+    state: Any = None
+    """The thread's shared state: an instance of the config's `state_type`, or a plain dict."""
+    context: list[dict[str, str]] = field(default_factory=list)
+    """What the page said about itself: `description` and `value`. A client's word: data, never instructions."""
+    forwarded_props: Any = None
+
+
+@dataclass(frozen=True)
+class AgentConfig:
+    """Everything that makes an agent, apart from its tools."""
+
+    instructions: str | Sequence[str | Callable[..., Any]] = DEFAULT_SYSTEM_PROMPT
+    model: Model | str | None = None
+    """A pydantic-ai model, or its name (see `resolve_model`); None is settings.AGENT_MODEL."""
+    name: str = "assistant"
+    description: str | None = None
+    state_type: type[BaseModel] | None = None
+    """A pydantic model with defaults for all fields: `ctx.deps.state` is one."""
+    model_settings: ModelSettings | None = None
+    limits: UsageLimits | None = None
+    """What one run may use; None is AGUI["LIMITS"]."""
+    retries: int = 2
+    """How often a model may correct a wrong tool call before the run fails."""
+    toolsets: Sequence[AbstractToolset[AgentDeps]] = ()
+    capabilities: Sequence[AbstractCapability[AgentDeps]] = ()
+
+
+AgentFactoryFn = Callable[["ToolRegistry", AgentConfig], Agent[AgentDeps, Any]]
+"""What AGUI["AGENT_FACTORY"] names: builds the agent instead of `build_agent`'s own code."""
+
+
+def build_agent(registry: "ToolRegistry", config: AgentConfig) -> Agent[AgentDeps, Any]:
+    """Build the agent. It holds nothing of a user or a run: all requests share it."""
+    if factory := conf.get().agent_factory:
+        agent: Agent[AgentDeps, Any] = import_string(factory)(registry, config)
+        return agent
+    return Agent(
+        resolve_model(config.model if config.model is not None else settings.AGENT_MODEL),
+        name=config.name,
+        description=config.description,
+        instructions=config.instructions,
+        deps_type=AgentDeps,
+        # Deferred requests are how a run pauses for an approval.
+        output_type=[str, DeferredToolRequests],
+        model_settings=config.model_settings,
+        retries=config.retries,
+        toolsets=[build_toolset(registry), *config.toolsets],
+        capabilities=list(config.capabilities),
+    )
+
+
+def resolve_model(model: Model | str) -> Model:
+    """Find the model that a setting names.
+
+    "demo" is the offline demo; "python:package.module.attribute" a Model of your own, or a function
+    that returns one; all else is pydantic-ai's ("openai:gpt-5.2", "anthropic:claude-sonnet-4-5").
+    Raises ImproperlyConfigured with the cure. On a developer's machine, a provider without its key
+    is played by the demo model, which says so.
+    """
+    if isinstance(model, Model):
+        return model
+    if model == "demo":
+        return build_demo_model()
+    if model.startswith("python:"):
+        return _import_model(model.removeprefix("python:"))
+    if missing := missing_key(model):
+        if settings.DEBUG:
+            return build_demo_model(notice=f"{missing} is not set, so {model} can't answer yet.")
+        raise ImproperlyConfigured(f"AGENT_MODEL = {model!r} needs {missing}: set it in the environment.")
+    try:
+        return infer_model(model)
+    except (UserError, ValueError, ImportError) as error:
+        raise ImproperlyConfigured(f"AGENT_MODEL = {model!r} can't be used: {error}") from error
+
+
+def missing_key(model: str) -> str | None:
+    """The environment variable that the model's provider needs and that is not set."""
+    variable = PROVIDER_KEYS.get(model.partition(":")[0])
+    return variable if variable and not os.environ.get(variable) else None
+
+
+def _import_model(path: str) -> Model:
+    try:
+        found = import_string(path)
+    except ImportError as error:
+        raise ImproperlyConfigured(f"AGENT_MODEL = 'python:{path}' can't be imported: {error}.") from error
+    model = found if isinstance(found, Model) else found()
+    if not isinstance(model, Model):
+        raise ImproperlyConfigured(
+            f"AGENT_MODEL = 'python:{path}' is a {type(model).__name__}: name a pydantic-ai Model, "
+            "or a function that returns one."
+        )
+    return model
+
+
+def usage_limits(config: AgentConfig) -> UsageLimits:
+    """What one run may use."""
+    if config.limits is not None:
+        return config.limits
+    limits = conf.get().limits
+    return UsageLimits(
+        request_limit=limits.requests,
+        tool_calls_limit=limits.tool_calls,
+        total_tokens_limit=limits.total_tokens,
+    )

@@ -1,0 +1,174 @@
+"""What is new in this request: the client's word on the past counts for nothing.
+
+A known thread's history is the store's, and of the request only the new turn is read. An unknown
+thread that arrives with a history is taken over once, sanitised, without honouring an approval.
+The new turn is stored before the run begins, so that however the run ends, it is there.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import ValidationError
+from pydantic_ai import Agent, DeferredToolRequests, DeferredToolResults
+from pydantic_ai.conversation import Conversation
+from pydantic_ai.conversation_store import ConversationConflict, ConversationStore
+from pydantic_ai.exceptions import UserError
+from pydantic_ai.messages import ModelMessage, ModelRequest, UserPromptPart
+from pydantic_ai.ui.ag_ui import AGUIAdapter
+
+from agui.agent import AgentConfig
+from agui.auth import Actor
+from agui.errors import Conflict, NotFound, RunFailed, Unprocessable
+from agui.protocol import (
+    INTERRUPT_PREFIX,
+    Message,
+    MessageIds,
+    RunAgentInput,
+    ToolMessage,
+    annotation,
+    with_calls,
+)
+
+# System and developer messages would be instructions, activities are the page's own.
+TRUSTED_ROLES = ("user", "assistant", "tool", "reasoning")
+
+
+@dataclass
+class Turn:
+    """What a run continues from."""
+
+    store: ConversationStore
+    conversation: Conversation
+    """The whole stored conversation, the new turn included."""
+    text: str
+    """What the user wrote last, or ''."""
+    state: Any
+    """The shared state: what the client sent, else what the thread's last turn left."""
+    answers: DeferredToolResults | None = None
+    """The decisions on the calls that the thread waited for."""
+
+
+async def take_turn(store: ConversationStore, actor: Actor, run_input: RunAgentInput, config: AgentConfig) -> Turn:
+    """Find what is new, and store it.
+
+    Raises NotFound for somebody else's thread, Unprocessable for messages or a state that can't be
+    used, Conflict when another writer was faster, and RunFailed for an answer that fits no question.
+    """
+    record = await store.read_record(run_input.thread_id)
+    if record is not None and record.scope != actor.scope:
+        raise NotFound("There is no such thread.")
+    conversation = await store.load(run_input.thread_id, scope=actor.scope)
+    if conversation is None:
+        conversation = Conversation(conversation_id=run_input.thread_id)
+        if run_input.resume:
+            raise RunFailed("interrupt_unknown")
+    state = _read_state(run_input, conversation, config)
+    answers = _read_answers(run_input, conversation)
+    conversation, new = await _new_messages(store, actor, run_input, conversation)
+    if not new and answers is None:
+        raise Unprocessable("There is nothing new in this request: send a message of the user.")
+    conversation.messages.extend(new)
+    # Whatever was asked is answered or dropped now: an answer counts once, even if the run then dies.
+    conversation.deferred_tool_requests = None
+    try:
+        await store.save(conversation, scope=actor.scope)
+    except ConversationConflict:
+        raise Conflict("The conversation was changed meanwhile. Reload it.") from None
+    return Turn(store, conversation, _last_text(new), state, answers)
+
+
+def _read_answers(run_input: RunAgentInput, conversation: Conversation) -> DeferredToolResults | None:
+    """Match a resume against the questions that are open: it has to answer all of them, and no other."""
+    waiting = conversation.deferred_tool_requests or DeferredToolRequests()
+    asked = {f"{INTERRUPT_PREFIX}{call.tool_call_id}" for call in waiting.approvals}
+    answered = [entry.interrupt_id for entry in run_input.resume or ()]
+    if not set(answered) <= asked or len(answered) != len(set(answered)):
+        raise RunFailed("interrupt_unknown")
+    if asked - set(answered):
+        raise RunFailed("interrupt_pending")
+    if not answered:
+        return None
+    try:
+        return AGUIAdapter(Agent(), run_input).deferred_tool_results
+    except UserError:
+        raise RunFailed("invalid_resume") from None
+
+
+async def _new_messages(
+    store: ConversationStore, actor: Actor, run_input: RunAgentInput, conversation: Conversation
+) -> tuple[Conversation, list[ModelMessage]]:
+    """The messages to append, and the conversation to append them to: a branch of it after an edit."""
+    messages = [message for message in run_input.messages if message.role in TRUSTED_ROLES]
+    if conversation.revision is None:
+        return conversation, _load(messages, run_input)
+    tail = messages[1 + max((i for i, m in enumerate(messages) if m.role == "assistant"), default=-1) :]
+    results = _load_results([m for m in tail if isinstance(m, ToolMessage)], run_input, conversation)
+    if run_input.resume:
+        return conversation, results
+    prompts = [message for message in tail if message.role == "user"]
+    if prompts and (at := _position(conversation, prompts[0].id)) is not None:
+        conversation = await _branch(store, actor, conversation, at)
+    return conversation, [*results, *_load(prompts, run_input)]
+
+
+async def _branch(store: ConversationStore, actor: Actor, conversation: Conversation, at: int) -> Conversation:
+    try:
+        return await store.branch(
+            conversation.conversation_id, at=at, expected_revision=conversation.revision, scope=actor.scope
+        )
+    except ConversationConflict:
+        raise Conflict("The conversation was changed meanwhile. Reload it.") from None
+
+
+def _load(messages: list[Message], run_input: RunAgentInput) -> list[ModelMessage]:
+    """Turn a client's messages into the model's, without what a client may not decide."""
+    if not messages:
+        return []
+    adapter = AGUIAdapter(Agent(), run_input)
+    try:
+        loaded = adapter.sanitize_messages(adapter.load_messages(messages))
+    except ValueError:
+        raise Unprocessable("A tool message answers no call in the messages before it.") from None
+    if not loaded or not isinstance(loaded[-1], ModelRequest):
+        raise Unprocessable("The messages have to end with one of the user.")
+    MessageIds(messages).stamp(loaded)
+    return loaded
+
+
+def _load_results(
+    messages: list[ToolMessage], run_input: RunAgentInput, conversation: Conversation
+) -> list[ModelMessage]:
+    """Take the results of those calls that the thread left to the client; the rest is not the client's to say."""
+    waiting = conversation.deferred_tool_requests
+    open_calls = {call.tool_call_id: call for call in (waiting.calls if waiting else ())}
+    fitting = {message.tool_call_id: message for message in messages if message.tool_call_id in open_calls}
+    if not fitting:
+        return []
+    calls = [open_calls[call_id] for call_id in fitting]
+    loaded = AGUIAdapter.load_messages(with_calls(list(fitting.values()), calls))[1:]
+    MessageIds(fitting.values()).stamp(loaded)
+    return loaded
+
+
+def _position(conversation: Conversation, message_id: str) -> int | None:
+    """Where the user's message with this id is in the history."""
+    for index, message in enumerate(conversation.messages):
+        if isinstance(message, ModelRequest) and message_id in (annotation(message, "ids") or ()):
+            return index
+    return None
+
+
+def _read_state(run_input: RunAgentInput, conversation: Conversation, config: AgentConfig) -> Any:
+    stored = next((s for m in reversed(conversation.messages) if (s := annotation(m, "state")) is not None), None)
+    raw = run_input.state or stored or {}
+    if config.state_type is None:
+        return raw
+    try:
+        return config.state_type.model_validate(raw)
+    except ValidationError:
+        raise Unprocessable("The state does not have the agent's form.") from None
+
+
+def _last_text(messages: list[ModelMessage]) -> str:
+    prompts = [part for m in messages if isinstance(m, ModelRequest) for part in m.parts if isinstance(part, UserPromptPart)]
+    return prompts[-1].content if prompts and isinstance(prompts[-1].content, str) else ""

@@ -1,0 +1,209 @@
+"""From bytes to a RunAgentInput, and from stored messages back to AG-UI's.
+
+This module and stream.py are the only ones that know AG-UI's types (https://docs.ag-ui.com, 1.0).
+"""
+
+import hashlib
+import json
+import re
+import uuid
+from collections import defaultdict, deque
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ag_ui.core import (
+    AgentCapabilities,
+    AssistantMessage,
+    FunctionCall,
+    HumanInTheLoopCapabilities,
+    IdentityCapabilities,
+    Interrupt,
+    Message,
+    ReasoningCapabilities,
+    ResumeEntry,
+    RunAgentInput,
+    StateCapabilities,
+    ToolCall,
+    ToolMessage,
+    ToolsCapabilities,
+    TransportCapabilities,
+)
+from django.http import HttpRequest
+from pydantic import ValidationError
+from pydantic_ai import DeferredToolRequests
+from pydantic_ai.messages import ModelMessage, ToolCallPart
+from pydantic_ai.ui.ag_ui import AGUIAdapter
+
+from agui import conf
+from agui.errors import BadRequest, TooLarge, UnsupportedMediaType
+from agui.tools import ToolRegistry, confirmation_metadata, confirmation_text
+
+if TYPE_CHECKING:
+    from agui.agent import AgentConfig
+
+__all__ = ["Interrupt", "Message", "ResumeEntry", "RunAgentInput", "ToolMessage", "read_run_input"]
+
+MAX_ID_CHARS = 255
+# Where an interrupt's id comes from, in both directions.
+INTERRUPT_PREFIX = "int-"
+RESPONSE_SCHEMA = {
+    "type": "object",
+    "properties": {
+        "approved": {"type": "boolean"},
+        "editedArgs": {"type": "object"},
+        "reason": {"type": "string"},
+    },
+    "required": ["approved"],
+}
+# Our own key in the metadata of a stored message.
+METADATA_KEY = "agui"
+
+
+def read_run_input(request: HttpRequest) -> tuple[RunAgentInput, str]:
+    """Read the body; answer it with its fingerprint, equal for equal requests.
+
+    Raises UnsupportedMediaType, TooLarge and BadRequest, none of which repeats the body.
+    """
+    # A page of another site can send text/plain without asking first, but not application/json.
+    if request.content_type != "application/json":
+        raise UnsupportedMediaType
+    body = _read_body(request)
+    try:
+        payload = json.loads(body)
+        _fill_message_ids(payload)
+        run_input = AGUIAdapter.build_run_input(json.dumps(payload).encode())
+    except ValidationError as error:
+        raise BadRequest("This is not a RunAgentInput.", details=_locations(error)) from None
+    except (ValueError, RecursionError):
+        raise BadRequest("The body is not valid JSON.") from None
+    for name, value in (("threadId", run_input.thread_id), ("runId", run_input.run_id)):
+        if not 0 < len(value) <= MAX_ID_CHARS or re.search(r"[\x00-\x1f\x7f\ud800-\udfff]", value):
+            raise BadRequest(f"{name} has to have 1 to {MAX_ID_CHARS} printable characters.")
+    return run_input, hashlib.sha256(body).hexdigest()
+
+
+def _read_body(request: HttpRequest) -> bytes:
+    limit = conf.get().max_body_bytes
+    # Not `request.body`: its limit is for forms, and too small for a conversation with attachments.
+    body = request.read(limit + 1)
+    if len(body) > limit:
+        raise TooLarge(f"The body has more than {limit} bytes.")
+    return body
+
+
+def _fill_message_ids(payload: Any) -> None:
+    """Give an id to each message that comes without one, as .NET's do."""
+    messages = payload.get("messages") if isinstance(payload, dict) else None
+    for message in messages if isinstance(messages, list) else ():
+        if isinstance(message, dict) and message.get("id") is None:
+            message["id"] = str(uuid.uuid4())
+
+
+def _locations(error: ValidationError) -> list[str]:
+    """Say where a body is wrong and how, not what it says there."""
+    errors = error.errors(include_url=False, include_context=False, include_input=False)
+    return [f"{'.'.join(map(str, item['loc']))}: {item['type']}" for item in errors[:10]]
+
+
+def with_calls(tool_messages: Sequence[ToolMessage], calls: Iterable[ToolCallPart]) -> list[Message]:
+    """Put the stored calls before their results: a result alone does not say which tool it is from."""
+    tool_calls = [
+        ToolCall(id=call.tool_call_id, function=FunctionCall(name=call.tool_name, arguments=call.args_as_json_str()))
+        for call in calls
+    ]
+    return [AssistantMessage(id="calls", tool_calls=tool_calls), *tool_messages]
+
+
+def interrupts(requests: DeferredToolRequests | None, registry: ToolRegistry) -> list[Interrupt]:
+    """Describe the approvals that a thread waits for."""
+    return [
+        Interrupt(
+            id=f"{INTERRUPT_PREFIX}{call.tool_call_id}",
+            reason="tool_call",
+            tool_call_id=call.tool_call_id,
+            message=confirmation_text(registry.get(call.tool_name).spec)
+            if call.tool_name in registry
+            else f"Run {call.tool_name}?",
+            response_schema=RESPONSE_SCHEMA,
+            metadata={
+                **(confirmation_metadata(registry.get(call.tool_name).spec) if call.tool_name in registry else {}),
+                **(requests.metadata.get(call.tool_call_id) or {}),
+            },
+        )
+        for call in (requests.approvals if requests else ())
+    ]
+
+
+def to_wire(model: Any) -> dict[str, Any]:
+    """Dump a model of AG-UI as it goes over the wire: camelCase, absent rather than null."""
+    dumped: dict[str, Any] = model.model_dump(mode="json", by_alias=True, exclude_none=True)
+    return dumped
+
+
+class MessageIds:
+    """The ids under which a client knows messages, in the order in which it got to know them."""
+
+    def __init__(self, messages: Iterable[Message] = ()) -> None:
+        self._ids: dict[tuple[str, str | None], deque[str]] = defaultdict(deque)
+        for message in messages:
+            self.add(message.role, message.id, getattr(message, "tool_call_id", None))
+
+    def add(self, role: str, message_id: str, tool_call_id: str | None = None) -> None:
+        self._ids[role, tool_call_id].append(message_id)
+
+    def stamp(self, messages: Iterable[ModelMessage]) -> None:
+        """Write into each message under which ids it is known, before it is stored."""
+        for message in messages:
+            ids = [self._take(dumped) for dumped in AGUIAdapter.dump_messages([message])]
+            annotate(message, ids=ids)
+
+    def _take(self, message: Message) -> str:
+        known = self._ids[message.role, getattr(message, "tool_call_id", None)]
+        return known.popleft() if known else message.id
+
+
+def annotate(message: ModelMessage, **values: Any) -> None:
+    """Keep something of ours with a message; the model never sees it."""
+    metadata = message.metadata or {}
+    message.metadata = {**metadata, METADATA_KEY: {**metadata.get(METADATA_KEY, {}), **values}}
+
+
+def annotation(message: ModelMessage, name: str) -> Any:
+    """What `annotate` kept, or None."""
+    return (message.metadata or {}).get(METADATA_KEY, {}).get(name)
+
+
+def wire_messages(messages: Iterable[ModelMessage]) -> list[dict[str, Any]]:
+    """Turn stored messages into AG-UI's, with exactly the ids that were streamed."""
+    wire = []
+    for message in messages:
+        dumped = AGUIAdapter.dump_messages([message])
+        ids = annotation(message, "ids") or []
+        for one, message_id in zip(dumped, ids, strict=False):
+            one.id = message_id
+        wire += [_without_continuity(to_wire(one)) for one in dumped if one.role not in ("system", "developer")]
+    return wire
+
+
+def _without_continuity(message: dict[str, Any]) -> dict[str, Any]:
+    # Signatures and the like, for histories held by clients. Ours stays on the server.
+    message.pop("encryptedValue", None)
+    for call in message.get("toolCalls", ()):
+        call.pop("encryptedValue", None)
+    return message
+
+
+def capabilities(registry: ToolRegistry, config: "AgentConfig") -> dict[str, Any]:
+    """Describe this very agent."""
+    return to_wire(
+        AgentCapabilities(
+            identity=IdentityCapabilities(name=config.name, description=config.description, type="pydantic-ai"),
+            transport=TransportCapabilities(streaming=True, websocket=False, http_binary=False, resumable=True),
+            tools=ToolsCapabilities(supported=len(registry) > 0, parallel_calls=True, client_provided=True),
+            state=StateCapabilities(snapshots=True, deltas=False, persistent_state=True),
+            reasoning=ReasoningCapabilities(supported=conf.get().send_reasoning, streaming=True, encrypted=False),
+            human_in_the_loop=HumanInTheLoopCapabilities(
+                supported=True, approvals=True, interrupts=True, approve_with_edits=True
+            ),
+        )
+    )

@@ -1,0 +1,215 @@
+"""One run: start, follow, cancel, and record how it ended.
+
+A run belongs to the server, not to the connection that asked for it: it is a task that appends
+frames to a log, and responses only follow the log.
+"""
+
+import asyncio
+import contextvars
+import logging
+import time
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from asgiref.sync import SyncToAsync, ThreadSensitiveContext, sync_to_async
+from django.db import connections
+from pydantic_ai import DeferredToolRequests, capture_run_messages
+from pydantic_ai.conversation_store import ConversationConflict
+from pydantic_ai.messages import ModelMessage, ModelResponse
+from pydantic_ai.run import AgentRunResult
+from pydantic_ai.usage import RunUsage
+from pydantic_core import to_jsonable_python
+
+from agui import conf
+from agui.agent import AgentDeps, usage_limits
+from agui.audit import resolve_audit_logger
+from agui.auth import Actor
+from agui.errors import RunFailed
+from agui.history import Turn
+from agui.models import Run
+from agui.protocol import RunAgentInput, annotate
+from agui.runlog.memory import RunLog, RunLogs
+from agui.stream import TERMINAL, Adapter, RunEvents, encode, record_tool_calls, run_error, shape_events
+
+if TYPE_CHECKING:
+    from agui.views import DjangoAGUIView
+
+logger = logging.getLogger("agui.runs")
+
+logs = RunLogs()
+# The loop itself keeps only weak references to its tasks.
+_tasks: set[asyncio.Task[None]] = set()
+
+
+@dataclass
+class ActiveRun:
+    """One run on its way."""
+
+    endpoint: "DjangoAGUIView"
+    log: RunLog
+    run_input: RunAgentInput
+    turn: Turn
+    row: Run
+    events: RunEvents
+    history: list[ModelMessage]
+    """The conversation before the run: what comes after it is new."""
+    usage: RunUsage = field(default_factory=RunUsage)
+    status: Run.Status = Run.Status.FAILED
+    started: float = field(default_factory=time.monotonic)
+
+
+async def start(
+    log: RunLog, endpoint: "DjangoAGUIView", actor: Actor, run_input: RunAgentInput, turn: Turn
+) -> asyncio.Task[None]:
+    """Start a run in the background; its events come through the log."""
+    deps = AgentDeps(
+        user=actor.user,
+        thread_id=run_input.thread_id,
+        run_id=run_input.run_id,
+        state=turn.state,
+        context=[{"description": item.description, "value": item.value} for item in run_input.context or ()],
+        forwarded_props=run_input.forwarded_props,
+    )
+    row = await Run.objects.acreate(
+        id=log.key,
+        scope=actor.scope,
+        owner_id=actor.user.pk,
+        thread_id=run_input.thread_id,
+        run_id=run_input.run_id,
+        model=getattr(endpoint.agent.model, "model_name", ""),
+    )
+    events = RunEvents(endpoint.registry, resolve_audit_logger(), deps)
+    run = ActiveRun(endpoint, log, run_input, turn, row, events, list(turn.conversation.messages))
+    task = asyncio.get_running_loop().create_task(_drive(run), context=_detached_context())
+    _tasks.add(task)
+    task.add_done_callback(_tasks.discard)
+    return task
+
+
+def _detached_context() -> contextvars.Context:
+    """Everything of the request's context but its thread, which ends with the request."""
+    context = contextvars.Context()
+    for variable, value in contextvars.copy_context().items():
+        if variable is not SyncToAsync.thread_sensitive_context:
+            context.run(variable.set, value)
+    return context
+
+
+async def _drive(run: ActiveRun) -> None:
+    """Append the run's events to its log; whatever happens, the log ends with one terminal event."""
+    number = size = 0
+    ended = False
+    try:
+        async with ThreadSensitiveContext():
+            try:
+                async with aclosing(_events(run)) as events:
+                    async for event in events:
+                        number += 1
+                        frame = encode(run.log.key, number, event)
+                        run.log.append(frame)
+                        ended = event.type in TERMINAL
+                        size += len(frame)
+                        if size > conf.get().max_output_bytes and not run.events.failure:
+                            run.events.failure = "output_limit"
+                            run.log.token.cancel()
+            except Exception:
+                logger.exception("Run %s of thread %s broke", run.log.key, run.log.thread_id)
+            if not ended:
+                run.log.append(encode(run.log.key, number + 1, run_error(run.events.failure or "internal_error")))
+            await _record(run)
+            await sync_to_async(connections.close_all)()
+    finally:
+        logs.close(run.log)
+
+
+async def _events(run: ActiveRun) -> AsyncIterator[Any]:
+    endpoint, settings = run.endpoint, conf.get()
+    adapter = Adapter(
+        agent=endpoint.agent,
+        # History and decisions were read by us: the adapter is given no word of the client on them.
+        run_input=run.run_input.model_copy(update={"messages": [], "resume": None, "state": None}),
+        manage_message_history="server",
+        include_usage=settings.include_usage,
+        shared=run.events,
+    )
+    with capture_run_messages() as captured:
+
+        async def finished(result: AgentRunResult[Any]) -> None:
+            run.usage = result.usage
+            paused = isinstance(result.output, DeferredToolRequests)
+            run.events.requests = result.output if paused else None
+            run.status = Run.Status.PAUSED if paused else Run.Status.FINISHED
+            await _save(run, result.new_messages())
+
+        native = adapter.run_stream_native(
+            message_history=run.history,
+            deferred_tool_results=run.turn.answers,
+            deps=run.events.deps,
+            usage=run.usage,
+            usage_limits=usage_limits(endpoint.config),
+            cancellation_token=run.log.token,
+            timeout=settings.run_timeout_seconds,
+            instructions=endpoint.skills.instructions(run.turn.text),
+        )
+        events = adapter.transform_stream(record_tool_calls(native, run.events), on_complete=finished)
+        async for event in shape_events(events, run.events):
+            if event.type in TERMINAL and run.status is Run.Status.FAILED:
+                # Failed or stopped: what there is by now is kept before the client hears of the end.
+                await _save_partial(run, captured[len(run.history) :])
+            yield event
+
+
+async def _save(run: ActiveRun, new: list[ModelMessage]) -> None:
+    """Append what the run has added to the stored conversation."""
+    conversation = run.turn.conversation
+    run.events.ids.stamp(new)
+    if new and run.events.deps.state:
+        annotate(new[-1], state=to_jsonable_python(run.events.deps.state))
+    conversation.messages.extend(new)
+    conversation.usage.incr(run.usage)
+    conversation.deferred_tool_requests = run.events.requests
+    try:
+        await run.turn.store.save(conversation, scope=run.log.scope)
+    except ConversationConflict:
+        run.status = Run.Status.FAILED
+        raise RunFailed("conversation_changed") from None
+
+
+async def _save_partial(run: ActiveRun, new: list[ModelMessage]) -> None:
+    if run.events.failure == "timeout":
+        run.status = Run.Status.TIMED_OUT
+    elif run.events.failure is None:
+        run.status = Run.Status.CANCELLED
+    if run.events.failure == "conversation_changed":
+        return
+    try:
+        await _save(run, [message for message in new if not isinstance(message, ModelResponse) or message.parts])
+    except Exception:
+        logger.exception("What run %s had reached could not be stored", run.log.key)
+
+
+async def _record(run: ActiveRun) -> None:
+    """Note how the run ended."""
+    run.row.status = run.status
+    run.row.code = run.events.failure or ""
+    run.row.usage = to_jsonable_python(run.usage)
+    run.row.duration_ms = round((time.monotonic() - run.started) * 1000)
+    try:
+        await run.row.asave(update_fields=["status", "code", "usage", "duration_ms"])
+    except Exception:
+        logger.exception("The end of run %s could not be recorded", run.log.key)
+
+
+async def follow(log: RunLog, after: int = 0, *, starts_run: bool = False) -> AsyncIterator[bytes]:
+    """Follow a run's log; with ON_DISCONNECT = "cancel", the run ends with the reader that started it."""
+    try:
+        async with aclosing(log.follow(after)) as frames:
+            async for frame in frames:
+                yield frame
+    finally:
+        if starts_run and log.running and conf.get().on_disconnect == "cancel":
+            log.token.cancel()
+
+

@@ -1,0 +1,184 @@
+"""From the events of a run to bytes: stages over one iterator, each takes one and returns one.
+
+    native events  record_tool_calls    the audit trail, and how each call ended
+    AG-UI events   Adapter              pydantic-ai's own translation, with errors masked and coded
+                   shape_events         message ids noted, interrupts in our words, state sent, the rest dropped
+    frames         encode               one numbered SSE frame an event
+"""
+
+import logging
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from ag_ui.core import (
+    BaseEvent,
+    EventType,
+    ReasoningMessageStartEvent,
+    RunErrorEvent,
+    RunFinishedEvent,
+    RunStartedEvent,
+    StateSnapshotEvent,
+    TextMessageStartEvent,
+    ToolCallResultEvent,
+)
+from django.http import StreamingHttpResponse
+from pydantic import BaseModel
+from pydantic_ai import DeferredToolRequests, UsageLimitExceeded
+from pydantic_ai.exceptions import ModelAPIError, ModelHTTPError, RunCancelled, RunTimedOut
+from pydantic_ai.messages import FunctionToolCallEvent, FunctionToolResultEvent
+from pydantic_ai.ui import NativeEvent
+from pydantic_ai.ui.ag_ui import AGUIAdapter, AGUIEventStream
+
+from agui import conf
+from agui.agent import AgentDeps
+from agui.audit import AuditLogger, ToolCallTimer, record_event
+from agui.errors import RUN_ERRORS, RunFailed
+from agui.protocol import MessageIds, RunAgentInput, interrupts
+from agui.tools import ToolRegistry
+
+logger = logging.getLogger("agui.runs")
+
+TERMINAL = (EventType.RUN_FINISHED, EventType.RUN_ERROR)
+REASONING = tuple(kind for kind in EventType if kind.value.startswith("REASONING_"))
+
+
+@dataclass
+class RunEvents:
+    """What the stages of one run share."""
+
+    registry: ToolRegistry
+    audit: AuditLogger
+    deps: AgentDeps
+    ids: MessageIds = field(default_factory=MessageIds)
+    outcomes: dict[str, str] = field(default_factory=dict)
+    """How each tool call ended, by its id, unless it was a success."""
+    requests: DeferredToolRequests | None = None
+    """What the run paused for."""
+    failure: str | None = None
+    """A key of RUN_ERRORS, set by whoever stopped the run for a reason."""
+
+
+@dataclass
+class Adapter(AGUIAdapter[AgentDeps, Any]):
+    """pydantic-ai's adapter, with our words for errors."""
+
+    shared: RunEvents | None = None
+
+    def build_event_stream(self) -> "EventStream":
+        stream = EventStream(self.run_input, include_usage=self.include_usage)
+        stream.shared = self.shared
+        return stream
+
+
+class EventStream(AGUIEventStream[AgentDeps, Any]):
+    """pydantic-ai's events, but nothing of an exception reaches a client."""
+
+    shared: RunEvents | None = None
+
+    async def on_error(self, error: Exception) -> AsyncIterator[BaseEvent]:
+        failure = self._masked(error)
+        async for event in super().on_error(failure):
+            if isinstance(event, RunErrorEvent):
+                event.code = failure.code
+            yield event
+
+    async def on_cancelled(self, cancelled: RunCancelled) -> AsyncIterator[BaseEvent]:
+        # Stopped by a limit of ours: that is a failure, not somebody's wish.
+        failed = isinstance(cancelled, RunTimedOut) or (self.shared and self.shared.failure)
+        async for event in self.on_error(cancelled) if failed else super().on_cancelled(cancelled):
+            yield event
+
+    def _masked(self, error: Exception) -> RunFailed:
+        code = (self.shared and self.shared.failure) or error_code(error)
+        if self.shared:
+            self.shared.failure = code
+        if not isinstance(error, RunFailed | RunCancelled):
+            logger.error("Run %s of thread %s failed: %s", self.run_id, self.thread_id, code, exc_info=error)
+        return RunFailed(code)
+
+
+def error_code(error: Exception) -> str:
+    """Name an exception by a stable code."""
+    if isinstance(error, RunFailed):
+        return error.code
+    if isinstance(error, RunTimedOut):
+        return "timeout"
+    if isinstance(error, UsageLimitExceeded):
+        return "usage_limit"
+    if isinstance(error, ModelHTTPError):
+        return "model_unavailable" if error.status_code in (408, 429) or error.status_code >= 500 else "model_error"
+    if isinstance(error, ModelAPIError):
+        return "model_unavailable"
+    return "internal_error"
+
+
+async def record_tool_calls(events: AsyncIterator[NativeEvent], run: RunEvents) -> AsyncIterator[NativeEvent]:
+    """Audit each tool call, however it ended."""
+    timer = ToolCallTimer(run.deps)
+    async for event in events:
+        if isinstance(event, FunctionToolCallEvent):
+            timer.start(event.part)
+        elif isinstance(event, FunctionToolResultEvent):
+            if event.part.outcome != "success":
+                run.outcomes[event.part.tool_call_id] = event.part.outcome
+            if (audit_event := timer.stop(event.part)) is not None:
+                await record_event(run.audit, audit_event)
+        yield event
+
+
+async def shape_events(events: AsyncIterator[BaseEvent], run: RunEvents) -> AsyncIterator[BaseEvent]:
+    """Bring the events into the form that we promise."""
+    state = _dump(run.deps.state)
+    hidden: tuple[EventType, ...] = (EventType.REASONING_ENCRYPTED_VALUE,)
+    if not conf.get().send_reasoning:
+        hidden = REASONING
+    async for event in events:
+        if event.type in hidden:
+            # Signatures and outcomes are for histories that clients hold; ours stays here.
+            continue
+        if isinstance(event, TextMessageStartEvent):
+            run.ids.add("assistant", event.message_id)
+        elif isinstance(event, ReasoningMessageStartEvent):
+            run.ids.add("reasoning", event.message_id)
+        elif isinstance(event, ToolCallResultEvent):
+            run.ids.add("tool", event.message_id, event.tool_call_id)
+            if outcome := run.outcomes.get(event.tool_call_id):
+                event.metadata = {"outcome": outcome}
+        elif isinstance(event, RunFinishedEvent) and run.requests and run.requests.approvals:
+            event.outcome.interrupts = interrupts(run.requests, run.registry)
+        if event.type not in TERMINAL and (changed := _dump(run.deps.state)) != state:
+            state = changed
+            yield StateSnapshotEvent(snapshot=state)
+        yield event
+        if event.type in TERMINAL:
+            return
+
+
+def _dump(state: Any) -> Any:
+    return state.model_dump(mode="json") if isinstance(state, BaseModel) else state
+
+
+def encode(key: str, number: int, event: BaseEvent) -> bytes:
+    """Encode one event as a server-sent event that a reader can resume after."""
+    data = event.model_dump_json(by_alias=True, exclude_none=True)
+    return f"id: {key}:{number}\ndata: {data}\n\n".encode()
+
+
+async def refusal(run_input: RunAgentInput, failure: RunFailed) -> AsyncIterator[bytes]:
+    """The stream of a run that may not start."""
+    yield encode("refused", 1, RunStartedEvent(thread_id=run_input.thread_id, run_id=run_input.run_id))
+    yield encode("refused", 2, run_error(failure.code))
+
+
+def run_error(code: str) -> RunErrorEvent:
+    return RunErrorEvent(message=RUN_ERRORS[code], code=code)
+
+
+def sse_response(frames: AsyncIterator[bytes]) -> StreamingHttpResponse:
+    """Stream frames to a client, past every buffer on the way."""
+    return StreamingHttpResponse(
+        frames,
+        content_type="text/event-stream",
+        headers={"Cache-Control": "no-cache, no-transform", "X-Accel-Buffering": "no"},
+    )

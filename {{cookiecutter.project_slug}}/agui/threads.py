@@ -1,0 +1,118 @@
+"""The threads of a user: list, read, rename, delete; follow and cancel their runs."""
+
+import json
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
+from pydantic_ai.conversation_store import ConversationConflict
+
+from agui import runs
+from agui.auth import Actor
+from agui.errors import BadRequest, Conflict, NotFound
+from agui.models import Run
+from agui.protocol import annotation, interrupts, to_wire, wire_messages
+from agui.stores import open_store
+from agui.stream import sse_response
+from agui.tools import ToolRegistry
+from agui.views import AgentView
+
+PAGE_SIZE = 30
+MAX_TITLE_CHARS = 255
+
+
+class ThreadsView(AgentView):
+    """The actor's threads, newest first: `?q=` searches, `?cursor=` goes on."""
+
+    async def respond(self, request: HttpRequest, actor: Actor, **kwargs: Any) -> HttpResponse:
+        rows, following = await open_store(request).summaries(
+            actor.scope, q=request.GET.get("q", ""), cursor=request.GET.get("cursor"), limit=PAGE_SIZE
+        )
+        return JsonResponse({"threads": rows, "next": following})
+
+
+class ThreadView(AgentView):
+    """One thread."""
+
+    methods = frozenset({"GET", "PATCH", "DELETE"})
+
+    def __init__(self, registry: ToolRegistry, **access: Any) -> None:
+        super().__init__(**access)
+        self.registry = registry
+
+    async def respond(self, request: HttpRequest, actor: Actor, **kwargs: Any) -> HttpResponse:
+        thread_id: str = kwargs["thread_id"]
+        if request.method == "PATCH":
+            return await self.rename(request, actor, thread_id)
+        if request.method == "DELETE":
+            return await self.delete(request, actor, thread_id)
+        return await self.read(request, actor, thread_id)
+
+    async def read(self, request: HttpRequest, actor: Actor, thread_id: str) -> HttpResponse:
+        # First: a run that ends in between then shows as running, and following it brings the rest.
+        running = runs.logs.active(actor.scope, thread_id) is not None
+        conversation = await open_store(request).load(thread_id, scope=actor.scope)
+        if conversation is None:
+            raise NotFound("There is no such thread.")
+        states = (annotation(message, "state") for message in reversed(conversation.messages))
+        return JsonResponse(
+            {
+                "thread_id": thread_id,
+                "messages": wire_messages(conversation.messages),
+                "state": next((state for state in states if state is not None), {}),
+                "pending": [to_wire(one) for one in interrupts(conversation.deferred_tool_requests, self.registry)],
+                "running": running,
+            },
+            headers={"Cache-Control": "no-store"},
+        )
+
+    async def rename(self, request: HttpRequest, actor: Actor, thread_id: str) -> HttpResponse:
+        try:
+            title = json.loads(request.read(10_000))["title"]
+        except (ValueError, KeyError, TypeError, RecursionError):
+            title = None
+        if not isinstance(title, str) or not 0 < len(title.strip()) <= MAX_TITLE_CHARS:
+            raise BadRequest(f"Send a title of 1 to {MAX_TITLE_CHARS} characters.")
+        row = await open_store(request).rename(thread_id, title.strip(), scope=actor.scope)
+        if row is None:
+            raise NotFound("There is no such thread.")
+        return JsonResponse(row)
+
+    async def delete(self, request: HttpRequest, actor: Actor, thread_id: str) -> HttpResponse:
+        store = open_store(request)
+        record = await store.read_record(thread_id)
+        if record is None or record.scope != actor.scope:
+            raise NotFound("There is no such thread.")
+        runs.logs.forget(actor.scope, thread_id)
+        try:
+            await store.delete(thread_id, scope=actor.scope)
+        except ConversationConflict:
+            raise Conflict("The conversation was changed meanwhile. Try again.") from None
+        await Run.objects.filter(scope=actor.scope, thread_id=thread_id).adelete()
+        return HttpResponse(status=204)
+
+
+class ThreadEventsView(AgentView):
+    """The active or last run of a thread, from the event after Last-Event-ID."""
+
+    async def respond(self, request: HttpRequest, actor: Actor, **kwargs: Any) -> HttpResponseBase:
+        log = runs.logs.last(actor.scope, kwargs["thread_id"])
+        if log is None:
+            return HttpResponse(status=204)
+        last = request.headers.get("Last-Event-ID") or request.GET.get("last_event_id", "")
+        key, _, number = last.rpartition(":")
+        # The number of an event of another run says nothing about this one: it starts at the beginning.
+        after = int(number) if key == log.key and number.isascii() and number.isdigit() else 0
+        return sse_response(runs.follow(log, after))
+
+
+class ThreadCancelView(AgentView):
+    """Stop the active run of a thread."""
+
+    methods = frozenset({"POST"})
+
+    async def respond(self, request: HttpRequest, actor: Actor, **kwargs: Any) -> HttpResponse:
+        log = runs.logs.active(actor.scope, kwargs["thread_id"])
+        if log is None:
+            return HttpResponse(status=204)
+        log.token.cancel()
+        return HttpResponse(status=202)

@@ -1,0 +1,128 @@
+"""The endpoints of one agent."""
+
+import logging
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any, ClassVar
+
+from asgiref.sync import markcoroutinefunction
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
+from pydantic_ai import Agent
+
+from agui import runs
+from agui.agent import AgentConfig, AgentDeps, build_agent
+from agui.auth import Actor, GetUser, authenticate, enforce_csrf
+from agui.catalog import build_tool_catalog
+from agui.errors import HttpError, MethodNotAllowed, RunFailed
+from agui.history import take_turn
+from agui.protocol import capabilities, read_run_input
+from agui.skills import SkillRegistry
+from agui.stores import open_store
+from agui.stream import refusal, sse_response
+from agui.tools import ToolRegistry
+
+logger = logging.getLogger("agui.views")
+
+
+class AgentView:
+    """One endpoint: who, which method, which site; then `respond`."""
+
+    methods: ClassVar[frozenset[str]] = frozenset({"GET"})
+    csrf_exempt = True  # From the middleware: `enforce_csrf` knows which requests need a token
+
+    def __init__(self, *, get_user: GetUser | None = None, require_authenticated: bool = True) -> None:
+        self.get_user = get_user
+        self.require_authenticated = require_authenticated
+        markcoroutinefunction(self)
+
+    async def __call__(self, request: HttpRequest, **kwargs: Any) -> HttpResponseBase:
+        try:
+            actor = await authenticate(request, self.get_user, required=self.require_authenticated)
+            if request.method not in self.methods:
+                raise MethodNotAllowed(headers={"Allow": ", ".join(sorted(self.methods))})
+            await enforce_csrf(request)
+            return await self.respond(request, actor, **kwargs)
+        except HttpError as error:
+            return error.response()
+        except Exception:
+            logger.exception("%s %s failed", request.method, request.path)
+            return HttpError().response()
+
+    async def respond(self, request: HttpRequest, actor: Actor, **kwargs: Any) -> HttpResponseBase:
+        raise NotImplementedError
+
+
+class DjangoAGUIView(AgentView):
+    """The agent's endpoint: POST a RunAgentInput, read its events (https://docs.ag-ui.com)."""
+
+    methods = frozenset({"POST"})
+
+    def __init__(
+        self,
+        registry: ToolRegistry,
+        config: AgentConfig | None = None,
+        *,
+        skills: SkillRegistry | None = None,
+        get_user: GetUser | None = None,
+        require_authenticated: bool = True,
+    ) -> None:
+        super().__init__(get_user=get_user, require_authenticated=require_authenticated)
+        self.registry = registry
+        self.config = config or AgentConfig()
+        self.skills = skills or SkillRegistry()
+
+    @cached_property
+    def agent(self) -> Agent[AgentDeps, Any]:
+        return build_agent(self.registry, self.config)
+
+    async def respond(self, request: HttpRequest, actor: Actor, **kwargs: Any) -> HttpResponseBase:
+        run_input, fingerprint = read_run_input(request)
+        log, is_new = runs.reserve(actor, run_input.thread_id, fingerprint)
+        if is_new:
+            try:
+                turn = await take_turn(open_store(request), actor, run_input, self.config)
+                await runs.start(log, self, actor, run_input, turn)
+            except RunFailed as failure:
+                runs.release(log)
+                return sse_response(refusal(run_input, failure))
+            except BaseException:
+                runs.release(log)
+                raise
+        return sse_response(runs.follow(log, is_owner=is_new))
+
+
+class ToolsView(AgentView):
+    """What the agent can do, for labels in a page."""
+
+    def __init__(self, registry: ToolRegistry, **access: Any) -> None:
+        super().__init__(**access)
+        self.registry = registry
+
+    async def respond(self, request: HttpRequest, actor: Actor, **kwargs: Any) -> HttpResponse:
+        return JsonResponse(build_tool_catalog(self.registry), safe=False)
+
+
+class SkillsView(AgentView):
+    """The prompts that a page offers."""
+
+    def __init__(self, skills: SkillRegistry, **access: Any) -> None:
+        super().__init__(**access)
+        self.skills = skills
+
+    async def respond(self, request: HttpRequest, actor: Actor, **kwargs: Any) -> HttpResponse:
+        return JsonResponse(self.skills.payload(), safe=False)
+
+
+class CapabilitiesView(AgentView):
+    """What this agent supports, as AG-UI's AgentCapabilities."""
+
+    def __init__(self, registry: ToolRegistry, config: AgentConfig, **access: Any) -> None:
+        super().__init__(**access)
+        self.registry = registry
+        self.config = config
+
+    async def respond(self, request: HttpRequest, actor: Actor, **kwargs: Any) -> HttpResponse:
+        return JsonResponse(capabilities(self.registry, self.config))
+
+
+__all__: Sequence[str] = ["AgentView", "CapabilitiesView", "DjangoAGUIView", "SkillsView", "ToolsView"]

@@ -1,0 +1,21 @@
+"""The agent: who it is, what it may use, and the endpoint that serves it."""
+
+from agui import AgentConfig, DjangoAGUIView
+from assistant.auth import get_user
+from assistant.skills import skills
+from assistant.tools import TaskState, registry
+
+INSTRUCTIONS = """
+You help the user to keep a list of tasks. Look tasks up with the tools before you speak of them, and
+act with the tools when asked to. Answer briefly, in the user's language, as Markdown.
+If a tool fails or the user denies it, say so and don't try again by yourself.
+"""
+
+config = AgentConfig(
+    instructions=INSTRUCTIONS,
+    state_type=TaskState,
+    # model=...  The environment's AGENT_MODEL, unless you name one here.
+    # limits=UsageLimits(...)  AGUI["LIMITS"] of the settings, unless you set others here.
+)
+
+view = DjangoAGUIView(registry, config, skills=skills, get_user=get_user)
