@@ -1,5 +1,7 @@
-"""What every test starts from: no test may reach a real model."""
+"""What every test starts from: the demo model, whatever .env says, and no way to reach a real one."""
 
+from django.conf import settings
 from pydantic_ai import models
 
 models.ALLOW_MODEL_REQUESTS = False
+settings.AGENT_MODEL = "demo"

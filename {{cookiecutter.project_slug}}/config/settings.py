@@ -1,6 +1,7 @@
 """Settings of the project: one file, driven by the environment (see .env.example)."""
 
 import logging.config
+import os
 from pathlib import Path
 
 import environ
@@ -10,12 +11,14 @@ BASE_DIR = Path(__file__).resolve().parent.parent
 
 env = environ.Env()
 environ.Env.read_env(BASE_DIR / ".env")
+os.environ.setdefault("PYDANTIC_AI_NO_BANNER", "1")  # The log has no place for a library's greeting
 
 DEBUG = env.bool("DEBUG", default=False)
 # A missing key is an error everywhere but on a developer's machine.
 SECRET_KEY = env.str("SECRET_KEY", default="django-insecure-development-only") if DEBUG else env.str("SECRET_KEY")
 ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=["localhost", "127.0.0.1", "[::1]"] if DEBUG else [])
 CSRF_TRUSTED_ORIGINS = env.list("CSRF_TRUSTED_ORIGINS", default=[])
+SITE_NAME = env.str("SITE_NAME", default="Assistant")
 
 # --- The agent: which model answers, and the limits of the engine (agui/conf.py lists all of them)
 
@@ -62,6 +65,7 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
+                "config.context.site",
             ],
         },
     },
@@ -104,6 +108,17 @@ USE_TZ = True
 
 STATIC_URL = "static/"
 STATIC_ROOT = BASE_DIR / "staticfiles"
+# What npm installed for the page, if it did: only these files, not all of node_modules.
+STATICFILES_DIRS = [
+    (prefix, folder)
+    for prefix, folder in (
+        ("vendor/marked", BASE_DIR / "node_modules/marked/lib"),
+        ("vendor/dompurify", BASE_DIR / "node_modules/dompurify/dist"),
+    )
+    if folder.is_dir()
+]
+# On a developer's machine straight from the sources, else from STATIC_ROOT (`manage.py collectstatic`).
+WHITENOISE_USE_FINDERS = WHITENOISE_AUTOREFRESH = DEBUG
 MEDIA_ROOT = env.path("MEDIA_ROOT", default=BASE_DIR / "media")
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
@@ -137,7 +152,8 @@ if not DEBUG:
     # Set it only behind a proxy that overwrites the header: else a client could claim https.
     if env.bool("BEHIND_PROXY", default=False):
         SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
-    SECURE_HSTS_SECONDS = env.int("SECURE_HSTS_SECONDS", default=60 * 60 * 24 * 365)
+    # An hour, for the first days: browsers hold a site to https for that long. Then set a year.
+    SECURE_HSTS_SECONDS = env.int("SECURE_HSTS_SECONDS", default=60 * 60)
     SECURE_HSTS_INCLUDE_SUBDOMAINS = True
     SECURE_HSTS_PRELOAD = True
     SESSION_COOKIE_SECURE = True

@@ -1,0 +1,28 @@
+"""Make .env from its example, and say what comes next. Nothing here can fail a generation for lack of a tool."""
+
+import shutil
+from pathlib import Path
+
+SLUG = "{{ cookiecutter.project_slug }}"  # pre_gen_project.py let only letters, digits and _ pass
+PROVIDER = "{{ cookiecutter.model_provider }}"
+
+NEXT_STEPS = f"""
+Your project is in {SLUG}. What comes next:
+
+    cd {SLUG}
+    make run
+
+Then open http://127.0.0.1:8000 and sign in with the password that `make run` has printed.
+"""
+KEY = f"The demo model answers until {PROVIDER.upper()}_API_KEY is set in {SLUG}/.env\n"
+
+
+def main():
+    if not Path(".env").exists():
+        shutil.copyfile(".env.example", ".env")
+    print(NEXT_STEPS)
+    if PROVIDER != "demo":
+        print(KEY)
+
+
+main()
