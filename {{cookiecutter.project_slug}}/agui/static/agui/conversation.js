@@ -1,0 +1,325 @@
+// @ts-check
+/**
+ * Events to state: one conversation as plain data, and how each AG-UI event changes it.
+ * Pure: every change gives a new object and leaves untouched messages identical, so that a view
+ * finds what changed with `!==`. The messages are AG-UI's own; `calls` holds what they can't carry.
+ */
+import { expandChunk } from "./chunks.js";
+import { applyPatch } from "./json-patch.js";
+
+/**
+ * @typedef {{ id: string, role: string, content?: any, [key: string]: any }} Message
+ * @typedef {"streaming" | "running" | "waiting" | "success" | "failed" | "denied" | "stopped"} CallStatus
+ * @typedef {{ status: CallStatus, result?: any }} Call
+ * @typedef {{ code: string, message?: string, runId?: string | null }} Failure
+ * @typedef {{
+ *   messages: Message[], calls: Record<string, Call>, interrupts: any[], state: any,
+ *   status: "idle" | "running" | "waiting" | "failed" | "stopped",
+ *   runId: string | null, error: Failure | null, steps: string[], usage: any[],
+ *   begun: Record<string, true>, chunk: { type: string, id: string } | null,
+ * }} Conversation
+ */
+
+/** @returns {Conversation} */
+export function emptyConversation() {
+  return {
+    messages: [], calls: {}, interrupts: [], state: {}, status: "idle", runId: null, error: null,
+    steps: [], usage: [],
+    begun: {}, // ids that began in this run: a replay starts them afresh instead of appending
+    chunk: null, // the message or call that *_CHUNK events are filling
+  };
+}
+
+/**
+ * Build the conversation that the server has stored.
+ * @param {{ messages?: any[], state?: any, pending?: any[] | null, running?: boolean }} thread
+ * @returns {Conversation}
+ */
+export function fromThread({ messages, state, pending, running }) {
+  let conversation = withMessages({ ...emptyConversation(), state: state ?? {} }, messages ?? []);
+  const interrupts = pending ?? [];
+  conversation = running ? { ...conversation, status: "running" } : settle(conversation, "stopped");
+  return interrupts.length ? wait(conversation, interrupts) : conversation;
+}
+
+/**
+ * Show the user's turn, or an answer to questions, before the server has confirmed it.
+ * @param {Conversation} conversation
+ * @param {{ runId: string, messages: Message[] }} input
+ * @returns {Conversation}
+ */
+export function beginRun(conversation, { runId, messages }) {
+  const known = new Set(conversation.messages.map((message) => message.id));
+  const added = messages.filter((message) => !known.has(message.id));
+  const calls = { ...conversation.calls };
+  for (const { toolCallId } of conversation.interrupts) if (toolCallId) calls[toolCallId] = { status: "running" };
+  return {
+    ...conversation, calls, runId, status: "running", error: null, interrupts: [], begun: {},
+    messages: [...conversation.messages, ...added],
+  };
+}
+
+/**
+ * End the run in the page's eyes, for a reason that no event told.
+ * @param {Conversation} conversation
+ * @param {Failure} error
+ * @returns {Conversation}
+ */
+export function fail(conversation, error) {
+  return { ...settle(conversation, "stopped"), status: "failed", error: { runId: conversation.runId, ...error } };
+}
+
+/** @param {{ type: string }} event */
+export function endsRun(event) {
+  return event.type === "RUN_FINISHED" || event.type === "RUN_ERROR";
+}
+
+/** The text of a message whose content is a string or a list of parts. @param {any} content @returns {string} */
+export function textOf(content) {
+  if (Array.isArray(content)) return content.map((part) => part?.text ?? "").join("");
+  return typeof content === "string" ? content : "";
+}
+
+/**
+ * Apply one event. What is unknown or doesn't fit changes nothing.
+ * @param {Conversation} conversation
+ * @param {any} event
+ * @returns {Conversation}
+ */
+export function reduce(conversation, event) {
+  const { events, open } = expandChunk(conversation.chunk, event);
+  const next = events.reduce((state, one) => reducers[one.type]?.(state, one) ?? state, conversation);
+  return next.chunk === open ? next : { ...next, chunk: open };
+}
+
+/** @type {Record<string, (c: Conversation, event: any) => Conversation>} */
+const reducers = {
+  // @ts-ignore: without a prototype, "toString" is not an event type
+  __proto__: null,
+
+  RUN_STARTED: (c, event) => {
+    const known = new Set(c.messages.map((message) => message.id));
+    const echoed = clean(event.input?.messages ?? []).filter((message) => !known.has(message.id));
+    const messages = echoed.length ? [...c.messages, ...echoed] : c.messages;
+    return { ...c, messages, runId: event.runId, status: "running", error: null, interrupts: [], steps: [], begun: {} };
+  },
+  RUN_FINISHED: (c, { outcome, usage = [] }) => {
+    const ended = settle({ ...c, usage, steps: [] }, "stopped");
+    if (outcome?.type === "interrupt") return wait(ended, outcome.interrupts ?? []);
+    return { ...ended, status: outcome?.type === "cancelled" ? "stopped" : "idle" };
+  },
+  RUN_ERROR: (c, { message, code = "run_error" }) => fail({ ...c, steps: [] }, { message, code }),
+
+  STEP_STARTED: (c, { stepName }) => ({ ...c, steps: [...c.steps, stepName] }),
+  STEP_FINISHED: (c, { stepName }) => ({ ...c, steps: c.steps.filter((name) => name !== stepName) }),
+
+  TEXT_MESSAGE_START: (c, event) => beginMessage(c, event, event.role ?? "assistant"),
+  TEXT_MESSAGE_CONTENT: appendText,
+  TEXT_MESSAGE_END: (c, event) => patchMessage(c, event.messageId, (message) => withMetadata(message, event)),
+  REASONING_MESSAGE_START: (c, event) => beginMessage(c, event, "reasoning"),
+  REASONING_MESSAGE_CONTENT: appendText,
+  REASONING_MESSAGE_END: (c, event) => patchMessage(c, event.messageId, (message) => withMetadata(message, event)),
+  REASONING_ENCRYPTED_VALUE: (c, { subtype, entityId, encryptedValue }) =>
+    subtype === "tool-call"
+      ? patchCall(c, entityId, (call) => ({ ...call, encryptedValue }))
+      : patchMessage(c, entityId, (message) => ({ ...message, encryptedValue })),
+
+  TOOL_CALL_START: beginCall,
+  TOOL_CALL_ARGS: (c, event) =>
+    patchCall(c, event.toolCallId, (call) =>
+      withMetadata({ ...call, function: { ...call.function, arguments: call.function.arguments + event.delta } }, event),
+    ),
+  TOOL_CALL_END: (c, event) => {
+    const next = patchCall(c, event.toolCallId, (call) => withMetadata(call, event));
+    return c.calls[event.toolCallId]?.status === "streaming" ? setCall(next, event.toolCallId, "running") : next;
+  },
+  TOOL_CALL_RESULT: finishCall,
+
+  STATE_SNAPSHOT: (c, { snapshot }) => ({ ...c, state: snapshot }),
+  STATE_DELTA: (c, { delta }) => attempt(c, () => ({ ...c, state: applyPatch(c.state, delta) })),
+  MESSAGES_SNAPSHOT: mergeSnapshot,
+  ACTIVITY_SNAPSHOT: showActivity,
+  ACTIVITY_DELTA: (c, { messageId, activityType, patch }) =>
+    attempt(c, () =>
+      patchMessage(c, messageId, (message) =>
+        message.role === "activity" ? { ...message, activityType, content: applyPatch(message.content, patch) } : message,
+      ),
+    ),
+};
+
+// --- Messages
+
+/** @param {Conversation} c @param {any} event @param {string} role */
+function beginMessage(c, event, role) {
+  const { messageId: id, name, subagentRunId } = event;
+  const replayed = !c.begun[id];
+  const next = { ...c, begun: { ...c.begun, [id]: true } };
+  const index = indexOf(c, id);
+  if (index < 0) {
+    const message = { id, role, content: "", ...(name && { name }), ...(subagentRunId && { subagentRunId }) };
+    return { ...next, messages: [...c.messages, withMetadata(message, event)] };
+  }
+  if (c.messages[index].role === "activity") return c;
+  return patchMessage(next, id, (message) => withMetadata(replayed ? { ...message, content: "" } : message, event));
+}
+
+/** @param {Conversation} c @param {any} event */
+function appendText(c, event) {
+  return patchMessage(c, event.messageId, (message) =>
+    message.role === "activity" ? message : withMetadata({ ...message, content: (message.content ?? "") + event.delta }, event),
+  );
+}
+
+/** @param {Conversation} c @param {any} event */
+function showActivity(c, { messageId: id, activityType, content, replace = true, ...event }) {
+  const activity = withMetadata({ id, role: "activity", activityType, content }, event);
+  const index = indexOf(c, id);
+  if (index < 0) return { ...c, messages: [...c.messages, activity] };
+  return replace ? patchMessage(c, id, (message) => ({ ...(message.role === "activity" && message), ...activity })) : c;
+}
+
+/** What the client alone knows survives: activities and reasoning, unless the snapshot has its own. */
+/** @param {Conversation} c @param {{ messages: any[] }} event */
+function mergeSnapshot(c, event) {
+  const incoming = new Map(clean(event.messages).map((message) => [message.id, message]));
+  const kept = ["activity", "reasoning"].filter((role) => ![...incoming.values()].some((one) => one.role === role));
+  const messages = c.messages.flatMap((message) => {
+    const replacement = incoming.get(message.id);
+    incoming.delete(message.id);
+    return replacement ?? (kept.includes(message.role) ? message : []);
+  });
+  return withMessages(c, [...messages, ...incoming.values()]);
+}
+
+/** Set the messages and learn from them how each tool call ended. */
+/** @param {Conversation} c @param {any[]} raw @returns {Conversation} */
+function withMessages(c, raw) {
+  const messages = clean(raw);
+  /** @type {Record<string, Call>} */
+  const calls = {};
+  for (const { id } of messages.flatMap((message) => message.toolCalls ?? [])) calls[id] = c.calls[id] ?? { status: "running" };
+  for (const message of messages) {
+    if (message.role === "tool") calls[message.toolCallId] = { status: outcomeOf(message), result: message.content };
+  }
+  return { ...c, messages, calls };
+}
+
+/** Skip what can't be shown instead of showing nothing at all. */
+/** @param {any[]} messages @returns {Message[]} */
+function clean(messages) {
+  return messages
+    .filter((message) => message?.id && message.role)
+    .map((message) => {
+      if (!("toolCalls" in message)) return message;
+      const { toolCalls, ...rest } = message;
+      const calls = (toolCalls ?? []).filter((/** @type {any} */ call) => call?.id && call.function?.name);
+      return calls.length ? { ...rest, toolCalls: calls.map(withTextArguments) } : rest;
+    });
+}
+
+/** @param {any} call */
+function withTextArguments(call) {
+  const value = call.function.arguments;
+  if (typeof value === "string") return call;
+  return { ...call, function: { ...call.function, arguments: value == null ? "" : JSON.stringify(value) } };
+}
+
+// --- Tool calls
+
+/** @param {Conversation} c @param {any} event */
+function beginCall(c, event) {
+  const { toolCallId: id, toolCallName: name, parentMessageId, subagentRunId } = event;
+  const next = setCall({ ...c, begun: { ...c.begun, [id]: true } }, id, "streaming");
+  if (c.messages.some((message) => message.toolCalls?.some((/** @type {any} */ call) => call.id === id))) {
+    const restart = c.begun[id] ? {} : { arguments: "" };
+    return patchCall(next, id, (call) => withMetadata({ ...call, function: { ...call.function, ...restart, name } }, event));
+  }
+  const call = withMetadata({ id, type: "function", function: { name, arguments: "" } }, event);
+  const parent = c.messages.find((message) => message.id === parentMessageId);
+  if (parent?.role === "assistant") {
+    return patchMessage(next, parent.id, (message) => ({ ...message, toolCalls: [...(message.toolCalls ?? []), call] }));
+  }
+  const messageId = parent ? id : (parentMessageId ?? id);
+  const message = { id: messageId, role: "assistant", toolCalls: [call], ...(subagentRunId && { subagentRunId }) };
+  return { ...next, messages: [...c.messages, message] };
+}
+
+/** @param {Conversation} c @param {any} event */
+function finishCall(c, event) {
+  const { messageId: id, toolCallId, content, role = "tool", subagentRunId } = event;
+  const message = withMetadata({ id, toolCallId, role, content, ...(subagentRunId && { subagentRunId }) }, event);
+  const messages = c.messages.filter((one) => one.id !== id);
+  const owner = messages.findIndex((one) => one.toolCalls?.some((/** @type {any} */ call) => call.id === toolCallId));
+  let at = owner < 0 ? messages.length : owner + 1;
+  while (messages[at]?.role === "tool") at += 1;
+  messages.splice(at, 0, message);
+  return setCall({ ...c, messages }, toolCallId, outcomeOf(message), content);
+}
+
+/** @param {Message} message @returns {CallStatus} */
+function outcomeOf({ metadata, error }) {
+  const outcome = metadata?.outcome;
+  if (outcome === "denied") return "denied";
+  return outcome === "failed" || error ? "failed" : "success";
+}
+
+/** No tool call stays "running" after its run. */
+/** @param {Conversation} c @param {CallStatus} status */
+function settle(c, status) {
+  const open = Object.keys(c.calls).filter((id) => ["streaming", "running", "waiting"].includes(c.calls[id].status));
+  return open.reduce((state, id) => setCall(state, id, status), c);
+}
+
+/** @param {Conversation} c @param {any[]} interrupts @returns {Conversation} */
+function wait(c, interrupts) {
+  const ids = interrupts.map((interrupt) => interrupt.toolCallId).filter(Boolean);
+  const waiting = ids.reduce((state, id) => setCall(state, id, "waiting"), c);
+  return { ...waiting, interrupts, status: interrupts.length ? "waiting" : "idle" };
+}
+
+// --- Small pieces
+
+/** @param {Conversation} c @param {string} id */
+function indexOf(c, id) {
+  return c.messages.findLastIndex((message) => message.id === id);
+}
+
+/** @param {Conversation} c @param {string} id @param {(message: Message) => Message} change @returns {Conversation} */
+function patchMessage(c, id, change) {
+  const index = indexOf(c, id);
+  if (index < 0) return c;
+  const messages = [...c.messages];
+  messages[index] = change(messages[index]);
+  return { ...c, messages };
+}
+
+/** @param {Conversation} c @param {string} id @param {(call: any) => any} change */
+function patchCall(c, id, change) {
+  const owner = c.messages.findLast((message) => message.toolCalls?.some((/** @type {any} */ call) => call.id === id));
+  if (!owner) return c;
+  return patchMessage(c, owner.id, (message) => ({
+    ...message,
+    toolCalls: message.toolCalls.map((/** @type {any} */ call) => (call.id === id ? change(call) : call)),
+  }));
+}
+
+/** @param {Conversation} c @param {string} id @param {CallStatus} status @param {any} [result] @returns {Conversation} */
+function setCall(c, id, status, result) {
+  return { ...c, calls: { ...c.calls, [id]: result === undefined ? { status } : { status, result } } };
+}
+
+/** @template T @param {T} target @param {any} event @returns {T} */
+function withMetadata(target, { metadata }) {
+  return metadata ? { ...target, metadata: { .../** @type {any} */ (target).metadata, ...metadata } } : target;
+}
+
+/** A patch that doesn't fit is lost, never the conversation. */
+/** @param {Conversation} c @param {() => Conversation} change */
+function attempt(c, change) {
+  try {
+    return change();
+  } catch (error) {
+    console.warn("agui-chat:", error);
+    return c;
+  }
+}

@@ -1,0 +1,292 @@
+// @ts-check
+/**
+ * What happens between the page and the server: opens threads, starts runs, follows them through
+ * lost connections, answers questions. Holds the conversation; knows nothing of the DOM.
+ */
+import { HttpError } from "./client.js";
+import { beginRun, emptyConversation, endsRun, fail, fromThread, reduce } from "./conversation.js";
+
+/** @typedef {import("./client.js").AgentClient} AgentClient */
+/** @typedef {{ approved: boolean, reason?: string }} Decision */
+
+const MAX_TRIES = 8;
+
+/** Dispatches "change" after every change, "event" (detail: the AG-UI event) and "end" when a run has ended. */
+export class Session extends EventTarget {
+  conversation = emptyConversation();
+  /** @type {string | null} */
+  threadId = null;
+  title = "";
+  loading = false;
+  reconnecting = false;
+  stopping = false;
+  /** @type {Map<string, Decision>} */
+  decisions = new Map();
+
+  #client;
+  #abort = new AbortController();
+  /** @type {any} the input that failed, until it is sent again or replaced */
+  #unsent = null;
+  /** @type {string | null} */
+  #lastEventId = null;
+
+  /** @param {AgentClient} client */
+  constructor(client) {
+    super();
+    this.#client = client;
+  }
+
+  get busy() {
+    return this.conversation.status === "running";
+  }
+
+  get empty() {
+    return !this.loading && !this.conversation.messages.length && !this.conversation.error;
+  }
+
+  /** Leave the thread; a run goes on without us. */
+  reset() {
+    this.#leave(null);
+    this.#changed();
+  }
+
+  /** Show a stored thread and, if a run is active, follow it. @param {string} threadId */
+  async open(threadId) {
+    const signal = this.#leave(threadId);
+    this.loading = true;
+    this.#changed();
+    await this.#guard(signal, () => this.#load(signal));
+  }
+
+  /**
+   * Send the user's text as a new turn; false when that isn't possible now.
+   * @param {string} text
+   */
+  send(text) {
+    const content = text.trim();
+    if (!content || this.busy || this.loading || this.conversation.status === "waiting") return false;
+    this.#dropUnsent();
+    this.threadId ??= uuid();
+    this.#run(this.#input({ messages: [{ id: uuid(), role: "user", content }] }));
+    return true;
+  }
+
+  /** Answer one question; when the last one is answered, all answers go in one request. */
+  /** @param {string} interruptId @param {Decision} decision */
+  decide(interruptId, decision) {
+    this.decisions.set(interruptId, decision);
+    const { interrupts } = this.conversation;
+    this.#changed();
+    if (!interrupts.length || !interrupts.every((one) => this.decisions.has(one.id))) return;
+    this.#run(this.#input({ messages: [], resume: interrupts.map((one) => this.#answer(one)) }));
+  }
+
+  /** Stop the run on the server; its stream then tells how it ended. */
+  async stop() {
+    if (!this.busy || this.stopping) return;
+    this.stopping = true;
+    this.#changed();
+    // Before its first event the run may not exist on the server: then it is stopped with that event.
+    if (this.#lastEventId !== null) await this.#cancel();
+  }
+
+  /** Try again what failed: never a second time what the server has already taken. */
+  async retry() {
+    if (this.busy) return;
+    const input = this.#unsent;
+    if (!input) return this.threadId && this.open(this.threadId);
+    const failedOnServer = this.#lastEventId !== null;
+    await this.#run(failedOnServer ? { ...input, runId: uuid() } : input, { mayBeKnown: !failedOnServer });
+  }
+
+  /** Stop reading. */
+  close() {
+    this.#abort.abort();
+  }
+
+  // --- A run
+
+  /** @param {any} turn */
+  #input(turn) {
+    const { state } = this.conversation;
+    const ids = { threadId: this.threadId, runId: uuid(), protocolVersion: "1.0" };
+    return { ...ids, state: state ?? {}, tools: [], context: [], forwardedProps: {}, ...turn };
+  }
+
+  /** @param {any} input @param {{ mayBeKnown?: boolean }} [options] */
+  async #run(input, { mayBeKnown = false } = {}) {
+    const { signal } = (this.#abort = new AbortController());
+    this.#unsent = input;
+    this.#lastEventId = null;
+    this.conversation = beginRun(this.conversation, input);
+    this.decisions = new Map();
+    this.stopping = false;
+    this.dispatchEvent(new CustomEvent("start", { detail: input }));
+    this.#changed();
+    await this.#guard(signal, async () => {
+      if (mayBeKnown && (await this.#isKnown(input, signal))) return this.#load(signal);
+      await this.#follow(() => this.#client.run(input, signal), signal);
+    });
+  }
+
+  /** Has the server taken this input although we never saw its answer? */
+  /** @param {any} input @param {AbortSignal} signal */
+  async #isKnown(input, signal) {
+    try {
+      const thread = await this.#client.thread(input.threadId, signal);
+      const [message] = input.messages;
+      if (message) return thread.messages.some((/** @type {any} */ one) => one.id === message.id);
+      return !thread.pending?.some((/** @type {any} */ one) => one.id === input.resume?.[0].interruptId);
+    } catch (error) {
+      if (error instanceof HttpError && error.status === 404) return false;
+      throw error;
+    }
+  }
+
+  /** @param {AbortSignal} signal */
+  async #load(signal) {
+    const threadId = /** @type {string} */ (this.threadId);
+    const thread = await this.#client.thread(threadId, signal);
+    signal.throwIfAborted();
+    this.loading = false;
+    this.title = thread.title ?? "";
+    this.conversation = fromThread(thread);
+    this.#unsent = null;
+    this.#changed();
+    if (thread.running) await this.#follow(() => this.#client.follow(threadId, null, signal), signal);
+  }
+
+  /**
+   * Read events until the run has ended; after a lost connection go on behind the last event seen.
+   * @param {() => Promise<AsyncGenerator<{ id: string, event: any }> | null>} connect
+   * @param {AbortSignal} signal
+   */
+  async #follow(connect, signal) {
+    for (let tries = 0; ; ) {
+      try {
+        const events = await connect();
+        if (!events) return await this.#afterTheLog(signal);
+        for await (const { id, event } of events) {
+          signal.throwIfAborted();
+          tries = 0;
+          this.#apply(id, event);
+          if (endsRun(event)) return;
+        }
+      } catch (error) {
+        const refused = error instanceof HttpError && error.status < 500;
+        // Without a first event nobody knows whether the server has the message: the user decides.
+        if (refused || signal.aborted || this.#lastEventId === null) throw error;
+      }
+      if (++tries > MAX_TRIES) throw new TypeError("The connection was lost.");
+      this.reconnecting = true;
+      this.#changed();
+      await pause(Math.min(500 * 2 ** (tries - 1), 15000), signal);
+      const threadId = /** @type {string} */ (this.threadId);
+      connect = () => this.#client.follow(threadId, this.#lastEventId, signal);
+    }
+  }
+
+  /** The run is over and its log is gone: the stored thread has everything. @param {AbortSignal} signal */
+  async #afterTheLog(signal) {
+    const thread = await this.#client.thread(/** @type {string} */ (this.threadId), signal);
+    signal.throwIfAborted();
+    this.conversation = fromThread({ ...thread, running: false });
+    this.#unsent = null;
+  }
+
+  /** @param {string} id @param {any} event */
+  #apply(id, event) {
+    const first = this.#lastEventId === null;
+    this.#lastEventId = id;
+    this.reconnecting = false;
+    this.conversation = reduce(this.conversation, event);
+    if (event.type === "RUN_FINISHED") this.#unsent = null;
+    this.dispatchEvent(new CustomEvent("event", { detail: event }));
+    this.#changed();
+    if (first && this.stopping && !endsRun(event)) this.#cancel();
+  }
+
+  async #cancel() {
+    try {
+      await this.#client.cancel(/** @type {string} */ (this.threadId));
+    } catch {
+      this.stopping = false; // the button comes back, and with it the chance to try again
+      this.#changed();
+    }
+  }
+
+  /** Run an exchange with the server and leave the conversation in an honest state, however it ends. */
+  /** @param {AbortSignal} signal @param {() => Promise<unknown>} exchange */
+  async #guard(signal, exchange) {
+    try {
+      await exchange();
+    } catch (error) {
+      if (signal.aborted) return;
+      if (this.loading && error instanceof HttpError && error.status === 404) return this.reset();
+      this.conversation = fail(this.conversation, failure(error));
+    }
+    if (signal.aborted) return;
+    Object.assign(this, { loading: false, reconnecting: false, stopping: false });
+    this.dispatchEvent(new CustomEvent("end"));
+    this.#changed();
+  }
+
+  // --- Small pieces
+
+  /** @param {string | null} threadId */
+  #leave(threadId) {
+    this.#abort.abort();
+    this.#abort = new AbortController();
+    Object.assign(this, { threadId, title: "", loading: false, reconnecting: false, stopping: false });
+    this.conversation = emptyConversation();
+    this.decisions = new Map();
+    this.#unsent = null;
+    this.#lastEventId = null;
+    return this.#abort.signal;
+  }
+
+  /** A message that never arrived disappears when another one takes its place. */
+  #dropUnsent() {
+    if (!this.#unsent || this.#lastEventId !== null) return;
+    const ids = this.#unsent.messages.map((/** @type {any} */ message) => message.id);
+    const messages = this.conversation.messages.filter((message) => !ids.includes(message.id));
+    this.conversation = { ...this.conversation, messages };
+  }
+
+  /** @param {any} interrupt */
+  #answer({ id, expiresAt }) {
+    if (expiresAt && Date.parse(expiresAt) < Date.now()) return { interruptId: id, status: "cancelled" };
+    return { interruptId: id, status: "resolved", payload: this.decisions.get(id) };
+  }
+
+  #changed() {
+    this.dispatchEvent(new CustomEvent("change"));
+  }
+}
+
+/** @param {any} error */
+function failure(error) {
+  if (error instanceof HttpError) return { code: error.code, message: error.message };
+  if (!(error instanceof TypeError) && error?.name !== "Error") console.error("agui-chat:", error);
+  return { code: "connection_lost" };
+}
+
+/** Wait, but not longer than until the network is back. @param {number} ms @param {AbortSignal} signal */
+function pause(ms, signal) {
+  return new Promise((resolve, reject) => {
+    const done = () => (clearTimeout(timer), globalThis.removeEventListener?.("online", done), resolve(undefined));
+    const timer = setTimeout(done, ms);
+    globalThis.addEventListener?.("online", done);
+    signal.addEventListener("abort", () => (clearTimeout(timer), reject(signal.reason)), { once: true });
+  });
+}
+
+/** A random UUID, also where the page isn't served securely and `randomUUID` is missing. */
+export function uuid() {
+  if (crypto.randomUUID) return crypto.randomUUID();
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  bytes[6] = (bytes[6] & 0x0f) | 0x40;
+  bytes[8] = (bytes[8] & 0x3f) | 0x80;
+  const hex = [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
+}

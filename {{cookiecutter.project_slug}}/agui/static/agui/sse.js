@@ -1,0 +1,97 @@
+// @ts-check
+/**
+ * Bytes to events: the part of server-sent events that AG-UI uses.
+ * Comments, `event:` and `retry:` are read past; an event cut off by the end of the stream is dropped.
+ * https://html.spec.whatwg.org/multipage/server-sent-events.html#parsing-an-event-stream
+ */
+
+/** @typedef {{ id: string, data: string }} Frame */
+
+export class SseParser {
+  #buffer = "";
+  #id = "";
+  /** @type {string[]} */
+  #data = [];
+
+  /**
+   * Take the next piece of text, however it was cut, and return the frames that it completes.
+   * @param {string} text
+   * @returns {Frame[]}
+   */
+  push(text) {
+    const lines = (this.#buffer + text).split(/\r\n|\n|\r(?!$)/);
+    this.#buffer = lines.pop() ?? "";
+    const frames = [];
+    for (const line of lines) {
+      if (line !== "") this.#field(line);
+      else if (this.#data.length) frames.push(this.#frame());
+    }
+    return frames;
+  }
+
+  /** @param {string} line */
+  #field(line) {
+    const colon = line.indexOf(":");
+    const name = colon < 0 ? line : line.slice(0, colon);
+    const value = colon < 0 ? "" : line.slice(colon + 1).replace(/^ /, "");
+    if (name === "data") this.#data.push(value);
+    else if (name === "id" && !value.includes("\0")) this.#id = value;
+  }
+
+  #frame() {
+    const frame = { id: this.#id, data: this.#data.join("\n") };
+    this.#data = [];
+    return frame;
+  }
+}
+
+/**
+ * Yield the events of a response's body.
+ * Throws when nothing at all, not even a heartbeat, arrives for `idleSeconds`: after sleep or a
+ * change of network, a dead connection would otherwise wait for ever.
+ * @param {ReadableStream<Uint8Array>} body
+ * @param {{ idleSeconds?: number }} [options]
+ * @returns {AsyncGenerator<{ id: string, event: any }>}
+ */
+export async function* readEvents(body, { idleSeconds = 60 } = {}) {
+  const reader = body.getReader();
+  const decoder = new TextDecoder();
+  const parser = new SseParser();
+  try {
+    for (;;) {
+      const { done, value } = await within(idleSeconds, reader.read());
+      if (done) return;
+      for (const { id, data } of parser.push(decoder.decode(value, { stream: true }))) {
+        const event = parse(data);
+        if (event) yield { id, event };
+      }
+    }
+  } finally {
+    reader.cancel().catch(() => {});
+  }
+}
+
+/** @param {string} data */
+function parse(data) {
+  try {
+    return JSON.parse(data);
+  } catch {
+    console.warn("agui-chat: an event that is not JSON was dropped.");
+    return null;
+  }
+}
+
+/**
+ * @template T
+ * @param {number} seconds
+ * @param {Promise<T>} promise
+ * @returns {Promise<T>}
+ */
+function within(seconds, promise) {
+  /** @type {any} */
+  let timer;
+  const timeout = new Promise((_, reject) => {
+    timer = setTimeout(() => reject(new Error("The connection is silent.")), seconds * 1000);
+  });
+  return Promise.race([promise, timeout]).finally(() => clearTimeout(timer));
+}
