@@ -1,0 +1,327 @@
+"""What the agent can do: plain functions, registered with a decorator, and how a run calls them.
+
+    registry = ToolRegistry()
+
+    @tool(registry, destructive=True, confirm="Delete all finished tasks?")
+    def delete_finished_tasks(ctx: RunContext[AgentDeps]) -> str:
+        '''Delete the user's finished tasks.'''
+
+Type hints are the schema, the docstring is the description; `ctx` is optional, and the model never
+sees it. A registry knows no run: `build_toolset` turns it into what pydantic-ai calls.
+"""
+
+import asyncio
+import inspect
+import logging
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar, Unpack
+
+from django.contrib.auth import get_user_model
+from django.core.exceptions import PermissionDenied
+from pydantic import ConfigDict, TypeAdapter
+from pydantic_ai import ApprovalRequired, CallDeferred, FunctionToolset, ModelRetry, RunContext, Tool, ToolDenied
+from pydantic_ai.exceptions import RunCancelled, SkipToolExecution, ToolFailed, UsageLimitExceeded
+from pydantic_ai.messages import ToolReturn
+from pydantic_ai.tools import ToolDefinition, ToolPrepareFunc
+from pydantic_core import PydanticSerializationError
+
+from agui import conf
+from agui.executor import run_in_thread
+from agui.tool_schema import (
+    X_CATEGORY_KEY,
+    X_CONFIRM_KEY,
+    X_DESTRUCTIVE_KEY,
+    X_SUMMARY_KEY,
+    ToolCategory,
+    ToolOptions,
+    ToolSpec,
+    build_input_schema,
+    check_spec,
+    parse,
+    x_keys,
+)
+
+if TYPE_CHECKING:
+    from agui.agent import AgentDeps
+
+__all__ = [
+    "X_CATEGORY_KEY",
+    "X_CONFIRM_KEY",
+    "X_DESTRUCTIVE_KEY",
+    "X_SUMMARY_KEY",
+    "ToolBinding",
+    "ToolCategory",
+    "ToolRegistry",
+    "ToolSpec",
+    "build_input_schema",
+    "build_toolset",
+    "confirmation_metadata",
+    "confirmation_text",
+    "is_permitted",
+    "needs_confirmation",
+    "run_in_thread",
+    "tool",
+]
+
+logger = logging.getLogger("agui.tools")
+
+# All that a model or a client learns about a failure: the log has the rest.
+FAILED = "The tool failed. The failure was logged."
+DENIED = "The user is not allowed to do this."
+TIMED_OUT = "The tool did not answer in time and may still be at work. Don't call it again: tell the user."
+
+# How a tool, or a limit, steers the run; not failures.
+CONTROL_FLOW = (
+    ModelRetry,
+    ToolFailed,
+    ApprovalRequired,
+    CallDeferred,
+    SkipToolExecution,
+    RunCancelled,
+    UsageLimitExceeded,
+)
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True)
+class ToolBinding:
+    """A registered tool and its JSON Schema, derived once."""
+
+    spec: ToolSpec
+    input_schema: dict[str, Any]
+    parsed: Tool[Any] = field(repr=False, compare=False)
+
+    @property
+    def is_async(self) -> bool:
+        return self.parsed.function_schema.is_async
+
+    def prepare_call(self, arguments: dict[str, Any], ctx: Any) -> Callable[[], Any]:
+        """Bind the function to arguments that came out of `validate`."""
+        if not self.parsed.takes_ctx:
+            return partial(self.spec.fn, **arguments)
+        if ctx is None:
+            raise TypeError(f"Tool {self.spec.name!r} takes a RunContext: pass it as ctx=.")
+        return partial(self.spec.fn, ctx, **arguments)
+
+    def validate(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        """Turn JSON values into what the function expects. Raises pydantic's ValidationError."""
+        validated: dict[str, Any] = self.parsed.function_schema.validator.validate_python(arguments)
+        return validated
+
+    async def run(self, arguments: dict[str, Any], ctx: Any) -> Any:
+        """Call the function with validated arguments; a synchronous one in a thread."""
+        call = self.prepare_call(arguments, ctx)
+        result = call() if self.is_async else await run_in_thread(call)
+        return await result if inspect.isawaitable(result) else result
+
+
+class ToolRegistry:
+    """An ordered collection of tools. What is wrong with one is said when it is registered."""
+
+    def __init__(self, name: str = "tools") -> None:
+        self.name = name
+        self._bindings: dict[str, ToolBinding] = {}
+
+    def register(self, spec: ToolSpec) -> ToolBinding:
+        """Add a tool. Raises ValueError or TypeError, naming the cure."""
+        check_spec(spec)
+        if spec.name in self._bindings:
+            raise ValueError(f"Tool {spec.name!r} is registered twice in {self.name!r}: rename one, or pass name=.")
+        parsed = parse(spec.fn, spec.name)
+        extensions = x_keys(spec.destructive, spec.category, spec.confirm, spec.summary)
+        schema = {**parsed.function_schema.json_schema, **extensions}
+        binding = self._bindings[spec.name] = ToolBinding(spec, schema, parsed)
+        return binding
+
+    def add(
+        self,
+        fn: Callable[..., Any],
+        *,
+        name: str | None = None,
+        description: str | None = None,
+        **options: Unpack[ToolOptions],
+    ) -> ToolBinding:
+        """Add a function as `@tool` does."""
+        docstring = (inspect.getdoc(fn) or "").strip().split("\n\n")[0]
+        description = " ".join((description or docstring).split())
+        return self.register(ToolSpec(name=name or fn.__name__, fn=fn, description=description, **options))
+
+    def get(self, name: str) -> ToolBinding:
+        """Find a tool. Raises KeyError."""
+        try:
+            return self._bindings[name]
+        except KeyError:
+            raise KeyError(f"There is no tool {name!r} in {self.name!r}.") from None
+
+    def call(self, name: str, arguments: dict[str, Any], *, ctx: Any = None) -> Any:
+        """Call a synchronous tool from code: validated, but asking nobody for permission or approval."""
+        binding = self.get(name)
+        if binding.is_async:
+            raise TypeError(f"Tool {name!r} is a coroutine function: use `await registry.acall({name!r}, ...)`.")
+        return binding.prepare_call(binding.validate(arguments), ctx)()
+
+    async def acall(self, name: str, arguments: dict[str, Any], *, ctx: Any = None) -> Any:
+        """Call a tool of either kind, otherwise as `call` does."""
+        binding = self.get(name)
+        return await binding.run(binding.validate(arguments), ctx)
+
+    def __iter__(self) -> Iterator[ToolBinding]:
+        return iter(self._bindings.values())
+
+    def __len__(self) -> int:
+        return len(self._bindings)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._bindings
+
+
+def tool(
+    registry: ToolRegistry,
+    *,
+    name: str | None = None,
+    description: str | None = None,
+    **options: Unpack[ToolOptions],
+) -> Callable[[F], F]:
+    """Register the decorated function, which stays as it is.
+
+    The name is the function's, the description its docstring's first paragraph.
+    """
+
+    def decorate(fn: F) -> F:
+        registry.add(fn, name=name, description=description, **options)
+        return fn
+
+    return decorate
+
+
+# --- Who may call it, and after which question
+
+
+def needs_confirmation(spec: ToolSpec) -> bool:
+    """Must the user approve each call of this tool, as the settings are now?"""
+    if not (spec.destructive or spec.requires_approval):
+        return False
+    exempt = conf.get().auto_confirm
+    return not exempt if isinstance(exempt, bool) else spec.name not in exempt
+
+
+def confirmation_text(spec: ToolSpec) -> str:
+    """The question that an approval asks."""
+    return spec.confirm or f'Run "{spec.label}"?'
+
+
+def confirmation_metadata(spec: ToolSpec) -> dict[str, Any]:
+    """What an interrupt tells the client about the tool."""
+    keys = x_keys(spec.destructive, spec.category, spec.confirm, spec.label)
+    return {"toolName": spec.name, X_DESTRUCTIVE_KEY: spec.destructive, **keys}
+
+
+async def is_permitted(spec: ToolSpec, user: Any, *, afresh: bool = False) -> bool:
+    """May this user call the tool? `afresh` asks the database, as a user object remembers its permissions."""
+    if spec.permission is None:
+        return True
+    if user is None or not user.is_authenticated:
+        return False
+    if afresh:
+        user = await get_user_model()._default_manager.filter(pk=user.pk).afirst()
+    return user is not None and await user.ahas_perm(spec.permission)
+
+
+# --- How a run calls it
+
+
+def build_toolset(registry: ToolRegistry, toolset_id: str = "tools") -> "FunctionToolset[AgentDeps]":
+    """Build pydantic-ai's tools, once for all runs."""
+    return FunctionToolset([_build_tool(binding) for binding in registry], id=toolset_id)
+
+
+def _build_tool(binding: ToolBinding) -> "Tool[AgentDeps]":
+    spec, schema = binding.spec, binding.parsed.function_schema
+    gated = spec.destructive or spec.requires_approval
+    call = _guard(binding)
+    return Tool(
+        call,
+        name=spec.name,
+        description=spec.description,
+        function_schema=replace(schema, function=call, takes_ctx=True, is_async=True),
+        max_retries=spec.retries,
+        strict=spec.strict,
+        sequential=spec.sequential,
+        # pydantic-ai makes a timeout a retry. A synchronous tool goes on in its thread, so a retry
+        # would do its work twice: `_guard` has the clock of those.
+        timeout=spec.timeout if binding.is_async else None,
+        defer_loading=spec.defer_loading,
+        requires_approval=gated,
+        prepare=_prepare(spec) if gated or spec.permission else None,
+        args_validator=_ask(spec) if gated else None,
+        metadata={key: value for key, value in binding.input_schema.items() if key.startswith("x-")},
+    )
+
+
+def _prepare(spec: ToolSpec) -> "ToolPrepareFunc[AgentDeps]":
+    """Before each request to the model: hide the tool, or decide whether a call of it must be approved."""
+
+    async def prepare(ctx: "RunContext[AgentDeps]", definition: ToolDefinition) -> ToolDefinition | None:
+        if not await is_permitted(spec, ctx.deps.user):
+            return None
+        return replace(definition, kind="unapproved" if needs_confirmation(spec) else "function")
+
+    return prepare
+
+
+def _ask(spec: ToolSpec) -> Callable[..., None]:
+    """Ask for approval once the arguments are known to be valid, with what the client shows."""
+
+    def ask(ctx: "RunContext[AgentDeps]", /, **arguments: Any) -> None:
+        if needs_confirmation(spec) and not ctx.tool_call_approved:
+            raise ApprovalRequired(confirmation_metadata(spec))
+
+    return ask
+
+
+def _guard(binding: ToolBinding) -> Callable[..., Awaitable[Any]]:
+    """Wrap the function so that whatever happens in it ends its call, not the run."""
+    spec = binding.spec
+    sync_timeout = None if binding.is_async else spec.timeout
+
+    async def call(ctx: "RunContext[AgentDeps]", /, **arguments: Any) -> Any:
+        if not await is_permitted(spec, ctx.deps.user, afresh=True):
+            return ToolDenied(DENIED)
+        clock = asyncio.timeout(sync_timeout)
+        try:
+            async with clock:
+                result = await binding.run(arguments, ctx)
+            _check_result(result)
+        except CONTROL_FLOW:
+            raise
+        except PermissionDenied:
+            return ToolDenied(DENIED)
+        except Exception as error:
+            timed_out = clock.expired()
+            run_id = getattr(ctx.deps, "run_id", ctx.run_id)
+            logger.exception("Tool %r %s in run %s.", spec.name, "timed out" if timed_out else "failed", run_id)
+            raise ToolFailed(TIMED_OUT if timed_out else FAILED) from error
+        return result
+
+    return call
+
+
+_any_json: TypeAdapter[Any] = TypeAdapter(Any, config=ConfigDict(ser_json_bytes="base64"))
+
+
+def _check_result(result: Any) -> None:
+    """Refuse a result without a JSON form, like a queryset: sending it to the model would end the run."""
+    if isinstance(result, ToolReturn):
+        result = result.return_value
+    if result is None or isinstance(result, str | int | float | ToolDenied):
+        return
+    cure = f"The result is a {type(result).__name__}, which has no JSON form: return lists, dicts and strings."
+    if isinstance(result, Iterator):
+        raise TypeError(cure)
+    try:
+        _any_json.dump_json(result)
+    except PydanticSerializationError as error:
+        raise TypeError(cure) from error
