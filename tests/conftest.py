@@ -1,0 +1,219 @@
+"""What the template's tests share: a clean copy of the template, rendered projects, and one live server."""
+
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from cookiecutter.main import cookiecutter
+from servers import LiveProject, serve
+
+import snapshot
+
+ROOT = Path(__file__).resolve().parent.parent
+TEMPLATE_NAME = "{{cookiecutter.project_slug}}"
+PROVIDERS = ["demo", "openai", "anthropic", "google"]
+CACHE = ROOT / ".test-cache"
+
+
+# --- Nothing may be skipped where REQUIRE_ALL is set, and what is slow comes last
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: item.get_closest_marker("slow") is not None)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo):
+    report = yield
+    if report.skipped and os.environ.get("REQUIRE_ALL"):
+        report.outcome = "failed"
+        report.longrepr = f"REQUIRE_ALL is set, but this was skipped: {report.longrepr}"
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(collector: pytest.Collector):
+    report = yield
+    if report.skipped and os.environ.get("REQUIRE_ALL"):
+        report.outcome = "failed"
+        report.longrepr = f"REQUIRE_ALL is set, but this module was skipped: {report.longrepr}"
+    return report
+
+
+# --- The template
+
+
+@pytest.fixture(scope="session")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the repository as a fresh clone would be, with the work in progress."""
+    directory = tmp_path_factory.mktemp("clone") / "template"
+    snapshot.copy(directory)
+    return directory
+
+
+@pytest.fixture(scope="session")
+def clone(template: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same, committed to a git repository of its own."""
+    directory = tmp_path_factory.mktemp("repository") / "template"
+    shutil.copytree(template, directory)
+    identity = ["-c", "user.name=Test", "-c", "user.email=test@example.com"]
+    for command in (["init", "-q", "-b", "main"], ["add", "-A"], [*identity, "commit", "-q", "-m", "Test"]):
+        subprocess.run(["git", *command], cwd=directory, check=True)
+    return directory
+
+
+@pytest.fixture(scope="session")
+def cookiecutter_config(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A user configuration that keeps cookiecutter out of the home directory."""
+    home = tmp_path_factory.mktemp("cookiecutter")
+    config = home / "config.yaml"
+    config.write_text(f"cookiecutters_dir: {home / 'templates'}\nreplay_dir: {home / 'replay'}\n")
+    return config
+
+
+@pytest.fixture
+def bake(template: Path, cookiecutter_config: Path, tmp_path: Path):
+    """Render a project in this process: `bake(project_name="Name")` is its directory."""
+
+    def bake(output: Path = tmp_path, **answers: str) -> Path:
+        return Path(
+            cookiecutter(
+                str(template),
+                no_input=True,
+                extra_context=answers,
+                output_dir=str(output),
+                config_file=str(cookiecutter_config),
+            )
+        )
+
+    return bake
+
+
+@pytest.fixture(scope="session")
+def rendered(
+    template: Path, cookiecutter_config: Path, tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, Path]:
+    """One project for each provider, to be read and not changed."""
+    output = tmp_path_factory.mktemp("rendered")
+    return {
+        provider: Path(
+            cookiecutter(
+                str(template),
+                no_input=True,
+                extra_context={"project_slug": f"with_{provider}", "model_provider": provider},
+                output_dir=str(output),
+                config_file=str(cookiecutter_config),
+            )
+        )
+        for provider in PROVIDERS
+    }
+
+
+@pytest.fixture
+def run_cli(template: Path, tmp_path: Path):
+    """Run the `cookiecutter` command with a home of its own; `output` is where projects go."""
+    home, output = tmp_path / "home", tmp_path / "output"
+    home.mkdir()
+    output.mkdir()
+
+    def run(*arguments: str, source: str | None = None, prefix: tuple[str, ...] = (), **options):
+        environment = {"HOME": str(home), "TMPDIR": str(tmp_path), "PATH": os.environ["PATH"], "LANG": "C.UTF-8"}
+        environment |= options.pop("env", {})
+        command = [*prefix, sys.executable, "-m", "cookiecutter", source or str(template), "-o", str(output)]
+        return subprocess.run(
+            [*command, *arguments], env=environment, capture_output=True, text=True, timeout=120, **options
+        )
+
+    run.output, run.home = output, home
+    return run
+
+
+# --- One environment for all rendered projects
+
+
+@pytest.fixture(scope="session")
+def environment(rendered: dict[str, Path]) -> Path:
+    """A virtual environment with all that any rendered project asks for; kept until the requirements change."""
+    wanted: dict[str, None] = {}
+    for project in rendered.values():
+        data = tomllib.loads((project / "pyproject.toml").read_text())
+        groups = [data["project"]["dependencies"], data["dependency-groups"]["dev"]]
+        groups += data["project"]["optional-dependencies"].values()
+        wanted |= dict.fromkeys(line for group in groups for line in group)
+    constraints = rendered["demo"] / "constraints.txt"
+    text = "\n".join([sys.version, *wanted, constraints.read_text()])
+    venv = CACHE / f"venv-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
+    if not (venv / ".installed").exists():
+        shutil.rmtree(venv, ignore_errors=True)
+        subprocess.run(["uv", "venv", "--quiet", "--python", sys.executable, venv], check=True)
+        install = ["uv", "pip", "install", "--quiet", "--python", venv / "bin/python", "-c", constraints]
+        subprocess.run([*install, *wanted], check=True)
+        (venv / ".installed").touch()
+    return venv
+
+
+@pytest.fixture(scope="session")
+def node_modules(rendered: dict[str, Path]) -> Path | None:
+    """What `npm install` makes, kept until package.json changes; None without npm."""
+    package = rendered["demo"] / "package.json"
+    if not shutil.which("npm"):
+        return None
+    directory = CACHE / f"node-{hashlib.sha256(package.read_bytes()).hexdigest()[:12]}"
+    if not (directory / "node_modules/.installed").exists():
+        shutil.rmtree(directory, ignore_errors=True)
+        directory.mkdir(parents=True)
+        shutil.copy(package, directory)
+        subprocess.run(["npm", "install", "--omit=dev", "--ignore-scripts", "--silent"], cwd=directory, check=True)
+        (directory / "node_modules/.installed").touch()
+    return directory / "node_modules"
+
+
+@pytest.fixture
+def furnish(environment: Path, node_modules: Path | None):
+    """Give a rendered project what `make setup` would install, without installing it again."""
+    return lambda project: furnish_project(project, environment, node_modules)
+
+
+def furnish_project(project: Path, environment: Path, node_modules: Path | None) -> None:
+    (project / ".venv").symlink_to(environment)
+    if node_modules:
+        (project / "node_modules").symlink_to(node_modules)
+        (node_modules / ".installed").touch()
+    (environment / ".installed").touch()  # make looks at times: newer than the project's files
+
+
+@pytest.fixture(scope="session")
+def live_project(
+    template: Path,
+    cookiecutter_config: Path,
+    environment: Path,
+    node_modules: Path | None,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[LiveProject]:
+    """The default project, served by its own `runserver` on a free port."""
+    project = Path(
+        cookiecutter(
+            str(template),
+            no_input=True,
+            output_dir=str(tmp_path_factory.mktemp("live")),
+            config_file=str(cookiecutter_config),
+        )
+    )
+    furnish_project(project, environment, node_modules)
+    with serve(project) as live:
+        yield live
+
+
+def quick_start(readme: Path, heading: str = "Quick start") -> list[str]:
+    """The commands of the first shell block under a heading."""
+    section = readme.read_text().split(f"## {heading}\n", 1)[1].split("\n## ", 1)[0]
+    block = re.search(r"```(?:sh|bash|console)\n(.*?)```", section, re.DOTALL)
+    assert block, f"{readme} has no shell block under {heading!r}"
+    return [line for line in block[1].splitlines() if line.strip() and not line.startswith("#")]

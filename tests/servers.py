@@ -1,0 +1,189 @@
+"""Start a generated project's server, and speak to it as a client would: real sockets, read as bytes arrive."""
+
+import http.client
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import time
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.cookies import SimpleCookie
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+START_SECONDS = 60
+
+
+@dataclass
+class LiveProject:
+    """A running server and the first administrator's credentials."""
+
+    path: Path
+    port: int
+    username: str
+    password: str
+    token: str
+    log: Path
+    process: subprocess.Popen[bytes] = field(repr=False)
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    def manage(self, *arguments: str) -> str:
+        """Run manage.py; its standard output."""
+        return manage(self.path, *arguments)
+
+    def client(self, token: str | None = None) -> "Client":
+        return Client(self.port, token)
+
+
+class Client:
+    """One visitor: cookies are kept, redirects are not followed."""
+
+    def __init__(self, port: int, token: str | None = None) -> None:
+        self.port, self.token = port, token
+        self.cookies: dict[str, str] = {}
+
+    def open(self, method: str, path: str, body: Any = None, headers: dict[str, str] | None = None):
+        """Send a request; the response has not been read yet."""
+        sent = {"Accept": "text/event-stream, application/json, text/html"}
+        if isinstance(body, dict):
+            body, sent["Content-Type"] = json.dumps(body), "application/json"
+        if self.token:
+            sent["Authorization"] = f"Bearer {self.token}"
+        if self.cookies:
+            sent["Cookie"] = "; ".join(f"{name}={value}" for name, value in self.cookies.items())
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        connection.request(method, path, body, sent | (headers or {}))
+        response = connection.getresponse()
+        for header in response.headers.get_all("Set-Cookie", []):
+            self.cookies |= {name: morsel.value for name, morsel in SimpleCookie(header).items()}
+        return response
+
+    def fetch(self, method: str, path: str, body: Any = None, headers: dict[str, str] | None = None):
+        """Send a request and read all of it: (status, text)."""
+        with self.open(method, path, body, headers) as response:
+            return response.status, response.read().decode()
+
+    def login(self, username: str, password: str) -> None:
+        self.fetch("GET", "/accounts/login/")
+        form = {"username": username, "password": password, "csrfmiddlewaretoken": self.cookies["csrftoken"]}
+        headers = {"Content-Type": "application/x-www-form-urlencoded"}
+        status, text = self.fetch("POST", "/accounts/login/", urlencode(form), headers)
+        assert status == 302, text
+
+    def run(self, text: str, *, headers: dict[str, str] | None = None, **changes: Any) -> list[dict]:
+        """Ask the agent; all events of the answer."""
+        with self.open("POST", "/agent/", run_input(text, **changes), headers) as response:
+            assert response.status == 200, response.read()
+            return list(events(response))
+
+
+def run_input(text: str, **changes: Any) -> dict[str, Any]:
+    """A RunAgentInput with one new user message."""
+    return {
+        "threadId": str(uuid.uuid4()),
+        "runId": str(uuid.uuid4()),
+        "messages": [{"id": str(uuid.uuid4()), "role": "user", "content": text}],
+        "tools": [],
+        "context": [],
+        "state": {},
+        "forwardedProps": {},
+    } | changes
+
+
+def events(response: http.client.HTTPResponse) -> Iterator[dict]:
+    """Yield each event of a stream as soon as its frame has arrived."""
+    while line := response.readline():
+        if line.startswith(b"data:"):
+            yield json.loads(line.removeprefix(b"data:"))
+
+
+def text_of(stream: list[dict]) -> str:
+    return "".join(event["delta"] for event in stream if event["type"] == "TEXT_MESSAGE_CONTENT")
+
+
+def project_environment(**changes: str) -> dict[str, str]:
+    """This process's environment without what would change a project's settings."""
+    kept = {name: value for name, value in os.environ.items() if not re.search(r"_API_KEY$|^DJANGO|^DATABASE", name)}
+    return kept | {"PYTHONDONTWRITEBYTECODE": "1", "PYTHONUNBUFFERED": "1"} | changes
+
+
+def manage(project: Path, *arguments: str) -> str:
+    done = subprocess.run(
+        [project / ".venv/bin/python", "manage.py", *arguments],
+        cwd=project,
+        env=project_environment(),
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def credential(output: str, label: str) -> str:
+    found = re.search(rf"{label}:\s+(\S+)", output)
+    assert found, output
+    return found[1]
+
+
+def free_port() -> int:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return listener.getsockname()[1]
+
+
+def wait_until_healthy(port: int, process: subprocess.Popen[bytes], log: Path) -> None:
+    deadline = time.monotonic() + START_SECONDS
+    while time.monotonic() < deadline:
+        assert process.poll() is None, f"The server ended:\n{log.read_text()}"
+        try:
+            if Client(port).fetch("GET", "/healthz")[0] == 200:
+                return
+        except OSError:
+            time.sleep(0.1)
+    raise AssertionError(f"The server did not start in {START_SECONDS} s:\n{log.read_text()}")
+
+
+@contextmanager
+def serve(project: Path, **settings: str) -> Iterator[LiveProject]:
+    """Migrate, make the first administrator if there is none, and serve until the block ends."""
+    manage(project, "migrate", "--verbosity", "0")
+    output = manage(project, "create_first_admin")
+    credentials = project / ".first_admin"
+    if output:
+        credentials.write_text(output)
+    username, password, token = (
+        credential(credentials.read_text(), label) for label in ("Username", "Password", "API token")
+    )
+    port, log = free_port(), project / "server.log"
+    with log.open("ab") as stream:
+        process = subprocess.Popen(
+            [project / ".venv/bin/python", "manage.py", "runserver", f"127.0.0.1:{port}", "--noreload"],
+            cwd=project,
+            env=project_environment(**settings),
+            stdin=subprocess.DEVNULL,
+            stdout=stream,
+            stderr=stream,
+        )
+    try:
+        wait_until_healthy(port, process, log)
+        yield LiveProject(project, port, username, password, token, log, process)
+    except BaseException:
+        print(f"--- {log}\n{log.read_text()[-5000:]}")
+        raise
+    finally:
+        process.send_signal(signal.SIGINT)
+        try:
+            process.wait(timeout=10)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()

@@ -1,0 +1,148 @@
+"""Every option renders a complete, clean project, and nothing of the template is left in it or lost from it."""
+
+import ast
+import filecmp
+import json
+import re
+import subprocess
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+from conftest import PROVIDERS, ROOT, TEMPLATE_NAME
+
+RENDERED = {"README.md", "pyproject.toml", ".env.example", "compose.yaml"}
+JUNK = re.compile(r"__pycache__|\.pyc$|\.DS_Store|sqlite3|\.venv|node_modules|_cache|\.orig$|\.rej$|~$")
+ENGINE_EXAMPLES = {"agui/static", "agui/tests", "assistant/tests"}
+
+
+def files(directory: Path) -> set[str]:
+    return {str(path.relative_to(directory)) for path in directory.rglob("*") if not path.is_dir()}
+
+
+def texts(project: Path):
+    for name in sorted(files(project)):
+        content = (project / name).read_bytes()
+        if b"\0" not in content:
+            yield name, content.decode("utf-8")
+
+
+@pytest.fixture(params=PROVIDERS)
+def project(request: pytest.FixtureRequest, rendered: dict[str, Path]) -> Path:
+    return rendered[request.param]
+
+
+def test_project_has_the_templates_files_and_env(project: Path, template: Path):
+    assert files(project) == files(template / TEMPLATE_NAME) | {".env"}
+
+
+def test_project_root_has_the_listed_entries(project: Path):
+    """The list of what a user finds: a new entry is a decision."""
+    assert {path.name for path in project.iterdir()} == set(
+        """.dockerignore .env .env.example .github .gitignore .pre-commit-config.yaml AGENTS.md Dockerfile Makefile
+        README.md agui assistant compose.yaml config conftest.py constraints.txt manage.py nginx.conf package.json
+        pyproject.toml users""".split()
+    )
+
+
+def test_project_has_no_junk_and_no_links(project: Path):
+    assert [name for name in files(project) if JUNK.search(name)] == []
+    assert [path for path in project.rglob("*") if path.is_symlink()] == []
+
+
+def test_files_without_cookiecutter_are_identical(project: Path, template: Path):
+    source = template / TEMPLATE_NAME
+    plain = [name for name in files(source) if b"cookiecutter" not in (source / name).read_bytes()]
+    assert len(plain) > 30
+    assert [name for name in plain if (source / name).read_bytes() != (project / name).read_bytes()] == []
+
+
+def test_only_four_files_are_rendered(project: Path, template: Path):
+    source = template / TEMPLATE_NAME
+    changed = {name for name in files(source) if (source / name).read_bytes() != (project / name).read_bytes()}
+    assert changed <= RENDERED
+    jinja = {name for name, text in texts(source) if "{{ cookiecutter" in text or "{{cookiecutter" in text}
+    assert jinja <= RENDERED
+
+
+def test_every_root_file_is_copied_or_rendered(template: Path):
+    """A new file at the root must be listed in `_copy_without_render`: else Jinja reads it."""
+    patterns = json.loads((template / "cookiecutter.json").read_text())["_copy_without_render"]
+    root = {path.name for path in (template / TEMPLATE_NAME).iterdir() if path.is_file()}
+    assert root - set(patterns) == RENDERED
+    assert set(patterns) - {"*/*"} <= root
+
+
+def test_nothing_of_the_template_is_left(project: Path):
+    marks = re.compile(r"\{\{-?\s*cookiecutter|\{%-?\s*(if|set|for) cookiecutter|\{% raw|__CHANGEME__|!!!SET")
+    assert [name for name, text in texts(project) if marks.search(text)] == []
+    for name in RENDERED:
+        assert not re.search(r"\{\{|\{%", (project / name).read_text()), name
+
+
+def test_python_compiles(project: Path):
+    names = [name for name in files(project) if name.endswith(".py")]
+    for name in names:
+        ast.parse((project / name).read_text(), name, feature_version=(3, 11))
+
+
+def test_data_files_parse(project: Path, rendered: dict[str, Path]):
+    data = tomllib.loads((project / "pyproject.toml").read_text())
+    assert data["project"]["name"] == project.name
+    for name in files(project):
+        if name.endswith((".yaml", ".yml")):
+            yaml.safe_load((project / name).read_text())
+        if name.endswith(".json"):
+            json.loads((project / name).read_text())
+
+
+def test_text_is_utf8_with_unix_lines_and_one_final_newline(project: Path):
+    for name, text in texts(project):
+        assert "\r" not in text, name
+        assert text == "" or re.search(r"[^\n]\n\Z", text), f"{name} does not end in one newline"
+
+
+def test_manage_is_executable(project: Path):
+    assert (project / "manage.py").stat().st_mode & 0o111 == 0o111
+
+
+def test_provider_sets_the_extra_and_the_model(rendered: dict[str, Path]):
+    for provider, project in rendered.items():
+        dependencies = tomllib.loads((project / "pyproject.toml").read_text())["project"]["dependencies"]
+        extras = re.search(r"pydantic-ai-slim\[(.*?)\]", "\n".join(dependencies))[1].split(",")
+        env = (project / ".env.example").read_text()
+        model = re.search(r"^AGENT_MODEL=(.*)$", env, re.MULTILINE)[1]
+        keys = re.findall(r"^(\w+_API_KEY)=$", env, re.MULTILINE)
+        if provider == "demo":
+            assert (extras, model, keys) == (["ag-ui"], "demo", [])
+        else:
+            assert extras == ["ag-ui", provider]
+            assert model.startswith(f"{provider}:")
+            assert keys == [f"{provider.upper()}_API_KEY"]
+
+
+def test_same_answers_give_the_same_project(bake, tmp_path: Path):
+    first, second = (bake(tmp_path / name, project_name="Twice") for name in ("one", "two"))
+    assert files(first) == files(second)
+    assert filecmp.cmpfiles(first, second, files(first), shallow=False)[1:] == ([], [])
+
+
+def test_no_path_and_no_registry_is_in_the_project(project: Path, template: Path):
+    local = re.compile("|".join(re.escape(str(path)) for path in (ROOT, template, project.parent, Path.home())))
+    hosts = re.compile(r"pypi\.org|pythonhosted|npmjs\.(org|com)|index-url|find-links|\bghcr\.io|docker\.io")
+    for name, text in texts(project):
+        if len(str(Path.home())) > 1:
+            assert not local.search(text.replace("/root/", "")), name
+        assert not hosts.search(text), f"{name} names a registry"
+
+
+def test_constraints_are_pins_only(project: Path):
+    lines = (project / "constraints.txt").read_text().splitlines()
+    assert [line for line in lines if not re.fullmatch(r"[a-z0-9][a-z0-9.-]*==[0-9][\w.]*", line)] == []
+
+
+def test_untracked_files_stay_out_of_the_repository():
+    """What git would add is what a clone holds: no caches, databases or environments."""
+    names = subprocess.run(["git", "ls-files"], cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    assert [name for name in names.splitlines() if JUNK.search(name)] == []

@@ -1,0 +1,126 @@
+"""Odd answers either give a whole project or one readable line, and then nothing is left behind."""
+
+import tomllib
+from pathlib import Path
+
+import environ
+import pytest
+import yaml
+
+GOOD_NAMES = {
+    "My Assistant": "my_assistant",
+    "my-app": "my_app",
+    "Ünïcödé Ässistant 🤖": "unicode_assistant",
+    "日本語": "ri_ben_yu",
+    "🤖": "assistant",
+    "O'Brien's agent": "o_brien_s_agent",
+    "R&D; 100% #1 [draft]: ~x | y": "r_d_100_1_draft_x_y",
+    "123 go": "123_go",
+    "  blanks around  ": "blanks_around",
+    "test": "test",
+    "code": "code",
+    "email": "email",
+    "class": "class",
+    "None": "none",
+    "agui": "agui",
+    "x" * 100: "x" * 63,
+    "Something superduper long - the great amazing project": "something_superduper_long_the_great_amazing_project",
+    "{{ 7*7 }}": "49",  # cookiecutter itself evaluates answers that are given with --no-input
+}
+BAD_NAMES = {
+    "": "empty",
+    "   ": "empty",
+    "x" * 130: "130 characters",
+    'the "agent"': 'contains "',
+    "back\\slash": "contains \\",
+    "<b>&": "contains <",
+    "a {b}": "contains {",
+    "$HOME": "contains $",
+    "`id`": "contains `",
+    "two\nlines": "line breaks",
+    "tab\there": "control characters",
+    "nul\x01": "control characters",
+    "\u202egnp.exe": "control characters",
+    "line\u2028separator": "line breaks",
+    "django": "name of a package",
+    "Con": "reserved on Windows",
+}
+BAD_SLUGS = [
+    "bad-slug", "Upper", "é", "", " ", "a/b/c", "../escape", "/tmp/absolute/path", "a\\b", "con", "nul", "com1", "django",
+    "_private", "end_", "two__two", "x" * 64, ".", "..", "~", "-rf", "a b", "a;b", "$HOME", "a\nb", "{{ 7*7 }}!",
+]  # fmt: skip
+
+
+def entries(directory: Path) -> list[str]:
+    return sorted(str(path.relative_to(directory)) for path in directory.rglob("*"))
+
+
+def refusal(done) -> str:
+    """The one line that the hook wrote, before cookiecutter's own traceback."""
+    assert done.returncode != 0, done.stdout
+    return done.stderr.splitlines()[0]
+
+
+@pytest.mark.parametrize(("name", "slug"), GOOD_NAMES.items())
+def test_name_gives_a_project(bake, monkeypatch: pytest.MonkeyPatch, name: str, slug: str):
+    project = bake(project_name=name)
+    assert project.name == slug
+    shown = "49" if "7*7" in name else name.strip()
+    assert (project / "README.md").read_text().startswith(f"# {shown}\n")
+    assert tomllib.loads((project / "pyproject.toml").read_text())["project"]["name"] == slug
+    assert yaml.safe_load((project / "compose.yaml").read_text())["name"] == slug
+    monkeypatch.setattr(environ.Env, "ENVIRON", {})
+    environ.Env.read_env(project / ".env")
+    assert environ.Env()("SITE_NAME") == shown
+
+
+@pytest.mark.parametrize("description", ["It's 100% René's: a & b, [x]; #1 🤖", "日本語のアシスタント", "x" * 200])
+def test_description_gives_a_project(bake, description: str):
+    data = tomllib.loads((bake(description=description) / "pyproject.toml").read_text())
+    assert data["project"]["description"] == description
+
+
+@pytest.mark.parametrize(("name", "reason"), BAD_NAMES.items())
+def test_name_is_refused(run_cli, name: str, reason: str):
+    line = refusal(run_cli("--no-input", f"project_name={name}"))
+    assert line.startswith("project_"), line
+    assert reason in line
+    assert entries(run_cli.output) == []
+
+
+@pytest.mark.parametrize("description", ["", 'a "quote"', "{% if %}", "two\nlines", "x" * 201, "end\\"])
+def test_description_is_refused(run_cli, description: str):
+    done = run_cli("--no-input", f"description={description}")
+    if "{%" in description:  # given answers are Jinja to cookiecutter, which refuses this one itself
+        assert done.returncode != 0
+    else:
+        assert refusal(done).startswith("description ")
+    assert entries(run_cli.output) == []
+
+
+@pytest.mark.parametrize("slug", BAD_SLUGS)
+def test_slug_is_refused_and_leaves_nothing(run_cli, tmp_path: Path, slug: str):
+    output = run_cli.output
+    before = set(entries(tmp_path)) | {"home", "output"}
+    line = refusal(run_cli("--no-input", f"project_slug={slug}"))
+    assert line.startswith("project_slug "), line
+    assert entries(output) == []
+    new = {entry for entry in set(entries(tmp_path)) - before if not entry.startswith("home/")}
+    assert all(entry.endswith(".py") for entry in new), "only cookiecutter's own rendered hooks"
+    assert not Path("/tmp/absolute").exists()
+
+
+def test_slug_is_refused_in_an_existing_directory_with_force(run_cli):
+    """`-f` with an empty slug would render into the output directory itself."""
+    mine = run_cli.output / "assistant" / "mine.txt"
+    mine.parent.mkdir()
+    mine.write_text("keep")
+    assert "project_slug ''" in refusal(run_cli("--no-input", "-f", "project_slug="))
+    assert entries(run_cli.output) == ["assistant", "assistant/mine.txt"]
+
+
+def test_slug_cannot_leave_the_output_directory_without_hooks(run_cli, tmp_path: Path):
+    done = run_cli("--no-input", "--accept-hooks", "no", "project_slug=../escape")
+    assert done.returncode == 0, done.stderr
+    assert [path.name for path in run_cli.output.iterdir()] == ["escape"]
+    assert not (tmp_path / "escape").exists()
