@@ -37,7 +37,11 @@ class Thread(Owned):
 
     class Meta:
         ordering = ["-updated_at", "-pk"]
-        indexes = [models.Index(fields=["scope", "-updated_at"])]
+        indexes = [
+            models.Index(fields=["scope", "-updated_at"]),
+            # As Message's: for the forks that have no message of their own yet.
+            models.Index(fields=["forked_at"], condition=~models.Q(forked_at=""), name="agui_thread_forked_at"),
+        ]
 
     def __str__(self) -> str:
         return self.title or self.thread_id
@@ -51,6 +55,10 @@ class Message(models.Model):
     parent = models.CharField(max_length=36, null=True, blank=True)
     data = models.JSONField(help_text="pydantic-ai's ModelMessage.")
     created_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        # Deleting a thread asks which forks stand on its messages. (db_index would make two on PostgreSQL.)
+        indexes = [models.Index(fields=["parent"])]
 
     def __str__(self) -> str:
         return self.id

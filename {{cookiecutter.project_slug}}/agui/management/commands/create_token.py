@@ -1,0 +1,41 @@
+"""Make an API token: the last line on standard output is the token alone."""
+
+from argparse import ArgumentParser
+from typing import Any
+
+from django.contrib.auth import get_user_model
+from django.core.management.base import BaseCommand, CommandError
+
+from agui import conf
+from agui.tokens import create_token
+
+MAX_DAYS = 36500
+
+
+class Command(BaseCommand):
+    help = "Make an API token for a user. It is shown once: only its digest is kept."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("username", help="Whose token it is: what it does, it does as this user.")
+        parser.add_argument("--name", default="", help="What it is for, to tell tokens apart.")
+        parser.add_argument("--days", type=int, default=conf.get().token_days, help="How long it lives [%(default)s].")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        username, name, days = options["username"], options["name"], options["days"]
+        if days is not None and not 0 < days <= MAX_DAYS:
+            raise CommandError(f"--days {days} is no life for a token: use a number from 1 to {MAX_DAYS}.")
+        if len(name) > 100:
+            raise CommandError("--name is too long: use at most 100 characters.")
+        user_model = get_user_model()
+        try:
+            user = user_model._default_manager.get_by_natural_key(username)
+        except user_model.DoesNotExist:
+            raise CommandError(
+                f"There is no user {username!r}. Create one in the admin, or with `python manage.py createsuperuser`."
+            ) from None
+        if not user.is_active:
+            raise CommandError(f"The user {username!r} is not active: activate it in the admin first.")
+        token, text = create_token(user, name, days)
+        life = f"until {token.expires_at:%Y-%m-%d %H:%M} UTC" if token.expires_at else "until it is revoked"
+        self.stderr.write(f"A token for {username}, valid {life}. It is shown only now:")
+        self.stdout.write(text)

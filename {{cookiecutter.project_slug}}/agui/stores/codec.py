@@ -1,0 +1,55 @@
+"""Messages to JSON that every database takes, and back without a loss."""
+
+import json
+from collections.abc import Sequence
+from typing import Any, TypeVar
+
+from pydantic import TypeAdapter
+from pydantic_ai import DeferredToolRequests, RunUsage
+from pydantic_ai.conversation_store import ConversationRecord
+from pydantic_ai.messages import ModelMessage, ModelMessagesTypeAdapter
+
+T = TypeVar("T")
+
+USAGE = TypeAdapter(RunUsage)
+DEFERRED = TypeAdapter(DeferredToolRequests)
+RECORD = TypeAdapter(ConversationRecord)
+
+# The one key of what JSON columns would refuse as it is. No message, usage or request has it.
+_AS_TEXT = "json"
+
+
+def dump(adapter: TypeAdapter[T], value: T) -> Any:
+    return _pack(adapter.dump_python(value, mode="json", fallback=str))
+
+
+def load(adapter: TypeAdapter[T], data: Any) -> T:
+    return adapter.validate_python(_unpack(data))
+
+
+def dump_messages(messages: Sequence[ModelMessage]) -> list[Any]:
+    return [_pack(data) for data in ModelMessagesTypeAdapter.dump_python(list(messages), mode="json", fallback=str)]
+
+
+def load_messages(rows: Sequence[Any]) -> list[ModelMessage]:
+    return ModelMessagesTypeAdapter.validate_python([_unpack(data) for data in rows])
+
+
+def _pack(data: Any) -> Any:
+    """Wrap what PostgreSQL's jsonb refuses, NUL and lone surrogates, as the text of its JSON."""
+    text = json.dumps(data, ensure_ascii=False)
+    # A literal backslash before "u0000" also matches: wrapped for nothing, and still faithful.
+    return {_AS_TEXT: json.dumps(data)} if "\\u0000" in text or not is_utf8(text) else data
+
+
+def _unpack(data: Any) -> Any:
+    return json.loads(data[_AS_TEXT]) if data.keys() == {_AS_TEXT} else data
+
+
+def is_utf8(text: str) -> bool:
+    """Whether a text has no lone surrogates."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

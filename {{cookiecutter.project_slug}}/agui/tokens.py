@@ -1,0 +1,68 @@
+"""API tokens: made once, shown once, kept as a digest, checked in constant time.
+
+    token, text = create_token(user, "laptop", days=30)     # show `text`: it can't be shown again
+    user = await token_user(request)                        # Authorization: Bearer agt_...
+
+A token is 256 random bits: finding its plain SHA-256 by the unique index leaks nothing, and needs no
+slow password hash.
+"""
+
+import hashlib
+import secrets
+from datetime import timedelta
+from types import EllipsisType
+from typing import Any
+
+from django.db.models import Q
+from django.http import HttpRequest
+from django.utils import timezone
+
+from agui import conf
+from agui.errors import Unauthorized
+from agui.models import ApiToken
+
+PREFIX = "agt_"
+SHOWN_CHARS = 12
+USE_RESOLUTION = timedelta(minutes=1)
+
+
+def create_token(user: Any, name: str = "", days: int | EllipsisType | None = ...) -> tuple[ApiToken, str]:
+    """Make a token that lives for `days`: by default as the settings say, None is for ever.
+
+    Raises ValueError for a life that is over before it begins.
+    """
+    days = conf.get().token_days if isinstance(days, EllipsisType) else days
+    if days is not None and days < 1:
+        raise ValueError(f"A token has to live for at least one day, not {days!r}.")
+    text = PREFIX + secrets.token_urlsafe(32)
+    token = ApiToken.objects.create(
+        user=user,
+        name=name,
+        prefix=text[:SHOWN_CHARS],
+        digest=hash_token(text),
+        expires_at=None if days is None else timezone.now() + timedelta(days=days),
+    )
+    return token, text
+
+
+def hash_token(token: str) -> str:
+    # Whatever a header can hold has a digest: a strange token is unknown, not an error.
+    return hashlib.sha256(token.encode(errors="surrogatepass")).hexdigest()
+
+
+async def token_user(request: HttpRequest) -> Any | None:
+    """Find the user of the request's bearer token; None if it has none.
+
+    Raises Unauthorized for a token that is unknown, expired, revoked or an inactive user's.
+    """
+    scheme, _, text = request.headers.get("Authorization", "").partition(" ")
+    if scheme.lower() != "bearer":
+        return None
+    now = timezone.now()
+    usable = ApiToken.objects.filter(Q(expires_at=None) | Q(expires_at__gt=now), revoked_at=None)
+    token = await usable.select_related("user").filter(digest=hash_token(text.strip())).afirst()
+    if token is None or not token.user.is_active:
+        raise Unauthorized("The API token is unknown, expired or revoked.")
+    if token.last_used_at is None or token.last_used_at <= now - USE_RESOLUTION:
+        await ApiToken.objects.filter(pk=token.pk).aupdate(last_used_at=now)
+    return token.user
