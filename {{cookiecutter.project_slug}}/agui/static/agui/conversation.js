@@ -178,8 +178,7 @@ function showActivity(c, { messageId: id, activityType, content, replace = true,
   return replace ? patchMessage(c, id, (message) => ({ ...(message.role === "activity" && message), ...activity })) : c;
 }
 
-/** What the client alone knows survives: activities and reasoning, unless the snapshot has its own. */
-/** @param {Conversation} c @param {{ messages: any[] }} event */
+/** What the client alone knows survives: activities and reasoning, unless the snapshot has its own. @param {Conversation} c @param {{ messages: any[] }} event */
 function mergeSnapshot(c, event) {
   const incoming = new Map(clean(event.messages).map((message) => [message.id, message]));
   const kept = ["activity", "reasoning"].filter((role) => ![...incoming.values()].some((one) => one.role === role));
@@ -191,8 +190,7 @@ function mergeSnapshot(c, event) {
   return withMessages(c, [...messages, ...incoming.values()]);
 }
 
-/** Set the messages and learn from them how each tool call ended. */
-/** @param {Conversation} c @param {any[]} raw @returns {Conversation} */
+/** Set the messages and learn from them how each tool call ended. @param {Conversation} c @param {any[]} raw @returns {Conversation} */
 function withMessages(c, raw) {
   const messages = clean(raw);
   /** @type {Record<string, Call>} */
@@ -204,15 +202,14 @@ function withMessages(c, raw) {
   return { ...c, messages, calls };
 }
 
-/** Skip what can't be shown instead of showing nothing at all. */
-/** @param {any[]} messages @returns {Message[]} */
+/** Skip what can't be shown instead of showing nothing at all. @param {any[]} messages @returns {Message[]} */
 function clean(messages) {
   return messages
     .filter((message) => message?.id && message.role)
     .map((message) => {
       if (!("toolCalls" in message)) return message;
       const { toolCalls, ...rest } = message;
-      const calls = (toolCalls ?? []).filter((/** @type {any} */ call) => call?.id && call.function?.name);
+      const calls = (toolCalls ?? []).filter((call) => call?.id && call.function?.name);
       return calls.length ? { ...rest, toolCalls: calls.map(withTextArguments) } : rest;
     });
 }
@@ -230,7 +227,7 @@ function withTextArguments(call) {
 function beginCall(c, event) {
   const { toolCallId: id, toolCallName: name, parentMessageId, subagentRunId } = event;
   const next = setCall({ ...c, begun: { ...c.begun, [id]: true } }, id, "streaming");
-  if (c.messages.some((message) => message.toolCalls?.some((/** @type {any} */ call) => call.id === id))) {
+  if (c.messages.some((message) => message.toolCalls?.some((call) => call.id === id))) {
     const restart = c.begun[id] ? {} : { arguments: "" };
     return patchCall(next, id, (call) => withMetadata({ ...call, function: { ...call.function, ...restart, name } }, event));
   }
@@ -249,7 +246,7 @@ function finishCall(c, event) {
   const { messageId: id, toolCallId, content, role = "tool", subagentRunId } = event;
   const message = withMetadata({ id, toolCallId, role, content, ...(subagentRunId && { subagentRunId }) }, event);
   const messages = c.messages.filter((one) => one.id !== id);
-  const owner = messages.findIndex((one) => one.toolCalls?.some((/** @type {any} */ call) => call.id === toolCallId));
+  const owner = messages.findIndex((one) => one.toolCalls?.some((call) => call.id === toolCallId));
   let at = owner < 0 ? messages.length : owner + 1;
   while (messages[at]?.role === "tool") at += 1;
   messages.splice(at, 0, message);
@@ -263,8 +260,7 @@ function outcomeOf({ metadata, error }) {
   return outcome === "failed" || error ? "failed" : "success";
 }
 
-/** No tool call stays "running" after its run. */
-/** @param {Conversation} c @param {CallStatus} status */
+/** No tool call stays "running" after its run. @param {Conversation} c @param {CallStatus} status */
 function settle(c, status) {
   const open = Object.keys(c.calls).filter((id) => ["streaming", "running", "waiting"].includes(c.calls[id].status));
   return open.reduce((state, id) => setCall(state, id, status), c);
@@ -295,11 +291,11 @@ function patchMessage(c, id, change) {
 
 /** @param {Conversation} c @param {string} id @param {(call: any) => any} change */
 function patchCall(c, id, change) {
-  const owner = c.messages.findLast((message) => message.toolCalls?.some((/** @type {any} */ call) => call.id === id));
+  const owner = c.messages.findLast((message) => message.toolCalls?.some((call) => call.id === id));
   if (!owner) return c;
   return patchMessage(c, owner.id, (message) => ({
     ...message,
-    toolCalls: message.toolCalls.map((/** @type {any} */ call) => (call.id === id ? change(call) : call)),
+    toolCalls: message.toolCalls.map((call) => (call.id === id ? change(call) : call)),
   }));
 }
 
@@ -308,13 +304,12 @@ function setCall(c, id, status, result) {
   return { ...c, calls: { ...c.calls, [id]: result === undefined ? { status } : { status, result } } };
 }
 
-/** @template T @param {T} target @param {any} event @returns {T} */
+/** @param {any} target @param {any} event */
 function withMetadata(target, { metadata }) {
-  return metadata ? { ...target, metadata: { .../** @type {any} */ (target).metadata, ...metadata } } : target;
+  return metadata ? { ...target, metadata: { ...target.metadata, ...metadata } } : target;
 }
 
-/** A patch that doesn't fit is lost, never the conversation. */
-/** @param {Conversation} c @param {() => Conversation} change */
+/** A patch that doesn't fit is lost, never the conversation. @param {Conversation} c @param {() => Conversation} change */
 function attempt(c, change) {
   try {
     return change();

@@ -14,7 +14,7 @@ const MAX_TRIES = 8;
 /** Dispatches "change" after every change, "event" (detail: the AG-UI event) and "end" when a run has ended. */
 export class Session extends EventTarget {
   conversation = emptyConversation();
-  /** @type {string | null} */
+  /** @type {any} the open thread's id, or null before the first message */
   threadId = null;
   title = "";
   loading = false;
@@ -71,8 +71,7 @@ export class Session extends EventTarget {
     return true;
   }
 
-  /** Answer one question; when the last one is answered, all answers go in one request. */
-  /** @param {string} interruptId @param {Decision} decision */
+  /** Answer one question; when the last one is answered, all answers go in one request. @param {string} interruptId @param {Decision} decision */
   decide(interruptId, decision) {
     this.decisions.set(interruptId, decision);
     const { interrupts } = this.conversation;
@@ -129,14 +128,13 @@ export class Session extends EventTarget {
     });
   }
 
-  /** Has the server taken this input although we never saw its answer? */
-  /** @param {any} input @param {AbortSignal} signal */
+  /** Has the server taken this input although we never saw its answer? @param {any} input @param {AbortSignal} signal */
   async #isKnown(input, signal) {
     try {
       const thread = await this.#client.thread(input.threadId, signal);
       const [message] = input.messages;
-      if (message) return thread.messages.some((/** @type {any} */ one) => one.id === message.id);
-      return !thread.pending?.some((/** @type {any} */ one) => one.id === input.resume?.[0].interruptId);
+      if (message) return thread.messages.some((one) => one.id === message.id);
+      return !thread.pending?.some((one) => one.id === input.resume?.[0].interruptId);
     } catch (error) {
       if (error instanceof HttpError && error.status === 404) return false;
       throw error;
@@ -145,7 +143,7 @@ export class Session extends EventTarget {
 
   /** @param {AbortSignal} signal */
   async #load(signal) {
-    const threadId = /** @type {string} */ (this.threadId);
+    const threadId = (this.threadId);
     const thread = await this.#client.thread(threadId, signal);
     signal.throwIfAborted();
     this.loading = false;
@@ -181,14 +179,14 @@ export class Session extends EventTarget {
       this.reconnecting = true;
       this.#changed();
       await pause(Math.min(500 * 2 ** (tries - 1), 15000), signal);
-      const threadId = /** @type {string} */ (this.threadId);
+      const threadId = (this.threadId);
       connect = () => this.#client.follow(threadId, this.#lastEventId, signal);
     }
   }
 
   /** The run is over and its log is gone: the stored thread has everything. @param {AbortSignal} signal */
   async #afterTheLog(signal) {
-    const thread = await this.#client.thread(/** @type {string} */ (this.threadId), signal);
+    const thread = await this.#client.thread((this.threadId), signal);
     signal.throwIfAborted();
     this.conversation = fromThread({ ...thread, running: false });
     this.#unsent = null;
@@ -208,15 +206,14 @@ export class Session extends EventTarget {
 
   async #cancel() {
     try {
-      await this.#client.cancel(/** @type {string} */ (this.threadId));
+      await this.#client.cancel((this.threadId));
     } catch {
       this.stopping = false; // the button comes back, and with it the chance to try again
       this.#changed();
     }
   }
 
-  /** Run an exchange with the server and leave the conversation in an honest state, however it ends. */
-  /** @param {AbortSignal} signal @param {() => Promise<unknown>} exchange */
+  /** Run an exchange with the server and leave the conversation in an honest state, however it ends. @param {AbortSignal} signal @param {() => Promise<unknown>} exchange */
   async #guard(signal, exchange) {
     try {
       await exchange();
@@ -248,7 +245,7 @@ export class Session extends EventTarget {
   /** A message that never arrived disappears when another one takes its place. */
   #dropUnsent() {
     if (!this.#unsent || this.#lastEventId !== null) return;
-    const ids = this.#unsent.messages.map((/** @type {any} */ message) => message.id);
+    const ids = this.#unsent.messages.map((message) => message.id);
     const messages = this.conversation.messages.filter((message) => !ids.includes(message.id));
     this.conversation = { ...this.conversation, messages };
   }

@@ -88,7 +88,7 @@ function parse(data) {
  * @returns {Promise<T>}
  */
 function within(seconds, promise) {
-  /** @type {any} */
+  
   let timer;
   const timeout = new Promise((_, reject) => {
     timer = setTimeout(() => reject(new Error("The connection is silent.")), seconds * 1000);

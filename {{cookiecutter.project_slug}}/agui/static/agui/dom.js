@@ -1,0 +1,69 @@
+// @ts-check
+/** Two small ways to make elements. Text goes in as text: nothing here reads HTML. */
+
+/**
+ * `h("button", { class: "primary", onclick: send }, "Send")`: functions become listeners, true an
+ * empty attribute, and false, null or undefined none.
+ * @param {string} tag
+ * @param {Record<string, any>} [attributes]
+ * @param {...(Node | string | null | undefined | false)} children
+ * @returns {any}
+ */
+export function h(tag, attributes = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (typeof value === "function") element.addEventListener(name.slice(2), value);
+    else setAttribute(element, name, value);
+  }
+  element.append(.../** @type {Node[]} */ (children.filter((child) => child != null && child !== false)));
+  return element;
+}
+
+/** @param {Element} element @param {string} name @param {any} value */
+export function setAttribute(element, name, value) {
+  if (value === false || value == null) element.removeAttribute(name);
+  else element.setAttribute(name, value === true ? "" : String(value));
+}
+
+/** Change a text only if it differs: a live region would read it again. @param {Element} element @param {string} text */
+export function setText(element, text) {
+  if (element.textContent !== text) element.textContent = text;
+}
+
+const SVG = "http://www.w3.org/2000/svg";
+
+/** @type {Record<string, string>} paths on a 24 by 24 grid */
+const ICONS = {
+  send: "M12 19V5M5.5 11.5 12 5l6.5 6.5",
+  stop: "M7 7h10v10H7z",
+  compose: "M12 20h8M16.5 4.5a2.1 2.1 0 0 1 3 3L8 19l-4 1 1-4z",
+  threads: "M4 5h16v14H4zM9.5 5v14",
+  close: "M6 6l12 12M18 6 6 18",
+  tool: "M14.5 6.5a4 4 0 0 0 3 5.6L20 9.6a5 5 0 0 1-6.7 6.1L7.6 21.4a2 2 0 0 1-3-3l5.7-5.7A5 5 0 0 1 16.4 6z",
+  chevron: "m9 6 6 6-6 6",
+  check: "m5 12.5 4.5 4.5L19 7.5",
+  cross: "M7 7l10 10M17 7 7 17",
+  alert: "M12 8v5M12 16.5v.01M12 3l9.5 17h-19z",
+  pause: "M12 7v5l3 2M12 3a9 9 0 1 0 0 18 9 9 0 0 0 0-18z",
+  chat: "M5 4.5h14A1.5 1.5 0 0 1 20.5 6v9.5A1.5 1.5 0 0 1 19 17h-7.5L7 20.5V17H5a1.5 1.5 0 0 1-1.5-1.5V6A1.5 1.5 0 0 1 5 4.5z",
+  edit: "M4 20l1-4L16.5 4.5a2.1 2.1 0 0 1 3 3L8 19z",
+  trash: "M4.5 7h15M9.5 7V4.5h5V7M6.5 7l1 13h9l1-13",
+  down: "M12 5v14M5.5 12.5 12 19l6.5-6.5",
+};
+
+/** @param {string} name */
+export function icon(name) {
+  const svg = document.createElementNS(SVG, "svg");
+  const path = document.createElementNS(SVG, "path");
+  svg.setAttribute("viewBox", "0 0 24 24");
+  svg.setAttribute("aria-hidden", "true");
+  svg.setAttribute("class", `icon icon-${name}`);
+  path.setAttribute("d", ICONS[name]);
+  svg.append(path);
+  return svg;
+}
+
+/** @param {string} name @param {string} label @param {() => void} onclick @param {Record<string, any>} [attributes] */
+export function iconButton(name, label, onclick, attributes = {}) {
+  return h("button", { type: "button", class: "icon-button", "aria-label": label, title: label, onclick, ...attributes }, icon(name));
+}
