@@ -10,10 +10,10 @@ import sys
 import unicodedata
 
 # Answers arrive as bytes literals: no quote or backslash in them can end the string.
-NAME = {{ cookiecutter.project_name.encode("utf-8", "surrogatepass") }}.decode("utf-8", "surrogatepass")
-SLUG = {{ cookiecutter.__answered_slug.encode("utf-8", "surrogatepass") }}.decode("utf-8", "surrogatepass")
-DIRECTORY = {{ cookiecutter.project_slug.encode("utf-8", "surrogatepass") }}.decode("utf-8", "surrogatepass")
-DESCRIPTION = {{ cookiecutter.description.encode("utf-8", "surrogatepass") }}.decode("utf-8", "surrogatepass")
+NAME = {{cookiecutter.project_name.encode("utf-8", "surrogatepass")}}.decode("utf-8", "surrogatepass")
+SLUG = {{cookiecutter.__answered_slug.encode("utf-8", "surrogatepass")}}.decode("utf-8", "surrogatepass")
+DIRECTORY = {{cookiecutter.project_slug.encode("utf-8", "surrogatepass")}}.decode("utf-8", "surrogatepass")
+DESCRIPTION = {{cookiecutter.description.encode("utf-8", "surrogatepass")}}.decode("utf-8", "surrogatepass")
 
 # They end strings, start markup or are replaced in TOML, .env, YAML, Markdown or HTML.
 UNSAFE = '"\\{}<>$`'

@@ -11,10 +11,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import snapshot
 from cookiecutter.main import cookiecutter
 from servers import LiveProject, serve
-
-import snapshot
 
 ROOT = Path(__file__).resolve().parent.parent
 TEMPLATE_NAME = "{{cookiecutter.project_slug}}"
@@ -97,9 +96,7 @@ def bake(template: Path, cookiecutter_config: Path, tmp_path: Path):
 
 
 @pytest.fixture(scope="session")
-def rendered(
-    template: Path, cookiecutter_config: Path, tmp_path_factory: pytest.TempPathFactory
-) -> dict[str, Path]:
+def rendered(template: Path, cookiecutter_config: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """One project for each provider, to be read and not changed."""
     output = tmp_path_factory.mktemp("rendered")
     return {

@@ -1,0 +1,246 @@
+"""The default project's own server, spoken to over a real socket."""
+
+import json
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlencode
+
+import pytest
+from conftest import ROOT, TEMPLATE_NAME
+from servers import LiveProject, events, run_input, serve, text_of
+
+pytestmark = pytest.mark.slow
+
+# A model that says one word and then waits for a file: whoever reads the word has read it before the model ended.
+WAITING_MODEL = """
+import asyncio
+from pathlib import Path
+
+from pydantic_ai.models.function import FunctionModel
+
+GO = Path(__file__).with_name("go")
+
+
+async def answer(messages, info):
+    yield "first "
+    while not GO.exists():
+        await asyncio.sleep(0.01)
+    yield "last"
+
+
+model = FunctionModel(stream_function=answer)
+"""
+
+
+@pytest.fixture
+def waiting_project(live_project: LiveProject) -> Iterator[LiveProject]:
+    """The same project, served by a second process with the waiting model."""
+    (live_project.path / "waiting.py").write_text(WAITING_MODEL)
+    (live_project.path / "go").unlink(missing_ok=True)
+    with serve(live_project.path, AGENT_MODEL="python:waiting.model") as live:
+        yield live
+
+
+def readme_section(heading: str) -> str:
+    return (ROOT / TEMPLATE_NAME / "README.md").read_text().split(f"## {heading}\n", 1)[1].split("\n## ", 1)[0]
+
+
+def user_with_token(live: LiveProject, name: str) -> str:
+    code = f"from users.models import User; User.objects.get_or_create(username={name!r})"
+    live.manage("shell", "-v", "0", "-c", code)
+    return live.manage("create_token", name).splitlines()[-1]
+
+
+def test_health_needs_no_login(live_project: LiveProject):
+    assert live_project.client().fetch("GET", "/healthz")[0] == 200
+
+
+def test_first_event_arrives_before_the_model_has_ended(waiting_project: LiveProject):
+    client = waiting_project.client(waiting_project.token)
+    with client.open("POST", "/agent/", run_input("hello")) as response:
+        assert response.headers["Content-Type"].startswith("text/event-stream")
+        stream = events(response)
+        seen = [next(stream)["type"]]
+        while seen[-1] != "TEXT_MESSAGE_CONTENT":
+            seen.append(next(stream)["type"])
+        (waiting_project.path / "go").touch()
+        seen += [event["type"] for event in stream]
+    assert (seen[0], seen[-1]) == ("RUN_STARTED", "RUN_FINISHED")
+
+
+def test_readmes_curl_streams(waiting_project: LiveProject):
+    if not shutil.which("curl"):
+        pytest.skip("curl is not installed")
+    command = re.search(r"```sh\n(curl.*?)```", readme_section("From another program"), re.DOTALL)[1]
+    process = subprocess.Popen(
+        ["sh", "-c", command.replace("8000", str(waiting_project.port))],
+        env={"PATH": "/usr/bin:/bin", "TOKEN": waiting_project.token},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert process.stdout
+    lines = iter(process.stdout.readline, b"")
+    early = next(line for line in lines if b"TEXT_MESSAGE_CONTENT" in line)
+    assert b"first" in early
+    (waiting_project.path / "go").touch()
+    assert any(b"RUN_FINISHED" in line for line in lines)
+    assert process.wait(timeout=30) == 0
+
+
+def test_stranger_is_refused_everywhere(live_project: LiveProject):
+    stranger = live_project.client()
+    assert stranger.fetch("POST", "/agent/", run_input("hello"))[0] == 401
+    for path in ("", "tools/", "skills/", "threads/", "threads/any/", "threads/any/events/", "attachments/"):
+        status, text = stranger.fetch("GET", f"/agent/{path}")
+        assert (status, json.loads(text)["error"]) == (401, "unauthorized"), path
+    assert live_project.client("wrong").fetch("GET", "/agent/tools/")[0] == 401
+
+
+def test_both_forms_of_the_address_work(live_project: LiveProject):
+    client = live_project.client(live_project.token)
+    for path in ("/agent", "/agent/"):
+        with client.open("POST", path, run_input("hello")) as response:
+            assert response.status == 200
+            assert [event["type"] for event in events(response)][-1] == "RUN_FINISHED"
+
+
+def test_session_post_needs_csrf(live_project: LiveProject):
+    client = live_project.client()
+    client.login(live_project.username, live_project.password)
+    assert client.fetch("POST", "/agent/", run_input("hello"))[0] == 403
+    stream = client.run("hello", headers={"X-CSRFToken": client.cookies["csrftoken"]})
+    assert stream[-1]["type"] == "RUN_FINISHED"
+
+
+def test_conversation_is_kept_with_the_streamed_ids(live_project: LiveProject):
+    client = live_project.client(live_project.token)
+    body = run_input("hello")
+    stream = client.run("", **body)
+    status, text = client.fetch("GET", f"/agent/threads/{body['threadId']}/")
+    assert status == 200, text
+    messages = json.loads(text)["messages"]
+    started = next(event["messageId"] for event in stream if event["type"] == "TEXT_MESSAGE_START")
+    assert [(message["id"], message["role"]) for message in messages if message["role"] in ("user", "assistant")] == [
+        (body["messages"][0]["id"], "user"),
+        (started, "assistant"),
+    ]
+    assert messages[-1]["content"] == text_of(stream)
+
+
+def test_another_users_thread_does_not_exist(live_project: LiveProject):
+    body = run_input("a secret")
+    live_project.client(live_project.token).run("", **body)
+    other = live_project.client(user_with_token(live_project, "other"))
+    thread = f"/agent/threads/{body['threadId']}/"
+    assert other.fetch("POST", "/agent/", run_input("hello", threadId=body["threadId"]))[0] == 404
+    for method, path in (
+        ("GET", thread),
+        ("DELETE", thread),
+        ("GET", f"{thread}events/"),
+        ("POST", f"{thread}cancel/"),
+    ):
+        assert other.fetch(method, path)[0] == 404, (method, path)
+    assert json.loads(other.fetch("GET", "/agent/threads/")[1])["threads"] == []
+
+
+@pytest.mark.parametrize("approved", [True, False])
+def test_destructive_tool_waits_for_an_answer(live_project: LiveProject, approved: bool):
+    client = live_project.client(user_with_token(live_project, f"approver_{approved}"))
+    thread = run_input("")["threadId"]
+    client.run('add_task title="Old"', threadId=thread)
+    stream = client.run("delete_done_tasks", threadId=thread)
+    outcome = stream[-1]["outcome"]
+    assert outcome["type"] == "interrupt"
+    (interrupt,) = outcome["interrupts"]
+    assert "TOOL_CALL_RESULT" not in [event["type"] for event in stream]
+    resume = [{"interruptId": interrupt["id"], "status": "resolved", "payload": {"approved": approved}}]
+    answered = client.run("", threadId=thread, messages=[], resume=resume)
+    (result,) = [event for event in answered if event["type"] == "TOOL_CALL_RESULT"]
+    assert result["toolCallId"] == interrupt["toolCallId"]
+    assert result.get("metadata", {}).get("outcome") == (None if approved else "denied")
+    assert answered[-1]["type"] == "RUN_FINISHED"
+    # An answer counts once.
+    with client.open("POST", "/agent/", run_input("", threadId=thread, messages=[], resume=resume)) as response:
+        assert response.status >= 400 or [event["type"] for event in events(response)][-1] == "RUN_ERROR"
+
+
+def test_page_asks_for_login_and_loads_its_files(live_project: LiveProject):
+    client = live_project.client()
+    with client.open("GET", "/") as response:
+        assert (response.status, response.headers["Location"]) == (302, "/accounts/login/?next=/")
+    assert client.fetch("GET", "/accounts/login/?next=/")[0] == 200
+    client.login(live_project.username, live_project.password)
+    status, page = client.fetch("GET", "/")
+    assert (status, "<agui-chat" in page) == (200, True)
+    loaded = re.findall(r'<(?:script|link)[^>]+(?:src|href)="(/static/[^"]+)"', page)
+    assert any("agui-chat" in path for path in loaded)
+    for path in loaded:
+        with client.open("GET", path) as response:
+            kind = response.headers["Content-Type"]
+            assert response.status == 200, path
+            assert ("javascript" in kind) == path.endswith(("js",)), (path, kind)
+
+
+def test_markdown_libraries_are_served(live_project: LiveProject, node_modules: Path | None):
+    if node_modules is None:
+        pytest.skip("npm is not on the PATH: the Markdown libraries are not installed")
+    for path in ("marked/marked.esm.js", "dompurify/purify.es.mjs"):
+        with live_project.client().open("GET", f"/static/vendor/{path}") as response:
+            assert (response.status, "javascript" in response.headers["Content-Type"]) == (200, True), path
+
+
+def test_admin_shows_every_model(live_project: LiveProject):
+    client = live_project.client()
+    client.login(live_project.username, live_project.password)
+    status, index = client.fetch("GET", "/admin/")
+    assert status == 200
+    models = sorted(set(re.findall(r'href="(/admin/(?:agui|assistant|users)/\w+/)"', index)))
+    assert "/admin/users/user/" in models
+    for path in models:
+        assert client.fetch("GET", path)[0] == 200, path
+
+
+def test_readmes_tool_is_called_without_another_edit(bake, furnish):
+    """The product's promise: append a function to assistant/tools.py, and ask for it."""
+    project = bake(project_slug="with_a_tool")
+    furnish(project)
+    section = readme_section("Your first tool")
+    code = re.search(r"```python\n(.*?)```", section, re.DOTALL)[1]
+    question = re.search(r"`(convert_temperature[^`]*)`", section)[1]
+    with (project / "assistant/tools.py").open("a") as tools:
+        tools.write("\n\n" + code)
+    with serve(project) as live:
+        stream = live.client(live.token).run(question)
+    (start,) = [event for event in stream if event["type"] == "TOOL_CALL_START"]
+    (result,) = [event for event in stream if event["type"] == "TOOL_CALL_RESULT"]
+    assert (start["toolCallName"], result["content"]) == ("convert_temperature", "68.0 °F")
+    assert stream[-1]["type"] == "RUN_FINISHED"
+
+
+def test_readmes_suggestions_do_what_they_say(live_project: LiveProject):
+    client = live_project.client(user_with_token(live_project, "reader"))
+    thread = run_input("")["threadId"]
+    suggestions = re.findall(r"^- `([^`]+)`", readme_section("Quick start"), re.MULTILINE)
+    assert len(suggestions) == 3
+    for suggestion in suggestions:
+        stream = client.run(suggestion, threadId=thread)
+        called = [event["toolCallName"] for event in stream if event["type"] == "TOOL_CALL_START"]
+        assert called == [suggestion.split()[0]]
+    assert stream[-1]["outcome"]["type"] == "interrupt"
+
+
+def test_create_token_prints_the_token_alone_on_its_last_line(live_project: LiveProject):
+    token = user_with_token(live_project, "tokened")
+    assert live_project.client(token).fetch("GET", "/agent/tools/")[0] == 200
+
+
+def test_wrong_password_is_refused(live_project: LiveProject):
+    client = live_project.client()
+    client.fetch("GET", "/accounts/login/")
+    form = {"username": "admin", "password": "admin", "csrfmiddlewaretoken": client.cookies["csrftoken"]}
+    headers = {"Content-Type": "application/x-www-form-urlencoded"}
+    assert client.fetch("POST", "/accounts/login/", urlencode(form), headers)[0] == 200
+    assert "sessionid" not in client.cookies

@@ -1,0 +1,106 @@
+"""The READMEs' commands, word for word, on what a fresh clone holds."""
+
+import os
+import signal
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from conftest import quick_start
+from servers import Client, credential, free_port, project_environment, wait_until_healthy
+
+pytestmark = pytest.mark.slow
+START_SECONDS = 300
+
+
+@contextmanager
+def shell(commands: list[str], cwd: Path, log: Path, stdin: str = "", **settings: str) -> Iterator[int]:
+    """Run commands whose last one serves, until it does; the port. Ctrl-C ends it."""
+    port = free_port()
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            ["sh", "-e", "-c", "\n".join(commands)],
+            cwd=cwd,
+            env=project_environment(PORT=str(port), **settings),
+            stdin=subprocess.PIPE,
+            stdout=output,
+            stderr=output,
+            start_new_session=True,
+        )
+    assert process.stdin
+    process.stdin.write(stdin.encode())
+    process.stdin.close()
+    try:
+        wait_until_healthy(port, process, log, START_SECONDS)
+        yield port
+    finally:
+        print(log.read_text()[-5000:])
+        os.killpg(process.pid, signal.SIGINT)
+        process.wait(timeout=20)
+
+
+def ask(port: int, printed: str) -> None:
+    """What a person does next: sign in with the printed password, and use the printed token."""
+    Client(port).login(credential(printed, "Username"), credential(printed, "Password"))
+    stream = Client(port, credential(printed, "API token")).run("hello")
+    assert stream[-1]["type"] == "RUN_FINISHED"
+
+
+@pytest.fixture
+def plain_path(tmp_path: Path) -> str:
+    """The PATH without uv, npm, node and docker: what a fresh machine with Python, make and git has."""
+    missing = {"uv", "uvx", "npm", "npx", "node", "nodejs", "docker"}
+    directories = []
+    for number, directory in enumerate(map(Path, os.environ["PATH"].split(os.pathsep))):
+        if not directory.is_dir() or not any((directory / name).exists() for name in missing):
+            directories.append(str(directory))
+            continue
+        shadow = tmp_path / f"path{number}"
+        shadow.mkdir()
+        directories.append(str(shadow))
+        for program in directory.iterdir():
+            if program.name in missing:
+                continue
+            if program.name.startswith("python"):  # A link would move its home
+                (shadow / program.name).write_text(f'#!/bin/sh\nexec {program} "$@"\n')
+                (shadow / program.name).chmod(0o755)
+            else:
+                (shadow / program.name).symlink_to(program)
+    return os.pathsep.join(directories)
+
+
+def test_projects_quick_start_with_pip(bake, tmp_path: Path, plain_path: str):
+    project = bake(project_slug="started")
+    log = tmp_path / "log"
+    with shell(quick_start(project / "README.md"), project, log, PATH=plain_path) as port:
+        printed = log.read_text()
+        assert "npm was not found" in printed
+        ask(port, printed)
+    assert not (project / "node_modules").exists()
+    # The second start installs nothing and tells no secret again.
+    with shell(quick_start(project / "README.md"), project, log, PATH=plain_path) as port:
+        again = log.read_text()
+        assert "Installing" not in again
+        assert "Password" not in again
+
+
+def test_templates_quick_start(clone: Path, tmp_path: Path):
+    """`make demo` of a fresh clone, with uv if it is there."""
+    subprocess.run(["git", "clone", "-q", clone, tmp_path / "fresh"], check=True)
+    log = tmp_path / "log"
+    with shell(quick_start(tmp_path / "fresh/README.md"), tmp_path / "fresh", log) as port:
+        ask(port, log.read_text())
+
+
+def test_templates_own_project(clone: Path, tmp_path: Path):
+    """The second block of the README, with its questions answered by Enter."""
+    subprocess.run(["git", "clone", "-q", clone, tmp_path / "fresh"], check=True)
+    commands = quick_start(tmp_path / "fresh/README.md", "Your own project")
+    assert commands[-1] == "make run"
+    log, home = tmp_path / "log", tmp_path / "home"
+    home.mkdir()
+    with shell(commands, tmp_path / "fresh", log, stdin="\n" * 4, HOME=str(home)) as port:
+        ask(port, log.read_text())
+    assert (tmp_path / "my_assistant/.env").exists()
