@@ -142,14 +142,14 @@ def parse(fn: Callable[..., Any], name: str) -> Tool[Any]:
 def _check_signature(fn: Callable[..., Any], name: str) -> None:
     if inspect.isgeneratorfunction(fn) or inspect.isasyncgenfunction(fn):
         raise TypeError(f"Tool {name!r} yields: return the whole result, for example as a list.")
-    for index, parameter in enumerate(inspect.signature(fn).parameters.values()):
+    for parameter in inspect.signature(fn).parameters.values():
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
             raise TypeError(
                 f"Tool {name!r} takes {str(parameter).split(':')[0]}: the model needs a name and a type "
                 "for each parameter. Spell them out."
             )
-        if parameter.kind is parameter.POSITIONAL_ONLY and index > 0:
-            raise TypeError(f"Tool {name!r}: parameter {parameter.name!r} is positional-only: move the / before it.")
+        if parameter.kind is parameter.POSITIONAL_ONLY:
+            raise TypeError(f"Tool {name!r}: parameter {parameter.name!r} is positional-only. Remove the /.")
         if parameter.annotation is parameter.empty:
             example = "RunContext[AgentDeps]" if parameter.name == "ctx" else "str"
             raise TypeError(

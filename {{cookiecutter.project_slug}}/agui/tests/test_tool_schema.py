@@ -1,0 +1,292 @@
+"""A function's type hints are the schema: the one that the model is shown, and no other."""
+
+import dataclasses
+import datetime
+import enum
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import pytest
+from django.db.models import Model, QuerySet
+from pydantic import BaseModel, Field
+from pydantic_ai import Agent, RunContext
+
+from agui import AgentDeps, ToolCategory, ToolRegistry, build_input_schema
+from agui.testing import ScriptedModel, say
+from agui.tools import build_toolset
+
+if TYPE_CHECKING:
+    from decimal import Decimal
+
+
+class Colour(enum.Enum):
+    RED = "red"
+    BLUE = "blue"
+
+
+@dataclasses.dataclass
+class Point:
+    x: int
+    y: int = 0
+
+
+class Address(BaseModel):
+    """Where somebody lives."""
+
+    street: str
+    number: int = Field(gt=0)
+
+
+def everything(
+    ctx: RunContext[AgentDeps],
+    text: str,
+    colour: Colour,
+    size: Literal["s", "m"],
+    point: Point,
+    address: Address,
+    tags: list[str],
+    day: datetime.date,
+    at: datetime.datetime | None = None,
+    count: Annotated[int, Field(ge=1, le=9)] = 3,
+    ratio: float = 0.5,
+    extra: dict[str, Any] | None = None,
+    *,
+    loud: bool = False,
+) -> str:
+    """Take one of each.
+
+    Args:
+        text: What to say.
+        count: How often,
+            at most nine times.
+    """
+    return repr((text, colour, size, point, address, tags, day, at, count, ratio, extra, loud))
+
+
+# Written out, so that every version of Python and pydantic has to agree with it.
+EVERYTHING = {
+    "$defs": {
+        "Address": {
+            "description": "Where somebody lives.",
+            "properties": {"street": {"type": "string"}, "number": {"exclusiveMinimum": 0, "type": "integer"}},
+            "required": ["street", "number"],
+            "title": "Address",
+            "type": "object",
+        },
+        "Colour": {"enum": ["red", "blue"], "title": "Colour", "type": "string"},
+        "Point": {
+            "properties": {"x": {"type": "integer"}, "y": {"default": 0, "type": "integer"}},
+            "required": ["x"],
+            "title": "Point",
+            "type": "object",
+        },
+    },
+    "additionalProperties": False,
+    "properties": {
+        "text": {"description": "What to say.", "type": "string"},
+        "colour": {"$ref": "#/$defs/Colour"},
+        "size": {"enum": ["s", "m"], "type": "string"},
+        "point": {"$ref": "#/$defs/Point"},
+        "address": {"$ref": "#/$defs/Address"},
+        "tags": {"items": {"type": "string"}, "type": "array"},
+        "day": {"format": "date", "type": "string"},
+        "at": {"anyOf": [{"format": "date-time", "type": "string"}, {"type": "null"}], "default": None},
+        "count": {
+            "default": 3,
+            "description": "How often,\nat most nine times.",
+            "maximum": 9,
+            "minimum": 1,
+            "type": "integer",
+        },
+        "ratio": {"default": 0.5, "type": "number"},
+        "extra": {"anyOf": [{"additionalProperties": True, "type": "object"}, {"type": "null"}], "default": None},
+        "loud": {"default": False, "type": "boolean"},
+    },
+    "required": ["text", "colour", "size", "point", "address", "tags", "day"],
+    "type": "object",
+    "x-category": "other",
+}
+
+
+def test_schema_of_every_kind_of_parameter():
+    assert build_input_schema(everything) == EVERYTHING
+
+
+def test_arguments_arrive_as_what_the_hints_say():
+    registry = ToolRegistry()
+    registry.add(everything)
+    arguments = {
+        "text": "hi",
+        "colour": "blue",
+        "size": "m",
+        "point": {"x": 1},
+        "address": {"street": "Main St", "number": 4},
+        "tags": ["a"],
+        "day": "2026-02-03",
+        "at": "2026-02-03T04:05:06Z",
+    }
+    expected = (
+        "hi",
+        Colour.BLUE,
+        "m",
+        Point(1),
+        Address(street="Main St", number=4),
+        ["a"],
+        datetime.date(2026, 2, 3),
+        datetime.datetime(2026, 2, 3, 4, 5, 6, tzinfo=datetime.UTC),
+        3,
+        0.5,
+        None,
+        False,
+    )
+    # repr: pydantic's time zone is another object than Python's, but an equal one
+    result = registry.call("everything", arguments, ctx=object())
+    assert result.replace("TzInfo(0)", "datetime.timezone.utc") == repr(expected)
+
+
+async def test_the_model_is_shown_the_schema_of_the_binding():
+    registry = ToolRegistry()
+    binding = registry.add(everything, destructive=True, confirm="Sure?")
+    model = ScriptedModel([say("Hello")])
+    agent = Agent(model, deps_type=AgentDeps, toolsets=[build_toolset(registry)])
+    await agent.run("Hi", deps=AgentDeps(user=None, thread_id="t", run_id="r"))
+    shown = model.requests[0].tools["everything"]
+    # Providers may refuse keys that they don't know: those go along as metadata.
+    assert shown.parameters_json_schema == {k: v for k, v in binding.input_schema.items() if not k.startswith("x-")}
+    assert shown.metadata == {"x-destructive": True, "x-category": "other", "x-confirm": "Sure?"}
+    assert shown.description == "Take one of each."
+
+
+def test_a_single_model_parameter_is_spread_out():
+    def move(address: Address) -> str:
+        """Move house."""
+        return address.street
+
+    registry = ToolRegistry()
+    binding = registry.add(move)
+    assert set(binding.input_schema["properties"]) == {"street", "number"}
+    assert registry.call("move", {"street": "Main St", "number": 4}) == "Main St"
+
+
+def test_context_alone_leaves_no_parameters():
+    def whoami(ctx: RunContext[AgentDeps]) -> str:
+        """Say who asks."""
+        return str(ctx.deps.user)
+
+    assert build_input_schema(whoami)["properties"] == {}
+
+
+def test_a_context_in_quotes_does_not_show_either():
+    def whoami(ctx: "RunContext[AgentDeps]", loud: bool) -> str:
+        """Say who asks."""
+        return str(ctx.deps.user)
+
+    assert list(build_input_schema(whoami)["properties"]) == ["loud"]
+
+
+def test_a_default_of_none_does_not_make_a_parameter_optional():
+    def add(count: int = None) -> int:  # type: ignore[assignment]  # noqa: RUF013
+        """Add."""
+        return count
+
+    assert build_input_schema(add)["properties"] == {"count": {"default": None, "type": "integer"}}
+
+
+def plain(text: str) -> str:
+    """Echo."""
+    return text
+
+
+def test_extensions_are_at_the_root():
+    schema = build_input_schema(
+        plain, destructive=True, category=ToolCategory.UI_WRITE, confirm="Really?", summary="Echo a text"
+    )
+    assert {key: value for key, value in schema.items() if key.startswith("x-")} == {
+        "x-destructive": True,
+        "x-category": "ui_write",
+        "x-confirm": "Really?",
+        "x-summary": "Echo a text",
+    }
+
+
+def test_extensions_that_say_nothing_are_left_out():
+    assert {key for key in build_input_schema(plain) if key.startswith("x-")} == {"x-category"}
+
+
+def test_categories():
+    assert [str(category) for category in ToolCategory] == [
+        "shell",
+        "introspect",
+        "nav",
+        "ui_read",
+        "ui_write",
+        "ui_generic",
+        "other",
+    ]
+
+
+def untyped(text) -> str:
+    """Echo."""
+    return text
+
+
+def untyped_context(ctx) -> str:
+    """Echo."""
+    return ctx
+
+
+def variadic(*texts: str) -> str:
+    """Echo."""
+    return texts[0]
+
+
+def keywords(**texts: str) -> str:
+    """Echo."""
+    return texts["text"]
+
+
+def positional(text: str, /) -> str:
+    """Echo."""
+    return text
+
+
+def generator(text: str) -> Iterator[str]:
+    """Echo."""
+    yield text
+
+
+def not_json(text: Model) -> str:
+    """Echo."""
+    return str(text)
+
+
+def returns_queryset(text: str) -> QuerySet:
+    """Echo."""
+    raise NotImplementedError
+
+
+def only_for_type_checkers(price: "Decimal") -> str:
+    """Echo."""
+    return str(price)
+
+
+@pytest.mark.parametrize(
+    ("fn", "problem", "cure"),
+    [
+        (untyped, "'text' has no type", "Write `text: str`"),
+        (untyped_context, "'ctx' has no type", "Write `ctx: RunContext[AgentDeps]`"),
+        (variadic, "takes *texts", "Spell them out"),
+        (keywords, "takes **texts", "Spell them out"),
+        (positional, "'text' is positional-only", "Remove the /"),
+        (generator, "yields", "return the whole result"),
+        (not_json, "has no JSON form", "use a str, a number"),
+        (returns_queryset, "returns a type without a JSON form", "return a str, a list"),
+        (only_for_type_checkers, "'Decimal' can't be found", "Import it at the top"),
+    ],
+)
+def test_what_a_model_could_not_call_is_refused_with_the_cure(fn, problem, cure):
+    with pytest.raises(TypeError) as refusal:
+        ToolRegistry().add(fn)
+    assert str(refusal.value).startswith(f"Tool '{fn.__name__}'")
+    assert problem in str(refusal.value)
+    assert cure in str(refusal.value)

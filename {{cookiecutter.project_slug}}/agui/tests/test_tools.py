@@ -1,0 +1,774 @@
+"""Tools: registered with what is wrong said at once, and called so that no tool can break a run."""
+
+# With it, `RunContext[AgentDeps]` is a string at run time, as in many people's code.
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import logging
+import threading
+from dataclasses import FrozenInstanceError
+from datetime import date
+from typing import Any
+
+import pytest
+from django.contrib.auth import get_user_model
+from django.contrib.auth.models import AnonymousUser, Permission
+from django.core.exceptions import ImproperlyConfigured, PermissionDenied
+from django.db import connection, connections
+from pydantic import ValidationError
+from pydantic_ai import (
+    Agent,
+    ApprovalRequired,
+    BinaryContent,
+    CallDeferred,
+    DeferredToolRequests,
+    DeferredToolResults,
+    FunctionToolset,
+    ModelRetry,
+    RunContext,
+    ToolApproved,
+    ToolFailed,
+    ToolReturn,
+    UsageLimitExceeded,
+)
+from pydantic_ai.messages import ToolReturnPart
+
+from agui import AgentDeps, ToolBinding, ToolCategory, ToolRegistry, ToolSpec, needs_confirmation, tool
+from agui.testing import ScriptedModel, call, say
+from agui.tools import (
+    DENIED,
+    FAILED,
+    TIMED_OUT,
+    build_toolset,
+    confirmation_metadata,
+    confirmation_text,
+    run_in_thread,
+)
+
+
+@pytest.fixture
+def registry() -> ToolRegistry:
+    return ToolRegistry()
+
+
+def deps(user: Any = None) -> AgentDeps:
+    return AgentDeps(user=user, thread_id="t1", run_id="r1")
+
+
+class Agency:
+    """An agent with the registry's tools, a script for a model, and what came of it."""
+
+    def __init__(self, registry: ToolRegistry, *script: Any) -> None:
+        self.model = ScriptedModel(script)
+        self.agent: Agent[AgentDeps, Any] = Agent(
+            self.model,
+            deps_type=AgentDeps,
+            output_type=[str, DeferredToolRequests],
+            toolsets=[build_toolset(registry)],
+        )
+
+    async def run(self, user: Any = None, **resume: Any) -> Any:
+        self.result = await self.agent.run(None if resume else "Go", deps=deps(user), **resume)
+        return self.result.output
+
+    async def answer(self, answer: Any, user: Any = None) -> Any:
+        """Resume with this answer to every open question."""
+        approvals = {call.tool_call_id: answer for call in self.result.output.approvals}
+        return await self.run(
+            user,
+            message_history=self.result.all_messages(),
+            deferred_tool_results=DeferredToolResults(approvals=approvals),
+        )
+
+    @property
+    def results(self) -> list[tuple[str, Any]]:
+        """How each call ended, and what the model was told."""
+        parts = [part for message in self.result.all_messages() for part in message.parts]
+        return [(part.outcome, part.content) for part in parts if isinstance(part, ToolReturnPart)]
+
+
+# --- The registry
+
+
+def test_registry_has_a_name_and_no_global_state():
+    first, second = ToolRegistry(), ToolRegistry("more")
+    tool(first)(echo)
+    assert (first.name, second.name) == ("tools", "more")
+    assert (len(first), len(second)) == (1, 0)
+
+
+def echo(text: str) -> str:
+    """Say it again.
+
+    This is for people who read the code.
+
+    Args:
+        text: What to say.
+    """
+    return text
+
+
+async def slow_echo(text: str) -> str:
+    """Say it
+    again, later.
+    """
+    return text
+
+
+def test_registry_keeps_the_order(registry):
+    registry.add(slow_echo)
+    registry.add(echo)
+    assert [binding.spec.name for binding in registry] == ["slow_echo", "echo"]
+    assert "echo" in registry
+    assert "other" not in registry
+
+
+def test_get_names_what_is_missing(registry):
+    binding = registry.add(echo)
+    assert registry.get("echo") is binding
+    with pytest.raises(KeyError, match="There is no tool 'nope' in 'tools'"):
+        registry.get("nope")
+
+
+def test_decorated_function_stays_callable(registry):
+    assert tool(registry)(echo) is echo
+    assert echo("hi") == "hi"
+
+
+def test_name_is_the_functions_and_description_the_first_paragraph(registry):
+    tool(registry)(echo)
+    tool(registry)(slow_echo)
+    assert [(b.spec.name, b.spec.description) for b in registry] == [
+        ("echo", "Say it again."),
+        ("slow_echo", "Say it again, later."),
+    ]
+
+
+def test_name_and_description_can_be_given(registry):
+    tool(registry, name="parrot", description="Repeat.")(echo)
+    assert registry.get("parrot").spec.description == "Repeat."
+
+
+def test_register_takes_a_spec(registry):
+    spec = ToolSpec(name="echo", fn=echo, description="Repeat.", category=ToolCategory.NAV)
+    binding = registry.register(spec)
+    assert isinstance(binding, ToolBinding)
+    assert binding.spec is spec
+    assert binding.input_schema["properties"] == {"text": {"description": "What to say.", "type": "string"}}
+    assert binding.input_schema["x-category"] == "nav"
+
+
+def test_specs_and_bindings_are_frozen(registry):
+    binding = registry.add(echo)
+    with pytest.raises(FrozenInstanceError):
+        binding.spec.name = "other"
+    with pytest.raises(FrozenInstanceError):
+        binding.spec = None
+
+
+def test_a_name_can_be_used_once(registry):
+    registry.add(echo)
+    with pytest.raises(ValueError, match="'echo' is registered twice in 'tools': rename one, or pass name="):
+        registry.add(echo)
+
+
+@pytest.mark.parametrize("name", ["", "with space", "ümlaut", "a.b", "x" * 65])
+def test_a_name_that_providers_refuse_is_refused(registry, name):
+    with pytest.raises(ValueError, match="1 to 64 letters, digits, _ or -"):
+        registry.register(ToolSpec(name=name, fn=echo, description="Repeat."))
+
+
+def test_a_name_of_64_characters_is_fine(registry):
+    registry.add(echo, name="a-Z_9" + "x" * 59)
+
+
+def test_a_tool_without_docstring_is_refused(registry):
+    def mute(text: str) -> str:
+        return text
+
+    with pytest.raises(ValueError, match=r"'mute' has no docstring: the model reads it to choose the tool. Write one"):
+        registry.add(mute)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"retries": 0}, "retries=0.*Use 1 or more"),
+        ({"timeout": 0}, "timeout=0.*seconds above 0"),
+        ({"permission": "add_task"}, "permission='add_task'.*'app_label.codename'"),
+    ],
+)
+def test_options_that_can_not_work_are_refused(registry, options, message):
+    with pytest.raises(ValueError, match=message):
+        registry.add(echo, **options)
+    assert len(registry) == 0
+
+
+def test_call_validates_the_arguments(registry):
+    @tool(registry)
+    def tomorrow(day: date, days: int = 1) -> str:
+        """Say what comes after a day."""
+        return f"{day.replace(day=day.day + days)}"
+
+    assert registry.call("tomorrow", {"day": "2026-02-03"}) == "2026-02-04"
+    with pytest.raises(ValidationError):
+        registry.call("tomorrow", {"day": "soon"})
+    with pytest.raises(ValidationError):
+        registry.call("tomorrow", {"day": "2026-02-03", "unknown": 1})
+
+
+def test_call_refuses_a_coroutine_function(registry):
+    registry.add(slow_echo)
+    with pytest.raises(TypeError, match=r"await registry\.acall\('slow_echo'"):
+        registry.call("slow_echo", {"text": "hi"})
+
+
+async def test_acall_awaits_either_kind(registry):
+    registry.add(echo)
+    registry.add(slow_echo)
+    assert await registry.acall("echo", {"text": "hi"}) == "hi"
+    assert await registry.acall("slow_echo", {"text": "hi"}) == "hi"
+
+
+async def test_acall_keeps_a_synchronous_tool_off_the_loop(registry):
+    @tool(registry)
+    def where() -> int:
+        """Say which thread this is."""
+        return threading.get_ident()
+
+    assert await registry.acall("where", {}) != threading.get_ident()
+
+
+def whoami(ctx: RunContext[AgentDeps]) -> str:
+    """Say who asks."""
+    return str(ctx.deps.user)
+
+
+def test_call_passes_the_context_on(registry):
+    registry.add(whoami)
+
+    class Context:
+        deps = AgentDeps(user="ada", thread_id="t", run_id="r")
+
+    assert registry.call("whoami", {}, ctx=Context()) == "ada"
+    with pytest.raises(TypeError, match="'whoami' takes a RunContext: pass it as ctx="):
+        registry.call("whoami", {})
+
+
+# --- What a run does with them
+
+
+def test_options_are_those_of_pydantic_ai(registry):
+    registry.add(slow_echo, sequential=True, strict=True, timeout=2.5, retries=4, defer_loading=True)
+    registry.add(echo)
+    toolset = build_toolset(registry, "mine")
+    assert isinstance(toolset, FunctionToolset)
+    assert toolset.id == "mine"
+    given, default = toolset.tools["slow_echo"], toolset.tools["echo"]
+    names = ("sequential", "strict", "timeout", "max_retries", "defer_loading", "requires_approval")
+    assert [getattr(given, name) for name in names] == [True, True, 2.5, 4, True, False]
+    assert [getattr(default, name) for name in names] == [False, None, None, None, False, False]
+    assert default.prepare is None
+
+
+async def test_a_tool_is_called_with_or_without_context(registry):
+    registry.add(whoami)
+    registry.add(echo)
+    registry.add(slow_echo)
+    agency = Agency(registry, [call("whoami"), call("echo", text="a"), call("slow_echo", text="b")], say("Done"))
+    assert await agency.run(user="ada") == "Done"
+    assert agency.results == [("success", "ada"), ("success", "a"), ("success", "b")]
+
+
+async def test_an_invented_context_does_not_reach_the_tool(registry):
+    registry.add(whoami)
+    agency = Agency(registry, call("whoami", ctx="eve"), call("whoami"), say("Done"))
+    await agency.run(user="ada")
+    assert [outcome for outcome, _ in agency.results] == ["retried", "success"]
+    assert agency.results[1][1] == "ada"
+
+
+async def test_wrong_arguments_are_corrected(registry):
+    registry.add(echo)
+    agency = Agency(registry, call("echo", txt="hi"), call("echo", text="hi"), say("Done"))
+    assert await agency.run() == "Done"
+    assert [outcome for outcome, _ in agency.results] == ["retried", "success"]
+
+
+async def test_a_tool_that_returns_an_awaitable_is_awaited(registry):
+    @tool(registry)
+    def later(text: str) -> Any:
+        """Say it later."""
+        return slow_echo(text)
+
+    agency = Agency(registry, call("later", text="hi"), say("Done"))
+    await agency.run()
+    assert agency.results == [("success", "hi")]
+
+
+# --- Failures
+
+
+async def test_a_failing_tool_ends_its_call_and_not_the_run(registry, caplog):
+    calls = []
+
+    @tool(registry)
+    def explode(ctx: RunContext[AgentDeps]) -> str:
+        """Explode."""
+        calls.append(1)
+        raise RuntimeError("postgres://user:secret@db")
+
+    agency = Agency(registry, call("explode"), say("Sorry"))
+    assert await agency.run() == "Sorry"
+    assert agency.results == [("failed", FAILED)]
+    assert calls == [1]
+    assert "secret" not in repr(agency.result.all_messages())
+    record = caplog.records[0]
+    assert (record.name, record.levelno) == ("agui.tools", logging.ERROR)
+    assert record.getMessage() == "Tool 'explode' failed in run r1."
+    assert "postgres://user:secret@db" in record.exc_text
+
+
+async def test_a_coroutine_fails_likewise(registry):
+    @tool(registry)
+    async def explode() -> str:
+        """Explode."""
+        raise KeyError("secret")
+
+    agency = Agency(registry, call("explode"), say("Sorry"))
+    await agency.run()
+    assert agency.results == [("failed", FAILED)]
+
+
+async def test_permission_denied_is_a_denial_and_not_tried_again(registry, caplog):
+    calls = []
+
+    @tool(registry)
+    def forbidden() -> str:
+        """Do what is not allowed."""
+        calls.append(1)
+        raise PermissionDenied("only for staff of secret.example")
+
+    agency = Agency(registry, call("forbidden"), say("Sorry"))
+    assert await agency.run() == "Sorry"
+    assert agency.results == [("denied", DENIED)]
+    assert calls == [1]
+    assert caplog.records == []
+
+
+async def test_a_tool_may_ask_the_model_to_try_again(registry):
+    @tool(registry)
+    def guess(number: int) -> str:
+        """Guess."""
+        if number != 7:
+            raise ModelRetry("Higher.")
+        return "Right."
+
+    agency = Agency(registry, call("guess", number=1), call("guess", number=7), say("Done"))
+    await agency.run()
+    assert agency.results == [("retried", "Higher."), ("success", "Right.")]
+
+
+async def test_a_tool_may_fail_in_its_own_words(registry, caplog):
+    @tool(registry)
+    def order() -> str:
+        """Order."""
+        raise ToolFailed("Sold out.")
+
+    agency = Agency(registry, call("order"), say("Done"))
+    await agency.run()
+    assert agency.results == [("failed", "Sold out.")]
+    assert caplog.records == []
+
+
+async def test_a_tool_may_ask_for_approval_by_itself(registry):
+    @tool(registry)
+    def pay(ctx: RunContext[AgentDeps], amount: int) -> str:
+        """Pay."""
+        if amount > 100 and not ctx.tool_call_approved:
+            raise ApprovalRequired({"amount": amount})
+        return "Paid."
+
+    agency = Agency(registry, call("pay", amount=5), call("pay", amount=500), say("Done"))
+    waiting = await agency.run()
+    assert list(waiting.metadata.values()) == [{"amount": 500}]
+    assert await agency.answer(True) == "Done"
+    assert agency.results == [("success", "Paid."), ("success", "Paid.")]
+
+
+async def test_a_tool_may_leave_its_answer_for_later(registry):
+    @tool(registry)
+    async def train() -> str:
+        """Train a model."""
+        raise CallDeferred
+
+    agency = Agency(registry, call("train"))
+    assert [waiting.tool_name for waiting in (await agency.run()).calls] == ["train"]
+
+
+async def test_a_limit_that_a_tool_reaches_ends_the_run(registry):
+    @tool(registry)
+    async def delegate() -> str:
+        """Ask another agent."""
+        raise UsageLimitExceeded("too much")
+
+    with pytest.raises(UsageLimitExceeded):
+        await Agency(registry, call("delegate")).run()
+
+
+class Opaque:
+    pass
+
+
+@pytest.mark.parametrize(
+    "result",
+    [Opaque(), {"deep": [Opaque()]}, get_user_model().objects.none(), (n for n in [1]), ToolReturn(Opaque())],
+    ids=["object", "nested", "queryset", "generator", "ToolReturn"],
+)
+async def test_a_result_without_json_form_fails_its_call(registry, caplog, result):
+    @tool(registry)
+    async def look() -> Any:
+        """Look."""
+        return result
+
+    agency = Agency(registry, call("look"), say("Sorry"))
+    assert await agency.run() == "Sorry"
+    assert agency.results == [("failed", FAILED)]
+    assert "has no JSON form: return lists, dicts and strings" in caplog.records[0].exc_text
+
+
+@pytest.mark.parametrize(
+    "result",
+    [None, "text", 1, 1.5, [{"day": date(2026, 2, 3)}], BinaryContent(b"\xff\x00", media_type="image/png")],
+    ids=["none", "str", "int", "float", "date", "binary"],
+)
+async def test_results_that_are_fine(registry, result):
+    @tool(registry)
+    async def look() -> Any:
+        """Look."""
+        return result
+
+    agency = Agency(registry, call("look"), say("Done"))
+    await agency.run()
+    assert agency.results == [("success", result)]
+
+
+# --- Threads
+
+
+async def test_a_synchronous_tool_that_times_out_runs_once(registry, caplog):
+    release, ended, calls = threading.Event(), threading.Event(), []
+
+    @tool(registry, timeout=0.05)
+    def import_all() -> str:
+        """Import all."""
+        calls.append(1)
+        release.wait(10)
+        ended.set()
+        return "imported"
+
+    agency = Agency(registry, call("import_all"), say("It takes too long."))
+    assert await agency.run() == "It takes too long."
+    # Not "retried": the model isn't asked to call it again while the first call is still at work.
+    assert agency.results == [("failed", TIMED_OUT)]
+    assert caplog.records[0].getMessage() == "Tool 'import_all' timed out in run r1."
+    release.set()
+    assert await asyncio.to_thread(ended.wait, 10)
+    assert calls == [1]
+
+
+async def test_an_asynchronous_tool_that_times_out_is_cancelled(registry):
+    ends = []
+
+    @tool(registry, timeout=0.05)
+    async def wait(long: bool) -> str:
+        """Wait."""
+        try:
+            await asyncio.sleep(60 if long else 0)
+        except asyncio.CancelledError:
+            ends.append("cancelled")
+            raise
+        return "waited"
+
+    agency = Agency(registry, call("wait", long=True), call("wait", long=False), say("Done"))
+    await agency.run()
+    assert ends == ["cancelled"]
+    assert agency.results == [("retried", "Timed out after 0.05 seconds."), ("success", "waited")]
+
+
+async def test_a_timeout_in_the_tool_is_a_failure_like_any_other(registry):
+    @tool(registry, timeout=60)
+    def fetch() -> str:
+        """Fetch."""
+        raise TimeoutError("socket")
+
+    agency = Agency(registry, call("fetch"), say("Done"))
+    await agency.run()
+    assert agency.results == [("failed", FAILED)]
+
+
+async def test_a_thread_sees_the_context_variables():
+    variable: contextvars.ContextVar[str] = contextvars.ContextVar("variable")
+    variable.set("here")
+    assert await run_in_thread(variable.get) == "here"
+
+
+async def test_threads_are_as_many_as_the_setting_says(settings):
+    settings.AGUI = {"TOOL_THREADS": 2}
+    started, release = threading.Semaphore(0), threading.Event()
+
+    def work() -> None:
+        started.release()
+        release.wait(10)
+
+    jobs = [asyncio.create_task(run_in_thread(work)) for _ in range(3)]
+    assert await asyncio.to_thread(started.acquire, timeout=10)
+    assert await asyncio.to_thread(started.acquire, timeout=10)
+    assert not started.acquire(blocking=False)
+    release.set()
+    await asyncio.gather(*jobs)
+
+
+async def test_work_that_waits_for_a_thread_can_be_cancelled(settings):
+    settings.AGUI = {"TOOL_THREADS": 1}
+    release, done = threading.Event(), []
+    first = asyncio.create_task(run_in_thread(release.wait, 10))
+    second = asyncio.create_task(run_in_thread(done.append, "second"))
+    await asyncio.sleep(0)  # Both are handed over
+    second.cancel()
+    release.set()
+    await first
+    await run_in_thread(done.append, "third")
+    assert done == ["third"]
+
+
+async def test_a_stop_iteration_does_not_hang():
+    with pytest.raises(RuntimeError, match="StopIteration"):
+        await asyncio.wait_for(run_in_thread(next, iter([])), 10)
+
+
+def query() -> Any:
+    """Use the database; answer this thread's connection."""
+    get_user_model().objects.exists()
+    return connection._connections[connection._alias]
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_connections_are_closed():
+    used = await run_in_thread(query)
+    assert used.connection is None
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_connections_are_kept_when_the_settings_say_so(settings, monkeypatch):
+    settings.AGUI = {"TOOL_THREADS": 1}
+    await run_in_thread(query)
+    monkeypatch.setitem(connections.settings["default"], "CONN_MAX_AGE", 60)
+    used = await run_in_thread(query)
+    assert used.connection is not None
+    await run_in_thread(connections.close_all)
+    assert used.connection is None
+
+
+# --- Permission
+
+
+@pytest.fixture
+def staff(transactional_db) -> Any:
+    """A user who may view users."""
+    user = get_user_model().objects.create_user("grace")
+    user.user_permissions.add(Permission.objects.get(codename="view_user"))
+    return user
+
+
+@pytest.fixture
+def guarded(registry) -> ToolRegistry:
+    @tool(registry, permission="users.view_user")
+    def count_users() -> int:
+        """Count the users."""
+        return get_user_model().objects.count()
+
+    return registry
+
+
+async def test_permission_shows_the_tool(guarded, staff):
+    agency = Agency(guarded, call("count_users"), say("One"))
+    await agency.run(staff)
+    assert list(agency.model.requests[0].tools) == ["count_users"]
+    assert agency.results == [("success", 1)]
+
+
+@pytest.mark.parametrize("user", [None, AnonymousUser()], ids=["nobody", "anonymous"])
+async def test_nobody_has_no_permission(guarded, user):
+    agency = Agency(guarded, say("Hi"))
+    await agency.run(user)
+    assert list(agency.model.requests[0].tools) == []
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_lack_of_permission_hides_the_tool(guarded):
+    user = await get_user_model().objects.acreate(username="eve")
+    agency = Agency(guarded, call("count_users"), say("Hi"))
+    await agency.run(user)
+    assert list(agency.model.requests[0].tools) == []
+    assert agency.results[0][0] == "retried"
+
+
+@pytest.mark.parametrize("change", [{"is_active": False}, {}], ids=["deactivated", "revoked"])
+async def test_permission_is_checked_again_on_the_call(guarded, staff, change):
+    @tool(guarded)
+    def revoke() -> str:
+        """Take the permission away in the middle of the run."""
+        user = get_user_model().objects.get(pk=staff.pk)
+        user.user_permissions.clear() if not change else get_user_model().objects.filter(pk=user.pk).update(**change)
+        return "revoked"
+
+    agency = Agency(guarded, call("revoke"), call("count_users"), say("Sorry"))
+    assert await agency.run(staff) == "Sorry"
+    assert agency.results == [("success", "revoked"), ("denied", DENIED)]
+
+
+# --- Approval
+
+
+@pytest.fixture
+def wiped() -> list[str]:
+    return []
+
+
+@pytest.fixture
+def destructive(registry, wiped) -> ToolRegistry:
+    @tool(registry, destructive=True, confirm="Wipe the disk?", summary="Wipe a disk", category=ToolCategory.SHELL)
+    def wipe(disk: str) -> str:
+        """Wipe a disk."""
+        wiped.append(disk)
+        return "wiped"
+
+    return registry
+
+
+METADATA = {
+    "toolName": "wipe",
+    "x-destructive": True,
+    "x-category": "shell",
+    "x-confirm": "Wipe the disk?",
+    "x-summary": "Wipe a disk",
+}
+
+
+async def test_a_destructive_tool_waits_for_approval(destructive, wiped):
+    agency = Agency(destructive, call("wipe", disk="sda"))
+    waiting = await agency.run()
+    assert [call.tool_name for call in waiting.approvals] == ["wipe"]
+    assert waiting.metadata == {waiting.approvals[0].tool_call_id: METADATA}
+    assert agency.model.requests[0].tools["wipe"].kind == "unapproved"
+    assert wiped == []
+
+
+async def test_an_approved_tool_runs_once(destructive, wiped):
+    agency = Agency(destructive, call("wipe", disk="sda"), say("Done"))
+    await agency.run()
+    assert await agency.answer(True) == "Done"
+    assert wiped == ["sda"]
+    assert agency.results == [("success", "wiped")]
+
+
+async def test_a_denied_tool_does_not_run(destructive, wiped):
+    agency = Agency(destructive, call("wipe", disk="sda"), say("All right"))
+    await agency.run()
+    assert await agency.answer(False) == "All right"
+    assert wiped == []
+    assert [outcome for outcome, _ in agency.results] == ["denied"]
+
+
+async def test_edited_arguments_are_validated(destructive, wiped):
+    agency = Agency(destructive, call("wipe", disk="sda"), say("Done"))
+    await agency.run()
+    await agency.answer(ToolApproved(override_args={"disk": "sdb"}))
+    assert wiped == ["sdb"]
+
+    agency = Agency(destructive, call("wipe", disk="sda"), say("Sorry"))
+    await agency.run()
+    await agency.answer(ToolApproved(override_args={"disk": ["sdb"]}))
+    assert wiped == ["sdb"]
+    assert agency.results[0][0] == "retried"
+
+
+async def test_each_call_asks_its_own_question(destructive, wiped):
+    agency = Agency(destructive, [call("wipe", disk="sda"), call("wipe", disk="sdb")], say("Done"))
+    waiting = await agency.run()
+    assert len(waiting.approvals) == len(waiting.metadata) == 2
+    await agency.answer(True)
+    assert sorted(wiped) == ["sda", "sdb"]
+
+
+async def test_wrong_arguments_are_corrected_before_anybody_is_asked(destructive):
+    agency = Agency(destructive, call("wipe"), call("wipe", disk="sda"))
+    waiting = await agency.run()
+    assert waiting.approvals[0].args_as_dict() == {"disk": "sda"}
+    assert agency.results[0][0] == "retried"
+
+
+async def test_requires_approval_behaves_likewise(registry):
+    registry.add(echo, requires_approval=True)
+    agency = Agency(registry, call("echo", text="hi"), say("Done"))
+    waiting = await agency.run()
+    assert list(waiting.metadata.values()) == [
+        {"toolName": "echo", "x-destructive": False, "x-category": "other", "x-summary": "Echo"}
+    ]
+    await agency.answer(True)
+    assert agency.results == [("success", "hi")]
+
+
+@pytest.mark.parametrize("auto_confirm", [True, ["wipe"]], ids=["all", "by name"])
+async def test_auto_confirm_lets_it_run_at_once(destructive, wiped, settings, auto_confirm):
+    agency = Agency(destructive, call("wipe", disk="sda"), say("Done"))  # The agent is older than the setting
+    settings.AGUI = {"AUTO_CONFIRM": auto_confirm}
+    assert await agency.run() == "Done"
+    assert wiped == ["sda"]
+
+
+async def test_auto_confirm_of_other_tools_changes_nothing(destructive, wiped, settings):
+    settings.AGUI = {"AUTO_CONFIRM": ["wip", "wipe_all"]}
+    assert (await Agency(destructive, call("wipe", disk="sda")).run()).approvals
+    assert wiped == []
+
+
+async def test_auto_confirm_must_not_be_a_string(destructive, settings):
+    settings.AGUI = {"AUTO_CONFIRM": "wipe"}
+    with pytest.raises(ImproperlyConfigured, match="AUTO_CONFIRM"):
+        needs_confirmation(destructive.get("wipe").spec)
+
+
+def test_what_needs_confirmation(settings):
+    def spec(**options: Any) -> ToolSpec:
+        return ToolSpec("echo", echo, "Repeat.", **options)
+
+    assert not needs_confirmation(spec())
+    assert needs_confirmation(spec(destructive=True))
+    assert needs_confirmation(spec(requires_approval=True))
+    settings.AGUI = {"AUTO_CONFIRM": True}
+    assert not needs_confirmation(spec(destructive=True))
+
+
+async def test_approval_does_not_outlive_the_permission(registry, staff, wiped):
+    @tool(registry, destructive=True, permission="users.view_user")
+    def wipe(disk: str) -> str:
+        """Wipe a disk."""
+        wiped.append(disk)
+        return "wiped"
+
+    agency = Agency(registry, call("wipe", disk="sda"), say("Sorry"))
+    await agency.run(staff)
+    await staff.user_permissions.aclear()
+    assert await agency.answer(True, await get_user_model().objects.aget(pk=staff.pk)) == "Sorry"
+    assert wiped == []
+
+
+def test_the_question_of_an_approval(registry):
+    asked = registry.add(echo, confirm="Say it?")
+    silent = registry.add(slow_echo)
+    assert confirmation_text(asked.spec) == "Say it?"
+    assert confirmation_text(silent.spec) == 'Run "Slow echo"?'
+    assert confirmation_metadata(silent.spec)["x-summary"] == "Slow echo"
