@@ -38,9 +38,11 @@ REAL_MODEL = (
 )
 ASKED = "I still need "
 
-STOP_WORDS = """a about all also am an and any are as at be by call can could did do does for from had has have here i
-    in is it its just let like me my need now of on or our please run some step that the them then there these think this
-    those to tool tools us use using want was we will with would you your"""
+STOP_WORDS = """
+    a about all also am an and any are as at be by call can could did do does for from had has have here i in
+    is it its just let like me my need now of on or our please run some step that the them then there these
+    think this those to tool tools us use using want was we will with would you your
+"""
 SYNONYMS = {
     "list": "show what which display view see get",
     "add": "create new insert",

@@ -16,7 +16,7 @@ import asyncio
 import json
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Sequence
 from contextlib import aclosing, asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, NamedTuple, TypeAlias
 from uuid import uuid4
@@ -126,7 +126,7 @@ class Request:
 class ScriptedModel(Model[Any]):
     """Plays a script, one answer for each request to the model, and keeps what it was asked in `requests`."""
 
-    model_name = system = "scripted"  # type: ignore[assignment]
+    model_name = system = "scripted"
 
     def __init__(self, script: Iterable[Step | Sequence[Step] | Response]) -> None:
         super().__init__()
@@ -180,10 +180,12 @@ class _ScriptedStream(StreamedResponse):
     async def open(self) -> None:
         """Do what comes before the first part: a provider answers with an HTTP status first."""
         self.timestamp = datetime.now(UTC)
-        self._usage, self.finish_reason = self.answer.usage, self.answer.finish_reason
+        # A copy: the run adds to it, and a script may repeat an answer.
+        self._usage, self.finish_reason = replace(self.answer.usage), self.answer.finish_reason
         self._steps = list(self.answer.steps)
-        while self._steps and isinstance(self._steps[0], Pause):
-            await self._steps.pop(0).happen()
+        while self._steps and isinstance(first := self._steps[0], Pause):
+            del self._steps[0]
+            await first.happen()
 
     async def _get_event_iterator(self) -> AsyncIterator[m.ModelResponseStreamEvent]:
         for key, step in enumerate(self._steps):
