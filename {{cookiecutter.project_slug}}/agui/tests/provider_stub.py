@@ -1,0 +1,199 @@
+"""The APIs of OpenAI and Anthropic on loopback: enough of their streams for a tool call round trip.
+
+    with ProviderStub() as stub:
+        stub.replies = [ToolUse("add", {"a": 1}), Answer("One."), Refusal(429, {"error": {...}})]
+        ...                                # requests go to stub.url
+        stub.requests[0].body["tools"]
+
+The path of a request chooses the format: /v1/chat/completions, /v1/responses or /v1/messages.
+"""
+
+import json
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, Self
+
+Event = dict[str, Any]
+WAIT_SECONDS = 10  # a test that forgets to open a gate fails instead of hanging
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Text, one delta a word; the gate holds the stream after the first."""
+
+    text: str
+    gate: threading.Event | None = None
+
+    @property
+    def deltas(self) -> Iterator[str]:
+        for index, word in enumerate(self.text.split(" ")):
+            if index == 1 and self.gate:
+                self.gate.wait(WAIT_SECONDS)
+            yield f" {word}" if index else word
+
+
+@dataclass(frozen=True)
+class ToolUse:
+    """One tool call, its arguments in two deltas."""
+
+    name: str
+    arguments: dict[str, Any]
+    id: str = "call_1"
+
+    @property
+    def deltas(self) -> tuple[str, str]:
+        text = json.dumps(self.arguments)
+        return text[: len(text) // 2], text[len(text) // 2 :]
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """An HTTP error, with the body and headers that the provider would send."""
+
+    status: int
+    body: Event
+    headers: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Received:
+    """A request; its header names are in lower case."""
+
+    path: str
+    headers: dict[str, str]
+    body: dict[str, Any]
+
+
+Reply = Answer | ToolUse | Refusal
+
+
+class ProviderStub:
+    """A server that answers with its replies in turn, and keeps what it was asked."""
+
+    def __init__(self) -> None:
+        self.replies: list[Reply] = []
+        self.requests: list[Received] = []
+        stub = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                stub.requests.append(Received(self.path, {k.lower(): v for k, v in self.headers.items()}, body))
+                reply = stub.replies.pop(0) if stub.replies else Refusal(500, {"error": {"message": "no reply left"}})
+                if isinstance(reply, Refusal):
+                    self._start(reply.status, "application/json", reply.headers)
+                    self.wfile.write(json.dumps(reply.body).encode())
+                    return
+                self._start(200, "text/event-stream", {})
+                for frame in FORMATS[self.path](reply):
+                    self.wfile.write(frame.encode())
+
+            def _start(self, status: int, media_type: str, headers: dict[str, str]) -> None:
+                self.send_response(status)
+                for name, value in {"Content-Type": media_type, **headers}.items():
+                    self.send_header(name, value)
+                self.end_headers()
+
+            def log_message(self, *args: object) -> None:
+                """Keep the tests' output clean."""
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self._server.server_port}"
+
+    def __enter__(self) -> Self:
+        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01})
+        self._thread.start()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+
+def chat_completions(reply: Answer | ToolUse) -> Iterator[str]:
+    """OpenAI's chat completions: chunks with a delta, then [DONE]."""
+
+    def chunk(delta: Event, finish_reason: str | None = None) -> str:
+        choice = {"index": 0, "delta": delta, "finish_reason": finish_reason}
+        event = {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1, "model": "stub"}
+        return f"data: {json.dumps({**event, 'choices': [choice]})}\n\n"
+
+    yield chunk({"role": "assistant", "content": ""})
+    if isinstance(reply, Answer):
+        for delta in reply.deltas:
+            yield chunk({"content": delta})
+        yield chunk({}, "stop")
+    else:
+        function = {"name": reply.name, "arguments": ""}
+        yield chunk({"tool_calls": [{"index": 0, "id": reply.id, "type": "function", "function": function}]})
+        for delta in reply.deltas:
+            yield chunk({"tool_calls": [{"index": 0, "function": {"arguments": delta}}]})
+        yield chunk({}, "tool_calls")
+    yield "data: [DONE]\n\n"
+
+
+def responses(reply: Answer | ToolUse) -> Iterator[str]:
+    """OpenAI's responses: an output item with its parts, between response.created and response.completed."""
+    number = iter(range(1000))
+
+    def event(kind: str, **fields: Any) -> str:
+        data = {"type": f"response.{kind}", "sequence_number": next(number), **fields}
+        return f"event: {data['type']}\ndata: {json.dumps(data)}\n\n"
+
+    response = {"id": "resp_1", "object": "response", "created_at": 1, "model": "stub", "output": [], "tools": []}
+    response |= {"parallel_tool_calls": True, "tool_choice": "auto"}
+    place = {"item_id": "item_1", "output_index": 0}
+    yield event("created", response={**response, "status": "in_progress"})
+    if isinstance(reply, Answer):
+        item: Event = {"id": "item_1", "type": "message", "role": "assistant"}
+        part = {"type": "output_text", "text": "", "annotations": []}
+        yield event("output_item.added", output_index=0, item={**item, "status": "in_progress", "content": []})
+        yield event("content_part.added", **place, content_index=0, part=part)
+        for delta in reply.deltas:
+            yield event("output_text.delta", **place, content_index=0, delta=delta, logprobs=[])
+        part["text"] = reply.text
+        yield event("output_text.done", **place, content_index=0, text=reply.text, logprobs=[])
+        yield event("content_part.done", **place, content_index=0, part=part)
+        item["content"] = [part]
+    else:
+        item = {"id": "item_1", "type": "function_call", "call_id": reply.id, "name": reply.name, "arguments": ""}
+        yield event("output_item.added", output_index=0, item={**item, "status": "in_progress"})
+        for delta in reply.deltas:
+            yield event("function_call_arguments.delta", **place, delta=delta)
+        item["arguments"] = "".join(reply.deltas)
+        yield event("function_call_arguments.done", **place, name=reply.name, arguments=item["arguments"])
+    item["status"] = "completed"
+    yield event("output_item.done", output_index=0, item=item)
+    usage: Event = {"input_tokens": 10, "output_tokens": 5, "total_tokens": 15}
+    usage |= {"input_tokens_details": {"cached_tokens": 0}, "output_tokens_details": {"reasoning_tokens": 0}}
+    yield event("completed", response={**response, "status": "completed", "output": [item], "usage": usage})
+
+
+def messages(reply: Answer | ToolUse) -> Iterator[str]:
+    """Anthropic's messages: a content block with its deltas, between message_start and message_stop."""
+
+    def event(kind: str, **fields: Any) -> str:
+        return f"event: {kind}\ndata: {json.dumps({'type': kind, **fields})}\n\n"
+
+    message = {"id": "msg_1", "type": "message", "role": "assistant", "model": "stub", "content": []}
+    usage = {"input_tokens": 10, "output_tokens": 1}
+    yield event("message_start", message={**message, "stop_reason": None, "stop_sequence": None, "usage": usage})
+    if isinstance(reply, Answer):
+        block: Event = {"type": "text", "text": ""}
+        deltas = ({"type": "text_delta", "text": delta} for delta in reply.deltas)
+    else:
+        block = {"type": "tool_use", "id": reply.id, "name": reply.name, "input": {}}
+        deltas = ({"type": "input_json_delta", "partial_json": delta} for delta in reply.deltas)
+    yield event("content_block_start", index=0, content_block=block)
+    for delta in deltas:
+        yield event("content_block_delta", index=0, delta=delta)
+    yield event("content_block_stop", index=0)
+    stop_reason = "end_turn" if isinstance(reply, Answer) else "tool_use"
+    yield event("message_delta", delta={"stop_reason": stop_reason, "stop_sequence": None}, usage={"output_tokens": 5})
+    yield event("message_stop")
+
+
+FORMATS = {"/v1/chat/completions": chat_completions, "/v1/responses": responses, "/v1/messages": messages}
