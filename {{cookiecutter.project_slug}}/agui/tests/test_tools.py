@@ -7,12 +7,14 @@ import asyncio
 import contextvars
 import logging
 import threading
+from contextlib import suppress
 from dataclasses import FrozenInstanceError
 from datetime import date
 from typing import Any
 
 import pytest
 from django.contrib.auth import get_user_model
+from django.contrib.auth.backends import BaseBackend
 from django.contrib.auth.models import AnonymousUser, Permission
 from django.core.exceptions import ImproperlyConfigured, PermissionDenied
 from django.db import connection, connections
@@ -537,6 +539,8 @@ async def test_work_that_waits_for_a_thread_can_be_cancelled(settings):
     second = asyncio.create_task(run_in_thread(done.append, "second"))
     await asyncio.sleep(0)  # Both are handed over
     second.cancel()
+    with suppress(asyncio.CancelledError):
+        await second
     release.set()
     await first
     await run_in_thread(done.append, "third")
@@ -599,8 +603,14 @@ async def test_permission_shows_the_tool(guarded, staff):
     assert agency.results == [("success", 1)]
 
 
+class Generous(BaseBackend):
+    async def ahas_perm(self, *args: Any) -> bool:
+        return True
+
+
 @pytest.mark.parametrize("user", [None, AnonymousUser()], ids=["nobody", "anonymous"])
-async def test_nobody_has_no_permission(guarded, user):
+async def test_nobody_has_no_permission(guarded, user, settings):
+    settings.AUTHENTICATION_BACKENDS = ["agui.tests.test_tools.Generous"]
     agency = Agency(guarded, say("Hi"))
     await agency.run(user)
     assert list(agency.model.requests[0].tools) == []

@@ -1,0 +1,226 @@
+"""The audit trail: complete, redacted, off the event loop, and never in the way."""
+
+import json
+import logging
+import threading
+from dataclasses import FrozenInstanceError, replace
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from django.contrib.auth import get_user_model
+from django.core.exceptions import ImproperlyConfigured
+from pydantic_ai.messages import ToolCallPart, ToolReturnPart
+
+from agui import (
+    AgentDeps,
+    AuditEvent,
+    AuditLogger,
+    LoggingAuditLogger,
+    ModelAuditLogger,
+    NullAuditLogger,
+    resolve_audit_logger,
+)
+from agui.audit import REDACTED, ToolCallTimer, record_event, redact
+from agui.models import AuditRecord
+
+EVENT = AuditEvent(
+    user_id=None,
+    thread_id="t1",
+    run_id="r1",
+    tool_call_id="c1",
+    tool_name="pay",
+    arguments={"amount": 5},
+    started_at=datetime(2026, 2, 3, tzinfo=UTC),
+    duration_ms=1.5,
+    outcome="success",
+    result_size=4,
+)
+
+
+class Memory:
+    """A sink that remembers, and in which thread."""
+
+    def __init__(self) -> None:
+        self.events: list[AuditEvent] = []
+        self.threads: list[int] = []
+
+    def record(self, event: AuditEvent) -> None:
+        self.events.append(event)
+        self.threads.append(threading.get_ident())
+
+
+class Broken:
+    def record(self, event: AuditEvent) -> None:
+        raise RuntimeError("The disk is full.")
+
+
+class Asynchronous:
+    async def record(self, event: AuditEvent) -> None:
+        pass
+
+
+class Unrelated:
+    pass
+
+
+def test_events_are_frozen():
+    with pytest.raises(FrozenInstanceError):
+        EVENT.outcome = "failed"
+
+
+# --- Sinks
+
+
+@pytest.mark.parametrize("sink", [NullAuditLogger(), LoggingAuditLogger(), ModelAuditLogger(), Memory()])
+def test_every_sink_is_an_audit_logger(sink):
+    assert isinstance(sink, AuditLogger)
+
+
+async def test_the_null_logger_keeps_nothing(caplog):
+    caplog.set_level(logging.INFO)
+    await record_event(NullAuditLogger(), EVENT)
+    assert caplog.records == []
+
+
+async def test_the_logging_logger_writes_one_line_of_json(caplog):
+    caplog.set_level(logging.INFO)
+    await record_event(LoggingAuditLogger(), replace(EVENT, arguments={"text": "two\nlines"}))
+    record = caplog.records[0]
+    assert (record.name, record.levelno) == ("agui.audit", logging.INFO)
+    assert "\n" not in record.getMessage()
+    written = json.loads(record.getMessage())
+    assert written["arguments"] == {"text": "two\nlines"}
+    assert written["started_at"] == "2026-02-03 00:00:00+00:00"
+    assert (written["tool_name"], written["outcome"], written["duration_ms"]) == ("pay", "success", 1.5)
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_the_model_logger_keeps_a_row():
+    user = await get_user_model().objects.acreate(username="ada")
+    await record_event(ModelAuditLogger(), replace(EVENT, user_id=user.pk))
+    await record_event(ModelAuditLogger(), replace(EVENT, outcome="failed", error="Sold out.", result_size=None))
+    rows = [
+        (row.user_id, row.thread_id, row.run_id, row.tool_call_id, row.tool_name, row.arguments, row.started_at)
+        async for row in AuditRecord.objects.order_by("pk")
+    ]
+    common = ("t1", "r1", "c1", "pay", {"amount": 5}, datetime(2026, 2, 3, tzinfo=UTC))
+    assert rows == [(user.pk, *common), (None, *common)]
+    ends = [
+        (row.outcome, row.error, row.result_size, row.duration_ms) async for row in AuditRecord.objects.order_by("pk")
+    ]
+    assert ends == [("success", "", 4, 1.5), ("failed", "Sold out.", None, 1.5)]
+
+
+async def test_recording_is_off_the_event_loop():
+    sink = Memory()
+    await record_event(sink, EVENT)
+    assert sink.events == [EVENT]
+    assert sink.threads != [threading.get_ident()]
+
+
+async def test_a_failing_sink_is_logged_and_breaks_nothing(caplog):
+    await record_event(Broken(), EVENT)
+    record = caplog.records[0]
+    assert record.name == "agui.audit"
+    assert record.getMessage() == "The call c1 of tool 'pay' in run r1 was not recorded."
+    assert "The disk is full." in record.exc_text
+
+
+# --- The setting
+
+
+def test_the_default_is_the_model_logger():
+    assert isinstance(resolve_audit_logger(), ModelAuditLogger)
+
+
+def test_the_setting_names_a_class_of_your_own(settings):
+    settings.AGUI = {"AUDIT_LOGGER": "agui.tests.test_audit.Memory"}
+    assert isinstance(resolve_audit_logger(), Memory)
+
+
+@pytest.mark.parametrize("name", ["Asynchronous", "Unrelated"])
+def test_what_can_not_record_is_refused_with_the_cure(settings, name):
+    settings.AGUI = {"AUDIT_LOGGER": f"agui.tests.test_audit.{name}"}
+    with pytest.raises(ImproperlyConfigured, match=rf"{name}' has no usable record\(event\): write it as a plain"):
+        resolve_audit_logger()
+
+
+# --- Redaction
+
+
+def test_redaction_reaches_every_depth():
+    arguments = {
+        "user": "ada",
+        "password": "x",
+        "Authorization": "Bearer x",
+        "headers": [{"API-Key": "x", "accept": "*/*"}, ["plain", {"api_key": {"deep": "x"}}]],
+    }
+    assert redact(arguments, ["password", "authorization", "api_key"]) == {
+        "user": "ada",
+        "password": REDACTED,
+        "Authorization": REDACTED,
+        "headers": [{"API-Key": REDACTED, "accept": "*/*"}, ["plain", {"api_key": REDACTED}]],
+    }
+    assert arguments["password"] == "x"
+
+
+# --- From a run's tool calls to events
+
+
+def timed(arguments: Any = None, user: Any = None, **result: Any) -> AuditEvent:
+    timer = ToolCallTimer(AgentDeps(user=user, thread_id="t1", run_id="r1"))
+    timer.start(ToolCallPart("pay", arguments or {}, "c1"))
+    event = timer.stop(ToolReturnPart("pay", **{"content": "paid", **result}, tool_call_id="c1"))
+    assert event is not None
+    assert timer.stop(ToolReturnPart("pay", "again", "c1")) is None
+    return event
+
+
+class User:
+    pk = 7
+
+
+def test_a_successful_call():
+    before = datetime.now(UTC)
+    event = timed('{"amount": 5, "token": "x"}', User(), content={"paid": True})
+    assert (event.user_id, event.thread_id, event.run_id, event.tool_call_id) == (7, "t1", "r1", "c1")
+    assert (event.tool_name, event.arguments) == ("pay", {"amount": 5, "token": REDACTED})
+    assert before <= event.started_at <= datetime.now(UTC)
+    assert event.duration_ms >= 0
+    assert (event.outcome, event.error, event.result_size) == ("success", None, len('{"paid":true}'))
+
+
+@pytest.mark.parametrize(
+    ("outcome", "recorded"),
+    [("failed", "failed"), ("denied", "denied"), ("retried", "failed"), ("interrupted", "failed")],
+)
+def test_any_other_end_keeps_what_the_model_was_told(outcome, recorded):
+    event = timed(content="Sold out.", outcome=outcome)
+    assert (event.outcome, event.error, event.result_size) == (recorded, "Sold out.", None)
+
+
+def test_wrong_arguments_do_not_reveal_their_values():
+    details = [{"type": "int_parsing", "loc": ("card", 0), "msg": "Input should be an integer", "input": "secret"}]
+    event = timed({"token": "secret"}, content=details, outcome="retried")
+    assert event.error == "card.0: Input should be an integer"
+    assert "secret" not in repr(event)
+
+
+def test_broken_json_is_redacted_as_a_whole():
+    assert timed('{"token": "secr').arguments == {"invalid": REDACTED}
+
+
+def test_a_call_that_never_started_is_no_event():
+    timer = ToolCallTimer(AgentDeps(user=None, thread_id="t1", run_id="r1"))
+    assert timer.stop(ToolReturnPart("pay", "paid", "c1")) is None
+
+
+def test_calls_that_a_stopped_run_left_behind():
+    timer = ToolCallTimer(AgentDeps(user=None, thread_id="t1", run_id="r1"))
+    for call_id in ("ended", "left", "waiting"):
+        timer.start(ToolCallPart("pay", {}, call_id))
+    timer.stop(ToolReturnPart("pay", "paid", "ended"))
+    (event,) = timer.abandon(waiting={"waiting"})
+    assert (event.tool_call_id, event.outcome, event.error) == ("left", "failed", "The run ended before the tool did.")
+    assert timer.abandon(waiting={"waiting"}) == []
