@@ -31,6 +31,8 @@ CHUNK_BYTES = 64 * 1024
 # What a multipart body may hold next to the file: boundaries, headers, a CSRF token.
 FORM_BYTES = 16 * 1024
 UNKNOWN_TYPE = "application/octet-stream"
+# Control characters that no text holds: all but \a \b \t \n \v \f \r and escape.
+NOT_TEXT = bytes({*range(32)} - {*range(7, 14), 27})
 
 # (offset, bytes) that have to be there.
 MAGIC: dict[str, tuple[tuple[int, bytes], ...]] = {
@@ -146,7 +148,8 @@ def inspect(upload: UploadedFile) -> tuple[str, str]:
         digest.update(chunk)
         head = head or chunk[:16]
         try:
-            is_text = is_text and b"\x00" not in chunk and decoder.decode(chunk) is not None
+            is_text = is_text and len(chunk.translate(None, NOT_TEXT)) == len(chunk)
+            decoder.decode(chunk)
         except UnicodeDecodeError:
             is_text = False
     if is_text:

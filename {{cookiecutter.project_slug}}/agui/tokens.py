@@ -23,26 +23,26 @@ from agui.models import ApiToken
 
 PREFIX = "agt_"
 SHOWN_CHARS = 12
+MAX_DAYS = 36500
 USE_RESOLUTION = timedelta(minutes=1)
 
 
 def create_token(user: Any, name: str = "", days: int | EllipsisType | None = ...) -> tuple[ApiToken, str]:
-    """Make a token that lives for `days`: by default as the settings say, None is for ever.
-
-    Raises ValueError for a life that is over before it begins.
-    """
-    days = conf.get().token_days if isinstance(days, EllipsisType) else days
-    if days is not None and days < 1:
-        raise ValueError(f"A token has to live for at least one day, not {days!r}.")
-    text = PREFIX + secrets.token_urlsafe(32)
-    token = ApiToken.objects.create(
-        user=user,
-        name=name,
-        prefix=text[:SHOWN_CHARS],
-        digest=hash_token(text),
-        expires_at=None if days is None else timezone.now() + timedelta(days=days),
-    )
+    """Make and keep a token that lives for `days`: by default as the settings say, None is for ever."""
+    token = ApiToken(user=user, name=name)
+    text = mint(token, conf.get().token_days if isinstance(days, EllipsisType) else days)
+    token.save()
     return token, text
+
+
+def mint(token: ApiToken, days: int | None) -> str:
+    """Give a row that is not saved yet its secret, and return that. Raises ValueError for a life out of range."""
+    if days is not None and not 0 < days <= MAX_DAYS:
+        raise ValueError(f"{days!r} days are no life for a token: use a number from 1 to {MAX_DAYS}.")
+    text = PREFIX + secrets.token_urlsafe(32)
+    token.prefix, token.digest = text[:SHOWN_CHARS], hash_token(text)
+    token.expires_at = None if days is None else timezone.now() + timedelta(days=days)
+    return text
 
 
 def hash_token(token: str) -> str:

@@ -200,11 +200,11 @@ def _hold(record: ConversationRecord) -> None:
         raise ConversationConflict(record.conversation_id)
 
 
-def delete_thread(thread_id: str, expected_revision: str) -> None:
-    """Delete a thread and those of its messages that no fork uses."""
+def delete_thread(thread_id: str, expected_revision: str | None = None) -> None:
+    """Delete a thread, in whatever revision by default, and those of its messages that no fork uses."""
     with transaction.atomic(using=router.db_for_write(Thread)):
-        rows = Thread.objects.select_for_update().filter(thread_id=thread_id, revision=expected_revision)
-        if (thread := rows.first()) is None:
+        thread = Thread.objects.select_for_update().filter(thread_id=thread_id).first()
+        if thread is None or expected_revision not in (None, thread.revision):
             raise ConversationConflict(thread_id)
         _hand_over(thread)
         thread.delete()

@@ -447,6 +447,25 @@ class TestModel:
         assert won >= 1
         assert await Message.objects.acount() == 2 + 2 * won
 
+    async def test_fork_is_whole_or_refused_while_its_source_is_deleted(self):
+        store = ModelConversationStore()
+
+        async def apart(awaitable):
+            async with ThreadSensitiveContext():
+                try:
+                    await awaitable
+                except (ConversationConflict, UserError):
+                    pass
+                finally:
+                    await sync_to_async(lambda: connection.close())()
+
+        for number in range(5):
+            await saved(store, f"t{number}")
+            fork = store.fork(f"t{number}", new_conversation_id=f"fork{number}")
+            await asyncio.gather(apart(fork), apart(store.delete(f"t{number}")))
+            assert await store.load(f"t{number}") is None
+            assert len(await messages_of(store, f"fork{number}") or "ab") == 2
+
     async def test_long_history_comes_in_order(self):
         store = ModelConversationStore()
         conversation = await saved(store, texts=[str(number) for number in range(700)])

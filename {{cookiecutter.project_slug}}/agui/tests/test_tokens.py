@@ -1,0 +1,182 @@
+"""API tokens: what gets in, what does not, and what is kept of one."""
+
+import io
+import logging
+from datetime import timedelta
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.db import connection
+from django.test import RequestFactory
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from agui.errors import Unauthorized
+from agui.models import ApiToken
+from agui.tokens import create_token, hash_token, token_user
+
+
+def request_with(header):
+    return RequestFactory().get("/", headers={"Authorization": header} if header is not None else {})
+
+
+@pytest.fixture
+def token(user):
+    return create_token(user, "laptop")
+
+
+async def user_of(text):
+    return await token_user(request_with(f"Bearer {text}"))
+
+
+async def test_token_finds_its_user(user, token):
+    assert await user_of(token[1]) == user
+
+
+async def test_scheme_is_case_insensitive(user, token):
+    assert await token_user(request_with(f"bEARER  {token[1]} ")) == user
+
+
+@pytest.mark.parametrize("header", [None, "", "Basic YTpi", "Token agt_x", "Bearerx"])
+async def test_no_bearer_token_is_nobody(header, db):
+    assert await token_user(request_with(header)) is None
+
+
+@pytest.mark.parametrize("text", ["", "agt_", "agt_wrong", "é", "a\x00b", "x" * 10_000])
+async def test_unknown_token_is_refused(text, token):
+    with pytest.raises(Unauthorized):
+        await user_of(text)
+
+
+async def test_digest_is_not_a_token(token):
+    with pytest.raises(Unauthorized):
+        await user_of(token[0].digest)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"expires_at": timezone.now()},
+        {"revoked_at": timezone.now()},
+        {"expires_at": timezone.now() - timedelta(days=1)},
+    ],
+)
+async def test_expired_or_revoked_token_is_refused(token, change):
+    await ApiToken.objects.aupdate(**change)
+    with pytest.raises(Unauthorized):
+        await user_of(token[1])
+
+
+async def test_inactive_user_is_refused(user, token):
+    user.is_active = False
+    await user.asave()
+    with pytest.raises(Unauthorized):
+        await user_of(token[1])
+
+
+async def test_every_refusal_reads_the_same(user, token):
+    messages = set()
+    for text, change in [
+        ("agt_no", {}),
+        (token[1], {"expires_at": timezone.now()}),
+        (token[1], {"revoked_at": timezone.now()}),
+    ]:
+        await ApiToken.objects.aupdate(**change)
+        with pytest.raises(Unauthorized) as refusal:
+            await user_of(text)
+        messages.add(str(refusal.value))
+    assert len(messages) == 1
+
+
+def test_only_the_digest_is_kept(token):
+    row, text = token
+    stored = ApiToken.objects.values().get()
+    assert text not in repr(stored)
+    assert stored["digest"] == hash_token(text)
+    assert text.startswith("agt_")
+    assert stored["prefix"] == text[:12]
+    assert row.user_id == stored["user_id"]
+
+
+def test_tokens_differ(user):
+    assert len({create_token(user)[1] for _ in range(50)}) == 50
+
+
+def test_life_is_the_settings_by_default(user, settings):
+    settings.AGUI = {"TOKEN_DAYS": 3}
+    assert create_token(user)[0].expires_at - timezone.now() == pytest.approx(
+        timedelta(days=3), abs=timedelta(seconds=9)
+    )
+    assert create_token(user, days=None)[0].expires_at is None
+
+
+@pytest.mark.parametrize("days", [0, -1, 10**9])
+def test_impossible_life_is_refused(user, days):
+    with pytest.raises(ValueError, match="1 to 36500"):
+        create_token(user, days=days)
+    assert not ApiToken.objects.exists()
+
+
+async def test_use_is_recorded_once_a_minute(token):
+    await user_of(token[1])
+    first = (await ApiToken.objects.aget()).last_used_at
+    assert first is not None
+    await user_of(token[1])
+    assert (await ApiToken.objects.aget()).last_used_at == first
+    await ApiToken.objects.aupdate(last_used_at=first - timedelta(seconds=61))
+    await user_of(token[1])
+    assert (await ApiToken.objects.aget()).last_used_at >= first
+
+
+async def test_no_log_has_the_token(token, caplog):
+    caplog.set_level(logging.DEBUG)
+    await user_of(token[1])
+    with pytest.raises(Unauthorized):
+        await user_of(token[1] + "x")
+    assert token[1] not in caplog.text
+
+
+def test_lookup_is_one_query_among_many_tokens(user, token):
+    from asgiref.sync import async_to_sync
+
+    for _ in range(20):
+        create_token(user)
+    ApiToken.objects.update(last_used_at=timezone.now())
+    with CaptureQueriesContext(connection) as queries:
+        async_to_sync(user_of)(token[1])
+    assert len(queries) == 1
+
+
+def run_command(*args):
+    out, err = io.StringIO(), io.StringIO()
+    call_command("create_token", *args, stdout=out, stderr=err)
+    return out.getvalue(), err.getvalue()
+
+
+def test_command_prints_the_token_alone_on_its_last_line(user):
+    out, err = run_command("ada", "--name", "ci", "--days", "2")
+    text = out.splitlines()[-1]
+    token = ApiToken.objects.get(digest=hash_token(text))
+    assert (token.user, token.name) == (user, "ci")
+    assert token.expires_at - timezone.now() < timedelta(days=2)
+    assert text not in err
+    assert "ada" in err
+
+
+def test_command_for_an_unknown_user_says_the_cure(db):
+    with pytest.raises(CommandError, match="createsuperuser"):
+        run_command("nobody")
+
+
+def test_command_for_an_inactive_user_says_the_cure(user):
+    user.is_active = False
+    user.save()
+    with pytest.raises(CommandError, match="activate"):
+        run_command("ada")
+
+
+@pytest.mark.parametrize("options", [("--days", "0"), ("--days", "-3"), ("--days", "x"), ("--name", "n" * 101)])
+def test_command_refuses_what_makes_no_sense(user, options):
+    with pytest.raises(CommandError):
+        run_command("ada", *options)
+    assert not ApiToken.objects.exists()
