@@ -17,7 +17,7 @@ from django.contrib.auth import get_user_model
 from django.contrib.auth.backends import BaseBackend
 from django.contrib.auth.models import AnonymousUser, Permission
 from django.core.exceptions import ImproperlyConfigured, PermissionDenied
-from django.db import connection, connections
+from django.db import connections
 from pydantic import ValidationError
 from pydantic_ai import (
     Agent,
@@ -555,7 +555,7 @@ async def test_a_stop_iteration_does_not_hang():
 def query() -> Any:
     """Use the database; answer this thread's connection."""
     get_user_model().objects.exists()
-    return connection._connections[connection._alias]
+    return connections["default"]
 
 
 @pytest.mark.django_db(transaction=True)
