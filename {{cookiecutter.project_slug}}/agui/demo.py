@@ -21,6 +21,7 @@ from uuid import uuid4
 from pydantic_ai import messages as m
 from pydantic_ai.models import Model
 from pydantic_ai.models.function import AgentInfo, DeltaThinkingPart, DeltaToolCall, FunctionModel
+from pydantic_ai.native_tools import AbstractNativeTool
 from pydantic_ai.tools import ToolDefinition
 
 Schema: TypeAlias = dict[str, Any]
@@ -112,6 +113,14 @@ class Token(NamedTuple):
     quoted: bool
 
 
+class DemoModel(FunctionModel):
+    """A function as the model; it leaves the search for late tools to pydantic-ai, having none of its own."""
+
+    @classmethod
+    def supported_native_tools(cls) -> frozenset[type[AbstractNativeTool]]:
+        return frozenset(tool for tool in super().supported_native_tools() if tool.kind != "tool_search")
+
+
 # ---- What to answer ----
 
 
@@ -126,7 +135,7 @@ def build_demo_model(notice: str = "", pace_seconds: float = PACE_SECONDS) -> Mo
     async def stream(messages: list[m.ModelMessage], info: AgentInfo) -> AsyncIterator[Any]:
         plan = make_plan(messages, info.function_tools, notice)
         thoughts, words = (re.findall(r"\s*\S+", text) for text in (plan.thinking, plan.text))
-        pause = min(pace_seconds, LONGEST_SECONDS / max(1, len(thoughts + words)))
+        pause = pause_seconds(len(thoughts + words), pace_seconds)
         for delta in [*({0: DeltaThinkingPart(content=thought)} for thought in thoughts), *words]:
             yield delta
             await asyncio.sleep(pause)
@@ -135,7 +144,12 @@ def build_demo_model(notice: str = "", pace_seconds: float = PACE_SECONDS) -> Mo
             for piece in re.findall(r"\s*\S+", call.args_as_json_str()):
                 yield {key: DeltaToolCall(json_args=piece)}
 
-    return FunctionModel(respond, stream_function=stream, model_name="demo")
+    return DemoModel(respond, stream_function=stream, model_name="demo")
+
+
+def pause_seconds(words: int, pace_seconds: float) -> float:
+    """How long to wait after each word, so that nobody waits long for the last one."""
+    return min(pace_seconds, LONGEST_SECONDS / max(1, words))
 
 
 def make_plan(messages: Sequence[m.ModelMessage], tools: Sequence[ToolDefinition], notice: str = "") -> Plan:
