@@ -93,9 +93,10 @@ def load(raw: Any = None) -> EngineSettings:
 def _sentence(error: Any) -> str:
     """Say which key is wrong and what would be right."""
     # A union reports its branches as further locations: they are not keys.
-    keys = [str(key) for key in error["loc"] if isinstance(key, int) or key.isupper()]
+    unknown = error["type"] == "extra_forbidden"
+    keys = [str(key) for key in error["loc"] if unknown or isinstance(key, int) or key.isupper()]
     name = "AGUI" + "".join(f"[{key}]" if key.isdigit() else f"[{key!r}]" for key in keys)
-    if error["type"] == "extra_forbidden":
+    if unknown:
         model = Limits if keys[:1] == ["LIMITS"] and len(keys) > 1 else EngineSettings
         known = ", ".join(field.upper() for field in model.model_fields)
         return f"{name} is not a setting. Remove it, or use one of: {known}."

@@ -31,6 +31,8 @@ from agui.protocol import (
 
 # System and developer messages would be instructions, activities are the page's own.
 TRUSTED_ROLES = ("user", "assistant", "tool", "reasoning")
+# To read messages, an adapter needs an agent, but nothing of it.
+READER: Agent[None, str] = Agent()
 
 
 @dataclass
@@ -89,7 +91,7 @@ def _read_answers(run_input: RunAgentInput, conversation: Conversation) -> Defer
     if not answered:
         return None
     try:
-        return AGUIAdapter(Agent(), run_input).deferred_tool_results
+        return AGUIAdapter(READER, run_input).deferred_tool_results
     except UserError:
         raise RunFailed("invalid_resume") from None
 
@@ -102,7 +104,7 @@ async def _new_messages(
     if conversation.revision is None:
         return conversation, _load(messages, run_input)
     tail = messages[1 + max((i for i, m in enumerate(messages) if m.role == "assistant"), default=-1) :]
-    results = _load_results([m for m in tail if isinstance(m, ToolMessage)], run_input, conversation)
+    results = _load_results([m for m in tail if isinstance(m, ToolMessage)], conversation)
     if run_input.resume:
         return conversation, results
     prompts = [message for message in tail if message.role == "user"]
@@ -124,7 +126,7 @@ def _load(messages: list[Message], run_input: RunAgentInput) -> list[ModelMessag
     """Turn a client's messages into the model's, without what a client may not decide."""
     if not messages:
         return []
-    adapter = AGUIAdapter(Agent(), run_input)
+    adapter = AGUIAdapter(READER, run_input)
     try:
         loaded = adapter.sanitize_messages(adapter.load_messages(messages))
     except ValueError:
@@ -135,9 +137,7 @@ def _load(messages: list[Message], run_input: RunAgentInput) -> list[ModelMessag
     return loaded
 
 
-def _load_results(
-    messages: list[ToolMessage], run_input: RunAgentInput, conversation: Conversation
-) -> list[ModelMessage]:
+def _load_results(messages: list[ToolMessage], conversation: Conversation) -> list[ModelMessage]:
     """Take the results of those calls that the thread left to the client; the rest is not the client's to say."""
     waiting = conversation.deferred_tool_requests
     open_calls = {call.tool_call_id: call for call in (waiting.calls if waiting else ())}
@@ -170,5 +170,5 @@ def _read_state(run_input: RunAgentInput, conversation: Conversation, config: Ag
 
 
 def _last_text(messages: list[ModelMessage]) -> str:
-    prompts = [part for m in messages if isinstance(m, ModelRequest) for part in m.parts if isinstance(part, UserPromptPart)]
-    return prompts[-1].content if prompts and isinstance(prompts[-1].content, str) else ""
+    parts = [part for message in messages for part in message.parts if isinstance(part, UserPromptPart)]
+    return parts[-1].content if parts and isinstance(parts[-1].content, str) else ""

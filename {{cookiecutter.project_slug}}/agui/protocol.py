@@ -36,7 +36,7 @@ from pydantic_ai.ui.ag_ui import AGUIAdapter
 
 from agui import conf
 from agui.errors import BadRequest, TooLarge, UnsupportedMediaType
-from agui.tools import ToolRegistry, confirmation_metadata, confirmation_text
+from agui.tools import X_CONFIRM_KEY, X_SUMMARY_KEY, ToolRegistry
 
 if TYPE_CHECKING:
     from agui.agent import AgentConfig
@@ -114,24 +114,21 @@ def with_calls(tool_messages: Sequence[ToolMessage], calls: Iterable[ToolCallPar
     return [AssistantMessage(id="calls", tool_calls=tool_calls), *tool_messages]
 
 
-def interrupts(requests: DeferredToolRequests | None, registry: ToolRegistry) -> list[Interrupt]:
+def interrupts(requests: DeferredToolRequests | None) -> list[Interrupt]:
     """Describe the approvals that a thread waits for."""
-    return [
-        Interrupt(
-            id=f"{INTERRUPT_PREFIX}{call.tool_call_id}",
-            reason="tool_call",
-            tool_call_id=call.tool_call_id,
-            message=confirmation_text(registry.get(call.tool_name).spec)
-            if call.tool_name in registry
-            else f"Run {call.tool_name}?",
-            response_schema=RESPONSE_SCHEMA,
-            metadata={
-                **(confirmation_metadata(registry.get(call.tool_name).spec) if call.tool_name in registry else {}),
-                **(requests.metadata.get(call.tool_call_id) or {}),
-            },
-        )
-        for call in (requests.approvals if requests else ())
-    ]
+    return [_interrupt(call, requests.metadata.get(call.tool_call_id) or {}) for call in requests.approvals] if requests else []
+
+
+def _interrupt(call: ToolCallPart, metadata: dict[str, Any]) -> Interrupt:
+    label = metadata.get(X_SUMMARY_KEY) or call.tool_name
+    return Interrupt(
+        id=f"{INTERRUPT_PREFIX}{call.tool_call_id}",
+        reason="tool_call",
+        tool_call_id=call.tool_call_id,
+        message=metadata.get(X_CONFIRM_KEY) or f'Run "{label}"?',
+        response_schema=RESPONSE_SCHEMA,
+        metadata={"toolName": call.tool_name, **metadata},
+    )
 
 
 def to_wire(model: Any) -> dict[str, Any]:

@@ -10,10 +10,11 @@ import logging
 import time
 from collections.abc import AsyncIterator
 from contextlib import aclosing
+from copy import copy
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from asgiref.sync import SyncToAsync, ThreadSensitiveContext, sync_to_async
+from asgiref.sync import ThreadSensitiveContext, sync_to_async
 from django.db import connections
 from pydantic_ai import DeferredToolRequests, capture_run_messages
 from pydantic_ai.conversation_store import ConversationConflict
@@ -38,6 +39,9 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("agui.runs")
 
+# Where asgiref notes the thread of a request.
+ASGIREF_CONTEXT = {"thread_sensitive_context", "async_single_thread_context", "deadlock_context", "asgiref.local"}
+
 logs = RunLogs()
 # The loop itself keeps only weak references to its tasks.
 _tasks: set[asyncio.Task[None]] = set()
@@ -55,6 +59,7 @@ class ActiveRun:
     events: RunEvents
     history: list[ModelMessage]
     """The conversation before the run: what comes after it is new."""
+    usage_before: RunUsage
     usage: RunUsage = field(default_factory=RunUsage)
     status: Run.Status = Run.Status.FAILED
     started: float = field(default_factory=time.monotonic)
@@ -80,19 +85,31 @@ async def start(
         run_id=run_input.run_id,
         model=getattr(endpoint.agent.model, "model_name", ""),
     )
-    events = RunEvents(endpoint.registry, resolve_audit_logger(), deps)
-    run = ActiveRun(endpoint, log, run_input, turn, row, events, list(turn.conversation.messages))
+    events = RunEvents(resolve_audit_logger(), deps)
+    conversation = turn.conversation
+    run = ActiveRun(
+        endpoint, log, run_input, turn, row, events, list(conversation.messages), copy(conversation.usage)
+    )
+    # The stream may last for long: it is not to hold the request's connection all the time.
+    await sync_to_async(release_connections)()
     task = asyncio.get_running_loop().create_task(_drive(run), context=_detached_context())
     _tasks.add(task)
     task.add_done_callback(_tasks.discard)
     return task
 
 
+def release_connections() -> None:
+    """Close this thread's database connections, but for one in the middle of a transaction."""
+    for connection in connections.all(initialized_only=True):
+        if not connection.in_atomic_block:
+            connection.close()
+
+
 def _detached_context() -> contextvars.Context:
     """Everything of the request's context but its thread, which ends with the request."""
     context = contextvars.Context()
     for variable, value in contextvars.copy_context().items():
-        if variable is not SyncToAsync.thread_sensitive_context:
+        if variable.name not in ASGIREF_CONTEXT:
             context.run(variable.set, value)
     return context
 
@@ -119,7 +136,7 @@ async def _drive(run: ActiveRun) -> None:
             if not ended:
                 run.log.append(encode(run.log.key, number + 1, run_error(run.events.failure or "internal_error")))
             await _record(run)
-            await sync_to_async(connections.close_all)()
+            await sync_to_async(release_connections)()
     finally:
         logs.close(run.log)
 
@@ -137,7 +154,6 @@ async def _events(run: ActiveRun) -> AsyncIterator[Any]:
     with capture_run_messages() as captured:
 
         async def finished(result: AgentRunResult[Any]) -> None:
-            run.usage = result.usage
             paused = isinstance(result.output, DeferredToolRequests)
             run.events.requests = result.output if paused else None
             run.status = Run.Status.PAUSED if paused else Run.Status.FINISHED
@@ -151,7 +167,7 @@ async def _events(run: ActiveRun) -> AsyncIterator[Any]:
             usage_limits=usage_limits(endpoint.config),
             cancellation_token=run.log.token,
             timeout=settings.run_timeout_seconds,
-            instructions=endpoint.skills.instructions(run.turn.text),
+            instructions=_skill(run),
         )
         events = adapter.transform_stream(record_tool_calls(native, run.events), on_complete=finished)
         async for event in shape_events(events, run.events):
@@ -161,14 +177,20 @@ async def _events(run: ActiveRun) -> AsyncIterator[Any]:
             yield event
 
 
+def _skill(run: ActiveRun) -> str | None:
+    """The words that the user's `/name` stands for: the model reads them, the conversation keeps what was typed."""
+    words = run.endpoint.skills.resolve(run.turn.text)
+    return words if words != run.turn.text else None
+
+
 async def _save(run: ActiveRun, new: list[ModelMessage]) -> None:
     """Append what the run has added to the stored conversation."""
     conversation = run.turn.conversation
     run.events.ids.stamp(new)
     if new and run.events.deps.state:
         annotate(new[-1], state=to_jsonable_python(run.events.deps.state))
-    conversation.messages.extend(new)
-    conversation.usage.incr(run.usage)
+    conversation.messages = [*run.history, *new]
+    conversation.usage = run.usage_before + run.usage
     conversation.deferred_tool_requests = run.events.requests
     try:
         await run.turn.store.save(conversation, scope=run.log.scope)
@@ -202,14 +224,18 @@ async def _record(run: ActiveRun) -> None:
         logger.exception("The end of run %s could not be recorded", run.log.key)
 
 
-async def follow(log: RunLog, after: int = 0, *, starts_run: bool = False) -> AsyncIterator[bytes]:
-    """Follow a run's log; with ON_DISCONNECT = "cancel", the run ends with the reader that started it."""
-    try:
-        async with aclosing(log.follow(after)) as frames:
-            async for frame in frames:
-                yield frame
-    finally:
-        if starts_run and log.running and conf.get().on_disconnect == "cancel":
-            log.token.cancel()
+class Follower:
+    """A reader of a run's log. With ON_DISCONNECT = "cancel", a run ends with the reader that started it."""
 
+    def __init__(self, log: RunLog, after: int = 0, *, started_run: bool = False) -> None:
+        self.log = log
+        self.after = after
+        self.started_run = started_run
 
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return self.log.follow(self.after)
+
+    def close(self) -> None:
+        """Called by Django at the end of the response, also when the client has gone."""
+        if self.started_run and self.log.running and conf.get().on_disconnect == "cancel":
+            self.log.token.cancel()

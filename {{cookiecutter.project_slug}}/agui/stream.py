@@ -7,7 +7,7 @@
 """
 
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterable, AsyncIterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -35,10 +35,10 @@ from agui.agent import AgentDeps
 from agui.audit import AuditLogger, ToolCallTimer, record_event
 from agui.errors import RUN_ERRORS, RunFailed
 from agui.protocol import MessageIds, RunAgentInput, interrupts
-from agui.tools import ToolRegistry
 
 logger = logging.getLogger("agui.runs")
 
+PROTOCOL_VERSION = "1.0"
 TERMINAL = (EventType.RUN_FINISHED, EventType.RUN_ERROR)
 REASONING = tuple(kind for kind in EventType if kind.value.startswith("REASONING_"))
 
@@ -47,7 +47,6 @@ REASONING = tuple(kind for kind in EventType if kind.value.startswith("REASONING
 class RunEvents:
     """What the stages of one run share."""
 
-    registry: ToolRegistry
     audit: AuditLogger
     deps: AgentDeps
     ids: MessageIds = field(default_factory=MessageIds)
@@ -146,7 +145,7 @@ async def shape_events(events: AsyncIterator[BaseEvent], run: RunEvents) -> Asyn
             if outcome := run.outcomes.get(event.tool_call_id):
                 event.metadata = {"outcome": outcome}
         elif isinstance(event, RunFinishedEvent) and run.requests and run.requests.approvals:
-            event.outcome.interrupts = interrupts(run.requests, run.registry)
+            event.outcome.interrupts = interrupts(run.requests)
         if event.type not in TERMINAL and (changed := _dump(run.deps.state)) != state:
             state = changed
             yield StateSnapshotEvent(snapshot=state)
@@ -167,7 +166,10 @@ def encode(key: str, number: int, event: BaseEvent) -> bytes:
 
 async def refusal(run_input: RunAgentInput, failure: RunFailed) -> AsyncIterator[bytes]:
     """The stream of a run that may not start."""
-    yield encode("refused", 1, RunStartedEvent(thread_id=run_input.thread_id, run_id=run_input.run_id))
+    started = RunStartedEvent(
+        thread_id=run_input.thread_id, run_id=run_input.run_id, protocol_version=PROTOCOL_VERSION
+    )
+    yield encode("refused", 1, started)
     yield encode("refused", 2, run_error(failure.code))
 
 
@@ -175,7 +177,7 @@ def run_error(code: str) -> RunErrorEvent:
     return RunErrorEvent(message=RUN_ERRORS[code], code=code)
 
 
-def sse_response(frames: AsyncIterator[bytes]) -> StreamingHttpResponse:
+def sse_response(frames: AsyncIterable[bytes]) -> StreamingHttpResponse:
     """Stream frames to a client, past every buffer on the way."""
     return StreamingHttpResponse(
         frames,

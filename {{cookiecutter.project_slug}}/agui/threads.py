@@ -13,7 +13,6 @@ from agui.models import Run
 from agui.protocol import annotation, interrupts, to_wire, wire_messages
 from agui.stores import open_store
 from agui.stream import sse_response
-from agui.tools import ToolRegistry
 from agui.views import AgentView
 
 PAGE_SIZE = 30
@@ -35,10 +34,6 @@ class ThreadView(AgentView):
 
     methods = frozenset({"GET", "PATCH", "DELETE"})
 
-    def __init__(self, registry: ToolRegistry, **access: Any) -> None:
-        super().__init__(**access)
-        self.registry = registry
-
     async def respond(self, request: HttpRequest, actor: Actor, **kwargs: Any) -> HttpResponse:
         thread_id: str = kwargs["thread_id"]
         if request.method == "PATCH":
@@ -59,7 +54,7 @@ class ThreadView(AgentView):
                 "thread_id": thread_id,
                 "messages": wire_messages(conversation.messages),
                 "state": next((state for state in states if state is not None), {}),
-                "pending": [to_wire(one) for one in interrupts(conversation.deferred_tool_requests, self.registry)],
+                "pending": [to_wire(one) for one in interrupts(conversation.deferred_tool_requests)],
                 "running": running,
             },
             headers={"Cache-Control": "no-store"},
@@ -102,7 +97,7 @@ class ThreadEventsView(AgentView):
         key, _, number = last.rpartition(":")
         # The number of an event of another run says nothing about this one: it starts at the beginning.
         after = int(number) if key == log.key and number.isascii() and number.isdigit() else 0
-        return sse_response(runs.follow(log, after))
+        return sse_response(runs.Follower(log, after))
 
 
 class ThreadCancelView(AgentView):

@@ -20,7 +20,7 @@ def get_urls(view: DjangoAGUIView, prefix: str = "agent/") -> list[URLPattern | 
         # The longer routes first: a thread's id may itself hold slashes.
         ("threads/<path:thread_id>/events/", ThreadEventsView(**access), "thread-events"),
         ("threads/<path:thread_id>/cancel/", ThreadCancelView(**access), "thread-cancel"),
-        ("threads/<path:thread_id>/", ThreadView(view.registry, **access), "thread"),
+        ("threads/<path:thread_id>/", ThreadView(**access), "thread"),
         ("attachments/", attachments, "attachments"),
         ("attachments/<uuid:attachment_id>/", attachments, "attachment"),
     ]

@@ -1,7 +1,6 @@
 """The endpoints of one agent."""
 
 import logging
-from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -77,18 +76,17 @@ class DjangoAGUIView(AgentView):
 
     async def respond(self, request: HttpRequest, actor: Actor, **kwargs: Any) -> HttpResponseBase:
         run_input, fingerprint = read_run_input(request)
-        log, is_new = runs.reserve(actor, run_input.thread_id, fingerprint)
+        log, is_new = runs.logs.reserve(actor.scope, run_input.thread_id, fingerprint)
         if is_new:
             try:
                 turn = await take_turn(open_store(request), actor, run_input, self.config)
                 await runs.start(log, self, actor, run_input, turn)
-            except RunFailed as failure:
-                runs.release(log)
-                return sse_response(refusal(run_input, failure))
-            except BaseException:
-                runs.release(log)
+            except BaseException as error:
+                runs.logs.release(log)
+                if isinstance(error, RunFailed):
+                    return sse_response(refusal(run_input, error))
                 raise
-        return sse_response(runs.follow(log, is_owner=is_new))
+        return sse_response(runs.Follower(log, started_run=is_new))
 
 
 class ToolsView(AgentView):
@@ -123,6 +121,3 @@ class CapabilitiesView(AgentView):
 
     async def respond(self, request: HttpRequest, actor: Actor, **kwargs: Any) -> HttpResponse:
         return JsonResponse(capabilities(self.registry, self.config))
-
-
-__all__: Sequence[str] = ["AgentView", "CapabilitiesView", "DjangoAGUIView", "SkillsView", "ToolsView"]

@@ -1,0 +1,105 @@
+"""An endpoint, two users, and a client that speaks AG-UI."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from django.contrib.auth import get_user_model
+from django.http import HttpResponseBase
+from django.test import AsyncClient
+from pydantic_ai.models import Model
+
+from agui import runs
+from agui.testing import ScriptedModel, collect
+from agui.tests import urls
+from agui.tokens import create_token
+
+
+class Client:
+    """One user's AG-UI client: it sends its new message only, the server holds the history."""
+
+    def __init__(self, user: Any, prefix: str = "/agent/") -> None:
+        self.user = user
+        self.prefix = prefix
+        self.http = AsyncClient()
+        if user is not None:
+            # Under the name that ASGI scopes have: AsyncClient translates no others.
+            self.http.defaults["authorization"] = f"Bearer {create_token(user)[1]}"
+
+    async def post(self, body: Any, **headers: str) -> HttpResponseBase:
+        data = body if isinstance(body, str | bytes) else json.dumps(body)
+        return await self.http.post(self.prefix, data, content_type="application/json", headers=headers)
+
+    async def run(self, text: str = "", *, thread: str = "t1", **body: Any) -> list[dict[str, Any]]:
+        """Send a message, read the answer's events."""
+        response = await self.post(run_input(text, thread=thread, **body))
+        assert response.status_code == 200, getattr(response, "content", b"")
+        return await collect(response)
+
+    async def get(self, path: str, **headers: str) -> HttpResponseBase:
+        return await self.http.get(self.prefix + path, headers=headers)
+
+    async def thread(self, thread: str = "t1") -> dict[str, Any]:
+        response = await self.get(f"threads/{thread}/")
+        assert response.status_code == 200
+        return json.loads(response.content)  # type: ignore[attr-defined]
+
+
+def run_input(text: str = "", *, thread: str = "t1", **body: Any) -> dict[str, Any]:
+    """A RunAgentInput with one new message, or with none."""
+    messages = [{"id": str(uuid4()), "role": "user", "content": text}] if text else []
+    return {"threadId": thread, "runId": str(uuid4()), "protocolVersion": "1.0", "messages": messages, **body}
+
+
+@contextmanager
+def script(*answers: Any) -> Iterator[ScriptedModel]:
+    """Let a script answer instead of a model."""
+    model = ScriptedModel(answers)
+    with played_by(model):
+        yield model
+
+
+@contextmanager
+def played_by(model: Model) -> Iterator[None]:
+    with urls.view.agent.override(model=model), urls.open_view.agent.override(model=model):
+        yield
+
+
+@pytest.fixture(autouse=True)
+def endpoint(settings: Any) -> None:
+    settings.ROOT_URLCONF = "agui.tests.urls"
+    urls.effects.clear()
+
+
+@pytest.fixture(autouse=True)
+async def no_run_outlives_its_test() -> AsyncIterator[None]:
+    yield
+    for log in list(runs.logs._active.values()):
+        log.token.cancel()
+    if runs._tasks:
+        await asyncio.wait(runs._tasks, timeout=10)
+    runs.logs.__init__()  # type: ignore[misc]
+
+
+@pytest.fixture
+def user(transactional_db: None) -> Any:
+    return get_user_model().objects.create_user("ada", password="lovelace-1815")
+
+
+@pytest.fixture
+def other(transactional_db: None) -> Any:
+    return get_user_model().objects.create_user("bob", password="builder-1999")
+
+
+@pytest.fixture
+def client(user: Any) -> Client:
+    return Client(user)
+
+
+@pytest.fixture
+def other_client(other: Any) -> Client:
+    return Client(other)

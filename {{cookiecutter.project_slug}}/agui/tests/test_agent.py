@@ -1,0 +1,81 @@
+"""Which model answers, and how the agent is made."""
+
+import pytest
+from django.core.exceptions import ImproperlyConfigured
+from pydantic_ai import Agent
+from pydantic_ai.models.test import TestModel
+
+from agui import AgentConfig, AgentDeps, ToolRegistry, build_agent
+from agui.agent import resolve_model, usage_limits
+from agui.tests.urls import view
+
+a_model = TestModel(model_name="mine")
+
+
+def make_model():
+    return TestModel(model_name="made")
+
+
+def test_the_agent_is_built_once():
+    assert view.agent is view.agent
+
+
+def test_demo_needs_nothing():
+    assert resolve_model("demo").model_name == "demo"
+
+
+@pytest.mark.parametrize(("name", "found"), [("a_model", "mine"), ("make_model", "made")])
+def test_a_model_of_ones_own(name, found):
+    assert resolve_model(f"python:agui.tests.test_agent.{name}").model_name == found
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("python:agui.tests.nothing", "can't be imported"),
+        ("python:agui.tests.test_agent.AgentConfig", "is a AgentConfig: name a pydantic-ai Model"),
+        ("nonsense", "AGENT_MODEL = 'nonsense' can't be used"),
+        ("nobody:knows", "AGENT_MODEL = 'nobody:knows' can't be used"),
+    ],
+)
+def test_a_wrong_model_is_named_with_its_cure(name, message):
+    with pytest.raises(ImproperlyConfigured, match=message):
+        resolve_model(name)
+
+
+def test_a_provider_without_a_key_stops_a_production_server(settings, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "")
+    settings.DEBUG = False
+    with pytest.raises(ImproperlyConfigured, match="needs OPENAI_API_KEY"):
+        resolve_model("openai:gpt-5.2")
+
+
+def test_and_is_played_by_the_demo_on_a_developers_machine(settings, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "")
+    settings.DEBUG = True
+    assert resolve_model("openai:gpt-5.2").model_name == "demo"
+
+
+def test_the_environment_names_the_model_unless_the_config_does(settings):
+    settings.AGENT_MODEL = "python:agui.tests.test_agent.a_model"
+    assert build_agent(ToolRegistry(), AgentConfig()).model is a_model
+    assert build_agent(ToolRegistry(), AgentConfig(model="demo")).model.model_name == "demo"
+
+
+def test_a_factory_replaces_it_all(settings):
+    settings.AGUI = {"AGENT_FACTORY": "agui.tests.test_agent.factory"}
+    assert build_agent(ToolRegistry(), AgentConfig()).name == "from the factory"
+
+
+def factory(registry, config):
+    return Agent(a_model, name="from the factory", deps_type=AgentDeps)
+
+
+def test_the_config_can_not_be_changed():
+    with pytest.raises(AttributeError):
+        AgentConfig().name = "other"
+
+
+def test_limits_of_the_config_come_before_those_of_the_settings(settings):
+    settings.AGUI = {"LIMITS": {"REQUESTS": 7}}
+    assert usage_limits(AgentConfig()).request_limit == 7

@@ -1,0 +1,41 @@
+"""A wrong setting, at any depth, stops the start with its name and its cure."""
+
+import pytest
+from django.core.exceptions import ImproperlyConfigured
+
+from agui import conf
+
+
+@pytest.mark.parametrize(
+    ("agui", "message"),
+    [
+        ({"HEARTBEAT": 5}, r"AGUI\['HEARTBEAT'\] is not a setting. Remove it, or use one of: .*HEARTBEAT_SECONDS"),
+        ({"LIMITS": {"REQUEST": 5}}, r"AGUI\['LIMITS'\]\['REQUEST'\] is not a setting.*REQUESTS, TOOL_CALLS"),
+        ({"LIMITS": {"REQUESTS": "5"}}, r"AGUI\['LIMITS'\]\['REQUESTS'\] = '5'"),
+        ({"LIMITS": 5}, r"AGUI\['LIMITS'\] = 5"),
+        ({"AUTO_CONFIRM": "wipe"}, r"AGUI\['AUTO_CONFIRM'\] = 'wipe'"),
+        ({"AUTO_CONFIRM": [5]}, r"AGUI\['AUTO_CONFIRM'\]\[0\] = 5"),
+        ({"ON_DISCONNECT": "stop"}, r"AGUI\['ON_DISCONNECT'\] = 'stop': Input should be 'continue' or 'cancel'"),
+        ({"HEARTBEAT_SECONDS": 0}, r"AGUI\['HEARTBEAT_SECONDS'\] = 0"),
+        ({"CONVERSATION_STORE": "agui.stores.Nothing"}, r"'agui.stores.Nothing' can't be imported"),
+        ({"AGENT_FACTORY": 5}, r"AGUI\['AGENT_FACTORY'\] = 5"),
+        ({"auto_confirm": True}, "auto_confirm"),
+        ([], "AGUI = "),
+    ],
+)
+def test_a_mistake_is_named(agui, message):
+    with pytest.raises(ImproperlyConfigured, match=message):
+        conf.load(agui)
+
+
+def test_all_mistakes_are_named_at_once():
+    with pytest.raises(ImproperlyConfigured) as error:
+        conf.load({"ONE": 1, "LIMITS": {"TWO": 2}})
+    assert "ONE" in str(error.value)
+    assert "TWO" in str(error.value)
+
+
+def test_settings_are_read_when_used(settings):
+    assert conf.get().heartbeat_seconds == 15
+    settings.AGUI = {"HEARTBEAT_SECONDS": 5.0}
+    assert conf.get().heartbeat_seconds == 5

@@ -1,0 +1,49 @@
+"""How the engine is built: a package that could be lifted out of the project."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import agui
+
+ROOT = Path(agui.__file__).parent
+MODULES = [path for path in ROOT.rglob("*.py") if "tests" not in path.parts]
+
+
+def imports(path: Path) -> set[str]:
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found.add(node.module)
+    return found
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_the_engine_knows_nothing_of_the_project(path):
+    own = {name for name in imports(path) if name.split(".")[0] in ("assistant", "users", "config")}
+    assert own == set()
+
+
+def test_only_two_modules_know_the_types_of_ag_ui():
+    who = {path.name for path in MODULES if any(name.split(".")[0] == "ag_ui" for name in imports(path))}
+    assert who == {"protocol.py", "stream.py"}
+
+
+def test_every_promised_name_can_be_imported():
+    for name in agui.__all__:
+        assert getattr(agui, name) is not None, name
+
+
+def test_the_reading_order_names_files_that_exist():
+    for line in agui.__doc__.splitlines():
+        first = line.strip().split(" ")[0]
+        if line.startswith("    ") and first:
+            assert (ROOT / first).exists(), first
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_modules_stay_small(path):
+    assert len(path.read_text().splitlines()) <= 350

@@ -1,0 +1,214 @@
+"""A run belongs to the server: it outlives its connection, it is followed, stopped, and never doubled."""
+
+import asyncio
+import json
+from contextlib import aclosing
+
+from django.db.backends.signals import connection_created
+
+from agui import runs
+from agui.models import Run, Thread
+from agui.stores.model import ModelConversationStore
+from agui.testing import collect, event_types, read_frames, say, wait
+from agui.tests.conftest import Client, run_input, script
+
+
+async def body_of(response) -> bytes:
+    return b"".join([chunk async for chunk in response])
+
+
+async def ended() -> None:
+    await asyncio.gather(*runs._tasks)
+
+
+async def test_a_run_goes_on_when_its_client_goes_away(client: Client):
+    go_on = asyncio.Event()
+    with script([say("Half, "), wait(go_on), say("whole.")]):
+        response = await client.post(run_input("Hi"))
+        async with aclosing(read_frames(response)) as frames:
+            await anext(frames)
+        go_on.set()
+        await ended()
+    assert (await client.thread())["messages"][-1]["content"] == "Half, whole."
+
+
+async def test_or_it_ends_with_its_client(client: Client, settings):
+    settings.AGUI = {"ON_DISCONNECT": "cancel"}
+    reached = asyncio.Event()
+    with script([say("Half, "), wait(asyncio.Event(), reached)]):
+        response = await client.post(run_input("Hi"))
+        async with aclosing(read_frames(response)) as frames:
+            await anext(frames)
+            await reached.wait()
+        response.close()
+        await ended()
+    assert (await Run.objects.aget()).status == "cancelled"
+    assert (await client.thread())["messages"][-1]["content"] == "Half, "
+
+
+async def test_a_follower_sees_the_same_bytes(client: Client):
+    go_on = asyncio.Event()
+    with script([say("one "), wait(go_on), say("two")]):
+        response = await client.post(run_input("Hi"))
+        assert (await client.thread())["running"] is True
+        follower = await client.get("threads/t1/events/")
+        go_on.set()
+        first, second = await asyncio.gather(body_of(response), body_of(follower))
+    assert first == second
+    assert (await client.thread())["running"] is False
+    # And for a while after its end.
+    assert await body_of(await client.get("threads/t1/events/")) == first
+
+
+async def test_following_resumes_after_the_last_event(client: Client):
+    with script(say("one two three", chunks=3)):
+        response = await client.post(run_input("Hi"))
+        async with aclosing(read_frames(response)) as frames:
+            everything = [frame async for frame in frames]
+    for position in range(len(everything)):
+        resumed = await client.get("threads/t1/events/", **{"Last-Event-ID": everything[position].id})
+        async with aclosing(read_frames(resumed)) as frames:
+            assert [frame async for frame in frames] == everything[position + 1 :]
+
+
+async def test_an_unusable_last_event_id_starts_at_the_beginning(client: Client):
+    with script(say("Hi")):
+        whole = await collect(await client.post(run_input("Hi")))
+    for last in ("other-run:3", "nonsense", ":", "٣", "x" * 5000):
+        assert await collect(await client.http.get(f"/agent/threads/t1/events/?last_event_id={last}")) == whole
+
+
+async def test_there_is_nothing_to_follow_without_a_run(client: Client):
+    assert (await client.get("threads/t1/events/")).status_code == 204
+
+
+async def test_stopping_keeps_the_partial_answer(client: Client):
+    reached = asyncio.Event()
+    with script([say("Half"), wait(asyncio.Event(), reached)]):
+        response = await client.post(run_input("Hi"))
+        await reached.wait()
+        assert (await client.http.post("/agent/threads/t1/cancel/")).status_code == 202
+        events = await collect(response)
+
+    assert events[-1]["outcome"] == {"type": "cancelled"}
+    assert event_types(events)[-2] == "TEXT_MESSAGE_END"
+    assert (await client.thread())["messages"][-1]["content"] == "Half"
+    assert (await Run.objects.aget()).status == "cancelled"
+    assert (await client.http.post("/agent/threads/t1/cancel/")).status_code == 204
+
+    with script(say("Yes?")) as model:
+        assert (await client.run("Hello"))[-1]["type"] == "RUN_FINISHED"
+    assert model.requests[0].prompt == "Hello"
+
+
+async def test_a_client_before_1_0_is_told_of_a_stop_without_the_new_outcome(client: Client):
+    reached = asyncio.Event()
+    body = run_input("Hi")
+    del body["protocolVersion"]
+    with script([say("Half"), wait(asyncio.Event(), reached)]):
+        response = await client.post(body)
+        await reached.wait()
+        await client.http.post("/agent/threads/t1/cancel/")
+        events = await collect(response)
+    assert events[-1]["type"] == "RUN_FINISHED"
+    assert "outcome" not in events[-1]
+
+
+async def test_the_same_request_twice_runs_once(client: Client):
+    go_on = asyncio.Event()
+    body = run_input("Hi")
+    with script([wait(go_on), say("once")]) as model:
+        first, second = await client.post(body), await client.post(body)
+        go_on.set()
+        assert await body_of(first) == await body_of(second)
+        assert await collect(await client.post(body))  # And once more, after its end
+    assert len(model.requests) == 1
+    assert await Run.objects.acount() == 1
+
+
+async def test_another_request_on_a_busy_thread_is_409(client: Client):
+    go_on = asyncio.Event()
+    with script([wait(go_on), say("Hi")]):
+        response = await client.post(run_input("Hi"))
+        busy = await client.post(run_input("Me too"))
+        assert (busy.status_code, json.loads(busy.content)["error"]) == (409, "conflict")
+        go_on.set()
+        await collect(response)
+    assert len((await client.thread())["messages"]) == 2
+
+
+async def test_a_run_id_may_be_used_again(client: Client):
+    with script(say("1"), say("2")):
+        for text in ("One", "Two"):
+            events = await client.run(text, runId="same")
+            assert (events[0]["runId"], events[-1]["type"]) == ("same", "RUN_FINISHED")
+
+
+async def test_a_refused_request_leaves_the_thread_free(client: Client):
+    assert (await client.post(run_input())).status_code == 422
+    with script(say("Hi")):
+        assert (await client.run("Hi"))[-1]["type"] == "RUN_FINISHED"
+
+
+async def test_above_the_limits_a_run_is_refused_before_it_starts(client: Client, other_client: Client, settings):
+    settings.AGUI = {"MAX_RUNS_PER_USER": 1, "MAX_CONCURRENT_RUNS": 2}
+    go_on = asyncio.Event()
+    with script([wait(go_on), say("Hi")], [wait(go_on), say("Hi")]):
+        first = await client.post(run_input("Hi", thread="a"))
+        refused = await client.post(run_input("Hi", thread="b"))
+        assert (refused.status_code, refused["Retry-After"]) == (429, "1")
+        second = await other_client.post(run_input("Hi", thread="c"))
+        settings.AGUI = {"MAX_CONCURRENT_RUNS": 2}
+        refused = await client.post(run_input("Hi", thread="d"))
+        assert (refused.status_code, refused["Retry-After"]) == (503, "1")
+        go_on.set()
+        await asyncio.gather(collect(first), collect(second))
+
+
+async def test_a_thread_deleted_in_mid_run_stays_deleted(client: Client):
+    reached = asyncio.Event()
+    with script([say("Half"), wait(asyncio.Event(), reached)]):
+        response = await client.post(run_input("Hi"))
+        await reached.wait()
+        assert (await client.http.delete("/agent/threads/t1/")).status_code == 204
+        await collect(response)
+        await ended()
+    assert not await Thread.objects.aexists()
+    assert (await client.get("threads/t1/")).status_code == 404
+
+
+async def test_a_store_that_fails_ends_the_run_with_an_error(client: Client, settings, caplog):
+    settings.AGUI = {"CONVERSATION_STORE": "agui.tests.test_runs.FullStore"}
+    with script(say("Hi")):
+        events = await client.run("Hi")
+    assert event_types(events)[-1] == "RUN_ERROR"
+    assert events[-1]["code"] == "internal_error"
+    assert "disk is full" not in str(events)
+    assert "disk is full" in caplog.text
+
+
+class FullStore(ModelConversationStore):
+    """Has room for the user's turn, and none for the answer."""
+
+    async def write_record(self, record, *, new_entries=(), expected_revision):
+        if expected_revision is not None:
+            raise OSError("the disk is full")
+        await super().write_record(record, new_entries=new_entries, expected_revision=expected_revision)
+
+
+async def test_a_waiting_stream_holds_no_database_connection(client: Client):
+    opened = []
+
+    def note(connection, **kwargs):
+        opened.append(connection)
+
+    go_on, reached = asyncio.Event(), asyncio.Event()
+    connection_created.connect(note)
+    with script([wait(go_on, reached), say("Hi")]):
+        response = await client.post(run_input("Hi"))
+        await reached.wait()
+        assert opened
+        assert [connection for connection in opened if connection.connection is not None] == []
+        go_on.set()
+        await collect(response)
+    connection_created.disconnect(note)
