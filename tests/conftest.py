@@ -150,7 +150,17 @@ def environment(rendered: dict[str, Path]) -> Path:
     if not (venv / ".installed").exists():
         shutil.rmtree(venv, ignore_errors=True)
         subprocess.run(["uv", "venv", "--quiet", "--python", sys.executable, venv], check=True)
-        install = ["uv", "pip", "install", "--quiet", "--python", venv / "bin/python", "-c", constraints]
+        install = [
+            "uv",
+            "pip",
+            "install",
+            "--quiet",
+            "--compile-bytecode",
+            "--python",
+            venv / "bin/python",
+            "-c",
+            constraints,
+        ]
         subprocess.run([*install, *wanted], check=True)
         (venv / ".installed").touch()
     return venv

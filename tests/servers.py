@@ -53,7 +53,7 @@ class Client:
 
     def open(self, method: str, path: str, body: Any = None, headers: dict[str, str] | None = None):
         """Send a request; the response has not been read yet."""
-        sent = {"Accept": "text/event-stream, application/json, text/html"}
+        sent = {"Accept": "text/event-stream, application/json, text/html", "Connection": "close"}
         if isinstance(body, dict):
             body, sent["Content-Type"] = json.dumps(body), "application/json"
         if self.token:
@@ -111,9 +111,9 @@ def text_of(stream: list[dict]) -> str:
 
 
 def project_environment(**changes: str) -> dict[str, str]:
-    """This process's environment without what would change a project's settings."""
-    kept = {name: value for name, value in os.environ.items() if not re.search(r"_API_KEY$|^DJANGO|^DATABASE", name)}
-    return kept | {"PYTHONDONTWRITEBYTECODE": "1", "PYTHONUNBUFFERED": "1"} | changes
+    """This process's environment without what would change a project's settings or slow it down."""
+    unwanted = re.compile(r"_API_KEY$|^DJANGO|^DATABASE|^PYTHONDONTWRITEBYTECODE$")
+    return {name: value for name, value in os.environ.items() if not unwanted.search(name)} | changes
 
 
 def manage(project: Path, *arguments: str) -> str:

@@ -75,19 +75,18 @@ def test_readmes_curl_streams(waiting_project: LiveProject):
     if not shutil.which("curl"):
         pytest.skip("curl is not installed")
     command = re.search(r"```sh\n(curl.*?)```", readme_section("From another program"), re.DOTALL)[1]
-    process = subprocess.Popen(
+    with subprocess.Popen(
         ["sh", "-c", command.replace("8000", str(waiting_project.port))],
         env={"PATH": "/usr/bin:/bin", "TOKEN": waiting_project.token},
         stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    )
-    assert process.stdout
-    lines = iter(process.stdout.readline, b"")
-    early = next(line for line in lines if b"TEXT_MESSAGE_CONTENT" in line)
-    assert b"first" in early
-    (waiting_project.path / "go").touch()
-    assert any(b"RUN_FINISHED" in line for line in lines)
-    assert process.wait(timeout=30) == 0
+        stderr=subprocess.DEVNULL,
+    ) as process:
+        assert process.stdout
+        early = next(line for line in process.stdout if b"TEXT_MESSAGE_CONTENT" in line)
+        assert b"first" in early
+        (waiting_project.path / "go").touch()
+        assert any(b"RUN_FINISHED" in line for line in process.stdout)
+    assert process.returncode == 0
 
 
 def test_stranger_is_refused_everywhere(live_project: LiveProject):
@@ -134,15 +133,13 @@ def test_another_users_thread_does_not_exist(live_project: LiveProject):
     body = run_input("a secret")
     live_project.client(live_project.token).run("", **body)
     other = live_project.client(user_with_token(live_project, "other"))
-    thread = f"/agent/threads/{body['threadId']}/"
     assert other.fetch("POST", "/agent/", run_input("hello", threadId=body["threadId"]))[0] == 404
-    for method, path in (
-        ("GET", thread),
-        ("DELETE", thread),
-        ("GET", f"{thread}events/"),
-        ("POST", f"{thread}cancel/"),
-    ):
-        assert other.fetch(method, path)[0] == 404, (method, path)
+    thread = f"/agent/threads/{body['threadId']}/"
+    for method in ("GET", "PATCH", "DELETE"):
+        assert other.fetch(method, thread, {"title": "Mine"})[0] == 404, method
+    # What runs, or ever ran, is told to nobody else: the answer is that for a thread that never was.
+    for method, path in (("GET", "events/"), ("POST", "cancel/")):
+        assert other.fetch(method, thread + path) == other.fetch(method, f"/agent/threads/never/{path}")
     assert json.loads(other.fetch("GET", "/agent/threads/")[1])["threads"] == []
 
 
@@ -151,7 +148,7 @@ def test_destructive_tool_waits_for_an_answer(live_project: LiveProject, approve
     client = live_project.client(user_with_token(live_project, f"approver_{approved}"))
     thread = run_input("")["threadId"]
     client.run('add_task title="Old"', threadId=thread)
-    stream = client.run("delete_done_tasks", threadId=thread)
+    stream = client.run("delete_finished_tasks", threadId=thread)
     outcome = stream[-1]["outcome"]
     assert outcome["type"] == "interrupt"
     (interrupt,) = outcome["interrupts"]
