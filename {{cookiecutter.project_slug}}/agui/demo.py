@@ -45,11 +45,11 @@ STOP_WORDS = """
     think this those to tool tools us use using want was we will with would you your
 """
 SYNONYMS = {
-    "list": "show what which display view see get",
+    "list": "show what which display view see look get",
     "add": "create new insert",
     "delete": "remove clear erase",
     "complete": "finish done",
-    "summarize": "summary summarise overview",
+    "summarize": "summary summarise overview count many",
     "update": "change edit modify",
 }
 FREE_TEXT = {"title", "name", "text", "query", "message", "question", "prompt"}  # optional, but often meant
@@ -70,6 +70,7 @@ _QUOTED = re.compile(r"\"([^\"]*)\"|“([^”]*)”|(?<!\w)'([^']*)'(?!\w)")
 _TOKEN = re.compile(rf"{_QUOTED.pattern}|([^\s,;#()\"“]*[^\s,;#()\"“.!?:])")
 _CONNECTED = re.compile(r"(?:[,;.\n]|\b(?:and|then|also|plus)\b)\s*(?:(?:please|then|also)\s+)*$", re.I)
 _LEADING = re.compile(r"^(?:[\s:,.-]|(?:to|that|about|for|of|on|with|called|named|saying|the|an|a)\b)+", re.I)
+_EVERYTHING = re.compile(r"(all|every\w*|anything|none|nothing)\b", re.I)
 _TRAILING = re.compile(r"(?:[\s,;.!?]|\b(?:and|then|also|please)\b)+$", re.I)
 
 
@@ -83,7 +84,7 @@ class Plan:
 
 
 class Match(NamedTuple):
-    """A tool that a message asks for, and the text before and after its name."""
+    """A tool that a message asks for, the text up to the end of its name, and the text after it."""
 
     tool: ToolDefinition
     before: str
@@ -240,8 +241,11 @@ def choose_tools(text: str, tools: Sequence[ToolDefinition]) -> Choice:
     words = _significant_words(text)
     if named := _named(text, words, tools):
         ends = [span.start for span, _ in named[1:]] + [len(text)]
-        matches = [Match(tool, "", text[span.end : end]) for (span, tool), end in zip(named, ends, strict=True)]
-        matches[0] = matches[0]._replace(before=text[: named[0][0].start])
+        starts = [0] + [span.start for span, _ in named[1:]]
+        matches = [
+            Match(tool, text[start : span.end], text[span.end : end])
+            for (span, tool), start, end in zip(named, starts, ends, strict=True)
+        ]
         return Choice(matches, reason=f"The message names {_names([match.tool for match in matches])}.")
     scores = _scores({word.stem for word in words}, tools)
     ranking = ", ".join(f"`{tool.name}` {score:.2f}" for tool, score in zip(tools, scores, strict=True) if score)
@@ -252,23 +256,26 @@ def choose_tools(text: str, tools: Sequence[ToolDefinition]) -> Choice:
         return Choice(reason=reason)
     if len(tied) > 1:
         return Choice(tied=tied, reason=reason)
-    stems = _stems(tied[0].name)
-    end = max((word.end for word in words if word.stem in stems), default=0)
+    name = _stems(tied[0].name)
+    said = [word for word in words if word.stem in name]
+    # What follows the name is taken for free text, but not where its words are scattered.
+    in_order = said and [word.stem for word in said] == [stem for stem in name if stem in {word.stem for word in said}]
+    end = said[-1].end if in_order else len(text)
     return Choice([Match(tied[0], text[:end], text[end:])], reason=reason)
 
 
 def _named(text: str, words: Sequence[Span], tools: Sequence[ToolDefinition]) -> list[tuple[Span, ToolDefinition]]:
-    """Where the text has a tool's name, or its words in a row; the longer of two that overlap."""
+    """Where the text has a tool's name, or its words in a row, but for one; the longest of those that overlap."""
     found = []
     for tool in tools:
         pattern = rf"(?<![\w-]){re.escape(tool.name)}(?![\w-])"
         exact = re.finditer(pattern, _without_arguments(text), re.I)
         found += [(Span(hit.start(), hit.end(), "exact"), tool) for hit in exact]
         stems = _stems(tool.name)
-        for index in range(len(words) - len(stems) + 1):
-            run = words[index : index + len(stems)]
-            if [word.stem for word in run] == stems:
-                found.append((Span(run[0].start, run[-1].end, ""), tool))
+        for index, first in enumerate(words):
+            for run in (words[index : index + len(stems)], words[index : index + len(stems) + 1]):
+                if first.stem == stems[0] and _is_row([word.stem for word in run], stems):
+                    found.append((Span(first.start, run[-1].end, ""), tool))
     chosen: list[tuple[Span, ToolDefinition]] = []
     for span, tool in sorted(found, key=lambda item: item[0].start - item[0].end):
         if all(span.end <= other.start or span.start >= other.end for other, _ in chosen):
@@ -280,6 +287,12 @@ def _named(text: str, words: Sequence[Span], tools: Sequence[ToolDefinition]) ->
         for index, (span, tool) in enumerate(chosen)
         if not index or "_" in text[span.start : span.end] or _CONNECTED.search(text[: span.start])
     ]
+
+
+def _is_row(run: list[str], stems: list[str]) -> bool:
+    """Whether the run ends with the last stem and is all of them, with at most one other word between."""
+    without = [run[:index] + run[index + 1 :] for index in range(1, len(run) - 1)]
+    return run == stems or (len(run) == len(stems) + 1 and stems in without)
 
 
 def _scores(stems: set[str], tools: Sequence[ToolDefinition]) -> list[float]:
@@ -330,6 +343,9 @@ def _stem(word: str) -> str:
     return _CANONICAL.get(_strip(word), _strip(word))
 
 
+_FLAG_VERBS = {_stem(word) for word in ("include", "show", "only")}
+
+
 # ---- Their arguments ----
 
 
@@ -347,8 +363,13 @@ def fill_arguments(match: Match) -> tuple[dict[str, Any], list[str]]:
         # The 2 of "add task Buy 2 pears" belongs to the title.
         tokens = [token for token in tokens if not _NUMBER.fullmatch(token.text)]
     _take_positional(tokens, properties, values)
-    if free_text and not values and not required:
-        values = {name: free_text for name in texts if name in FREE_TEXT}
+    if free_text and not values and not required and not _EVERYTHING.match(free_text):
+        values |= {name: free_text for name in texts if name in FREE_TEXT or len(properties) == 1}
+    said = {word.stem for word in _significant_words(before + after)}
+    flags = [name for name, variants in properties.items() if any(item.get("type") == "boolean" for item in variants)]
+    # "Show my finished tasks" sets `include_done`.
+    meant = {name: set(_stems(name)) - _FLAG_VERBS for name in flags if name not in values}
+    values |= {name: True for name, stems in meant.items() if stems and stems <= said}
     return values, [name for name in required if name not in values]
 
 

@@ -131,6 +131,12 @@ def calls(text: str, tools=TOOLS) -> list[tuple[str, Any]]:
             {"text": "delete_finished_tasks and more"},
         ),
         ("focus on home", "focus_on", {"category": "home"}),
+        ("list my home tasks", "list_tasks", {"category": "home"}),
+        ("show my finished tasks", "list_tasks", {"include_done": True}),
+        ("How many tasks do I have?", "summarize_tasks", {}),
+        ("Look at my open tasks and propose an order for today.", "list_tasks", {}),
+        ("Hold a weekly review. Count my tasks by category, list the open ones, then end.", "summarize_tasks", {}),
+        ('echo "delete_finished_tasks"', "echo", {"text": "delete_finished_tasks"}),
     ],
 )
 def test_sentence_calls_the_tool_that_it_means(text, name, arguments):
@@ -151,6 +157,10 @@ def test_sentence_without_a_tool_gets_help(text):
 
 def test_help_without_tools_says_so():
     assert "There are no tools yet." in ask("list my tasks", []).text
+
+
+def test_scattered_words_of_a_name_leave_no_free_text():
+    assert "I still need `title`" in ask("Break it down into small tasks and add them, all in one category.").text
 
 
 def test_greeting_is_returned():
@@ -262,6 +272,33 @@ def test_numbers_fill_a_list_of_numbers():
     def average(numbers: list[float]) -> None: ...
 
     assert fill(average, "of 1, 2 and -3.5") == ({"numbers": [1, 2, -3.5]}, [])
+
+
+@pytest.mark.parametrize(("text", "values"), [("on home", {"category": "home"}), ("on all tasks again", {}), ("", {})])
+def test_only_text_argument_takes_what_follows(text, values):
+    def focus(category: str = "") -> None: ...
+
+    assert fill(focus, text) == (values, [])
+
+
+def test_text_is_the_last_type_that_is_tried():
+    def find(key: str | int, flag: bool = False) -> None: ...
+
+    assert fill(find, "key=3") == ({"key": 3}, [])
+    assert fill(find, "key=three") == ({"key": "three"}, [])
+
+
+def test_flag_is_set_by_its_words_only():
+    def report(show_all: bool = False, only_open: bool = False) -> None: ...
+
+    assert fill(report, "for me") == ({}, [])
+    assert fill(report, "of what is open") == ({"only_open": True}, [])
+
+
+def test_true_is_no_number():
+    def order(count: int) -> None: ...
+
+    assert fill(order, "true 3") == ({"count": 3}, [])
 
 
 def test_argument_that_does_not_fit_is_left_to_the_tool():
