@@ -65,7 +65,8 @@ class AttachmentsView(AgentView):
         return await self.download(attachment)
 
     async def upload(self, request: HttpRequest, actor: Actor) -> HttpResponse:
-        check_size(int(request.META.get("CONTENT_LENGTH") or 0) - FORM_BYTES)
+        length = request.headers.get("Content-Length", "")
+        check_size((int(length) if length.isdecimal() else 0) - FORM_BYTES)
         upload = await sync_to_async(read_upload)(request)
         attachment = await sync_to_async(keep_upload)(upload, actor)
         body = {

@@ -226,3 +226,7 @@ def test_media_type_is_known_by_the_first_bytes(head, media_type):
 def test_character_across_two_chunks_is_text():
     content = b"x" * (64 * 1024 - 1) + "ж".encode()
     assert inspect(SimpleUploadedFile("a", content))[0] == "text/plain"
+
+
+def test_type_of_a_large_file_is_told_by_its_beginning():
+    assert inspect(SimpleUploadedFile("a", PNG + b"\x00" * 200_000))[0] == "image/png"

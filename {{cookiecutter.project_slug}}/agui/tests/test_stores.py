@@ -146,11 +146,22 @@ class TestContract:
             await saved(store, texts=("other",))
         assert len((await store.load("t")).messages) == 2
 
-    async def test_write_of_a_taken_id_conflicts(self, store):
+    @pytest.mark.parametrize("revision", ["old", None])
+    async def test_write_with_an_old_revision_conflicts(self, store, revision):
         await saved(store)
         record = await store.read_record("t")
+        record.head_id = None
         with pytest.raises(ConversationConflict):
-            await store.write_record(record, expected_revision=None)
+            await store.write_record(record, expected_revision=revision)
+        assert (await store.read_record("t")).head_id is not None
+
+    async def test_write_of_a_deleted_conversation_conflicts(self, store):
+        await saved(store)
+        record = await store.read_record("t")
+        await store.delete("t")
+        with pytest.raises(ConversationConflict):
+            await store.write_record(record, expected_revision=record.revision)
+        assert await store.read_record("t") is None
 
     async def test_write_with_an_unknown_head_conflicts_and_leaves_nothing(self, store):
         await saved(store)
@@ -445,7 +456,7 @@ class TestModel:
 
         won = sum(await asyncio.gather(*(write(number) for number in range(6))))
         assert won >= 1
-        assert await Message.objects.acount() == 2 + 2 * won
+        assert len(await messages_of(store)) == await Message.objects.acount() == 2 + 2 * won
 
     async def test_fork_is_whole_or_refused_while_its_source_is_deleted(self):
         store = ModelConversationStore()
@@ -465,6 +476,15 @@ class TestModel:
             await asyncio.gather(apart(fork), apart(store.delete(f"t{number}")))
             assert await store.load(f"t{number}") is None
             assert len(await messages_of(store, f"fork{number}") or "ab") == 2
+
+    async def test_history_with_a_gap_is_a_lookup_error(self):
+        store = ModelConversationStore()
+        await saved(store, texts=("one", "two"))
+        [first, *_, last] = await store.load_entries("t") or []
+        await Message.objects.filter(pk=first.id).adelete()
+        assert len(await store.read_history(last.id, limit=3)) == 3
+        with pytest.raises(LookupError):
+            await store.read_history(last.id)
 
     async def test_long_history_comes_in_order(self):
         store = ModelConversationStore()
