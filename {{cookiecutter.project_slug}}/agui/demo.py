@@ -129,12 +129,12 @@ def build_demo_model(notice: str = "", pace_seconds: float = PACE_SECONDS) -> Mo
     """Build the model. It opens a conversation with the notice; the pace is its pause after each word."""
 
     async def respond(messages: list[m.ModelMessage], info: AgentInfo) -> m.ModelResponse:
-        plan = make_plan(messages, info.function_tools, notice)
+        plan = make_plan(messages, info.function_tools, notice, _skill_words(info))
         thinking = [m.ThinkingPart(plan.thinking)] if plan.thinking else []
         return m.ModelResponse(parts=[*thinking, m.TextPart(plan.text), *plan.calls])
 
     async def stream(messages: list[m.ModelMessage], info: AgentInfo) -> AsyncIterator[Any]:
-        plan = make_plan(messages, info.function_tools, notice)
+        plan = make_plan(messages, info.function_tools, notice, _skill_words(info))
         thoughts, words = (re.findall(r"\s*\S+", text) for text in (plan.thinking, plan.text))
         pause = pause_seconds(len(thoughts + words), pace_seconds)
         for delta in [*({0: DeltaThinkingPart(content=thought)} for thought in thoughts), *words]:
@@ -153,7 +153,15 @@ def pause_seconds(words: int, pace_seconds: float) -> float:
     return min(pace_seconds, LONGEST_SECONDS / max(1, words))
 
 
-def make_plan(messages: Sequence[m.ModelMessage], tools: Sequence[ToolDefinition], notice: str = "") -> Plan:
+def _skill_words(info: AgentInfo) -> str:
+    """What a skill stands for: the one instruction that comes with the run, not with the agent."""
+    parts = info.model_request_parameters.instruction_parts or []
+    return " ".join(part.content for part in parts if part.id is None and not part.dynamic)
+
+
+def make_plan(
+    messages: Sequence[m.ModelMessage], tools: Sequence[ToolDefinition], notice: str = "", skill: str = ""
+) -> Plan:
     """Decide what to answer to the last message."""
     returns = [part for part in messages[-1].parts if isinstance(part, m.ToolReturnPart)]
     searched = any(part.tool_kind == "tool-search" for part in returns)
@@ -161,7 +169,7 @@ def make_plan(messages: Sequence[m.ModelMessage], tools: Sequence[ToolDefinition
         return Plan("\n\n".join(explain(part) for part in returns))
     search = [tool for tool in tools if tool.tool_kind == "tool-search"]
     known = [tool for tool in tools if tool.tool_kind != "tool-search"]
-    prompt, choice = _understand(messages, known)
+    prompt, choice = _understand(messages, known, skill)
     if choice.matches or choice.tied:
         plan = _act(choice)
     elif search and prompt and not searched:
@@ -173,12 +181,14 @@ def make_plan(messages: Sequence[m.ModelMessage], tools: Sequence[ToolDefinition
     return Plan(f"{opening} {plan.text}".strip(), plan.calls, thinking.strip())
 
 
-def _understand(messages: Sequence[m.ModelMessage], tools: Sequence[ToolDefinition]) -> tuple[str, Choice]:
+def _understand(messages: Sequence[m.ModelMessage], tools: Sequence[ToolDefinition], skill: str) -> tuple[str, Choice]:
     """Read the newest prompt; one that only answers a question goes together with what it answers."""
     prompts = [
         "",
         *(_text(part) for message in messages for part in message.parts if isinstance(part, m.UserPromptPart)),
     ]
+    if skill and prompts[-1].startswith("/"):
+        prompts[-1] = skill[:MAX_CHARS]
     choice = choose_tools(prompts[-1], tools)
     answers = [message.text or "" for message in messages if isinstance(message, m.ModelResponse)]
     asked = bool(answers) and ASKED in answers[-1]
@@ -514,7 +524,7 @@ def explain(part: m.ToolReturnPart) -> str:
     endings = {
         "denied": f"{name} did not run, because it was declined.",
         "failed": f"{name} failed:",
-        "retried": f"{name} did not accept its arguments:",
+        "retried": f"{name} refused:",
         "interrupted": f"{name} was interrupted:",
     }
     if part.outcome in endings:
@@ -529,6 +539,8 @@ def explain(part: m.ToolReturnPart) -> str:
 def _to_markdown(value: Any) -> str:
     if value in (None, "", [], {}):
         return "nothing."
+    if isinstance(value, dict) and all(isinstance(item, dict) for item in value.values()):
+        value = [{"": key, **item} for key, item in value.items()]
     if isinstance(value, dict):
         return "this:\n\n" + "\n".join(f"- **{key}**: {_cell(item)}" for key, item in value.items())
     if isinstance(value, str):

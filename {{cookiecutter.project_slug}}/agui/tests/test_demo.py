@@ -329,6 +329,10 @@ def returned(content: Any, outcome: Any = "success") -> str:
         ("Done.", "`show` returned this:\n\nDone."),
         (date(2026, 1, 2), "`show` returned this:\n\n2026-01-02"),
         ({"home": 1, "tags": ["a"]}, '`show` returned this:\n\n- **home**: 1\n- **tags**: ["a"]'),
+        (
+            {"home": {"open": 1}, "work": {"open": 2}},
+            "`show` returned 2 entries:\n\n|  | open |\n| --- | --- |\n| home | 1 |\n| work | 2 |",
+        ),
         (["a", "b"], "`show` returned 2 entries:\n\n- a\n- b"),
         ('["a"]', "`show` returned 1 entry:\n\n- a"),
         (
@@ -352,7 +356,7 @@ def test_long_result_is_cut():
     [
         ("denied", "it was declined"),
         ("failed", "failed"),
-        ("retried", "did not accept"),
+        ("retried", "refused"),
         ("interrupted", "interrupted"),
     ],
 )
@@ -421,6 +425,14 @@ async def test_introduction_opens_the_conversation_only():
     assert INTRODUCTION not in second.output
 
 
+async def test_skill_is_read_in_place_of_its_name():
+    agent = build(*FUNCTIONS, instructions="Summarize tasks when asked to.")
+    result = await agent.run("/review", instructions="Review my day: list my tasks, then end.")
+    assert "`list_tasks` returned" in result.output
+    result = await agent.run("summarize tasks", instructions="Review my day: list my tasks, then end.")
+    assert "`summarize_tasks` returned" in result.output
+
+
 async def test_call_ids_never_repeat():
     agent = build(*FUNCTIONS)
     ids = set()
@@ -462,9 +474,9 @@ async def test_refused_arguments_are_explained():
         raise ModelRetry("Pick another number.")
 
     result = await build(pick).run("pick number=3")
-    assert "`pick` did not accept its arguments: Pick another number." in result.output
+    assert "`pick` refused: Pick another number." in result.output
     result = await build(pick).run("pick number=many")
-    assert "`pick` did not accept its arguments:" in result.output
+    assert "`pick` refused:" in result.output
 
 
 async def test_tool_of_the_page_is_called():
