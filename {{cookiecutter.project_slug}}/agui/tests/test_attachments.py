@@ -5,7 +5,7 @@ from uuid import uuid4
 
 import pytest
 from django.core.files.storage import default_storage
-from django.core.files.uploadedfile import SimpleUploadedFile
+from django.core.files.uploadedfile import SimpleUploadedFile, TemporaryUploadedFile
 from django.test import AsyncClient
 
 from agui.attachments import inspect, media_type_of, read_chunks
@@ -223,10 +223,23 @@ def test_media_type_is_known_by_the_first_bytes(head, media_type):
     assert media_type_of(head) == media_type
 
 
+def on_disk(content):
+    """An upload as Django hands over large ones: it comes in chunks."""
+    upload = TemporaryUploadedFile("a", "text/plain", len(content), None)
+    upload.write(content)
+    return upload
+
+
 def test_character_across_two_chunks_is_text():
-    content = b"x" * (64 * 1024 - 1) + "ж".encode()
-    assert inspect(SimpleUploadedFile("a", content))[0] == "text/plain"
+    with on_disk(b"x" * (64 * 1024 - 1) + "ж".encode()) as upload:
+        assert inspect(upload)[0] == "text/plain"
 
 
 def test_type_of_a_large_file_is_told_by_its_beginning():
-    assert inspect(SimpleUploadedFile("a", PNG + b"\x00" * 200_000))[0] == "image/png"
+    with on_disk(PNG + b"\x00" * 200_000) as upload:
+        assert inspect(upload)[0] == "image/png"
+
+
+def test_binary_tail_is_no_text():
+    with on_disk(b"x" * 100_000 + b"\xff") as upload:
+        assert inspect(upload)[0] == "application/octet-stream"
