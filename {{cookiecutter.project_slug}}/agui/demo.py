@@ -28,7 +28,7 @@ Schema: TypeAlias = dict[str, Any]
 
 PACE_SECONDS = 0.025
 LONGEST_SECONDS = 4.0  # a long answer is paced faster
-MAX_CHARS = 4000  # of a prompt that is read, and of a result that is shown
+MAX_CHARS = 2000  # of a prompt that is read, and of a result that is shown
 MAX_ROWS = 20
 ENOUGH = 0.75  # the score from which a tool is called: one word of its name that no other tool has is 1
 
@@ -61,12 +61,13 @@ JSON_TYPES: dict[str, Any] = {
     "null": NoneType,
     "object": dict,
 }
+UNREADABLE = (ValueError, RecursionError)  # the second is for JSON of a thousand brackets
 JSON_WORDS = {"yes": "true", "no": "false", "none": "null"}
 
 _STOP = frozenset(STOP_WORDS.split())
 _WORD = re.compile(r"[^\W_]+")
 _NUMBER = re.compile(r"-?\d+(\.\d+)?")
-_QUOTED = re.compile(r"\"([^\"]*)\"|“([^”]*)”|(?<!\w)'([^']*)'(?!\w)")
+_QUOTED = re.compile(r"\"([^\"]*)\"|“([^“”]*)”|(?<!\w)'([^']*)'(?!\w)")
 _TOKEN = re.compile(rf"{_QUOTED.pattern}|([^\s,;#()\"“]*[^\s,;#()\"“.!?:])")
 _CONNECTED = re.compile(r"(?:[,;.\n]|\b(?:and|then|also|plus)\b)\s*(?:(?:please|then|also)\s+)*$", re.I)
 _LEADING = re.compile(r"^(?:[\s:,.-]|(?:to|that|about|for|of|on|with|called|named|saying|the|an|a)\b)+", re.I)
@@ -295,7 +296,9 @@ def _named(text: str, words: Sequence[Span], tools: Sequence[ToolDefinition]) ->
     return [
         (span, tool)
         for index, (span, tool) in enumerate(chosen)
-        if not index or "_" in text[span.start : span.end] or _CONNECTED.search(text[: span.start])
+        if not index
+        or "_" in text[span.start : span.end]
+        or _CONNECTED.search(text[max(0, span.start - 40) : span.start])
     ]
 
 
@@ -327,7 +330,7 @@ def _blank(hit: re.Match[str]) -> str:
 
 def _without_arguments(text: str) -> str:
     """Blank what is quoted or has a key, so that all positions stay."""
-    return re.sub(r"[\w-]+=\S*", _blank, _QUOTED.sub(_blank, text))
+    return re.sub(r"(?<![\w-])[\w-]+=\S*", _blank, _QUOTED.sub(_blank, text))
 
 
 def _significant_words(text: str) -> list[Span]:
@@ -396,7 +399,9 @@ def _variants(schema: Any, definitions: Schema) -> list[Schema]:
     if not isinstance(schema, dict):
         return [{"type": "string"}]
     if "$ref" in schema:
-        return _variants(definitions.get(schema["$ref"].rpartition("/")[2]), definitions)
+        name = schema["$ref"].rpartition("/")[2]
+        # A type may contain itself: it is followed once.
+        return _variants(definitions.get(name), {key: item for key, item in definitions.items() if key != name})
     kinds = schema.get("type")
     nested = schema.get("anyOf") or schema.get("oneOf") or schema.get("allOf")
     if isinstance(kinds, list):
@@ -435,7 +440,7 @@ def _read_value(text: str) -> tuple[Any, str]:
     if quoted := _QUOTED.match(text):
         return _content(quoted), text[quoted.end() :]
     if text.startswith(("[", "{")):
-        with suppress(ValueError):
+        with suppress(*UNREADABLE):
             value, end = json.JSONDecoder().raw_decode(text)
             return value, text[end:]
     line, _, rest = text.partition("\n")
@@ -460,7 +465,7 @@ def _take(tokens: list[Token], variants: Iterable[Schema]) -> Any:
         for token in tokens:
             # Any word could be a text, so a text must be quoted.
             if token.quoted or not _is_text(schema):
-                with suppress(ValueError):
+                with suppress(*UNREADABLE):
                     value = _convert(token.text, schema)
                     tokens.remove(token)
                     return value
@@ -470,7 +475,7 @@ def _take(tokens: list[Token], variants: Iterable[Schema]) -> Any:
 def _fit(text: str, variants: Iterable[Schema]) -> Any:
     """Convert to the first type that takes the text; what fits nowhere is left to the tool's own check."""
     for schema in variants:
-        with suppress(ValueError):
+        with suppress(*UNREADABLE):
             return _convert(text, schema)
     return text
 
@@ -510,7 +515,7 @@ def _sample(variants: Sequence[Schema]) -> str:
         "email": "a@example.com",
         "uri": "https://example.com",
     }
-    if "enum" in schema:
+    if schema.get("enum"):
         return str(schema["enum"][0])
     return samples.get(schema.get("type", "")) or formats.get(schema.get("format", "")) or '"..."'
 
@@ -531,7 +536,7 @@ def explain(part: m.ToolReturnPart) -> str:
         return f"{endings[part.outcome]} {content}"
     try:
         value = json.loads(content)
-    except ValueError:
+    except UNREADABLE:
         value = content
     return f"{name} returned {_to_markdown(value)}"
 

@@ -274,6 +274,13 @@ def test_numbers_fill_a_list_of_numbers():
     assert fill(average, "of 1, 2 and -3.5") == ({"numbers": [1, 2, -3.5]}, [])
 
 
+def test_type_that_contains_itself_is_followed_once():
+    nested = {"type": "array", "items": {"$ref": "#/$defs/Nested"}}
+    schema = {"$defs": {"Nested": nested}, "properties": {"tree": {"$ref": "#/$defs/Nested"}}, "required": ["tree"]}
+    tool = ToolDefinition(name="plant", parameters_json_schema=schema)
+    assert fill_arguments(Match(tool, "", "tree=[[],[]]")) == ({"tree": [[], []]}, [])
+
+
 @pytest.mark.parametrize(("text", "values"), [("on home", {"category": "home"}), ("on all tasks again", {}), ("", {})])
 def test_only_text_argument_takes_what_follows(text, values):
     def focus(category: str = "") -> None: ...
@@ -293,6 +300,13 @@ def test_flag_is_set_by_its_words_only():
 
     assert fill(report, "for me") == ({}, [])
     assert fill(report, "of what is open") == ({"only_open": True}, [])
+
+
+def test_argument_that_is_hardly_json_is_left_to_the_tool():
+    def order(count: int) -> None: ...
+
+    brackets = "[" * 1900
+    assert fill(order, f"count={brackets}") == ({"count": brackets}, [])
 
 
 def test_true_is_no_number():
