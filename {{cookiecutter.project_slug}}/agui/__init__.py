@@ -8,7 +8,8 @@ A request passes through the files in this order:
     protocol.py    body to RunAgentInput, stored messages to AG-UI's
     history.py     what is new in this request
     agent.py       the agent, and what a run gives to its tools
-    tools.py       the registry behind `@tool`
+    tools.py       the registry behind `@tool`, and how a run calls its tools
+                   (tool_schema.py: function to JSON Schema; executor.py: threads for blocking code)
     audit.py       who called which tool, and how it ended
     runs.py        one run: start, follow, cancel, record
     runlog/        where a run's events wait for readers

@@ -11,7 +11,7 @@ from inspect import isawaitable, iscoroutinefunction
 from typing import Any
 
 from asgiref.sync import sync_to_async
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 from django.middleware.csrf import CsrfViewMiddleware
 
 from agui.errors import Forbidden, Unauthorized
@@ -74,6 +74,6 @@ async def enforce_csrf(request: HttpRequest) -> None:
 
 def _csrf_failure(request: HttpRequest) -> bool:
     # Our views are exempt from the middleware's check because tokens need none, so it is run here.
-    check = CsrfViewMiddleware(lambda _: None)  # type: ignore[arg-type, return-value]
+    check = CsrfViewMiddleware(lambda _: HttpResponse())
     check.process_request(request)
-    return check.process_view(request, lambda: None, (), {}) is not None
+    return check.process_view(request, HttpResponse, (), {}) is not None

@@ -5,10 +5,13 @@ from typing import Any
 from django.conf import settings
 from django.core import checks
 
+from agui.agent import missing_key
+
 
 def register() -> None:
     checks.register(check_database, checks.Tags.database)
     checks.register(check_applications)
+    checks.register(check_model)
 
 
 def check_applications(**kwargs: Any) -> list[checks.CheckMessage]:
@@ -19,6 +22,19 @@ def check_applications(**kwargs: Any) -> list[checks.CheckMessage]:
                 "'daphne' comes after 'django.contrib.staticfiles' in INSTALLED_APPS.",
                 hint="Put it first: else `runserver` is the WSGI server, and answers don't stream.",
                 id="agui.E001",
+            )
+        ]
+    return []
+
+
+def check_model(**kwargs: Any) -> list[checks.CheckMessage]:
+    """Is the model's key there? In production its absence stops the server, so this is for developers."""
+    if settings.DEBUG and (missing := missing_key(settings.AGENT_MODEL)):
+        return [
+            checks.Warning(
+                f"AGENT_MODEL is {settings.AGENT_MODEL!r}, but {missing} is not set.",
+                hint=f"Set {missing} in .env. Until then the offline demo model answers.",
+                id="agui.W001",
             )
         ]
     return []

@@ -74,7 +74,9 @@ class EngineSettings(_Section):
             try:
                 import_string(path)
             except ImportError as error:
-                raise ValueError(f"{path!r} can't be imported ({error}): name an existing class by its dotted path.")
+                raise ValueError(
+                    f"{path!r} can't be imported ({error}): name what exists, by its dotted path"
+                ) from None
         return path
 
 

@@ -5,11 +5,12 @@ thread that arrives with a history is taken over once, sanitised, without honour
 The new turn is stored before the run begins, so that however the run ends, it is there.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from pydantic import ValidationError
-from pydantic_ai import Agent, DeferredToolRequests, DeferredToolResults
+from pydantic_ai import Agent, DeferredToolRequests, DeferredToolResults, ToolApproved
 from pydantic_ai.conversation import Conversation
 from pydantic_ai.conversation_store import ConversationConflict, ConversationStore
 from pydantic_ai.exceptions import UserError
@@ -48,6 +49,16 @@ class Turn:
     """The shared state: what the client sent, else what the thread's last turn left."""
     answers: DeferredToolResults | None = None
     """The decisions on the calls that the thread waited for."""
+
+    @property
+    def edited_arguments(self) -> dict[str, Any]:
+        """What the user put in the place of the model's arguments, by tool call id."""
+        approvals = self.answers.approvals if self.answers else {}
+        return {
+            call_id: approval.override_args
+            for call_id, approval in approvals.items()
+            if isinstance(approval, ToolApproved) and approval.override_args is not None
+        }
 
 
 async def take_turn(store: ConversationStore, actor: Actor, run_input: RunAgentInput, config: AgentConfig) -> Turn:
@@ -122,7 +133,7 @@ async def _branch(store: ConversationStore, actor: Actor, conversation: Conversa
         raise Conflict("The conversation was changed meanwhile. Reload it.") from None
 
 
-def _load(messages: list[Message], run_input: RunAgentInput) -> list[ModelMessage]:
+def _load(messages: Sequence[Message], run_input: RunAgentInput) -> list[ModelMessage]:
     """Turn a client's messages into the model's, without what a client may not decide."""
     if not messages:
         return []

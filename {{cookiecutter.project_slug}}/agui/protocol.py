@@ -116,7 +116,8 @@ def with_calls(tool_messages: Sequence[ToolMessage], calls: Iterable[ToolCallPar
 
 def interrupts(requests: DeferredToolRequests | None) -> list[Interrupt]:
     """Describe the approvals that a thread waits for."""
-    return [_interrupt(call, requests.metadata.get(call.tool_call_id) or {}) for call in requests.approvals] if requests else []
+    requests = requests or DeferredToolRequests()
+    return [_interrupt(call, requests.metadata.get(call.tool_call_id) or {}) for call in requests.approvals]
 
 
 def _interrupt(call: ToolCallPart, metadata: dict[str, Any]) -> Interrupt:

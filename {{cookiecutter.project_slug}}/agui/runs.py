@@ -8,7 +8,7 @@ import asyncio
 import contextvars
 import logging
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from copy import copy
 from dataclasses import dataclass, field
@@ -32,7 +32,7 @@ from agui.history import Turn
 from agui.models import Run
 from agui.protocol import RunAgentInput, annotate
 from agui.runlog.memory import RunLog, RunLogs
-from agui.stream import TERMINAL, Adapter, RunEvents, encode, record_tool_calls, run_error, shape_events
+from agui.stream import TERMINAL, Adapter, BaseEvent, RunEvents, encode, record_tool_calls, run_error, shape_events
 
 if TYPE_CHECKING:
     from agui.views import DjangoAGUIView
@@ -61,6 +61,8 @@ class ActiveRun:
     """The conversation before the run: what comes after it is new."""
     usage_before: RunUsage
     usage: RunUsage = field(default_factory=RunUsage)
+    size: int = 0
+    """Bytes of all frames."""
     status: Run.Status = Run.Status.FAILED
     started: float = field(default_factory=time.monotonic)
 
@@ -85,11 +87,9 @@ async def start(
         run_id=run_input.run_id,
         model=getattr(endpoint.agent.model, "model_name", ""),
     )
-    events = RunEvents(resolve_audit_logger(), deps)
+    events = RunEvents(resolve_audit_logger(), deps, edited=turn.edited_arguments)
     conversation = turn.conversation
-    run = ActiveRun(
-        endpoint, log, run_input, turn, row, events, list(conversation.messages), copy(conversation.usage)
-    )
+    run = ActiveRun(endpoint, log, run_input, turn, row, events, list(conversation.messages), copy(conversation.usage))
     # The stream may last for long: it is not to hold the request's connection all the time.
     await sync_to_async(release_connections)()
     task = asyncio.get_running_loop().create_task(_drive(run), context=_detached_context())
@@ -116,32 +116,36 @@ def _detached_context() -> contextvars.Context:
 
 async def _drive(run: ActiveRun) -> None:
     """Append the run's events to its log; whatever happens, the log ends with one terminal event."""
-    number = size = 0
-    ended = False
+    last: BaseEvent | None = None
     try:
         async with ThreadSensitiveContext():
             try:
                 async with aclosing(_events(run)) as events:
                     async for event in events:
-                        number += 1
-                        frame = encode(run.log.key, number, event)
-                        run.log.append(frame)
-                        ended = event.type in TERMINAL
-                        size += len(frame)
-                        if size > conf.get().max_output_bytes and not run.events.failure:
-                            run.events.failure = "output_limit"
-                            run.log.token.cancel()
+                        if event.type in TERMINAL:
+                            last = event
+                        else:
+                            _append(run, event)
             except Exception:
                 logger.exception("Run %s of thread %s broke", run.log.key, run.log.thread_id)
-            if not ended:
-                run.log.append(encode(run.log.key, number + 1, run_error(run.events.failure or "internal_error")))
             await _record(run)
             await sync_to_async(release_connections)()
     finally:
+        # Only now, and without a pause in between: whoever reads the end may at once start the next run.
+        _append(run, last or run_error(run.events.failure or "internal_error"))
         logs.close(run.log)
 
 
-async def _events(run: ActiveRun) -> AsyncIterator[Any]:
+def _append(run: ActiveRun, event: BaseEvent) -> None:
+    frame = encode(run.log.key, len(run.log.frames) + 1, event)
+    run.log.append(frame)
+    run.size += len(frame)
+    if run.size > conf.get().max_output_bytes and not run.events.failure:
+        run.events.failure = "output_limit"
+        run.log.token.cancel()
+
+
+async def _events(run: ActiveRun) -> AsyncGenerator[BaseEvent]:
     endpoint, settings = run.endpoint, conf.get()
     adapter = Adapter(
         agent=endpoint.agent,
@@ -232,7 +236,7 @@ class Follower:
         self.after = after
         self.started_run = started_run
 
-    def __aiter__(self) -> AsyncIterator[bytes]:
+    def __aiter__(self) -> AsyncGenerator[bytes]:
         return self.log.follow(self.after)
 
     def close(self) -> None:

@@ -1,14 +1,14 @@
 """From the events of a run to bytes: stages over one iterator, each takes one and returns one.
 
-    native events  record_tool_calls    the audit trail, and how each call ended
-    AG-UI events   Adapter              pydantic-ai's own translation, with errors masked and coded
-                   shape_events         message ids noted, interrupts in our words, state sent, the rest dropped
-    frames         encode               one numbered SSE frame an event
+native events  record_tool_calls    the audit trail, and how each call ended
+AG-UI events   Adapter              pydantic-ai's own translation, with errors masked and coded
+               shape_events         message ids noted, interrupts in our words, state sent, the rest dropped
+frames         encode               one numbered SSE frame an event
 """
 
 import logging
-from collections.abc import AsyncIterable, AsyncIterator
-from dataclasses import dataclass, field
+from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ag_ui.core import (
@@ -17,6 +17,7 @@ from ag_ui.core import (
     ReasoningMessageStartEvent,
     RunErrorEvent,
     RunFinishedEvent,
+    RunFinishedInterruptOutcome,
     RunStartedEvent,
     StateSnapshotEvent,
     TextMessageStartEvent,
@@ -26,7 +27,7 @@ from django.http import StreamingHttpResponse
 from pydantic import BaseModel
 from pydantic_ai import DeferredToolRequests, UsageLimitExceeded
 from pydantic_ai.exceptions import ModelAPIError, ModelHTTPError, RunCancelled, RunTimedOut
-from pydantic_ai.messages import FunctionToolCallEvent, FunctionToolResultEvent
+from pydantic_ai.messages import FunctionToolCallEvent, FunctionToolResultEvent, ToolCallPart
 from pydantic_ai.ui import NativeEvent
 from pydantic_ai.ui.ag_ui import AGUIAdapter, AGUIEventStream
 
@@ -50,6 +51,8 @@ class RunEvents:
     audit: AuditLogger
     deps: AgentDeps
     ids: MessageIds = field(default_factory=MessageIds)
+    edited: Mapping[str, Any] = field(default_factory=dict)
+    """The arguments that the user put in the place of the model's, by tool call id."""
     outcomes: dict[str, str] = field(default_factory=dict)
     """How each tool call ended, by its id, unless it was a success."""
     requests: DeferredToolRequests | None = None
@@ -112,21 +115,30 @@ def error_code(error: Exception) -> str:
     return "internal_error"
 
 
-async def record_tool_calls(events: AsyncIterator[NativeEvent], run: RunEvents) -> AsyncIterator[NativeEvent]:
+async def record_tool_calls(events: AsyncIterator[NativeEvent], run: RunEvents) -> AsyncGenerator[NativeEvent]:
     """Audit each tool call, however it ended."""
     timer = ToolCallTimer(run.deps)
-    async for event in events:
-        if isinstance(event, FunctionToolCallEvent):
-            timer.start(event.part)
-        elif isinstance(event, FunctionToolResultEvent):
-            if event.part.outcome != "success":
-                run.outcomes[event.part.tool_call_id] = event.part.outcome
-            if (audit_event := timer.stop(event.part)) is not None:
-                await record_event(run.audit, audit_event)
-        yield event
+    try:
+        async for event in events:
+            if isinstance(event, FunctionToolCallEvent):
+                call_id = event.part.tool_call_id
+                timer.start(replace(event.part, args=run.edited.get(call_id, event.part.args)))
+            elif isinstance(event, FunctionToolResultEvent):
+                if event.part.outcome != "success":
+                    run.outcomes[event.part.tool_call_id] = event.part.outcome
+                if (audit_event := timer.stop(event.part)) is not None:
+                    await record_event(run.audit, audit_event)
+            yield event
+    finally:
+        for audit_event in timer.abandon(waiting={call.tool_call_id for call in _deferred(run.requests)}):
+            await record_event(run.audit, audit_event)
 
 
-async def shape_events(events: AsyncIterator[BaseEvent], run: RunEvents) -> AsyncIterator[BaseEvent]:
+def _deferred(requests: DeferredToolRequests | None) -> list[ToolCallPart]:
+    return [*requests.approvals, *requests.calls] if requests else []
+
+
+async def shape_events(events: AsyncIterator[BaseEvent], run: RunEvents) -> AsyncGenerator[BaseEvent]:
     """Bring the events into the form that we promise."""
     state = _dump(run.deps.state)
     hidden: tuple[EventType, ...] = (EventType.REASONING_ENCRYPTED_VALUE,)
@@ -144,7 +156,7 @@ async def shape_events(events: AsyncIterator[BaseEvent], run: RunEvents) -> Asyn
             run.ids.add("tool", event.message_id, event.tool_call_id)
             if outcome := run.outcomes.get(event.tool_call_id):
                 event.metadata = {"outcome": outcome}
-        elif isinstance(event, RunFinishedEvent) and run.requests and run.requests.approvals:
+        elif isinstance(event, RunFinishedEvent) and isinstance(event.outcome, RunFinishedInterruptOutcome):
             event.outcome.interrupts = interrupts(run.requests)
         if event.type not in TERMINAL and (changed := _dump(run.deps.state)) != state:
             state = changed
@@ -164,11 +176,9 @@ def encode(key: str, number: int, event: BaseEvent) -> bytes:
     return f"id: {key}:{number}\ndata: {data}\n\n".encode()
 
 
-async def refusal(run_input: RunAgentInput, failure: RunFailed) -> AsyncIterator[bytes]:
+async def refusal(run_input: RunAgentInput, failure: RunFailed) -> AsyncGenerator[bytes]:
     """The stream of a run that may not start."""
-    started = RunStartedEvent(
-        thread_id=run_input.thread_id, run_id=run_input.run_id, protocol_version=PROTOCOL_VERSION
-    )
+    started = RunStartedEvent(thread_id=run_input.thread_id, run_id=run_input.run_id, protocol_version=PROTOCOL_VERSION)
     yield encode("refused", 1, started)
     yield encode("refused", 2, run_error(failure.code))
 

@@ -1,5 +1,7 @@
 """Every endpoint of one agent under one prefix, with one policy for all of them."""
 
+from typing import Any
+
 from django.urls import URLPattern, URLResolver, include, path
 
 from agui.attachments import AttachmentsView
@@ -9,7 +11,7 @@ from agui.views import CapabilitiesView, DjangoAGUIView, SkillsView, ToolsView
 
 def get_urls(view: DjangoAGUIView, prefix: str = "agent/") -> list[URLPattern | URLResolver]:
     """Mount the agent: names are in the namespace "agui", routes answer with and without the last slash."""
-    access = {"get_user": view.get_user, "require_authenticated": view.require_authenticated}
+    access: dict[str, Any] = {"get_user": view.get_user, "require_authenticated": view.require_authenticated}
     attachments = AttachmentsView(**access)
     routes = [
         ("", view, "run"),

@@ -18,7 +18,7 @@ from agui.protocol import capabilities, read_run_input
 from agui.skills import SkillRegistry
 from agui.stores import open_store
 from agui.stream import refusal, sse_response
-from agui.tools import ToolRegistry
+from agui.tools import ToolRegistry, is_permitted
 
 logger = logging.getLogger("agui.views")
 
@@ -68,7 +68,7 @@ class DjangoAGUIView(AgentView):
         super().__init__(get_user=get_user, require_authenticated=require_authenticated)
         self.registry = registry
         self.config = config or AgentConfig()
-        self.skills = skills or SkillRegistry()
+        self.skills = skills if skills is not None else SkillRegistry()
 
     @cached_property
     def agent(self) -> Agent[AgentDeps, Any]:
@@ -90,14 +90,15 @@ class DjangoAGUIView(AgentView):
 
 
 class ToolsView(AgentView):
-    """What the agent can do, for labels in a page."""
+    """What the agent can do for this user, for labels in a page."""
 
     def __init__(self, registry: ToolRegistry, **access: Any) -> None:
         super().__init__(**access)
         self.registry = registry
 
     async def respond(self, request: HttpRequest, actor: Actor, **kwargs: Any) -> HttpResponse:
-        return JsonResponse(build_tool_catalog(self.registry), safe=False)
+        permitted = [binding for binding in self.registry if await is_permitted(binding.spec, actor.user)]
+        return JsonResponse(build_tool_catalog(permitted), safe=False)
 
 
 class SkillsView(AgentView):

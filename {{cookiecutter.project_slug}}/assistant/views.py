@@ -9,4 +9,5 @@ from django.shortcuts import render
 @login_required
 def chat(request: HttpRequest) -> HttpResponse:
     """The chat, as a page of its own."""
-    return render(request, "assistant/chat.html", {"markdown": (settings.BASE_DIR / "node_modules" / "marked").is_dir()})
+    installed = (settings.BASE_DIR / "node_modules" / "marked").is_dir()
+    return render(request, "assistant/chat.html", {"markdown": installed})

@@ -23,7 +23,7 @@ SITE_NAME = env.str("SITE_NAME", default="Assistant")
 # --- The agent: which model answers, and the limits of the engine (agui/conf.py lists all of them)
 
 AGENT_MODEL = env.str("AGENT_MODEL", default="demo")
-AGUI = {}
+AGUI: dict[str, object] = {}
 
 # --- Applications
 

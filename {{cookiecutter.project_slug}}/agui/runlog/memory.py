@@ -7,7 +7,7 @@ of them sees the same bytes. All of it happens on the server's one event loop.
 import asyncio
 import time
 import uuid
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from dataclasses import dataclass, field
 
 from pydantic_ai import CancellationToken
@@ -48,7 +48,7 @@ class RunLog:
         self._changed.set()
         self._changed = asyncio.Event()
 
-    async def follow(self, after: int = 0) -> AsyncIterator[bytes]:
+    async def follow(self, after: int = 0) -> AsyncGenerator[bytes]:
         """Yield the frames after number `after`, those to come included, with a comment in long silences."""
         position = after
         while True:

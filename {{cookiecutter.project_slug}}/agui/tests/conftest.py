@@ -9,7 +9,6 @@ from uuid import uuid4
 
 import pytest
 from django.contrib.auth import get_user_model
-from django.http import HttpResponseBase
 from django.test import AsyncClient
 from pydantic_ai.models import Model
 
@@ -28,9 +27,9 @@ class Client:
         self.http = AsyncClient()
         if user is not None:
             # Under the name that ASGI scopes have: AsyncClient translates no others.
-            self.http.defaults["authorization"] = f"Bearer {create_token(user)[1]}"
+            self.http.defaults["authorization"] = f"Bearer {create_token(user)[1]}"  # type: ignore[typeddict-unknown-key]
 
-    async def post(self, body: Any, **headers: str) -> HttpResponseBase:
+    async def post(self, body: Any, **headers: str) -> Any:
         data = body if isinstance(body, str | bytes) else json.dumps(body)
         return await self.http.post(self.prefix, data, content_type="application/json", headers=headers)
 
@@ -40,13 +39,13 @@ class Client:
         assert response.status_code == 200, getattr(response, "content", b"")
         return await collect(response)
 
-    async def get(self, path: str, **headers: str) -> HttpResponseBase:
+    async def get(self, path: str, **headers: str) -> Any:
         return await self.http.get(self.prefix + path, headers=headers)
 
     async def thread(self, thread: str = "t1") -> dict[str, Any]:
         response = await self.get(f"threads/{thread}/")
         assert response.status_code == 200
-        return json.loads(response.content)  # type: ignore[attr-defined]
+        return json.loads(response.content)
 
 
 def run_input(text: str = "", *, thread: str = "t1", **body: Any) -> dict[str, Any]:

@@ -40,10 +40,11 @@ def test_every_promised_name_can_be_imported():
 def test_the_reading_order_names_files_that_exist():
     for line in agui.__doc__.splitlines():
         first = line.strip().split(" ")[0]
-        if line.startswith("    ") and first:
+        if line.startswith("    ") and not line.startswith("     ") and first:
             assert (ROOT / first).exists(), first
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_modules_stay_small(path):
-    assert len(path.read_text().splitlines()) <= 350
+    lines = path.read_text().count("\n")
+    assert lines <= 350

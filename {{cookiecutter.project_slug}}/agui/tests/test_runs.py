@@ -212,3 +212,13 @@ async def test_a_waiting_stream_holds_no_database_connection(client: Client):
         go_on.set()
         await collect(response)
     connection_created.disconnect(note)
+
+
+async def test_the_next_message_may_follow_at_once_on_the_end(client: Client):
+    with script(say("1"), say("2")):
+        response = await client.post(run_input("One"))
+        async with aclosing(read_frames(response)) as frames:
+            async for frame in frames:
+                if frame.event["type"] == "RUN_FINISHED":
+                    assert (await client.run("Two"))[-1]["type"] == "RUN_FINISHED"
+                    assert (await Run.objects.afirst()).status == "finished"
