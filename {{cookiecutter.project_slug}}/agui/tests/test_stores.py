@@ -11,7 +11,7 @@ from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.core.exceptions import ImproperlyConfigured
 from django.db import connection
-from django.test import RequestFactory
+from django.test import AsyncClient, RequestFactory
 from pydantic_ai import BinaryContent, DeferredToolRequests, RunUsage
 from pydantic_ai.conversation import Conversation
 from pydantic_ai.conversation_store import ConversationConflict, InMemoryConversationStore
@@ -32,6 +32,8 @@ from agui.stores.model import ModelConversationStore
 from agui.stores.null import NullConversationStore
 from agui.stores.session import DjangoSessionConversationStore
 from agui.stores.summary import shorten
+from agui.testing import collect, event_types, say
+from agui.tests.conftest import run_input, script
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -554,6 +556,51 @@ class TestSession:
         store = await sync_to_async(new_session_store)()
         conversation = await saved(store)
         assert await messages_of(store) == conversation.messages
+
+
+class TestSessionThroughTheEndpoint:
+    """The whole way: when a stream ends, the session middleware is long done."""
+
+    @pytest.fixture(autouse=True)
+    def session_store(self, settings):
+        settings.AGUI = {"CONVERSATION_STORE": "agui.stores.session.DjangoSessionConversationStore"}
+
+    async def ask(self, http, text, prefix="/agent/"):
+        response = await http.post(prefix, json.dumps(run_input(text)), content_type="application/json")
+        assert event_types(await collect(response))[-1] == "RUN_FINISHED"
+        return response
+
+    async def test_finished_runs_are_kept(self, user):
+        http = AsyncClient()
+        await http.aforce_login(user)
+        with script(say("Hi Ada"), say("Bye")):
+            await self.ask(http, "Hello")
+            await self.ask(http, "Goodbye")
+        [row] = json.loads((await http.get("/agent/threads/")).content)["threads"]
+        assert (row["title"], row["preview"]) == ("Hello", "Bye")
+        messages = json.loads((await http.get("/agent/threads/t1/")).content)["messages"]
+        assert [message["content"] for message in messages] == ["Hello", "Hi Ada", "Goodbye", "Bye"]
+
+    async def test_rename_survives_the_next_run(self, user, settings):
+        settings.SESSION_SAVE_EVERY_REQUEST = True
+        http = AsyncClient()
+        await http.aforce_login(user)
+        with script(say("Hi"), say("Bye")):
+            await self.ask(http, "Hello")
+            renamed = await http.patch("/agent/threads/t1/", '{"title": "Mine"}', content_type="application/json")
+            assert renamed.status_code == 200
+            await self.ask(http, "Goodbye")
+        [row] = json.loads((await http.get("/agent/threads/")).content)["threads"]
+        assert row["title"] == "Mine"
+
+    async def test_anonymous_visitor_finds_the_thread_again(self, db):
+        http = AsyncClient()
+        with script(say("Hi")):
+            response = await self.ask(http, "Hello", "/open/")
+        assert settings.SESSION_COOKIE_NAME in response.cookies
+        [row] = json.loads((await http.get("/open/threads/")).content)["threads"]
+        assert row["title"] == "Hello"
+        assert json.loads((await AsyncClient().get("/open/threads/")).content)["threads"] == []
 
 
 class TestNull:
