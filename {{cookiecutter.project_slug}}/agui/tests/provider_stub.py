@@ -16,7 +16,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
 
 Event = dict[str, Any]
-WAIT_SECONDS = 10  # a test that forgets to open a gate fails instead of hanging
+WAIT_SECONDS = 5  # the longest that a gate stays closed before the stream breaks off
 
 
 @dataclass(frozen=True)
@@ -29,8 +29,8 @@ class Answer:
     @property
     def deltas(self) -> Iterator[str]:
         for index, word in enumerate(self.text.split(" ")):
-            if index == 1 and self.gate:
-                self.gate.wait(WAIT_SECONDS)
+            if index == 1 and self.gate and not self.gate.wait(WAIT_SECONDS):
+                raise TimeoutError("The first word had no effect while the stream was open.")
             yield f" {word}" if index else word
 
 

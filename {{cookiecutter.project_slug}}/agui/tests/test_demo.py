@@ -440,9 +440,11 @@ async def test_introduction_opens_the_conversation_only():
 
 
 async def test_skill_is_read_in_place_of_its_name():
-    agent = build(*FUNCTIONS, instructions="Summarize tasks when asked to.")
+    agent = build(*FUNCTIONS, instructions=["Summarize tasks when asked to.", lambda: "Delete finished tasks."])
     result = await agent.run("/review", instructions="Review my day: list my tasks, then end.")
-    assert "`list_tasks` returned" in result.output
+    assert result.output.startswith("`list_tasks` returned")
+    assert "delete" not in result.output
+    assert "summarize" not in result.output
     result = await agent.run("summarize tasks", instructions="Review my day: list my tasks, then end.")
     assert "`summarize_tasks` returned" in result.output
 
