@@ -11,10 +11,12 @@ from inspect import isawaitable, iscoroutinefunction
 from typing import Any
 
 from asgiref.sync import sync_to_async
+from django.core.exceptions import SuspiciousOperation
 from django.http import HttpRequest, HttpResponse
+from django.http.multipartparser import MultiPartParserError
 from django.middleware.csrf import CsrfViewMiddleware
 
-from agui.errors import Forbidden, Unauthorized
+from agui.errors import BadRequest, Forbidden, Unauthorized
 from agui.tokens import token_user
 
 GetUser = Callable[[HttpRequest], Any] | Callable[[HttpRequest], Awaitable[Any]]
@@ -68,7 +70,12 @@ async def enforce_csrf(request: HttpRequest) -> None:
     bearer = request.headers.get("Authorization", "").lower().startswith("bearer ")
     if request.method in SAFE_METHODS or bearer or not request.COOKIES:
         return
-    if await sync_to_async(_csrf_failure)(request):
+    try:
+        failed = await sync_to_async(_csrf_failure)(request)
+    except (MultiPartParserError, SuspiciousOperation):
+        # Django looks for the token in the form first.
+        raise BadRequest("The form could not be read.") from None
+    if failed:
         raise Forbidden("The CSRF token is missing or wrong: send it as X-CSRFToken.")
 
 

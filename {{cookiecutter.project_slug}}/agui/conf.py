@@ -67,6 +67,19 @@ class EngineSettings(_Section):
     include_usage: bool = Field(False, description="Tell clients the tokens used; it reveals provider and model.")
     send_reasoning: bool = Field(True, description="Stream the model's reasoning to clients.")
 
+    @field_validator("conversation_store")
+    @classmethod
+    def _is_a_store(cls, path: str) -> str:
+        from agui.stores import ThreadStore
+
+        try:
+            found = import_string(path)
+        except ImportError:
+            return path  # `_importable` says so
+        if not (isinstance(found, type) and issubclass(found, ThreadStore)):
+            raise ValueError(f"{path!r} is no store: name a subclass of agui.stores.ThreadStore")
+        return path
+
     @field_validator("agent_factory", "conversation_store", "audit_logger")
     @classmethod
     def _importable(cls, path: str | None) -> str | None:

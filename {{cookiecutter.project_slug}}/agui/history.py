@@ -78,7 +78,8 @@ async def take_turn(store: ConversationStore, actor: Actor, run_input: RunAgentI
     state = _read_state(run_input, conversation, config)
     answers = _read_answers(run_input, conversation)
     conversation, new = await _new_messages(store, actor, run_input, conversation)
-    if not new and answers is None:
+    unanswered = conversation.messages and isinstance(conversation.messages[-1], ModelRequest)
+    if not new and answers is None and not unanswered:
         raise Unprocessable("There is nothing new in this request: send a message of the user.")
     conversation.messages.extend(new)
     # Whatever was asked is answered or dropped now: an answer counts once, even if the run then dies.

@@ -6,6 +6,7 @@ AG-UI events   Adapter              pydantic-ai's own translation, with errors m
 frames         encode               one numbered SSE frame an event
 """
 
+import json
 import logging
 from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -30,6 +31,7 @@ from pydantic_ai.exceptions import ModelAPIError, ModelHTTPError, RunCancelled, 
 from pydantic_ai.messages import FunctionToolCallEvent, FunctionToolResultEvent, ToolCallPart
 from pydantic_ai.ui import NativeEvent
 from pydantic_ai.ui.ag_ui import AGUIAdapter, AGUIEventStream
+from pydantic_core import PydanticSerializationError
 
 from agui import conf
 from agui.agent import AgentDeps
@@ -172,7 +174,11 @@ def _dump(state: Any) -> Any:
 
 def encode(key: str, number: int, event: BaseEvent) -> bytes:
     """Encode one event as a server-sent event that a reader can resume after."""
-    data = event.model_dump_json(by_alias=True, exclude_none=True)
+    try:
+        data = event.model_dump_json(by_alias=True, exclude_none=True)
+    except PydanticSerializationError:
+        # Half of a surrogate pair is no UTF-8, but as an escape it is JSON.
+        data = json.dumps(event.model_dump(by_alias=True, exclude_none=True))
     return f"id: {key}:{number}\ndata: {data}\n\n".encode()
 
 

@@ -45,13 +45,15 @@ class ThreadView(AgentView):
     async def read(self, request: HttpRequest, actor: Actor, thread_id: str) -> HttpResponse:
         # First: a run that ends in between then shows as running, and following it brings the rest.
         running = runs.logs.active(actor.scope, thread_id) is not None
-        conversation = await open_store(request).load(thread_id, scope=actor.scope)
-        if conversation is None:
+        store = open_store(request)
+        summary = await store.summary(thread_id, scope=actor.scope)
+        conversation = await store.load(thread_id, scope=actor.scope)
+        if summary is None or conversation is None:
             raise NotFound("There is no such thread.")
         states = (annotation(message, "state") for message in reversed(conversation.messages))
         return JsonResponse(
             {
-                "thread_id": thread_id,
+                **summary,
                 "messages": wire_messages(conversation.messages),
                 "state": next((state for state in states if state is not None), {}),
                 "pending": [to_wire(one) for one in interrupts(conversation.deferred_tool_requests)],

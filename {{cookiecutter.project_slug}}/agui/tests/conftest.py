@@ -8,7 +8,9 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
+from asgiref.sync import sync_to_async
 from django.contrib.auth import get_user_model
+from django.db import connections
 from django.test import AsyncClient
 from pydantic_ai.models import Model
 
@@ -82,6 +84,8 @@ async def no_run_outlives_its_test() -> AsyncIterator[None]:
     if runs._tasks:
         await asyncio.wait(runs._tasks, timeout=10)
     runs.logs.__init__()  # type: ignore[misc]
+    # asgiref's worker thread keeps its connection: PostgreSQL could not drop the test database.
+    await sync_to_async(connections.close_all)()
 
 
 @pytest.fixture

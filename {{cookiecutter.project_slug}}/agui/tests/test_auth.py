@@ -92,6 +92,14 @@ async def test_every_unsafe_route_needs_csrf_from_a_session(user, method, path):
     assert response.status_code == 403
 
 
+async def test_a_form_that_can_not_be_read_is_a_client_error(user):
+    client = AsyncClient(enforce_csrf_checks=True)
+    await client.aforce_login(user)
+    client.cookies["csrftoken"] = "a" * 32
+    response = await client.generic("POST", "/agent/", b"broken", content_type="multipart/form-data")
+    assert response.status_code == 400
+
+
 @pytest.mark.parametrize("content_type", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", ""])
 async def test_only_json_is_read(client: Client, content_type):
     response = await client.http.post("/agent/", json.dumps(run_input("Hi")), content_type=content_type)

@@ -18,6 +18,7 @@ from agui import conf
         ({"ON_DISCONNECT": "stop"}, r"AGUI\['ON_DISCONNECT'\] = 'stop': Input should be 'continue' or 'cancel'"),
         ({"HEARTBEAT_SECONDS": 0}, r"AGUI\['HEARTBEAT_SECONDS'\] = 0"),
         ({"CONVERSATION_STORE": "agui.stores.Nothing"}, r"'agui.stores.Nothing' can't be imported"),
+        ({"CONVERSATION_STORE": "agui.tools.ToolRegistry"}, "name a subclass of agui.stores.ThreadStore"),
         ({"AGENT_FACTORY": 5}, r"AGUI\['AGENT_FACTORY'\] = 5"),
         ({"auto_confirm": True}, "auto_confirm"),
         ([], "AGUI = "),

@@ -104,6 +104,14 @@ async def test_the_users_turn_is_kept_when_the_model_fails_at_once(client: Clien
     assert texts(model.requests[0].messages) == ["One", "Are you there?"]
 
 
+async def test_a_turn_that_was_never_answered_can_be_tried_again_without_a_message(client: Client):
+    with script(fail(RuntimeError("down"))):
+        await client.run(messages=[USER])
+    with script(say("back")) as model:
+        assert (await client.run())[-1]["type"] == "RUN_FINISHED"
+    assert texts(model.requests[0].messages) == ["One"]
+
+
 async def test_a_frontend_tool_pauses_for_the_page_and_its_result_comes_back(client: Client):
     tools = [{"name": "paint", "description": "Paint", "parameters": {"type": "object", "properties": {}}}]
     with script(call("paint", _id="c1"), say("Painted.")) as model:

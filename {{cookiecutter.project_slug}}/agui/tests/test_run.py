@@ -231,6 +231,14 @@ async def test_a_server_prompt_of_a_skill_reaches_the_model_and_nobody_else(clie
     assert "as an editor would" not in str(await client.thread())
 
 
+async def test_half_a_character_and_a_nul_break_nothing(client: Client):
+    with script(say("a\ud83d\x00b")):
+        events = await client.run("Hi \x00")
+    assert events[-1]["type"] == "RUN_FINISHED"
+    assert "".join(e.get("delta", "") for e in events) == "a\ud83d\x00b"
+    assert [m["content"] for m in (await client.thread())["messages"]] == ["Hi \x00", "a\ud83d\x00b"]
+
+
 async def test_silence_is_filled_with_comments(client: Client, settings):
     settings.AGUI = {"HEARTBEAT_SECONDS": 0.01}
     go_on = asyncio.Event()

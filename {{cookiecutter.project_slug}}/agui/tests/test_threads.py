@@ -31,6 +31,13 @@ async def test_they_are_listed_newest_first(two_threads: Client):
     assert threads[0]["updated_at"]
 
 
+async def test_one_is_read_with_its_title(two_threads: Client):
+    thread = await two_threads.thread("a")
+    assert (thread["thread_id"], thread["title"]) == ("a", "Tell me of apples")
+    assert [m["content"] for m in thread["messages"]] == ["Tell me of apples", "Apples are red."]
+    assert (thread["running"], thread["pending"]) == (False, [])
+
+
 async def test_they_are_searched(two_threads: Client):
     assert [t["thread_id"] for t in (await listed(two_threads, "?q=APPLES"))["threads"]] == ["a"]
     assert (await listed(two_threads, "?q=cherries"))["threads"] == []
