@@ -5,3 +5,5 @@ from pydantic_ai import models
 
 models.ALLOW_MODEL_REQUESTS = False
 settings.AGENT_MODEL = "demo"
+# The real ones are slow on purpose: half a second for each user that a test makes.
+settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
