@@ -16,6 +16,10 @@ A request passes through the files in this order:
     stream.py      from the events of a run to bytes
     stores/        where conversations are kept
     threads.py     the threads of a user
+
+Beside the path: conf.py has the settings and checks.py what is said at start-up, errors.py what clients
+are told, models.py and admin.py the tables, skills.py and catalog.py what a page offers, attachments.py
+the uploads, demo.py the offline model, testing.py a scripted one for tests.
 """
 
 from importlib import import_module

@@ -120,9 +120,10 @@ async def _new_messages(
     if run_input.resume:
         return conversation, results
     prompts = [message for message in tail if message.role == "user"]
+    new = [*results, *_load(prompts, run_input)]
     if prompts and (at := _position(conversation, prompts[0].id)) is not None:
         conversation = await _branch(store, actor, conversation, at)
-    return conversation, [*results, *_load(prompts, run_input)]
+    return conversation, new
 
 
 async def _branch(store: ConversationStore, actor: Actor, conversation: Conversation, at: int) -> Conversation:

@@ -35,7 +35,7 @@ from pydantic_ai.messages import ModelMessage, ToolCallPart
 from pydantic_ai.ui.ag_ui import AGUIAdapter
 
 from agui import conf
-from agui.errors import BadRequest, TooLarge, UnsupportedMediaType
+from agui.errors import BadRequest, RunFailed, TooLarge, UnsupportedMediaType
 from agui.tools import X_CONFIRM_KEY, X_SUMMARY_KEY, ToolRegistry
 
 if TYPE_CHECKING:
@@ -103,6 +103,12 @@ def _locations(error: ValidationError) -> list[str]:
     """Say where a body is wrong and how, not what it says there."""
     errors = error.errors(include_url=False, include_context=False, include_input=False)
     return [f"{'.'.join(map(str, item['loc']))}: {item['type']}" for item in errors[:10]]
+
+
+def check_tool_names(run_input: RunAgentInput, registry: ToolRegistry) -> None:
+    """Refuse a client's tool with the name of one of ours, before anything runs."""
+    if any(tool.name in registry for tool in run_input.tools or ()):
+        raise RunFailed("tool_name_conflict")
 
 
 def with_calls(tool_messages: Sequence[ToolMessage], calls: Iterable[ToolCallPart]) -> list[Message]:

@@ -11,14 +11,14 @@ import time
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from asgiref.sync import ThreadSensitiveContext, sync_to_async
 from django.db import connections
 from pydantic_ai import DeferredToolRequests, capture_run_messages
 from pydantic_ai.conversation_store import ConversationConflict
-from pydantic_ai.messages import ModelMessage, ModelResponse
+from pydantic_ai.messages import ModelMessage, ModelResponse, ToolCallPart, ToolReturnPart
 from pydantic_ai.run import AgentRunResult
 from pydantic_ai.usage import RunUsage
 from pydantic_core import to_jsonable_python
@@ -32,7 +32,17 @@ from agui.history import Turn
 from agui.models import Run
 from agui.protocol import RunAgentInput, annotate
 from agui.runlog.memory import RunLog, RunLogs
-from agui.stream import TERMINAL, Adapter, BaseEvent, RunEvents, encode, record_tool_calls, run_error, shape_events
+from agui.stream import (
+    TERMINAL,
+    Adapter,
+    BaseEvent,
+    RunEvents,
+    dump_state,
+    encode,
+    record_tool_calls,
+    run_error,
+    shape_events,
+)
 
 if TYPE_CHECKING:
     from agui.views import DjangoAGUIView
@@ -55,11 +65,11 @@ class ActiveRun:
     log: RunLog
     run_input: RunAgentInput
     turn: Turn
-    row: Run
     events: RunEvents
     history: list[ModelMessage]
     """The conversation before the run: what comes after it is new."""
     usage_before: RunUsage
+    state_before: Any
     usage: RunUsage = field(default_factory=RunUsage)
     size: int = 0
     """Bytes of all frames."""
@@ -79,7 +89,7 @@ async def start(
         context=[{"description": item.description, "value": item.value} for item in run_input.context or ()],
         forwarded_props=run_input.forwarded_props,
     )
-    row = await Run.objects.acreate(
+    await Run.objects.acreate(
         id=log.key,
         scope=actor.scope,
         owner_id=actor.user.pk,
@@ -89,7 +99,16 @@ async def start(
     )
     events = RunEvents(resolve_audit_logger(), deps, edited=turn.edited_arguments)
     conversation = turn.conversation
-    run = ActiveRun(endpoint, log, run_input, turn, row, events, list(conversation.messages), copy(conversation.usage))
+    run = ActiveRun(
+        endpoint,
+        log,
+        run_input,
+        turn,
+        events,
+        history=list(conversation.messages),
+        usage_before=copy(conversation.usage),
+        state_before=dump_state(turn.state),
+    )
     # The stream may last for long: it is not to hold the request's connection all the time.
     await sync_to_async(release_connections)()
     task = asyncio.get_running_loop().create_task(_drive(run), context=_detached_context())
@@ -149,8 +168,8 @@ async def _events(run: ActiveRun) -> AsyncGenerator[BaseEvent]:
     endpoint, settings = run.endpoint, conf.get()
     adapter = Adapter(
         agent=endpoint.agent,
-        # History and decisions were read by us: the adapter is given no word of the client on them.
-        run_input=run.run_input.model_copy(update={"messages": [], "resume": None, "state": None}),
+        # What the client said of the past was read by us: the adapter gets the outcome.
+        run_input=run.run_input.model_copy(update={"messages": [], "resume": None, "state": run.state_before}),
         manage_message_history="server",
         include_usage=settings.include_usage,
         shared=run.events,
@@ -192,7 +211,7 @@ async def _save(run: ActiveRun, new: list[ModelMessage]) -> None:
     conversation = run.turn.conversation
     run.events.ids.stamp(new)
     if new and run.events.deps.state:
-        annotate(new[-1], state=to_jsonable_python(run.events.deps.state))
+        annotate(new[-1], state=dump_state(run.events.deps.state))
     conversation.messages = [*run.history, *new]
     conversation.usage = run.usage_before + run.usage
     conversation.deferred_tool_requests = run.events.requests
@@ -211,19 +230,37 @@ async def _save_partial(run: ActiveRun, new: list[ModelMessage]) -> None:
     if run.events.failure == "conversation_changed":
         return
     try:
-        await _save(run, [message for message in new if not isinstance(message, ModelResponse) or message.parts])
+        await _save(run, _without_open_calls(new))
+    except RunFailed:
+        logger.info("Thread %s was changed or deleted during run %s", run.log.thread_id, run.log.key)
     except Exception:
         logger.exception("What run %s had reached could not be stored", run.log.key)
 
 
+def _without_open_calls(messages: list[ModelMessage]) -> list[ModelMessage]:
+    """Drop tool calls that nothing has answered, half-streamed ones too: nothing ever will."""
+    answered = {part.tool_call_id for message in messages for part in message.parts if isinstance(part, ToolReturnPart)}
+    kept: list[ModelMessage] = []
+    for message in messages:
+        if isinstance(message, ModelResponse):
+            parts = [p for p in message.parts if not isinstance(p, ToolCallPart) or p.tool_call_id in answered]
+            message = replace(message, parts=parts)
+        if message.parts:
+            kept.append(message)
+    return kept
+
+
 async def _record(run: ActiveRun) -> None:
     """Note how the run ended."""
-    run.row.status = run.status
-    run.row.code = run.events.failure or ""
-    run.row.usage = to_jsonable_python(run.usage)
-    run.row.duration_ms = round((time.monotonic() - run.started) * 1000)
+    ending = {
+        "status": run.status,
+        "code": run.events.failure or "",
+        "usage": to_jsonable_python(run.usage),
+        "duration_ms": round((time.monotonic() - run.started) * 1000),
+    }
     try:
-        await run.row.asave(update_fields=["status", "code", "usage", "duration_ms"])
+        # No row: the thread was deleted, and the run with it.
+        await Run.objects.filter(pk=run.log.key).aupdate(**ending)
     except Exception:
         logger.exception("The end of run %s could not be recorded", run.log.key)
 

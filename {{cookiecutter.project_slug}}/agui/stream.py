@@ -25,13 +25,18 @@ from ag_ui.core import (
     ToolCallResultEvent,
 )
 from django.http import StreamingHttpResponse
-from pydantic import BaseModel
 from pydantic_ai import DeferredToolRequests, UsageLimitExceeded
-from pydantic_ai.exceptions import ModelAPIError, ModelHTTPError, RunCancelled, RunTimedOut
+from pydantic_ai.exceptions import (
+    ModelAPIError,
+    ModelHTTPError,
+    RunCancelled,
+    RunTimedOut,
+    UnexpectedModelBehavior,
+)
 from pydantic_ai.messages import FunctionToolCallEvent, FunctionToolResultEvent, ToolCallPart
 from pydantic_ai.ui import NativeEvent
 from pydantic_ai.ui.ag_ui import AGUIAdapter, AGUIEventStream
-from pydantic_core import PydanticSerializationError
+from pydantic_core import PydanticSerializationError, to_jsonable_python
 
 from agui import conf
 from agui.agent import AgentDeps
@@ -114,6 +119,8 @@ def error_code(error: Exception) -> str:
         return "model_unavailable" if error.status_code in (408, 429) or error.status_code >= 500 else "model_error"
     if isinstance(error, ModelAPIError):
         return "model_unavailable"
+    if isinstance(error, UnexpectedModelBehavior):
+        return "model_error"
     return "internal_error"
 
 
@@ -142,7 +149,7 @@ def _deferred(requests: DeferredToolRequests | None) -> list[ToolCallPart]:
 
 async def shape_events(events: AsyncIterator[BaseEvent], run: RunEvents) -> AsyncGenerator[BaseEvent]:
     """Bring the events into the form that we promise."""
-    state = _dump(run.deps.state)
+    state = dump_state(run.deps.state)
     hidden: tuple[EventType, ...] = (EventType.REASONING_ENCRYPTED_VALUE,)
     if not conf.get().send_reasoning:
         hidden = REASONING
@@ -160,16 +167,17 @@ async def shape_events(events: AsyncIterator[BaseEvent], run: RunEvents) -> Asyn
                 event.metadata = {"outcome": outcome}
         elif isinstance(event, RunFinishedEvent) and isinstance(event.outcome, RunFinishedInterruptOutcome):
             event.outcome.interrupts = interrupts(run.requests)
-        if event.type not in TERMINAL and (changed := _dump(run.deps.state)) != state:
+        yield event
+        if isinstance(event, ToolCallResultEvent) and (changed := dump_state(run.deps.state)) != state:
             state = changed
             yield StateSnapshotEvent(snapshot=state)
-        yield event
         if event.type in TERMINAL:
             return
 
 
-def _dump(state: Any) -> Any:
-    return state.model_dump(mode="json") if isinstance(state, BaseModel) else state
+def dump_state(state: Any) -> Any:
+    """Take down the shared state as JSON values: tools change the original in place."""
+    return to_jsonable_python(state)
 
 
 def encode(key: str, number: int, event: BaseEvent) -> bytes:

@@ -14,7 +14,7 @@ from agui.auth import Actor, GetUser, authenticate, enforce_csrf
 from agui.catalog import build_tool_catalog
 from agui.errors import HttpError, MethodNotAllowed, RunFailed
 from agui.history import take_turn
-from agui.protocol import capabilities, read_run_input
+from agui.protocol import capabilities, check_tool_names, read_run_input
 from agui.skills import SkillRegistry
 from agui.stores import open_store
 from agui.stream import refusal, sse_response
@@ -79,6 +79,7 @@ class DjangoAGUIView(AgentView):
         log, is_new = runs.logs.reserve(actor.scope, run_input.thread_id, fingerprint)
         if is_new:
             try:
+                check_tool_names(run_input, self.registry)
                 turn = await take_turn(open_store(request), actor, run_input, self.config)
                 await runs.start(log, self, actor, run_input, turn)
             except BaseException as error:

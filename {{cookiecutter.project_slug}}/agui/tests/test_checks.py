@@ -7,7 +7,7 @@ from agui.checks import check_database
 
 
 def ids() -> list[str]:
-    return [message.id for message in run_checks() if str(message.id).startswith("agui.")]
+    return [str(message.id) for message in run_checks() if str(message.id).startswith("agui.")]
 
 
 def test_the_project_as_it_is_has_no_complaint():

@@ -24,17 +24,9 @@ from pydantic_ai.messages import (
 from pydantic_ai.tools import ToolDefinition
 from pydantic_ai.toolsets import ExternalToolset
 
-from agui.demo import (
-    INTRODUCTION,
-    LONGEST_SECONDS,
-    Match,
-    build_demo_model,
-    choose_tools,
-    explain,
-    fill_arguments,
-    make_plan,
-    pause_seconds,
-)
+from agui.demo import INTRODUCTION, LONGEST_SECONDS, build_demo_model, explain, make_plan, pause_seconds
+from agui.demo_arguments import fill_arguments
+from agui.demo_choice import Match, choose_tools
 
 Category = Literal["home", "work", "other"]
 

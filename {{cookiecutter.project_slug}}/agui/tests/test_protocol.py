@@ -109,7 +109,7 @@ async def test_a_server_tool_can_not_be_replaced_by_the_client(client: Client):
     tools = [{"name": "echo", "description": "Mine", "parameters": {"type": "object", "properties": {}}}]
     with script(say("never")) as model:
         events = await client.run("Hi", tools=tools)
-    assert events[-1]["type"] == "RUN_ERROR"
+    assert events[-1]["code"] == "tool_name_conflict"
     assert model.requests == []
 
 

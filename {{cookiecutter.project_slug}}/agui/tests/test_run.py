@@ -222,6 +222,20 @@ async def test_state_that_a_tool_changes_reaches_the_page_and_is_kept(client: Cl
     assert (await client.thread())["state"] == {"text": "milk"}
 
 
+async def test_state_lasts_from_run_to_run_and_the_client_may_change_it(client: Client):
+    with script(call("note", text="milk"), say("ok"), call("recall"), say("ok"), call("recall"), say("ok")) as model:
+        await client.run("Note milk")
+        await client.run("What was it?")
+        await client.run("And now?", state={"text": "eggs"})
+    assert model.requests[3].tool_results == {"recall": "milk"}
+    assert model.requests[5].tool_results == {"recall": "eggs"}
+
+
+async def test_a_model_that_can_not_make_a_valid_call_is_an_error_of_the_model(client: Client):
+    with script(*[call("echo", _json='{"wrong": 1}')] * 5):
+        assert (await client.run("Go"))[-1]["code"] == "model_error"
+
+
 async def test_a_server_prompt_of_a_skill_reaches_the_model_and_nobody_else(client: Client):
     with script(say("ok")) as model:
         await client.run("/review my text")

@@ -9,7 +9,7 @@ from django.db.backends.signals import connection_created
 from agui import runs
 from agui.models import Run, Thread
 from agui.stores.model import ModelConversationStore
-from agui.testing import collect, event_types, read_frames, say, wait
+from agui.testing import call, collect, event_types, read_frames, say, wait
 from agui.tests.conftest import Client, run_input, script
 
 
@@ -99,6 +99,22 @@ async def test_stopping_keeps_the_partial_answer(client: Client):
     with script(say("Yes?")) as model:
         assert (await client.run("Hello"))[-1]["type"] == "RUN_FINISHED"
     assert model.requests[0].prompt == "Hello"
+
+
+async def test_a_call_that_never_ran_is_not_kept(client: Client):
+    reached = asyncio.Event()
+    with script([say("Let me see."), call("wipe", what="disk", _json='{"what": "di'), wait(asyncio.Event(), reached)]):
+        response = await client.post(run_input("Hi"))
+        await reached.wait()
+        await client.http.post("/agent/threads/t1/cancel/")
+        await collect(response)
+
+    messages = (await client.thread())["messages"]
+    assert [m.get("content") for m in messages] == ["Hi", "Let me see."]
+    assert "toolCalls" not in messages[-1]
+    with script(say("Fine.")) as model:
+        assert (await client.run("Go on"))[-1]["type"] == "RUN_FINISHED"
+    assert "wipe" not in str(model.requests[0].messages)
 
 
 async def test_a_client_before_1_0_is_told_of_a_stop_without_the_new_outcome(client: Client):
@@ -221,4 +237,4 @@ async def test_the_next_message_may_follow_at_once_on_the_end(client: Client):
             async for frame in frames:
                 if frame.event["type"] == "RUN_FINISHED":
                     assert (await client.run("Two"))[-1]["type"] == "RUN_FINISHED"
-                    assert (await Run.objects.afirst()).status == "finished"
+                    assert (await Run.objects.alatest("started_at")).status == "finished"

@@ -53,6 +53,12 @@ def note(ctx: RunContext[AgentDeps], text: str) -> str:
     return "noted"
 
 
+@tool(registry)
+def recall(ctx: RunContext[AgentDeps]) -> str:
+    """Read the note."""
+    return str(ctx.deps.state.text)
+
+
 view = DjangoAGUIView(registry, AgentConfig(model=TestModel(), state_type=Notes), skills=skills)
 open_view = DjangoAGUIView(registry, AgentConfig(model=TestModel()), require_authenticated=False)
 
