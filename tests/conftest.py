@@ -31,7 +31,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo):
     report = yield
-    if report.skipped and os.environ.get("REQUIRE_ALL"):
+    expected = hasattr(report, "wasxfail")
+    if report.skipped and not expected and os.environ.get("REQUIRE_ALL"):
         report.outcome = "failed"
         report.longrepr = f"REQUIRE_ALL is set, but this was skipped: {report.longrepr}"
     return report
