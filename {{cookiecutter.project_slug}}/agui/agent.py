@@ -103,7 +103,7 @@ def resolve_model(model: Model | str) -> Model:
     """Find the model that a setting names.
 
     "demo" is the offline demo; "python:package.module.attribute" a Model of your own, or a function
-    that returns one; all else is pydantic-ai's ("openai:gpt-5.6-terra", "anthropic:claude-sonnet-5-5").
+    that returns one; all else is pydantic-ai's ("openai:gpt-6.1-terra", "anthropic:claude-sonnet-5-5").
     Raises ImproperlyConfigured with the cure. On a developer's machine, a provider without its key
     is played by the demo model, which says so.
     """

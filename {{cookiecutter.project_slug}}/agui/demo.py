@@ -32,7 +32,7 @@ MAX_ROWS = 20
 
 INTRODUCTION = "I am the offline demo model: I match words, I don't understand them."
 REAL_MODEL = (
-    "For real answers set `AGENT_MODEL` in `.env`, for example `openai:gpt-5.6-terra` or "
+    "For real answers set `AGENT_MODEL` in `.env`, for example `openai:gpt-6.1-terra` or "
     "`anthropic:claude-sonnet-5-5`, together with its key, and restart."
 )
 ASKED = "I still need "

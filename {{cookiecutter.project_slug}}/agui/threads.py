@@ -4,14 +4,14 @@ import json
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
-from pydantic_ai.conversation_store import ConversationConflict
+from pydantic_ai.conversation_store import ConversationConflict, ConversationRecord
 
 from agui import runs
 from agui.auth import Actor
 from agui.errors import BadRequest, Conflict, NotFound
 from agui.models import Run
 from agui.protocol import annotation, interrupts, to_wire, wire_messages
-from agui.stores import open_store
+from agui.stores import ThreadStore, open_store
 from agui.stream import sse_response
 from agui.views import AgentView
 
@@ -76,9 +76,7 @@ class ThreadView(AgentView):
 
     async def delete(self, request: HttpRequest, actor: Actor, thread_id: str) -> HttpResponse:
         store = open_store(request)
-        record = await store.read_record(thread_id)
-        if record is None or record.scope != actor.scope:
-            raise NotFound("There is no such thread.")
+        await find_thread(store, actor, thread_id)
         runs.logs.forget(actor.scope, thread_id)
         try:
             await store.delete(thread_id, scope=actor.scope)
@@ -94,12 +92,26 @@ class ThreadEventsView(AgentView):
     async def respond(self, request: HttpRequest, actor: Actor, **kwargs: Any) -> HttpResponseBase:
         log = runs.logs.last(actor.scope, kwargs["thread_id"])
         if log is None:
-            return HttpResponse(status=204)
+            return await nothing_runs(request, actor, kwargs["thread_id"])
         last = request.headers.get("Last-Event-ID") or request.GET.get("last_event_id", "")
         key, _, number = last.rpartition(":")
         # The number of an event of another run says nothing about this one: it starts at the beginning.
         after = int(number) if key == log.key and number.isascii() and number.isdigit() else 0
         return sse_response(runs.Follower(log, after))
+
+
+async def nothing_runs(request: HttpRequest, actor: Actor, thread_id: str) -> HttpResponse:
+    """Answer 204 for a thread of the actor's without a run. Raises NotFound for any other."""
+    await find_thread(open_store(request), actor, thread_id)
+    return HttpResponse(status=204)
+
+
+async def find_thread(store: ThreadStore, actor: Actor, thread_id: str) -> ConversationRecord:
+    """Read the record of one of the actor's threads. Raises NotFound, also for somebody else's."""
+    record = await store.read_record(thread_id)
+    if record is None or record.scope != actor.scope:
+        raise NotFound("There is no such thread.")
+    return record
 
 
 class ThreadCancelView(AgentView):
@@ -110,6 +122,6 @@ class ThreadCancelView(AgentView):
     async def respond(self, request: HttpRequest, actor: Actor, **kwargs: Any) -> HttpResponse:
         log = runs.logs.active(actor.scope, kwargs["thread_id"])
         if log is None:
-            return HttpResponse(status=204)
+            return await nothing_runs(request, actor, kwargs["thread_id"])
         log.token.cancel()
         return HttpResponse(status=202)

@@ -117,8 +117,9 @@ async def test_somebody_elses_thread_is_not_found(client: Client, other_client: 
         )
         assert response.status_code == 404, method
     # What is not there and what is somebody else's look the same.
-    assert (await other_client.get("threads/mine/events/")).status_code == 204
-    assert (await other_client.http.post("/agent/threads/mine/cancel/")).status_code == 204
+    for thread in ("mine", "nobodys"):
+        assert (await other_client.get(f"threads/{thread}/events/")).status_code == 404
+        assert (await other_client.http.post(f"/agent/threads/{thread}/cancel/")).status_code == 404
     assert json.loads((await other_client.get("threads/")).content)["threads"] == []
     assert len((await client.thread("mine"))["messages"]) == 2
 
@@ -126,8 +127,8 @@ async def test_somebody_elses_thread_is_not_found(client: Client, other_client: 
 async def test_a_run_can_neither_be_followed_nor_stopped_nor_blocked_by_others(client: Client, other_client: Client):
     with script(say("Hi")):
         response = await client.post(run_input("Hi", thread="mine"))
-        assert (await other_client.get("threads/mine/events/")).status_code == 204
-        assert (await other_client.http.post("/agent/threads/mine/cancel/")).status_code == 204
+        assert (await other_client.get("threads/mine/events/")).status_code == 404
+        assert (await other_client.http.post("/agent/threads/mine/cancel/")).status_code == 404
         assert (await collect(response))[-1]["outcome"] == {"type": "success"}
 
 

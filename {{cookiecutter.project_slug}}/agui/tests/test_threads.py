@@ -68,7 +68,7 @@ async def test_a_thread_is_deleted_with_all_that_it_owns(two_threads: Client):
     assert (await two_threads.http.delete("/agent/threads/a/")).status_code == 204
     assert [t["thread_id"] for t in (await listed(two_threads))["threads"]] == ["b"]
     assert (await two_threads.get("threads/a/")).status_code == 404
-    assert (await two_threads.get("threads/a/events/")).status_code == 204
+    assert (await two_threads.get("threads/a/events/")).status_code == 404
     assert await Thread.objects.acount() == 1
     assert not await Message.objects.exclude(thread__thread_id="b").aexists()
     assert not await Run.objects.filter(thread_id="a").aexists()
