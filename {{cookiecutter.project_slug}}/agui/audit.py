@@ -1,5 +1,6 @@
 """The audit trail: who called which tool, with what, and how it ended."""
 
+import asyncio
 import inspect
 import json
 import logging
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 Outcome = Literal["success", "failed", "denied"]
 
 REDACTED = "[redacted]"
+# A sink that hangs must not keep a run from ending.
+RECORD_SECONDS = 10
 
 
 @dataclass(frozen=True)
@@ -95,7 +98,8 @@ async def record_event(logger: AuditLogger, event: AuditEvent) -> None:
     if isinstance(logger, NullAuditLogger):
         return
     try:
-        await run_in_thread(logger.record, event)
+        async with asyncio.timeout(RECORD_SECONDS):
+            await run_in_thread(logger.record, event, pool="audit")
     except Exception:
         logging.getLogger("agui.audit").exception(
             "The call %s of tool %r in run %s was not recorded.", event.tool_call_id, event.tool_name, event.run_id

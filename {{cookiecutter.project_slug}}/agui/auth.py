@@ -15,6 +15,7 @@ from django.core.exceptions import SuspiciousOperation
 from django.http import HttpRequest, HttpResponse
 from django.http.multipartparser import MultiPartParserError
 from django.middleware.csrf import CsrfViewMiddleware
+from django.utils.functional import LazyObject
 
 from agui.errors import BadRequest, Forbidden, Unauthorized
 from agui.tokens import token_user
@@ -62,7 +63,12 @@ async def authenticate(request: HttpRequest, hook: GetUser | None, *, required: 
 async def _call(hook: GetUser, request: HttpRequest) -> Any:
     # A plain function may well use the ORM: it gets a thread, and what it returns may still be awaitable.
     found = hook(request) if iscoroutinefunction(hook) else await sync_to_async(hook)(request)
-    return await found if isawaitable(found) else found
+    if not isinstance(found, LazyObject) and isawaitable(found):
+        found = await found
+    if isinstance(found, LazyObject):
+        # Django's request.user asks the database when it is first looked at.
+        await sync_to_async(lambda: found.is_authenticated)()
+    return found
 
 
 async def enforce_csrf(request: HttpRequest) -> None:

@@ -55,6 +55,7 @@ class EngineSettings(_Section):
     max_concurrent_runs: int = Field(100, gt=0, description="Runs at once in one process; above it 503.")
     max_runs_per_user: int = Field(5, gt=0, description="Runs at once for one user in one process; above it 429.")
     max_body_bytes: int = Field(10 * 1024 * 1024, gt=0, description="Largest request body; above it 413.")
+    max_messages: int = Field(10_000, gt=0, description="Most messages in one request; above it 422.")
     max_upload_bytes: int = Field(10 * 1024 * 1024, gt=0, description="Largest attachment; above it 413.")
     upload_types: list[str] = Field(
         ["image/png", "image/jpeg", "image/gif", "image/webp", "application/pdf", "text/plain"],

@@ -5,6 +5,7 @@ thread that arrives with a history is taken over once, sanitised, without honour
 The new turn is stored before the run begins, so that however the run ends, it is there.
 """
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,7 +15,7 @@ from pydantic_ai import Agent, DeferredToolRequests, DeferredToolResults, ToolAp
 from pydantic_ai.conversation import Conversation
 from pydantic_ai.conversation_store import ConversationConflict, ConversationStore
 from pydantic_ai.exceptions import UserError
-from pydantic_ai.messages import ModelMessage, ModelRequest, UserPromptPart
+from pydantic_ai.messages import ModelMessage, ModelRequest, ToolReturnPart, UserPromptPart
 from pydantic_ai.ui.ag_ui import AGUIAdapter
 
 from agui.agent import AgentConfig
@@ -77,7 +78,10 @@ async def take_turn(store: ConversationStore, actor: Actor, run_input: RunAgentI
             raise RunFailed("interrupt_unknown")
     state = _read_state(run_input, conversation, config)
     answers = _read_answers(run_input, conversation)
+    waiting = conversation.deferred_tool_requests
     conversation, new = await _new_messages(store, actor, run_input, conversation)
+    if answers is not None and waiting is not None and not _answered(new) >= {c.tool_call_id for c in waiting.calls}:
+        raise RunFailed("interrupt_pending")
     unanswered = conversation.messages and isinstance(conversation.messages[-1], ModelRequest)
     if not new and answers is None and not unanswered:
         raise Unprocessable("There is nothing new in this request: send a message of the user.")
@@ -88,7 +92,7 @@ async def take_turn(store: ConversationStore, actor: Actor, run_input: RunAgentI
         await store.save(conversation, scope=actor.scope)
     except ConversationConflict:
         raise Conflict("The conversation was changed meanwhile. Reload it.") from None
-    return Turn(store, conversation, _last_text(new), state, answers)
+    return Turn(store, conversation, _last_text(conversation.messages), state, answers)
 
 
 def _read_answers(run_input: RunAgentInput, conversation: Conversation) -> DeferredToolResults | None:
@@ -114,16 +118,21 @@ async def _new_messages(
     """The messages to append, and the conversation to append them to: a branch of it after an edit."""
     messages = [message for message in run_input.messages if message.role in TRUSTED_ROLES]
     if conversation.revision is None:
-        return conversation, _load(messages, run_input)
+        # An imported history may be long: others' streams don't wait for it.
+        return conversation, await asyncio.to_thread(_load, messages, run_input)
     tail = messages[1 + max((i for i, m in enumerate(messages) if m.role == "assistant"), default=-1) :]
     results = _load_results([m for m in tail if isinstance(m, ToolMessage)], conversation)
     if run_input.resume:
         return conversation, results
     prompts = [message for message in tail if message.role == "user"]
-    new = [*results, *_load(prompts, run_input)]
-    if prompts and (at := _position(conversation, prompts[0].id)) is not None:
-        conversation = await _branch(store, actor, conversation, at)
-    return conversation, new
+    known = [_position(conversation, message.id) for message in prompts]
+    if known and known[-1] is not None:
+        # The last one again: that turn is edited or tried anew.
+        new = _load(prompts[-1:], run_input)
+        return await _branch(store, actor, conversation, known[-1]), new
+    # Known ones before a new one are the client's memory, of answers that it may never have seen.
+    fresh = [message for message, at in zip(prompts, known, strict=True) if at is None]
+    return conversation, [*results, *_load(fresh, run_input)]
 
 
 async def _branch(store: ConversationStore, actor: Actor, conversation: Conversation, at: int) -> Conversation:
@@ -143,7 +152,7 @@ def _load(messages: Sequence[Message], run_input: RunAgentInput) -> list[ModelMe
     try:
         loaded = adapter.sanitize_messages(adapter.load_messages(messages))
     except ValueError:
-        raise Unprocessable("A tool message answers no call in the messages before it.") from None
+        raise Unprocessable("A message can't be read: a result without its call, or a broken attachment.") from None
     if not loaded or not isinstance(loaded[-1], ModelRequest):
         raise Unprocessable("The messages have to end with one of the user.")
     MessageIds(messages).stamp(loaded)
@@ -163,10 +172,15 @@ def _load_results(messages: list[ToolMessage], conversation: Conversation) -> li
     return loaded
 
 
+def _answered(messages: Sequence[ModelMessage]) -> set[str]:
+    return {part.tool_call_id for message in messages for part in message.parts if isinstance(part, ToolReturnPart)}
+
+
 def _position(conversation: Conversation, message_id: str) -> int | None:
     """Where the user's message with this id is in the history."""
     for index, message in enumerate(conversation.messages):
-        if isinstance(message, ModelRequest) and message_id in (annotation(message, "ids") or ()):
+        is_prompt = any(isinstance(part, UserPromptPart) for part in message.parts)
+        if is_prompt and message_id in (annotation(message, "ids") or ()):
             return index
     return None
 
@@ -175,7 +189,7 @@ def _read_state(run_input: RunAgentInput, conversation: Conversation, config: Ag
     stored = next((s for m in reversed(conversation.messages) if (s := annotation(m, "state")) is not None), None)
     raw = run_input.state or stored or {}
     if config.state_type is None:
-        return raw
+        return raw if isinstance(raw, dict) else {}
     try:
         return config.state_type.model_validate(raw)
     except ValidationError:

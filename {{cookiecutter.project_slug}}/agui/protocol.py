@@ -3,6 +3,7 @@
 This module and stream.py are the only ones that know AG-UI's types (https://docs.ag-ui.com, 1.0).
 """
 
+import asyncio
 import hashlib
 import json
 import re
@@ -33,9 +34,10 @@ from pydantic import ValidationError
 from pydantic_ai import DeferredToolRequests
 from pydantic_ai.messages import ModelMessage, ToolCallPart
 from pydantic_ai.ui.ag_ui import AGUIAdapter
+from pydantic_core import to_jsonable_python
 
 from agui import conf
-from agui.errors import BadRequest, RunFailed, TooLarge, UnsupportedMediaType
+from agui.errors import BadRequest, RunFailed, TooLarge, Unprocessable, UnsupportedMediaType
 from agui.tools import X_CONFIRM_KEY, X_SUMMARY_KEY, ToolRegistry
 
 if TYPE_CHECKING:
@@ -44,6 +46,7 @@ if TYPE_CHECKING:
 __all__ = ["Interrupt", "Message", "ResumeEntry", "RunAgentInput", "ToolMessage", "read_run_input"]
 
 MAX_ID_CHARS = 255
+LARGE_BYTES = 100_000
 # Where an interrupt's id comes from, in both directions.
 INTERRUPT_PREFIX = "int-"
 RESPONSE_SCHEMA = {
@@ -59,15 +62,21 @@ RESPONSE_SCHEMA = {
 METADATA_KEY = "agui"
 
 
-def read_run_input(request: HttpRequest) -> tuple[RunAgentInput, str]:
+async def read_run_input(request: HttpRequest) -> tuple[RunAgentInput, str]:
     """Read the body; answer it with its fingerprint, equal for equal requests.
 
-    Raises UnsupportedMediaType, TooLarge and BadRequest, none of which repeats the body.
+    Raises UnsupportedMediaType, TooLarge, BadRequest and Unprocessable, none of which repeats the body.
     """
     # A page of another site can send text/plain without asking first, but not application/json.
     if request.content_type != "application/json":
         raise UnsupportedMediaType
     body = _read_body(request)
+    if len(body) < LARGE_BYTES:
+        return _parse(body)
+    return await asyncio.to_thread(_parse, body)  # Others' streams don't wait for it
+
+
+def _parse(body: bytes) -> tuple[RunAgentInput, str]:
     try:
         payload = json.loads(body)
         _fill_message_ids(payload)
@@ -79,6 +88,10 @@ def read_run_input(request: HttpRequest) -> tuple[RunAgentInput, str]:
     for name, value in (("threadId", run_input.thread_id), ("runId", run_input.run_id)):
         if not 0 < len(value) <= MAX_ID_CHARS or re.search(r"[\x00-\x1f\x7f\ud800-\udfff]", value):
             raise BadRequest(f"{name} has to have 1 to {MAX_ID_CHARS} printable characters.")
+    if run_input.thread_id.endswith(("/events", "/cancel")):
+        raise BadRequest("threadId must not end like one of our routes.")
+    if len(run_input.messages) > conf.get().max_messages:
+        raise Unprocessable(f"There are more than {conf.get().max_messages} messages: send the new ones only.")
     return run_input, hashlib.sha256(body).hexdigest()
 
 
@@ -132,9 +145,10 @@ def _interrupt(call: ToolCallPart, metadata: dict[str, Any]) -> Interrupt:
         id=f"{INTERRUPT_PREFIX}{call.tool_call_id}",
         reason="tool_call",
         tool_call_id=call.tool_call_id,
-        message=metadata.get(X_CONFIRM_KEY) or f'Run "{label}"?',
+        message=str(metadata.get(X_CONFIRM_KEY) or f'Run "{label}"?'),
         response_schema=RESPONSE_SCHEMA,
-        metadata={"toolName": call.tool_name, **metadata},
+        # A tool's own words (`raise ApprovalRequired(metadata)`) may hold anything, such as lazy translations.
+        metadata=to_jsonable_python({"toolName": call.tool_name, **metadata}, fallback=str),
     )
 
 
@@ -180,12 +194,13 @@ def annotation(message: ModelMessage, name: str) -> Any:
 def wire_messages(messages: Iterable[ModelMessage]) -> list[dict[str, Any]]:
     """Turn stored messages into AG-UI's, with exactly the ids that were streamed."""
     wire = []
+    hidden = {"system", "developer"} if conf.get().send_reasoning else {"system", "developer", "reasoning"}
     for message in messages:
         dumped = AGUIAdapter.dump_messages([message])
         ids = annotation(message, "ids") or []
         for one, message_id in zip(dumped, ids, strict=False):
             one.id = message_id
-        wire += [_without_continuity(to_wire(one)) for one in dumped if one.role not in ("system", "developer")]
+        wire += [_without_continuity(to_wire(one)) for one in dumped if one.role not in hidden]
     return wire
 
 

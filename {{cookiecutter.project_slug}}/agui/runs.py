@@ -14,10 +14,9 @@ from copy import copy
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from asgiref.sync import ThreadSensitiveContext, sync_to_async
-from django.db import connections
+from asgiref.sync import ThreadSensitiveContext
 from pydantic_ai import DeferredToolRequests, capture_run_messages
-from pydantic_ai.conversation_store import ConversationConflict
+from pydantic_ai.conversation_store import ConversationConflict, ConversationStore
 from pydantic_ai.messages import ModelMessage, ModelResponse, ToolCallPart, ToolReturnPart
 from pydantic_ai.run import AgentRunResult
 from pydantic_ai.usage import RunUsage
@@ -28,9 +27,10 @@ from agui.agent import AgentDeps, usage_limits
 from agui.audit import resolve_audit_logger
 from agui.auth import Actor
 from agui.errors import RunFailed
-from agui.history import Turn
+from agui.executor import release_connections
+from agui.history import Turn, take_turn
 from agui.models import Run
-from agui.protocol import RunAgentInput, annotate
+from agui.protocol import RunAgentInput, annotate, check_tool_names
 from agui.runlog.memory import RunLog, RunLogs
 from agui.stream import (
     TERMINAL,
@@ -77,10 +77,50 @@ class ActiveRun:
     started: float = field(default_factory=time.monotonic)
 
 
-async def start(
-    log: RunLog, endpoint: "DjangoAGUIView", actor: Actor, run_input: RunAgentInput, turn: Turn
-) -> asyncio.Task[None]:
-    """Start a run in the background; its events come through the log."""
+def start(
+    log: RunLog, endpoint: "DjangoAGUIView", actor: Actor, run_input: RunAgentInput, store: ConversationStore
+) -> None:
+    """Start a run in the background: `log.started` tells what came of it, its events come through the log."""
+    task = asyncio.get_running_loop().create_task(
+        _run(log, endpoint, actor, run_input, store), context=_detached_context()
+    )
+    _tasks.add(task)
+    task.add_done_callback(_tasks.discard)
+
+
+async def _run(
+    log: RunLog, endpoint: "DjangoAGUIView", actor: Actor, run_input: RunAgentInput, store: ConversationStore
+) -> None:
+    async with ThreadSensitiveContext():
+        try:
+            run = await _prepare(log, endpoint, actor, run_input, store)
+        except BaseException as error:
+            logs.release(log, error)
+            if not isinstance(error, Exception):
+                raise
+            return
+        finally:
+            await release_connections()
+        log.start()
+        await _drive(run)
+
+
+async def _prepare(
+    log: RunLog, endpoint: "DjangoAGUIView", actor: Actor, run_input: RunAgentInput, store: ConversationStore
+) -> ActiveRun:
+    """Do all that can refuse a run. Raises HttpError and RunFailed."""
+    check_tool_names(run_input, endpoint.registry)
+    model = getattr(endpoint.agent.model, "model_name", "")
+    audit = resolve_audit_logger()
+    turn = await take_turn(store, actor, run_input, endpoint.config)
+    await Run.objects.acreate(
+        id=log.key,
+        scope=actor.scope,
+        owner_id=actor.user.pk,
+        thread_id=run_input.thread_id,
+        run_id=run_input.run_id,
+        model=model,
+    )
     deps = AgentDeps(
         user=actor.user,
         thread_id=run_input.thread_id,
@@ -89,39 +129,16 @@ async def start(
         context=[{"description": item.description, "value": item.value} for item in run_input.context or ()],
         forwarded_props=run_input.forwarded_props,
     )
-    await Run.objects.acreate(
-        id=log.key,
-        scope=actor.scope,
-        owner_id=actor.user.pk,
-        thread_id=run_input.thread_id,
-        run_id=run_input.run_id,
-        model=getattr(endpoint.agent.model, "model_name", ""),
-    )
-    events = RunEvents(resolve_audit_logger(), deps, edited=turn.edited_arguments)
-    conversation = turn.conversation
-    run = ActiveRun(
+    return ActiveRun(
         endpoint,
         log,
         run_input,
         turn,
-        events,
-        history=list(conversation.messages),
-        usage_before=copy(conversation.usage),
+        RunEvents(audit, deps, edited=turn.edited_arguments),
+        history=list(turn.conversation.messages),
+        usage_before=copy(turn.conversation.usage),
         state_before=dump_state(turn.state),
     )
-    # The stream may last for long: it is not to hold the request's connection all the time.
-    await sync_to_async(release_connections)()
-    task = asyncio.get_running_loop().create_task(_drive(run), context=_detached_context())
-    _tasks.add(task)
-    task.add_done_callback(_tasks.discard)
-    return task
-
-
-def release_connections() -> None:
-    """Close this thread's database connections, but for one in the middle of a transaction."""
-    for connection in connections.all(initialized_only=True):
-        if not connection.in_atomic_block:
-            connection.close()
 
 
 def _detached_context() -> contextvars.Context:
@@ -137,21 +154,30 @@ async def _drive(run: ActiveRun) -> None:
     """Append the run's events to its log; whatever happens, the log ends with one terminal event."""
     last: BaseEvent | None = None
     try:
-        async with ThreadSensitiveContext():
-            try:
-                async with aclosing(_events(run)) as events:
-                    async for event in events:
-                        if event.type in TERMINAL:
-                            last = event
-                        else:
-                            _append(run, event)
-            except Exception:
-                logger.exception("Run %s of thread %s broke", run.log.key, run.log.thread_id)
-            await _record(run)
-            await sync_to_async(release_connections)()
+        async with aclosing(_events(run)) as events:
+            async for event in events:
+                if event.type in TERMINAL:
+                    last = event
+                else:
+                    _append(run, event)
+    except Exception:
+        logger.exception("Run %s of thread %s broke", run.log.key, run.log.thread_id)
     finally:
-        # Only now, and without a pause in between: whoever reads the end may at once start the next run.
-        _append(run, last or run_error(run.events.failure or "internal_error"))
+        try:
+            await _record(run)
+            await release_connections()
+        finally:
+            # Only now, and without a pause in between: whoever reads the end may at once start the next run.
+            _end(run, last or run_error(run.events.failure or "internal_error"))
+
+
+def _end(run: ActiveRun, last: BaseEvent) -> None:
+    try:
+        _append(run, last)
+    except Exception:
+        logger.exception("The end of run %s can't be told", run.log.key)
+        _append(run, run_error("internal_error"))
+    finally:
         logs.close(run.log)
 
 
@@ -179,10 +205,11 @@ async def _events(run: ActiveRun) -> AsyncGenerator[BaseEvent]:
         async def finished(result: AgentRunResult[Any]) -> None:
             paused = isinstance(result.output, DeferredToolRequests)
             run.events.requests = result.output if paused else None
-            run.status = Run.Status.PAUSED if paused else Run.Status.FINISHED
             await _save(run, result.new_messages())
+            run.status = Run.Status.PAUSED if paused else Run.Status.FINISHED
 
-        native = adapter.run_stream_native(
+        # Typed as iterators, made as generators: each stage closes the one before it.
+        native: Any = adapter.run_stream_native(
             message_history=run.history,
             deferred_tool_results=run.turn.answers,
             deps=run.events.deps,
@@ -192,12 +219,18 @@ async def _events(run: ActiveRun) -> AsyncGenerator[BaseEvent]:
             timeout=settings.run_timeout_seconds,
             instructions=_skill(run),
         )
-        events = adapter.transform_stream(record_tool_calls(native, run.events), on_complete=finished)
-        async for event in shape_events(events, run.events):
-            if event.type in TERMINAL and run.status is Run.Status.FAILED:
-                # Failed or stopped: what there is by now is kept before the client hears of the end.
-                await _save_partial(run, captured[len(run.history) :])
-            yield event
+        events: Any = adapter.transform_stream(record_tool_calls(native, run.events), on_complete=finished)
+        try:
+            async with aclosing(shape_events(events, run.events)) as shaped:
+                async for event in shaped:
+                    if event.type in TERMINAL and run.status is Run.Status.FAILED:
+                        # Failed or stopped: what there is by now is kept before the client hears of the end.
+                        await _save_partial(run, captured)
+                    yield event
+        except Exception:
+            run.events.failure = "internal_error"
+            await _save_partial(run, captured)
+            raise
 
 
 def _skill(run: ActiveRun) -> str | None:
@@ -210,7 +243,7 @@ async def _save(run: ActiveRun, new: list[ModelMessage]) -> None:
     """Append what the run has added to the stored conversation."""
     conversation = run.turn.conversation
     run.events.ids.stamp(new)
-    if new and run.events.deps.state:
+    if new and run.events.deps.state is not None:
         annotate(new[-1], state=dump_state(run.events.deps.state))
     conversation.messages = [*run.history, *new]
     conversation.usage = run.usage_before + run.usage
@@ -222,28 +255,50 @@ async def _save(run: ActiveRun, new: list[ModelMessage]) -> None:
         raise RunFailed("conversation_changed") from None
 
 
-async def _save_partial(run: ActiveRun, new: list[ModelMessage]) -> None:
+async def _save_partial(run: ActiveRun, captured: list[ModelMessage]) -> None:
     if run.events.failure == "timeout":
         run.status = Run.Status.TIMED_OUT
     elif run.events.failure is None:
         run.status = Run.Status.CANCELLED
     if run.events.failure == "conversation_changed":
         return
+    run.events.requests = None
     try:
-        await _save(run, _without_open_calls(new))
+        await _save(run, _without_open_calls(_added(run.history, captured), run.events.started))
     except RunFailed:
         logger.info("Thread %s was changed or deleted during run %s", run.log.thread_id, run.log.key)
     except Exception:
         logger.exception("What run %s had reached could not be stored", run.log.key)
 
 
-def _without_open_calls(messages: list[ModelMessage]) -> list[ModelMessage]:
-    """Drop tool calls that nothing has answered, half-streamed ones too: nothing ever will."""
-    answered = {part.tool_call_id for message in messages for part in message.parts if isinstance(part, ToolReturnPart)}
+def _added(history: list[ModelMessage], captured: list[ModelMessage]) -> list[ModelMessage]:
+    """What the run has added. Not by position: pydantic-ai merges requests that follow on each other."""
+    responses = sum(isinstance(message, ModelResponse) for message in history)
+    answered = _answered(history)
+    added: list[ModelMessage] = []
+    for message in captured:
+        if isinstance(message, ModelResponse):
+            responses -= 1
+            if responses < 0:
+                added.append(message)
+        elif responses <= 0:
+            results = [p for p in message.parts if isinstance(p, ToolReturnPart)]
+            if fresh := [part for part in results if added or part.tool_call_id not in answered]:
+                added.append(replace(message, parts=fresh))
+    return added
+
+
+def _answered(messages: list[ModelMessage]) -> set[str]:
+    return {part.tool_call_id for message in messages for part in message.parts if isinstance(part, ToolReturnPart)}
+
+
+def _without_open_calls(messages: list[ModelMessage], started: set[str]) -> list[ModelMessage]:
+    """Drop tool calls that never ran, half-streamed ones too. Of those that were begun, the model is told."""
+    ran = started | _answered(messages)
     kept: list[ModelMessage] = []
     for message in messages:
         if isinstance(message, ModelResponse):
-            parts = [p for p in message.parts if not isinstance(p, ToolCallPart) or p.tool_call_id in answered]
+            parts = [part for part in message.parts if not isinstance(part, ToolCallPart) or part.tool_call_id in ran]
             message = replace(message, parts=parts)
         if message.parts:
             kept.append(message)

@@ -9,6 +9,7 @@ frames         encode               one numbered SSE frame an event
 import json
 import logging
 from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Mapping
+from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -60,8 +61,10 @@ class RunEvents:
     ids: MessageIds = field(default_factory=MessageIds)
     edited: Mapping[str, Any] = field(default_factory=dict)
     """The arguments that the user put in the place of the model's, by tool call id."""
+    started: set[str] = field(default_factory=set)
+    """The ids of the tool calls that were begun."""
     outcomes: dict[str, str] = field(default_factory=dict)
-    """How each tool call ended, by its id, unless it was a success."""
+    """How each tool call ended, by its id, unless it was a success: 'failed' or 'denied'."""
     requests: DeferredToolRequests | None = None
     """What the run paused for."""
     failure: str | None = None
@@ -124,20 +127,22 @@ def error_code(error: Exception) -> str:
     return "internal_error"
 
 
-async def record_tool_calls(events: AsyncIterator[NativeEvent], run: RunEvents) -> AsyncGenerator[NativeEvent]:
+async def record_tool_calls(events: AsyncGenerator[NativeEvent], run: RunEvents) -> AsyncGenerator[NativeEvent]:
     """Audit each tool call, however it ended."""
     timer = ToolCallTimer(run.deps)
     try:
-        async for event in events:
-            if isinstance(event, FunctionToolCallEvent):
-                call_id = event.part.tool_call_id
-                timer.start(replace(event.part, args=run.edited.get(call_id, event.part.args)))
-            elif isinstance(event, FunctionToolResultEvent):
-                if event.part.outcome != "success":
-                    run.outcomes[event.part.tool_call_id] = event.part.outcome
-                if (audit_event := timer.stop(event.part)) is not None:
-                    await record_event(run.audit, audit_event)
-            yield event
+        async with aclosing(events):
+            async for event in events:
+                if isinstance(event, FunctionToolCallEvent):
+                    call_id = event.part.tool_call_id
+                    run.started.add(call_id)
+                    timer.start(replace(event.part, args=run.edited.get(call_id, event.part.args)))
+                elif isinstance(event, FunctionToolResultEvent):
+                    if (outcome := event.part.outcome) != "success":
+                        run.outcomes[event.part.tool_call_id] = "denied" if outcome == "denied" else "failed"
+                    if (audit_event := timer.stop(event.part)) is not None:
+                        await record_event(run.audit, audit_event)
+                yield event
     finally:
         for audit_event in timer.abandon(waiting={call.tool_call_id for call in _deferred(run.requests)}):
             await record_event(run.audit, audit_event)
@@ -147,46 +152,47 @@ def _deferred(requests: DeferredToolRequests | None) -> list[ToolCallPart]:
     return [*requests.approvals, *requests.calls] if requests else []
 
 
-async def shape_events(events: AsyncIterator[BaseEvent], run: RunEvents) -> AsyncGenerator[BaseEvent]:
+async def shape_events(events: AsyncGenerator[BaseEvent], run: RunEvents) -> AsyncGenerator[BaseEvent]:
     """Bring the events into the form that we promise."""
     state = dump_state(run.deps.state)
     hidden: tuple[EventType, ...] = (EventType.REASONING_ENCRYPTED_VALUE,)
     if not conf.get().send_reasoning:
         hidden = REASONING
-    async for event in events:
-        if event.type in hidden:
-            # Signatures and outcomes are for histories that clients hold; ours stays here.
-            continue
-        if isinstance(event, TextMessageStartEvent):
-            run.ids.add("assistant", event.message_id)
-        elif isinstance(event, ReasoningMessageStartEvent):
-            run.ids.add("reasoning", event.message_id)
-        elif isinstance(event, ToolCallResultEvent):
-            run.ids.add("tool", event.message_id, event.tool_call_id)
-            if outcome := run.outcomes.get(event.tool_call_id):
-                event.metadata = {"outcome": outcome}
-        elif isinstance(event, RunFinishedEvent) and isinstance(event.outcome, RunFinishedInterruptOutcome):
-            event.outcome.interrupts = interrupts(run.requests)
-        yield event
-        if isinstance(event, ToolCallResultEvent) and (changed := dump_state(run.deps.state)) != state:
-            state = changed
-            yield StateSnapshotEvent(snapshot=state)
-        if event.type in TERMINAL:
-            return
+    async with aclosing(events):
+        async for event in events:
+            if event.type in hidden:
+                # Signatures and outcomes are for histories that clients hold; ours stays here.
+                continue
+            if isinstance(event, TextMessageStartEvent):
+                run.ids.add("assistant", event.message_id)
+            elif isinstance(event, ReasoningMessageStartEvent):
+                run.ids.add("reasoning", event.message_id)
+            elif isinstance(event, ToolCallResultEvent):
+                run.ids.add("tool", event.message_id, event.tool_call_id)
+                if outcome := run.outcomes.get(event.tool_call_id):
+                    event.metadata = {"outcome": outcome}
+            elif isinstance(event, RunFinishedEvent) and isinstance(event.outcome, RunFinishedInterruptOutcome):
+                event.outcome.interrupts = interrupts(run.requests)
+            yield event
+            if isinstance(event, ToolCallResultEvent) and (changed := dump_state(run.deps.state)) != state:
+                state = changed
+                yield StateSnapshotEvent(snapshot=state)
+            if event.type in TERMINAL:
+                return
 
 
 def dump_state(state: Any) -> Any:
     """Take down the shared state as JSON values: tools change the original in place."""
-    return to_jsonable_python(state)
+    return to_jsonable_python(state, fallback=str)
 
 
 def encode(key: str, number: int, event: BaseEvent) -> bytes:
     """Encode one event as a server-sent event that a reader can resume after."""
     try:
-        data = event.model_dump_json(by_alias=True, exclude_none=True)
+        data = event.model_dump_json(by_alias=True, fallback=str)
     except PydanticSerializationError:
         # Half of a surrogate pair is no UTF-8, but as an escape it is JSON.
-        data = json.dumps(event.model_dump(by_alias=True, exclude_none=True))
+        data = json.dumps(event.model_dump(by_alias=True), default=str)
     return f"id: {key}:{number}\ndata: {data}\n\n".encode()
 
 

@@ -1,6 +1,8 @@
 """The threads of a user: list, read, rename, delete; follow and cancel their runs."""
 
+import asyncio
 import json
+import re
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
@@ -54,7 +56,7 @@ class ThreadView(AgentView):
         return JsonResponse(
             {
                 **summary,
-                "messages": wire_messages(conversation.messages),
+                "messages": await asyncio.to_thread(wire_messages, conversation.messages),
                 "state": next((state for state in states if state is not None), {}),
                 "pending": [to_wire(one) for one in interrupts(conversation.deferred_tool_requests)],
                 "running": running,
@@ -96,7 +98,7 @@ class ThreadEventsView(AgentView):
         last = request.headers.get("Last-Event-ID") or request.GET.get("last_event_id", "")
         key, _, number = last.rpartition(":")
         # The number of an event of another run says nothing about this one: it starts at the beginning.
-        after = int(number) if key == log.key and number.isascii() and number.isdigit() else 0
+        after = int(number) if key == log.key and re.fullmatch(r"[0-9]{1,9}", number) else 0
         return sse_response(runs.Follower(log, after))
 
 

@@ -28,7 +28,7 @@ from pydantic_ai.tools import ToolDefinition, ToolPrepareFunc
 from pydantic_core import PydanticSerializationError
 
 from agui import conf
-from agui.executor import run_in_thread
+from agui.executor import release_connections, run_in_thread
 from agui.tool_schema import (
     X_CATEGORY_KEY,
     X_CONFIRM_KEY,
@@ -227,7 +227,10 @@ async def is_permitted(spec: ToolSpec, user: Any, *, afresh: bool = False) -> bo
         return False
     if afresh:
         user = await get_user_model()._default_manager.filter(pk=user.pk).afirst()
-    return user is not None and await user.ahas_perm(spec.permission)
+    try:
+        return user is not None and await user.ahas_perm(spec.permission)
+    finally:
+        await release_connections()
 
 
 # --- How a run calls it

@@ -13,8 +13,8 @@ from agui.agent import AgentConfig, AgentDeps, build_agent
 from agui.auth import Actor, GetUser, authenticate, enforce_csrf
 from agui.catalog import build_tool_catalog
 from agui.errors import HttpError, MethodNotAllowed, RunFailed
-from agui.history import take_turn
-from agui.protocol import capabilities, check_tool_names, read_run_input
+from agui.executor import release_connections
+from agui.protocol import capabilities, read_run_input
 from agui.skills import SkillRegistry
 from agui.stores import open_store
 from agui.stream import refusal, sse_response
@@ -75,18 +75,16 @@ class DjangoAGUIView(AgentView):
         return build_agent(self.registry, self.config)
 
     async def respond(self, request: HttpRequest, actor: Actor, **kwargs: Any) -> HttpResponseBase:
-        run_input, fingerprint = read_run_input(request)
+        run_input, fingerprint = await read_run_input(request)
         log, is_new = runs.logs.reserve(actor.scope, run_input.thread_id, fingerprint)
         if is_new:
-            try:
-                check_tool_names(run_input, self.registry)
-                turn = await take_turn(open_store(request), actor, run_input, self.config)
-                await runs.start(log, self, actor, run_input, turn)
-            except BaseException as error:
-                runs.logs.release(log)
-                if isinstance(error, RunFailed):
-                    return sse_response(refusal(run_input, error))
-                raise
+            runs.start(log, self, actor, run_input, open_store(request))
+        # The stream may last for long: it is not to hold the request's connection all the time.
+        await release_connections()
+        try:
+            await log.started()
+        except RunFailed as failure:
+            return sse_response(refusal(run_input, failure))
         return sse_response(runs.Follower(log, started_run=is_new))
 
 

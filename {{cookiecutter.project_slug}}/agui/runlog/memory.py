@@ -16,6 +16,7 @@ from agui import conf
 from agui.errors import AtCapacity, Conflict, TooManyRequests
 
 PING = b": ping\n\n"
+PIECE_BYTES = 64 * 1024
 
 
 @dataclass(eq=False)
@@ -30,11 +31,25 @@ class RunLog:
     frames: list[bytes] = field(default_factory=list)
     token: CancellationToken = field(default_factory=CancellationToken)
     closed_at: float | None = None
+    forgotten: bool = False
+    """Its thread was deleted: nothing is to be read of it any more."""
+    _started: asyncio.Future[None] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
     _changed: asyncio.Event = field(default_factory=asyncio.Event)
 
     @property
     def running(self) -> bool:
         return self.closed_at is None
+
+    async def started(self) -> None:
+        """Wait until the run has started. Raises what refused it, to all who wait."""
+        await asyncio.shield(self._started)
+
+    def start(self) -> None:
+        self._started.set_result(None)
+
+    def refuse(self, error: BaseException) -> None:
+        self._started.set_exception(error)
+        self._started.exception()  # Whether anybody waits or not
 
     def append(self, frame: bytes) -> None:
         self.frames.append(frame)
@@ -53,8 +68,7 @@ class RunLog:
         position = after
         while True:
             if position < len(self.frames):
-                chunk = b"".join(self.frames[position:])
-                position = len(self.frames)
+                chunk, position = self._piece(position)
                 yield chunk
             elif not self.running:
                 return
@@ -64,6 +78,14 @@ class RunLog:
                         await self._changed.wait()
                 except TimeoutError:
                     yield PING
+
+    def _piece(self, position: int) -> tuple[bytes, int]:
+        """Join what is there, but no more than a reader can be expected to take at once."""
+        piece = bytearray()
+        while position < len(self.frames) and len(piece) < PIECE_BYTES:
+            piece += self.frames[position]
+            position += 1
+        return bytes(piece), position
 
 
 class RunLogs:
@@ -93,16 +115,20 @@ class RunLogs:
         log = self._active[place] = RunLog(scope, thread_id, fingerprint)
         return log, True
 
-    def release(self, log: RunLog) -> None:
-        """Give the thread back: no run has come of it."""
+    def release(self, log: RunLog, error: BaseException) -> None:
+        """Give the thread back: no run has come of it, for this reason."""
         self._active.pop((log.scope, log.thread_id), None)
+        log.refuse(error)
 
     def close(self, log: RunLog) -> None:
         """End a run: the thread is free, the log stays readable for a while."""
         log.close()
-        self.release(log)
+        place = (log.scope, log.thread_id)
+        self._active.pop(place, None)
         self._forget_old()
-        self._ended[log.scope, log.thread_id] = log
+        self._ended.pop(place, None)  # To the end of the line
+        if not log.forgotten:
+            self._ended[place] = log
 
     def active(self, scope: str, thread_id: str) -> RunLog | None:
         return self._active.get((scope, thread_id))
@@ -110,11 +136,13 @@ class RunLogs:
     def last(self, scope: str, thread_id: str) -> RunLog | None:
         """The active log of the thread, or else the last one that is still kept."""
         self._forget_old()
-        return self.active(scope, thread_id) or self._ended.get((scope, thread_id))
+        log = self.active(scope, thread_id) or self._ended.get((scope, thread_id))
+        return None if log is None or log.forgotten else log
 
     def forget(self, scope: str, thread_id: str) -> None:
         """Drop what is kept of a deleted thread, and stop what runs on it."""
         if active := self.active(scope, thread_id):
+            active.forgotten = True
             active.token.cancel()
         self._ended.pop((scope, thread_id), None)
 

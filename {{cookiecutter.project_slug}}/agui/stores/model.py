@@ -84,11 +84,18 @@ class ModelConversationStore(ThreadStore):
         if q := clean(q):
             rows = rows.filter(Q(title__icontains=q) | Q(preview__icontains=q))
         if cursor:
-            updated_at, pk = read_cursor(cursor, int)
+            updated_at, pk = read_cursor(cursor, _to_key)
             rows = rows.filter(updated_at__lte=updated_at).exclude(updated_at=updated_at, pk__gte=pk)
         found = [row async for row in rows.only("thread_id", "title", "preview", "updated_at")[: limit + 1]]
         page = [summarize(row.thread_id, row.title, row.preview, row.updated_at) for row in found[:limit]]
         return page, write_cursor(found[limit - 1].updated_at, found[limit - 1].pk) if len(found) > limit else None
+
+
+def _to_key(text: str) -> int:
+    key = int(text)
+    if not 0 <= key < 2**63:
+        raise ValueError("No row has this key.")
+    return key
 
 
 def _find_record(conversation_id: str) -> ConversationRecord | None:

@@ -3,7 +3,7 @@
 import re
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import TypedDict, TypeVar
 
 from pydantic_ai.messages import ModelMessage, ModelRequest, TextContent, TextPart, UserPromptPart
@@ -13,6 +13,7 @@ from agui.errors import BadRequest
 UNTITLED = "New conversation"
 TITLE_CHARS = 60
 PREVIEW_CHARS = 120
+MAX_KEY_CHARS = 255
 _UNREADABLE = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 
 K = TypeVar("K")
@@ -82,6 +83,9 @@ def read_cursor(cursor: str, key_type: Callable[[str], K]) -> tuple[datetime, K]
         updated_at = datetime.fromisoformat(moment)
         if updated_at.tzinfo is None:
             raise ValueError("The cursor's time has no zone.")
-        return updated_at, key_type(key)
-    except ValueError:
+        if not key or len(key) > MAX_KEY_CHARS:
+            raise ValueError("The cursor's key is none of ours.")
+        # In UTC, as databases want it: a moment out of their range is an OverflowError here.
+        return updated_at.astimezone(UTC), key_type(key)
+    except (ValueError, OverflowError):
         raise BadRequest("The cursor is not one that a list of threads gave.") from None

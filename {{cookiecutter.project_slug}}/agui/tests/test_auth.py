@@ -4,8 +4,10 @@ import json
 
 import pytest
 from django.contrib.auth import get_user_model
+from django.contrib.auth.models import AnonymousUser
 from django.test import AsyncClient, AsyncRequestFactory
 from django.urls import get_resolver
+from django.utils.functional import SimpleLazyObject
 
 from agui import DjangoAGUIView
 from agui.errors import Unauthorized
@@ -146,6 +148,22 @@ async def test_get_user_may_be_a_function_or_a_coroutine(user, asynchronous):
     factory = AsyncRequestFactory()
     assert (await view(factory.get("/", headers={"X-User": "ada"}))).status_code == 405
     assert (await view(factory.get("/", headers={"X-User": "eve"}))).status_code == 401
+
+
+@pytest.mark.parametrize("asynchronous", [False, True])
+async def test_get_user_may_return_djangos_lazy_user(user, settings, asynchronous):
+    def lazy(request):
+        return request.user
+
+    async def lazy_async(request):
+        return request.user
+
+    view = DjangoAGUIView(urls.registry, get_user=lazy_async if asynchronous else lazy)
+    request = AsyncRequestFactory().get("/")
+    request.user = SimpleLazyObject(lambda: get_user_model().objects.get(pk=user.pk))
+    assert (await view(request)).status_code == 405
+    request.user = SimpleLazyObject(AnonymousUser)
+    assert (await view(request)).status_code == 401
 
 
 async def test_a_hook_that_returns_a_coroutine_is_awaited_not_believed(user):

@@ -54,6 +54,40 @@ async def test_a_message_sent_again_replaces_its_turn_and_the_old_one_stays_as_a
     assert [m.get("content") for m in (await client.thread())["messages"]] == ["One", "1", "Two, edited", "again"]
 
 
+async def test_a_client_that_missed_an_answer_does_not_undo_it(client: Client):
+    with script(call("echo", text="paid"), say("Paid.")):
+        await client.run(messages=[USER])
+    with script(say("I am.")) as model:
+        await client.run(messages=[USER, {"id": "u2", "role": "user", "content": "Are you there?"}])
+
+    assert texts(model.requests[0].messages)[-2:] == ["Paid.", "Are you there?"]
+    assert "paid" in str(model.requests[0].messages)
+    assert len((await client.thread())["messages"]) == 6
+
+
+async def test_what_tools_did_is_known_after_one_failure_and_another(client: Client):
+    with script(fail(RuntimeError("down"))):
+        await client.run("a")
+    with script(call("echo", text="charged"), fail(RuntimeError("down"))):
+        await client.run("b")
+    with script(say("c it is")) as model:
+        await client.run("c")
+
+    assert model.requests[0].prompt == "c"
+    assert "charged" in str(model.requests[0].messages)
+    roles = [message["role"] for message in (await client.thread())["messages"]]
+    assert roles == ["user", "user", "assistant", "tool", "user", "assistant"]
+
+
+async def test_a_users_message_with_the_id_of_a_tool_result_cuts_nothing(client: Client):
+    with script(call("echo", text="x"), say("x")):
+        events = await client.run(messages=[USER])
+    result = next(event["messageId"] for event in events if event["type"] == "TOOL_CALL_RESULT")
+    with script(say("2")):
+        await client.run(messages=[{"id": result, "role": "user", "content": "Two"}])
+    assert len((await client.thread())["messages"]) == 6
+
+
 async def test_nothing_new_is_422(client: Client):
     assert (await client.post(run_input())).status_code == 422
     with script(say("1")):

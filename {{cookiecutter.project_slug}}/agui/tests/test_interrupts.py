@@ -1,11 +1,13 @@
 """Destructive tools: nothing runs without a decision of the thread's owner, and nothing runs twice."""
 
+import asyncio
 import json
 
 import pytest
+from pydantic_ai.messages import ToolReturnPart
 
 from agui.models import AuditRecord, Run
-from agui.testing import call, collect, event_types, say
+from agui.testing import call, collect, event_types, fail, say, wait
 from agui.tests.conftest import Client, run_input, script
 from agui.tests.urls import effects
 
@@ -62,6 +64,8 @@ async def test_it_does_not_run_after_a_denial(client: Client):
     assert effects == []
     result = next(e for e in events if e["type"] == "TOOL_CALL_RESULT")
     assert result["metadata"] == {"outcome": "denied"}
+    # What pydantic-ai would have a client keep for it stays here.
+    assert "REASONING_ENCRYPTED_VALUE" not in event_types(events)
     assert model.requests[0].tool_results == {"wipe": "Too dangerous."}
     assert (await AuditRecord.objects.aget()).outcome == "denied"
 
@@ -72,6 +76,16 @@ async def test_cancelled_means_not_executed(client: Client):
         events = await client.run(resume=[{"interruptId": "int-c1", "status": "cancelled"}])
     assert effects == []
     assert events[-1]["type"] == "RUN_FINISHED"
+
+
+async def test_a_tool_may_ask_from_within_with_whatever_it_has(client: Client):
+    with script(call("ask", _id="c1")):
+        [interrupt] = (await client.run("Ask"))[-1]["outcome"]["interrupts"]
+    assert interrupt["message"] == "Shall I?"
+    assert interrupt["metadata"] == {"toolName": "ask", "who": "ada", "x-confirm": "Shall I?"}
+    with script(say("Done.")):
+        await client.run(resume=[decision("c1")])
+    assert effects == ["asked"]
 
 
 async def test_edited_arguments_replace_the_proposed_ones(client: Client):
@@ -93,6 +107,19 @@ async def test_the_same_resume_again_executes_nothing(client: Client):
     assert events[-1]["code"] == "interrupt_unknown"
     assert effects == ["disk"]
     assert model.requests == []
+
+
+async def test_an_answer_counts_from_the_moment_that_it_is_accepted(client: Client):
+    await pause(client)
+    reached, go_on = asyncio.Event(), asyncio.Event()
+    with script([wait(go_on, reached), say("Wiped.")]):
+        response = await client.post(run_input(resume=[decision("c1")]))
+        await reached.wait()
+        # If the process died now, nobody could approve the same call again.
+        assert (await client.thread())["pending"] == []
+        go_on.set()
+        await collect(response)
+    assert effects == ["disk"]
 
 
 async def test_input_without_a_decision_is_refused_while_a_question_is_open(client: Client):
@@ -206,6 +233,38 @@ async def test_another_users_and_another_threads_questions_are_out_of_reach(clie
     events = await other_client.run(thread="theirs", resume=[decision("c1")])
     assert events[-1]["code"] == "interrupt_unknown"
     assert effects == []
+
+
+PAINT = [{"name": "paint", "description": "Paint", "parameters": {"type": "object", "properties": {}}}]
+
+
+async def test_a_question_and_a_call_of_the_page_are_answered_together(client: Client):
+    with script([call("echo", text="x"), call("wipe", what="disk", _id="c1"), call("paint", _id="p1")]):
+        await client.run("All three", tools=PAINT)
+
+    # The question alone is not all that is open: nothing runs, and it stays open.
+    assert (await client.run(resume=[decision("c1")], tools=PAINT))[-1]["code"] == "interrupt_pending"
+    assert effects == []
+    painted = {"id": "r1", "role": "tool", "toolCallId": "p1", "content": "blue"}
+    with script(say("Done.")) as model:
+        events = await client.run(messages=[painted], resume=[decision("c1")], tools=PAINT)
+    assert events[-1]["outcome"] == {"type": "success"}
+    assert effects == ["disk"]
+    parts = [part for message in model.requests[0].messages for part in message.parts]
+    returns = {part.tool_name: part.content for part in parts if isinstance(part, ToolReturnPart)}
+    assert returns == {"echo": "x", "wipe": "wiped disk", "paint": "blue"}
+
+
+async def test_what_an_approved_tool_did_is_known_although_the_model_then_failed(client: Client):
+    with script([call("wipe", what="disk", _id="c1"), call("paint", _id="p1")]):
+        await client.run("Both", tools=PAINT)
+    painted = {"id": "r1", "role": "tool", "toolCallId": "p1", "content": "blue"}
+    with script(fail(RuntimeError("down"))):
+        await client.run(messages=[painted], resume=[decision("c1")], tools=PAINT)
+    with script(say("It is wiped.")) as model:
+        await client.run("And?")
+    assert "wiped disk" in str(model.requests[0].messages)
+    assert "interrupted" not in str(model.requests[0].messages)
 
 
 async def test_clients_before_1_0_get_no_shape_that_they_do_not_know(client: Client):

@@ -47,7 +47,7 @@ async def test_a_refusal_names_places_not_contents(client: Client):
     assert "hunter2" not in str(answer)
 
 
-@pytest.mark.parametrize("thread", ["", "x" * 256, "a\nb", "a\x00b", "\ud800"])
+@pytest.mark.parametrize("thread", ["", "x" * 256, "a\nb", "a\x00b", "\ud800", "a/events", "a/cancel"])
 async def test_an_unusable_thread_id_is_400(client: Client, thread):
     status, _ = await refused(client, json.dumps(run_input("Hi", thread=thread)))
     assert status == 400
@@ -68,6 +68,12 @@ async def test_a_body_that_is_too_large_is_413(client: Client, settings):
     settings.AGUI = {"MAX_BODY_BYTES": 1000}
     status, answer = await refused(client, run_input("x" * 1000))
     assert (status, answer["error"]) == (413, "too_large")
+
+
+async def test_more_messages_than_anybody_has_are_422(client: Client, settings):
+    settings.AGUI = {"MAX_MESSAGES": 10}
+    status, _ = await refused(client, run_input(messages=[{"role": "user", "content": ""}] * 11))
+    assert status == 422
 
 
 async def test_a_body_above_djangos_limit_for_forms_is_fine(client: Client):

@@ -106,6 +106,7 @@ async def test_reasoning_can_be_kept_on_the_server(client: Client, settings):
         events = await client.run("What is it?")
 
     assert event_types(events) == ["RUN_STARTED", *TEXT, "RUN_FINISHED"]
+    assert [m["role"] for m in (await client.thread())["messages"]] == ["user", "assistant"]
 
 
 @pytest.mark.parametrize(
@@ -231,6 +232,34 @@ async def test_state_lasts_from_run_to_run_and_the_client_may_change_it(client: 
     assert model.requests[5].tool_results == {"recall": "eggs"}
 
 
+async def test_a_state_without_a_json_form_breaks_no_run(client: Client):
+    with script([call("clear"), call("echo", text="x")], say("ok")):
+        events = await client.run("Clear it")
+    assert events[-1]["type"] == "RUN_FINISHED"
+    assert [m["role"] for m in (await client.thread())["messages"]] == [
+        "user",
+        "assistant",
+        "tool",
+        "tool",
+        "assistant",
+    ]
+
+
+async def test_a_tool_that_hangs_holds_up_no_other_run_and_no_stop(client: Client, settings):
+    settings.AGUI = {"TOOL_THREADS": 1}
+    urls.hanging.clear()
+    with script(call("hang"), call("ping"), say("pong")):
+        response = await client.post(run_input("Hang", thread="a"))
+        await asyncio.to_thread(urls.hanging.wait)
+        try:
+            assert (await client.run("Ping", thread="b"))[-1]["type"] == "RUN_FINISHED"
+            await client.http.post("/agent/threads/a/cancel/")
+            assert (await collect(response))[-1]["outcome"] == {"type": "cancelled"}
+        finally:
+            urls.let_go.set()
+    assert (await AuditRecord.objects.aget(tool_name="hang")).outcome == "failed"
+
+
 async def test_a_model_that_can_not_make_a_valid_call_is_an_error_of_the_model(client: Client):
     with script(*[call("echo", _json='{"wrong": 1}')] * 5):
         assert (await client.run("Go"))[-1]["code"] == "model_error"
@@ -243,6 +272,14 @@ async def test_a_server_prompt_of_a_skill_reaches_the_model_and_nobody_else(clie
     assert "as an editor would" in model.requests[0].instructions
     assert model.requests[0].prompt == "/review my text"
     assert "as an editor would" not in str(await client.thread())
+
+
+async def test_a_skill_lasts_for_its_turn_over_an_approval(client: Client):
+    with script(call("wipe", _id="c1"), say("ok")) as model:
+        await client.run("/review my disk")
+        resume = [{"interruptId": "int-c1", "status": "resolved", "payload": {"approved": True}}]
+        await client.run(resume=resume)
+    assert "as an editor would" in model.requests[1].instructions
 
 
 async def test_half_a_character_and_a_nul_break_nothing(client: Client):

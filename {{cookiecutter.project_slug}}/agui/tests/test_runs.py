@@ -8,6 +8,7 @@ from django.db.backends.signals import connection_created
 
 from agui import runs
 from agui.models import Run, Thread
+from agui.runlog.memory import RunLogs
 from agui.stores.model import ModelConversationStore
 from agui.testing import call, collect, event_types, read_frames, say, wait
 from agui.tests.conftest import Client, run_input, script
@@ -74,7 +75,9 @@ async def test_following_resumes_after_the_last_event(client: Client):
 async def test_an_unusable_last_event_id_starts_at_the_beginning(client: Client):
     with script(say("Hi")):
         whole = await collect(await client.post(run_input("Hi")))
-    for last in ("other-run:3", "nonsense", ":", "٣", "x" * 5000):
+    log = runs.logs.last(f"user:{client.user.pk}", "t1")
+    assert log is not None
+    for last in ("other-run:3", "nonsense", ":", "٣", "x" * 5000, f"{log.key}:{'9' * 5000}"):
         assert await collect(await client.http.get(f"/agent/threads/t1/events/?last_event_id={last}")) == whole
 
 
@@ -146,6 +149,39 @@ async def test_the_same_request_twice_runs_once(client: Client):
     assert await Run.objects.acount() == 1
 
 
+async def test_all_who_sent_a_request_that_is_refused_are_told(client: Client, other_client: Client):
+    with script(say("Hi")):
+        await client.run("Hi", thread="mine")
+    body = run_input("Hi", thread="mine")
+    first, second = await asyncio.gather(other_client.post(body), other_client.post(body))
+    assert (first.status_code, second.status_code) == (404, 404)
+
+
+async def test_a_request_whose_client_leaves_at_once_still_counts(client: Client, settings):
+    # As when a page is reloaded right after a click on "Approve".
+    settings.AGUI = {"CONVERSATION_STORE": "agui.tests.test_runs.SlowStore"}
+    SlowStore.writing, SlowStore.go_on = asyncio.Event(), asyncio.Event()
+    with script(say("Hi")):
+        request = asyncio.ensure_future(client.post(run_input("Hi")))
+        await SlowStore.writing.wait()
+        request.cancel()
+        SlowStore.go_on.set()
+        await ended()
+    assert (await client.thread())["messages"][-1]["content"] == "Hi"
+
+
+class SlowStore(ModelConversationStore):
+    """Says when it writes, and waits."""
+
+    writing: asyncio.Event
+    go_on: asyncio.Event
+
+    async def write_record(self, record, *, new_entries=(), expected_revision):
+        self.writing.set()
+        await self.go_on.wait()
+        await super().write_record(record, new_entries=new_entries, expected_revision=expected_revision)
+
+
 async def test_another_request_on_a_busy_thread_is_409(client: Client):
     go_on = asyncio.Event()
     with script([wait(go_on), say("Hi")]):
@@ -197,12 +233,37 @@ async def test_a_thread_deleted_in_mid_run_stays_deleted(client: Client):
     assert (await client.get("threads/t1/")).status_code == 404
 
 
+async def test_nothing_is_kept_of_the_run_of_a_deleted_thread(client: Client):
+    reached = asyncio.Event()
+    with script([say("My secret"), wait(asyncio.Event(), reached)]):
+        response = await client.post(run_input("Hi"))
+        await reached.wait()
+        await client.http.delete("/agent/threads/t1/")
+        assert (await client.get("threads/t1/events/")).status_code == 404
+        await collect(response)
+        await ended()
+    assert (await client.get("threads/t1/events/")).status_code == 404
+
+
+async def test_old_logs_are_forgotten_however_busy_the_thread_before_them(settings):
+    settings.AGUI = {"LOG_RETENTION_SECONDS": 60.0}
+    kept = RunLogs()
+    for thread in ("busy", "old", "busy"):
+        log, _ = kept.reserve("user:1", thread, thread + str(len(kept._ended)))
+        kept.close(log)
+    for log in kept._ended.values():
+        log.closed_at -= 61 if log.thread_id == "old" else 0
+    assert kept.last("user:1", "old") is None
+    assert kept.last("user:1", "busy") is not None
+
+
 async def test_a_store_that_fails_ends_the_run_with_an_error(client: Client, settings, caplog):
     settings.AGUI = {"CONVERSATION_STORE": "agui.tests.test_runs.FullStore"}
     with script(say("Hi")):
         events = await client.run("Hi")
     assert event_types(events)[-1] == "RUN_ERROR"
     assert events[-1]["code"] == "internal_error"
+    assert (await Run.objects.aget()).status == "failed"
     assert "disk is full" not in str(events)
     assert "disk is full" in caplog.text
 

@@ -1,7 +1,10 @@
 """An agent to test the engine with: its tools, its endpoint."""
 
+import threading
+
+from django.utils.translation import gettext_lazy
 from pydantic import BaseModel
-from pydantic_ai import RunContext
+from pydantic_ai import ApprovalRequired, RunContext
 from pydantic_ai.models.test import TestModel
 
 from agui import AgentConfig, AgentDeps, DjangoAGUIView, SkillRegistry, ToolRegistry, get_urls, tool
@@ -13,6 +16,7 @@ skills.add("review", "Review", server_prompt="Review what was said as an editor 
 
 # What the tools have done.
 effects: list[str] = []
+hanging, let_go = threading.Event(), threading.Event()
 
 
 class Notes(BaseModel):
@@ -51,6 +55,36 @@ def note(ctx: RunContext[AgentDeps], text: str) -> str:
     """Keep a note in the shared state."""
     ctx.deps.state.text = text
     return "noted"
+
+
+@tool(registry)
+def clear(ctx: RunContext[AgentDeps]) -> str:
+    """Make the shared state something that has no JSON form."""
+    ctx.deps.state.text = object()
+    return "cleared"
+
+
+@tool(registry)
+def ask(ctx: RunContext[AgentDeps]) -> str:
+    """Ask for approval from within, with words of its own."""
+    if not ctx.tool_call_approved:
+        raise ApprovalRequired({"who": ctx.deps.user, "x-confirm": gettext_lazy("Shall I?")})
+    effects.append("asked")
+    return "asked"
+
+
+@tool(registry)
+async def ping() -> str:
+    """Answer without a thread."""
+    return "pong"
+
+
+@tool(registry)
+def hang() -> str:
+    """Wait until the test lets go."""
+    hanging.set()
+    let_go.wait(timeout=30)
+    return "at last"
 
 
 @tool(registry)

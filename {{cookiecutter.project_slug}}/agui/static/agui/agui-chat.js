@@ -62,6 +62,7 @@ export class AguiChatElement extends HTMLElement {
   /** @type {any} */ #drawer;
   /** @type {any} */ #panel;
   #frame = 0;
+  #shownStatus = "";
   /** @type {any} */ #lastState;
   #listeners = new AbortController();
 
@@ -127,6 +128,10 @@ export class AguiChatElement extends HTMLElement {
     else this.#composer.focus();
   }
 
+  focus() {
+    this.#composer?.focus();
+  }
+
   // --- Life in the document
 
   connectedCallback() {
@@ -136,7 +141,8 @@ export class AguiChatElement extends HTMLElement {
     for (const [name, listener] of this.#sessionListeners()) this.session.addEventListener(name, listener, { signal });
     addEventListener("popstate", () => this.#restore(), { signal });
     this.#loadCatalogs();
-    this.#restore();
+    if (this.session.threadId) this.session.open(this.session.threadId);
+    else this.#restore();
     this.#schedule();
   }
 
@@ -231,7 +237,7 @@ export class AguiChatElement extends HTMLElement {
   // --- What is on the page
 
   #build() {
-    const root = this.attachShadow({ mode: "open", delegatesFocus: true });
+    const root = this.attachShadow({ mode: "open" });
     this.strings = JSON.parse(this.dataset.strings || "{}");
     const strings = this.#strings;
     const chat = this;
@@ -244,7 +250,11 @@ export class AguiChatElement extends HTMLElement {
         get loginUrl() {
           return chat.dataset.loginUrl ?? null;
         },
-        decide: (interruptId, decision) => this.session.decide(interruptId, decision),
+        decide: (interruptId, decision) => {
+          this.session.decide(interruptId, decision);
+          this.#render();
+          this.#focusQuestion();
+        },
         retry: () => this.session.retry(),
       },
       h("div", { class: "welcome" }, h("slot", { name: "welcome" }, this.#title, this.#description), this.#chips),
@@ -261,9 +271,7 @@ export class AguiChatElement extends HTMLElement {
       { type: "button", class: "launcher", part: "launcher", hidden: true, "aria-label": strings.launcher, onclick: () => this.toggle(false) },
       icon("chat"),
     );
-    this.#panel.addEventListener("keydown", (event) => {
-      if (event.key === "Escape" && this.getAttribute("placement") === "floating") this.toggle(true);
-    });
+    this.#panel.addEventListener("keydown", (event) => event.key === "Escape" && this.#escape());
     root.append(this.#stylesheet([this.#panel, launcher]), this.#panel, launcher);
     this.#greet();
   }
@@ -285,6 +293,12 @@ export class AguiChatElement extends HTMLElement {
     );
   }
 
+  #escape() {
+    if (this.#drawer?.element.open) return;
+    if (this.session.busy) this.session.stop();
+    else if (this.getAttribute("placement") === "floating") this.toggle(true);
+  }
+
   #greet() {
     setText(this.#title, this.getAttribute("title-text") ?? this.#strings.title);
     setText(this.#description, this.getAttribute("description-text") ?? this.#strings.description);
@@ -292,7 +306,7 @@ export class AguiChatElement extends HTMLElement {
 
   #showSkills(skills) {
     this.#composer.skills = skills;
-    const chips = skills.filter((skill) => skill.chip !== false);
+    const chips = skills.filter((skill) => skill.chip);
     this.#chips.replaceChildren(
       ...chips.map((skill) =>
         h(
@@ -314,11 +328,22 @@ export class AguiChatElement extends HTMLElement {
 
   #render() {
     const { session } = this;
+    const { status } = session.conversation;
+    const asks = status === "waiting" && this.#shownStatus !== "waiting";
+    this.#shownStatus = status;
     this.#panel.classList.toggle("empty", session.empty);
     this.#transcript.render(session);
     this.#composer.render(session);
     setText(this.#status, this.#statusText());
+    if (asks && this.#composer.hasFocus) this.#focusQuestion();
     if (this.state !== this.#lastState) this.#emit("ag-ui-state", (this.#lastState = this.state));
+  }
+
+  /** Go to the next open question, never to its buttons: a stray Enter must not approve. */
+  #focusQuestion() {
+    const questions = [...this.#panel.querySelectorAll(".question:not([hidden])")];
+    const next = questions.find((question) => !question.querySelector("[aria-pressed]"));
+    (next ?? this.#composer).focus();
   }
 
   #wasBusy = false;

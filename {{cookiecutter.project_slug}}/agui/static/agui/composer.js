@@ -36,7 +36,7 @@ export class Composer {
       onblur: () => this.#close(),
     });
     this.#palette = h("ul", { class: "palette", part: "palette", id: "palette", role: "listbox", "aria-label": strings.skills, hidden: true });
-    this.#button = iconButton("send", strings.send, () => (this.#busy ? context.stop() : this.#send()), { class: "send", part: "send" });
+    this.#button = iconButton("send", strings.send, () => (this.#busy ? context.stop() : this.#send()), { class: "icon-button send", part: "send" });
     const box = h("div", { class: "composer-box" }, this.#input, this.#button);
     box.addEventListener("click", (event) => event.target === box && this.#input.focus());
     this.element = h("div", { class: "composer", part: "composer" }, h("div", { class: "column" }, this.#palette, box));
@@ -51,6 +51,10 @@ export class Composer {
 
   focus() {
     this.#input.focus();
+  }
+
+  get hasFocus() {
+    return this.#input.matches(":focus");
   }
 
   /** Put a text into the input, with its first {placeholder} selected. @param {string} text */
@@ -99,7 +103,7 @@ export class Composer {
     const open = !this.#palette.hidden;
     const { key, shiftKey } = event;
     if (open && (key === "ArrowDown" || key === "ArrowUp")) this.#move(key === "ArrowDown" ? 1 : -1);
-    else if (open && (key === "Enter" || key === "Tab") && !shiftKey) this.#pick(this.#found[this.#active]);
+    else if (open && (key === "Enter" || key === "Tab") && !shiftKey) this.#pick(this.#found[this.#active], key);
     else if (open && key === "Escape") this.#close();
     else if (key === "Escape" && this.#busy) this.#context.stop();
     else if (key === "Enter" && !shiftKey) this.#busy || this.#send();
@@ -172,10 +176,12 @@ export class Composer {
     this.#input.setAttribute("aria-activedescendant", `option-${this.#active}`);
   }
 
-  /** @param {Skill} skill */
-  #pick(skill) {
+  /** @param {Skill} skill @param {string} [key] */
+  #pick(skill, key) {
     this.#close();
-    this.use(skill);
+    const complete = key === "Enter" && !skill.prompt && this.#input.value === `/${skill.name}`;
+    if (complete) this.#send();
+    else this.use(skill);
   }
 
   #close() {

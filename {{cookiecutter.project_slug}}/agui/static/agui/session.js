@@ -93,9 +93,15 @@ export class Session extends EventTarget {
   async retry() {
     if (this.busy) return;
     const input = this.#unsent;
-    if (!input) return this.threadId && this.open(this.threadId);
-    const failedOnServer = this.#lastEventId !== null;
-    await this.#run(failedOnServer ? { ...input, runId: uuid() } : input, { mayBeKnown: !failedOnServer });
+    const reachedServer = this.#lastEventId !== null;
+    // Answers count once: after them only the server knows what is still open.
+    if (!input || (reachedServer && input.resume)) return this.threadId && this.open(this.threadId);
+    if (!reachedServer) return this.#run(input, { mayBeKnown: true });
+    // The same message again makes the server answer it anew, from there.
+    const { messages } = this.conversation;
+    const at = messages.findIndex((message) => message.id === input.messages[0].id);
+    this.conversation = { ...this.conversation, messages: messages.slice(0, at) };
+    await this.#run({ ...input, runId: uuid() });
   }
 
   /** Stop reading. */

@@ -121,7 +121,7 @@ export class ThreadsDrawer {
     input.select();
   }
 
-  /** @param {HTMLElement} row @param {Thread} thread */
+  /** @param {any} row @param {Thread} thread */
   #confirmRemove(row, thread) {
     const { strings, client, removed } = this.#context;
     const yes = async () => {
@@ -140,7 +140,7 @@ export class ThreadsDrawer {
         h("button", { type: "button", class: "button quiet", onclick: no }, strings.removeNo),
       ),
     );
-    (row.querySelector(".quiet")).focus();
+    row.querySelector("button").focus();
   }
 
   /** @param {HTMLElement} row @param {Thread} thread */

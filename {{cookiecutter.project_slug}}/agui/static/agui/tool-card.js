@@ -27,7 +27,7 @@ export class ToolCard {
   #label = h("span", { class: "tool-label" });
   #body = h("div", { class: "tool-body" });
   #details = h("details", { class: "tool-details" });
-  #question = h("div", { class: "question", hidden: true });
+  #question = h("div", { class: "question", role: "group", tabindex: "-1", hidden: true });
   element = h("div", { class: "tool", part: "tool" });
   /** @type {any[]} what was rendered last */
   #shown = [];
@@ -79,7 +79,6 @@ export class ToolCard {
     const label = toolLabel(call.function.name, tools, interrupt);
     const message = interrupt.message || format(strings.confirm, { tool: label });
     const buttons = decisionButtons(interrupt, decision, this.#context);
-    setAttribute(this.#question, "role", "group");
     setAttribute(this.#question, "aria-label", message);
     this.#question.replaceChildren(
       h("p", { class: "question-text" }, message),
@@ -92,7 +91,7 @@ export class ToolCard {
 /** A question that belongs to no tool call on the page. @param {any} interrupt @param {any} decision @param {Context} context */
 export function questionCard(interrupt, decision, context) {
   const message = interrupt.message || format(context.strings.confirm, { tool: interrupt.reason });
-  const question = h("div", { class: "question", role: "group", "aria-label": message });
+  const question = h("div", { class: "question", role: "group", tabindex: "-1", "aria-label": message });
   question.append(h("p", { class: "question-text" }, message), decisionButtons(interrupt, decision, context));
   return h("div", { class: "tool", "data-status": "waiting", part: "tool" }, question);
 }
@@ -118,8 +117,13 @@ function decisionButtons(interrupt, decision, { strings, decide }) {
 /** The name that a person reads. @param {string} name @param {Map<string, any>} tools @param {any} [interrupt] @returns {string} */
 export function toolLabel(name, tools, interrupt) {
   const summary = tools.get(name)?.summary || interrupt?.metadata?.["x-summary"];
-  const words = name.replaceAll(/[_-]+/g, " ").trim();
-  return summary || words.charAt(0).toUpperCase() + words.slice(1);
+  const text = words(name);
+  return summary || text.charAt(0).toUpperCase() + text.slice(1);
+}
+
+/** @param {string} name */
+function words(name) {
+  return name.replaceAll(/[_-]+/g, " ").trim();
 }
 
 /** @param {string} json @param {import("./strings.js").Strings} strings */
@@ -128,7 +132,11 @@ function argumentList(json, strings) {
   if (fields === null || typeof fields !== "object" || Array.isArray(fields)) return value(json || strings.noArguments);
   const entries = Object.entries(fields);
   if (!entries.length) return h("p", { class: "muted" }, strings.noArguments);
-  return h("dl", { class: "arguments" }, ...entries.flatMap(([name, one]) => [h("dt", {}, name), h("dd", {}, value(one))]));
+  const rows = entries.flatMap(([name, one]) => {
+    const simple = one === null || typeof one !== "object";
+    return [h("dt", {}, words(name)), h("dd", {}, simple ? String(one) : value(one))];
+  });
+  return h("dl", { class: "arguments" }, ...rows);
 }
 
 /** @param {any} content a result: text, which may be JSON, or a list of parts */
