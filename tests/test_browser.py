@@ -178,6 +178,8 @@ def message_box(page: Page):
 def say(page: Page, text: str) -> None:
     message_box(page).fill(text)
     message_box(page).press("Enter")
+    # The page draws once a frame: what follows is to see what it drew.
+    page.evaluate("() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))")
 
 
 def finished(page: Page) -> None:
@@ -320,7 +322,7 @@ def test_stop_ends_the_run_and_keeps_the_text(scripted, how):
 def test_approval_asks_with_the_tools_own_words_and_runs_once(chat):
     say(chat, "delete finished tasks")
     card = chat.locator(".tool[data-status=waiting]")
-    expect(card.get_by_role("group")).to_contain_text("They can't be restored.")
+    expect(card.locator(".question")).to_contain_text("They can't be restored.")
     expect(chat.get_by_role("button", name="Send", exact=True)).to_be_disabled()
     card.get_by_role("button", name="Approve").click()
     expect(chat.locator(".tool")).to_have_attribute("data-status", "success")
@@ -432,7 +434,7 @@ def test_threads_are_listed_opened_renamed_and_deleted(chat):
     expect(chat.locator(".bubble")).to_have_text("Zebra question")
     chat.get_by_role("button", name="Conversations").click()
     row.get_by_role("button", name="Delete").click()
-    row.get_by_role("button", name="Delete", exact=True).click()
+    drawer.get_by_role("button", name="Delete", exact=True).click()
     expect(row).to_have_count(0)
     expect(chat.locator(".bubble")).to_have_count(0)
     assert chat.request.get(f"{origin(chat)}/agent/threads/{first}/").status == 404

@@ -32,7 +32,7 @@ from ag_ui.core import (
 from django.http import HttpRequest
 from pydantic import ValidationError
 from pydantic_ai import DeferredToolRequests
-from pydantic_ai.messages import ModelMessage, ToolCallPart
+from pydantic_ai.messages import ModelMessage, ToolCallPart, ToolReturnPart
 from pydantic_ai.ui.ag_ui import AGUIAdapter
 from pydantic_core import to_jsonable_python
 
@@ -197,11 +197,19 @@ def wire_messages(messages: Iterable[ModelMessage]) -> list[dict[str, Any]]:
     hidden = {"system", "developer"} if conf.get().send_reasoning else {"system", "developer", "reasoning"}
     for message in messages:
         dumped = AGUIAdapter.dump_messages([message])
+        outcomes = {part.tool_call_id: outcome_of(part) for part in message.parts if isinstance(part, ToolReturnPart)}
         ids = annotation(message, "ids") or []
         for one, message_id in zip(dumped, ids, strict=False):
             one.id = message_id
+            if isinstance(one, ToolMessage) and (outcome := outcomes.get(one.tool_call_id)):
+                one.metadata = {"outcome": outcome}
         wire += [_without_continuity(to_wire(one)) for one in dumped if one.role not in hidden]
     return wire
+
+
+def outcome_of(result: ToolReturnPart) -> str | None:
+    """How a tool call ended for a client: 'failed', 'denied', or None for a success."""
+    return None if result.outcome == "success" else "denied" if result.outcome == "denied" else "failed"
 
 
 def _without_continuity(message: dict[str, Any]) -> dict[str, Any]:

@@ -43,7 +43,7 @@ from agui import conf
 from agui.agent import AgentDeps
 from agui.audit import AuditLogger, ToolCallTimer, record_event
 from agui.errors import RUN_ERRORS, RunFailed
-from agui.protocol import MessageIds, RunAgentInput, interrupts
+from agui.protocol import MessageIds, RunAgentInput, interrupts, outcome_of
 
 logger = logging.getLogger("agui.runs")
 
@@ -138,8 +138,8 @@ async def record_tool_calls(events: AsyncGenerator[NativeEvent], run: RunEvents)
                     run.started.add(call_id)
                     timer.start(replace(event.part, args=run.edited.get(call_id, event.part.args)))
                 elif isinstance(event, FunctionToolResultEvent):
-                    if (outcome := event.part.outcome) != "success":
-                        run.outcomes[event.part.tool_call_id] = "denied" if outcome == "denied" else "failed"
+                    if outcome := outcome_of(event.part):
+                        run.outcomes[event.part.tool_call_id] = outcome
                     if (audit_event := timer.stop(event.part)) is not None:
                         await record_event(run.audit, audit_event)
                 yield event

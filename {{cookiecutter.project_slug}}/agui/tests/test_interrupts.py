@@ -298,4 +298,5 @@ async def test_a_denied_tool_stays_denied_in_the_stored_copy(client: Client):
     assert [m["role"] for m in messages] == ["user", "assistant", "tool", "assistant"]
     assert messages[2]["toolCallId"] == "c1"
     assert messages[2]["error"]
+    assert messages[2]["metadata"] == {"outcome": "denied"}
     assert "null" not in json.dumps(messages)

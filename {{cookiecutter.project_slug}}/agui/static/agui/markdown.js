@@ -7,6 +7,7 @@ import { h } from "./dom.js";
 
 const TAGS =
   "p br strong em del s code pre kbd sub sup blockquote ul ol li h1 h2 h3 h4 h5 h6 hr a table thead tbody tr th td details summary";
+const BARE_TAG = /^<\/?(?:br|b|i|em|strong|del|s|kbd|sub|sup|details|summary)\s*\/?>$/i;
 const ATTRIBUTES = "href title class align start";
 
 /** @type {{ marked: any, sanitise: (html: string) => DocumentFragment } | null} */
@@ -23,11 +24,25 @@ export async function loadMarkdown(markedUrl, purifyUrl) {
     const [{ Marked }, purify] = await Promise.all([import(markedUrl), import(purifyUrl)]);
     // The ES build exports it; the minified build, half the size, puts it on the window.
     const create = purify.default ?? (globalThis).DOMPurify;
-    const renderer = { checkbox: ({ checked }) => (checked ? "☑ " : "☐ ") };
+    const renderer = { checkbox: ({ checked }) => (checked ? "☑ " : "☐ "), html: ({ text }) => tamed(text) };
     engine = { marked: new Marked({ gfm: true, breaks: true, renderer }), sanitise: sanitiser(create) };
   } catch (error) {
     console.warn("agui-chat: Markdown could not be loaded; texts stay plain.", error);
   }
+}
+
+/**
+ * Raw HTML in Markdown: bare tags that only format stay, all others become readable text. The sanitiser would
+ * drop them too, but only after a parser has seen them, which the Content-Security-Policy reports.
+ * @param {string} html
+ */
+function tamed(html) {
+  return html.replaceAll(/<[^>]*>?|>/g, (tag) => (BARE_TAG.test(tag) ? tag : escaped(tag)));
+}
+
+/** @param {string} text */
+function escaped(text) {
+  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 }
 
 /** @param {any} create DOMPurify: a function that makes an instance of our own, so its hooks touch nobody else */
