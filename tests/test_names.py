@@ -1,7 +1,9 @@
 """Odd answers either give a whole project or one readable line, and then nothing is left behind."""
 
+import tempfile
 import tomllib
 from pathlib import Path
+from uuid import uuid4
 
 import environ
 import pytest
@@ -45,7 +47,8 @@ BAD_NAMES = {
     "django": "name of a package",
     "Con": "reserved on Windows",
 }
-ABSOLUTE = "/tmp/absolute/path"  # noqa: S108 -- nothing is written there: that is the point
+# Nothing is written there: that is the point.
+ABSOLUTE = str(Path(tempfile.gettempdir()) / f"absolute-{uuid4().hex}" / "path")
 BAD_SLUGS = [
     "bad-slug", "Upper", "é", "", " ", "a/b/c", "../escape", ABSOLUTE, "a\\b", "con", "nul", "com1",
     "django", "_private", "end_", "two__two", "x" * 64, ".", "..", "~", "-rf", "a b", "a;b", "$HOME", "a\nb",
