@@ -20,7 +20,6 @@ test: .venv/.dev ## Test the template and the projects that it makes; what this 
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -B -m pytest $(ARGS)
 
 # RUF200: a requirement with a question of cookiecutter in it becomes valid when it is answered.
-# Before it is rendered, the project's pyproject.toml names no valid extras: ruff's check of it would fail.
 lint: .venv/.dev ## Check and format-check all Python files
 	$(BIN)/ruff check --no-cache --extend-per-file-ignores '**/pyproject.toml:RUF200' .
 	$(BIN)/ruff format --no-cache --check .
