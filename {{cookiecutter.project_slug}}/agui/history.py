@@ -1,4 +1,4 @@
-"""What is new in this request: the client's word on the past counts for nothing.
+"""What is new in this request, and what a run has added: the client's word on the past counts for nothing.
 
 A known thread's history is the store's, and of the request only the new turn is read. An unknown
 thread that arrives with a history is taken over once, sanitised, without honouring an approval.
@@ -7,7 +7,7 @@ The new turn is stored before the run begins, so that however the run ends, it i
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pydantic import ValidationError
@@ -15,7 +15,14 @@ from pydantic_ai import Agent, DeferredToolRequests, DeferredToolResults, ToolAp
 from pydantic_ai.conversation import Conversation
 from pydantic_ai.conversation_store import ConversationConflict, ConversationStore
 from pydantic_ai.exceptions import UserError
-from pydantic_ai.messages import ModelMessage, ModelRequest, ToolReturnPart, UserPromptPart
+from pydantic_ai.messages import (
+    ModelMessage,
+    ModelRequest,
+    ModelResponse,
+    ToolCallPart,
+    ToolReturnPart,
+    UserPromptPart,
+)
 from pydantic_ai.ui.ag_ui import AGUIAdapter
 
 from agui.agent import AgentConfig
@@ -199,3 +206,33 @@ def _read_state(run_input: RunAgentInput, conversation: Conversation, config: Ag
 def _last_text(messages: list[ModelMessage]) -> str:
     parts = [part for message in messages for part in message.parts if isinstance(part, UserPromptPart)]
     return parts[-1].content if parts and isinstance(parts[-1].content, str) else ""
+
+
+def added(history: list[ModelMessage], captured: list[ModelMessage]) -> list[ModelMessage]:
+    """What the run has added. Not by position: pydantic-ai merges requests that follow on each other."""
+    responses = sum(isinstance(message, ModelResponse) for message in history)
+    answered = _answered(history)
+    new: list[ModelMessage] = []
+    for message in captured:
+        if isinstance(message, ModelResponse):
+            responses -= 1
+            if responses < 0:
+                new.append(message)
+        elif responses <= 0:
+            results = [p for p in message.parts if isinstance(p, ToolReturnPart)]
+            if fresh := [part for part in results if new or part.tool_call_id not in answered]:
+                new.append(replace(message, parts=fresh))
+    return new
+
+
+def without_open_calls(messages: list[ModelMessage], started: set[str]) -> list[ModelMessage]:
+    """Drop tool calls that never ran, half-streamed ones too. Of those that were begun, the model is told."""
+    ran = started | _answered(messages)
+    kept: list[ModelMessage] = []
+    for message in messages:
+        if isinstance(message, ModelResponse):
+            parts = [part for part in message.parts if not isinstance(part, ToolCallPart) or part.tool_call_id in ran]
+            message = replace(message, parts=parts)
+        if message.parts:
+            kept.append(message)
+    return kept

@@ -11,13 +11,13 @@ import time
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from copy import copy
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from asgiref.sync import ThreadSensitiveContext
 from pydantic_ai import DeferredToolRequests, capture_run_messages
 from pydantic_ai.conversation_store import ConversationConflict, ConversationStore
-from pydantic_ai.messages import ModelMessage, ModelResponse, ToolCallPart, ToolReturnPart
+from pydantic_ai.messages import ModelMessage
 from pydantic_ai.run import AgentRunResult
 from pydantic_ai.usage import RunUsage
 from pydantic_core import to_jsonable_python
@@ -28,7 +28,7 @@ from agui.audit import resolve_audit_logger
 from agui.auth import Actor
 from agui.errors import RunFailed
 from agui.executor import release_connections
-from agui.history import Turn, take_turn
+from agui.history import Turn, added, take_turn, without_open_calls
 from agui.models import Run
 from agui.protocol import RunAgentInput, annotate, check_tool_names
 from agui.runlog.memory import RunLog, RunLogs
@@ -264,45 +264,11 @@ async def _save_partial(run: ActiveRun, captured: list[ModelMessage]) -> None:
         return
     run.events.requests = None
     try:
-        await _save(run, _without_open_calls(_added(run.history, captured), run.events.started))
+        await _save(run, without_open_calls(added(run.history, captured), run.events.started))
     except RunFailed:
         logger.info("Thread %s was changed or deleted during run %s", run.log.thread_id, run.log.key)
     except Exception:
         logger.exception("What run %s had reached could not be stored", run.log.key)
-
-
-def _added(history: list[ModelMessage], captured: list[ModelMessage]) -> list[ModelMessage]:
-    """What the run has added. Not by position: pydantic-ai merges requests that follow on each other."""
-    responses = sum(isinstance(message, ModelResponse) for message in history)
-    answered = _answered(history)
-    added: list[ModelMessage] = []
-    for message in captured:
-        if isinstance(message, ModelResponse):
-            responses -= 1
-            if responses < 0:
-                added.append(message)
-        elif responses <= 0:
-            results = [p for p in message.parts if isinstance(p, ToolReturnPart)]
-            if fresh := [part for part in results if added or part.tool_call_id not in answered]:
-                added.append(replace(message, parts=fresh))
-    return added
-
-
-def _answered(messages: list[ModelMessage]) -> set[str]:
-    return {part.tool_call_id for message in messages for part in message.parts if isinstance(part, ToolReturnPart)}
-
-
-def _without_open_calls(messages: list[ModelMessage], started: set[str]) -> list[ModelMessage]:
-    """Drop tool calls that never ran, half-streamed ones too. Of those that were begun, the model is told."""
-    ran = started | _answered(messages)
-    kept: list[ModelMessage] = []
-    for message in messages:
-        if isinstance(message, ModelResponse):
-            parts = [part for part in message.parts if not isinstance(part, ToolCallPart) or part.tool_call_id in ran]
-            message = replace(message, parts=parts)
-        if message.parts:
-            kept.append(message)
-    return kept
 
 
 async def _record(run: ActiveRun) -> None:
