@@ -397,6 +397,19 @@ def test_palette_is_used_with_the_keyboard(chat):
     expect(chat.locator(".bubble")).to_have_count(0)
 
 
+def test_palette_opens_although_the_skills_arrive_late(new_page, live_project):
+    page = new_page()
+    held: list[Route] = []
+    page.route("**/agent/skills/", lambda route: held.append(route))
+    page.goto(live_project.url)
+    with page.expect_request("**/agent/skills/"):
+        sign_in(page, live_project)
+    message_box(page).press_sequentially("/")
+    expect(page.get_by_role("listbox")).to_be_hidden()
+    held[0].continue_()
+    expect(page.get_by_role("listbox")).to_be_visible()
+
+
 def test_escape_closes_the_palette(chat):
     message_box(chat).press_sequentially("/")
     expect(chat.get_by_role("listbox")).to_be_visible()

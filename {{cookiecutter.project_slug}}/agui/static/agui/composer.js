@@ -47,6 +47,7 @@ export class Composer {
   set skills(skills) {
     this.#skills = skills;
     this.#input.placeholder = this.#placeholder("idle");
+    if (this.hasFocus) this.#changed(); // "/" may have been typed before they arrived
   }
 
   focus() {
