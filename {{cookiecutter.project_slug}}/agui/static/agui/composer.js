@@ -140,11 +140,11 @@ export class Composer {
   /** @param {string} value */
   #search(value) {
     const term = /^\/(\S*)$/.exec(value)?.[1]?.toLowerCase();
-    if (term === undefined || this.#dismissed || this.#busy) return this.#close();
+    if (term === undefined || this.#dismissed || this.#busy) return this.#hide();
     const fits = ({ name, title }) => `${name} ${title}`.toLowerCase().includes(term);
     const first = ({ name }) => Number(!name.toLowerCase().startsWith(term));
     this.#found = this.#skills.filter(fits).sort((a, b) => first(a) - first(b));
-    if (!this.#found.length) return this.#close();
+    if (!this.#found.length) return this.#hide();
     this.#palette.replaceChildren(...this.#found.map((skill, index) => this.#option(skill, index)));
     this.#palette.hidden = false;
     this.#input.setAttribute("aria-expanded", "true");
@@ -187,6 +187,10 @@ export class Composer {
 
   #close() {
     this.#dismissed = true;
+    this.#hide();
+  }
+
+  #hide() {
     this.#palette.hidden = true;
     this.#input.setAttribute("aria-expanded", "false");
     this.#input.removeAttribute("aria-activedescendant");
