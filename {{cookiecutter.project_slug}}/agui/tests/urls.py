@@ -87,6 +87,12 @@ def hang() -> str:
     return "at last"
 
 
+@tool(registry, permission="agui.view_run")
+def inspect() -> str:
+    """Look at runs, for those who may: asking whether somebody may takes the database."""
+    return "all is well"
+
+
 @tool(registry)
 def recall(ctx: RunContext[AgentDeps]) -> str:
     """Read the note."""
