@@ -1,0 +1,78 @@
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+
+import { Talk, call, declares, say, scenario, wait } from "./harness.mjs";
+
+scenario("context and forwarded properties reach the tools", async (talk) => {
+  const context = [{ description: "The page", value: "Invoice 7" }];
+  const { newMessages } = await talk.ask([[call("inspect")], [say("Done.")]], {
+    context,
+    forwardedProps: { theme: "dark" },
+  });
+  const told = JSON.parse(newMessages.find(({ role }) => role === "tool").content);
+  assert.deepEqual([told.context, told.forwardedProps], [context, { theme: "dark" }]);
+});
+
+// --- Stopping
+
+scenario("a run that is cancelled ends well, and keeps what was said", async (talk) => {
+  talk.agent.subscribe({ onTextMessageContentEvent: () => talk.post(`/agent/threads/${talk.threadId}/cancel/`, 202) });
+  const { events, outcome, error } = await talk.ask([[say("Half"), wait(randomUUID())]]);
+  assert.equal(error, undefined);
+  assert.deepEqual(events.at(-1).outcome, declares ? { type: "cancelled" } : undefined);
+  assert.equal(outcome, declares ? "cancelled" : "success");
+  assert.equal(talk.messages.at(-1).content, "Half");
+});
+
+scenario("a client that goes away stops nothing", async (talk) => {
+  const gate = randomUUID();
+  talk.agent.subscribe({ onTextMessageContentEvent: () => talk.agent.abortRun() });
+  await talk.ask([[say("first "), wait(gate), say("last")]]);
+  assert.equal((await talk.thread()).running, true);
+  await talk.post(`/gates/${gate}/`);
+  const rest = await talk.follow();
+  assert.equal(rest.at(-1).type, "RUN_FINISHED");
+  const { messages } = await talk.thread();
+  assert.deepEqual(messages.map(({ role, content }) => [role, content]).slice(1), [["assistant", "first last"]]);
+}, { compare: false });
+
+// --- What is refused before a run
+
+async function rejected(promise, status, code) {
+  const error = await promise.then(() => assert.fail("not refused"), (reason) => reason);
+  assert.deepEqual([error.status, error.payload?.error], [status, code]);
+  assert.ok(error.payload.message);
+}
+
+scenario("a stranger is refused", async () => {
+  await rejected(new Talk({ token: "wrong" }).ask([[say("Hello.")]]), 401, "unauthorized");
+}, { compare: false });
+
+scenario("somebody else's thread does not exist", async (talk) => {
+  await talk.ask([[say("A secret.")]]);
+  await rejected(talk.elsewhere({ token: process.env.AGUI_OTHER_TOKEN }).ask([[say("Hello.")]]), 404, "not_found");
+});
+
+scenario("a thread has one run at a time", async (talk) => {
+  const gate = randomUUID();
+  let refusal;
+  talk.agent.subscribe({
+    onTextMessageContentEvent: async () => {
+      refusal ??= rejected(talk.elsewhere().ask([[say("Me too.")]]), 409, "conflict");
+      await refusal;
+      await talk.post(`/gates/${gate}/`);
+    },
+  });
+  await talk.ask([[say("first "), wait(gate), say("last")]]);
+  assert.ok(refusal);
+});
+
+scenario("nothing new is unprocessable", async (talk) => {
+  await talk.ask([[say("Hello.")]]);
+  await rejected(talk.elsewhere().run(), 422, "unprocessable");
+});
+
+scenario("a state without the agent's form is unprocessable", async (talk) => {
+  talk.agent.setState({ items: "not a list" });
+  await rejected(talk.ask([[say("Hello.")]]), 422, "unprocessable");
+}, { compare: false });
