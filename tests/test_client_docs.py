@@ -1,0 +1,150 @@
+"""The generated docs/clients.md: what it tells to type is run, and has to print what it says."""
+
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from conftest import CACHE, ROOT, TEMPLATE_NAME
+from servers import LiveProject
+
+pytestmark = pytest.mark.slow
+
+DOCS = ROOT / TEMPLATE_NAME / "docs"
+CLIENTS = ROOT / "tests/client_docs"
+ADDRESS = "http://127.0.0.1:8000"
+
+
+@dataclass(frozen=True)
+class Block:
+    """Something to run, and what it is to print; None where nothing is promised."""
+
+    language: str
+    code: str
+    output: str | None
+
+    @property
+    def file(self) -> str | None:
+        """The name that the first line gives."""
+        found = re.match(r"(?://|#) (\S+\.\w+)\n", self.code)
+        return found and found[1]
+
+
+def section(heading: str) -> str:
+    """A section of the page; "" is what comes before the first one."""
+    sections = re.split(r"^## (.*)\n", (DOCS / "clients.md").read_text(), flags=re.M)
+    return dict(zip(["", *sections[1::2]], sections[::2], strict=True))[heading]
+
+
+def blocks(heading: str) -> list[Block]:
+    found = re.findall(r"^```(\w+)\n(.*?)^```$", section(heading), re.M | re.S)
+    following = [*found[1:], ("", "")]
+    return [
+        Block(language, code, output if next_language == "text" else None)
+        for (language, code), (next_language, output) in zip(found, following, strict=True)
+        if language != "text"
+    ]
+
+
+def programs(heading: str) -> list[str]:
+    """The files of a section that promise an output."""
+    return [block.file for block in blocks(heading) if block.file and block.output is not None]
+
+
+def check_output(actual: str, promised: str) -> None:
+    """Compare; "..." stands for anything on its line, and alone on a line for any lines."""
+    anything = {"...\n": "(?s:.*)", "...": "[^\n]*"}
+    pieces = re.split(r"(^\.\.\.\n|\.\.\.)", promised, flags=re.M)
+    pattern = "".join(anything.get(piece, re.escape(piece)) for piece in pieces)
+    assert re.fullmatch(pattern, actual.rstrip() + "\n"), f"Promised:\n{promised}\nPrinted:\n{actual}"
+
+
+def write_files(heading: str, directory: Path, live: LiveProject) -> None:
+    for block in blocks(heading):
+        if block.file:
+            (directory / block.file).write_text(block.code.replace(ADDRESS, live.url))
+
+
+def run(*command: object, cwd: Path, **environment: str) -> str:
+    result = subprocess.run(
+        [*map(str, command)],
+        cwd=cwd,
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert result.returncode == 0, result.stdout + result.stderr
+    return result.stdout
+
+
+def run_program(heading: str, program: str, command: list[object], cwd: Path, token: str) -> None:
+    """Run one of a section's programs, and compare what it prints."""
+    (promised,) = [block.output for block in blocks(heading) if block.file == program]
+    check_output(run(*command, program, cwd=cwd, AGENT_TOKEN=token), promised)
+
+
+@pytest.fixture(scope="module")
+def token(live_project: LiveProject) -> str:
+    """The token of a user who has nothing yet."""
+    code = "from users.models import User; User.objects.create(username='reader_of_docs')"
+    live_project.manage("shell", "-v", "0", "-c", code)
+    return live_project.manage("create_token", "reader_of_docs").splitlines()[-1]
+
+
+@pytest.fixture(scope="session")
+def packages() -> Path:
+    """The clients that npm installs, kept until package.json changes."""
+    if not shutil.which("npm"):
+        pytest.skip("npm is not on the PATH")
+    package = CLIENTS / "package.json"
+    cache = CACHE / f"client-docs-{hashlib.sha256(package.read_bytes()).hexdigest()[:12]}"
+    if not (cache / "node_modules/.installed").exists():
+        shutil.rmtree(cache, ignore_errors=True)
+        cache.mkdir(parents=True)
+        shutil.copy(package, cache)
+        subprocess.run(["npm", "install", "--ignore-scripts", "--silent", "--no-package-lock"], cwd=cache, check=True)
+        (cache / "node_modules/.installed").touch()
+    return cache / "node_modules"
+
+
+# --- curl
+
+
+def test_curl(live_project: LiveProject, tmp_path: Path):
+    """The section's blocks are one session in a shell, which begins with the token of the page's beginning."""
+    if not shutil.which("curl"):
+        pytest.skip("curl is not installed")
+    (make_token,) = blocks("")
+    session = blocks("curl")
+    mark = "---8<---\n"
+    script = [f"cd {live_project.path}", make_token.code, f"cd {tmp_path}"]
+    for block in session:
+        script += [f"printf -- '{mark}'", block.code.replace(ADDRESS, live_project.url)]
+    printed = run("sh", "-eu", "-c", "\n".join(script), cwd=tmp_path).split(mark)[1:]
+    for block, actual in zip(session, printed, strict=True):
+        assert block.output
+        check_output(actual, block.output)
+
+
+# --- @ag-ui/client
+
+
+@pytest.fixture(params=["@ag-ui/client", "old-client"])
+def node_directory(request: pytest.FixtureRequest, packages: Path, live_project: LiveProject, tmp_path: Path) -> Path:
+    """The section's files beside the packages, for the present client and for the one of older pages."""
+    write_files("@ag-ui/client", tmp_path, live_project)
+    for file in tmp_path.iterdir():
+        file.write_text(file.read_text().replace('from "@ag-ui/client"', f'from "{request.param}"'))
+    (tmp_path / "node_modules").symlink_to(packages)
+    return tmp_path
+
+
+@pytest.mark.parametrize("program", programs("@ag-ui/client"))
+def test_ag_ui_client(program: str, node_directory: Path, token: str):
+    run_program("@ag-ui/client", program, ["node"], node_directory, token)
