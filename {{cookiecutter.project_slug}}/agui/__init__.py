@@ -7,6 +7,7 @@ A request passes through the files in this order:
     auth.py        who acts (tokens.py: API tokens)
     protocol.py    body to RunAgentInput, stored messages to AG-UI's
     history.py     what is new in this request
+    interrupts.py  what a paused thread asks, and what a resume answers
     agent.py       the agent, and what a run gives to its tools
     tools.py       the registry behind `@tool`, and how a run calls its tools
                    (tool_schema.py: function to JSON Schema; executor.py: threads for blocking code)
@@ -14,6 +15,7 @@ A request passes through the files in this order:
     runs.py        one run: start, follow, cancel, record
     runlog/        where a run's events wait for readers
     stream.py      from the events of a run to bytes
+    progress.py    steps, activities and the shared state, as a client can follow them
     stores/        where conversations are kept
     threads.py     the threads of a user
 
@@ -38,6 +40,8 @@ from agui.audit import (
     resolve_audit_logger,
 )
 from agui.catalog import build_tool_catalog
+from agui.interrupts import Question
+from agui.progress import show_activity, step
 from agui.skills import SkillRegistry, SkillSpec
 from agui.tools import (
     X_CATEGORY_KEY,
@@ -91,6 +95,7 @@ __all__ = [
     "ModelConversationStore",
     "NullAuditLogger",
     "NullConversationStore",
+    "Question",
     "SkillRegistry",
     "SkillSpec",
     "SkillsView",
@@ -105,6 +110,8 @@ __all__ = [
     "get_urls",
     "needs_confirmation",
     "resolve_audit_logger",
+    "show_activity",
+    "step",
     "tool",
 ]
 

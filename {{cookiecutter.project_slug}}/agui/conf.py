@@ -56,6 +56,13 @@ class EngineSettings(_Section):
     max_runs_per_user: int = Field(5, gt=0, description="Runs at once for one user in one process; above it 429.")
     max_body_bytes: int = Field(10 * 1024 * 1024, gt=0, description="Largest request body; above it 413.")
     max_messages: int = Field(10_000, gt=0, description="Most messages in one request; above it 422.")
+    max_tools: int = Field(500, gt=0, description="Most tools that a client may bring; above it 422.")
+    max_context_chars: int = Field(
+        20_000, ge=0, description="Most of what a page says of itself that the model reads; the rest is cut off."
+    )
+    interrupt_expires_seconds: float | None = Field(
+        86_400.0, gt=0, description="Life of an open approval or question; None is for ever."
+    )
     max_upload_bytes: int = Field(10 * 1024 * 1024, gt=0, description="Largest attachment; above it 413.")
     upload_types: list[str] = Field(
         ["image/png", "image/jpeg", "image/gif", "image/webp", "application/pdf", "text/plain"],

@@ -91,6 +91,7 @@ RUN_ERRORS = {
     "conversation_changed": "The conversation was changed or deleted meanwhile. Reload it.",
     "interrupt_pending": "The conversation waits for your decision. Answer all open questions first.",
     "interrupt_unknown": "The answer does not match a question that is open.",
+    "interrupt_expired": "The question was answered too late. Dismiss it and ask again.",
     "invalid_resume": "The answer does not have the form that was asked for.",
     "tool_name_conflict": "A tool of the client has the name of a tool of the server.",
     "interrupted": "The server stopped before the run had ended.",

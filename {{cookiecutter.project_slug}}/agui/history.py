@@ -10,11 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pydantic import ValidationError
-from pydantic_ai import Agent, DeferredToolRequests, DeferredToolResults, ToolApproved
+from pydantic import BaseModel, ValidationError
+from pydantic_ai import DeferredToolResults, ToolApproved
 from pydantic_ai.conversation import Conversation
 from pydantic_ai.conversation_store import ConversationConflict, ConversationStore
-from pydantic_ai.exceptions import UserError
 from pydantic_ai.messages import (
     ModelMessage,
     ModelRequest,
@@ -28,8 +27,8 @@ from pydantic_ai.ui.ag_ui import AGUIAdapter
 from agui.agent import AgentConfig
 from agui.auth import Actor
 from agui.errors import Conflict, NotFound, RunFailed, Unprocessable
+from agui.interrupts import READER, frontend_calls, read_answers
 from agui.protocol import (
-    INTERRUPT_PREFIX,
     Message,
     MessageIds,
     RunAgentInput,
@@ -37,11 +36,10 @@ from agui.protocol import (
     annotation,
     with_calls,
 )
+from agui.tools import ToolRegistry
 
 # System and developer messages would be instructions, activities are the page's own.
 TRUSTED_ROLES = ("user", "assistant", "tool", "reasoning")
-# To read messages, an adapter needs an agent, but nothing of it.
-READER: Agent[None, str] = Agent()
 
 
 @dataclass
@@ -55,6 +53,8 @@ class Turn:
     """What the user wrote last, or ''."""
     state: Any
     """The shared state: what the client sent, else what the thread's last turn left."""
+    known_state: Any
+    """The state that the client has; None when it is the same."""
     answers: DeferredToolResults | None = None
     """The decisions on the calls that the thread waited for."""
 
@@ -69,7 +69,9 @@ class Turn:
         }
 
 
-async def take_turn(store: ConversationStore, actor: Actor, run_input: RunAgentInput, config: AgentConfig) -> Turn:
+async def take_turn(
+    store: ConversationStore, actor: Actor, run_input: RunAgentInput, registry: ToolRegistry, config: AgentConfig
+) -> Turn:
     """Find what is new, and store it.
 
     Raises NotFound for somebody else's thread, Unprocessable for messages or a state that can't be
@@ -83,11 +85,11 @@ async def take_turn(store: ConversationStore, actor: Actor, run_input: RunAgentI
         conversation = Conversation(conversation_id=run_input.thread_id)
         if run_input.resume:
             raise RunFailed("interrupt_unknown")
-    state = _read_state(run_input, conversation, config)
-    answers = _read_answers(run_input, conversation)
+    state, known_state = _read_state(run_input, conversation, config)
     waiting = conversation.deferred_tool_requests
+    answers = read_answers(run_input, waiting, registry)
     conversation, new = await _new_messages(store, actor, run_input, conversation)
-    if answers is not None and waiting is not None and not _answered(new) >= {c.tool_call_id for c in waiting.calls}:
+    if answers is not None and not _answered(new) >= frontend_calls(waiting).keys():
         raise RunFailed("interrupt_pending")
     unanswered = conversation.messages and isinstance(conversation.messages[-1], ModelRequest)
     if not new and answers is None and not unanswered:
@@ -99,24 +101,7 @@ async def take_turn(store: ConversationStore, actor: Actor, run_input: RunAgentI
         await store.save(conversation, scope=actor.scope)
     except ConversationConflict:
         raise Conflict("The conversation was changed meanwhile. Reload it.") from None
-    return Turn(store, conversation, _last_text(conversation.messages), state, answers)
-
-
-def _read_answers(run_input: RunAgentInput, conversation: Conversation) -> DeferredToolResults | None:
-    """Match a resume against the questions that are open: it has to answer all of them, and no other."""
-    waiting = conversation.deferred_tool_requests or DeferredToolRequests()
-    asked = {f"{INTERRUPT_PREFIX}{call.tool_call_id}" for call in waiting.approvals}
-    answered = [entry.interrupt_id for entry in run_input.resume or ()]
-    if not set(answered) <= asked or len(answered) != len(set(answered)):
-        raise RunFailed("interrupt_unknown")
-    if asked - set(answered):
-        raise RunFailed("interrupt_pending")
-    if not answered:
-        return None
-    try:
-        return AGUIAdapter(READER, run_input).deferred_tool_results
-    except UserError:
-        raise RunFailed("invalid_resume") from None
+    return Turn(store, conversation, _last_text(conversation.messages), state, known_state, answers)
 
 
 async def _new_messages(
@@ -168,8 +153,7 @@ def _load(messages: Sequence[Message], run_input: RunAgentInput) -> list[ModelMe
 
 def _load_results(messages: list[ToolMessage], conversation: Conversation) -> list[ModelMessage]:
     """Take the results of those calls that the thread left to the client; the rest is not the client's to say."""
-    waiting = conversation.deferred_tool_requests
-    open_calls = {call.tool_call_id: call for call in (waiting.calls if waiting else ())}
+    open_calls = frontend_calls(conversation.deferred_tool_requests)
     fitting = {message.tool_call_id: message for message in messages if message.tool_call_id in open_calls}
     if not fitting:
         return []
@@ -192,15 +176,26 @@ def _position(conversation: Conversation, message_id: str) -> int | None:
     return None
 
 
-def _read_state(run_input: RunAgentInput, conversation: Conversation, config: AgentConfig) -> Any:
+def _read_state(run_input: RunAgentInput, conversation: Conversation, config: AgentConfig) -> tuple[Any, Any]:
+    """The state for the run, and the one that the client has; None when that is the same."""
+    sent = run_input.state or {}
     stored = next((s for m in reversed(conversation.messages) if (s := annotation(m, "state")) is not None), None)
-    raw = run_input.state or stored or {}
     if config.state_type is None:
-        return raw if isinstance(raw, dict) else {}
+        state = sent or stored or {}
+        return (state, sent if stored else None) if isinstance(state, dict) else ({}, None)
     try:
-        return config.state_type.model_validate(raw)
+        if not sent and stored:
+            return _stored_state(stored, config.state_type), {}
+        return config.state_type.model_validate(sent), sent or None
     except ValidationError:
         raise Unprocessable("The state does not have the agent's form.") from None
+
+
+def _stored_state(stored: Any, state_type: type[BaseModel]) -> BaseModel:
+    try:
+        return state_type.model_validate(stored)
+    except ValidationError:
+        return state_type()  # Of an older form of the agent: better forgotten than a thread that can't go on
 
 
 def _last_text(messages: list[ModelMessage]) -> str:

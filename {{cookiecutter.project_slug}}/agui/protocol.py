@@ -6,6 +6,7 @@ This module and stream.py are the only ones that know AG-UI's types (https://doc
 import asyncio
 import hashlib
 import json
+import math
 import re
 import uuid
 from collections import defaultdict, deque
@@ -13,8 +14,12 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ag_ui.core import (
+    ActivityDeltaEvent,
+    ActivitySnapshotEvent,
     AgentCapabilities,
     AssistantMessage,
+    BaseEvent,
+    EventType,
     FunctionCall,
     HumanInTheLoopCapabilities,
     IdentityCapabilities,
@@ -24,6 +29,10 @@ from ag_ui.core import (
     ResumeEntry,
     RunAgentInput,
     StateCapabilities,
+    StateDeltaEvent,
+    StateSnapshotEvent,
+    StepFinishedEvent,
+    StepStartedEvent,
     ToolCall,
     ToolMessage,
     ToolsCapabilities,
@@ -31,34 +40,51 @@ from ag_ui.core import (
 )
 from django.http import HttpRequest
 from pydantic import ValidationError
-from pydantic_ai import DeferredToolRequests
 from pydantic_ai.messages import ModelMessage, ToolCallPart, ToolReturnPart
 from pydantic_ai.ui.ag_ui import AGUIAdapter
-from pydantic_core import to_jsonable_python
 
 from agui import conf
 from agui.errors import BadRequest, RunFailed, TooLarge, Unprocessable, UnsupportedMediaType
-from agui.tools import X_CONFIRM_KEY, X_SUMMARY_KEY, ToolRegistry
+from agui.tools import ToolRegistry
 
 if TYPE_CHECKING:
     from agui.agent import AgentConfig
 
-__all__ = ["Interrupt", "Message", "ResumeEntry", "RunAgentInput", "ToolMessage", "read_run_input"]
+__all__ = [
+    "FROM_TOOLS",
+    "TERMINAL",
+    "ActivityDeltaEvent",
+    "ActivitySnapshotEvent",
+    "BaseEvent",
+    "EventType",
+    "Interrupt",
+    "Message",
+    "ResumeEntry",
+    "RunAgentInput",
+    "StateDeltaEvent",
+    "StateSnapshotEvent",
+    "StepFinishedEvent",
+    "StepStartedEvent",
+    "ToolMessage",
+    "read_run_input",
+]
+
+TERMINAL = (EventType.RUN_FINISHED, EventType.RUN_ERROR)
+# What a tool may send of itself. The rest of the protocol is the run's own to say.
+FROM_TOOLS = (
+    EventType.CUSTOM,
+    EventType.RAW,
+    EventType.STATE_SNAPSHOT,
+    EventType.STATE_DELTA,
+    EventType.ACTIVITY_SNAPSHOT,
+    EventType.ACTIVITY_DELTA,
+    EventType.STEP_STARTED,
+    EventType.STEP_FINISHED,
+)
 
 MAX_ID_CHARS = 255
 LARGE_BYTES = 100_000
-# Where an interrupt's id comes from, in both directions.
-INTERRUPT_PREFIX = "int-"
-RESPONSE_SCHEMA = {
-    "type": "object",
-    "properties": {
-        "approved": {"type": "boolean"},
-        "editedArgs": {"type": "object"},
-        "reason": {"type": "string"},
-    },
-    "required": ["approved"],
-}
-# Our own key in the metadata of a stored message.
+# Our own key in the metadata of stored messages and requests.
 METADATA_KEY = "agui"
 
 
@@ -78,7 +104,7 @@ async def read_run_input(request: HttpRequest) -> tuple[RunAgentInput, str]:
 
 def _parse(body: bytes) -> tuple[RunAgentInput, str]:
     try:
-        payload = json.loads(body)
+        payload = json.loads(body, parse_constant=_finite, parse_float=_finite)
         _fill_message_ids(payload)
         run_input = AGUIAdapter.build_run_input(json.dumps(payload).encode())
     except ValidationError as error:
@@ -92,6 +118,8 @@ def _parse(body: bytes) -> tuple[RunAgentInput, str]:
         raise BadRequest("threadId must not end like one of our routes.")
     if len(run_input.messages) > conf.get().max_messages:
         raise Unprocessable(f"There are more than {conf.get().max_messages} messages: send the new ones only.")
+    if len(run_input.tools or ()) > conf.get().max_tools:
+        raise Unprocessable(f"There are more than {conf.get().max_tools} tools.")
     return run_input, hashlib.sha256(body).hexdigest()
 
 
@@ -102,6 +130,14 @@ def _read_body(request: HttpRequest) -> bytes:
     if len(body) > limit:
         raise TooLarge(f"The body has more than {limit} bytes.")
     return body
+
+
+def _finite(digits: str) -> float:
+    """Refuse what Python reads as a number and JSON does not know: NaN, Infinity and 1e999."""
+    number = float(digits)
+    if not math.isfinite(number):
+        raise ValueError("not a number of JSON")
+    return number
 
 
 def _fill_message_ids(payload: Any) -> None:
@@ -131,25 +167,6 @@ def with_calls(tool_messages: Sequence[ToolMessage], calls: Iterable[ToolCallPar
         for call in calls
     ]
     return [AssistantMessage(id="calls", tool_calls=tool_calls), *tool_messages]
-
-
-def interrupts(requests: DeferredToolRequests | None) -> list[Interrupt]:
-    """Describe the approvals that a thread waits for."""
-    requests = requests or DeferredToolRequests()
-    return [_interrupt(call, requests.metadata.get(call.tool_call_id) or {}) for call in requests.approvals]
-
-
-def _interrupt(call: ToolCallPart, metadata: dict[str, Any]) -> Interrupt:
-    label = metadata.get(X_SUMMARY_KEY) or call.tool_name
-    return Interrupt(
-        id=f"{INTERRUPT_PREFIX}{call.tool_call_id}",
-        reason="tool_call",
-        tool_call_id=call.tool_call_id,
-        message=str(metadata.get(X_CONFIRM_KEY) or f'Run "{label}"?'),
-        response_schema=RESPONSE_SCHEMA,
-        # A tool's own words (`raise ApprovalRequired(metadata)`) may hold anything, such as lazy translations.
-        metadata=to_jsonable_python({"toolName": call.tool_name, **metadata}, fallback=str),
-    )
 
 
 def to_wire(model: Any) -> dict[str, Any]:
@@ -227,7 +244,7 @@ def capabilities(registry: ToolRegistry, config: "AgentConfig") -> dict[str, Any
             identity=IdentityCapabilities(name=config.name, description=config.description, type="pydantic-ai"),
             transport=TransportCapabilities(streaming=True, websocket=False, http_binary=False, resumable=True),
             tools=ToolsCapabilities(supported=len(registry) > 0, parallel_calls=True, client_provided=True),
-            state=StateCapabilities(snapshots=True, deltas=False, persistent_state=True),
+            state=StateCapabilities(snapshots=True, deltas=True, persistent_state=True),
             reasoning=ReasoningCapabilities(supported=conf.get().send_reasoning, streaming=True, encrypted=False),
             human_in_the_loop=HumanInTheLoopCapabilities(
                 supported=True, approvals=True, interrupts=True, approve_with_edits=True

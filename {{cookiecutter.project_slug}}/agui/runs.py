@@ -23,21 +23,20 @@ from pydantic_ai.usage import RunUsage
 from pydantic_core import to_jsonable_python
 
 from agui import conf
-from agui.agent import AgentDeps, usage_limits
+from agui.agent import AgentDeps, PageContext, usage_limits
 from agui.audit import resolve_audit_logger
 from agui.auth import Actor
 from agui.errors import RunFailed
 from agui.executor import release_connections
 from agui.history import Turn, added, take_turn, without_open_calls
+from agui.interrupts import ask
 from agui.models import Run
-from agui.protocol import RunAgentInput, annotate, check_tool_names
+from agui.progress import share_progress, to_json
+from agui.protocol import TERMINAL, BaseEvent, RunAgentInput, annotate, check_tool_names
 from agui.runlog.memory import RunLog, RunLogs
 from agui.stream import (
-    TERMINAL,
     Adapter,
-    BaseEvent,
     RunEvents,
-    dump_state,
     encode,
     record_tool_calls,
     run_error,
@@ -112,7 +111,7 @@ async def _prepare(
     check_tool_names(run_input, endpoint.registry)
     model = getattr(endpoint.agent.model, "model_name", "")
     audit = resolve_audit_logger()
-    turn = await take_turn(store, actor, run_input, endpoint.config)
+    turn = await take_turn(store, actor, run_input, endpoint.registry, endpoint.config)
     await Run.objects.acreate(
         id=log.key,
         scope=actor.scope,
@@ -128,6 +127,7 @@ async def _prepare(
         state=turn.state,
         context=[{"description": item.description, "value": item.value} for item in run_input.context or ()],
         forwarded_props=run_input.forwarded_props,
+        parent_run_id=run_input.parent_run_id,
     )
     return ActiveRun(
         endpoint,
@@ -137,7 +137,7 @@ async def _prepare(
         RunEvents(audit, deps, edited=turn.edited_arguments),
         history=list(turn.conversation.messages),
         usage_before=copy(turn.conversation.usage),
-        state_before=dump_state(turn.state),
+        state_before=to_json(turn.state),
     )
 
 
@@ -205,6 +205,8 @@ async def _events(run: ActiveRun) -> AsyncGenerator[BaseEvent]:
         async def finished(result: AgentRunResult[Any]) -> None:
             paused = isinstance(result.output, DeferredToolRequests)
             run.events.requests = result.output if paused else None
+            if run.events.requests:
+                ask(run.events.requests, run.run_input, run.log.key)
             await _save(run, result.new_messages())
             run.status = Run.Status.PAUSED if paused else Run.Status.FINISHED
 
@@ -218,11 +220,13 @@ async def _events(run: ActiveRun) -> AsyncGenerator[BaseEvent]:
             cancellation_token=run.log.token,
             timeout=settings.run_timeout_seconds,
             instructions=_skill(run),
+            capabilities=[PageContext()] if run.events.deps.context else None,
         )
         events: Any = adapter.transform_stream(record_tool_calls(native, run.events), on_complete=finished)
         try:
-            async with aclosing(shape_events(events, run.events)) as shaped:
-                async for event in shaped:
+            shaped = shape_events(events, run.events)
+            async with aclosing(share_progress(shaped, run.events.deps, run.turn.known_state)) as shared:
+                async for event in shared:
                     if event.type in TERMINAL and run.status is Run.Status.FAILED:
                         # Failed or stopped: what there is by now is kept before the client hears of the end.
                         await _save_partial(run, captured)
@@ -243,8 +247,9 @@ async def _save(run: ActiveRun, new: list[ModelMessage]) -> None:
     """Append what the run has added to the stored conversation."""
     conversation = run.turn.conversation
     run.events.ids.stamp(new)
-    if new and run.events.deps.state is not None:
-        annotate(new[-1], state=dump_state(run.events.deps.state))
+    state = to_json(run.events.deps.state)
+    if new and (state != run.state_before or run.turn.known_state is not None):
+        annotate(new[-1], state=state)
     conversation.messages = [*run.history, *new]
     conversation.usage = run.usage_before + run.usage
     conversation.deferred_tool_requests = run.events.requests

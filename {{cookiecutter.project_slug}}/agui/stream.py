@@ -2,7 +2,8 @@
 
 native events  record_tool_calls    the audit trail, and how each call ended
 AG-UI events   Adapter              pydantic-ai's own translation, with errors masked and coded
-               shape_events         message ids noted, interrupts in our words, state sent, the rest dropped
+               shape_events         message ids noted, interrupts in our words, the rest dropped
+               share_progress       (progress.py) what tools sent and changed, as a client can follow it
 frames         encode               one numbered SSE frame an event
 """
 
@@ -14,19 +15,16 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ag_ui.core import (
-    BaseEvent,
-    EventType,
     ReasoningMessageStartEvent,
     RunErrorEvent,
     RunFinishedEvent,
     RunFinishedInterruptOutcome,
     RunStartedEvent,
-    StateSnapshotEvent,
     TextMessageStartEvent,
     ToolCallResultEvent,
 )
 from django.http import StreamingHttpResponse
-from pydantic_ai import DeferredToolRequests, UsageLimitExceeded
+from pydantic_ai import CustomEvent, DeferredToolRequests, UsageLimitExceeded
 from pydantic_ai.exceptions import (
     ModelAPIError,
     ModelHTTPError,
@@ -37,18 +35,18 @@ from pydantic_ai.exceptions import (
 from pydantic_ai.messages import FunctionToolCallEvent, FunctionToolResultEvent, ToolCallPart
 from pydantic_ai.ui import NativeEvent
 from pydantic_ai.ui.ag_ui import AGUIAdapter, AGUIEventStream
-from pydantic_core import PydanticSerializationError, to_jsonable_python
+from pydantic_core import PydanticSerializationError
 
 from agui import conf
 from agui.agent import AgentDeps
 from agui.audit import AuditLogger, ToolCallTimer, record_event
 from agui.errors import RUN_ERRORS, RunFailed
-from agui.protocol import MessageIds, RunAgentInput, interrupts, outcome_of
+from agui.interrupts import open_interrupts
+from agui.protocol import FROM_TOOLS, TERMINAL, BaseEvent, EventType, MessageIds, RunAgentInput, outcome_of
 
 logger = logging.getLogger("agui.runs")
 
 PROTOCOL_VERSION = "1.0"
-TERMINAL = (EventType.RUN_FINISHED, EventType.RUN_ERROR)
 REASONING = tuple(kind for kind in EventType if kind.value.startswith("REASONING_"))
 
 
@@ -87,6 +85,23 @@ class EventStream(AGUIEventStream[AgentDeps, Any]):
     """pydantic-ai's events, but nothing of an exception reaches a client."""
 
     shared: RunEvents | None = None
+
+    async def handle_custom_event(self, event: CustomEvent) -> AsyncIterator[BaseEvent]:
+        async for one in super().handle_custom_event(event):
+            if self._may_send(one):
+                yield one
+
+    async def handle_function_tool_result(self, event: FunctionToolResultEvent) -> AsyncIterator[BaseEvent]:
+        async for one in super().handle_function_tool_result(event):
+            # After the result come the events that a tool returns as metadata.
+            if isinstance(one, ToolCallResultEvent) or self._may_send(one):
+                yield one
+
+    def _may_send(self, event: BaseEvent) -> bool:
+        allowed = event.type in FROM_TOOLS
+        if not allowed and event.type is not EventType.REASONING_ENCRYPTED_VALUE:
+            logger.warning("A tool's %s was dropped: that is for the run to say.", event.type)
+        return allowed
 
     async def on_error(self, error: Exception) -> AsyncIterator[BaseEvent]:
         failure = self._masked(error)
@@ -154,7 +169,6 @@ def _deferred(requests: DeferredToolRequests | None) -> list[ToolCallPart]:
 
 async def shape_events(events: AsyncGenerator[BaseEvent], run: RunEvents) -> AsyncGenerator[BaseEvent]:
     """Bring the events into the form that we promise."""
-    state = dump_state(run.deps.state)
     hidden: tuple[EventType, ...] = (EventType.REASONING_ENCRYPTED_VALUE,)
     if not conf.get().send_reasoning:
         hidden = REASONING
@@ -171,19 +185,11 @@ async def shape_events(events: AsyncGenerator[BaseEvent], run: RunEvents) -> Asy
                 run.ids.add("tool", event.message_id, event.tool_call_id)
                 if outcome := run.outcomes.get(event.tool_call_id):
                     event.metadata = {"outcome": outcome}
-            elif isinstance(event, RunFinishedEvent) and isinstance(event.outcome, RunFinishedInterruptOutcome):
-                event.outcome.interrupts = interrupts(run.requests)
+            elif isinstance(event, RunFinishedEvent) and (asked := open_interrupts(run.requests)):
+                event.outcome = RunFinishedInterruptOutcome(interrupts=[one.interrupt for one in asked])
             yield event
-            if isinstance(event, ToolCallResultEvent) and (changed := dump_state(run.deps.state)) != state:
-                state = changed
-                yield StateSnapshotEvent(snapshot=state)
             if event.type in TERMINAL:
                 return
-
-
-def dump_state(state: Any) -> Any:
-    """Take down the shared state as JSON values: tools change the original in place."""
-    return to_jsonable_python(state, fallback=str)
 
 
 def encode(key: str, number: int, event: BaseEvent) -> bytes:

@@ -11,8 +11,9 @@ from pydantic_ai.conversation_store import ConversationConflict, ConversationRec
 from agui import runs
 from agui.auth import Actor
 from agui.errors import BadRequest, Conflict, NotFound
+from agui.interrupts import open_interrupts
 from agui.models import Run
-from agui.protocol import annotation, interrupts, to_wire, wire_messages
+from agui.protocol import annotation, to_wire, wire_messages
 from agui.stores import ThreadStore, open_store
 from agui.stream import sse_response
 from agui.views import AgentView
@@ -58,7 +59,7 @@ class ThreadView(AgentView):
                 **summary,
                 "messages": await asyncio.to_thread(wire_messages, conversation.messages),
                 "state": next((state for state in states if state is not None), {}),
-                "pending": [to_wire(one) for one in interrupts(conversation.deferred_tool_requests)],
+                "pending": [to_wire(one.interrupt) for one in open_interrupts(conversation.deferred_tool_requests)],
                 "running": running,
             },
             headers={"Cache-Control": "no-store"},

@@ -20,6 +20,19 @@ from agui.tests import urls
 from agui.tokens import create_token
 
 
+# The ids of the interrupts that were seen, by tool call.
+asked: dict[str, str] = {}
+
+
+def decision(call_id: str, approved: bool = True, **payload: Any) -> dict[str, Any]:
+    """An answer to an approval that a client has seen, or to one that never was."""
+    return {
+        "interruptId": asked.get(call_id, f"int-{call_id}"),
+        "status": "resolved",
+        "payload": {"approved": approved, **payload},
+    }
+
+
 class Client:
     """One user's AG-UI client: it sends its new message only, the server holds the history."""
 
@@ -39,7 +52,9 @@ class Client:
         """Send a message, read the answer's events."""
         response = await self.post(run_input(text, thread=thread, **body))
         assert response.status_code == 200, getattr(response, "content", b"")
-        return await collect(response)
+        events = await collect(response)
+        asked.update({one["toolCallId"]: one["id"] for one in events[-1].get("outcome", {}).get("interrupts", [])})
+        return events
 
     async def get(self, path: str, **headers: str) -> Any:
         return await self.http.get(self.prefix + path, headers=headers)
@@ -74,6 +89,7 @@ def played_by(model: Model) -> Iterator[None]:
 def endpoint(settings: Any) -> None:
     settings.ROOT_URLCONF = "agui.tests.urls"
     urls.effects.clear()
+    asked.clear()
 
 
 @pytest.fixture(autouse=True)

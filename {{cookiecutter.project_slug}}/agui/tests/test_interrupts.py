@@ -8,16 +8,8 @@ from pydantic_ai.messages import ToolReturnPart
 
 from agui.models import AuditRecord, Run
 from agui.testing import call, collect, event_types, fail, say, wait
-from agui.tests.conftest import Client, run_input, script
+from agui.tests.conftest import Client, asked, decision, run_input, script
 from agui.tests.urls import effects
-
-
-def decision(call_id: str, approved: bool = True, **payload) -> dict:
-    return {
-        "interruptId": f"int-{call_id}",
-        "status": "resolved",
-        "payload": {"approved": approved, **payload},
-    }
 
 
 async def pause(client: Client, thread: str = "t1") -> list[dict]:
@@ -30,7 +22,7 @@ async def test_a_destructive_tool_pauses_the_run(client: Client):
 
     assert effects == []
     [interrupt] = events[-1]["outcome"]["interrupts"]
-    assert interrupt["id"] == "int-c1"
+    assert interrupt["id"].startswith("int-c1-")
     assert interrupt["reason"] == "tool_call"
     assert interrupt["toolCallId"] == "c1"
     assert interrupt["message"] == "Really wipe it?"
@@ -73,7 +65,7 @@ async def test_it_does_not_run_after_a_denial(client: Client):
 async def test_cancelled_means_not_executed(client: Client):
     await pause(client)
     with script(say("Fine.")):
-        events = await client.run(resume=[{"interruptId": "int-c1", "status": "cancelled"}])
+        events = await client.run(resume=[{"interruptId": asked["c1"], "status": "cancelled"}])
     assert effects == []
     assert events[-1]["type"] == "RUN_FINISHED"
 
@@ -164,7 +156,7 @@ async def test_an_answer_to_no_open_question_is_refused(client: Client, entries)
 async def test_only_a_clear_yes_is_a_yes(client: Client, payload):
     await pause(client)
     with script(say("never")):
-        events = await client.run(resume=[{"interruptId": "int-c1", "status": "resolved", "payload": payload}])
+        events = await client.run(resume=[{"interruptId": asked["c1"], "status": "resolved", "payload": payload}])
     assert events[-1]["code"] == "invalid_resume"
     assert effects == []
     # The question is still open.

@@ -9,7 +9,7 @@ from pydantic_ai.exceptions import ModelHTTPError
 from agui.models import AuditRecord, Run
 from agui.testing import call, collect, event_types, fail, read_frames, say, think, wait
 from agui.tests import urls
-from agui.tests.conftest import Client, run_input, script
+from agui.tests.conftest import Client, decision, run_input, script
 
 TEXT = ["TEXT_MESSAGE_START", "TEXT_MESSAGE_CONTENT", "TEXT_MESSAGE_END"]
 
@@ -277,8 +277,7 @@ async def test_a_server_prompt_of_a_skill_reaches_the_model_and_nobody_else(clie
 async def test_a_skill_lasts_for_its_turn_over_an_approval(client: Client):
     with script(call("wipe", _id="c1"), say("ok")) as model:
         await client.run("/review my disk")
-        resume = [{"interruptId": "int-c1", "status": "resolved", "payload": {"approved": True}}]
-        await client.run(resume=resume)
+        await client.run(resume=[decision("c1")])
     assert "as an editor would" in model.requests[1].instructions
 
 

@@ -1,0 +1,178 @@
+"""What a paused thread asks, and what a resume answers: AG-UI's interrupts.
+
+A run pauses for an approval (reason "tool_call") or for a question of a tool ("input_required"). One
+resume answers all that is open, before it expires and once.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.utils import timezone
+from jsonschema import Draft202012Validator
+from pydantic import TypeAdapter, ValidationError
+from pydantic_ai import Agent, CallDeferred, DeferredToolRequests, DeferredToolResults, ToolApproved
+from pydantic_ai.exceptions import ToolFailed, UserError
+from pydantic_ai.messages import ToolCallPart
+from pydantic_ai.ui.ag_ui import AGUIAdapter
+from pydantic_core import to_jsonable_python
+
+from agui import conf
+from agui.errors import RunFailed
+from agui.protocol import METADATA_KEY, Interrupt, ResumeEntry, RunAgentInput
+from agui.tools import X_CONFIRM_KEY, X_SUMMARY_KEY, ToolRegistry
+
+# Before the call's id: what pydantic-ai expects in an answer.
+PREFIX = "int-"
+APPROVAL_SCHEMA = {
+    "type": "object",
+    "properties": {
+        "approved": {"type": "boolean"},
+        "editedArgs": {"type": "object"},
+        "reason": {"type": "string"},
+    },
+    "required": ["approved"],
+}
+# An answer to a question without a schema.
+ANYTHING = {"not": {"type": "null"}}
+DECLINED = "The user declined to answer."
+# To read messages and answers, an adapter needs an agent, but nothing of it.
+READER: Agent[None, str] = Agent()
+
+
+class Question(CallDeferred):
+    """Raised by a tool: asks the user, and pauses the run. The answer becomes the tool's result.
+
+        raise Question("Which day suits you?", answer=date)
+
+    `answer` is any type that pydantic knows. Its JSON Schema goes to the client, and the answer has to fit it.
+    """
+
+    def __init__(self, message: str, *, answer: Any = str) -> None:
+        schema = TypeAdapter(answer).json_schema()
+        super().__init__({"message": message, "response_schema": schema}, kind="question")
+
+
+@dataclass(frozen=True)
+class Open:
+    """A call of one of our tools that waits for the user."""
+
+    call: ToolCallPart
+    is_approval: bool
+    metadata: dict[str, Any]
+    """What the tool says of it."""
+    id: str
+    expires_at: str | None
+
+    @property
+    def interrupt(self) -> Interrupt:
+        told = dict(self.metadata)
+        label = told.get(X_SUMMARY_KEY) or self.call.tool_name
+        if self.is_approval:
+            message, schema = told.get(X_CONFIRM_KEY) or f'Run "{label}"?', APPROVAL_SCHEMA
+        else:
+            message = told.pop("message", None) or f'"{label}" needs an answer.'
+            schema = told.pop("response_schema", None)
+        return Interrupt(
+            id=self.id,
+            reason="tool_call" if self.is_approval else "input_required",
+            tool_call_id=self.call.tool_call_id,
+            message=str(message),
+            response_schema=schema,
+            expires_at=self.expires_at,
+            # A tool's own words may hold anything, such as lazy translations.
+            metadata=to_jsonable_python({"toolName": self.call.tool_name, **told}, fallback=str),
+        )
+
+    @property
+    def expired(self) -> bool:
+        return self.expires_at is not None and datetime.fromisoformat(self.expires_at) < timezone.now()
+
+
+def ask(requests: DeferredToolRequests, run_input: RunAgentInput, run_key: str) -> None:
+    """Give each approval and question an id that no other has, and a deadline.
+
+    The call's id alone won't do: some providers use theirs again, and an old answer must not fit a new question.
+    """
+    frontend = {tool.name for tool in run_input.tools or ()}
+    seconds = conf.get().interrupt_expires_seconds
+    expires_at = None if seconds is None else (timezone.now() + timedelta(seconds=seconds)).isoformat()
+    for call in [*requests.approvals, *(call for call in requests.calls if call.tool_name not in frontend)]:
+        own = {"id": f"{PREFIX}{call.tool_call_id}-{run_key[:8]}", "expires_at": expires_at}
+        requests.metadata[call.tool_call_id] = {**(requests.metadata.get(call.tool_call_id) or {}), METADATA_KEY: own}
+
+
+def open_interrupts(requests: DeferredToolRequests | None) -> list[Open]:
+    """What the user has to answer before the thread goes on."""
+    if requests is None:
+        return []
+    found = []
+    for call in [*requests.approvals, *requests.calls]:
+        metadata = dict(requests.metadata.get(call.tool_call_id) or {})
+        if own := metadata.pop(METADATA_KEY, None):
+            found.append(Open(call, call in requests.approvals, metadata, **own))
+    return found
+
+
+def frontend_calls(requests: DeferredToolRequests | None) -> dict[str, ToolCallPart]:
+    """The calls that a thread left to the client's own tools, by id."""
+    asked = {one.call.tool_call_id for one in open_interrupts(requests)}
+    calls = requests.calls if requests else []
+    return {call.tool_call_id: call for call in calls if call.tool_call_id not in asked}
+
+
+def read_answers(
+    run_input: RunAgentInput, requests: DeferredToolRequests | None, registry: ToolRegistry
+) -> DeferredToolResults | None:
+    """Match a resume against what is open: it has to answer all of it, and nothing else.
+
+    Raises RunFailed: interrupt_unknown, interrupt_pending, interrupt_expired, invalid_resume.
+    """
+    waiting = {one.id: one for one in open_interrupts(requests)}
+    entries = run_input.resume or []
+    answered = [entry.interrupt_id for entry in entries]
+    if not set(answered) <= set(waiting) or len(answered) != len(set(answered)):
+        raise RunFailed("interrupt_unknown")
+    if set(waiting) - set(answered):
+        raise RunFailed("interrupt_pending")
+    if not entries:
+        return None
+    if any(entry.status == "resolved" and waiting[entry.interrupt_id].expired for entry in entries):
+        raise RunFailed("interrupt_expired")
+    pairs = [(waiting[entry.interrupt_id], entry) for entry in entries]
+    results = _approvals([(one, entry) for one, entry in pairs if one.is_approval], run_input, registry)
+    results.calls = {one.call.tool_call_id: _answer(one, entry) for one, entry in pairs if not one.is_approval}
+    return results
+
+
+def _approvals(
+    pairs: list[tuple[Open, ResumeEntry]], run_input: RunAgentInput, registry: ToolRegistry
+) -> DeferredToolResults:
+    resume = [entry.model_copy(update={"interrupt_id": PREFIX + one.call.tool_call_id}) for one, entry in pairs]
+    try:
+        results = AGUIAdapter(READER, run_input.model_copy(update={"resume": resume})).deferred_tool_results
+    except UserError:
+        raise RunFailed("invalid_resume") from None
+    results = results or DeferredToolResults()
+    for one, _ in pairs:
+        approval = results.approvals[one.call.tool_call_id]
+        if isinstance(approval, ToolApproved) and approval.override_args is not None:
+            _check_arguments(one.call.tool_name, approval.override_args, registry)
+    return results
+
+
+def _check_arguments(tool_name: str, arguments: dict[str, Any], registry: ToolRegistry) -> None:
+    if tool_name in registry:  # Others check them when they are called
+        try:
+            registry.get(tool_name).validate(arguments)
+        except ValidationError:
+            raise RunFailed("invalid_resume") from None
+
+
+def _answer(one: Open, entry: ResumeEntry) -> Any:
+    if entry.status == "cancelled":
+        return ToolFailed(DECLINED)
+    schema = one.metadata.get("response_schema", ANYTHING)
+    if not Draft202012Validator(schema).is_valid(entry.payload):
+        raise RunFailed("invalid_resume")
+    return entry.payload

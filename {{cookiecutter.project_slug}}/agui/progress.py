@@ -1,0 +1,164 @@
+"""What a page sees while a run is at work: the steps and activities of tools, and the shared state.
+
+    @tool(registry)
+    async def plan_trip(ctx: RunContext[AgentDeps], city: str) -> str:
+        '''Plan a trip.'''
+        async with step(ctx, "Search flights"):
+            await show_activity(ctx, "plan", {"city": city, "flights": []})
+
+`ctx.emit` sends an event of your own (a subclass of pydantic_ai.CustomEvent). What a tool changes in
+`ctx.deps.state` is sent by itself. Each is sent whole at first, and then as differences (RFC 6902).
+"""
+
+import logging
+from collections.abc import AsyncGenerator
+from contextlib import aclosing, asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import jsonpatch
+from pydantic_ai import CustomEvent, RunContext
+from pydantic_core import to_jsonable_python
+
+from agui.agent import AgentDeps
+from agui.protocol import (
+    FROM_TOOLS,
+    TERMINAL,
+    ActivityDeltaEvent,
+    ActivitySnapshotEvent,
+    BaseEvent,
+    EventType,
+    StateDeltaEvent,
+    StateSnapshotEvent,
+    StepFinishedEvent,
+    StepStartedEvent,
+)
+
+logger = logging.getLogger("agui.runs")
+
+
+@dataclass(kw_only=True)
+class ProtocolEvent(CustomEvent):
+    """An event of AG-UI, sent as it is."""
+
+    event: Any
+
+    def to_payload(self) -> Any:
+        return self.event
+
+
+@asynccontextmanager
+async def step(ctx: RunContext[AgentDeps], name: str) -> AsyncGenerator[None]:
+    """Show that a step of the work is on, for as long as the block lasts."""
+    await ctx.emit(ProtocolEvent(event=StepStartedEvent(step_name=name)))
+    try:
+        yield
+    finally:
+        await ctx.emit(ProtocolEvent(event=StepFinishedEvent(step_name=name)))
+
+
+async def show_activity(
+    ctx: RunContext[AgentDeps], activity_type: str, content: dict[str, Any], *, message_id: str | None = None
+) -> None:
+    """Show something that the page draws: a plan, a table, a chart. The same call of a tool changes it.
+
+    `content` has to have a JSON form. `message_id` tells several activities of one tool call apart.
+    """
+    message_id = message_id or f"{activity_type}-{ctx.tool_call_id}"
+    event = ActivitySnapshotEvent(message_id=message_id, activity_type=activity_type, content=to_json(content))
+    await ctx.emit(ProtocolEvent(event=event))
+
+
+def to_json(value: Any) -> Any:
+    """Take down a value as JSON: what is shared is changed in place."""
+    return to_jsonable_python(value, fallback=str, inf_nan_mode="null")
+
+
+async def share_progress(events: AsyncGenerator[BaseEvent], deps: AgentDeps, known: Any) -> AsyncGenerator[BaseEvent]:
+    """Turn what tools sent and changed into what a client can follow.
+
+    `known` is the state that the client has, or None for that of `deps`.
+    """
+    page = Page(deps, known)
+    async with aclosing(events):
+        async for event in events:
+            if event.type in TERMINAL:
+                for closing in [*page.changed_state(), *page.open_steps()]:
+                    yield closing
+            for told in page.translate(event):
+                yield told
+            if event.type in FROM_TOOLS or event.type in (EventType.RUN_STARTED, EventType.TOOL_CALL_RESULT):
+                for told in page.changed_state():
+                    yield told
+
+
+class Page:
+    """What a client has been told of a run so far."""
+
+    def __init__(self, deps: AgentDeps, known: Any) -> None:
+        self._deps = deps
+        self._state = to_json(deps.state)
+        self._known = self._state if known is None else known
+        self._is_new = self._known != self._state
+        """Whether the client has to hear of the state although nothing has changed it."""
+        self._in_sync = False
+        """Whether the client was sent a state, and has the one that we took down last."""
+        self._steps: list[str] = []
+        self._activities: dict[str, Any] = {}
+
+    def changed_state(self) -> list[BaseEvent]:
+        """Tell what has changed in the state since the last time."""
+        try:
+            state = to_json(self._deps.state)
+        except RuntimeError:
+            return []  # A tool in another thread is changing it at this moment: the next event brings it
+        if state == self._state and not self._is_new:
+            return []
+        patch = jsonpatch.make_patch(self._known, state).patch if self._in_sync else None
+        self._state = self._known = state
+        self._is_new, self._in_sync = False, True
+        return [StateSnapshotEvent(snapshot=state) if patch is None else StateDeltaEvent(delta=patch)]
+
+    def open_steps(self) -> list[BaseEvent]:
+        """End the steps that a tool could not end."""
+        names = dict.fromkeys(self._steps)
+        return [StepFinishedEvent(step_name=name) for name in names]
+
+    def translate(self, event: BaseEvent) -> list[BaseEvent]:
+        """Say what a client needs to hear, and nothing that it could not follow."""
+        try:
+            return self._translate(event)
+        except (jsonpatch.JsonPatchException, jsonpatch.JsonPointerException, LookupError, TypeError) as error:
+            logger.warning("A tool's %s was dropped: it does not fit what was sent before (%r).", event.type, error)
+            return []
+
+    def _translate(self, event: BaseEvent) -> list[BaseEvent]:
+        if isinstance(event, StepStartedEvent):
+            self._steps.append(event.step_name)
+            # The same step of a call beside it: for a page it is on already.
+            return [event] if self._steps.count(event.step_name) == 1 else []
+        if isinstance(event, StepFinishedEvent):
+            if event.step_name not in self._steps:
+                raise LookupError(event.step_name)
+            self._steps.remove(event.step_name)
+            return [event] if event.step_name not in self._steps else []
+        if isinstance(event, ActivitySnapshotEvent):
+            known = self._activities.get(event.message_id)
+            content = self._activities[event.message_id] = to_json(event.content)
+            return [event] if known is None else self._activity_delta(event, known, content)
+        if isinstance(event, ActivityDeltaEvent):
+            self._activities[event.message_id] = _patched(self._activities[event.message_id], event.patch)
+        elif isinstance(event, StateSnapshotEvent):
+            self._known, self._in_sync = to_json(event.snapshot), False
+        elif isinstance(event, StateDeltaEvent):
+            self._known, self._in_sync = _patched(self._known, event.delta), False
+        return [event]
+
+    def _activity_delta(self, event: ActivitySnapshotEvent, known: Any, content: Any) -> list[BaseEvent]:
+        patch = jsonpatch.make_patch(known, content).patch
+        delta = ActivityDeltaEvent(message_id=event.message_id, activity_type=event.activity_type, patch=patch)
+        return [delta] if patch else []
+
+
+def _patched(value: Any, operations: list[Any]) -> Any:
+    return jsonpatch.apply_patch(value, [operation.model_dump(by_alias=True) for operation in operations])
