@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -148,3 +149,29 @@ def node_directory(request: pytest.FixtureRequest, packages: Path, live_project:
 @pytest.mark.parametrize("program", programs("@ag-ui/client"))
 def test_ag_ui_client(program: str, node_directory: Path, token: str):
     run_program("@ag-ui/client", program, ["node"], node_directory, token)
+
+
+# --- Microsoft Agent Framework
+
+
+@pytest.fixture(scope="session")
+def microsoft() -> Path:
+    """Python with Microsoft's client, in an environment of its own as the page asks for."""
+    requirements = CLIENTS / "microsoft.txt"
+    key = hashlib.sha256(f"{sys.version}\n{requirements.read_text()}".encode()).hexdigest()[:12]
+    venv = CACHE / f"microsoft-{key}"
+    if not (venv / ".installed").exists():
+        shutil.rmtree(venv, ignore_errors=True)
+        subprocess.run(["uv", "venv", "--quiet", "--python", sys.executable, venv], check=True)
+        install = ["uv", "pip", "install", "--quiet", "--python", venv / "bin/python", "-r", requirements]
+        subprocess.run(install, check=True)
+        (venv / ".installed").touch()
+    return venv / "bin/python"
+
+
+@pytest.mark.parametrize("program", programs("Microsoft Agent Framework"))
+def test_microsoft_agent_framework(
+    program: str, microsoft: Path, live_project: LiveProject, token: str, tmp_path: Path
+):
+    write_files("Microsoft Agent Framework", tmp_path, live_project)
+    run_program("Microsoft Agent Framework", program, [microsoft], tmp_path, token)
