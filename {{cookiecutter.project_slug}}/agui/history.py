@@ -113,12 +113,12 @@ async def _new_messages(
         # An imported history may be long: others' streams don't wait for it.
         return conversation, await asyncio.to_thread(_load, messages, run_input)
     tail = messages[1 + max((i for i, m in enumerate(messages) if m.role == "assistant"), default=-1) :]
-    results = _load_results([m for m in tail if isinstance(m, ToolMessage)], conversation)
+    results = _load_results([m for m in messages if isinstance(m, ToolMessage)], conversation)
     if run_input.resume:
         return conversation, results
     prompts = [message for message in tail if message.role == "user"]
     known = [_position(conversation, message.id) for message in prompts]
-    if known and known[-1] is not None:
+    if known and known[-1] is not None and not results:
         # The last one again: that turn is edited or tried anew.
         new = _load(prompts[-1:], run_input)
         return await _branch(store, actor, conversation, known[-1]), new
@@ -154,7 +154,10 @@ def _load(messages: Sequence[Message], run_input: RunAgentInput) -> list[ModelMe
 def _load_results(messages: list[ToolMessage], conversation: Conversation) -> list[ModelMessage]:
     """Take the results of those calls that the thread left to the client; the rest is not the client's to say."""
     open_calls = frontend_calls(conversation.deferred_tool_requests)
-    fitting = {message.tool_call_id: message for message in messages if message.tool_call_id in open_calls}
+    # Some providers use a call's id again: a result that is stored is that of an earlier call.
+    known = {message_id for message in conversation.messages for message_id in annotation(message, "ids") or ()}
+    fresh = [message for message in messages if message.id not in known]
+    fitting = {message.tool_call_id: message for message in fresh if message.tool_call_id in open_calls}
     if not fitting:
         return []
     calls = [open_calls[call_id] for call_id in fitting]

@@ -11,32 +11,25 @@ import re
 import uuid
 from collections import defaultdict, deque
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ag_ui.core import (
     ActivityDeltaEvent,
     ActivitySnapshotEvent,
-    AgentCapabilities,
     AssistantMessage,
     BaseEvent,
     EventType,
     FunctionCall,
-    HumanInTheLoopCapabilities,
-    IdentityCapabilities,
     Interrupt,
     Message,
-    ReasoningCapabilities,
     ResumeEntry,
     RunAgentInput,
-    StateCapabilities,
     StateDeltaEvent,
     StateSnapshotEvent,
     StepFinishedEvent,
     StepStartedEvent,
     ToolCall,
     ToolMessage,
-    ToolsCapabilities,
-    TransportCapabilities,
 )
 from django.http import HttpRequest
 from pydantic import ValidationError
@@ -46,9 +39,6 @@ from pydantic_ai.ui.ag_ui import AGUIAdapter
 from agui import conf
 from agui.errors import BadRequest, RunFailed, TooLarge, Unprocessable, UnsupportedMediaType
 from agui.tools import ToolRegistry
-
-if TYPE_CHECKING:
-    from agui.agent import AgentConfig
 
 __all__ = [
     "FROM_TOOLS",
@@ -105,7 +95,7 @@ async def read_run_input(request: HttpRequest) -> tuple[RunAgentInput, str]:
 def _parse(body: bytes) -> tuple[RunAgentInput, str]:
     try:
         payload = json.loads(body, parse_constant=_finite, parse_float=_finite)
-        _fill_message_ids(payload)
+        _tidy_messages(payload)
         run_input = AGUIAdapter.build_run_input(json.dumps(payload).encode())
     except ValidationError as error:
         raise BadRequest("This is not a RunAgentInput.", details=_locations(error)) from None
@@ -140,12 +130,20 @@ def _finite(digits: str) -> float:
     return number
 
 
-def _fill_message_ids(payload: Any) -> None:
-    """Give an id to each message that comes without one, as .NET's do."""
+def _tidy_messages(payload: Any) -> None:
+    """Give an id to each message that comes without one, as .NET's do, and take away what only we could have sealed."""
     messages = payload.get("messages") if isinstance(payload, dict) else None
-    for message in messages if isinstance(messages, list) else ():
-        if isinstance(message, dict) and message.get("id") is None:
+    for message in _dicts(messages):
+        if message.get("id") is None:
             message["id"] = str(uuid.uuid4())
+        for sealed in (message, *_dicts(message.get("toolCalls")), *_dicts(message.get("tool_calls"))):
+            # We never send any: our model's signatures stay here.
+            sealed.pop("encryptedValue", None)
+            sealed.pop("encrypted_value", None)
+
+
+def _dicts(items: Any) -> list[dict[str, Any]]:
+    return [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []
 
 
 def _locations(error: ValidationError) -> list[str]:
@@ -235,19 +233,3 @@ def _without_continuity(message: dict[str, Any]) -> dict[str, Any]:
     for call in message.get("toolCalls", ()):
         call.pop("encryptedValue", None)
     return message
-
-
-def capabilities(registry: ToolRegistry, config: "AgentConfig") -> dict[str, Any]:
-    """Describe this very agent."""
-    return to_wire(
-        AgentCapabilities(
-            identity=IdentityCapabilities(name=config.name, description=config.description, type="pydantic-ai"),
-            transport=TransportCapabilities(streaming=True, websocket=False, http_binary=False, resumable=True),
-            tools=ToolsCapabilities(supported=len(registry) > 0, parallel_calls=True, client_provided=True),
-            state=StateCapabilities(snapshots=True, deltas=True, persistent_state=True),
-            reasoning=ReasoningCapabilities(supported=conf.get().send_reasoning, streaming=True, encrypted=False),
-            human_in_the_loop=HumanInTheLoopCapabilities(
-                supported=True, approvals=True, interrupts=True, approve_with_edits=True
-            ),
-        )
-    )

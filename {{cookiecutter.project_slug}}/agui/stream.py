@@ -174,8 +174,9 @@ async def shape_events(events: AsyncGenerator[BaseEvent], run: RunEvents) -> Asy
         hidden = REASONING
     async with aclosing(events):
         async for event in events:
-            if event.type in hidden:
-                # Signatures and outcomes are for histories that clients hold; ours stays here.
+            # Signatures and outcomes are for histories that clients hold, and ours stays here; clients before 1.0
+            # don't survive an empty delta.
+            if event.type in hidden or getattr(event, "delta", None) == "":
                 continue
             if isinstance(event, TextMessageStartEvent):
                 run.ids.add("assistant", event.message_id)

@@ -11,14 +11,14 @@ from pydantic_ai import Agent
 from agui import runs
 from agui.agent import AgentConfig, AgentDeps, build_agent
 from agui.auth import Actor, GetUser, authenticate, enforce_csrf
-from agui.catalog import build_tool_catalog
+from agui.catalog import build_capabilities, build_tool_catalog
 from agui.errors import HttpError, MethodNotAllowed, RunFailed
 from agui.executor import release_connections
-from agui.protocol import capabilities, read_run_input
+from agui.protocol import read_run_input
 from agui.skills import SkillRegistry
 from agui.stores import open_store
 from agui.stream import refusal, sse_response
-from agui.tools import ToolRegistry, is_permitted
+from agui.tools import ToolBinding, ToolRegistry, is_permitted
 
 logger = logging.getLogger("agui.views")
 
@@ -96,8 +96,7 @@ class ToolsView(AgentView):
         self.registry = registry
 
     async def respond(self, request: HttpRequest, actor: Actor, **kwargs: Any) -> HttpResponse:
-        permitted = [binding for binding in self.registry if await is_permitted(binding.spec, actor.user)]
-        return JsonResponse(build_tool_catalog(permitted), safe=False)
+        return JsonResponse(build_tool_catalog(await _permitted(self.registry, actor)), safe=False)
 
 
 class SkillsView(AgentView):
@@ -120,4 +119,8 @@ class CapabilitiesView(AgentView):
         self.config = config
 
     async def respond(self, request: HttpRequest, actor: Actor, **kwargs: Any) -> HttpResponse:
-        return JsonResponse(capabilities(self.registry, self.config))
+        return JsonResponse(build_capabilities(self.config, await _permitted(self.registry, actor)))
+
+
+async def _permitted(registry: ToolRegistry, actor: Actor) -> list[ToolBinding]:
+    return [binding for binding in registry if await is_permitted(binding.spec, actor.user)]

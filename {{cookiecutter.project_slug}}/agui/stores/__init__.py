@@ -10,7 +10,7 @@ A store of your own subclasses ThreadStore: the five primitives of ConversationS
 """
 
 from abc import abstractmethod
-from typing import Self
+from typing import ClassVar, Self
 
 from django.http import HttpRequest
 from django.utils.module_loading import import_string
@@ -25,6 +25,9 @@ class ThreadStore(ConversationStore):
 
     The defaults read every conversation of the scope: a store that can ask better overrides them.
     """
+
+    keeps_threads: ClassVar[bool] = True
+    """Whether there is anything to come back to."""
 
     @classmethod
     def for_request(cls, request: HttpRequest) -> Self:
@@ -71,7 +74,12 @@ class ThreadStore(ConversationStore):
         return page, None
 
 
+def store_class() -> type[ThreadStore]:
+    """The class that the settings name."""
+    found: type[ThreadStore] = import_string(conf.get().conversation_store)
+    return found
+
+
 def open_store(request: HttpRequest) -> ThreadStore:
-    """Open the store that the settings name, for this request."""
-    store_class: type[ThreadStore] = import_string(conf.get().conversation_store)
-    return store_class.for_request(request)
+    """Open the store for this request."""
+    return store_class().for_request(request)

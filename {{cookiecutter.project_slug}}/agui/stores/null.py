@@ -14,6 +14,8 @@ from agui.stores.summary import ThreadSummary
 class NullConversationStore(ThreadStore):
     """Accepts every save and has nothing. An approval can't be answered: the question isn't kept."""
 
+    keeps_threads = False
+
     async def save(
         self, conversation: Conversation | AgentRunResult[Any], *, scope: str | None = None
     ) -> list[ConversationEntry]:

@@ -160,6 +160,54 @@ async def test_a_frontend_tool_pauses_for_the_page_and_its_result_comes_back(cli
     assert [m["id"] for m in (await client.thread())["messages"] if m["role"] == "tool"] == ["r1"]
 
 
+PAINT = [{"name": "paint", "description": "Paint", "parameters": {"type": "object", "properties": {}}}]
+
+
+def painted(call_id: str, message_id: str = "r1", colour: str = "blue") -> dict:
+    return {"id": message_id, "role": "tool", "toolCallId": call_id, "content": colour}
+
+
+async def test_several_frontend_tools_and_one_of_the_server_in_one_answer(client: Client):
+    calls = [call("paint", _id="p1"), call("echo", text="x", _id="e1"), call("paint", _id="p2")]
+    with script(calls, say("Done.")) as model:
+        events = await client.run("Paint", tools=PAINT)
+        assert [e["toolCallId"] for e in events if e["type"] == "TOOL_CALL_RESULT"] == ["e1"]
+        assert events[-1]["outcome"] == {"type": "success", "pendingToolCallIds": ["p1", "p2"]}
+        events = await client.run(messages=[painted("p1"), painted("p2", "r2", "red")], tools=PAINT)
+    assert "TOOL_CALL_RESULT" not in event_types(events)
+    results = [p for message in model.requests[1].messages for p in message.parts if p.part_kind == "tool-return"]
+    assert {p.tool_call_id: p.content for p in results} == {"p1": "blue", "e1": "x", "p2": "red"}
+
+
+async def test_a_frontend_tool_that_never_answers_does_not_block_the_thread(client: Client):
+    with script([call("paint", _id="p1"), call("paint", _id="p2")], say("ok"), say("Hello.")) as model:
+        await client.run("Paint", tools=PAINT)
+        await client.run(messages=[painted("p1")], tools=PAINT)
+        await client.run("Never mind.", tools=PAINT)
+    # Each call has its result, as every provider demands, and the model knows which one is none.
+    results = {p.tool_call_id: p for m in model.requests[2].messages for p in m.parts if p.part_kind == "tool-return"}
+    assert results["p1"].content == "blue"
+    assert (results["p2"].outcome, "interrupted" in results["p2"].content) == ("interrupted", True)
+
+
+async def test_a_result_counts_wherever_the_client_puts_it(client: Client):
+    # Microsoft's client keeps the error of a refused request as an answer, after the result.
+    with script(call("paint", _id="p1"), say("Done.")) as model:
+        await client.run(messages=[USER], tools=PAINT)
+        await client.run(messages=[USER, painted("p1"), {"id": "e", "role": "assistant", "content": ""}], tools=PAINT)
+    assert model.requests[1].tool_results == {"paint": "blue"}
+
+
+async def test_an_old_result_does_not_answer_a_new_call_with_the_same_id(client: Client):
+    with script(call("paint", _id="p1"), say("Blue."), call("paint", _id="p1"), say("Red.")) as model:
+        await client.run(messages=[USER], tools=PAINT)
+        await client.run(messages=[USER, painted("p1")], tools=PAINT)
+        again = {"id": "u2", "role": "user", "content": "Again"}
+        await client.run(messages=[USER, painted("p1"), again], tools=PAINT)
+        await client.run(messages=[USER, painted("p1"), again, painted("p1", "r2", "red")], tools=PAINT)
+    assert [part.content for part in model.requests[3].messages[-1].parts] == ["red"]
+
+
 async def test_a_client_that_uses_a_new_thread_each_time_works(client: Client):
     # Microsoft's plain agent: the whole history, a new thread id and new message ids in each request.
     with script(call("echo", text="x", _id="c1"), say("x")):

@@ -2,8 +2,10 @@
 
 import asyncio
 import json
+from datetime import datetime
 
 import pytest
+from django.utils import timezone
 from pydantic_ai.messages import ToolReturnPart
 
 from agui.models import AuditRecord, Run
@@ -292,3 +294,129 @@ async def test_a_denied_tool_stays_denied_in_the_stored_copy(client: Client):
     assert messages[2]["error"]
     assert messages[2]["metadata"] == {"outcome": "denied"}
     assert "null" not in json.dumps(messages)
+
+
+# --- Questions of tools
+
+
+def answer(call_id: str, payload) -> dict:
+    return {"interruptId": asked[call_id], "status": "resolved", "payload": payload}
+
+
+async def test_a_tool_asks_the_user_and_the_answer_is_its_result(client: Client):
+    with script(call("book", _id="b1"), say("Booked.")) as model:
+        events = await client.run("Book")
+        [interrupt] = events[-1]["outcome"]["interrupts"]
+        assert (interrupt["reason"], interrupt["toolCallId"], interrupt["message"]) == (
+            "input_required",
+            "b1",
+            "Which seat?",
+        )
+        assert interrupt["responseSchema"]["required"] == ["row"]
+        assert interrupt["metadata"] == {"toolName": "book"}
+        assert (await client.thread())["pending"] == [interrupt]
+        events = await client.run(resume=[answer("b1", {"row": 7})])
+
+    [result] = [event for event in events if event["type"] == "TOOL_CALL_RESULT"]
+    assert (result["toolCallId"], json.loads(result["content"])) == ("b1", {"row": 7})
+    assert "TOOL_CALL_START" not in event_types(events)
+    assert model.requests[1].tool_results == {"book": {"row": 7}}
+    assert (await client.thread())["pending"] == []
+
+
+@pytest.mark.parametrize("payload", [None, {}, {"row": 0}, {"row": "7"}, [], "7", {"row": 7, "window": "yes"}])
+async def test_an_answer_has_to_fit_the_question(client: Client, payload):
+    with script(call("book", _id="b1"), say("Booked.")) as model:
+        await client.run("Book")
+        events = await client.run(resume=[answer("b1", payload)])
+        assert events[-1]["code"] == "invalid_resume"
+        assert len(model.requests) == 1
+        # The question is still open.
+        assert (await client.run(resume=[answer("b1", {"row": 1})]))[-1]["type"] == "RUN_FINISHED"
+
+
+async def test_a_question_that_is_dismissed_is_told_to_the_model(client: Client):
+    with script(call("book", _id="b1"), say("As you like.")) as model:
+        await client.run("Book")
+        events = await client.run(resume=[{"interruptId": asked["b1"], "status": "cancelled"}])
+    assert events[-1]["type"] == "RUN_FINISHED"
+    assert "declined" in str(model.requests[1].tool_results["book"])
+
+
+async def test_a_call_that_is_deferred_without_a_word_takes_any_answer(client: Client):
+    with script(call("delegate", _id="d1"), say("Good.")) as model:
+        [interrupt] = (await client.run("Go"))[-1]["outcome"]["interrupts"]
+        assert (interrupt["reason"], "responseSchema" in interrupt) == ("input_required", False)
+        assert (await client.run(resume=[answer("d1", None)]))[-1]["code"] == "invalid_resume"
+        await client.run(resume=[answer("d1", [1, {"a": None}])])
+    assert model.requests[1].tool_results == {"delegate": [1, {"a": None}]}
+
+
+async def test_a_question_can_not_be_answered_by_a_tool_message(client: Client):
+    with script(call("book", _id="b1"), say("never")) as model:
+        await client.run("Book")
+        forged = {"id": "r1", "role": "tool", "toolCallId": "b1", "content": '{"row": 7}'}
+        assert (await client.run(messages=[forged]))[-1]["code"] == "interrupt_pending"
+    assert len(model.requests) == 1
+
+
+async def test_an_approval_a_question_and_a_call_of_the_page_at_once(client: Client):
+    with script(
+        [call("book", _id="b1"), call("wipe", what="disk", _id="w1"), call("paint", _id="p1"), call("echo", text="x")],
+        say("All done."),
+    ) as model:
+        events = await client.run("Go", tools=PAINT)
+        reasons = {one["toolCallId"]: one["reason"] for one in events[-1]["outcome"]["interrupts"]}
+        assert reasons == {"b1": "input_required", "w1": "tool_call"}
+        painted = {"id": "r1", "role": "tool", "toolCallId": "p1", "content": "blue"}
+        resume = [decision("w1"), answer("b1", {"row": 2})]
+        await client.run(resume=resume, messages=[painted], tools=PAINT)
+    parts = [part for message in model.requests[1].messages for part in message.parts]
+    returns = {part.tool_name: part.content for part in parts if isinstance(part, ToolReturnPart)}
+    assert returns == {"book": {"row": 2}, "wipe": "wiped disk", "paint": "blue", "echo": "x"}
+
+
+# --- Deadlines, and ids that are used again
+
+
+async def test_an_interrupt_has_a_deadline(client: Client):
+    [interrupt] = (await pause(client))[-1]["outcome"]["interrupts"]
+    hours = (datetime.fromisoformat(interrupt["expiresAt"]) - timezone.now()).total_seconds() / 3600
+    assert 23 < hours <= 24
+
+
+async def test_there_may_be_no_deadline(client: Client, settings):
+    settings.AGUI = {"INTERRUPT_EXPIRES_SECONDS": None}
+    [interrupt] = (await pause(client))[-1]["outcome"]["interrupts"]
+    assert "expiresAt" not in interrupt
+
+
+async def test_an_expired_question_can_only_be_dismissed(client: Client, settings):
+    settings.AGUI = {"INTERRUPT_EXPIRES_SECONDS": 0.000001}
+    await pause(client)
+    assert (await client.run(resume=[decision("c1")]))[-1]["code"] == "interrupt_expired"
+    assert effects == []
+    with script(say("Dismissed.")):
+        events = await client.run(resume=[{"interruptId": asked["c1"], "status": "cancelled"}])
+    assert events[-1]["type"] == "RUN_FINISHED"
+    assert effects == []
+
+
+async def test_an_old_answer_does_not_fit_a_new_question_about_a_call_with_the_same_id(client: Client):
+    # There are providers that number the calls of each response from 0.
+    await pause(client)
+    old = decision("c1")
+    with script(say("Wiped.")):
+        await client.run(resume=[old])
+    await pause(client)
+    assert (await client.run(resume=[old]))[-1]["code"] == "interrupt_unknown"
+    assert effects == ["disk"]
+
+
+@pytest.mark.parametrize("arguments", [{"what": 5}, {"what": None}, {"what": "floppy", "how": "fast"}])
+async def test_edited_arguments_have_to_fit_the_tool(client: Client, arguments):
+    await pause(client)
+    events = await client.run(resume=[decision("c1", editedArgs=arguments)])
+    assert events[-1]["code"] == "invalid_resume"
+    assert effects == []
+    assert len((await client.thread())["pending"]) == 1

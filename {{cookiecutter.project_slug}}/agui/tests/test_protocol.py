@@ -1,9 +1,11 @@
 """Bodies of every kind: read, or refused without repeating them."""
 
 import json
+from typing import get_args
 from urllib.parse import quote
 
 import pytest
+from ag_ui.core import AgentCapabilities
 
 from agui.testing import collect, event_types, say
 from agui.tests.conftest import Client, run_input, script
@@ -119,7 +121,73 @@ async def test_a_server_tool_can_not_be_replaced_by_the_client(client: Client):
     assert model.requests == []
 
 
+async def capabilities(client: Client) -> dict:
+    found = json.loads((await client.get("capabilities/")).content)
+    # Exactly AG-UI's words: a wrong one would only be an extra field.
+    assert AgentCapabilities.model_validate(found).model_dump(by_alias=True, exclude_none=True) == found
+    assert all(set(section) <= known(name) for name, section in found.items())
+    return found
+
+
+def known(name: str) -> set[str]:
+    section = next(field for field in AgentCapabilities.model_fields.values() if field.alias == name)
+    [model] = [one for one in get_args(section.annotation) if one is not type(None)]
+    return {field.alias for field in model.model_fields.values()}
+
+
 async def test_capabilities_are_those_of_the_agent(client: Client):
-    capabilities = json.loads((await client.get("capabilities/")).content)
-    assert capabilities["humanInTheLoop"]["interrupts"] is True
-    assert capabilities["transport"]["resumable"] is True
+    found = await capabilities(client)
+    assert found["humanInTheLoop"]["interrupts"] is True
+    assert found["humanInTheLoop"]["approvals"] is True
+    assert found["transport"]["resumable"] is True
+    assert found["state"] == {"snapshots": True, "deltas": True, "memory": False, "persistentState": True}
+    assert found["execution"] == {"codeExecution": False, "maxIterations": 25, "maxExecutionTime": 600_000}
+    tools = {tool["name"]: tool for tool in found["tools"]["items"]}
+    assert tools["echo"]["parameters"]["required"] == ["text"]
+    assert tools["wipe"]["parameters"]["x-destructive"] is True
+    assert "inspect" not in tools  # Not for this user
+
+
+async def test_capabilities_follow_the_settings(client: Client, settings):
+    settings.AGUI = {
+        "AUTO_CONFIRM": True,
+        "SEND_REASONING": False,
+        "RUN_TIMEOUT_SECONDS": None,
+        "LIMITS": {"REQUESTS": 3},
+        "CONVERSATION_STORE": "agui.NullConversationStore",
+    }
+    found = await capabilities(client)
+    assert found["humanInTheLoop"]["approvals"] is False
+    assert found["humanInTheLoop"]["interrupts"] is False
+    assert found["reasoning"]["supported"] is False
+    assert found["execution"] == {"codeExecution": False, "maxIterations": 3}
+    assert found["state"]["persistentState"] is False
+
+
+@pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e999"])
+async def test_what_only_python_takes_for_json_is_400(client: Client, number):
+    body = json.dumps(run_input("Hi", forwardedProps={"a": "number"})).replace('"number"', number)
+    assert (await refused(client, body))[0] == 400
+
+
+async def test_more_tools_than_anybody_has_are_422(client: Client, settings):
+    settings.AGUI = {"MAX_TOOLS": 2}
+    tools = [{"name": f"t{number}", "description": "A tool"} for number in range(3)]
+    assert (await refused(client, run_input("Hi", tools=tools)))[0] == 422
+    with script(say("Hi")) as model:
+        await client.run("Hi", tools=tools[1:])
+    assert {"t1", "t2"} <= set(model.requests[0].tools)
+
+
+async def test_what_a_client_sealed_is_not_taken_for_ours(client: Client):
+    sealed = {"encryptedValue": '{"signature": 5}', "encrypted_value": "x"}
+    history = [
+        {"id": "u1", "role": "user", "content": "One"},
+        {"id": "r1", "role": "reasoning", "content": "Hm", **sealed},
+        {"id": "a1", "role": "assistant", "content": "1", **sealed},
+        {"id": "u2", "role": "user", "content": "Two"},
+    ]
+    with script(say("2"), say("3")):
+        await client.run(messages=history)
+        assert (await client.run("Three"))[-1]["type"] == "RUN_FINISHED"
+    assert len((await client.thread())["messages"]) == 7

@@ -1,13 +1,29 @@
 """An agent to test the engine with: its tools, its endpoint."""
 
+import asyncio
 import threading
+from dataclasses import dataclass
+from typing import Any
 
+import ag_ui.core
 from django.utils.translation import gettext_lazy
-from pydantic import BaseModel
-from pydantic_ai import ApprovalRequired, RunContext
+from pydantic import BaseModel, Field
+from pydantic_ai import ApprovalRequired, CallDeferred, CustomEvent, RunContext
 from pydantic_ai.models.test import TestModel
 
-from agui import AgentConfig, AgentDeps, DjangoAGUIView, SkillRegistry, ToolRegistry, get_urls, tool
+from agui import (
+    AgentConfig,
+    AgentDeps,
+    DjangoAGUIView,
+    Question,
+    SkillRegistry,
+    ToolRegistry,
+    get_urls,
+    show_activity,
+    step,
+    tool,
+)
+from agui.progress import ProtocolEvent
 
 registry = ToolRegistry()
 skills = SkillRegistry()
@@ -17,6 +33,15 @@ skills.add("review", "Review", server_prompt="Review what was said as an editor 
 # What the tools have done.
 effects: list[str] = []
 hanging, let_go = threading.Event(), threading.Event()
+# Set by a client that has read what a tool told it.
+read = asyncio.Event()
+
+
+@dataclass(kw_only=True)
+class Progress(CustomEvent):
+    """How far a tool has come."""
+
+    percent: int
 
 
 class Notes(BaseModel):
@@ -94,9 +119,54 @@ def inspect() -> str:
 
 
 @tool(registry)
+def came_along(ctx: RunContext[AgentDeps]) -> list[Any]:
+    """Show what came with the message."""
+    return [ctx.deps.context, ctx.deps.forwarded_props, ctx.deps.parent_run_id]
+
+
+@tool(registry)
 def recall(ctx: RunContext[AgentDeps]) -> str:
     """Read the note."""
     return str(ctx.deps.state.text)
+
+
+class Seat(BaseModel):
+    """What a question asks for."""
+
+    row: int = Field(ge=1)
+    window: bool = False
+
+
+@tool(registry)
+def book(ctx: RunContext[AgentDeps]) -> str:
+    """Ask for the seat to book."""
+    raise Question("Which seat?", answer=Seat)
+
+
+@tool(registry)
+def delegate() -> str:
+    """Leave the call open without saying what for."""
+    raise CallDeferred
+
+
+@tool(registry)
+async def work(ctx: RunContext[AgentDeps], events: list[Any]) -> str:
+    """Tell the page of it while at work."""
+    for event in events:
+        match event:
+            case {"step": str(name), **rest}:
+                async with step(ctx, name):
+                    await ctx.emit(Progress(percent=50))
+                    if rest:
+                        await read.wait()
+            case {"activity": dict(content), **rest}:
+                await show_activity(ctx, "plan", content, message_id=rest.get("id"))
+            case {"note": str(text)}:
+                ctx.deps.state.text = text
+                await ctx.emit(Progress(percent=100))
+            case {"raw": str(kind), **fields}:
+                await ctx.emit(ProtocolEvent(event=getattr(ag_ui.core, kind)(**fields)))
+    return "worked"
 
 
 view = DjangoAGUIView(registry, AgentConfig(model=TestModel(), state_type=Notes), skills=skills)

@@ -1,0 +1,216 @@
+"""What a page sees while a run is at work: the shared state, steps, activities, events of tools."""
+
+import json
+from contextlib import aclosing
+
+import jsonpatch
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agui.testing import call, event_types, fail, read_frames, say
+from agui.tests.conftest import Client, run_input, script
+from agui.tests.urls import read
+
+STATE = ("STATE_SNAPSHOT", "STATE_DELTA")
+
+
+def of(events, *types) -> list[dict]:
+    return [event for event in events if event["type"] in types]
+
+
+def reduced(events, state=None):
+    """The state as a client has it in the end."""
+    for event in of(events, *STATE):
+        patch = event.get("delta")
+        state = event["snapshot"] if patch is None else jsonpatch.apply_patch(state, patch)
+    return state
+
+
+async def test_the_first_change_is_sent_whole_and_the_others_as_differences(client: Client):
+    with script(call("note", text="a"), call("note", text="b"), call("echo", text="x"), say("Noted.")):
+        events = await client.run("Note")
+
+    assert of(events, *STATE) == [
+        {"type": "STATE_SNAPSHOT", "snapshot": {"text": "a"}},
+        {"type": "STATE_DELTA", "delta": [{"op": "replace", "path": "/text", "value": "b"}]},
+    ]
+    types = event_types(events)
+    assert types[types.index("STATE_SNAPSHOT") - 1] == "TOOL_CALL_RESULT"
+    assert (await client.thread())["state"] == {"text": "b"}
+
+
+async def test_a_state_that_nothing_changes_is_not_sent(client: Client):
+    with script(call("echo", text="x"), say("ok"), say("ok")):
+        for state in ({}, {"text": "mine"}):
+            assert of(await client.run("Hi", state=state), *STATE) == []
+
+
+async def test_a_client_without_the_threads_state_gets_it_first(client: Client):
+    with script(call("note", text="kept"), say("ok"), say("ok"), call("note", text="new"), say("ok")):
+        await client.run("Note")
+        events = await client.run("And?", state={})
+        assert event_types(events)[:2] == ["RUN_STARTED", "STATE_SNAPSHOT"]
+        assert reduced(events) == {"text": "kept"}
+        events = await client.run("Change it")
+    assert event_types(of(events, *STATE)) == list(STATE)
+    assert reduced(events) == {"text": "new"}
+
+
+async def test_the_clients_state_is_the_runs(client: Client):
+    with script(call("recall"), say("ok"), say("ok")) as model:
+        await client.run("Read", state={"text": "from the page"})
+        # What was sent once is the thread's, for the next client.
+        assert reduced(await client.run("Again")) == {"text": "from the page"}
+    assert model.requests[1].tool_results == {"recall": "from the page"}
+
+
+async def test_what_the_agent_does_not_know_of_a_state_is_corrected(client: Client):
+    with script(say("ok")):
+        events = await client.run("Hi", state={"text": "a", "colour": "red"})
+    assert reduced(events) == {"text": "a"}
+
+
+@pytest.mark.parametrize("state", [None, {}, {"colour": "red"}, [], [1], "text", 5, False])
+async def test_an_agent_without_a_state_ignores_it(client: Client, state):
+    client.prefix = "/open/"
+    with script(say("Hi")):
+        events = await client.run("Hi", state=state)
+    assert events[-1]["type"] == "RUN_FINISHED"
+    assert of(events, *STATE) == []
+
+
+async def test_a_change_is_seen_while_the_tool_is_at_work(client: Client):
+    with script(call("work", events=[{"note": "a"}]), say("ok")):
+        types = event_types(await client.run("Work"))
+    assert types.index("CUSTOM") < types.index("STATE_SNAPSHOT") < types.index("TOOL_CALL_RESULT")
+
+
+async def test_a_state_of_a_run_that_failed_is_the_one_that_was_shown(client: Client):
+    with script(call("note", text="a"), fail(RuntimeError("down"))):
+        events = await client.run("Note")
+    assert events[-1]["type"] == "RUN_ERROR"
+    assert (await client.thread())["state"] == reduced(events) == {"text": "a"}
+
+
+async def test_a_stored_state_of_another_form_does_not_end_the_thread(client: Client, monkeypatch):
+    with script(call("note", text="a"), say("ok")):
+        await client.run("Note")
+    from agui.tests import urls
+
+    class Other(urls.BaseModel):
+        text: list[str] = []
+
+    monkeypatch.setattr(urls.view, "config", urls.AgentConfig(state_type=Other))
+    with script(say("ok")):
+        assert reduced(await client.run("Hi")) == {"text": []}
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5) | st.floats(allow_nan=False, allow_infinity=False),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=3), inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@given(json_values, json_values)
+def test_the_difference_of_two_states_leads_from_one_to_the_other(old, new):
+    patch = json.loads(json.dumps(jsonpatch.make_patch(old, new).patch))
+    assert json.dumps(jsonpatch.apply_patch(old, patch)) == json.dumps(new) or jsonpatch.apply_patch(old, patch) == new
+
+
+async def test_a_step_is_on_for_as_long_as_its_block(client: Client):
+    with script(call("work", events=[{"step": "Search"}, {"step": "Search"}]), say("ok")):
+        events = await client.run("Work")
+    told = of(events, "STEP_STARTED", "STEP_FINISHED", "CUSTOM")
+    assert event_types(told) == ["STEP_STARTED", "CUSTOM", "STEP_FINISHED"] * 2
+    assert told[0]["stepName"] == told[2]["stepName"] == "Search"
+    assert (told[1]["name"], told[1]["value"]) == ("progress", {"percent": 50})
+
+
+async def test_a_step_that_could_not_end_is_ended(client: Client):
+    # A client refuses a run that finishes with a step on.
+    with script(call("work", events=[{"raw": "StepStartedEvent", "step_name": "Search"}]), say("ok")):
+        events = await client.run("Work")
+    assert event_types(events)[-2:] == ["STEP_FINISHED", "RUN_FINISHED"]
+
+
+async def test_the_same_step_of_two_calls_is_one_for_the_page(client: Client):
+    started = {"raw": "StepStartedEvent", "step_name": "Search"}
+    finished = {"raw": "StepFinishedEvent", "step_name": "Search"}
+    with script(call("work", events=[started, started, finished, finished, finished]), say("ok")):
+        events = await client.run("Work")
+    assert event_types(of(events, "STEP_STARTED", "STEP_FINISHED")) == ["STEP_STARTED", "STEP_FINISHED"]
+
+
+async def test_an_activity_is_shown_whole_and_then_as_differences(client: Client):
+    plan = [
+        {"activity": {"done": 0}},
+        {"activity": {"done": 1}},
+        {"activity": {"done": 1}},
+        {"activity": {}, "id": "b"},
+    ]
+    with script(call("work", events=plan, _id="c1"), say("ok")):
+        events = await client.run("Work")
+    first, second, third = of(events, "ACTIVITY_SNAPSHOT", "ACTIVITY_DELTA")
+    assert (first["messageId"], first["activityType"], first["content"]) == ("plan-c1", "plan", {"done": 0})
+    assert (second["type"], second["messageId"]) == ("ACTIVITY_DELTA", "plan-c1")
+    assert second["patch"] == [{"op": "replace", "path": "/done", "value": 1}]
+    assert (third["type"], third["messageId"]) == ("ACTIVITY_SNAPSHOT", "b")
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        {"raw": "RunFinishedEvent", "thread_id": "t", "run_id": "r"},
+        {"raw": "RunErrorEvent", "message": "no"},
+        {"raw": "TextMessageStartEvent", "message_id": "m", "role": "assistant"},
+        {"raw": "ToolCallStartEvent", "tool_call_id": "c", "tool_call_name": "n"},
+        {"raw": "MessagesSnapshotEvent", "messages": []},
+        {"raw": "StepFinishedEvent", "step_name": "never"},
+        {"raw": "StateDeltaEvent", "delta": [{"op": "replace", "path": "/not/there", "value": 1}]},
+        {"raw": "ActivityDeltaEvent", "message_id": "no", "activity_type": "x", "patch": []},
+    ],
+    ids=lambda event: event["raw"],
+)
+async def test_what_would_break_a_client_is_dropped_and_logged(client: Client, caplog, event):
+    with script(call("work", events=[event]), say("ok")):
+        events = await client.run("Work")
+    assert event_types(events) == [
+        "RUN_STARTED",
+        "TEXT_MESSAGE_START",
+        "TEXT_MESSAGE_END",
+        "TOOL_CALL_START",
+        "TOOL_CALL_ARGS",
+        "TOOL_CALL_ARGS",
+        "TOOL_CALL_END",
+        "TOOL_CALL_RESULT",
+        "TEXT_MESSAGE_START",
+        "TEXT_MESSAGE_CONTENT",
+        "TEXT_MESSAGE_END",
+        "RUN_FINISHED",
+    ]
+    assert "was dropped" in caplog.text
+
+
+async def test_a_tool_may_send_states_of_its_own(client: Client):
+    tour = [
+        {"raw": "StateSnapshotEvent", "snapshot": {"steps": ["a"]}},
+        {"raw": "StateDeltaEvent", "delta": [{"op": "add", "path": "/steps/-", "value": "b"}]},
+    ]
+    with script(call("work", events=tour), call("note", text="mine"), say("ok")):
+        events = await client.run("Work")
+    # What the run's own state becomes after that is sent whole: the page has another one.
+    assert event_types(of(events, *STATE)) == ["STATE_SNAPSHOT", "STATE_DELTA", "STATE_SNAPSHOT"]
+    assert reduced(events) == {"text": "mine"}
+
+
+async def test_progress_arrives_while_the_tool_is_at_work(client: Client):
+    with script(call("work", events=[{"step": "Wait", "until_read": True}]), say("ok")):
+        async with aclosing(read_frames(await client.post(run_input("Work")))) as frames:
+            types = []
+            async for _, event in frames:
+                types.append(event["type"])
+                if event["type"] == "STEP_STARTED":
+                    read.set()
+    assert types.index("STEP_STARTED") < types.index("TOOL_CALL_RESULT")
