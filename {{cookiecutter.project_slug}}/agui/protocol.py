@@ -33,12 +33,12 @@ from ag_ui.core import (
 )
 from django.http import HttpRequest
 from pydantic import ValidationError
+from pydantic_ai import Agent, FunctionToolset
 from pydantic_ai.messages import ModelMessage, ToolCallPart, ToolReturnPart
 from pydantic_ai.ui.ag_ui import AGUIAdapter
 
 from agui import conf
 from agui.errors import BadRequest, RunFailed, TooLarge, Unprocessable, UnsupportedMediaType
-from agui.tools import ToolRegistry
 
 __all__ = [
     "FROM_TOOLS",
@@ -152,9 +152,10 @@ def _locations(error: ValidationError) -> list[str]:
     return [f"{'.'.join(map(str, item['loc']))}: {item['type']}" for item in errors[:10]]
 
 
-def check_tool_names(run_input: RunAgentInput, registry: ToolRegistry) -> None:
+def check_tool_names(run_input: RunAgentInput, agent: Agent[Any, Any]) -> None:
     """Refuse a client's tool with the name of one of ours, before anything runs."""
-    if any(tool.name in registry for tool in run_input.tools or ()):
+    ours = {name for toolset in agent.toolsets if isinstance(toolset, FunctionToolset) for name in toolset.tools}
+    if any(tool.name in ours for tool in run_input.tools or ()):
         raise RunFailed("tool_name_conflict")
 
 

@@ -38,6 +38,7 @@ from agui.stream import (
     Adapter,
     RunEvents,
     encode,
+    in_sequence,
     record_tool_calls,
     run_error,
     shape_events,
@@ -108,7 +109,7 @@ async def _prepare(
     log: RunLog, endpoint: "DjangoAGUIView", actor: Actor, run_input: RunAgentInput, store: ConversationStore
 ) -> ActiveRun:
     """Do all that can refuse a run. Raises HttpError and RunFailed."""
-    check_tool_names(run_input, endpoint.registry)
+    check_tool_names(run_input, endpoint.agent)
     model = getattr(endpoint.agent.model, "model_name", "")
     audit = resolve_audit_logger()
     turn = await take_turn(store, actor, run_input, endpoint.registry, endpoint.config)
@@ -224,7 +225,7 @@ async def _events(run: ActiveRun) -> AsyncGenerator[BaseEvent]:
         )
         events: Any = adapter.transform_stream(record_tool_calls(native, run.events), on_complete=finished)
         try:
-            shaped = shape_events(events, run.events)
+            shaped = in_sequence(shape_events(events, run.events))
             async with aclosing(share_progress(shaped, run.events.deps, run.turn.known_state)) as shared:
                 async for event in shared:
                     if event.type in TERMINAL and run.status is Run.Status.FAILED:

@@ -3,6 +3,7 @@
 native events  record_tool_calls    the audit trail, and how each call ended
 AG-UI events   Adapter              pydantic-ai's own translation, with errors masked and coded
                shape_events         message ids noted, interrupts in our words, the rest dropped
+               in_sequence          one part of the answer open at a time
                share_progress       (progress.py) what tools sent and changed, as a client can follow it
 frames         encode               one numbered SSE frame an event
 """
@@ -15,13 +16,17 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ag_ui.core import (
+    ReasoningMessageEndEvent,
     ReasoningMessageStartEvent,
     RunErrorEvent,
     RunFinishedEvent,
     RunFinishedInterruptOutcome,
     RunStartedEvent,
+    TextMessageEndEvent,
     TextMessageStartEvent,
+    ToolCallEndEvent,
     ToolCallResultEvent,
+    ToolCallStartEvent,
 )
 from django.http import StreamingHttpResponse
 from pydantic_ai import CustomEvent, DeferredToolRequests, UsageLimitExceeded
@@ -191,6 +196,50 @@ async def shape_events(events: AsyncGenerator[BaseEvent], run: RunEvents) -> Asy
             yield event
             if event.type in TERMINAL:
                 return
+
+
+STARTS = (EventType.TEXT_MESSAGE_START, EventType.REASONING_MESSAGE_START, EventType.TOOL_CALL_START)
+PIECES = (EventType.TEXT_MESSAGE_CONTENT, EventType.REASONING_MESSAGE_CONTENT, EventType.TOOL_CALL_ARGS)
+ENDS = (EventType.TEXT_MESSAGE_END, EventType.REASONING_MESSAGE_END, EventType.TOOL_CALL_END)
+
+
+async def in_sequence(events: AsyncGenerator[BaseEvent]) -> AsyncGenerator[BaseEvent]:
+    """Keep one part of the answer open at a time.
+
+    Some providers go on with a part after they began another one. pydantic-ai has ended it by then, and a client
+    refuses what comes for it, but takes up a part that is started again.
+    """
+    starts: dict[str, BaseEvent] = {}
+    current: BaseEvent | None = None
+    async with aclosing(events):
+        async for event in events:
+            if event.type in STARTS:
+                starts[_part_id(event)] = event
+            if event.type in (*STARTS, *PIECES):
+                start = starts[_part_id(event)]
+                if start is not current:
+                    if current:
+                        yield _end(current)
+                    current = start
+                    if event is not start:
+                        yield start
+            elif event.type in ENDS:
+                if current is None or _part_id(current) != _part_id(event):
+                    continue
+                current = None
+            yield event
+
+
+def _part_id(event: Any) -> str:
+    part_id: str = event.tool_call_id if hasattr(event, "tool_call_id") else event.message_id
+    return part_id
+
+
+def _end(start: BaseEvent) -> BaseEvent:
+    if isinstance(start, ToolCallStartEvent):
+        return ToolCallEndEvent(tool_call_id=start.tool_call_id)
+    ended = TextMessageEndEvent if isinstance(start, TextMessageStartEvent) else ReasoningMessageEndEvent
+    return ended(message_id=_part_id(start))
 
 
 def encode(key: str, number: int, event: BaseEvent) -> bytes:

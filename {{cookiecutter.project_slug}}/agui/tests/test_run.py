@@ -1,15 +1,18 @@
 """A run over the real endpoint: what a client sees."""
 
 import asyncio
+from collections import defaultdict
 from contextlib import aclosing
 
 import pytest
+from pydantic_ai import FunctionToolset
 from pydantic_ai.exceptions import ModelHTTPError
+from pydantic_ai.models.function import DeltaToolCall, FunctionModel
 
 from agui.models import AuditRecord, Run
 from agui.testing import call, collect, event_types, fail, read_frames, say, think, wait
 from agui.tests import urls
-from agui.tests.conftest import Client, decision, run_input, script
+from agui.tests.conftest import Client, decision, played_by, run_input, script
 
 TEXT = ["TEXT_MESSAGE_START", "TEXT_MESSAGE_CONTENT", "TEXT_MESSAGE_END"]
 
@@ -318,3 +321,45 @@ async def test_nothing_ran_by_itself(client: Client):
     with script(say("Hi")):
         await client.run("Hi")
     assert urls.effects == []
+
+
+async def test_parts_that_a_provider_mixes_come_one_after_the_other(client: Client):
+    # What some of OpenAI's likes do with several calls, and with text after a call.
+    async def mixed(messages, info):
+        if len(messages) > 1:
+            yield "Done."
+            return
+        yield "Let me "
+        yield {1: DeltaToolCall(name="echo", json_args='{"te', tool_call_id="c1")}
+        yield {2: DeltaToolCall(name="echo", json_args='{"te', tool_call_id="c2")}
+        yield {1: DeltaToolCall(json_args='xt": "a"}')}
+        yield {2: DeltaToolCall(json_args='xt": "b"}')}
+        yield "see."
+
+    with played_by(FunctionModel(stream_function=mixed)):
+        events = await client.run("Hi")
+    is_open = None
+    said = defaultdict(str)
+    for event in events:
+        part = event.get("toolCallId") or event.get("messageId")
+        if event["type"] in ("TEXT_MESSAGE_START", "TOOL_CALL_START"):
+            assert is_open is None
+            is_open = part
+        elif event["type"] in ("TEXT_MESSAGE_CONTENT", "TOOL_CALL_ARGS"):
+            assert is_open == part
+            said[part] += event["delta"]
+        elif event["type"] in ("TEXT_MESSAGE_END", "TOOL_CALL_END"):
+            assert is_open == part
+            is_open = None
+    assert list(said.values()) == ["Let me see.", '{"text": "a"}', '{"text": "b"}', "Done."]
+    assert events[-1]["type"] == "RUN_FINISHED"
+    assert [m.get("content") for m in (await client.thread())["messages"]] == ["Hi", "Let me see.", "a", "b", "Done."]
+
+
+async def test_a_tool_of_the_configs_toolsets_can_not_be_replaced_either(client: Client):
+    toolset = FunctionToolset(id="more")
+    toolset.add_function(lambda: "real", name="lookup")
+    tools = [{"name": "lookup", "description": "Mine", "parameters": {"type": "object", "properties": {}}}]
+    with script(say("never")) as model, urls.view.agent.override(toolsets=[toolset]):
+        assert (await client.run("Hi", tools=tools))[-1]["code"] == "tool_name_conflict"
+    assert model.requests == []
