@@ -128,7 +128,7 @@ class Stream:
     def speaks_1_0(self) -> bool:
         version = self.body.get("protocolVersion", self.body.get("protocol_version"))
         major = version.partition(".")[0] if isinstance(version, str) else ""
-        return major.isdecimal() and int(major) >= 1
+        return major.isdecimal() and major.strip("0") != ""
 
     @property
     def interrupts(self) -> list[dict[str, Any]]:
