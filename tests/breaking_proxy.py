@@ -7,7 +7,7 @@ import http.client
 import json
 import threading
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, NamedTuple
@@ -16,32 +16,35 @@ Event = dict[str, Any]
 Mutate = Callable[[Iterator[Event]], Iterator[Event | bytes]]
 
 
+class Scenario(NamedTuple):
+    """A test of the Node suite."""
+
+    file: str
+    name: str
+
+
 class Mutation(NamedTuple):
     """A way to break streams, and where the suite has to notice it."""
 
     mutate: Mutate
-    file: str
-    scenario: str
+    scenario: Scenario
     clients: tuple[str, ...]
 
 
-MUTATIONS: dict[str, Mutation] = {}
 BOTH = ("@ag-ui/client", "old-client")
+MUTATIONS: dict[str, Mutation] = {}
+NOTHING = "nothing"
+"""The name of the way that leaves streams whole: what is noticed is to be the mutation, not the proxy."""
 
 
-def noticed(file: str, scenario: str, clients: tuple[str, ...] = BOTH) -> Callable[[Mutate], Mutate]:
-    """Name the scenario that has to fail."""
+def noticed(scenario: Scenario, clients: tuple[str, ...] = BOTH) -> Callable[[Mutate], Mutate]:
+    """Register a mutation, with the scenario that has to fail."""
 
     def decorate(mutate: Mutate) -> Mutate:
-        MUTATIONS[mutate.__name__] = Mutation(mutate, f"{file}.test.mjs", scenario, clients)
+        MUTATIONS[mutate.__name__] = Mutation(mutate, scenario, clients)
         return mutate
 
     return decorate
-
-
-def nothing(events: Iterator[Event]) -> Iterator[Event]:
-    """The proof that it is the mutation that is noticed, and not the proxy."""
-    return events
 
 
 def dropped(events: Iterator[Event], *kinds: str) -> Iterator[Event]:
@@ -78,44 +81,61 @@ def encode(event: Event) -> bytes:
     return f"data: {json.dumps(event)}\n\n".encode()
 
 
+# --- What is played
+
+FAILURE = Scenario("text", "a model that fails in the middle of a word is an error without secrets")
+REASONING = Scenario("text", "reasoning has ids of its own")
+LIVE = Scenario("text", "text arrives while the model is still speaking")
+TEXT = Scenario("text", "text is streamed")
+FRONTEND = Scenario("tools", "a frontend tool is left to the client, and its result goes on")
+TOOL = Scenario("tools", "a server tool is called, and its result is shown")
+INTERRUPT = Scenario("interrupts", "a destructive tool waits for an answer")
+APPROVAL = Scenario("interrupts", "an approved tool runs, once")
+QUESTION = Scenario("questions", "a tool asks a question, whose answer is its result")
+SAME_STATE = Scenario("state", "a run that changes nothing leaves the client's state alone")
+STATE = Scenario("state", "what tools change reaches the client's state")
+CUSTOM = Scenario("progress", "a tool's own events arrive")
+STEPS = Scenario("progress", "steps are shown while a tool works")
+ACTIVITY = Scenario("progress", "an activity is shown, and changes")
+CANCELLED = Scenario("control", "a run that is cancelled ends well, and keeps what was said")
+
+
 # --- How a run begins and ends
 
-TEXT = ("text", "text is streamed")
 
-
-@noticed(*TEXT)
+@noticed(TEXT)
 def start_is_missing(events):
     return dropped(events, "RUN_STARTED")
 
 
-@noticed(*TEXT)
+@noticed(TEXT)
 def start_names_another_thread(events):
     return changed(events, "RUN_STARTED", threadId="another")
 
 
-@noticed(*TEXT)
+@noticed(TEXT)
 def start_has_no_version(events):
     for event in events:
         event.pop("protocolVersion", None)
         yield event
 
 
-@noticed(*TEXT)
+@noticed(TEXT)
 def end_is_missing(events):
     return dropped(events, "RUN_FINISHED")
 
 
-@noticed(*TEXT)
+@noticed(TEXT)
 def end_comes_twice(events):
     return doubled(events, "RUN_FINISHED")
 
 
-@noticed(*TEXT)
+@noticed(TEXT)
 def something_follows_the_end(events):
     return followed(events, "RUN_FINISHED", {"type": "CUSTOM", "name": "late", "value": 1})
 
 
-@noticed("text", "a model that fails in the middle of a word is an error without secrets")
+@noticed(FAILURE)
 def error_is_followed_by_a_success(events):
     for event in events:
         yield event
@@ -125,7 +145,7 @@ def error_is_followed_by_a_success(events):
             yield end
 
 
-@noticed("text", "a model that fails in the middle of a word is an error without secrets")
+@noticed(FAILURE)
 def error_has_no_code(events):
     return (
         {key: value for key, value in event.items() if event["type"] != "RUN_ERROR" or key != "code"}
@@ -133,17 +153,17 @@ def error_has_no_code(events):
     )
 
 
-@noticed("tools", "a frontend tool is left to the client, and its result goes on", ("old-client",))
+@noticed(FRONTEND, ("old-client",))
 def new_shape_for_an_old_client(events):
     return changed(events, "RUN_FINISHED", outcome={"type": "success", "pendingToolCallIds": []})
 
 
-@noticed("control", "a run that is cancelled ends well, and keeps what was said", ("@ag-ui/client",))
+@noticed(CANCELLED, ("@ag-ui/client",))
 def cancellation_is_a_success(events):
     return changed(events, "RUN_FINISHED", outcome={"type": "success"})
 
 
-@noticed("tools", "a frontend tool is left to the client, and its result goes on", ("@ag-ui/client",))
+@noticed(FRONTEND, ("@ag-ui/client",))
 def open_calls_are_not_named(events):
     return changed(events, "RUN_FINISHED", outcome={"type": "success"})
 
@@ -151,37 +171,37 @@ def open_calls_are_not_named(events):
 # --- Text and reasoning
 
 
-@noticed(*TEXT)
+@noticed(TEXT)
 def text_has_no_start(events):
     return dropped(events, "TEXT_MESSAGE_START")
 
 
-@noticed(*TEXT)
+@noticed(TEXT)
 def text_has_no_end(events):
     return dropped(events, "TEXT_MESSAGE_END")
 
 
-@noticed(*TEXT)
+@noticed(TEXT)
 def delta_names_another_message(events):
     return changed(events, "TEXT_MESSAGE_CONTENT", messageId="another")
 
 
-@noticed(*TEXT)
+@noticed(TEXT)
 def message_has_another_id_than_the_stored_one(events):
     return ({**event, "messageId": "another"} if "messageId" in event else event for event in events)
 
 
-@noticed(*TEXT)
+@noticed(TEXT)
 def first_delta_is_lost(events):
     return without_first(events, "TEXT_MESSAGE_CONTENT")
 
 
-@noticed(*TEXT)
+@noticed(TEXT)
 def deltas_come_twice(events):
     return doubled(events, "TEXT_MESSAGE_CONTENT")
 
 
-@noticed(*TEXT)
+@noticed(TEXT)
 def first_two_deltas_are_swapped(events):
     held = None
     for event in events:
@@ -191,7 +211,7 @@ def first_two_deltas_are_swapped(events):
         yield event
 
 
-@noticed(*TEXT)
+@noticed(TEXT)
 def deltas_may_be_empty(events):
     for event in events:
         yield event
@@ -199,57 +219,55 @@ def deltas_may_be_empty(events):
             yield event | {"delta": ""}
 
 
-@noticed("text", "reasoning has ids of its own")
+@noticed(REASONING)
 def reasoning_shares_the_texts_id(events):
     return ({**event, "messageId": "shared"} if "messageId" in event else event for event in events)
 
 
-@noticed("text", "reasoning has ids of its own")
+@noticed(REASONING)
 def reasoning_is_not_closed(events):
     return dropped(events, "REASONING_END")
 
 
-@noticed("text", "text arrives while the model is still speaking", ("@ag-ui/client",))
+@noticed(LIVE, ("@ag-ui/client",))
 def stream_is_held_back(events):
     yield from list(events)
 
 
 # --- Tool calls
 
-TOOL = ("tools", "a server tool is called, and its result is shown")
 
-
-@noticed(*TOOL)
+@noticed(TOOL)
 def call_is_started_twice(events):
     return doubled(events, "TOOL_CALL_START")
 
 
-@noticed(*TOOL)
+@noticed(TOOL)
 def call_has_no_end(events):
     return dropped(events, "TOOL_CALL_END")
 
 
-@noticed(*TOOL)
+@noticed(TOOL)
 def arguments_are_incomplete(events):
     return without_first(events, "TOOL_CALL_ARGS")
 
 
-@noticed(*TOOL)
+@noticed(TOOL)
 def result_is_missing(events):
     return dropped(events, "TOOL_CALL_RESULT")
 
 
-@noticed(*TOOL)
+@noticed(TOOL)
 def result_belongs_to_another_call(events):
     return changed(events, "TOOL_CALL_RESULT", toolCallId="another")
 
 
-@noticed(*TOOL)
+@noticed(TOOL)
 def result_has_another_id_than_the_stored_one(events):
     return changed(events, "TOOL_CALL_RESULT", messageId="another")
 
 
-@noticed("tools", "a frontend tool is left to the client, and its result goes on")
+@noticed(FRONTEND)
 def frontend_call_is_answered_by_the_server(events):
     for event in events:
         yield event
@@ -260,20 +278,18 @@ def frontend_call_is_answered_by_the_server(events):
 
 # --- Interrupts
 
-APPROVAL = ("interrupts", "an approved tool runs, once")
 
-
-@noticed(*APPROVAL)
+@noticed(APPROVAL)
 def interrupt_is_a_success(events):
     return ({k: v for k, v in event.items() if k != "outcome"} for event in events)
 
 
-@noticed(*APPROVAL)
+@noticed(APPROVAL)
 def interrupts_are_missing(events):
     return changed(events, "RUN_FINISHED", outcome={"type": "interrupt"})
 
 
-@noticed(*APPROVAL)
+@noticed(APPROVAL)
 def interrupts_are_empty(events):
     return changed(events, "RUN_FINISHED", outcome={"type": "interrupt", "interrupts": []})
 
@@ -285,22 +301,22 @@ def with_interrupts(events: Iterator[Event], **values: Any) -> Iterator[Event]:
         yield event
 
 
-@noticed(*APPROVAL)
+@noticed(APPROVAL)
 def interrupt_has_another_id(events):
     return with_interrupts(events, id="another")
 
 
-@noticed("interrupts", "a destructive tool waits for an answer")
+@noticed(INTERRUPT)
 def interrupt_is_for_another_call(events):
     return with_interrupts(events, toolCallId="another")
 
 
-@noticed("interrupts", "a destructive tool waits for an answer")
+@noticed(INTERRUPT)
 def interrupt_asks_something_else(events):
     return with_interrupts(events, message="Go on?")
 
 
-@noticed(*APPROVAL)
+@noticed(APPROVAL)
 def resumed_call_is_announced_again(events):
     for event in events:
         if event["type"] == "TOOL_CALL_RESULT":
@@ -310,56 +326,116 @@ def resumed_call_is_announced_again(events):
         yield event
 
 
+@noticed(QUESTION)
+def question_is_an_approval(events):
+    return with_interrupts(events, reason="tool_call")
+
+
+@noticed(QUESTION)
+def question_has_another_schema(events):
+    return with_interrupts(events, responseSchema={"type": "string"})
+
+
 # --- State
 
-STATE = ("state", "what tools change reaches the client's state")
 
-
-@noticed(*STATE)
+@noticed(STATE)
 def state_has_no_snapshot(events):
     return dropped(events, "STATE_SNAPSHOT")
 
 
-@noticed(*STATE)
+@noticed(STATE)
 def state_delta_misses_its_place(events):
     nowhere = {"type": "STATE_DELTA", "delta": [{"op": "replace", "path": "/no/such/place", "value": 1}]}
     return followed(events, "STATE_SNAPSHOT", nowhere)
 
 
-@noticed(*STATE)
+@noticed(STATE)
 def state_delta_is_no_patch(events):
     return followed(events, "STATE_SNAPSHOT", {"type": "STATE_DELTA", "delta": [{"op": "add", "path": "title"}]})
+
+
+@noticed(STATE)
+def state_deltas_are_missing(events):
+    return dropped(events, "STATE_DELTA")
+
+
+@noticed(SAME_STATE)
+def state_is_sent_without_a_reason(events):
+    return followed(events, "RUN_STARTED", {"type": "STATE_SNAPSHOT", "snapshot": {"title": "", "items": []}})
+
+
+# --- What tools tell while they work
+
+
+@noticed(STEPS)
+def steps_are_not_closed(events):
+    return dropped(events, "STEP_FINISHED")
+
+
+@noticed(STEPS)
+def steps_have_no_start(events):
+    return dropped(events, "STEP_STARTED")
+
+
+@noticed(STEPS)
+def steps_are_started_twice(events):
+    return doubled(events, "STEP_STARTED")
+
+
+@noticed(CUSTOM)
+def custom_event_has_no_value(events):
+    return changed(events, "CUSTOM", value={})
+
+
+@noticed(ACTIVITY)
+def activity_has_no_snapshot(events):
+    return dropped(events, "ACTIVITY_SNAPSHOT")
+
+
+@noticed(ACTIVITY)
+def activity_is_sent_whole_each_time(events):
+    known = {}
+    for event in events:
+        if event["type"] == "ACTIVITY_SNAPSHOT":
+            known = event
+        yield known if event["type"] == "ACTIVITY_DELTA" else event
+
+
+@noticed(ACTIVITY)
+def activity_delta_is_for_another_one(events):
+    return changed(events, "ACTIVITY_DELTA", messageId="another")
 
 
 # --- Form and framing
 
 
-@noticed(*TEXT)
+@noticed(TEXT)
 def timestamp_is_null(events):
     return ({**event, "timestamp": None} for event in events)
 
 
-@noticed(*TEXT)
+@noticed(TEXT)
 def timestamp_is_a_float(events):
     return ({**event, "timestamp": 1.5} for event in events)
 
 
-@noticed(*TOOL)
+@noticed(TOOL)
 def parent_is_null(events):
     return changed(events, "TOOL_CALL_START", parentMessageId=None)
 
 
-@noticed(*TEXT)
+@noticed(TEXT)
 def event_is_unknown(events):
     return followed(events, "RUN_STARTED", {"type": "SURPRISE"})
 
 
-@noticed(*TEXT)
+@noticed(TEXT)
 def lines_end_with_crlf(events):
     return (encode(event).replace(b"\n", b"\r\n") for event in events)
 
 
-@noticed(*TEXT)
+@noticed(TEXT)
 def stream_is_cut_off(events):
     for event in events:
         if event["type"] == "TEXT_MESSAGE_END":
@@ -368,7 +444,7 @@ def stream_is_cut_off(events):
         yield event
 
 
-@noticed(*TEXT)
+@noticed(TEXT)
 def frames_are_not_separated(events):
     return (encode(event)[:-1] for event in events)
 
@@ -377,64 +453,62 @@ def frames_are_not_separated(events):
 
 
 class BreakingProxy(ThreadingHTTPServer):
+    """Breaks the runs of `/<name of a mutation>/agent/`."""
+
     daemon_threads = True
 
-    def __init__(self, upstream: int, mutate: Mutate) -> None:
+    def __init__(self, upstream: int) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
         self.upstream = upstream
-        self.mutate = mutate
-        self.errors: list[str] = []
-        """What went wrong in the proxy itself: it has to break streams, not to fail."""
+        self.errors: dict[str, str] = {}
+        """What went wrong in the proxy itself, by mutation: it has to break streams, not to fail."""
 
     @property
     def url(self) -> str:
         return f"http://127.0.0.1:{self.server_port}"
-
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        self.errors.append(traceback.format_exc())
 
 
 class _Handler(BaseHTTPRequestHandler):
     server: BreakingProxy
 
     def do_GET(self) -> None:
-        self.relay()
+        name, _, path = self.path[1:].partition("/")
+        try:
+            self.relay(iter if name == NOTHING else MUTATIONS[name].mutate, f"/{path}")
+        except ConnectionError:
+            pass  # The client has seen enough
+        except Exception:
+            self.server.errors[name] = traceback.format_exc()
 
-    def do_POST(self) -> None:
-        self.relay()
+    do_POST = do_GET
 
-    def relay(self) -> None:
+    def relay(self, mutate: Mutate, path: str) -> None:
         body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
         connection = http.client.HTTPConnection("127.0.0.1", self.server.upstream, timeout=60)
         kept = ("Authorization", "Content-Type", "Accept")
         headers = {name: value for name in kept if (value := self.headers[name])}
-        connection.request(self.command, self.path, body, headers | {"Connection": "close"})
+        connection.request(self.command, path, body, headers | {"Connection": "close"})
         with connection.getresponse() as response:
             self.send_response(response.status)
             self.send_header("Content-Type", response.headers.get("Content-Type", ""))
             self.end_headers()
-            is_run = (self.command, self.path) == ("POST", "/agent/") and response.status == 200
-            self.send(self.broken(response) if is_run else iter([response.read()]))
-
-    def broken(self, response: http.client.HTTPResponse) -> Iterator[bytes]:
-        lines = (line.removeprefix(b"data: ") for line in response if line.startswith(b"data: "))
-        for piece in self.server.mutate(map(json.loads, lines)):
-            yield piece if isinstance(piece, bytes) else encode(piece)
-
-    def send(self, pieces: Iterator[bytes]) -> None:
-        try:
-            for piece in pieces:
+            is_run = (self.command, path) == ("POST", "/agent/") and response.status == 200
+            for piece in broken(response, mutate) if is_run else [response.read()]:
                 self.wfile.write(piece)
-        except ConnectionError:
-            pass  # The client has seen enough
 
     def log_message(self, format: str, *args: Any) -> None:
         pass
 
 
+def broken(stream: Iterable[bytes], mutate: Mutate) -> Iterator[bytes]:
+    lines = (line.removeprefix(b"data: ") for line in stream if line.startswith(b"data: "))
+    for piece in mutate(map(json.loads, lines)):
+        yield piece if isinstance(piece, bytes) else encode(piece)
+
+
 @contextmanager
-def breaking_proxy(upstream: int, mutate: Mutate) -> Iterator[BreakingProxy]:
-    with BreakingProxy(upstream, mutate) as proxy:
+def breaking_proxy(upstream: int) -> Iterator[BreakingProxy]:
+    with BreakingProxy(upstream) as proxy:
         thread = threading.Thread(target=proxy.serve_forever)
         thread.start()
         try:

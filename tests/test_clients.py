@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from breaking_proxy import BOTH, MUTATIONS, breaking_proxy, nothing
+from breaking_proxy import BOTH, MUTATIONS, NOTHING, Scenario, breaking_proxy
 from conftest import CACHE, ROOT
 from servers import LiveProject, serve
 
@@ -48,6 +48,14 @@ def scripted_project(live_project: LiveProject) -> Iterator[LiveProject]:
 
 
 @pytest.fixture(scope="session")
+def expiring_project(scripted_project: LiveProject) -> Iterator[LiveProject]:
+    """The same, with questions that expire at once."""
+    settings = {"DJANGO_SETTINGS_MODULE": "scripted_settings", "INTERRUPT_EXPIRES_SECONDS": "0.001"}
+    with serve(scripted_project.path, **settings) as live:
+        yield live
+
+
+@pytest.fixture(scope="session")
 def other_token(scripted_project: LiveProject) -> str:
     """A token of somebody else."""
     code = "from users.models import User; User.objects.get_or_create(username='somebody_else')"
@@ -55,22 +63,21 @@ def other_token(scripted_project: LiveProject) -> str:
     return scripted_project.manage("create_token", "somebody_else").splitlines()[-1]
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def run_suite(suite: Path, scripted_project: LiveProject, other_token: str):
-    """Run the suite, or some of its scenarios, on one client."""
+    """Run the suite, or some of it, on one client."""
 
-    def run(client: str, *arguments: str, url: str = scripted_project.url, seconds: int = 30):
-        environment = os.environ | {
+    def run(client: str, *arguments: str, url: str = scripted_project.url, **settings: str):
+        environment = {
             "AG_UI_CLIENT": client,
             "AGUI_URL": url,
             "AGUI_TOKEN": scripted_project.token,
             "AGUI_OTHER_TOKEN": other_token,
-            "AGUI_TIMEOUT_MS": str(seconds * 1000),
         }
         return subprocess.run(
             ["node", "--test", "--test-reporter=tap", *arguments],
             cwd=suite,
-            env=environment,
+            env=os.environ | environment | settings,
             capture_output=True,
             text=True,
             timeout=120,
@@ -80,10 +87,6 @@ def run_suite(suite: Path, scripted_project: LiveProject, other_token: str):
     return run
 
 
-def pattern(scenario: str) -> str:
-    return f"--test-name-pattern=^{re.escape(scenario)}$"
-
-
 @pytest.mark.parametrize("client", BOTH)
 def test_official_client_understands_everything(client: str, run_suite):
     result = run_suite(client)
@@ -91,28 +94,48 @@ def test_official_client_understands_everything(client: str, run_suite):
     assert "# tests 0" not in result.stdout
 
 
+@pytest.mark.parametrize("client", BOTH)
+def test_official_client_meets_an_expired_question(client: str, run_suite, expiring_project: LiveProject):
+    result = run_suite(client, "expiry.mjs", url=expiring_project.url)
+    assert result.returncode == 0, result.stdout[-8000:]
+
+
 # --- The suite has teeth
 
 
+@pytest.fixture(scope="session")
+def verdicts(run_suite, scripted_project: LiveProject) -> dict[tuple[str, Scenario, str], str]:
+    """How scenarios ended ("ok" or "not ok") through the proxy, by client, scenario and what broke the streams."""
+
+    def play(client: str, scenario: Scenario) -> dict[tuple[str, Scenario, str], str]:
+        chosen = [name for name, (_, one, clients) in MUTATIONS.items() if one == scenario and client in clients]
+        result = run_suite(
+            client,
+            f"--test-name-pattern=: {re.escape(scenario.name)}$",
+            f"{scenario.file}.test.mjs",
+            url=proxy.url,
+            AGUI_WAYS=" ".join([NOTHING, *chosen]),
+            AGUI_TIMEOUT_MS="10000",
+        )
+        found = re.findall(rf"^(ok|not ok) \d+ - (\w+): {re.escape(scenario.name)}$", result.stdout, re.MULTILINE)
+        return {(client, scenario, way): verdict for verdict, way in found}
+
+    played = {(client, mutation.scenario): None for mutation in MUTATIONS.values() for client in mutation.clients}
+    with breaking_proxy(scripted_project.port) as proxy, ThreadPoolExecutor(2) as pool:
+        runs = [pool.submit(play, *one) for one in played]
+        found = {key: verdict for run in runs for key, verdict in run.result().items()}
+    assert proxy.errors == {}
+    return found
+
+
 @pytest.mark.parametrize("client", BOTH)
-def test_proxy_that_changes_nothing_is_not_noticed(client: str, run_suite, scripted_project: LiveProject):
-    used = {mutation.scenario for mutation in MUTATIONS.values() if client in mutation.clients}
-    files = {mutation.file for mutation in MUTATIONS.values()}
-    with breaking_proxy(scripted_project.port, nothing) as proxy:
-        result = run_suite(client, *map(pattern, sorted(used)), *sorted(files), url=proxy.url)
-    assert result.returncode == 0, result.stdout[-8000:]
-    assert f"# pass {len(used)}\n" in result.stdout
-    assert proxy.errors == []
+def test_proxy_that_breaks_nothing_is_not_noticed(client: str, verdicts):
+    scenarios = {mutation.scenario for mutation in MUTATIONS.values() if client in mutation.clients}
+    assert {verdicts[client, scenario, NOTHING] for scenario in scenarios} == {"ok"}
 
 
-@pytest.mark.parametrize("name", MUTATIONS)
-def test_broken_stream_is_noticed(name: str, run_suite, scripted_project: LiveProject):
-    mutation = MUTATIONS[name]
-    arguments = (pattern(mutation.scenario), mutation.file)
-    with breaking_proxy(scripted_project.port, mutation.mutate) as proxy, ThreadPoolExecutor(2) as pool:
-        runs = [pool.submit(run_suite, client, *arguments, url=proxy.url, seconds=5) for client in mutation.clients]
-        results = {client: run.result() for client, run in zip(mutation.clients, runs, strict=True)}
-    failed = rf"not ok \d+ - {re.escape(mutation.scenario)}\n"
-    for client, result in results.items():
-        assert re.search(failed, result.stdout), f"Nobody has noticed on {client}:\n{result.stdout}{result.stderr}"
-    assert proxy.errors == []
+@pytest.mark.parametrize(
+    ("client", "name"), [(client, name) for name, mutation in MUTATIONS.items() for client in mutation.clients]
+)
+def test_broken_stream_is_noticed(client: str, name: str, verdicts):
+    assert verdicts[client, MUTATIONS[name].scenario, name] == "not ok"

@@ -4,7 +4,7 @@ import { randomUUID } from "node:crypto";
 import { test } from "node:test";
 
 export const CLIENT = process.env.AG_UI_CLIENT;
-const { AGUI_URL, AGUI_TOKEN } = process.env;
+const { AGUI_URL, AGUI_TOKEN, AGUI_OTHER_TOKEN } = process.env;
 const { HttpAgent } = await import(CLIENT);
 
 /** Does this client declare the protocol's version? It then gets the shapes that came with it. */
@@ -23,11 +23,12 @@ export const fail = () => ({ fail: true });
 
 const TERMINAL = ["RUN_FINISHED", "RUN_ERROR"];
 
-export class Talk {
-  constructor({ threadId = randomUUID(), token = AGUI_TOKEN, ...options } = {}) {
+class Talk {
+  constructor({ base = AGUI_URL, threadId = randomUUID(), token = AGUI_TOKEN, ...options } = {}) {
+    this.base = base;
     this.token = token;
     this.agent = new HttpAgent({
-      url: `${AGUI_URL}/agent/`,
+      url: `${base}/agent/`,
       threadId,
       headers: { Authorization: `Bearer ${token}` },
       fetch: (url, init) => this.#fetch(url, init),
@@ -56,7 +57,17 @@ export class Talk {
 
   /** The same thread in another window, which has seen nothing of it. */
   elsewhere(options = {}) {
-    return new Talk({ threadId: this.threadId, ...options });
+    return new Talk({ base: this.base, threadId: this.threadId, ...options });
+  }
+
+  /** Another thread. */
+  another() {
+    return new Talk({ base: this.base });
+  }
+
+  /** The same thread, seen by somebody else. */
+  byOthers() {
+    return this.elsewhere({ token: AGUI_OTHER_TOKEN });
   }
 
   /** Add a message of the user that holds the model's script, and run. */
@@ -90,7 +101,7 @@ export class Talk {
 
   async #request(method, path, status) {
     const headers = { Authorization: `Bearer ${this.token}` };
-    const response = await fetch(`${AGUI_URL}${path}`, { method, headers });
+    const response = await fetch(`${this.base}${path}`, { method, headers });
     assert.equal(response.status, status, `${method} ${path}`);
     return response;
   }
@@ -182,14 +193,18 @@ function checkStream(bytes, input) {
   if (last.type === "RUN_FINISHED") assert.deepEqual([...open], [], "left open");
 }
 
+// The ways in which a proxy breaks the streams, each a path of its own; "" is no proxy.
+const ways = (process.env.AGUI_WAYS ?? "").split(" ");
 const timeout = Number(process.env.AGUI_TIMEOUT_MS ?? 30_000);
 
 /** A test with a conversation of its own, compared at its end with what the server has stored. */
 export function scenario(name, body, { compare = true } = {}) {
-  test(name, { timeout }, async ({ signal }) => {
-    const talk = new Talk();
-    signal.addEventListener("abort", () => talk.agent.abortRun()); // Or the process would wait for it
-    await body(talk);
-    if (compare) await talk.compare();
-  });
+  for (const way of ways) {
+    test(way ? `${way}: ${name}` : name, { timeout }, async ({ signal }) => {
+      const talk = new Talk({ base: way ? `${AGUI_URL}/${way}` : AGUI_URL });
+      signal.addEventListener("abort", () => talk.agent.abortRun()); // Or the process would wait for it
+      await body(talk);
+      if (compare) await talk.compare();
+    });
+  }
 }

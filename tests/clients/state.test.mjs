@@ -12,7 +12,7 @@ scenario("what tools change reaches the client's state", async (talk) => {
   ];
   const { types } = await talk.ask(script);
   const changes = types.filter((type) => type.startsWith("STATE_"));
-  assert.equal(changes[0], "STATE_SNAPSHOT");
+  assert.deepEqual([changes[0], changes[1]], ["STATE_SNAPSHOT", "STATE_DELTA"]);
   assert.equal(talk.agent.state.title, "Groceries");
   assert.deepEqual([...talk.agent.state.items].sort(), ["Eggs", "Milk"]);
   assert.deepEqual((await talk.thread()).state, talk.agent.state);
@@ -24,6 +24,14 @@ scenario("the client's state reaches the tools, and comes back changed", async (
   assert.deepEqual(JSON.parse(results(newMessages)[0]).state, { title: "Mine", items: ["a"] });
   assert.deepEqual(talk.agent.state, { title: "Mine", items: ["a", "b"] });
 });
+
+scenario("a client that knows nothing is told the state before anything else", async (talk) => {
+  await talk.ask([[call("pin", { text: "a" })], [say("Done.")]]);
+  const other = talk.elsewhere();
+  const { types } = await other.ask([[say("Hello.")]]);
+  assert.deepEqual(types.slice(0, 2), ["RUN_STARTED", "STATE_SNAPSHOT"]);
+  assert.deepEqual(other.agent.state, { title: "", items: ["a"] });
+}, { compare: false });
 
 scenario("the state is kept with the thread", async (talk) => {
   await talk.ask([[call("pin", { text: "a" })], [say("Done.")]]);

@@ -70,3 +70,12 @@ for (const [when, script, kept] of [
     assert.equal(newMessages.at(-1).content, "Better now.");
   });
 }
+
+scenario("an image reaches the model", async (talk) => {
+  const id = randomUUID();
+  const text = `script: ${JSON.stringify([[tell("conversation")]])}`;
+  const image = { type: "image", source: { type: "data", value: "iVBORw0KGgo=", mimeType: "image/png" } };
+  talk.agent.addMessage({ id, role: "user", content: [{ type: "text", text }, image] });
+  const { newMessages } = await talk.run();
+  assert.match(newMessages[0].content, /BinaryContent.*image\/png/);
+});

@@ -110,6 +110,21 @@ scenario("a frontend tool is called again and again", async (talk) => {
   assert.deepEqual(JSON.parse(last.newMessages.at(-1).content), { color: "blue" });
 });
 
+scenario("a frontend tool that nobody answered does not hold up the conversation", async (talk) => {
+  await talk.ask([[call("color")]], { tools: [color] });
+  const { newMessages } = await talk.ask([[call("record", { what: "a" })], [say("Never mind.")]], { tools: [color] });
+  assert.equal(newMessages.at(-1).content, "Never mind.");
+  assert.deepEqual(await talk.effects(), ["a"]);
+});
+
+scenario("a result for a call that nobody made is not believed", async (talk) => {
+  await talk.ask([[say("Hello.")]]);
+  const liar = talk.elsewhere();
+  answer(liar, { [randomUUID()]: "root" });
+  const { newMessages } = await liar.ask([[tell("conversation")]]);
+  assert.doesNotMatch(newMessages.at(-1).content, /root/);
+}, { compare: false });
+
 scenario("a client's tool with the name of a server's is refused before anything runs", async (talk) => {
   const { error } = await talk.ask([[call("record", { what: "a" })], [say("Done.")]], {
     tools: [{ ...color, name: "record" }],

@@ -10,16 +10,27 @@ import asyncio
 import json
 from collections import defaultdict
 from collections.abc import Iterator
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Literal
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.urls import include, path
 from django.views.decorators.csrf import csrf_exempt
-from pydantic import BaseModel
-from pydantic_ai import ApprovalRequired, RunContext
+from pydantic import BaseModel, Field
+from pydantic_ai import ApprovalRequired, CallDeferred, CustomEvent, RunContext
 from pydantic_ai.messages import ModelMessage, ModelResponse, UserPromptPart
 
-from agui import AgentConfig, AgentDeps, DjangoAGUIView, ToolRegistry, get_urls, tool
+from agui import (
+    AgentConfig,
+    AgentDeps,
+    DjangoAGUIView,
+    Question,
+    ToolRegistry,
+    get_urls,
+    show_activity,
+    step,
+    tool,
+)
 from agui.testing import Request, ScriptedModel, Step, call, fail, say, think, wait
 
 MARK = "script: "
@@ -124,6 +135,25 @@ def ask(ctx: RunContext[AgentDeps], what: str) -> str:
     return f"asked {what}"
 
 
+class Slot(BaseModel):
+    """An answer of the user."""
+
+    day: Literal["Monday", "Friday"]
+    guests: int = Field(ge=1)
+
+
+@tool(registry)
+def schedule(what: str) -> str:
+    """Ask the user for a day."""
+    raise Question(f"Which day suits you for {what}?", answer=Slot)
+
+
+@tool(registry)
+def wonder() -> str:
+    """Ask the user for anything."""
+    raise CallDeferred
+
+
 @tool(registry)
 def title(ctx: RunContext[AgentDeps], text: str) -> str:
     """Name the board."""
@@ -145,7 +175,28 @@ def inspect(ctx: RunContext[AgentDeps]) -> dict[str, Any]:
         "state": ctx.deps.state.model_dump(),
         "context": ctx.deps.context,
         "forwardedProps": ctx.deps.forwarded_props,
+        "parentRunId": ctx.deps.parent_run_id,
     }
+
+
+@dataclass(kw_only=True)
+class Found(CustomEvent):
+    count: int
+
+
+@tool(registry)
+async def research(ctx: RunContext[AgentDeps], topic: str, gate: str) -> str:
+    """Tell of the work while it is done."""
+    async with step(ctx, "Search"):
+        await ctx.emit(Found(count=2))
+        await show_activity(ctx, "plan", {"topic": topic, "done": []})
+        ctx.deps.state.title = topic
+        await show_activity(ctx, "plan", {"topic": topic, "done": ["Search"]})
+    await gates[gate].wait()
+    async with step(ctx, "Write"):
+        ctx.deps.state.items.append("draft")
+        await show_activity(ctx, "plan", {"topic": topic, "done": ["Search", "Write"]})
+    return "researched"
 
 
 # --- Its endpoint, and two for the tests themselves
