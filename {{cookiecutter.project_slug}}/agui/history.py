@@ -6,6 +6,7 @@ The new turn is stored before the run begins, so that however the run ends, it i
 """
 
 import asyncio
+from collections import defaultdict, deque
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -34,6 +35,7 @@ from agui.protocol import (
     RunAgentInput,
     ToolMessage,
     annotation,
+    check_attachments,
     with_calls,
 )
 from agui.tools import ToolRegistry
@@ -140,9 +142,8 @@ def _load(messages: Sequence[Message], run_input: RunAgentInput) -> list[ModelMe
     """Turn a client's messages into the model's, without what a client may not decide."""
     if not messages:
         return []
-    adapter = AGUIAdapter(READER, run_input)
     try:
-        loaded = adapter.sanitize_messages(adapter.load_messages(messages))
+        loaded = AGUIAdapter(READER, run_input).sanitize_messages(_read(messages))
     except ValueError:
         raise Unprocessable("A message can't be read: a result without its call, or a broken attachment.") from None
     if not loaded or not isinstance(loaded[-1], ModelRequest):
@@ -160,9 +161,28 @@ def _load_results(messages: list[ToolMessage], conversation: Conversation) -> li
     fitting = {message.tool_call_id: message for message in fresh if message.tool_call_id in open_calls}
     if not fitting:
         return []
-    calls = [open_calls[call_id] for call_id in fitting]
-    loaded = AGUIAdapter.load_messages(with_calls(list(fitting.values()), calls))[1:]
+    loaded = _read(with_calls(list(fitting.values()), [open_calls[call_id] for call_id in fitting]))[1:]
     MessageIds(fitting.values()).stamp(loaded)
+    return loaded
+
+
+def _read(messages: Sequence[Message]) -> list[ModelMessage]:
+    """Read messages as the adapter does, but a tool's result stays the text that it is.
+
+    The adapter would parse it as JSON, and take what looks like a file of the server for one.
+    """
+    check_attachments(messages)
+    texts: dict[str, deque[str]] = defaultdict(deque)
+    plain = []
+    for message in messages:
+        if isinstance(message, ToolMessage) and isinstance(message.content, str):
+            texts[message.tool_call_id].append(message.content)
+            message = message.model_copy(update={"content": ""})
+        plain.append(message)
+    loaded = AGUIAdapter.load_messages(plain)
+    for part in [part for one in loaded for part in one.parts if isinstance(part, ToolReturnPart)]:
+        if texts[part.tool_call_id]:
+            part.content = texts[part.tool_call_id].popleft()
     return loaded
 
 

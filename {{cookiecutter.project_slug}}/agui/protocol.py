@@ -4,6 +4,7 @@ This module and stream.py are the only ones that know AG-UI's types (https://doc
 """
 
 import asyncio
+import base64
 import hashlib
 import json
 import math
@@ -157,6 +158,26 @@ def check_tool_names(run_input: RunAgentInput, agent: Agent[Any, Any]) -> None:
     ours = {name for toolset in agent.toolsets if isinstance(toolset, FunctionToolset) for name in toolset.tools}
     if any(tool.name in ours for tool in run_input.tools or ()):
         raise RunFailed("tool_name_conflict")
+
+
+def check_attachments(messages: Iterable[Message]) -> None:
+    """Refuse what nobody can read, or what only the server could: files of its disk, its buckets, its provider."""
+    for message in messages:
+        content = getattr(message, "content", None)
+        for part in content if isinstance(content, list) else ():
+            if not _is_readable(getattr(part, "source", None)):
+                raise Unprocessable("An attachment can't be used: send it as base64 data, or as an http or https URL.")
+
+
+def _is_readable(source: Any) -> bool:
+    if source is None:
+        return True  # Text
+    if source.type == "data":
+        try:
+            return bool(base64.b64decode(source.value, validate=True))
+        except ValueError:
+            return False
+    return source.type == "url" and re.match(r"https?://[^/]", source.value, re.IGNORECASE) is not None
 
 
 def with_calls(tool_messages: Sequence[ToolMessage], calls: Iterable[ToolCallPart]) -> list[Message]:
