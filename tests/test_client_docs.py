@@ -1,17 +1,22 @@
 """The generated docs/clients.md: what it tells to type is run, and has to print what it says."""
 
 import hashlib
+import json
 import os
 import re
 import shutil
 import subprocess
 import sys
+import time
+from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass
+from http.client import HTTPConnection
 from pathlib import Path
 
 import pytest
 from conftest import CACHE, ROOT, TEMPLATE_NAME
-from servers import LiveProject
+from servers import LiveProject, free_port, run_input
 
 pytestmark = pytest.mark.slow
 
@@ -98,20 +103,25 @@ def token(live_project: LiveProject) -> str:
     return live_project.manage("create_token", "reader_of_docs").splitlines()[-1]
 
 
-@pytest.fixture(scope="session")
-def packages() -> Path:
-    """The clients that npm installs, kept until package.json changes."""
+def npm_install(directory: Path, *options: str) -> Path:
+    """The packages that a package.json names, kept until it changes."""
     if not shutil.which("npm"):
         pytest.skip("npm is not on the PATH")
-    package = CLIENTS / "package.json"
-    cache = CACHE / f"client-docs-{hashlib.sha256(package.read_bytes()).hexdigest()[:12]}"
+    package = directory / "package.json"
+    cache = CACHE / f"{directory.name}-{hashlib.sha256(package.read_bytes()).hexdigest()[:12]}"
     if not (cache / "node_modules/.installed").exists():
         shutil.rmtree(cache, ignore_errors=True)
         cache.mkdir(parents=True)
         shutil.copy(package, cache)
-        subprocess.run(["npm", "install", "--ignore-scripts", "--silent", "--no-package-lock"], cwd=cache, check=True)
+        command = ["npm", "install", "--ignore-scripts", "--silent", "--no-package-lock", *options]
+        subprocess.run(command, cwd=cache, check=True)
         (cache / "node_modules/.installed").touch()
     return cache / "node_modules"
+
+
+@pytest.fixture(scope="session")
+def packages() -> Path:
+    return npm_install(CLIENTS)
 
 
 # --- curl
@@ -149,6 +159,88 @@ def node_directory(request: pytest.FixtureRequest, packages: Path, live_project:
 @pytest.mark.parametrize("program", programs("@ag-ui/client"))
 def test_ag_ui_client(program: str, node_directory: Path, token: str):
     run_program("@ag-ui/client", program, ["node"], node_directory, token)
+
+
+# --- CopilotKit
+
+
+@pytest.fixture(scope="module")
+def runtime(live_project: LiveProject, tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
+    """The section's runtime; its port. Its agents for other frameworks make npm search for ever without the option."""
+    packages = npm_install(CLIENTS / "copilotkit", "--legacy-peer-deps")
+    directory, port = tmp_path_factory.mktemp("copilotkit"), free_port()
+    write_files("CopilotKit", directory, live_project)
+    program, log = directory / "runtime.mjs", directory / "log"
+    program.write_text(program.read_text().replace("listen(4000,", f"listen({port},"))
+    (directory / "node_modules").symlink_to(packages)
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            ["node", program.name],
+            cwd=directory,
+            env=os.environ | {"COPILOTKIT_TELEMETRY_DISABLED": "true"},
+            stdout=output,
+            stderr=output,
+        )
+    try:
+        deadline = time.monotonic() + 60
+        while not answers(port):
+            assert process.poll() is None, log.read_text()
+            assert time.monotonic() < deadline, log.read_text()
+            time.sleep(0.1)
+        yield port
+    finally:
+        process.terminate()
+        process.wait(timeout=10)
+
+
+def ask_runtime(port: int, path: str, token: str = "", body: object = None) -> tuple[int, str]:
+    """POST the body, or GET without one: (status, text)."""
+    headers = {"Content-Type": "application/json", "Authorization": f"Bearer {token}"}
+    with closing(HTTPConnection("127.0.0.1", port, timeout=60)) as connection:
+        method, data = ("GET", None) if body is None else ("POST", json.dumps(body))
+        connection.request(method, f"/api/copilotkit/{path}", data, headers)
+        response = connection.getresponse()
+        return response.status, response.read().decode()
+
+
+def answers(port: int) -> bool:
+    try:
+        return ask_runtime(port, "info")[0] == 200
+    except OSError:
+        return False
+
+
+def test_copilotkit_does_what_a_page_does(runtime: int, token: str, tmp_path: Path):
+    (request,) = [block for block in blocks("CopilotKit") if block.language == "sh"]
+    assert request.output
+    script = request.code.replace("127.0.0.1:4000", f"127.0.0.1:{runtime}")
+    check_output(run("sh", "-eu", "-c", script, cwd=tmp_path, AGENT_TOKEN=token), request.output)
+
+
+@pytest.mark.parametrize("program", ["text.mjs", "tools.mjs", "approval.mjs", "state.mjs"])
+def test_copilotkit_runtime_loses_nothing(
+    program: str, runtime: int, packages: Path, live_project: LiveProject, token: str, tmp_path: Path
+):
+    """Its page is the older client: what that does with the agent it does with the runtime between them."""
+    write_files("@ag-ui/client", tmp_path, live_project)
+    agent = tmp_path / "agent.mjs"
+    through = f"http://127.0.0.1:{runtime}/api/copilotkit/agent/default/run"
+    agent.write_text(
+        agent.read_text().replace("@ag-ui/client", "old-client").replace(f"{live_project.url}/agent/", through)
+    )
+    (tmp_path / "node_modules").symlink_to(packages)
+    run_program("@ag-ui/client", program, ["node"], tmp_path, token)
+
+
+def test_copilotkit_runtime_tells_nobody_else(runtime: int, live_project: LiveProject, token: str):
+    body = run_input("a secret")
+    assert "RUN_FINISHED" in ask_runtime(runtime, "agent/default/run", token, body)[1]
+    assert "a secret" in ask_runtime(runtime, "agent/default/connect", token, body)[1]
+    for stranger in (live_project.token, ""):
+        assert ask_runtime(runtime, "agent/default/connect", stranger, body) == (200, "")
+        assert ask_runtime(runtime, "threads?agentId=default", stranger)[0] == 404
+        assert ask_runtime(runtime, f"threads/{body['threadId']}/messages", stranger)[0] == 404
+        assert "RUN_ERROR" in ask_runtime(runtime, "agent/default/run", stranger, body)[1]
 
 
 # --- Microsoft Agent Framework
