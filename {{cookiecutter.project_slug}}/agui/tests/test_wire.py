@@ -260,7 +260,8 @@ def test_a_form_of_1_0_is_rejected_for_an_older_client(outcome: dict[str, Any]):
     calls[0]["toolCallName"] = "paint"
     text = [event for event in good() if event.get("messageId") == "m1"]
     stream = [start, *text, *calls, {**end, "outcome": outcome}]
-    check_stream(stream, BODY)
+    for new in ("1.0", "2.7", "abc"):
+        check_stream(stream, {**BODY, "protocolVersion": new})
     for old in (None, "0.9"):
         with pytest.raises(WireError, match="older client"):
             check_stream(stream, {**BODY, "protocolVersion": old})

@@ -8,6 +8,7 @@ It knows neither Django nor the engine, so it can check any server.
 """
 
 import json
+import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -127,8 +128,9 @@ class Stream:
     @property
     def speaks_1_0(self) -> bool:
         version = self.body.get("protocolVersion", self.body.get("protocol_version"))
-        major = version.partition(".")[0] if isinstance(version, str) else ""
-        return major.isdecimal() and major.strip("0") != ""
+        # Of what can't be read, the specification says that it is newer.
+        grammar = re.fullmatch(r"(\d+)\.\d+", version or "")
+        return version is not None and (grammar is None or grammar[1].strip("0") != "")
 
     @property
     def interrupts(self) -> list[dict[str, Any]]:
