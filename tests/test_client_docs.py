@@ -1,4 +1,4 @@
-"""The generated docs/clients.md: what it tells to type is run, and has to print what it says."""
+"""The generated docs/: what clients.md tells to type is run, and has to print what it says; protocol.md is compared."""
 
 import hashlib
 import json
@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 from conftest import CACHE, ROOT, TEMPLATE_NAME
-from servers import LiveProject, free_port, run_input
+from servers import Client, LiveProject, free_port, run_input, serve
 
 pytestmark = pytest.mark.slow
 
@@ -40,9 +40,9 @@ class Block:
         return found and found[1]
 
 
-def section(heading: str) -> str:
-    """A section of the page; "" is what comes before the first one."""
-    sections = re.split(r"^## (.*)\n", (DOCS / "clients.md").read_text(), flags=re.M)
+def section(heading: str, page: str = "clients.md") -> str:
+    """A section of a page; "" is what comes before the first one."""
+    sections = re.split(r"^## (.*)\n", (DOCS / page).read_text(), flags=re.M)
     return dict(zip(["", *sections[1::2]], sections[::2], strict=True))[heading]
 
 
@@ -267,3 +267,131 @@ def test_microsoft_agent_framework(
 ):
     write_files("Microsoft Agent Framework", tmp_path, live_project)
     run_program("Microsoft Agent Framework", program, [microsoft], tmp_path, token)
+
+
+# --- protocol.md
+
+
+def protocol(heading: str) -> str:
+    return section(heading, "protocol.md")
+
+
+def table(heading: str, number: int = 0) -> list[list[str]]:
+    """The cells of one table of a section, without its head and without Markdown's backticks."""
+    tables = re.findall(r"(?:^\|.*\n)+", protocol(heading), re.M)
+    rows = [re.split(r"\s*\|\s*", line.strip("|\n ")) for line in tables[number].splitlines()]
+    return [[cell.strip().strip("`") for cell in row] for row in rows[2:]]
+
+
+def events_in(heading: str) -> list[dict]:
+    """The JSON values of a section's block."""
+    (text,) = re.findall(r"```json\n(.*?)```", protocol(heading), re.S)
+    values, decoder = [], json.JSONDecoder()
+    while text := text.lstrip():
+        value, end = decoder.raw_decode(text)
+        values.append(value)
+        text = text[end:]
+    return values
+
+
+def is_like(actual: object, promised: object) -> bool:
+    """Whether a value is the promised one; "..." stands for any, and nobody promises timestamps."""
+    if promised == "...":
+        return True
+    if isinstance(promised, dict) and isinstance(actual, dict):
+        known = {key: value for key, value in actual.items() if key != "timestamp"}
+        return known.keys() == promised.keys() and all(is_like(known[key], promised[key]) for key in promised)
+    if isinstance(promised, list) and isinstance(actual, list):
+        return len(actual) == len(promised) and all(map(is_like, actual, promised))
+    return actual == promised
+
+
+@pytest.fixture(scope="module")
+def progressive(live_project: LiveProject) -> Iterator[LiveProject]:
+    """The same project with the page's tools, served by a second process."""
+    tools = live_project.path / "assistant/tools.py"
+    before = tools.read_text()
+    code = re.findall(r"```python\n(.*?)```", (DOCS / "protocol.md").read_text(), re.S)
+    tools.write_text("\n\n".join([before, *code]))
+    try:
+        with serve(live_project.path) as live:
+            yield live
+    finally:
+        tools.write_text(before)
+
+
+@pytest.fixture
+def client(progressive: LiveProject, token: str) -> Client:
+    return progressive.client(token)
+
+
+def test_interrupts_are_as_shown(client: Client):
+    (promised,) = events_in("Approvals and questions")
+    finished = client.run("publish title=Bread and choose_day", protocolVersion="1.0")[-1]
+    assert is_like(finished, promised), finished
+
+
+@pytest.mark.parametrize(("answer", "entry", "result"), table("Approvals and questions"))
+def test_answers_are_taken_as_shown(answer: str, entry: str, result: str, client: Client):
+    is_question = answer in ("the answer to a question", "not answered")
+    thread = run_input("")["threadId"]
+    asked = client.run("choose_day" if is_question else "publish title=Bread", threadId=thread)
+    (interrupt,) = asked[-1]["outcome"]["interrupts"]
+    resume = [{"interruptId": interrupt["id"], **json.loads(entry)}]
+    answered = client.run("", threadId=thread, messages=[], resume=resume)
+    assert [event["content"] for event in answered if event["type"] == "TOOL_CALL_RESULT"] == [result]
+    assert answered[-1]["type"] == "RUN_FINISHED"
+
+
+def test_progress_is_as_shown(client: Client):
+    stream = client.run("plan_trip city=Rome")
+    types = [event["type"] for event in stream]
+    between = stream[types.index("TOOL_CALL_END") + 1 : types.index("TOOL_CALL_RESULT")]
+    promised = events_in("Progress")
+    assert is_like(between, promised), between
+
+
+def test_state_is_sent_as_described(client: Client):
+    thread = run_input("")["threadId"]
+
+    def changes(text: str) -> list[str]:
+        types = [event["type"] for event in client.run(text, threadId=thread)]
+        return [kind for kind in types if kind in ("RUN_STARTED", "TOOL_CALL_RESULT") or kind.startswith("STATE")]
+
+    assert changes("focus_on category=work") == ["RUN_STARTED", "TOOL_CALL_RESULT", "STATE_SNAPSHOT"]
+    assert changes("focus_on category=home") == ["RUN_STARTED", "STATE_SNAPSHOT", "TOOL_CALL_RESULT", "STATE_DELTA"]
+
+
+def test_codes_and_settings_are_all_there_are(live_project: LiveProject):
+    code = """
+import json
+from agui import conf, errors
+kinds = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, errors.HttpError)]
+settings = {name.upper(): value for name, value in conf.EngineSettings()}
+print(json.dumps([list(errors.RUN_ERRORS), sorted({kind.status for kind in kinds}), settings], default=repr))
+"""
+    codes, statuses, settings = json.loads(live_project.manage("shell", "-v", "0", "-c", code))
+    rows = [cell for row in table("Errors", 1) for cell in re.findall(r"\w+", row[0])]
+    assert sorted(rows) == sorted(codes)
+    assert [int(row[0]) for row in table("Errors")] == statuses
+    for name, default, _ in table("Settings"):
+        assert repr(settings[name]).replace("'", '"') == default, name
+
+
+def test_message_of_the_user_drops_a_clients_call(client: Client):
+    thread = run_input("")["threadId"]
+    pick = {"name": "pick_color", "description": "Pick a color.", "parameters": {"type": "object", "properties": {}}}
+    asked = client.run("pick_color", threadId=thread, tools=[pick])
+    assert [event["type"] for event in asked][-2:] == ["TOOL_CALL_END", "RUN_FINISHED"]
+    assert client.run("list_tasks", threadId=thread)[-1]["type"] == "RUN_FINISHED"
+
+
+@pytest.mark.parametrize("page", [path.name for path in DOCS.glob("*.md")])
+def test_links_lead_somewhere(page: str):
+    def text_of(name: str) -> str:
+        return re.sub(r"^```.*?^```$", "", (DOCS / name).read_text(), flags=re.M | re.S)
+
+    for name, anchor in re.findall(r"\]\((?!https?:)([^)#]*)#?([^)]*)\)", text_of(page)):
+        headings = re.findall(r"^#+ (.*)", text_of(name or page), re.M)
+        anchors = {re.sub(r"[^\w -]", "", heading).lower().replace(" ", "-") for heading in headings}
+        assert not anchor or anchor in anchors, (name, anchor)
