@@ -30,7 +30,8 @@ scenario("a question can be declined", async (talk) => {
 
 scenario("an answer that does not fit the question's schema is refused, and can be given again", async (talk) => {
   const { interrupts } = await pause(talk, SCHEDULE);
-  for (const payload of [{ day: "Sunday", guests: 4 }, { day: "Friday", guests: 0 }, { day: "Friday" }, "Friday", undefined]) {
+  const wrong = [{ day: "Sunday", guests: 4 }, { day: "Friday", guests: 0 }, { day: "Friday" }, "Friday", undefined];
+  for (const payload of wrong) {
     await refused(talk.elsewhere().resume(resolved(interrupts[0], payload)), "invalid_resume");
   }
   const { outcome } = await talk.resume(resolved(interrupts[0], { day: "Monday", guests: 1 }));

@@ -21,9 +21,10 @@ scenario("a server tool is called, and its result is shown", async (talk) => {
 });
 
 scenario("several server tools in one response", async (talk) => {
-  const script = [[call("echo", { text: "a" }), call("record", { what: "b" }), call("echo", { text: "c" })], [say("Done.")]];
-  const { newMessages } = await talk.ask(script);
-  const byCall = Object.fromEntries(newMessages.filter(({ role }) => role === "tool").map((m) => [m.toolCallId, m.content]));
+  const three = [call("echo", { text: "a" }), call("record", { what: "b" }), call("echo", { text: "c" })];
+  const { newMessages } = await talk.ask([three, [say("Done.")]]);
+  const answered = newMessages.filter(({ role }) => role === "tool");
+  const byCall = Object.fromEntries(answered.map(({ toolCallId, content }) => [toolCallId, content]));
   assert.deepEqual(calls(newMessages).map(({ id }) => byCall[id]), ["a", "recorded b", "c"]);
   assert.deepEqual(await talk.effects(), ["b"]);
 });
