@@ -107,6 +107,8 @@ def _parse(body: bytes) -> tuple[RunAgentInput, str]:
             raise BadRequest(f"{name} has to have 1 to {MAX_ID_CHARS} printable characters.")
     if run_input.thread_id.endswith(("/events", "/cancel")):
         raise BadRequest("threadId must not end like one of our routes.")
+    if len(run_input.protocol_version or "") > MAX_ID_CHARS:
+        run_input.protocol_version = "unreadable"  # And so read as newer, like any other such word
     if len(run_input.messages) > conf.get().max_messages:
         raise Unprocessable(f"There are more than {conf.get().max_messages} messages: send the new ones only.")
     if len(run_input.tools or ()) > conf.get().max_tools:
