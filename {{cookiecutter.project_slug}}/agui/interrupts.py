@@ -4,6 +4,7 @@ A run pauses for an approval (reason "tool_call") or for a question of a tool ("
 resume answers all that is open, before it expires and once.
 """
 
+import json
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -175,4 +176,5 @@ def _answer(one: Open, entry: ResumeEntry) -> Any:
     schema = one.metadata.get("response_schema", ANYTHING)
     if not Draft202012Validator(schema).is_valid(entry.payload):
         raise RunFailed("invalid_resume")
-    return entry.payload
+    # A text: in the store, a client's object could look like a file, which pydantic-ai reads with the server's rights.
+    return entry.payload if isinstance(entry.payload, str) else json.dumps(entry.payload, ensure_ascii=False)

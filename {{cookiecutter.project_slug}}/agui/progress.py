@@ -108,10 +108,7 @@ class Page:
 
     def changed_state(self) -> list[BaseEvent]:
         """Tell what has changed in the state since the last time."""
-        try:
-            state = to_json(self._deps.state)
-        except RuntimeError:
-            return []  # A tool in another thread is changing it at this moment: the next event brings it
+        state = to_json(self._deps.state)
         if state == self._state and not self._is_new:
             return []
         patch = jsonpatch.make_patch(self._known, state).patch if self._in_sync else None

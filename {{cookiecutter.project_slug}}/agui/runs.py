@@ -23,7 +23,7 @@ from pydantic_ai.usage import RunUsage
 from pydantic_core import to_jsonable_python
 
 from agui import conf
-from agui.agent import AgentDeps, PageContext, usage_limits
+from agui.agent import AgentDeps, page_context, usage_limits
 from agui.audit import resolve_audit_logger
 from agui.auth import Actor
 from agui.errors import RunFailed
@@ -221,7 +221,7 @@ async def _events(run: ActiveRun) -> AsyncGenerator[BaseEvent]:
             cancellation_token=run.log.token,
             timeout=settings.run_timeout_seconds,
             instructions=_skill(run),
-            capabilities=[PageContext()] if run.events.deps.context else None,
+            capabilities=[page_context(run.events.deps.context)] if run.events.deps.context else None,
         )
         events: Any = adapter.transform_stream(record_tool_calls(native, run.events), on_complete=finished)
         try:

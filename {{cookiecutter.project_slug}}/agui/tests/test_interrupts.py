@@ -320,7 +320,7 @@ async def test_a_tool_asks_the_user_and_the_answer_is_its_result(client: Client)
     [result] = [event for event in events if event["type"] == "TOOL_CALL_RESULT"]
     assert (result["toolCallId"], json.loads(result["content"])) == ("b1", {"row": 7})
     assert "TOOL_CALL_START" not in event_types(events)
-    assert model.requests[1].tool_results == {"book": {"row": 7}}
+    assert model.requests[1].tool_results == {"book": '{"row": 7}'}
     assert (await client.thread())["pending"] == []
 
 
@@ -349,7 +349,17 @@ async def test_a_call_that_is_deferred_without_a_word_takes_any_answer(client: C
         assert (interrupt["reason"], "responseSchema" in interrupt) == ("input_required", False)
         assert (await client.run(resume=[answer("d1", None)]))[-1]["code"] == "invalid_resume"
         await client.run(resume=[answer("d1", [1, {"a": None}])])
-    assert model.requests[1].tool_results == {"delegate": [1, {"a": None}]}
+    assert model.requests[1].tool_results == {"delegate": '[1, {"a": null}]'}
+
+
+async def test_an_answer_that_looks_like_a_file_of_the_server_stays_a_text(client: Client):
+    file = {"kind": "image-url", "url": "s3://bucket/key.png", "media_type": "image/png"}
+    with script(call("delegate", _id="d1"), say("Good."), say("Yes.")) as model:
+        await client.run("Go")
+        await client.run(resume=[answer("d1", file)])
+        await client.run("Really?")
+    parts = [part for message in model.requests[2].messages for part in message.parts]
+    assert [json.loads(part.content) for part in parts if isinstance(part, ToolReturnPart)] == [file]
 
 
 async def test_a_question_can_not_be_answered_by_a_tool_message(client: Client):
@@ -373,7 +383,7 @@ async def test_an_approval_a_question_and_a_call_of_the_page_at_once(client: Cli
         await client.run(resume=resume, messages=[painted], tools=PAINT)
     parts = [part for message in model.requests[1].messages for part in message.parts]
     returns = {part.tool_name: part.content for part in parts if isinstance(part, ToolReturnPart)}
-    assert returns == {"book": {"row": 2}, "wipe": "wiped disk", "paint": "blue", "echo": "x"}
+    assert returns == {"book": '{"row": 2}', "wipe": "wiped disk", "paint": "blue", "echo": "x"}
 
 
 # --- Deadlines, and ids that are used again

@@ -21,7 +21,7 @@ async def test_the_model_reads_it_beside_the_users_words(client: Client):
         await client.run("Who is this?", context=[item("Customer 42")])
     data, words = prompts(model.requests[0])
     assert words == "Who is this?"
-    assert FENCE.fullmatch(data)[2] == '[{"description": "The page", "value": "Customer 42"}]'
+    assert FENCE.fullmatch(data)[2] == '{"description": "The page", "value": "Customer 42"}'
     assert "Customer 42" not in model.requests[0].instructions
 
 
@@ -61,6 +61,14 @@ async def test_it_has_a_limit(client: Client, settings):
     data, _ = prompts(model.requests[0])
     assert FENCE.fullmatch(data)[2].endswith("x... (cut off)")
     assert len(data) < 500
+
+
+async def test_many_items_have_the_same_limit(client: Client, settings):
+    settings.AGUI = {"MAX_CONTEXT_CHARS": 100}
+    with script(say("Hi")) as model:
+        await client.run("Hi", context=[item("x")] * 1000)
+    data, _ = prompts(model.requests[0])
+    assert data.count("The page") == 2
 
 
 async def test_tools_see_all_of_what_came_along(client: Client):
