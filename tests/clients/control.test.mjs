@@ -3,6 +3,12 @@ import { randomUUID } from "node:crypto";
 
 import { call, declares, say, scenario, tell, wait } from "./harness.mjs";
 
+scenario("a client declares its version, or is older than that", async (talk) => {
+  const { events } = await talk.ask([[say("Hello.")]]);
+  assert.equal(talk.sent.protocolVersion, declares ? "1.0" : undefined);
+  assert.equal(events[0].protocolVersion, "1.0");
+});
+
 scenario("context and forwarded properties reach the tools", async (talk) => {
   const context = [{ description: "The page", value: "Invoice 7" }];
   const { newMessages } = await talk.ask([[call("inspect")], [say("Done.")]], {

@@ -13,13 +13,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from django.http import HttpRequest, HttpResponse, JsonResponse
-from django.urls import include, path
-from django.views.decorators.csrf import csrf_exempt
-from pydantic import BaseModel, Field
-from pydantic_ai import ApprovalRequired, CallDeferred, CustomEvent, RunContext
-from pydantic_ai.messages import ModelMessage, ModelResponse, UserPromptPart
-
 from agui import (
     AgentConfig,
     AgentDeps,
@@ -32,6 +25,12 @@ from agui import (
     tool,
 )
 from agui.testing import Request, ScriptedModel, Step, call, fail, say, think, wait
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.urls import include, path
+from django.views.decorators.csrf import csrf_exempt
+from pydantic import BaseModel, Field
+from pydantic_ai import ApprovalRequired, CallDeferred, CustomEvent, RunContext
+from pydantic_ai.messages import ModelMessage, ModelResponse, UserPromptPart
 
 MARK = "script: "
 SECRET = "postgres://user:hunter2@db/prod"
