@@ -1,0 +1,341 @@
+"""Thousands of generated bodies to a live server: each gets a clear answer, and the server stays well."""
+
+import http.client
+import json
+import shutil
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from contextlib import closing
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, note, settings
+from hypothesis import strategies as st
+from servers import LiveProject, serve
+from wire import Stream, check_stream, read_stream
+
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore:Generating overly large repr")]
+
+EXAMPLES = 2000
+SECRET = "hunter2"
+CLEAR = {400, 404, 409, 413, 415, 422, 429, 503}
+# What only the server knows stands in a generated body as one of these, and is filled in before it is sent.
+OPEN_INTERRUPT, PENDING_CALL = "<open interrupt>", "<pending call>"
+PAUSED_THREAD, PENDING_THREAD = "<paused thread>", "<pending thread>"
+APPROVALS, DENIALS, CANCELLATIONS = "<approvals>", "<denials>", "<cancellations>"
+
+# --- Bodies that a client might well send
+
+WORDS = ["echo", "think", "wipe", "ask", "both", "mixed", "paint", "search", "note", "wrong", "hello"]
+PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+
+
+def mostly(usual: st.SearchStrategy[Any], odd: st.SearchStrategy[Any], times: int = 12) -> st.SearchStrategy[Any]:
+    return st.sampled_from([usual] * times + [odd]).flatmap(lambda chosen: chosen)
+
+
+odd_text = mostly(
+    st.text(max_size=12) | st.sampled_from(["", "\x00", "\u2028", "x" * 300, "{"]), st.just("\ud800"), 200
+)
+texts = mostly(st.sampled_from(WORDS), odd_text)
+numbers = st.integers(-5, 5) | st.sampled_from([2**53, 2**70, 1e300, -0.0, 1.5])
+values = st.recursive(
+    st.none() | st.booleans() | numbers | odd_text,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(odd_text, inner, max_size=3),
+    max_leaves=6,
+)
+threads = st.sampled_from([f"shared {n}" for n in range(12)]) | st.integers(0, 10**9).map(str)
+ids = st.integers(0, 10**9).map(str) | st.sampled_from(["m1", "m2", "c1"])
+call_ids = st.sampled_from(["c1", "c2", PENDING_CALL])
+
+
+def entries(required: dict[str, Any], **optional: Any) -> st.SearchStrategy[dict[str, Any]]:
+    return st.fixed_dictionaries(required, optional=optional)
+
+
+sources = st.one_of(
+    entries(
+        {"type": st.just("data"), "value": st.sampled_from([PNG, "!!!", "QQ=="]), "mimeType": st.just("image/png")}
+    ),
+    entries({"type": st.just("url"), "value": st.sampled_from(["https://example.com/a.png", "file:///etc/passwd"])}),
+    entries({"type": st.just("file"), "value": odd_text}),
+)
+parts = st.one_of(
+    entries({"type": st.just("text"), "text": texts}, metadata=st.just({"a": None})),
+    entries({"type": st.sampled_from(["image", "audio", "video", "document"]), "source": sources}),
+    entries({"type": st.just("binary"), "mimeType": st.just("image/png")}, data=st.just(PNG), url=odd_text),
+    entries({"type": odd_text}),
+)
+calls = entries(
+    {
+        "id": call_ids,
+        "type": st.just("function"),
+        "function": entries(
+            {
+                "name": mostly(st.sampled_from(["echo", "wipe", "paint", "ask", "nothing"]), odd_text),
+                "arguments": st.sampled_from(['{"text": "a"}', "{}", "", "{", "[1]", "null"]),
+            }
+        ),
+    },
+    encryptedValue=st.sampled_from(["", "{}", '{"signature": 5}']),
+)
+contents = mostly(texts, st.lists(parts, max_size=3), 4)
+users = entries({"role": st.just("user"), "content": contents}, id=ids | st.none(), name=odd_text)
+results = entries({"role": st.just("tool"), "id": ids, "toolCallId": call_ids, "content": contents}, error=odd_text)
+messages = st.one_of(
+    users,
+    results,
+    entries({"role": st.just("assistant"), "id": ids}, content=texts, toolCalls=st.lists(calls, max_size=3)),
+    entries({"role": st.just("reasoning"), "id": ids, "content": odd_text}, encryptedValue=odd_text),
+    entries({"role": st.sampled_from(["system", "developer"]), "id": ids, "content": odd_text}),
+    entries({"role": st.just("activity"), "id": ids, "activityType": odd_text, "content": st.just({"a": 1})}),
+    entries({"role": mostly(st.just("user"), odd_text), "id": ids, "content": texts}),
+)
+histories = st.one_of(
+    st.lists(users, min_size=1, max_size=1),
+    st.lists(users, min_size=1, max_size=1),
+    st.tuples(st.lists(messages, max_size=6), users).map(lambda both: [*both[0], both[1]]),
+    st.lists(messages, max_size=6),
+)
+payloads = st.one_of(
+    entries({"approved": st.booleans()}),
+    entries({"approved": st.booleans()}, editedArgs=st.just({"what": "floppy"}), reason=odd_text),
+    entries({"day": st.just("Friday")}, guests=st.integers(0, 9)),
+)
+resumes = st.lists(
+    entries(
+        {
+            "interruptId": st.sampled_from([OPEN_INTERRUPT] * 9 + ["unknown"]),
+            "status": st.sampled_from(["resolved", "resolved", "cancelled"]),
+        },
+        payload=mostly(payloads, values, 4),
+        metadata=st.just({"a": 1}),
+    ),
+    min_size=1,
+    max_size=3,
+    unique_by=lambda entry: entry["interruptId"] if entry["interruptId"] != OPEN_INTERRUPT else id(entry),
+)
+PAINT = {"name": "paint", "description": "Paint", "parameters": {"type": "object", "properties": {}}}
+tools = st.one_of(
+    st.just([PAINT]),
+    st.just([PAINT]),
+    st.lists(
+        entries({"name": st.sampled_from(["paint", "echo", "x"]) | odd_text, "description": odd_text}), max_size=3
+    ),
+)
+bodies = entries(
+    {"threadId": threads, "runId": ids, "messages": histories, "tools": tools},
+    protocolVersion=st.sampled_from(["1.0", "1.0", "1.0", "0.9", "2.7", "abc"]),
+    parentRunId=ids,
+    state=mostly(st.sampled_from([{}, {"text": "a"}, {"text": "a", "items": ["b"], "more": 1}]), values),
+    context=st.lists(entries({"description": odd_text, "value": odd_text}), max_size=2),
+    forwardedProps=values,
+)
+answers = entries(
+    {
+        "threadId": mostly(st.just(PAUSED_THREAD), threads),
+        "runId": ids,
+        "resume": mostly(st.sampled_from([APPROVALS, DENIALS, CANCELLATIONS]), resumes, 2),
+        "messages": st.lists(results | messages, max_size=2),
+        "tools": st.just([PAINT]),
+    },
+    protocolVersion=st.just("1.0"),
+)
+returns = entries(
+    {
+        "threadId": mostly(st.just(PENDING_THREAD), threads),
+        "runId": ids,
+        "messages": st.lists(results, min_size=1, max_size=3),
+        "tools": st.just([PAINT]),
+    },
+    protocolVersion=st.just("1.0"),
+)
+
+# --- and what can go wrong with them
+
+
+def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    for key, inner in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
+        yield (*path, key)
+        yield from places(inner, (*path, key))
+
+
+def snake_case(value: Any) -> Any:
+    """The protocol's own keys as Python clients write them."""
+    if isinstance(value, list):
+        return [snake_case(item) for item in value]
+    if isinstance(value, dict):
+        return {
+            "".join(f"_{c.lower()}" if c.isupper() else c for c in key) if key.isascii() else key: snake_case(inner)
+            for key, inner in value.items()
+        }
+    return value
+
+
+@st.composite
+def sent_bodies(draw: st.DrawFn) -> Any:
+    """A body, most often as it should be; else with something dropped, replaced, repeated or renamed."""
+    body: Any = deepcopy(draw(mostly(bodies, answers | returns, 3)))
+    if draw(st.integers(0, 3)) == 0:
+        body = snake_case(body)
+    for _ in range(draw(st.sampled_from([0, 0, 0, 0, 0, 1, 1, 2, 4]))):
+        *parents, last = draw(st.sampled_from([*places(body)]))
+        place = body
+        for key in parents:
+            place = place[key]
+        match draw(st.sampled_from(["drop", "null", "replace", "repeat", "add"])):
+            case "drop":
+                del place[last]
+            case "repeat" if isinstance(place, list):
+                place.insert(0, deepcopy(place[last]))
+            case "add" if isinstance(place, dict):
+                place[draw(odd_text)] = draw(values)
+            case "null":
+                place[last] = None
+            case _:
+                place[last] = draw(values)
+        if not body:
+            break
+    return body
+
+
+# --- The server
+
+
+@pytest.fixture(scope="module")
+def server(live_project: LiveProject) -> Iterator[LiveProject]:
+    """The same project, served by a second process with an agent for every feature."""
+    shutil.copytree(Path(__file__).parent / "fixtures/bodies", live_project.path, dirs_exist_ok=True)
+    live_project.log.write_text("")
+    with serve(live_project.path, DJANGO_SETTINGS_MODULE="bodies_settings") as live:
+        yield live
+
+
+class Conversations:
+    """A client on one connection that knows what its threads wait for."""
+
+    def __init__(self, live: LiveProject, connection: http.client.HTTPConnection) -> None:
+        self.headers = {"Authorization": f"Bearer {live.token}", "Content-Type": "application/json"}
+        self.connection = connection
+        self.interrupts: dict[str, list[dict[str, Any]]] = {}
+        self.pending: dict[str, list[str]] = {}
+        self.calls: defaultdict[str, set[str]] = defaultdict(set)
+        self.seen: Counter[str] = Counter()
+
+    def send(self, body: Any) -> None:
+        thread, body = self._completed(body)
+        note(json.dumps(body))
+        self.connection.request("POST", "/agent/", json.dumps(body), self.headers)
+        with self.connection.getresponse() as response:
+            raw = response.read()
+        self.seen[str(response.status)] += 1
+        if response.status == 200:
+            self._read(thread, check_stream(read_stream(raw), body, calls=self.calls[thread]))
+        else:
+            assert response.status in CLEAR, raw
+            error = json.loads(raw)
+            assert error["error"], error
+            assert error["message"], error
+            assert SECRET not in raw.decode()
+
+    def _read(self, thread: str, stream: Stream) -> None:
+        end = stream.ended
+        self.calls[thread] |= stream.calls.keys()
+        self.seen[end.get("code") or end["outcome"]["type"]] += 1
+        if end["type"] == "RUN_ERROR":
+            assert end["code"] not in ("internal_error", "model_error"), end
+            return
+        self.seen.update(event for event in ("results", "states", "activities") if getattr(stream, event))
+        self.seen["resumed"] += bool(stream.results.keys() - stream.calls.keys())
+        self.interrupts[thread] = stream.interrupts
+        self.pending[thread] = [call_id for call_id, name in stream.calls.items() if name == "paint"]
+        self.seen["pending"] += bool(self.pending[thread])
+
+    def _completed(self, body: Any) -> tuple[str, Any]:
+        """Put in what only the server knows."""
+        body = filled(
+            body, {PAUSED_THREAD: self._waiting(self.interrupts), PENDING_THREAD: self._waiting(self.pending)}
+        )
+        if not isinstance(body, dict):
+            return "", body
+        thread = str(body.get("threadId", body.get("thread_id")))
+        waiting = self.interrupts.get(thread, [])
+        if body.get("resume") in (APPROVALS, DENIALS, CANCELLATIONS):
+            body["resume"] = [answer(interrupt, body["resume"]) for interrupt in waiting]
+            said = [{"role": "user", "content": WORDS[self.seen.total() % len(WORDS)]}]
+            body["messages"] = [] if waiting else said
+            body["messages"] += [
+                {"id": call_id, "role": "tool", "toolCallId": call_id, "content": "blue"}
+                for call_id in self.pending.get(thread, ())
+            ]
+        open_ids = iter([interrupt["id"] for interrupt in waiting])
+        body = filled(body, {OPEN_INTERRUPT: open_ids, PENDING_CALL: iter(self.pending.get(thread, ()))})
+        return thread, body
+
+    def _waiting(self, threads: dict[str, list[Any]]) -> Iterator[str]:
+        """A thread that waits for something: not always the same, for nothing may ever fit it."""
+        waiting = [thread for thread, what in threads.items() if what] or ["shared 0"]
+        yield waiting[self.seen.total() % len(waiting)]
+
+
+def answer(interrupt: dict[str, Any], kind: str) -> dict[str, Any]:
+    """Answer a question in its own form."""
+    if kind == CANCELLATIONS:
+        return {"interruptId": interrupt["id"], "status": "cancelled"}
+    payload = {"approved": kind == APPROVALS} if interrupt["reason"] == "tool_call" else {"day": "Friday"}
+    return {"interruptId": interrupt["id"], "status": "resolved", "payload": payload}
+
+
+def filled(value: Any, known: dict[str, Iterator[str]]) -> Any:
+    if isinstance(value, list):
+        return [filled(item, known) for item in value]
+    if isinstance(value, dict):
+        return {key: filled(inner, known) for key, inner in value.items()}
+    return next(known[value], value) if isinstance(value, str) and value in known else value
+
+
+def assert_well(server: LiveProject) -> None:
+    """The process lives, answers, and has nothing to complain about."""
+    assert server.process.poll() is None
+    assert server.client().fetch("GET", "/healthz")[0] == 200
+    stream = server.client(server.token).run("hello")
+    assert stream[-1]["type"] == "RUN_FINISHED"
+    log = server.log.read_text()
+    for complaint in ("Traceback", "Unhandled", "never awaited", "never retrieved", "Internal Server Error"):
+        assert complaint not in log, log[log.index(complaint) :][:3000]
+
+
+@pytest.fixture
+def connection(server: LiveProject) -> Iterator[http.client.HTTPConnection]:
+    with closing(http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)) as connection:
+        yield connection
+
+
+def test_generated_bodies_get_clear_answers(server: LiveProject, connection: http.client.HTTPConnection):
+    conversations = Conversations(server, connection)
+
+    # What a body meets depends on those before it: shrinking would change that.
+    @settings(
+        max_examples=EXAMPLES,
+        derandomize=True,
+        deadline=None,
+        database=None,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(sent_bodies())
+    def send(body: Any) -> None:
+        conversations.send(body)
+
+    send()
+    seen = conversations.seen
+    print(dict(seen))
+    assert sum(count for status, count in seen.items() if status.isdigit()) >= EXAMPLES
+    for expected in ("400", "422", "success", "interrupt", "pending", "resumed", "results", "states", "activities"):
+        assert seen[expected] >= 10, (expected, seen)
+    for expected in ("interrupt_pending", "interrupt_unknown", "invalid_resume", "tool_name_conflict"):
+        assert seen[expected] >= 3, (expected, seen)
+    assert seen["200"] >= EXAMPLES / 3, seen
+    assert_well(server)
