@@ -10,6 +10,7 @@
 `ctx.deps.state` is sent by itself. Each is sent whole at first, and then as differences (RFC 6902).
 """
 
+import json
 import logging
 from collections.abc import AsyncGenerator
 from contextlib import aclosing, asynccontextmanager
@@ -69,6 +70,11 @@ async def show_activity(
     await ctx.emit(ProtocolEvent(event=event))
 
 
+def same_json(one: Any, other: Any) -> bool:
+    """Whether two JSON values are the same. For Python, 1 and True are."""
+    return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
+
+
 def to_json(value: Any) -> Any:
     """Take down a value as JSON: what is shared is changed in place."""
     return to_jsonable_python(value, fallback=str, inf_nan_mode="null")
@@ -99,7 +105,7 @@ class Page:
         self._deps = deps
         self._state = to_json(deps.state)
         self._known = self._state if known is None else known
-        self._is_new = self._known != self._state
+        self._is_new = not same_json(self._known, self._state)
         """Whether the client has to hear of the state although nothing has changed it."""
         self._in_sync = False
         """Whether the client was sent a state, and has the one that we took down last."""
@@ -109,12 +115,14 @@ class Page:
     def changed_state(self) -> list[BaseEvent]:
         """Tell what has changed in the state since the last time."""
         state = to_json(self._deps.state)
-        if state == self._state and not self._is_new:
+        if same_json(state, self._state) and not self._is_new:
             return []
         patch = jsonpatch.make_patch(self._known, state).patch if self._in_sync else None
         self._state = self._known = state
         self._is_new, self._in_sync = False, True
-        return [StateSnapshotEvent(snapshot=state) if patch is None else StateDeltaEvent(delta=patch)]
+        if patch is None:
+            return [StateSnapshotEvent(snapshot=state)]
+        return [StateDeltaEvent(delta=patch)] if patch else []
 
     def open_steps(self) -> list[BaseEvent]:
         """End the steps that a tool could not end."""

@@ -31,7 +31,7 @@ from agui.executor import release_connections
 from agui.history import Turn, added, take_turn, without_open_calls
 from agui.interrupts import ask
 from agui.models import Run
-from agui.progress import share_progress, to_json
+from agui.progress import same_json, share_progress, to_json
 from agui.protocol import TERMINAL, BaseEvent, RunAgentInput, annotate, check_tool_names
 from agui.runlog.memory import RunLog, RunLogs
 from agui.stream import (
@@ -249,7 +249,7 @@ async def _save(run: ActiveRun, new: list[ModelMessage]) -> None:
     conversation = run.turn.conversation
     run.events.ids.stamp(new)
     state = to_json(run.events.deps.state)
-    if new and (state != run.state_before or run.turn.known_state is not None):
+    if new and (run.turn.known_state is not None or not same_json(state, run.state_before)):
         annotate(new[-1], state=state)
     conversation.messages = [*run.history, *new]
     conversation.usage = run.usage_before + run.usage
