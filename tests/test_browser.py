@@ -9,7 +9,7 @@ import shutil
 import socket
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
@@ -19,6 +19,8 @@ sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not 
 Browser, Page, Route, expect = sync_api.Browser, sync_api.Page, sync_api.Route, sync_api.expect
 
 pytestmark = pytest.mark.slow
+SECONDS = 15  # to wait for anything: a busy machine is no failure
+expect.set_options(timeout=SECONDS * 1000)
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 FLAGS = ["--no-sandbox", "--disable-background-networking", "--disable-component-update", "--no-first-run"]
@@ -28,10 +30,27 @@ MAX_GZIPPED_BYTES = 66_000
 # Says what it is told, word by word; "slow" waits between the words, "fail" fails on the first try.
 MODEL = """
 import asyncio
+from typing import Literal
 
+from pydantic import BaseModel, Field
 from pydantic_ai.models.function import DeltaToolCall, FunctionModel
 
+from agui import Question, tool
+from assistant.tools import registry
+
 failed = set()
+
+
+class Trip(BaseModel):
+    day: Literal["Monday", "Tuesday"]
+    people: int = 2
+    code: str | None = Field(None, pattern="^X")
+
+
+@tool(registry)
+def plan_trip() -> str:
+    "Plan a trip."
+    raise Question("When do you go?", answer=Trip)
 
 
 async def answer(messages, info):
@@ -40,6 +59,9 @@ async def answer(messages, info):
     if "both" in prompt and not called:
         yield {0: DeltaToolCall("add_task", '{"title": "one"}', tool_call_id=f"a{len(messages)}")}
         yield {1: DeltaToolCall("delete_finished_tasks", "{}", tool_call_id=f"b{len(messages)}")}
+        return
+    if "trip" in prompt and not called:
+        yield {0: DeltaToolCall("plan_trip", "{}", tool_call_id=f"c{len(messages)}")}
         return
     if "twice" in prompt and not called:
         for index in range(2):
@@ -133,7 +155,7 @@ def new_page(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Calla
 
     def open_page(url: str = "", **options) -> Page:
         context = browser.new_context(**({"viewport": {"width": 1200, "height": 800}} | options))
-        context.set_default_timeout(15_000)
+        context.set_default_timeout(SECONDS * 1000)
         page = context.new_page()
         page.on("pageerror", lambda error: errors.append(str(error)))
         page.on("console", lambda m: errors.append(m.text) if "Content Security Policy" in m.text else None)
@@ -151,16 +173,26 @@ def new_page(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Calla
     assert errors == []
 
 
+@pytest.fixture(scope="module")
+def signed_in(browser: Browser, live_project: LiveProject) -> dict:
+    """The cookies of somebody who has signed in, good for both servers: they share a database."""
+    with closing(browser.new_context()) as context:
+        page = context.new_page()
+        page.goto(live_project.url)
+        sign_in(page, live_project)
+        return context.storage_state()
+
+
 @pytest.fixture
-def chat(new_page: Callable[..., Page], live_project: LiveProject) -> Page:
+def chat(new_page: Callable[..., Page], live_project: LiveProject, signed_in: dict) -> Page:
     """A signed-in page on the demo model."""
-    return sign_in(new_page(live_project.url), live_project)
+    return new_page(live_project.url, storage_state=signed_in)
 
 
 @pytest.fixture
-def scripted(new_page: Callable[..., Page], scripted_project: LiveProject) -> Page:
+def scripted(new_page: Callable[..., Page], scripted_project: LiveProject, signed_in: dict) -> Page:
     """A signed-in page on the model above."""
-    return sign_in(new_page(scripted_project.url), scripted_project)
+    return new_page(scripted_project.url, storage_state=signed_in)
 
 
 def sign_in(page: Page, live: LiveProject) -> Page:
@@ -178,7 +210,11 @@ def message_box(page: Page):
 def say(page: Page, text: str) -> None:
     message_box(page).fill(text)
     message_box(page).press("Enter")
-    # The page draws once a frame: what follows is to see what it drew.
+    drawn(page)
+
+
+def drawn(page: Page) -> None:
+    """The page draws once a frame: what follows is to see what it drew."""
     page.evaluate("() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))")
 
 
@@ -233,10 +269,11 @@ def test_first_visit_asks_for_no_history_and_for_no_other_host(new_page, live_pr
     assert not [url for url in requests if not url.startswith((live_project.url, "data:"))]
 
 
-def test_signing_out_leads_back_to_the_login_page(chat):
-    chat.get_by_role("button", name="Account").click()
-    chat.get_by_role("button", name="Sign out").click()
-    expect(chat.get_by_label("Password")).to_be_visible()
+def test_signing_out_leads_back_to_the_login_page(new_page, live_project):
+    page = sign_in(new_page(live_project.url), live_project)
+    page.get_by_role("button", name="Account").click()
+    page.get_by_role("button", name="Sign out").click()
+    expect(page.get_by_label("Password")).to_be_visible()
 
 
 # --- A conversation
@@ -370,6 +407,390 @@ def test_question_beside_a_finished_call(scripted):
     finished(scripted)
     statuses = scripted.locator(".tool").evaluate_all("cards => cards.map(card => card.dataset.status)")
     assert statuses == ["success", "success"]
+
+
+# --- Questions
+
+STARTED = {"type": "RUN_STARTED", "threadId": "t", "runId": "r"}
+FINISHED = {"type": "RUN_FINISHED", "threadId": "t", "runId": "r"}
+# As pydantic describes a model with these fields.
+BOOKING = {
+    "title": "Booking",
+    "type": "object",
+    "required": ["guest", "arrival", "smoker"],
+    "properties": {
+        "guest": {"type": "string", "title": "Guest", "description": "As in the passport."},
+        "people": {"type": "integer", "title": "People", "default": 2, "minimum": 1, "maximum": 8},
+        "arrival": {"type": "string", "format": "date", "title": "Arrival"},
+        "late": {"anyOf": [{"type": "string", "format": "date-time"}, {"type": "null"}], "default": None},
+        "room": {"$ref": "#/$defs/Room", "default": "large"},
+        "extras": {"type": "array", "items": {"enum": ["breakfast", "parking"]}, "default": ["breakfast"]},
+        "smoker": {"type": "boolean", "title": "Smoker"},
+        "newsletter": {"type": "boolean", "default": True},
+        "billing": {"anyOf": [{"$ref": "#/$defs/Address"}, {"type": "null"}], "default": None},
+        "notes": {"type": "object", "additionalProperties": {"type": "integer"}, "default": {}},
+    },
+    "$defs": {
+        "Room": {"title": "Room", "type": "string", "enum": ["small", "large"]},
+        "Address": {"type": "object", "properties": {"street": {"type": "string"}}, "required": ["street"]},
+    },
+}
+
+
+def tool_call(call_id: str, name: str, arguments: dict) -> list[dict]:
+    return [
+        {"type": "TOOL_CALL_START", "toolCallId": call_id, "toolCallName": name, "parentMessageId": "m"},
+        {"type": "TOOL_CALL_ARGS", "toolCallId": call_id, "delta": json.dumps(arguments)},
+        {"type": "TOOL_CALL_END", "toolCallId": call_id},
+    ]
+
+
+def question(interrupt_id: str, schema: dict | None = None, **fields) -> dict:
+    schemas = {} if schema is None else {"responseSchema": schema}
+    return {"id": interrupt_id, "reason": "input_required", "message": f"Question {interrupt_id}?"} | schemas | fields
+
+
+def approval(interrupt_id: str, call_id: str, **fields) -> dict:
+    return {"id": interrupt_id, "reason": "tool_call", "toolCallId": call_id, "message": "Really?"} | fields
+
+
+def asking(*interrupts: dict, calls: tuple[str, ...] = ()) -> list[dict]:
+    """A run that ends with open interrupts."""
+    events = [event for call_id in calls for event in tool_call(call_id, "book_room", {"hotel": "Sacher"})]
+    return [STARTED, *events, FINISHED | {"outcome": {"type": "interrupt", "interrupts": interrupts}}]
+
+
+def stub_runs(page: Page, *runs: list[dict]) -> list[dict]:
+    """Answer each run with the next of these streams; what was sent."""
+    sent: list[dict] = []
+
+    def answer(route: Route) -> None:
+        sent.append(route.request.post_data_json)
+        body = "".join(f"id: r:{n}\ndata: {json.dumps(event)}\n\n" for n, event in enumerate(runs[len(sent) - 1]))
+        route.fulfill(content_type="text/event-stream", body=body)
+
+    page.route("**/agent/", answer)
+    return sent
+
+
+def stub_thread(page: Page, messages: list[dict], pending: list[dict]) -> None:
+    thread = {"messages": messages, "pending": pending, "state": {}, "running": False, "title": ""}
+    page.route(re.compile(r"/agent/threads/[^/]+/$"), lambda route: route.fulfill(json=thread))
+
+
+def ask(page: Page, *interrupts: dict, calls: tuple[str, ...] = ()) -> list[dict]:
+    """Say something that makes the agent ask, and then be content with the answers; what was sent."""
+    sent = stub_runs(page, asking(*interrupts, calls=calls), [STARTED, FINISHED])
+    say(page, "hello")
+    expect(page.get_by_role("group", name=interrupts[0]["message"])).to_be_visible()
+    return sent
+
+
+def send_answer(page: Page) -> None:
+    page.get_by_role("button", name="Send answer").click()
+
+
+def test_question_becomes_a_form_in_the_card_of_its_tool(chat):
+    sent = ask(chat, question("q", BOOKING, toolCallId="c"), calls=("c",))
+    card = chat.locator(".tool")
+    expect(card).to_contain_text("Needs your answer")
+    expect(card.get_by_label("Guest")).to_have_accessible_description("As in the passport.")
+    expect(card.get_by_label("People")).to_have_value("2")
+    card.get_by_label("Guest").fill("Ada")
+    card.get_by_label("People").fill("3")
+    card.get_by_label("Arrival").fill("2026-05-01")
+    card.get_by_label("Late").fill("2026-05-01T22:30")
+    card.get_by_label("Room").select_option("small")
+    card.get_by_role("group", name="Extras").get_by_label("parking").check()
+    card.get_by_role("group", name="Smoker").get_by_label("No").check()
+    card.get_by_label("Newsletter").uncheck()
+    card.get_by_label("Billing").check()
+    card.get_by_label("Street").fill("Main Street 1")
+    card.get_by_label("Notes").fill('{"dogs": 1}')
+    send_answer(chat)
+    finished(chat)
+    late = chat.evaluate("new Date('2026-05-01T22:30').toISOString()")
+    answer = {
+        "guest": "Ada",
+        "people": 3,
+        "arrival": "2026-05-01",
+        "late": late,
+        "room": "small",
+        "extras": ["breakfast", "parking"],
+        "smoker": False,
+        "newsletter": False,
+        "billing": {"street": "Main Street 1"},
+        "notes": {"dogs": 1},
+    }
+    assert sent[1]["resume"] == [{"interruptId": "q", "status": "resolved", "payload": answer}]
+    assert sent[1]["messages"] == []
+    expect(message_box(chat)).to_be_focused()
+
+
+def test_question_of_a_tool_gets_its_answer(scripted):
+    say(scripted, "plan a trip")
+    scripted.reload()
+    form = scripted.get_by_role("group", name="When do you go?")
+    form.get_by_label("Day").select_option("Tuesday")
+    form.get_by_label("Code").fill("what only the server refuses")
+    send_answer(scripted)
+    expect(scripted.get_by_role("alert")).to_contain_text("does not have the form")
+    form.get_by_label("Code").fill("")
+    send_answer(scripted)
+    finished(scripted)
+    expect(scripted.locator(".tool")).to_have_attribute("data-status", "success")
+    expect(scripted.get_by_role("alert")).to_be_hidden()
+    [result] = [json.loads(m["content"]) for m in stored(scripted)["messages"] if m["role"] == "tool"]
+    assert result == {"day": "Tuesday", "people": 2}
+
+
+def test_only_what_is_required_has_to_be_filled_in(chat):
+    sent = ask(chat, question("q", BOOKING))
+    chat.get_by_label("Arrival").fill("2026-05-01")
+    chat.get_by_role("group", name="Smoker").get_by_label("Yes").check()
+    send_answer(chat)
+    expect(chat.get_by_label("Guest")).to_be_focused()
+    assert len(sent) == 1
+    chat.get_by_label("Guest").fill("Ada")
+    chat.get_by_label("Notes").fill("{not JSON")
+    send_answer(chat)
+    expect(chat.get_by_label("Notes")).to_be_focused()
+    assert len(sent) == 1
+    chat.get_by_label("Notes").fill("")
+    send_answer(chat)
+    finished(chat)
+    assert sent[1]["resume"][0]["payload"] == {
+        "guest": "Ada",
+        "people": 2,
+        "arrival": "2026-05-01",
+        "room": "large",
+        "extras": ["breakfast"],
+        "smoker": True,
+        "newsletter": True,
+    }
+
+
+@pytest.mark.parametrize(
+    ("schema", "fill", "payload"),
+    [
+        (None, lambda page: page.get_by_label("Your answer").fill("words"), "words"),
+        ({"type": "string"}, lambda page: page.get_by_label("Your answer").fill("words"), "words"),
+        ({"type": "integer", "title": "Years"}, lambda page: page.get_by_label("Years").fill("7"), 7),
+        ({"enum": ["a", 1]}, lambda page: page.get_by_label("Your answer").select_option("1"), 1),
+        ({"type": "boolean"}, lambda page: page.get_by_label("Yes").check(), True),
+        ({"anyOf": [{"type": "string"}, {"type": "null"}]}, lambda page: None, None),
+    ],
+    ids=["no schema", "string", "integer", "enum", "boolean", "optional"],
+)
+def test_question_for_one_value(chat, schema, fill, payload):
+    sent = ask(chat, question("q", schema))
+    fill(chat)
+    send_answer(chat)
+    finished(chat)
+    assert sent[1]["resume"] == [{"interruptId": "q", "status": "resolved", "payload": payload}]
+
+
+def test_question_is_skipped_without_filling_in_anything(chat):
+    sent = ask(chat, question("q", BOOKING))
+    chat.get_by_role("button", name="Skip").click()
+    finished(chat)
+    assert sent[1]["resume"] == [{"interruptId": "q", "status": "cancelled"}]
+
+
+def test_question_is_reached_and_answered_with_the_keyboard(chat):
+    sent = ask(chat, question("q", {"type": "string"}))
+    expect(chat.get_by_role("group", name="Question q?")).to_be_focused()
+    chat.keyboard.press("Enter")
+    chat.keyboard.press("Tab")
+    chat.keyboard.type("words")
+    assert len(sent) == 1
+    chat.keyboard.press("Enter")
+    finished(chat)
+    assert sent[1]["resume"][0]["payload"] == "words"
+
+
+def test_approvals_and_questions_are_answered_together(chat):
+    sent = ask(chat, approval("a", "c"), question("q", toolCallId="d"), question("alone"), calls=("c", "d"))
+    first, last = chat.get_by_role("group", name="Question q?"), chat.get_by_role("group", name="Question alone?")
+    first.get_by_label("Your answer").fill("old")
+    first.get_by_role("button", name="Send answer").click()
+    expect(chat.get_by_text("2 more to decide")).to_be_visible()
+    expect(chat.get_by_role("group", name="Really?")).to_be_focused()
+    # An answer that is changed is none until it is sent again.
+    first.get_by_label("Your answer").fill("new")
+    expect(chat.get_by_text("3 more to decide")).to_be_visible()
+    expect(first.get_by_label("Your answer")).to_be_focused()
+    last.get_by_role("button", name="Skip").click()
+    chat.get_by_role("button", name="Approve").click()
+    expect(first).to_be_focused()
+    assert len(sent) == 1
+    first.get_by_role("button", name="Send answer").click()
+    finished(chat)
+    assert sent[1]["resume"] == [
+        {"interruptId": "a", "status": "resolved", "payload": {"approved": True}},
+        {"interruptId": "q", "status": "resolved", "payload": "new"},
+        {"interruptId": "alone", "status": "cancelled"},
+    ]
+
+
+def test_question_about_an_unknown_call_stands_alone_and_keeps_what_is_typed(chat):
+    ask(chat, question("q", toolCallId="unknown"), question("other"))
+    box = chat.get_by_role("group", name="Question q?").get_by_label("Your answer")
+    box.press_sequentially("half a ")
+    chat.locator("agui-chat").evaluate("e => e.session.dispatchEvent(new CustomEvent('change'))")
+    drawn(chat)
+    expect(box).to_be_focused()
+    chat.get_by_role("group", name="Question other?").get_by_role("button", name="Skip").click()
+    expect(chat.get_by_text("1 more to decide")).to_be_visible()
+    expect(box).to_have_value("half a ")
+    assert chat.locator(".tool").count() == 2
+
+
+PAST = "2020-01-01T00:00:00Z"
+
+
+@pytest.mark.parametrize("late", [approval("a", "c", expiresAt=PAST), question("q", BOOKING, expiresAt=PAST)])
+def test_what_has_expired_can_only_be_dismissed(chat, late):
+    sent = ask(chat, late, calls=("c",))
+    group = chat.get_by_role("group", name=late["message"])
+    expect(group).to_contain_text("expired")
+    expect(group.get_by_role("button")).to_have_text(["Dismiss"])
+    group.get_by_role("button").click()
+    finished(chat)
+    assert sent[1]["resume"] == [{"interruptId": late["id"], "status": "cancelled"}]
+
+
+def test_question_expires_while_it_is_shown(new_page, live_project, signed_in):
+    page = new_page(storage_state=signed_in)
+    page.clock.install()
+    page.goto(live_project.url)
+    soon = page.evaluate("new Date(Date.now() + 3600_000).toISOString()")
+    sent = ask(page, approval("a", "c", expiresAt=soon), question("q"), calls=("c",))
+    page.get_by_role("button", name="Approve").click()
+    expect(page.get_by_text("1 more to decide")).to_be_visible()
+    page.clock.fast_forward("01:00:01")
+    expect(page.get_by_text("2 more to decide")).to_be_visible()
+    expect(page.get_by_role("group", name="Really?").get_by_role("button")).to_have_text(["Dismiss"])
+    page.get_by_role("button", name="Skip").click()
+    page.get_by_role("button", name="Dismiss").click()
+    finished(page)
+    assert [entry["status"] for entry in sent[1]["resume"]] == ["cancelled", "cancelled"]
+
+
+@pytest.mark.parametrize("code", ["interrupt_unknown", "interrupt_expired"])
+def test_refused_answer_brings_the_questions_that_are_really_open(chat, code):
+    stub_runs(chat, asking(question("q")), [STARTED, {"type": "RUN_ERROR", "message": "Not this one.", "code": code}])
+    stub_thread(chat, [{"id": "u", "role": "user", "content": "as stored"}], [question("really open")])
+    say(chat, "hello")
+    chat.get_by_role("button", name="Skip").click()
+    expect(chat.get_by_role("group", name="Question really open?")).to_be_visible()
+    expect(chat.get_by_role("group", name="Question q?")).to_have_count(0)
+    expect(chat.get_by_role("alert")).to_contain_text("Not this one.")
+    expect(chat.get_by_role("button", name="Try again")).to_have_count(0)
+    expect(chat.locator(".bubble")).to_have_text("as stored")
+
+
+@pytest.mark.parametrize("calls", [(), ("c",)], ids=["alone", "in a card"])
+def test_refused_form_keeps_what_was_typed(chat, calls):
+    open_question = question("q", toolCallId="c")
+    refusal = [STARTED, {"type": "RUN_ERROR", "message": "Not in this form.", "code": "invalid_resume"}]
+    sent = stub_runs(chat, asking(open_question, calls=calls), refusal, [STARTED, FINISHED])
+    call = {"id": "c", "type": "function", "function": {"name": "book_room", "arguments": "{}"}}
+    stub_thread(chat, [{"id": "m", "role": "assistant", "toolCalls": [call]}] if calls else [], [open_question])
+    say(chat, "hello")
+    chat.get_by_label("Your answer").fill("many words")
+    send_answer(chat)
+    expect(chat.get_by_role("alert")).to_contain_text("Not in this form.")
+    expect(chat.get_by_role("group", name="Question q?")).to_be_focused()
+    expect(chat.get_by_label("Your answer")).to_have_value("many words")
+    send_answer(chat)
+    finished(chat)
+    expect(chat.get_by_role("alert")).to_be_hidden()
+    assert len(sent) == 3
+
+
+def test_message_to_a_conversation_that_waits_is_given_back(chat):
+    stub_runs(chat, [STARTED, {"type": "RUN_ERROR", "message": "Answer first.", "code": "interrupt_pending"}])
+    stub_thread(chat, [], [question("q")])
+    say(chat, "my words")
+    expect(chat.get_by_role("group", name="Question q?")).to_be_focused()
+    expect(message_box(chat)).to_have_value("my words")
+    expect(chat.locator(".bubble")).to_have_count(0)
+    expect(chat.get_by_role("alert")).to_contain_text("Answer first.")
+
+
+def test_question_that_can_not_be_loaded_is_told_and_retried(chat):
+    chat.route("**/question*.js", lambda route: route.abort())
+    say(chat, "delete finished tasks")
+    expect(chat.get_by_role("alert")).to_contain_text("connection to the server was lost")
+    chat.unroute("**/question*.js")
+    chat.get_by_role("button", name="Try again").click()
+    chat.get_by_role("button", name="Approve").click()
+    expect(chat.locator(".tool")).to_have_attribute("data-status", "success")
+
+
+def test_long_form_begins_at_its_beginning_on_a_phone(new_page, live_project, signed_in):
+    page = new_page(live_project.url, viewport={"width": 380, "height": 780}, storage_state=signed_in)
+    ask(page, question("q", BOOKING))
+    expect(page.get_by_text("Question q?")).to_be_in_viewport()
+    expect(page.get_by_label("Guest")).to_be_in_viewport()
+    page.get_by_label("Billing").check()
+    assert page.locator(".log").evaluate("e => e.scrollWidth - e.clientWidth") <= 0
+
+
+# --- Progress
+
+
+def test_active_step_is_shown_while_the_run_is_on(chat):
+    chat.locator("agui-chat").evaluate("""chat => {
+        const headers = { "Content-Type": "text/event-stream" };
+        chat.request = async () => new Response(new ReadableStream({ start: (stream) => {
+            window.push = (event) => stream.enqueue(new TextEncoder().encode(`data: ${JSON.stringify(event)}\n\n`));
+        } }), { headers });
+    }""")
+    say(chat, "hello")
+
+    def push(*events: dict) -> None:
+        chat.evaluate("events => events.forEach(push)", list(events))
+
+    push(STARTED, {"type": "STEP_STARTED", "stepName": "Read the archive"})
+    expect(chat.locator(".working")).to_have_text("Read the archive")
+    expect(chat.get_by_role("status")).to_have_text("Read the archive")
+    text = {"messageId": "m", "role": "assistant", "delta": "Some text."}
+    push({"type": "STEP_STARTED", "stepName": "Search"}, {"type": "TEXT_MESSAGE_CHUNK"} | text)
+    expect(chat.locator(".working")).to_have_text("Search")
+    expect(chat.locator(".working")).to_be_visible()
+    push({"type": "STEP_FINISHED", "stepName": "Search"})
+    expect(chat.locator(".working")).to_have_text("Read the archive")
+    push({"type": "STEP_FINISHED", "stepName": "Read the archive"})
+    expect(chat.locator(".working")).to_be_hidden()
+    push(FINISHED)
+    finished(chat)
+
+
+def test_unknown_activity_is_folded_json_and_events_of_others_show_nothing(chat):
+    activity = {"messageId": "p", "activityType": "made-up"}
+    stub_runs(
+        chat,
+        [
+            STARTED,
+            {"type": "ACTIVITY_SNAPSHOT", "content": {"done": 1}} | activity,
+            {"type": "ACTIVITY_DELTA", "patch": [{"op": "replace", "path": "/done", "value": 2}]} | activity,
+            {"type": "ACTIVITY_DELTA", "patch": [{"op": "replace", "path": "/no/where", "value": 2}]} | activity,
+            {"type": "ACTIVITY_SNAPSHOT", "messageId": "q", "content": None},
+            {"type": "CUSTOM", "name": "anything", "value": None},
+            {"type": "STATE_DELTA", "delta": [{"op": "replace", "path": "/no/where", "value": 2}]},
+            {"type": "NEW_IN_2.0"},
+            {"type": "TEXT_MESSAGE_CHUNK", "messageId": "m", "delta": "Still here."},
+            FINISHED,
+        ],
+    )
+    say(chat, "hello")
+    expect(chat.locator(".assistant .prose")).to_have_text("Still here.")
+    activity_view = chat.locator(".activity").first
+    expect(activity_view.locator("pre")).to_be_hidden()
+    activity_view.locator("summary").click()
+    expect(activity_view.locator("pre")).to_have_text('{\n  "done": 2\n}', use_inner_text=True)
 
 
 # --- Skills

@@ -5,6 +5,7 @@ import { h, icon, iconButton, setText } from "./dom.js";
 import { loadMarkdown } from "./markdown.js";
 import { Session } from "./session.js";
 import { STRINGS } from "./strings.js";
+import { openText } from "./tool-card.js";
 import { Transcript } from "./transcript.js";
 
 /**
@@ -61,8 +62,10 @@ export class AguiChatElement extends HTMLElement {
   /** @type {any} */ #composer;
   /** @type {any} */ #drawer;
   /** @type {any} */ #panel;
+  /** @type {any} */ #Question = null;
+  #loadsQuestion = false;
   #frame = 0;
-  #shownStatus = "";
+  #asked = false;
   /** @type {any} */ #lastState;
   #listeners = new AbortController();
 
@@ -167,6 +170,7 @@ export class AguiChatElement extends HTMLElement {
       ["start", () => this.#threadChanged()],
       ["event", ({ detail }) => this.#emit("ag-ui-event", detail)],
       ["end", () => this.#ended()],
+      ["returned", ({ detail }) => this.#composer.giveBack(detail)],
     ];
   }
 
@@ -247,11 +251,15 @@ export class AguiChatElement extends HTMLElement {
         get tools() {
           return chat.#tools;
         },
+        get Question() {
+          return chat.#Question;
+        },
         get loginUrl() {
           return chat.dataset.loginUrl ?? null;
         },
         decide: (interruptId, decision) => {
           this.session.decide(interruptId, decision);
+          if (!decision) return;
           this.#render();
           this.#focusQuestion();
         },
@@ -329,19 +337,35 @@ export class AguiChatElement extends HTMLElement {
   #render() {
     const { session } = this;
     const { status } = session.conversation;
-    const asks = status === "waiting" && this.#shownStatus !== "waiting";
-    this.#shownStatus = status;
+    const waits = status === "waiting";
+    if (waits && !this.#Question) this.#loadQuestion();
+    const asks = waits && this.#Question;
+    const asksNow = asks && !this.#asked;
+    this.#asked = asks;
     this.#panel.classList.toggle("empty", session.empty);
     this.#transcript.render(session);
     this.#composer.render(session);
     setText(this.#status, this.#statusText());
-    if (asks && this.#composer.hasFocus) this.#focusQuestion();
+    if (asksNow && this.#composer.hasFocus) this.#focusQuestion();
     if (this.state !== this.#lastState) this.#emit("ag-ui-state", (this.#lastState = this.state));
+  }
+
+  /** Most chats never ask: what shows a question comes with the first one. */
+  async #loadQuestion() {
+    if (this.#loadsQuestion) return;
+    this.#loadsQuestion = true;
+    try {
+      ({ Question: this.#Question } = await import("./question.js"));
+      this.#schedule();
+    } catch {
+      this.session.fail({ code: "connection_lost" });
+    }
+    this.#loadsQuestion = false;
   }
 
   /** Go to the next open question, never to its buttons: a stray Enter must not approve. */
   #focusQuestion() {
-    const questions = [...this.#panel.querySelectorAll(".question:not([hidden])")];
+    const questions = [...this.#panel.querySelectorAll(".question")];
     const next = questions.find((question) => !question.querySelector("[aria-pressed]"));
     (next ?? this.#composer).focus();
   }
@@ -350,11 +374,11 @@ export class AguiChatElement extends HTMLElement {
 
   /** What a screen reader is told: the log itself is silent while text streams in. */
   #statusText() {
-    const { answering, answered, toolWaiting } = this.#strings;
+    const { answering, answered } = this.#strings;
     const { busy, conversation } = this.session;
-    const text = busy ? answering : this.#wasBusy || this.#status.textContent ? answered : "";
+    const text = busy ? (conversation.steps.at(-1) ?? answering) : this.#wasBusy || this.#status.textContent ? answered : "";
     this.#wasBusy ||= busy;
-    if (conversation.status === "waiting") return toolWaiting;
+    if (conversation.status === "waiting") return this.#strings[openText(conversation.interrupts[0])];
     return ["failed", "stopped"].includes(conversation.status) ? "" : text;
   }
 

@@ -67,6 +67,11 @@ export class Composer {
     if (!this.#selectPlaceholder(0)) this.#input.setSelectionRange(text.length, text.length);
   }
 
+  /** Offer a text again that was not taken, unless another one is being written. @param {string} text */
+  giveBack(text) {
+    if (!this.#input.value) this.fill(text);
+  }
+
   /** Use a skill: send its prompt, or offer it to be completed. @param {Skill} skill */
   use({ name, prompt, sendImmediately }) {
     const text = prompt ?? `/${name}`;

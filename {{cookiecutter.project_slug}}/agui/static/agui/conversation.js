@@ -52,7 +52,7 @@ export function beginRun(conversation, { runId, messages }) {
   const known = new Set(conversation.messages.map((message) => message.id));
   const added = messages.filter((message) => !known.has(message.id));
   const calls = { ...conversation.calls };
-  for (const { toolCallId } of conversation.interrupts) if (toolCallId) calls[toolCallId] = { status: "running" };
+  for (const { toolCallId } of conversation.interrupts) if (calls[toolCallId]) calls[toolCallId] = { status: "running" };
   return {
     ...conversation, calls, runId, status: "running", error: null, interrupts: [], begun: {},
     messages: [...conversation.messages, ...added],
@@ -72,6 +72,21 @@ export function fail(conversation, error) {
 /** @param {{ type: string }} event */
 export function endsRun(event) {
   return event.type === "RUN_FINISHED" || event.type === "RUN_ERROR";
+}
+
+/** Does the failure say that other questions are open than were answered? @param {Failure | null} error */
+export function asksAgain(error) {
+  return ["interrupt_pending", "interrupt_unknown", "interrupt_expired", "invalid_resume"].includes(error?.code ?? "");
+}
+
+/** Does it ask for an answer, and not only for a yes or no to a tool call? @param {any} interrupt */
+export function asksInput({ reason }) {
+  return reason === "input_required";
+}
+
+/** Past its time an interrupt can only be cancelled. @param {any} interrupt */
+export function isExpired({ expiresAt }) {
+  return Date.parse(expiresAt) <= Date.now();
 }
 
 /** The text of a message whose content is a string or a list of parts. @param {any} content @returns {string} */
@@ -111,7 +126,8 @@ const reducers = {
   RUN_ERROR: (c, { message, code = "run_error" }) => fail({ ...c, steps: [] }, { message, code }),
 
   STEP_STARTED: (c, { stepName }) => ({ ...c, steps: [...c.steps, stepName] }),
-  STEP_FINISHED: (c, { stepName }) => ({ ...c, steps: c.steps.filter((name) => name !== stepName) }),
+  // Two agents may be at steps of the same name.
+  STEP_FINISHED: (c, { stepName }) => ({ ...c, steps: c.steps.filter((_, index) => index !== c.steps.lastIndexOf(stepName)) }),
 
   TEXT_MESSAGE_START: (c, event) => beginMessage(c, event, event.role ?? "assistant"),
   TEXT_MESSAGE_CONTENT: appendText,
@@ -268,7 +284,7 @@ function settle(c, status) {
 
 /** @param {Conversation} c @param {any[]} interrupts @returns {Conversation} */
 function wait(c, interrupts) {
-  const ids = interrupts.map((interrupt) => interrupt.toolCallId).filter(Boolean);
+  const ids = interrupts.map((interrupt) => interrupt.toolCallId).filter((id) => c.calls[id]);
   const waiting = ids.reduce((state, id) => setCall(state, id, "waiting"), c);
   return { ...waiting, interrupts, status: interrupts.length ? "waiting" : "idle" };
 }

@@ -16,6 +16,7 @@ export function applyPatch(document, operations) {
  */
 function applyOperation(document, operation) {
   const { op, value } = operation;
+  if (value === undefined && ["add", "replace", "test"].includes(op)) throw new Error(`JSON Patch: ${op} without a value`);
   const path = segments(operation.path);
   switch (op) {
     case "add":
@@ -56,7 +57,7 @@ function segments(pointer) {
  */
 function read(document, path) {
   return path.reduce((value, key) => {
-    if (value === null || typeof value !== "object" || !Object.hasOwn(value, key)) {
+    if (value === null || typeof value !== "object" || !Object.hasOwn(value, key) || (Array.isArray(value) && key === "length")) {
       throw new Error(`JSON Patch: nothing at /${path.join("/")}`);
     }
     return value[key];
@@ -84,7 +85,7 @@ function change(document, path, edit, whole) {
 function insert(parent, key, value) {
   if (!Array.isArray(parent)) return assign(parent, key, value);
   const index = key === "-" ? parent.length : Number(key);
-  if (!Number.isInteger(index) || index < 0 || index > parent.length) throw new Error(`JSON Patch: no index ${key}`);
+  if (!/^(-|0|[1-9]\d*)$/.test(key) || index > parent.length) throw new Error(`JSON Patch: no index ${key}`);
   parent.splice(index, 0, value);
 }
 

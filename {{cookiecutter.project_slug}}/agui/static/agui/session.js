@@ -4,14 +4,18 @@
  * lost connections, answers questions. Holds the conversation; knows nothing of the DOM.
  */
 import { HttpError } from "./client.js";
-import { beginRun, emptyConversation, endsRun, fail, fromThread, reduce } from "./conversation.js";
+import { asksAgain, beginRun, emptyConversation, endsRun, fail, fromThread, isExpired, reduce, textOf } from "./conversation.js";
 
 /** @typedef {import("./client.js").AgentClient} AgentClient */
-/** @typedef {{ approved: boolean, reason?: string }} Decision */
+/** @typedef {{ status: "resolved", payload: any } | { status: "cancelled" }} Decision as in AG-UI's ResumeEntry */
 
 const MAX_TRIES = 8;
+const MAX_TIMER_MS = 2 ** 31 - 1;
 
-/** Dispatches "change" after every change, "event" (detail: the AG-UI event) and "end" when a run has ended. */
+/**
+ * Dispatches "change" after every change, "event" (detail: the AG-UI event), "end" when a run has ended and
+ * "returned" (detail: the text) when the server did not take a message because a question is open.
+ */
 export class Session extends EventTarget {
   conversation = emptyConversation();
   /** @type {any} the open thread's id, or null before the first message */
@@ -29,6 +33,8 @@ export class Session extends EventTarget {
   #unsent = null;
   /** @type {string | null} */
   #lastEventId = null;
+  /** @type {any} */
+  #expiry = 0;
 
   /** @param {AgentClient} client */
   constructor(client) {
@@ -71,13 +77,30 @@ export class Session extends EventTarget {
     return true;
   }
 
-  /** Answer one question; when the last one is answered, all answers go in one request. @param {string} interruptId @param {Decision} decision */
+  /**
+   * Answer one question, or take an answer back; when the last one is answered, all answers go in one request.
+   * @param {string} interruptId
+   * @param {Decision | null} decision
+   */
   decide(interruptId, decision) {
-    this.decisions.set(interruptId, decision);
+    if (decision) this.decisions.set(interruptId, decision);
+    else if (!this.decisions.delete(interruptId)) return;
     const { interrupts } = this.conversation;
     this.#changed();
-    if (!interrupts.length || !interrupts.every((one) => this.decisions.has(one.id))) return;
-    this.#run(this.#input({ messages: [], resume: interrupts.map((one) => this.#answer(one)) }));
+    if (!interrupts.length || !interrupts.every((one) => this.decisionOn(one))) return;
+    this.#run(this.#input({ messages: [], resume: interrupts.map((one) => ({ interruptId: one.id, ...this.decisionOn(one) })) }));
+  }
+
+  /** What is decided and still counts: a question that has expired can only be put away. @param {any} interrupt */
+  decisionOn(interrupt) {
+    const decision = this.decisions.get(interrupt.id);
+    return decision?.status === "resolved" && isExpired(interrupt) ? undefined : decision;
+  }
+
+  /** Tell of a failure of the page's own; trying again then opens the thread anew. @param {import("./conversation.js").Failure} error */
+  fail(error) {
+    this.conversation = fail(this.conversation, error);
+    this.#changed();
   }
 
   /** Stop the run on the server; its stream then tells how it ended. */
@@ -107,6 +130,7 @@ export class Session extends EventTarget {
   /** Stop reading. */
   close() {
     this.#abort.abort();
+    clearTimeout(this.#expiry);
   }
 
   // --- A run
@@ -131,7 +155,16 @@ export class Session extends EventTarget {
     await this.#guard(signal, async () => {
       if (mayBeKnown && (await this.#isKnown(input, signal))) return this.#load(signal);
       await this.#follow(() => this.#client.run(input, signal), signal);
+      const { error } = this.conversation;
+      if (asksAgain(error) && this.#client.hasThreads) await this.#reopen(input, error, signal);
     });
+  }
+
+  /** Show what is really open, with the failure that told so, and give back the message that was not taken. @param {any} input @param {any} error @param {AbortSignal} signal */
+  async #reopen({ messages: [message] }, error, signal) {
+    await this.#load(signal, error);
+    if (!message || this.conversation.messages.some(({ id }) => id === message.id)) return;
+    this.dispatchEvent(new CustomEvent("returned", { detail: textOf(message.content) }));
   }
 
   /** Has the server taken this input although we never saw its answer? @param {any} input @param {AbortSignal} signal */
@@ -147,14 +180,15 @@ export class Session extends EventTarget {
     }
   }
 
-  /** @param {AbortSignal} signal */
-  async #load(signal) {
+  /** @param {AbortSignal} signal @param {any} [error] */
+  async #load(signal, error = null) {
     const threadId = (this.threadId);
     const thread = await this.#client.thread(threadId, signal);
     signal.throwIfAborted();
     this.loading = false;
     this.title = thread.title ?? "";
     this.conversation = fromThread(thread);
+    if (error && !thread.running) this.conversation = { ...this.conversation, error, status: thread.pending?.length ? "waiting" : "failed" };
     this.#unsent = null;
     this.#changed();
     if (thread.running) await this.#follow(() => this.#client.follow(threadId, null, signal), signal);
@@ -256,13 +290,10 @@ export class Session extends EventTarget {
     this.conversation = { ...this.conversation, messages };
   }
 
-  /** @param {any} interrupt */
-  #answer({ id, expiresAt }) {
-    if (expiresAt && Date.parse(expiresAt) < Date.now()) return { interruptId: id, status: "cancelled" };
-    return { interruptId: id, status: "resolved", payload: this.decisions.get(id) };
-  }
-
   #changed() {
+    clearTimeout(this.#expiry);
+    const left = this.conversation.interrupts.map(({ expiresAt }) => Date.parse(expiresAt) - Date.now()).filter((ms) => ms > 0);
+    if (left.length) this.#expiry = setTimeout(() => this.#changed(), Math.min(...left, MAX_TIMER_MS));
     this.dispatchEvent(new CustomEvent("change"));
   }
 }

@@ -10,7 +10,7 @@ export const STRINGS = {
 
   placeholder: "Ask anything",
   placeholderSkills: "Ask anything, or type / for skills",
-  placeholderWaiting: "Decide above to go on",
+  placeholderWaiting: "Answer above to go on",
   messageLabel: "Your message",
   send: "Send",
   stop: "Stop",
@@ -20,7 +20,6 @@ export const STRINGS = {
 
   thinking: "Thinking",
   thought: "Thought",
-  working: "Working",
   answering: "Answering",
   answered: "The answer is complete.",
   stopped: "Stopped.",
@@ -29,6 +28,8 @@ export const STRINGS = {
   toolStreaming: "Preparing",
   toolRunning: "Running",
   toolWaiting: "Needs your approval",
+  toolAsks: "Needs your answer",
+  toolExpired: "Expired",
   toolSuccess: "Done",
   toolFailed: "Failed",
   toolDenied: "Denied",
@@ -40,9 +41,18 @@ export const STRINGS = {
   confirm: "Allow “{tool}”?",
   approve: "Approve",
   deny: "Deny",
-  approved: "Approved",
-  denied: "Denied",
   answersLeft: "{count} more to decide; then all answers are sent together.",
+
+  ask: "Your answer is needed to go on.",
+  answer: "Your answer",
+  optional: "optional",
+  yes: "Yes",
+  no: "No",
+  invalidJson: "This is not valid JSON.",
+  sendAnswer: "Send answer",
+  skip: "Skip",
+  expired: "This has expired: it can no longer be answered.",
+  dismiss: "Dismiss",
 
   newChat: "New chat",
   threads: "Conversations",
@@ -78,4 +88,15 @@ export const STRINGS = {
  */
 export function format(text, values) {
   return text.replace(/\{(\w+)\}/g, (whole, name) => String(values[name] ?? whole));
+}
+
+/** The words of a name: `delete_tasks` is "delete tasks". @param {string} name */
+export function words(name) {
+  return name.replaceAll(/[_-]+/g, " ").trim();
+}
+
+/** The same with a capital. @param {string} name */
+export function heading(name) {
+  const text = words(name);
+  return text.charAt(0).toUpperCase() + text.slice(1);
 }

@@ -1,13 +1,16 @@
 // @ts-check
 /** One tool call: what it is, how it stands, what went in and out, and the question if it needs one. */
+import { asksInput, isExpired } from "./conversation.js";
 import { h, icon, setAttribute, setText } from "./dom.js";
-import { format } from "./strings.js";
+import { heading, words } from "./strings.js";
 
+/** @typedef {import("./session.js").Decision} Decision */
 /**
  * @typedef {{
  *   strings: import("./strings.js").Strings, tools: Map<string, any>,
- *   decide: (interruptId: string, decision: { approved: boolean }) => void,
- * }} Context
+ *   Question: typeof import("./question.js").Question | null,
+ *   decide: (interruptId: string, decision: Decision | null) => void,
+ * }} Context `Question` is null until the first interrupt has loaded it
  */
 
 const STATUS = /** @type {Record<string, { icon: string, text: keyof import("./strings.js").Strings }>} */ ({
@@ -27,7 +30,8 @@ export class ToolCard {
   #label = h("span", { class: "tool-label" });
   #body = h("div", { class: "tool-body" });
   #details = h("details", { class: "tool-details" });
-  #question = h("div", { class: "question", role: "group", tabindex: "-1", hidden: true });
+  /** @type {import("./question.js").Question | undefined} */
+  #question;
   element = h("div", { class: "tool", part: "tool" });
   /** @type {any[]} what was rendered last */
   #shown = [];
@@ -37,93 +41,65 @@ export class ToolCard {
     this.#context = context;
     const summary = h("summary", {}, this.#icon, this.#label, this.#status, icon("chevron"));
     this.#details.append(summary, this.#body);
-    this.element.append(this.#details, this.#question);
+    this.element.append(this.#details);
   }
 
   /**
    * @param {any} call AG-UI's ToolCall
    * @param {import("./conversation.js").Call} state
    * @param {any} interrupt the open question about this call, if there is one
-   * @param {{ approved: boolean } | undefined} decision
+   * @param {Decision | undefined} decision
    */
   update(call, state, interrupt, decision) {
-    const next = [call, state, interrupt, decision, this.#context.tools];
+    const { strings, tools, Question } = this.#context;
+    const next = [call, state, interrupt, decision, tools, Question, interrupt && isExpired(interrupt)];
     if (next.every((one, index) => one === this.#shown[index])) return;
     this.#shown = next;
-    const { strings, tools } = this.#context;
     const { icon: name, text } = STATUS[state.status];
+    const label = toolLabel(call.function.name, tools, interrupt);
     this.element.dataset.status = state.status;
     this.#icon.replaceChildren(icon(name));
-    setText(this.#label, toolLabel(call.function.name, tools, interrupt));
-    setText(this.#status, strings[text]);
-    this.#body.replaceChildren(...this.#sections(call, state, interrupt));
-    this.#ask(call, interrupt, decision);
+    setText(this.#label, label);
+    setText(this.#status, strings[interrupt ? openText(interrupt) : text]);
+    // An approval shows itself what it is about.
+    const approval = Boolean(interrupt && !asksInput(interrupt) && !isExpired(interrupt));
+    this.#body.replaceChildren(...this.#sections(call, state, approval));
+    setAttribute(this.#details, "inert", approval);
+    if (approval) this.#details.open = false;
+    if (!interrupt) return this.#forget(state);
+    if (!Question) return;
+    this.#question ??= new Question(this.#context);
+    this.#question.update(interrupt, decision, label, () => argumentList(call.function.arguments, strings));
+    // Only when it isn't there: moving it would take the focus from it.
+    if (!this.element.contains(this.#question.element)) this.element.append(this.#question.element);
   }
 
-  /** @param {any} call @param {import("./conversation.js").Call} state @param {any} interrupt */
-  #sections(call, state, interrupt) {
+  /** Until there is a result the question may come back: what was typed is kept. @param {import("./conversation.js").Call} state */
+  #forget({ result }) {
+    this.#question?.element.remove();
+    if (result !== undefined) this.#question = undefined;
+  }
+
+  /** @param {any} call @param {import("./conversation.js").Call} state @param {boolean} approval */
+  #sections(call, state, approval) {
     const { strings } = this.#context;
     const parts = [];
-    if (!interrupt) parts.push(h("h4", {}, strings.arguments), argumentList(call.function.arguments, strings));
+    if (!approval) parts.push(h("h4", {}, strings.arguments), argumentList(call.function.arguments, strings));
     if (state.result !== undefined) parts.push(h("h4", {}, strings.result), value(readable(state.result)));
     return parts;
   }
-
-  /** @param {any} call @param {any} interrupt @param {{ approved: boolean } | undefined} decision */
-  #ask(call, interrupt, decision) {
-    this.#question.hidden = !interrupt;
-    setAttribute(this.#details, "inert", Boolean(interrupt));
-    if (!interrupt) return this.#question.replaceChildren();
-    this.#details.open = false;
-    const { strings, tools } = this.#context;
-    const label = toolLabel(call.function.name, tools, interrupt);
-    const message = interrupt.message || format(strings.confirm, { tool: label });
-    const buttons = decisionButtons(interrupt, decision, this.#context);
-    setAttribute(this.#question, "aria-label", message);
-    this.#question.replaceChildren(
-      h("p", { class: "question-text" }, message),
-      argumentList(call.function.arguments, strings),
-      buttons,
-    );
-  }
 }
 
-/** A question that belongs to no tool call on the page. @param {any} interrupt @param {any} decision @param {Context} context */
-export function questionCard(interrupt, decision, context) {
-  const message = interrupt.message || format(context.strings.confirm, { tool: interrupt.reason });
-  const question = h("div", { class: "question", role: "group", tabindex: "-1", "aria-label": message });
-  question.append(h("p", { class: "question-text" }, message), decisionButtons(interrupt, decision, context));
-  return h("div", { class: "tool", "data-status": "waiting", part: "tool" }, question);
-}
-
-/** @param {any} interrupt @param {{ approved: boolean } | undefined} decision @param {Context} context */
-function decisionButtons(interrupt, decision, { strings, decide }) {
-  const destructive = interrupt.metadata?.["x-destructive"];
-  /** @param {boolean} approved @param {string} text @param {string} style */
-  const button = (approved, text, style) =>
-    h(
-      "button",
-      {
-        type: "button", class: `button ${style}`, part: approved ? "approve" : "deny",
-        "aria-pressed": decision ? String(decision.approved === approved) : null,
-        onclick: () => decide(interrupt.id, { approved }),
-      },
-      text,
-    );
-  const approve = button(true, strings.approve, destructive ? "danger" : "primary");
-  return h("div", { class: "question-buttons" }, approve, button(false, strings.deny, "quiet"));
+/** How an open question stands. @param {any} interrupt @returns {"toolAsks" | "toolExpired" | "toolWaiting"} */
+export function openText(interrupt) {
+  if (isExpired(interrupt)) return "toolExpired";
+  return asksInput(interrupt) ? "toolAsks" : "toolWaiting";
 }
 
 /** The name that a person reads. @param {string} name @param {Map<string, any>} tools @param {any} [interrupt] @returns {string} */
 export function toolLabel(name, tools, interrupt) {
   const summary = tools.get(name)?.summary || interrupt?.metadata?.["x-summary"];
-  const text = words(name);
-  return summary || text.charAt(0).toUpperCase() + text.slice(1);
-}
-
-/** @param {string} name */
-function words(name) {
-  return name.replaceAll(/[_-]+/g, " ").trim();
+  return summary || heading(name);
 }
 
 /** @param {string} json @param {import("./strings.js").Strings} strings */

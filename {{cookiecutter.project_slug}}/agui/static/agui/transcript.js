@@ -1,24 +1,31 @@
 // @ts-check
 /** The messages on the page. Keeps one view a message and touches only what changed. */
-import { textOf } from "./conversation.js";
+import { asksAgain, textOf } from "./conversation.js";
 import { h, icon, iconButton, setText } from "./dom.js";
 import { MarkdownView } from "./markdown.js";
 import { format } from "./strings.js";
-import { questionCard, ToolCard } from "./tool-card.js";
+import { ToolCard, toolLabel } from "./tool-card.js";
 
 /** @typedef {import("./session.js").Session} Session */
 /** @typedef {import("./tool-card.js").Context & { retry: () => void, loginUrl: string | null }} Context */
 
 /** How near the end still counts as the end, in pixels. */
 const NEAR = 60;
+/** What stays free above a question, in pixels. */
+const MARGIN = 16;
 
 export class Transcript {
   #context;
   /** @type {Map<string, { element: HTMLElement, update: (message: any, session: Session) => void }>} */
   #views = new Map();
   #list = h("div", { class: "messages", part: "messages" });
-  #questions = h("div", { class: "questions" });
-  #working = h("div", { class: "working", hidden: true }, h("span", { class: "dots" }, h("i"), h("i"), h("i")));
+  /** @type {Map<string, any>} the questions about no call on the page, by interrupt */
+  #questions = new Map();
+  #alone = h("div", { class: "questions" });
+  #threadId = "";
+  #step = h("span", { class: "muted" });
+  #working = h("div", { class: "working", hidden: true }, h("span", { class: "dots" }, h("i"), h("i"), h("i")), this.#step);
+  #left = h("p", { class: "notice" });
   #notice = h("p", { class: "notice" });
   #failure = h("div", { class: "failure", role: "alert", part: "error", hidden: true });
   #jump;
@@ -29,13 +36,13 @@ export class Transcript {
   constructor(context, welcome) {
     const { strings } = context;
     this.#context = context;
-    const column = h("div", { class: "column" }, welcome, this.#list, this.#questions, this.#working, this.#notice, this.#failure);
+    const column = h("div", { class: "column" }, welcome, this.#list, this.#alone, this.#left, this.#working, this.#notice, this.#failure);
     const log = { class: "log", part: "log", role: "log", "aria-live": "polite", "aria-label": strings.conversation, tabindex: "0" };
     this.log = h("div", log, column);
     this.#jump = iconButton("down", strings.jump, () => this.toEnd(), { class: "icon-button jump", hidden: true });
     this.element = h("div", { class: "transcript" }, this.log, this.#jump);
     this.log.addEventListener("scroll", () => this.#scrolled(), { passive: true });
-    new ResizeObserver(() => this.#follows && this.toEnd()).observe(column);
+    new ResizeObserver(() => this.#keepUp()).observe(column);
   }
 
   /** @param {Session} session */
@@ -43,11 +50,27 @@ export class Transcript {
     const { conversation } = session;
     this.#renderMessages(session);
     this.#renderQuestions(session);
-    this.#working.hidden = !isSilent(session);
+    const step = session.busy ? conversation.steps.at(-1) : undefined;
+    this.#working.hidden = !step && !isSilent(session);
+    setText(this.#step, step ?? "");
     this.log.setAttribute("aria-busy", String(session.busy));
     setText(this.#notice, this.#noticeText(session));
     this.#renderFailure(conversation.error);
-    if (this.#follows) this.toEnd();
+    this.#keepUp();
+  }
+
+  /** Stay at the end, but not past the beginning of what is asked. */
+  #keepUp() {
+    if (!this.#follows) return;
+    this.toEnd();
+    const place = this.#questionPlace();
+    if (place < 0 && this.#failure.hidden) this.log.scrollTop += place - MARGIN;
+  }
+
+  /** How far below the top edge the first open question begins; NaN without one. */
+  #questionPlace() {
+    const asked = this.log.querySelector(".question")?.parentElement;
+    return asked ? asked.getBoundingClientRect().top - this.log.getBoundingClientRect().top : NaN;
   }
 
   toEnd() {
@@ -58,7 +81,9 @@ export class Transcript {
 
   #scrolled() {
     this.#follows = this.log.scrollHeight - this.log.scrollTop - this.log.clientHeight < NEAR;
-    this.#jump.hidden = this.#follows;
+    const place = this.#questionPlace();
+    // The button would cover those of the question.
+    this.#jump.hidden = this.#follows || (place >= 0 && place < this.log.clientHeight);
   }
 
   /** @param {Session} session */
@@ -82,13 +107,29 @@ export class Transcript {
   }
 
   /** @param {Session} session */
-  #renderQuestions({ conversation, decisions }) {
-    const { interrupts, calls } = conversation;
-    const alone = interrupts.filter((one) => !one.toolCallId || !calls[one.toolCallId]);
-    const left = interrupts.filter((one) => !decisions.has(one.id)).length;
-    const cards = alone.map((one) => questionCard(one, decisions.get(one.id), this.#context));
-    const hint = interrupts.length > 1 && h("p", { class: "notice" }, format(this.#context.strings.answersLeft, { count: left }));
-    this.#questions.replaceChildren(...cards, ...(hint ? [hint] : []));
+  #renderQuestions(session) {
+    const { interrupts, calls } = session.conversation;
+    const { Question, strings } = this.#context;
+    if (session.threadId !== this.#threadId) this.#questions.clear();
+    this.#threadId = session.threadId;
+    const cards = interrupts.filter((one) => Question && !calls[one.toolCallId]).map((one) => this.#questionCard(one, session));
+    // Only what comes and goes is touched: moving a form would take the focus from it.
+    for (const card of [...this.#alone.children]) if (!cards.includes(card)) card.remove();
+    for (const card of cards) if (!this.#alone.contains(card)) this.#alone.append(card);
+    const left = interrupts.filter((one) => !session.decisionOn(one)).length;
+    setText(this.#left, interrupts.length > 1 ? format(strings.answersLeft, { count: left }) : "");
+  }
+
+  /** @param {any} interrupt @param {Session} session */
+  #questionCard(interrupt, session) {
+    const { Question, tools } = this.#context;
+    let question = this.#questions.get(interrupt.id);
+    if (!question) {
+      this.#questions.set(interrupt.id, (question = new Question(this.#context)));
+      h("div", { class: "tool", "data-status": "waiting", part: "tool" }, question.element);
+    }
+    question.update(interrupt, session.decisionOn(interrupt), toolLabel(interrupt.metadata?.toolName ?? interrupt.reason, tools, interrupt));
+    return question.element.parentElement;
   }
 
   /** @param {Session} session */
@@ -113,8 +154,9 @@ export class Transcript {
     const text = h("div", {}, h("p", {}, own ?? error.message ?? strings.failedTitle));
     if (error.runId && !own) text.append(h("small", {}, format(strings.runId, { id: error.runId })));
     const signIn = error.code === "unauthorized" && loginUrl && h("a", { class: "button", href: loginUrl }, strings.signIn);
-    const again = h("button", { type: "button", class: "button", onclick: retry }, strings.retry);
-    this.#failure.replaceChildren(icon("alert"), text, signIn || again);
+    // To what is open now the cards are the way back.
+    const again = !asksAgain(error) && h("button", { type: "button", class: "button", onclick: retry }, strings.retry);
+    this.#failure.replaceChildren(icon("alert"), text, ...[signIn || again].filter(Boolean));
   }
 }
 
@@ -144,7 +186,8 @@ function assistantView(context) {
   /** @type {Map<string, ToolCard>} */
   const cards = new Map();
   /** @param {any} message @param {Session} session */
-  const update = (message, { conversation, decisions }) => {
+  const update = (message, session) => {
+    const { conversation } = session;
     const text = textOf(message.content);
     prose.element.hidden = !text;
     prose.update(text);
@@ -155,7 +198,7 @@ function assistantView(context) {
         element.append(card.element);
       }
       const interrupt = conversation.interrupts.find((one) => one.toolCallId === call.id);
-      card.update(call, conversation.calls[call.id], interrupt, interrupt && decisions.get(interrupt.id));
+      card.update(call, conversation.calls[call.id], interrupt, interrupt && session.decisionOn(interrupt));
     }
   };
   return { element, update };
@@ -180,9 +223,9 @@ function reasoningView({ strings }) {
 
 /** Activities that nobody has registered a view for are shown as they are. */
 function activityView() {
-  const title = h("summary");
+  const title = h("span");
   const content = h("pre", { class: "value", tabindex: "0" });
-  const element = h("details", { class: "message activity", part: "activity" }, title, content);
+  const element = h("details", { class: "message activity", part: "activity" }, h("summary", {}, icon("chevron"), title), content);
   /** @param {any} message */
   const update = (message) => {
     setText(title, message.activityType);

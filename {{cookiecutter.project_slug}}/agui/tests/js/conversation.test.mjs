@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { beginRun, emptyConversation, fail, fromThread, reduce, textOf } from "../../static/agui/conversation.js";
+import { beginRun, emptyConversation, fail, fromThread, isExpired, reduce, textOf } from "../../static/agui/conversation.js";
 
 const play = (events, start = emptyConversation()) => events.reduce(reduce, start);
 const started = { type: "RUN_STARTED", threadId: "t", runId: "r" };
@@ -67,6 +67,17 @@ test("an interrupt makes its calls wait, and a resume sets them running", () => 
   assert.deepEqual([done.calls[1].status, done.calls[2].status], ["success", "denied"]);
 });
 
+test("a question about an unknown call waits without one", () => {
+  const waiting = play([started, interrupt("?")]);
+  assert.deepEqual([waiting.status, waiting.interrupts.length, waiting.calls], ["waiting", 1, {}]);
+  assert.deepEqual(beginRun(waiting, { runId: "r2", messages: [] }).calls, {});
+});
+
+test("an interrupt is expired from its time on; without one, or with an unreadable one, never", () => {
+  const expiresAt = (ms) => ({ expiresAt: new Date(Date.now() + ms).toISOString() });
+  assert.deepEqual([expiresAt(-1), expiresAt(60_000), {}, { expiresAt: "?" }].map(isExpired), [true, false, false, false]);
+});
+
 test("a failed run keeps what came, and no call goes on running", () => {
   const state = play([started, ...text("a", "half"), ...call("c", "add"), { type: "RUN_ERROR", message: "Sorry.", code: "timeout" }]);
   assert.equal(state.status, "failed");
@@ -107,13 +118,35 @@ test("chunks are written out", () => {
 });
 
 test("state follows snapshots and patches, and survives a patch that does not fit", (t) => {
-  t.mock.method(console, "warn", () => {});
+  const { mock } = t.mock.method(console, "warn", () => {});
   const { state } = play([
     { type: "STATE_SNAPSHOT", snapshot: { a: [1], b: 1 } },
     { type: "STATE_DELTA", delta: [{ op: "add", path: "/a/-", value: 2 }, { op: "remove", path: "/b" }] },
     { type: "STATE_DELTA", delta: [{ op: "replace", path: "/nowhere/x", value: 2 }] },
   ]);
   assert.deepEqual(state, { a: [1, 2] });
+  assert.equal(mock.callCount(), 1);
+});
+
+for (const snapshot of [null, 0, "", false, [], { a: 1 }]) {
+  test(`${JSON.stringify(snapshot)} is a state`, () => {
+    assert.deepEqual(play([{ type: "STATE_SNAPSHOT", snapshot: { old: 1 } }, { type: "STATE_SNAPSHOT", snapshot }]).state, snapshot);
+  });
+}
+
+test("a patch is applied as a whole or not at all", (t) => {
+  t.mock.method(console, "warn", () => {});
+  const delta = [{ op: "replace", path: "/a", value: 2 }, { op: "remove", path: "/nowhere" }];
+  assert.deepEqual(play([{ type: "STATE_SNAPSHOT", snapshot: { a: 1 } }, { type: "STATE_DELTA", delta }]).state, { a: 1 });
+});
+
+test("the steps are those that are on, and none after the run", () => {
+  const begin = (stepName, extra) => ({ type: "STEP_STARTED", stepName, ...extra });
+  const end = (stepName, extra) => ({ type: "STEP_FINISHED", stepName, ...extra });
+  const running = play([started, begin("read"), begin("search"), begin("search", { subagentRunId: "s" }), end("search"), end("never begun")]);
+  assert.deepEqual(running.steps, ["read", "search"]);
+  assert.deepEqual(play([end("search"), begin("write")], running).steps, ["read", "write"]);
+  for (const last of [finished, { type: "RUN_ERROR", message: "x" }]) assert.deepEqual(reduce(running, last).steps, []);
 });
 
 test("activities are shown, replaced and patched", () => {
@@ -124,6 +157,21 @@ test("activities are shown, replaced and patched", () => {
     { type: "ACTIVITY_DELTA", messageId: "p", activityType: "plan", patch: [{ op: "add", path: "/steps/0", value: "one" }] },
   ]);
   assert.deepEqual(messages, [{ id: "p", role: "activity", activityType: "plan", content: { steps: ["one"] } }]);
+});
+
+test("an activity patch for what is no activity, or has no such path, changes nothing", (t) => {
+  const { mock } = t.mock.method(console, "warn", () => {});
+  const before = play([...text("a", "x"), { type: "ACTIVITY_SNAPSHOT", messageId: "p", activityType: "plan", content: {} }]);
+  for (const messageId of ["a", "p", "?"]) {
+    const delta = { type: "ACTIVITY_DELTA", messageId, activityType: "plan", patch: [{ op: "replace", path: "/no/where", value: 1 }] };
+    assert.deepEqual(reduce(before, delta).messages, before.messages);
+  }
+  assert.equal(mock.callCount(), 1);
+});
+
+test("an activity takes the place of a message with its id", () => {
+  const { messages } = play([...text("a", "x"), { type: "ACTIVITY_SNAPSHOT", messageId: "a", activityType: "plan", content: { n: 1 } }]);
+  assert.deepEqual(messages, [{ id: "a", role: "activity", activityType: "plan", content: { n: 1 } }]);
 });
 
 test("a snapshot replaces messages but keeps reasoning that only the page knows", () => {
