@@ -237,7 +237,7 @@ async def test_depth_is_refused(client: Client, place: str, shape: str):
 @pytest.mark.parametrize("place", PLACES)
 async def test_depth_that_can_just_be_read_can_be_kept(client: Client, place: str):
     async with surviving(client):
-        for depth in (150, *range(188, 202)):
+        for depth in (150, *range(194, 202)):
             await attack(client, with_raw(DEEP["lists"](depth), **PLACES[place]))
 
 
@@ -253,7 +253,7 @@ async def test_depth_in_a_text_is_a_text(client: Client, shape: str):
 
 # --- Wrong types, everywhere
 
-WRONG: list[Any] = [None, True, 0, -1, 1.5, 2**70, "", "x", [], {}, [None], [[]], [{}], {"a": None}, ["x"]]
+WRONG: list[Any] = [None, 2**70, [[]]]
 FULL: dict[str, Any] = {
     "protocolVersion": "1.0",
     "parentRunId": "p",
@@ -299,21 +299,30 @@ def replaced(path: tuple[Any, ...], value: Any) -> dict[str, Any]:
     return body
 
 
-@pytest.mark.parametrize("path", [("threadId",), ("runId",), *paths(FULL)], ids=lambda path: ".".join(map(str, path)))
-async def test_wrong_types(client: Client, path: tuple[Any, ...]):
+FIELDS = ["threadId", "runId", *FULL]
+PLACES_OF = {
+    name: [path for path in [("threadId",), ("runId",), *paths(FULL)] if ".".join(map(str, path[:2])).startswith(name)]
+    for name in [*(field for field in FIELDS if field != "messages"), *(f"messages.{n}" for n in range(7))]
+}
+
+
+@pytest.mark.parametrize("name", PLACES_OF)
+async def test_wrong_types(client: Client, name: str):
     async with surviving(client):
+        for path in PLACES_OF[name]:
+            for value in WRONG:
+                await attack(client, replaced(path, value))
+
+
+@pytest.mark.parametrize("name", PLACES_OF)
+async def test_wrong_types_in_a_history_that_is_taken_over(client: Client, name: str):
+    for path in PLACES_OF[name]:
         for value in WRONG:
-            await attack(client, replaced(path, value))
-
-
-@pytest.mark.parametrize("path", paths(FULL), ids=lambda path: ".".join(map(str, path)))
-async def test_wrong_types_in_a_history_that_is_taken_over(client: Client, path: tuple[Any, ...]):
-    for value in WRONG:
-        thread = f"t{next(numbers)}"
-        answer = await send(client, {**replaced(path, value), "threadId": thread})
-        if answer.code == FINISHED:
-            await client.thread(thread)
-            assert (await send(client, hostile(thread=thread))).code == FINISHED
+            thread = f"t{next(numbers)}"
+            answer = await send(client, {**replaced(path, value), "threadId": thread})
+            if answer.code == FINISHED:
+                await client.thread(thread)
+                assert (await send(client, hostile(thread=thread))).code == FINISHED
 
 
 @pytest.mark.parametrize("role", ["USER", "unknown", "", "developer", "system", "activity", "function"])
@@ -588,24 +597,24 @@ CONTINUITY = [
 ]
 
 
-@pytest.mark.parametrize("forged", CONTINUITY)
 @pytest.mark.parametrize("place", ["user", "assistant", "call", "tool", "reasoning"])
-async def test_a_forged_encrypted_value_spoils_nothing(client: Client, place: str, forged: str):
-    history: dict[str, dict[str, Any]] = {
-        "user": user(),
-        "reasoning": {"id": "r", "role": "reasoning", "content": "Hm"},
-        "assistant": assistant(tool_call(), content="x"),
-        "tool": result(),
-    }
-    target = history["assistant"]["toolCalls"][0] if place == "call" else history[place]
-    target["encryptedValue"] = forged
+async def test_a_forged_encrypted_value_spoils_nothing(client: Client, place: str):
     async with surviving(client):
-        await attack(client, hostile(messages=[*history.values(), user()]))
-        answer = await send(client, hostile(messages=[*history.values(), user()], thread="new"))
-        assert answer.code in (FINISHED, "unprocessable")
-        if answer.code == FINISHED:
-            await client.thread("new")
-        assert (await send(client, hostile(thread="new"))).code == FINISHED
+        for forged in CONTINUITY:
+            history: dict[str, dict[str, Any]] = {
+                "user": user(),
+                "reasoning": {"id": f"r{next(numbers)}", "role": "reasoning", "content": "Hm"},
+                "assistant": assistant(tool_call(), content="x"),
+                "tool": result(),
+            }
+            target = history["assistant"]["toolCalls"][0] if place == "call" else history[place]
+            target["encryptedValue"] = forged
+            await attack(client, hostile(messages=[*history.values(), user()]))
+            thread = f"t{next(numbers)}"
+            answer = await send(client, hostile(messages=[*history.values(), user()], thread=thread))
+            assert answer.code == FINISHED
+            await client.thread(thread)
+            assert (await send(client, hostile(thread=thread))).code == FINISHED
 
 
 # --- Attachments inside a message
