@@ -35,7 +35,7 @@ export class Question {
     const { ask, confirm } = this.#strings;
     const expired = isExpired(interrupt);
     const message = interrupt.message || (asksInput(interrupt) ? ask : format(confirm, { tool: label }));
-    const built = JSON.stringify([interrupt.id, expired, message]);
+    const built = JSON.stringify([interrupt.id, expired, message, interrupt.responseSchema]);
     if (built !== this.#built) {
       const focused = this.element.matches(":focus-within");
       const build = expired ? this.#expired : asksInput(interrupt) ? this.#form : this.#approval;
