@@ -73,7 +73,8 @@ class Open:
             message, schema = told.get(X_CONFIRM_KEY) or f'Run "{label}"?', APPROVAL_SCHEMA
         else:
             message = told.pop("message", None) or f'"{label}" needs an answer.'
-            schema = told.pop("response_schema", None)
+            schema = self.answer_schema
+            told.pop("response_schema", None)
         return Interrupt(
             id=self.id,
             reason="tool_call" if self.is_approval else "input_required",
@@ -84,6 +85,11 @@ class Open:
             # A tool's own words may hold anything, such as lazy translations.
             metadata=to_jsonable_python({"toolName": self.call.tool_name, **told}, fallback=str),
         )
+
+    @property
+    def answer_schema(self) -> dict[str, Any] | None:
+        schema = self.metadata.get("response_schema")
+        return schema if isinstance(schema, dict) else None
 
     @property
     def expired(self) -> bool:
@@ -173,8 +179,8 @@ def _check_arguments(tool_name: str, arguments: dict[str, Any], registry: ToolRe
 def _answer(one: Open, entry: ResumeEntry) -> Any:
     if entry.status == "cancelled":
         return ToolFailed(DECLINED)
-    schema = one.metadata.get("response_schema", ANYTHING)
-    if not Draft202012Validator(schema).is_valid(entry.payload):
+    validator = Draft202012Validator(one.answer_schema or ANYTHING, format_checker=Draft202012Validator.FORMAT_CHECKER)
+    if not validator.is_valid(entry.payload):
         raise RunFailed("invalid_resume")
     # A text: in the store, a client's object could look like a file, which pydantic-ai reads with the server's rights.
     return entry.payload if isinstance(entry.payload, str) else json.dumps(entry.payload, ensure_ascii=False)

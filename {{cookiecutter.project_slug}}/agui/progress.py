@@ -75,9 +75,18 @@ def same_json(one: Any, other: Any) -> bool:
     return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
 
 
+def dump_state(deps: AgentDeps, last: Any) -> Any:
+    """Take down the shared state as JSON: tools change it in place. One without such a form is as it was last."""
+    try:
+        return to_json({} if deps.state is None else deps.state)
+    except ValueError:
+        logger.exception("The shared state of run %s has no JSON form.", deps.run_id)
+        return last
+
+
 def to_json(value: Any) -> Any:
-    """Take down a value as JSON: what is shared is changed in place."""
-    return to_jsonable_python(value, fallback=str, inf_nan_mode="null")
+    """Take down a value as JSON. Raises ValueError for circles and for what is nested too deeply."""
+    return to_jsonable_python(value, fallback=str, inf_nan_mode="null", bytes_mode="base64")
 
 
 async def share_progress(events: AsyncGenerator[BaseEvent], deps: AgentDeps, known: Any) -> AsyncGenerator[BaseEvent]:
@@ -103,18 +112,18 @@ class Page:
 
     def __init__(self, deps: AgentDeps, known: Any) -> None:
         self._deps = deps
-        self._state = to_json(deps.state)
+        self._state = dump_state(deps, {})
         self._known = self._state if known is None else known
         self._is_new = not same_json(self._known, self._state)
         """Whether the client has to hear of the state although nothing has changed it."""
         self._in_sync = False
         """Whether the client was sent a state, and has the one that we took down last."""
         self._steps: list[str] = []
-        self._activities: dict[str, Any] = {}
+        self._activities: dict[tuple[str, str], Any] = {}
 
     def changed_state(self) -> list[BaseEvent]:
         """Tell what has changed in the state since the last time."""
-        state = to_json(self._deps.state)
+        state = dump_state(self._deps, self._state)
         if same_json(state, self._state) and not self._is_new:
             return []
         patch = jsonpatch.make_patch(self._known, state).patch if self._in_sync else None
@@ -133,7 +142,13 @@ class Page:
         """Say what a client needs to hear, and nothing that it could not follow."""
         try:
             return self._translate(event)
-        except (jsonpatch.JsonPatchException, jsonpatch.JsonPointerException, LookupError, TypeError) as error:
+        except (
+            jsonpatch.JsonPatchException,
+            jsonpatch.JsonPointerException,
+            LookupError,
+            TypeError,
+            ValueError,
+        ) as error:
             logger.warning("A tool's %s was dropped: it does not fit what was sent before (%r).", event.type, error)
             return []
 
@@ -148,11 +163,12 @@ class Page:
             self._steps.remove(event.step_name)
             return [event] if event.step_name not in self._steps else []
         if isinstance(event, ActivitySnapshotEvent):
-            known = self._activities.get(event.message_id)
-            content = self._activities[event.message_id] = to_json(event.content)
+            key, content = (event.message_id, event.activity_type), to_json(event.content)
+            known, self._activities[key] = self._activities.get(key), content
             return [event] if known is None else self._activity_delta(event, known, content)
         if isinstance(event, ActivityDeltaEvent):
-            self._activities[event.message_id] = _patched(self._activities[event.message_id], event.patch)
+            key = (event.message_id, event.activity_type)
+            self._activities[key] = _patched(self._activities[key], event.patch)
         elif isinstance(event, StateSnapshotEvent):
             self._known, self._in_sync = to_json(event.snapshot), False
         elif isinstance(event, StateDeltaEvent):

@@ -31,7 +31,7 @@ from agui.executor import release_connections
 from agui.history import Turn, added, take_turn, without_open_calls
 from agui.interrupts import ask
 from agui.models import Run
-from agui.progress import same_json, share_progress, to_json
+from agui.progress import dump_state, same_json, share_progress
 from agui.protocol import TERMINAL, BaseEvent, RunAgentInput, annotate, check_tool_names
 from agui.runlog.memory import RunLog, RunLogs
 from agui.stream import (
@@ -138,7 +138,7 @@ async def _prepare(
         RunEvents(audit, deps, edited=turn.edited_arguments),
         history=list(turn.conversation.messages),
         usage_before=copy(turn.conversation.usage),
-        state_before=to_json(turn.state),
+        state_before=dump_state(deps, {}),
     )
 
 
@@ -174,21 +174,25 @@ async def _drive(run: ActiveRun) -> None:
 
 def _end(run: ActiveRun, last: BaseEvent) -> None:
     try:
-        _append(run, last)
-    except Exception:
-        logger.exception("The end of run %s can't be told", run.log.key)
-        _append(run, run_error("internal_error"))
+        if not _append(run, last):
+            _append(run, run_error("internal_error"))
     finally:
         logs.close(run.log)
 
 
-def _append(run: ActiveRun, event: BaseEvent) -> None:
-    frame = encode(run.log.key, len(run.log.frames) + 1, event)
+def _append(run: ActiveRun, event: BaseEvent) -> bool:
+    try:
+        frame = encode(run.log.key, len(run.log.frames) + 1, event)
+    except Exception:
+        # A tool's own event, with something in it that has no JSON form: the run goes on without it.
+        logger.exception("A %s of run %s can't be sent", event.type, run.log.key)
+        return False
     run.log.append(frame)
     run.size += len(frame)
     if run.size > conf.get().max_output_bytes and not run.events.failure:
         run.events.failure = "output_limit"
         run.log.token.cancel()
+    return True
 
 
 async def _events(run: ActiveRun) -> AsyncGenerator[BaseEvent]:
@@ -233,8 +237,9 @@ async def _events(run: ActiveRun) -> AsyncGenerator[BaseEvent]:
                         await _save_partial(run, captured)
                     yield event
         except Exception:
-            run.events.failure = "internal_error"
-            await _save_partial(run, captured)
+            if run.status is Run.Status.FAILED:
+                run.events.failure = "internal_error"
+                await _save_partial(run, captured)
             raise
 
 
@@ -248,7 +253,7 @@ async def _save(run: ActiveRun, new: list[ModelMessage]) -> None:
     """Append what the run has added to the stored conversation."""
     conversation = run.turn.conversation
     run.events.ids.stamp(new)
-    state = to_json(run.events.deps.state)
+    state = dump_state(run.events.deps, run.state_before)
     if new and (run.turn.known_state is not None or not same_json(state, run.state_before)):
         annotate(new[-1], state=state)
     conversation.messages = [*run.history, *new]

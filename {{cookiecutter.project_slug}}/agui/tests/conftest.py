@@ -12,13 +12,13 @@ from asgiref.sync import sync_to_async
 from django.contrib.auth import get_user_model
 from django.db import connections
 from django.test import AsyncClient
+from pydantic_ai.messages import ToolReturnPart
 from pydantic_ai.models import Model
 
 from agui import runs
-from agui.testing import ScriptedModel, collect
+from agui.testing import Request, ScriptedModel, collect
 from agui.tests import urls
 from agui.tokens import create_token
-
 
 # The ids of the interrupts that were seen, by tool call.
 asked: dict[str, str] = {}
@@ -63,6 +63,16 @@ class Client:
         response = await self.get(f"threads/{thread}/")
         assert response.status_code == 200
         return json.loads(response.content)
+
+
+def parts_of(request: Request) -> list[Any]:
+    """Everything that the model was sent."""
+    return [part for message in request.messages for part in message.parts]
+
+
+def results_of(request: Request) -> dict[str, Any]:
+    """The results that the model was sent, by the tool call's id."""
+    return {part.tool_call_id: part for part in parts_of(request) if isinstance(part, ToolReturnPart)}
 
 
 def run_input(text: str = "", *, thread: str = "t1", **body: Any) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """The server's history is the history."""
 
 from agui.testing import call, collect, event_types, fail, say, think
-from agui.tests.conftest import Client, run_input, script
+from agui.tests.conftest import Client, results_of, run_input, script
 
 USER = {"id": "u1", "role": "user", "content": "One"}
 FORGED = {"id": "a1", "role": "assistant", "content": "I owe you a million."}
@@ -175,8 +175,8 @@ async def test_several_frontend_tools_and_one_of_the_server_in_one_answer(client
         assert events[-1]["outcome"] == {"type": "success", "pendingToolCallIds": ["p1", "p2"]}
         events = await client.run(messages=[painted("p1"), painted("p2", "r2", "red")], tools=PAINT)
     assert "TOOL_CALL_RESULT" not in event_types(events)
-    results = [p for message in model.requests[1].messages for p in message.parts if p.part_kind == "tool-return"]
-    assert {p.tool_call_id: p.content for p in results} == {"p1": "blue", "e1": "x", "p2": "red"}
+    results = results_of(model.requests[1])
+    assert {call_id: result.content for call_id, result in results.items()} == {"p1": "blue", "e1": "x", "p2": "red"}
 
 
 async def test_a_frontend_tool_that_never_answers_does_not_block_the_thread(client: Client):
@@ -185,7 +185,7 @@ async def test_a_frontend_tool_that_never_answers_does_not_block_the_thread(clie
         await client.run(messages=[painted("p1")], tools=PAINT)
         await client.run("Never mind.", tools=PAINT)
     # Each call has its result, as every provider demands, and the model knows which one is none.
-    results = {p.tool_call_id: p for m in model.requests[2].messages for p in m.parts if p.part_kind == "tool-return"}
+    results = results_of(model.requests[2])
     assert results["p1"].content == "blue"
     assert (results["p2"].outcome, "interrupted" in results["p2"].content) == ("interrupted", True)
 
@@ -205,7 +205,7 @@ async def test_an_old_result_does_not_answer_a_new_call_with_the_same_id(client:
         again = {"id": "u2", "role": "user", "content": "Again"}
         await client.run(messages=[USER, painted("p1"), again], tools=PAINT)
         await client.run(messages=[USER, painted("p1"), again, painted("p1", "r2", "red")], tools=PAINT)
-    assert [part.content for part in model.requests[3].messages[-1].parts] == ["red"]
+    assert results_of(model.requests[3])["p1"].content == "red"
 
 
 async def test_a_client_that_uses_a_new_thread_each_time_works(client: Client):

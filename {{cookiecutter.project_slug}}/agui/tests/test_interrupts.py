@@ -6,11 +6,10 @@ from datetime import datetime
 
 import pytest
 from django.utils import timezone
-from pydantic_ai.messages import ToolReturnPart
 
 from agui.models import AuditRecord, Run
 from agui.testing import call, collect, event_types, fail, say, wait
-from agui.tests.conftest import Client, asked, decision, run_input, script
+from agui.tests.conftest import Client, asked, decision, results_of, run_input, script
 from agui.tests.urls import effects
 
 
@@ -244,8 +243,7 @@ async def test_a_question_and_a_call_of_the_page_are_answered_together(client: C
         events = await client.run(messages=[painted], resume=[decision("c1")], tools=PAINT)
     assert events[-1]["outcome"] == {"type": "success"}
     assert effects == ["disk"]
-    parts = [part for message in model.requests[0].messages for part in message.parts]
-    returns = {part.tool_name: part.content for part in parts if isinstance(part, ToolReturnPart)}
+    returns = {part.tool_name: part.content for part in results_of(model.requests[0]).values()}
     assert returns == {"echo": "x", "wipe": "wiped disk", "paint": "blue"}
 
 
@@ -335,6 +333,13 @@ async def test_an_answer_has_to_fit_the_question(client: Client, payload):
         assert (await client.run(resume=[answer("b1", {"row": 1})]))[-1]["type"] == "RUN_FINISHED"
 
 
+@pytest.mark.parametrize(("day", "ends"), [("2026-12-24", "RUN_FINISHED"), ("banana", "RUN_ERROR"), (5, "RUN_ERROR")])
+async def test_an_answer_has_to_have_the_format_too(client: Client, day, ends):
+    with script(call("choose_day", _id="d1"), say("Fine.")):
+        await client.run("When?")
+        assert (await client.run(resume=[answer("d1", day)]))[-1]["type"] == ends
+
+
 async def test_a_question_that_is_dismissed_is_told_to_the_model(client: Client):
     with script(call("book", _id="b1"), say("As you like.")) as model:
         await client.run("Book")
@@ -358,8 +363,7 @@ async def test_an_answer_that_looks_like_a_file_of_the_server_stays_a_text(clien
         await client.run("Go")
         await client.run(resume=[answer("d1", file)])
         await client.run("Really?")
-    parts = [part for message in model.requests[2].messages for part in message.parts]
-    assert [json.loads(part.content) for part in parts if isinstance(part, ToolReturnPart)] == [file]
+    assert json.loads(results_of(model.requests[2])["d1"].content) == file
 
 
 async def test_a_question_can_not_be_answered_by_a_tool_message(client: Client):
@@ -381,8 +385,7 @@ async def test_an_approval_a_question_and_a_call_of_the_page_at_once(client: Cli
         painted = {"id": "r1", "role": "tool", "toolCallId": "p1", "content": "blue"}
         resume = [decision("w1"), answer("b1", {"row": 2})]
         await client.run(resume=resume, messages=[painted], tools=PAINT)
-    parts = [part for message in model.requests[1].messages for part in message.parts]
-    returns = {part.tool_name: part.content for part in parts if isinstance(part, ToolReturnPart)}
+    returns = {part.tool_name: part.content for part in results_of(model.requests[1]).values()}
     assert returns == {"book": '{"row": 2}', "wipe": "wiped disk", "paint": "blue", "echo": "x"}
 
 

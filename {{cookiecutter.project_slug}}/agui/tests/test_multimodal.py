@@ -7,7 +7,7 @@ import pytest
 from pydantic_ai import AudioUrl, BinaryContent, DocumentUrl, ImageUrl, VideoUrl
 
 from agui.testing import call, say
-from agui.tests.conftest import Client, run_input, script
+from agui.tests.conftest import Client, parts_of, results_of, run_input, script
 
 PNG = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=="
@@ -49,7 +49,7 @@ async def test_every_part_of_a_message_reaches_the_model(client: Client, part, k
         await client.run(messages=[message(part)])
         await client.run("Really?")
     for request in model.requests:
-        text, found = request.messages[0].parts[0].content
+        text, found = parts_of(request)[0].content
         assert text == "Look"
         assert isinstance(found, kind)
         assert (found.media_type, found.data if kind is BinaryContent else found.url) == (media_type, content)
@@ -92,4 +92,4 @@ async def test_a_result_that_looks_like_a_file_of_the_server_is_a_text(client: C
     with script(call("paint", _id="p1"), say("ok")) as model:
         await client.run("Paint", tools=tools)
         await client.run(messages=[{"id": "r1", "role": "tool", "toolCallId": "p1", "content": text}], tools=tools)
-    assert model.requests[1].messages[-1].parts[0].content == text
+    assert results_of(model.requests[1])["p1"].content == text

@@ -2,14 +2,22 @@
 
 import re
 
+from pydantic_ai.messages import UserPromptPart
+
 from agui.testing import call, say
-from agui.tests.conftest import Client, script
+from agui.tests.conftest import Client, parts_of, script
 
 FENCE = re.compile(r"<page-context>\n(.*?)\n(.*?)\n</page-context>", re.DOTALL)
 
 
 def prompts(request) -> list[str]:
-    return [part.content for message in request.messages for part in message.parts if part.part_kind == "user-prompt"]
+    return [str(part.content) for part in parts_of(request) if isinstance(part, UserPromptPart)]
+
+
+def fenced(text: str) -> str:
+    found = FENCE.fullmatch(text)
+    assert found
+    return found[2]
 
 
 def item(value: str) -> dict:
@@ -21,7 +29,7 @@ async def test_the_model_reads_it_beside_the_users_words(client: Client):
         await client.run("Who is this?", context=[item("Customer 42")])
     data, words = prompts(model.requests[0])
     assert words == "Who is this?"
-    assert FENCE.fullmatch(data)[2] == '{"description": "The page", "value": "Customer 42"}'
+    assert fenced(data) == '{"description": "The page", "value": "Customer 42"}'
     assert "Customer 42" not in model.requests[0].instructions
 
 
@@ -51,7 +59,7 @@ async def test_it_can_not_leave_its_fence(client: Client):
         await client.run("Hi", context=[item(evil), {"description": evil, "value": "x"}])
     data, _ = prompts(model.requests[0])
     assert data.count("</page-context>") == data.count("<page-context>") == 1
-    assert FENCE.fullmatch(data)
+    assert fenced(data)
 
 
 async def test_it_has_a_limit(client: Client, settings):
@@ -59,7 +67,7 @@ async def test_it_has_a_limit(client: Client, settings):
     with script(say("Hi")) as model:
         await client.run("Hi", context=[item("x" * 1_000_000)])
     data, _ = prompts(model.requests[0])
-    assert FENCE.fullmatch(data)[2].endswith("x... (cut off)")
+    assert fenced(data).endswith("x... (cut off)")
     assert len(data) < 500
 
 

@@ -12,7 +12,7 @@ from agui.progress import Page
 from agui.protocol import to_wire
 from agui.testing import call, event_types, fail, read_frames, say
 from agui.tests.conftest import Client, run_input, script
-from agui.tests.urls import read
+from agui.tests.urls import ODD, read
 
 STATE = ("STATE_SNAPSHOT", "STATE_DELTA")
 
@@ -95,6 +95,32 @@ async def test_a_state_of_a_run_that_failed_is_the_one_that_was_shown(client: Cl
     assert (await client.thread())["state"] == reduced(events) == {"text": "a"}
 
 
+@pytest.mark.parametrize("kind", sorted(ODD))
+async def test_a_state_without_a_json_form_costs_nothing_else(client: Client, kind: str):
+    with script(call("note", text="good"), call("clear", to=kind), call("echo", text="charged"), say("Done.")):
+        events = await client.run("Clear")
+    assert events[-1]["type"] == "RUN_FINISHED"
+    thread = await client.thread()
+    assert "charged" in str(thread["messages"])
+    with script(say("Yes.")):
+        assert (await client.run("Again"))[-1]["type"] == "RUN_FINISHED"
+
+
+@pytest.mark.parametrize("kind", sorted(ODD))
+async def test_an_event_without_a_json_form_costs_nothing_else(client: Client, kind: str):
+    with script(call("work", events=[{"odd": kind}]), call("echo", text="charged"), say("Done.")):
+        events = await client.run("Work")
+    assert events[-1]["type"] == "RUN_FINISHED"
+    assert "charged" in str((await client.thread())["messages"])
+
+
+async def test_a_state_that_was_taken_away_stays_away(client: Client):
+    with script(call("note", text="old"), call("forget"), say("Done."), say("Yes.")):
+        assert reduced(await client.run("Forget")) == {}
+        assert (await client.thread())["state"] == {}
+        assert reduced(await client.run("Again"), {}) != {"text": "old"}
+
+
 async def test_a_stored_state_of_another_form_does_not_end_the_thread(client: Client, monkeypatch):
     with script(call("note", text="a"), say("ok")):
         await client.run("Note")
@@ -166,6 +192,15 @@ async def test_an_activity_is_shown_whole_and_then_as_differences(client: Client
     assert (second["type"], second["messageId"]) == ("ACTIVITY_DELTA", "plan-c1")
     assert second["patch"] == [{"op": "replace", "path": "/done", "value": 1}]
     assert (third["type"], third["messageId"]) == ("ACTIVITY_SNAPSHOT", "b")
+
+
+async def test_activities_of_two_types_are_two(client: Client):
+    plan, chart = (
+        {"raw": "ActivitySnapshotEvent", "message_id": "x", "activity_type": kind} for kind in ("plan", "chart")
+    )
+    with script(call("work", events=[{**plan, "content": {"a": 1}}, {**chart, "content": {"b": 1}}]), say("ok")):
+        events = await client.run("Work")
+    assert [e["activityType"] for e in of(events, "ACTIVITY_SNAPSHOT")] == ["plan", "chart"]
 
 
 @pytest.mark.parametrize(

@@ -339,9 +339,9 @@ async def test_parts_that_a_provider_mixes_come_one_after_the_other(client: Clie
     with played_by(FunctionModel(stream_function=mixed)):
         events = await client.run("Hi")
     is_open = None
-    said = defaultdict(str)
+    said: dict[str, str] = defaultdict(str)
     for event in events:
-        part = event.get("toolCallId") or event.get("messageId")
+        part = event.get("toolCallId") or event.get("messageId", "")
         if event["type"] in ("TEXT_MESSAGE_START", "TOOL_CALL_START"):
             assert is_open is None
             is_open = part

@@ -20,7 +20,7 @@ async def run(client: Client, *, calls: tuple[str, ...] = (), **body: Any) -> St
     return check_stream(read_stream(b"".join([chunk async for chunk in response])), sent, calls=calls)
 
 
-SCRIPTS = {
+SCRIPTS: dict[str, list[Any]] = {
     "text": [say("Hello there", chunks=3)],
     "empty text": [say(""), say("Then this")],
     "reasoning": [[think("Hm, hm", chunks=2), say("42")]],

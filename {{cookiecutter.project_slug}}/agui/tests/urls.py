@@ -3,6 +3,7 @@
 import asyncio
 import threading
 from dataclasses import dataclass
+from datetime import date
 from typing import Any
 
 import ag_ui.core
@@ -30,6 +31,10 @@ skills = SkillRegistry()
 skills.add("brief", "Be brief", "Answer in one sentence: {question}", chip=True)
 skills.add("review", "Review", server_prompt="Review what was said as an editor would.")
 
+# Values that JSON does not know.
+ODD: dict[str, Any] = {"object": object(), "bytes": b"\xff", "circle": [], "keys": {("a", 1): 2}, "nan": float("nan")}
+ODD["circle"].append(ODD["circle"])
+
 # What the tools have done.
 effects: list[str] = []
 hanging, let_go = threading.Event(), threading.Event()
@@ -42,6 +47,13 @@ class Progress(CustomEvent):
     """How far a tool has come."""
 
     percent: int
+
+
+@dataclass(kw_only=True)
+class Strange(CustomEvent):
+    """Something that a tool should not send."""
+
+    value: Any
 
 
 class Notes(BaseModel):
@@ -83,10 +95,17 @@ def note(ctx: RunContext[AgentDeps], text: str) -> str:
 
 
 @tool(registry)
-def clear(ctx: RunContext[AgentDeps]) -> str:
-    """Make the shared state something that has no JSON form."""
-    ctx.deps.state.text = object()
+def clear(ctx: RunContext[AgentDeps], to: str = "object") -> str:
+    """Make the shared state something odd."""
+    ctx.deps.state.text = ODD[to]
     return "cleared"
+
+
+@tool(registry)
+def forget(ctx: RunContext[AgentDeps]) -> str:
+    """Take the shared state away."""
+    ctx.deps.state = None
+    return "forgotten"
 
 
 @tool(registry)
@@ -144,13 +163,19 @@ def book(ctx: RunContext[AgentDeps]) -> str:
 
 
 @tool(registry)
+def choose_day() -> str:
+    """Ask for a day."""
+    raise Question("Which day?", answer=date)
+
+
+@tool(registry)
 def delegate() -> str:
     """Leave the call open without saying what for."""
     raise CallDeferred
 
 
 @tool(registry)
-async def work(ctx: RunContext[AgentDeps], events: list[Any]) -> str:
+async def work(ctx: RunContext[AgentDeps], events: list[dict[str, Any]]) -> str:
     """Tell the page of it while at work."""
     for event in events:
         match event:
@@ -159,12 +184,15 @@ async def work(ctx: RunContext[AgentDeps], events: list[Any]) -> str:
                     await ctx.emit(Progress(percent=50))
                     if rest:
                         await read.wait()
-            case {"activity": dict(content), **rest}:
-                await show_activity(ctx, "plan", content, message_id=rest.get("id"))
+            case {"activity": dict(content)}:
+                await show_activity(ctx, "plan", content, message_id=event.get("id"))
+            case {"odd": str(kind)}:
+                await ctx.emit(Strange(value=ODD[kind]))
             case {"note": str(text)}:
                 ctx.deps.state.text = text
                 await ctx.emit(Progress(percent=100))
-            case {"raw": str(kind), **fields}:
+            case {"raw": str(kind)}:
+                fields = {name: value for name, value in event.items() if name != "raw"}
                 await ctx.emit(ProtocolEvent(event=getattr(ag_ui.core, kind)(**fields)))
     return "worked"
 

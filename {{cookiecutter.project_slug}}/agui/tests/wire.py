@@ -142,7 +142,8 @@ class Stream:
         _need(self.ended is None, "something after the end")
         _need(self.started or kind == "RUN_STARTED", "something before the start")
         handler = getattr(self, f"_{kind.lower()}", None)
-        _need(handler is not None, "an event that clients of today don't know")
+        if handler is None:
+            raise WireError("an event that clients of today don't know")
         handler(event)
 
     def _open(self, kind: str, key: str) -> None:
