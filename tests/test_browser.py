@@ -529,8 +529,9 @@ def test_question_becomes_a_form_in_the_card_of_its_tool(chat):
 
 def test_question_of_a_tool_gets_its_answer(scripted):
     say(scripted, "plan a trip")
-    scripted.reload()
     form = scripted.get_by_role("group", name="When do you go?")
+    expect(form).to_be_visible()
+    scripted.reload()
     form.get_by_label("Day").select_option("Tuesday")
     form.get_by_label("Code").fill("what only the server refuses")
     send_answer(scripted)
