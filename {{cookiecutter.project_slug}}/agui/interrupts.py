@@ -25,7 +25,7 @@ from agui.tools import X_CONFIRM_KEY, X_SUMMARY_KEY, ToolRegistry
 
 # Before the call's id: what pydantic-ai expects in an answer.
 PREFIX = "int-"
-APPROVAL_SCHEMA = {
+APPROVAL_SCHEMA: dict[str, Any] = {
     "type": "object",
     "properties": {
         "approved": {"type": "boolean"},
@@ -70,25 +70,25 @@ class Open:
         told = dict(self.metadata)
         label = told.get(X_SUMMARY_KEY) or self.call.tool_name
         if self.is_approval:
-            message, schema = told.get(X_CONFIRM_KEY) or f'Run "{label}"?', APPROVAL_SCHEMA
+            message = told.get(X_CONFIRM_KEY) or f'Run "{label}"?'
         else:
             message = told.pop("message", None) or f'"{label}" needs an answer.'
-            schema = self.answer_schema
             told.pop("response_schema", None)
         return Interrupt(
             id=self.id,
             reason="tool_call" if self.is_approval else "input_required",
             tool_call_id=self.call.tool_call_id,
             message=str(message),
-            response_schema=schema,
+            response_schema=self.schema,
             expires_at=self.expires_at,
             # A tool's own words may hold anything, such as lazy translations.
             metadata=to_jsonable_python({"toolName": self.call.tool_name, **told}, fallback=str),
         )
 
     @property
-    def answer_schema(self) -> dict[str, Any] | None:
-        schema = self.metadata.get("response_schema")
+    def schema(self) -> dict[str, Any] | None:
+        """What an answer has to fit; None for a question that takes anything."""
+        schema = APPROVAL_SCHEMA if self.is_approval else self.metadata.get("response_schema")
         return schema if isinstance(schema, dict) else None
 
     @property
@@ -179,7 +179,7 @@ def _check_arguments(tool_name: str, arguments: dict[str, Any], registry: ToolRe
 def _answer(one: Open, entry: ResumeEntry) -> Any:
     if entry.status == "cancelled":
         return ToolFailed(DECLINED)
-    validator = Draft202012Validator(one.answer_schema or ANYTHING, format_checker=Draft202012Validator.FORMAT_CHECKER)
+    validator = Draft202012Validator(one.schema or ANYTHING, format_checker=Draft202012Validator.FORMAT_CHECKER)
     if not validator.is_valid(entry.payload):
         raise RunFailed("invalid_resume")
     # A text: in the store, a client's object could look like a file, which pydantic-ai reads with the server's rights.

@@ -37,6 +37,9 @@ from agui.protocol import (
 
 logger = logging.getLogger("agui.runs")
 
+# A patch that does not apply, a step that is not on, a content that has no JSON form.
+MISFITS = (jsonpatch.JsonPatchException, jsonpatch.JsonPointerException, LookupError, TypeError, ValueError)
+
 
 @dataclass(kw_only=True)
 class ProtocolEvent(CustomEvent):
@@ -142,13 +145,7 @@ class Page:
         """Say what a client needs to hear, and nothing that it could not follow."""
         try:
             return self._translate(event)
-        except (
-            jsonpatch.JsonPatchException,
-            jsonpatch.JsonPointerException,
-            LookupError,
-            TypeError,
-            ValueError,
-        ) as error:
+        except MISFITS as error:
             logger.warning("A tool's %s was dropped: it does not fit what was sent before (%r).", event.type, error)
             return []
 
