@@ -15,6 +15,7 @@ A request passes through the files in this order:
     runs.py        one run: start, follow, cancel, record
     runlog/        where a run's events wait for readers
     stream.py      from the events of a run to bytes
+    parts.py       one part of an answer after the other
     progress.py    steps, activities and the shared state, as a client can follow them
     stores/        where conversations are kept
     threads.py     the threads of a user

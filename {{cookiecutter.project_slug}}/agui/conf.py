@@ -57,11 +57,14 @@ class EngineSettings(_Section):
     max_body_bytes: int = Field(10 * 1024 * 1024, gt=0, description="Largest request body; above it 413.")
     max_messages: int = Field(10_000, gt=0, description="Most messages in one request; above it 422.")
     max_tools: int = Field(500, gt=0, description="Most tools that a client may bring; above it 422.")
+    max_state_bytes: int = Field(
+        256 * 1024, gt=0, description="Largest shared state that a client may send, as JSON; above it 422."
+    )
     max_context_chars: int = Field(
         20_000, ge=0, description="Most of what a page says of itself that the model reads; the rest is cut off."
     )
     interrupt_expires_seconds: float | None = Field(
-        86_400.0, gt=0, description="Life of an open approval or question; None is for ever."
+        86_400.0, gt=0, le=1e9, description="Life of an open approval or question; None is for ever."
     )
     max_upload_bytes: int = Field(10 * 1024 * 1024, gt=0, description="Largest attachment; above it 413.")
     upload_types: list[str] = Field(

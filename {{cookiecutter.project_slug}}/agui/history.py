@@ -7,7 +7,7 @@ The new turn is stored before the run begins, so that however the run ends, it i
 
 import asyncio
 from collections import defaultdict, deque
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -29,7 +29,9 @@ from agui.agent import AgentConfig
 from agui.auth import Actor
 from agui.errors import Conflict, NotFound, RunFailed, Unprocessable
 from agui.interrupts import READER, frontend_calls, read_answers
+from agui.progress import to_json
 from agui.protocol import (
+    AssistantMessage,
     Message,
     MessageIds,
     RunAgentInput,
@@ -45,6 +47,18 @@ TRUSTED_ROLES = ("user", "assistant", "tool", "reasoning")
 
 
 @dataclass
+class SharedState:
+    """The state that a page and the agent share, at the start of a run."""
+
+    value: Any
+    """What the client sent, else what the thread's last turn left, else the agent's defaults."""
+    client: Any
+    """As the client has it. One that sends none has the defaults."""
+    stored: Any
+    """As the thread has it."""
+
+
+@dataclass
 class Turn:
     """What a run continues from."""
 
@@ -53,10 +67,7 @@ class Turn:
     """The whole stored conversation, the new turn included."""
     text: str
     """What the user wrote last, or ''."""
-    state: Any
-    """The shared state: what the client sent, else what the thread's last turn left."""
-    known_state: Any
-    """The state that the client has; None when it is the same."""
+    state: SharedState
     answers: DeferredToolResults | None = None
     """The decisions on the calls that the thread waited for."""
 
@@ -87,7 +98,7 @@ async def take_turn(
         conversation = Conversation(conversation_id=run_input.thread_id)
         if run_input.resume:
             raise RunFailed("interrupt_unknown")
-    state, known_state = _read_state(run_input, conversation, config)
+    state = _read_state(run_input, conversation, config)
     waiting = conversation.deferred_tool_requests
     answers = read_answers(run_input, waiting, registry)
     conversation, new = await _new_messages(store, actor, run_input, conversation)
@@ -103,7 +114,7 @@ async def take_turn(
         await store.save(conversation, scope=actor.scope)
     except ConversationConflict:
         raise Conflict("The conversation was changed meanwhile. Reload it.") from None
-    return Turn(store, conversation, _last_text(conversation.messages), state, known_state, answers)
+    return Turn(store, conversation, _last_text(conversation.messages), state, answers)
 
 
 async def _new_messages(
@@ -115,18 +126,18 @@ async def _new_messages(
         # An imported history may be long: others' streams don't wait for it.
         return conversation, await asyncio.to_thread(_load, messages, run_input)
     tail = messages[1 + max((i for i, m in enumerate(messages) if m.role == "assistant"), default=-1) :]
-    results = _load_results([m for m in messages if isinstance(m, ToolMessage)], conversation)
+    results = _load_results(messages, conversation)
     if run_input.resume:
         return conversation, results
     prompts = [message for message in tail if message.role == "user"]
-    known = [_position(conversation, message.id) for message in prompts]
-    if known and known[-1] is not None and not results:
+    known = _prompts(conversation)
+    if prompts and prompts[-1].id in known and not results:
         # The last one again: that turn is edited or tried anew.
-        new = _load(prompts[-1:], run_input)
-        return await _branch(store, actor, conversation, known[-1]), new
+        new = await asyncio.to_thread(_load, prompts[-1:], run_input)
+        return await _branch(store, actor, conversation, known[prompts[-1].id]), new
     # Known ones before a new one are the client's memory, of answers that it may never have seen.
-    fresh = [message for message, at in zip(prompts, known, strict=True) if at is None]
-    return conversation, [*results, *_load(fresh, run_input)]
+    fresh = [message for message in prompts if message.id not in known]
+    return conversation, [*results, *await asyncio.to_thread(_load, fresh, run_input)]
 
 
 async def _branch(store: ConversationStore, actor: Actor, conversation: Conversation, at: int) -> Conversation:
@@ -140,10 +151,12 @@ async def _branch(store: ConversationStore, actor: Actor, conversation: Conversa
 
 def _load(messages: Sequence[Message], run_input: RunAgentInput) -> list[ModelMessage]:
     """Turn a client's messages into the model's, without what a client may not decide."""
+    # Empty ones would leave their ids to the next.
+    messages = [m for m in messages if m.role == "tool" or AGUIAdapter.load_messages([m])]
     if not messages:
         return []
     try:
-        loaded = AGUIAdapter(READER, run_input).sanitize_messages(_read(messages))
+        loaded = _one_prompt_each(AGUIAdapter(READER, run_input).sanitize_messages(_read(messages)))
     except ValueError:
         raise Unprocessable("A message can't be read: a result without its call, or a broken attachment.") from None
     if not loaded or not isinstance(loaded[-1], ModelRequest):
@@ -152,18 +165,32 @@ def _load(messages: Sequence[Message], run_input: RunAgentInput) -> list[ModelMe
     return loaded
 
 
-def _load_results(messages: list[ToolMessage], conversation: Conversation) -> list[ModelMessage]:
+def _load_results(messages: Sequence[Message], conversation: Conversation) -> list[ModelMessage]:
     """Take the results of those calls that the thread left to the client; the rest is not the client's to say."""
     open_calls = frontend_calls(conversation.deferred_tool_requests)
-    # Some providers use a call's id again: a result that is stored is that of an earlier call.
-    known = {message_id for message in conversation.messages for message_id in annotation(message, "ids") or ()}
-    fresh = [message for message in messages if message.id not in known]
-    fitting = {message.tool_call_id: message for message in fresh if message.tool_call_id in open_calls}
+    fitting = _fitting(messages, open_calls, conversation)
     if not fitting:
         return []
     loaded = _read(with_calls(list(fitting.values()), [open_calls[call_id] for call_id in fitting]))[1:]
     MessageIds(fitting.values()).stamp(loaded)
     return loaded
+
+
+def _fitting(
+    messages: Sequence[Message], open_calls: Container[str], conversation: Conversation
+) -> dict[str, ToolMessage]:
+    """Find the results of the open calls. Some providers use a call's id again: then there are older ones, too."""
+    known = {message_id for message in conversation.messages for message_id in annotation(message, "ids") or ()}
+    fitting: dict[str, ToolMessage] = {}
+    called: set[str] = set()
+    for message in messages:
+        if isinstance(message, AssistantMessage):
+            for call in message.tool_calls or ():
+                called.add(call.id)
+                fitting.pop(call.id, None)  # What came before is the result of an earlier call
+        elif isinstance(message, ToolMessage) and (message.tool_call_id in called or message.id not in known):
+            fitting[message.tool_call_id] = message
+    return {call_id: message for call_id, message in fitting.items() if call_id in open_calls}
 
 
 def _read(messages: Sequence[Message]) -> list[ModelMessage]:
@@ -190,35 +217,49 @@ def _answered(messages: Sequence[ModelMessage]) -> set[str]:
     return {part.tool_call_id for message in messages for part in message.parts if isinstance(part, ToolReturnPart)}
 
 
-def _position(conversation: Conversation, message_id: str) -> int | None:
-    """Where the user's message with this id is in the history."""
-    for index, message in enumerate(conversation.messages):
-        is_prompt = any(isinstance(part, UserPromptPart) for part in message.parts)
-        if is_prompt and message_id in (annotation(message, "ids") or ()):
-            return index
-    return None
+def _one_prompt_each(messages: Sequence[ModelMessage]) -> list[ModelMessage]:
+    """Take apart what pydantic-ai has joined: the history can be cut before each message of the user."""
+    separate: list[ModelMessage] = []
+    for message in messages:
+        prompts = [part for part in message.parts if isinstance(part, UserPromptPart)]
+        if isinstance(message, ModelRequest) and prompts and len(message.parts) > 1:
+            if results := [part for part in message.parts if not isinstance(part, UserPromptPart)]:
+                separate.append(replace(message, parts=results))
+            separate += [replace(message, parts=[prompt]) for prompt in prompts]
+        else:
+            separate.append(message)
+    return separate
 
 
-def _read_state(run_input: RunAgentInput, conversation: Conversation, config: AgentConfig) -> tuple[Any, Any]:
-    """The state for the run, and the one that the client has; None when that is the same."""
+def _prompts(conversation: Conversation) -> dict[str, int]:
+    """Where each message of the user is in the history, by its id."""
+    return {
+        message_id: index
+        for index, message in enumerate(conversation.messages)
+        if any(isinstance(part, UserPromptPart) for part in message.parts)
+        for message_id in annotation(message, "ids") or ()
+    }
+
+
+def _read_state(run_input: RunAgentInput, conversation: Conversation, config: AgentConfig) -> SharedState:
     sent = run_input.state or {}
     stored = next((s for m in reversed(conversation.messages) if (s := annotation(m, "state")) is not None), None)
     if config.state_type is None:
-        state = sent or stored or {}
-        return (state, sent if stored else None) if isinstance(state, dict) else ({}, None)
+        sent = sent if isinstance(sent, dict) else {}
+        return SharedState(sent or stored or {}, client=sent, stored=stored or {})
+    default = config.state_type()
     try:
-        if not sent and stored:
-            return _stored_state(stored, config.state_type), {}
-        return config.state_type.model_validate(sent), sent or None
+        value = config.state_type.model_validate(sent) if sent else _validated(stored, default)
     except ValidationError:
         raise Unprocessable("The state does not have the agent's form.") from None
+    return SharedState(value, client=sent or to_json(default), stored=to_json(default) if stored is None else stored)
 
 
-def _stored_state(stored: Any, state_type: type[BaseModel]) -> BaseModel:
+def _validated(stored: Any, default: BaseModel) -> BaseModel:
     try:
-        return state_type.model_validate(stored)
+        return default if stored is None else type(default).model_validate(stored)
     except ValidationError:
-        return state_type()  # Of an older form of the agent: better forgotten than a thread that can't go on
+        return default  # Of an older form of the agent: better forgotten than a thread that can't go on
 
 
 def _last_text(messages: list[ModelMessage]) -> str:

@@ -16,10 +16,10 @@ from pydantic_ai import Agent, CallDeferred, DeferredToolRequests, DeferredToolR
 from pydantic_ai.exceptions import ToolFailed, UserError
 from pydantic_ai.messages import ToolCallPart
 from pydantic_ai.ui.ag_ui import AGUIAdapter
-from pydantic_core import to_jsonable_python
 
 from agui import conf
 from agui.errors import RunFailed
+from agui.progress import to_json
 from agui.protocol import METADATA_KEY, Interrupt, ResumeEntry, RunAgentInput
 from agui.tools import X_CONFIRM_KEY, X_SUMMARY_KEY, ToolRegistry
 
@@ -46,7 +46,8 @@ class Question(CallDeferred):
 
         raise Question("Which day suits you?", answer=date)
 
-    `answer` is any type that pydantic knows. Its JSON Schema goes to the client, and the answer has to fit it.
+    `answer` is any type that pydantic knows. Its JSON Schema goes to the client, and the answer has to fit that;
+    validators of the type are not asked.
     """
 
     def __init__(self, message: str, *, answer: Any = str) -> None:
@@ -81,8 +82,7 @@ class Open:
             message=str(message),
             response_schema=self.schema,
             expires_at=self.expires_at,
-            # A tool's own words may hold anything, such as lazy translations.
-            metadata=to_jsonable_python({"toolName": self.call.tool_name, **told}, fallback=str),
+            metadata={"toolName": self.call.tool_name, **told},
         )
 
     @property
@@ -106,7 +106,9 @@ def ask(requests: DeferredToolRequests, run_input: RunAgentInput, run_key: str) 
     expires_at = None if seconds is None else (timezone.now() + timedelta(seconds=seconds)).isoformat()
     for call in [*requests.approvals, *(call for call in requests.calls if call.tool_name not in frontend)]:
         own = {"id": f"{PREFIX}{call.tool_call_id}-{run_key[:8]}", "expires_at": expires_at}
-        requests.metadata[call.tool_call_id] = {**(requests.metadata.get(call.tool_call_id) or {}), METADATA_KEY: own}
+        # As JSON: a tool's words may be anything, such as lazy translations. What can't be told is not stored.
+        metadata = to_json(requests.metadata.get(call.tool_call_id) or {})
+        requests.metadata[call.tool_call_id] = {**metadata, METADATA_KEY: own}
 
 
 def open_interrupts(requests: DeferredToolRequests | None) -> list[Open]:

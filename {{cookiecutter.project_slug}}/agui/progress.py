@@ -37,9 +37,6 @@ from agui.protocol import (
 
 logger = logging.getLogger("agui.runs")
 
-# A patch that does not apply, a step that is not on, a content that has no JSON form.
-MISFITS = (jsonpatch.JsonPatchException, jsonpatch.JsonPointerException, LookupError, TypeError, ValueError)
-
 
 @dataclass(kw_only=True)
 class ProtocolEvent(CustomEvent):
@@ -82,20 +79,20 @@ def dump_state(deps: AgentDeps, last: Any) -> Any:
     """Take down the shared state as JSON: tools change it in place. One without such a form is as it was last."""
     try:
         return to_json({} if deps.state is None else deps.state)
-    except ValueError:
+    except Exception:
         logger.exception("The shared state of run %s has no JSON form.", deps.run_id)
         return last
 
 
 def to_json(value: Any) -> Any:
-    """Take down a value as JSON. Raises ValueError for circles and for what is nested too deeply."""
+    """Take down a value as JSON. Raises whatever reading it raises, and ValueError for circles."""
     return to_jsonable_python(value, fallback=str, inf_nan_mode="null", bytes_mode="base64")
 
 
 async def share_progress(events: AsyncGenerator[BaseEvent], deps: AgentDeps, known: Any) -> AsyncGenerator[BaseEvent]:
     """Turn what tools sent and changed into what a client can follow.
 
-    `known` is the state that the client has, or None for that of `deps`.
+    `known` is the state that the client has.
     """
     page = Page(deps, known)
     async with aclosing(events):
@@ -115,23 +112,20 @@ class Page:
 
     def __init__(self, deps: AgentDeps, known: Any) -> None:
         self._deps = deps
-        self._state = dump_state(deps, {})
-        self._known = self._state if known is None else known
-        self._is_new = not same_json(self._known, self._state)
-        """Whether the client has to hear of the state although nothing has changed it."""
-        self._in_sync = False
-        """Whether the client was sent a state, and has the one that we took down last."""
+        self._known = self._last = known
+        self._is_patchable = False
+        """Whether the client was sent a state in this run, and none by a tool since."""
         self._steps: list[str] = []
         self._activities: dict[tuple[str, str], Any] = {}
 
     def changed_state(self) -> list[BaseEvent]:
         """Tell what has changed in the state since the last time."""
-        state = dump_state(self._deps, self._state)
-        if same_json(state, self._state) and not self._is_new:
+        state = dump_state(self._deps, self._last)
+        if same_json(state, self._last):
             return []
-        patch = jsonpatch.make_patch(self._known, state).patch if self._in_sync else None
-        self._state = self._known = state
-        self._is_new, self._in_sync = False, True
+        patch = jsonpatch.make_patch(self._known, state).patch if self._is_patchable else None
+        self._known = self._last = state
+        self._is_patchable = True
         if patch is None:
             return [StateSnapshotEvent(snapshot=state)]
         return [StateDeltaEvent(delta=patch)] if patch else []
@@ -145,7 +139,7 @@ class Page:
         """Say what a client needs to hear, and nothing that it could not follow."""
         try:
             return self._translate(event)
-        except MISFITS as error:
+        except Exception as error:
             logger.warning("A tool's %s was dropped: it does not fit what was sent before (%r).", event.type, error)
             return []
 
@@ -167,9 +161,9 @@ class Page:
             key = (event.message_id, event.activity_type)
             self._activities[key] = _patched(self._activities[key], event.patch)
         elif isinstance(event, StateSnapshotEvent):
-            self._known, self._in_sync = to_json(event.snapshot), False
+            self._known, self._is_patchable = to_json(event.snapshot), False
         elif isinstance(event, StateDeltaEvent):
-            self._known, self._in_sync = _patched(self._known, event.delta), False
+            self._known, self._is_patchable = _patched(self._known, event.delta), False
         return [event]
 
     def _activity_delta(self, event: ActivitySnapshotEvent, known: Any, content: Any) -> list[BaseEvent]:

@@ -23,13 +23,20 @@ from ag_ui.core import (
     FunctionCall,
     Interrupt,
     Message,
+    ReasoningEndEvent,
+    ReasoningMessageEndEvent,
+    ReasoningStartEvent,
     ResumeEntry,
     RunAgentInput,
     StateDeltaEvent,
     StateSnapshotEvent,
     StepFinishedEvent,
     StepStartedEvent,
+    TextMessageEndEvent,
+    TextMessageStartEvent,
     ToolCall,
+    ToolCallEndEvent,
+    ToolCallStartEvent,
     ToolMessage,
 )
 from django.http import HttpRequest
@@ -46,16 +53,24 @@ __all__ = [
     "TERMINAL",
     "ActivityDeltaEvent",
     "ActivitySnapshotEvent",
+    "AssistantMessage",
     "BaseEvent",
     "EventType",
     "Interrupt",
     "Message",
+    "ReasoningEndEvent",
+    "ReasoningMessageEndEvent",
+    "ReasoningStartEvent",
     "ResumeEntry",
     "RunAgentInput",
     "StateDeltaEvent",
     "StateSnapshotEvent",
     "StepFinishedEvent",
     "StepStartedEvent",
+    "TextMessageEndEvent",
+    "TextMessageStartEvent",
+    "ToolCallEndEvent",
+    "ToolCallStartEvent",
     "ToolMessage",
     "read_run_input",
 ]
@@ -111,6 +126,8 @@ def _parse(body: bytes) -> tuple[RunAgentInput, str]:
         run_input.protocol_version = "unreadable"  # And so read as newer, like any other such word
     if len(run_input.messages) > conf.get().max_messages:
         raise Unprocessable(f"There are more than {conf.get().max_messages} messages: send the new ones only.")
+    if len(json.dumps(run_input.state)) > conf.get().max_state_bytes:
+        raise Unprocessable(f"The state has more than {conf.get().max_state_bytes} bytes.")
     if len(run_input.tools or ()) > conf.get().max_tools:
         raise Unprocessable(f"There are more than {conf.get().max_tools} tools.")
     return run_input, hashlib.sha256(body).hexdigest()

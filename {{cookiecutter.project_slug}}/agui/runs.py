@@ -31,6 +31,7 @@ from agui.executor import release_connections
 from agui.history import Turn, added, take_turn, without_open_calls
 from agui.interrupts import ask
 from agui.models import Run
+from agui.parts import in_sequence
 from agui.progress import dump_state, same_json, share_progress
 from agui.protocol import TERMINAL, BaseEvent, RunAgentInput, annotate, check_tool_names
 from agui.runlog.memory import RunLog, RunLogs
@@ -38,7 +39,6 @@ from agui.stream import (
     Adapter,
     RunEvents,
     encode,
-    in_sequence,
     record_tool_calls,
     run_error,
     shape_events,
@@ -125,7 +125,7 @@ async def _prepare(
         user=actor.user,
         thread_id=run_input.thread_id,
         run_id=run_input.run_id,
-        state=turn.state,
+        state=turn.state.value,
         context=[{"description": item.description, "value": item.value} for item in run_input.context or ()],
         forwarded_props=run_input.forwarded_props,
         parent_run_id=run_input.parent_run_id,
@@ -230,7 +230,7 @@ async def _events(run: ActiveRun) -> AsyncGenerator[BaseEvent]:
         events: Any = adapter.transform_stream(record_tool_calls(native, run.events), on_complete=finished)
         try:
             shaped = in_sequence(shape_events(events, run.events))
-            async with aclosing(share_progress(shaped, run.events.deps, run.turn.known_state)) as shared:
+            async with aclosing(share_progress(shaped, run.events.deps, run.turn.state.client)) as shared:
                 async for event in shared:
                     if event.type in TERMINAL and run.status is Run.Status.FAILED:
                         # Failed or stopped: what there is by now is kept before the client hears of the end.
@@ -254,7 +254,7 @@ async def _save(run: ActiveRun, new: list[ModelMessage]) -> None:
     conversation = run.turn.conversation
     run.events.ids.stamp(new)
     state = dump_state(run.events.deps, run.state_before)
-    if new and (run.turn.known_state is not None or not same_json(state, run.state_before)):
+    if new and not same_json(state, run.turn.state.stored):
         annotate(new[-1], state=state)
     conversation.messages = [*run.history, *new]
     conversation.usage = run.usage_before + run.usage

@@ -3,7 +3,7 @@
 native events  record_tool_calls    the audit trail, and how each call ended
 AG-UI events   Adapter              pydantic-ai's own translation, with errors masked and coded
                shape_events         message ids noted, interrupts in our words, the rest dropped
-               in_sequence          one part of the answer open at a time
+               in_sequence          (parts.py) one part of the answer open at a time
                share_progress       (progress.py) what tools sent and changed, as a client can follow it
 frames         encode               one numbered SSE frame an event
 """
@@ -16,17 +16,15 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ag_ui.core import (
-    ReasoningMessageEndEvent,
+    ReasoningMessageContentEvent,
     ReasoningMessageStartEvent,
     RunErrorEvent,
     RunFinishedEvent,
     RunFinishedInterruptOutcome,
     RunStartedEvent,
-    TextMessageEndEvent,
+    TextMessageContentEvent,
     TextMessageStartEvent,
-    ToolCallEndEvent,
     ToolCallResultEvent,
-    ToolCallStartEvent,
 )
 from django.http import StreamingHttpResponse
 from pydantic_ai import CustomEvent, DeferredToolRequests, UsageLimitExceeded
@@ -36,8 +34,17 @@ from pydantic_ai.exceptions import (
     RunCancelled,
     RunTimedOut,
     UnexpectedModelBehavior,
+    UserError,
 )
-from pydantic_ai.messages import FunctionToolCallEvent, FunctionToolResultEvent, ToolCallPart
+from pydantic_ai.messages import (
+    FunctionToolCallEvent,
+    FunctionToolResultEvent,
+    TextPart,
+    TextPartDelta,
+    ThinkingPart,
+    ThinkingPartDelta,
+    ToolCallPart,
+)
 from pydantic_ai.ui import NativeEvent
 from pydantic_ai.ui.ag_ui import AGUIAdapter, AGUIEventStream
 from pydantic_core import PydanticSerializationError
@@ -90,6 +97,42 @@ class EventStream(AGUIEventStream[AgentDeps, Any]):
     """pydantic-ai's events, but nothing of an exception reaches a client."""
 
     shared: RunEvents | None = None
+    # What was started last. Some providers go on with a text or a thought after they began something else.
+    text_id: str = ""
+    reasoning_id: str = ""
+    is_thinking: bool = False
+
+    async def handle_text_start(self, part: TextPart, follows_text: bool = False) -> AsyncIterator[BaseEvent]:
+        async for event in super().handle_text_start(part, follows_text):
+            yield self._noted(event)
+
+    async def handle_text_delta(self, delta: TextPartDelta) -> AsyncIterator[BaseEvent]:
+        yield TextMessageContentEvent(message_id=self.text_id, delta=delta.content_delta)
+
+    async def handle_thinking_start(
+        self, part: ThinkingPart, follows_thinking: bool = False
+    ) -> AsyncIterator[BaseEvent]:
+        self.is_thinking, self.reasoning_id = True, ""
+        async for event in super().handle_thinking_start(part, follows_thinking):
+            yield self._noted(event)
+
+    async def handle_thinking_delta(self, delta: ThinkingPartDelta) -> AsyncIterator[BaseEvent]:
+        if self.is_thinking:
+            async for event in super().handle_thinking_delta(delta):
+                yield self._noted(event)
+        elif self.reasoning_id and delta.content_delta:
+            yield ReasoningMessageContentEvent(message_id=self.reasoning_id, delta=delta.content_delta)
+
+    def handle_thinking_end(self, part: ThinkingPart, followed_by_thinking: bool = False) -> AsyncIterator[BaseEvent]:
+        self.is_thinking = False
+        return super().handle_thinking_end(part, followed_by_thinking)
+
+    def _noted(self, event: BaseEvent) -> BaseEvent:
+        if isinstance(event, TextMessageStartEvent):
+            self.text_id = event.message_id
+        elif isinstance(event, ReasoningMessageStartEvent):
+            self.reasoning_id = event.message_id
+        return event
 
     async def handle_custom_event(self, event: CustomEvent) -> AsyncIterator[BaseEvent]:
         async for one in super().handle_custom_event(event):
@@ -136,6 +179,8 @@ def error_code(error: Exception) -> str:
         return error.code
     if isinstance(error, RunTimedOut):
         return "timeout"
+    if isinstance(error, UserError) and "name conflicts with existing tool" in str(error):
+        return "tool_name_conflict"  # With a toolset that only the run could open
     if isinstance(error, UsageLimitExceeded):
         return "usage_limit"
     if isinstance(error, ModelHTTPError):
@@ -196,50 +241,6 @@ async def shape_events(events: AsyncGenerator[BaseEvent], run: RunEvents) -> Asy
             yield event
             if event.type in TERMINAL:
                 return
-
-
-STARTS = (EventType.TEXT_MESSAGE_START, EventType.REASONING_MESSAGE_START, EventType.TOOL_CALL_START)
-PIECES = (EventType.TEXT_MESSAGE_CONTENT, EventType.REASONING_MESSAGE_CONTENT, EventType.TOOL_CALL_ARGS)
-ENDS = (EventType.TEXT_MESSAGE_END, EventType.REASONING_MESSAGE_END, EventType.TOOL_CALL_END)
-
-
-async def in_sequence(events: AsyncGenerator[BaseEvent]) -> AsyncGenerator[BaseEvent]:
-    """Keep one part of the answer open at a time.
-
-    Some providers go on with a part after they began another one. pydantic-ai has ended it by then, and a client
-    refuses what comes for it, but takes up a part that is started again.
-    """
-    starts: dict[str, BaseEvent] = {}
-    current: BaseEvent | None = None
-    async with aclosing(events):
-        async for event in events:
-            if event.type in STARTS:
-                starts[_part_id(event)] = event
-            if event.type in (*STARTS, *PIECES):
-                start = starts[_part_id(event)]
-                if start is not current:
-                    if current:
-                        yield _end(current)
-                    current = start
-                    if event is not start:
-                        yield start
-            elif event.type in ENDS:
-                if current is None or _part_id(current) != _part_id(event):
-                    continue
-                current = None
-            yield event
-
-
-def _part_id(event: Any) -> str:
-    part_id: str = event.tool_call_id if hasattr(event, "tool_call_id") else event.message_id
-    return part_id
-
-
-def _end(start: BaseEvent) -> BaseEvent:
-    if isinstance(start, ToolCallStartEvent):
-        return ToolCallEndEvent(tool_call_id=start.tool_call_id)
-    ended = TextMessageEndEvent if isinstance(start, TextMessageStartEvent) else ReasoningMessageEndEvent
-    return ended(message_id=_part_id(start))
 
 
 def encode(key: str, number: int, event: BaseEvent) -> bytes:

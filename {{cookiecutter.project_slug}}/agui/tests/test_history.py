@@ -1,5 +1,8 @@
 """The server's history is the history."""
 
+from collections import Counter
+
+from agui.protocol import annotation
 from agui.testing import call, collect, event_types, fail, say, think
 from agui.tests.conftest import Client, results_of, run_input, script
 
@@ -86,6 +89,57 @@ async def test_a_users_message_with_the_id_of_a_tool_result_cuts_nothing(client:
     with script(say("2")):
         await client.run(messages=[{"id": result, "role": "user", "content": "Two"}])
     assert len((await client.thread())["messages"]) == 6
+
+
+def said(message_id: str, text: object) -> dict:
+    return {"id": message_id, "role": "user", "content": text}
+
+
+async def test_of_several_messages_at_once_each_can_be_edited(client: Client):
+    with script(say("1"), say("2")) as model:
+        await client.run(messages=[said("u1", "One"), said("u2", "Two")])
+        await client.run(messages=[said("u2", "Two, edited")])
+    assert texts(model.requests[1].messages) == ["One", "Two, edited"]
+    assert [m["id"] for m in (await client.thread())["messages"]][:2] == ["u1", "u2"]
+
+
+async def test_an_edit_of_an_imported_message_keeps_what_a_tool_said_before_it(client: Client):
+    function = {"name": "echo", "arguments": '{"text": "x"}'}
+    history = [
+        USER,
+        {"id": "a1", "role": "assistant", "toolCalls": [{"id": "c1", "type": "function", "function": function}]},
+        {"id": "t1", "role": "tool", "toolCallId": "c1", "content": "paid"},
+        said("u2", "Two"),
+    ]
+    with script(say("2"), say("3"), say("4")) as model:
+        await client.run(messages=history)
+        await client.run(messages=[said("u2", "Two, edited")])
+        # The id of a tool's result is none of a message to edit.
+        await client.run(messages=[said("t1", "Three")])
+    assert texts(model.requests[1].messages) == ["One", "paid", "Two, edited"]
+    assert texts(model.requests[2].messages) == ["One", "paid", "Two, edited", "3", "Three"]
+
+
+async def test_an_empty_message_takes_nobodys_id(client: Client):
+    history = [said("u0", []), said("u1", "One"), {"id": "a0", "role": "assistant"}, said("u2", "Two")]
+    with script(say("2"), say("3")) as model:
+        await client.run(messages=history)
+        await client.run(messages=[said("u2", "Two, edited")])
+    assert texts(model.requests[1].messages) == ["One", "Two, edited"]
+
+
+async def test_many_new_messages_on_a_long_thread_are_found_at_once(client: Client, monkeypatch):
+    with script(say("1"), say("2")):
+        await client.run(messages=[said(f"u{number}", "Hi") for number in range(500)])
+        looked_up: Counter[str] = Counter()
+
+        def counted(message, name):
+            looked_up[name] += 1
+            return annotation(message, name)
+
+        monkeypatch.setattr("agui.history.annotation", counted)
+        await client.run(messages=[said(f"v{number}", "Ho") for number in range(500)])
+    assert looked_up["ids"] < 2000  # Not 500 x 500
 
 
 async def test_nothing_new_is_422(client: Client):
@@ -206,6 +260,39 @@ async def test_an_old_result_does_not_answer_a_new_call_with_the_same_id(client:
         await client.run(messages=[USER, painted("p1"), again], tools=PAINT)
         await client.run(messages=[USER, painted("p1"), again, painted("p1", "r2", "red")], tools=PAINT)
     assert results_of(model.requests[3])["p1"].content == "red"
+
+
+def called(message_id: str, call_id: str) -> dict:
+    function = {"name": "paint", "arguments": "{}"}
+    return {
+        "id": message_id,
+        "role": "assistant",
+        "toolCalls": [{"id": call_id, "type": "function", "function": function}],
+    }
+
+
+async def test_results_go_by_their_place_when_call_ids_are_used_again(client: Client):
+    # .NET's message ids of results are the ids of their calls, and it sends the whole history.
+    first = [USER, called("a1", "p1"), painted("p1", "p1")]
+    second = [said("u2", "Again"), called("a2", "p1")]
+    with script(call("paint", _id="p1"), say("Blue."), call("paint", _id="p1"), say("Red.")) as model:
+        await client.run(messages=[USER], tools=PAINT)
+        await client.run(messages=first, tools=PAINT)
+        await client.run(messages=[*first, second[0]], tools=PAINT)
+        await client.run(messages=[*first, *second, painted("p1", "p1", "red")], tools=PAINT)
+    assert results_of(model.requests[3])["p1"].content == "red"
+
+
+async def test_the_result_of_an_earlier_call_answers_none_that_came_after_it(client: Client):
+    first = [USER, called("a1", "p1"), painted("p1")]
+    with script(call("paint", _id="p1"), say("Blue."), call("paint", _id="p1"), say("Never mind.")) as model:
+        await client.run(messages=[USER], tools=PAINT)
+        await client.run(messages=first, tools=PAINT)
+        await client.run(messages=[*first, said("u2", "Again")], tools=PAINT)
+        anonymous = {**painted("p1"), "id": None}
+        rest = [said("u2", "Again"), called("a2", "p1"), said("u3", "No")]
+        await client.run(messages=[USER, called("a1", "p1"), anonymous, *rest], tools=PAINT)
+    assert results_of(model.requests[3])["p1"].outcome == "interrupted"
 
 
 async def test_a_client_that_uses_a_new_thread_each_time_works(client: Client):

@@ -81,6 +81,14 @@ async def test_a_tool_may_ask_from_within_with_whatever_it_has(client: Client):
     assert effects == ["asked"]
 
 
+async def test_what_can_not_be_told_is_not_asked(client: Client):
+    with script(call("ask_oddly", _id="c1")):
+        assert (await client.run("Ask"))[-1]["code"] == "internal_error"
+    assert (await client.thread())["pending"] == []
+    with script(say("Go on.")):
+        assert (await client.run("Hello?"))[-1]["type"] == "RUN_FINISHED"
+
+
 async def test_edited_arguments_replace_the_proposed_ones(client: Client):
     await pause(client)
     with script(say("Done.")):

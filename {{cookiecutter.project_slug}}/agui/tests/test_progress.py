@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import jsonpatch
 import pytest
 
+from agui.models import Message
 from agui.progress import Page
 from agui.protocol import to_wire
 from agui.testing import call, event_types, fail, read_frames, say
@@ -131,7 +132,17 @@ async def test_a_stored_state_of_another_form_does_not_end_the_thread(client: Cl
 
     monkeypatch.setattr(urls.view, "config", urls.AgentConfig(state_type=Other))
     with script(say("ok")):
-        assert reduced(await client.run("Hi")) == {"text": []}
+        assert (await client.run("Hi"))[-1]["type"] == "RUN_FINISHED"
+    assert (await client.thread())["state"] == {"text": []}
+
+
+async def test_a_state_that_does_not_change_is_stored_once(client: Client):
+    with script(say("1"), say("2"), say("3")):
+        for text in ("One", "Two", "Three"):
+            await client.run(text, state={"text": "the same"})
+    rows = [message.data async for message in Message.objects.all()]
+    assert str(rows).count("the same") == 1
+    assert (await client.thread())["state"] == {"text": "the same"}
 
 
 @pytest.mark.parametrize(

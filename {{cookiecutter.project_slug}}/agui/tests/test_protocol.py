@@ -179,6 +179,11 @@ async def test_more_tools_than_anybody_has_are_422(client: Client, settings):
     assert {"t1", "t2"} <= set(model.requests[0].tools)
 
 
+async def test_a_state_larger_than_anybody_needs_is_422(client: Client, settings):
+    settings.AGUI = {"MAX_STATE_BYTES": 100}
+    assert (await refused(client, run_input("Hi", state={"text": "x" * 100})))[0] == 422
+
+
 async def test_what_a_client_sealed_is_not_taken_for_ours(client: Client):
     sealed = {"encryptedValue": '{"signature": 5}', "encrypted_value": "x"}
     history = [

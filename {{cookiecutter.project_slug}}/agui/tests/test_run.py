@@ -7,12 +7,14 @@ from contextlib import aclosing
 import pytest
 from pydantic_ai import FunctionToolset
 from pydantic_ai.exceptions import ModelHTTPError
-from pydantic_ai.models.function import DeltaToolCall, FunctionModel
+from pydantic_ai.models.function import DeltaThinkingPart, DeltaToolCall, FunctionModel
 
+from agui import AgentConfig, build_agent
 from agui.models import AuditRecord, Run
-from agui.testing import call, collect, event_types, fail, read_frames, say, think, wait
+from agui.testing import ScriptedModel, call, collect, event_types, fail, read_frames, say, think, wait
 from agui.tests import urls
 from agui.tests.conftest import Client, decision, played_by, run_input, script
+from agui.tests.wire import check_stream
 
 TEXT = ["TEXT_MESSAGE_START", "TEXT_MESSAGE_CONTENT", "TEXT_MESSAGE_END"]
 
@@ -323,37 +325,49 @@ async def test_nothing_ran_by_itself(client: Client):
     assert urls.effects == []
 
 
-async def test_parts_that_a_provider_mixes_come_one_after_the_other(client: Client):
-    # What some of OpenAI's likes do with several calls, and with text after a call.
+THOUGHT, TEXT_1, TEXT_2 = {1: DeltaThinkingPart(content="Hm. ")}, "Let me ", "see."
+WIPE = {2: DeltaToolCall(name="wipe", json_args="{}", tool_call_id="w1")}
+CALLS = [
+    {1: DeltaToolCall(name="echo", json_args='{"te', tool_call_id="c1")},
+    {2: DeltaToolCall(name="echo", json_args='{"te', tool_call_id="c2")},
+    {1: DeltaToolCall(json_args='xt":"a"}')},
+    {2: DeltaToolCall(json_args='xt":"b"}')},
+]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        [TEXT_1, *CALLS, TEXT_2],
+        [TEXT_1, WIPE, TEXT_2],
+        [TEXT_1, THOUGHT, TEXT_2],
+        [TEXT_1, THOUGHT, TEXT_2, THOUGHT],
+        [THOUGHT, TEXT_1, THOUGHT, TEXT_2, THOUGHT],
+        [THOUGHT, TEXT_1, WIPE, THOUGHT, TEXT_2],
+    ],
+    ids=["calls", "before a pause", "a thought in a text", "texts and thoughts", "thoughts and texts", "all"],
+)
+async def test_parts_that_a_provider_mixes_come_one_after_the_other(client: Client, answer):
+    # What some of OpenAI's likes do with several calls, with text after a call, with thoughts.
     async def mixed(messages, info):
-        if len(messages) > 1:
-            yield "Done."
-            return
-        yield "Let me "
-        yield {1: DeltaToolCall(name="echo", json_args='{"te', tool_call_id="c1")}
-        yield {2: DeltaToolCall(name="echo", json_args='{"te', tool_call_id="c2")}
-        yield {1: DeltaToolCall(json_args='xt": "a"}')}
-        yield {2: DeltaToolCall(json_args='xt": "b"}')}
-        yield "see."
+        for piece in answer if len(messages) == 1 else ["Done."]:
+            yield piece
 
     with played_by(FunctionModel(stream_function=mixed)):
         events = await client.run("Hi")
-    is_open = None
-    said: dict[str, str] = defaultdict(str)
-    for event in events:
-        part = event.get("toolCallId") or event.get("messageId", "")
-        if event["type"] in ("TEXT_MESSAGE_START", "TOOL_CALL_START"):
-            assert is_open is None
-            is_open = part
-        elif event["type"] in ("TEXT_MESSAGE_CONTENT", "TOOL_CALL_ARGS"):
-            assert is_open == part
-            said[part] += event["delta"]
-        elif event["type"] in ("TEXT_MESSAGE_END", "TOOL_CALL_END"):
-            assert is_open == part
-            is_open = None
-    assert list(said.values()) == ["Let me see.", '{"text": "a"}', '{"text": "b"}', "Done."]
+    check_stream(events)
     assert events[-1]["type"] == "RUN_FINISHED"
-    assert [m.get("content") for m in (await client.thread())["messages"]] == ["Hi", "Let me see.", "a", "b", "Done."]
+    streamed: dict[str, str] = defaultdict(str)
+    for event in events:
+        if "delta" in event:
+            streamed[event.get("messageId") or event["toolCallId"]] += event["delta"]
+    kept = {}
+    for message in (await client.thread())["messages"]:
+        if message["role"] in ("assistant", "reasoning") and message.get("content"):
+            kept[message["id"]] = message["content"]
+        kept |= {one["id"]: one["function"]["arguments"] for one in message.get("toolCalls", ())}
+    assert kept == streamed
+    assert "Let me see." in kept.values()
 
 
 async def test_a_tool_of_the_configs_toolsets_can_not_be_replaced_either(client: Client):
@@ -362,4 +376,15 @@ async def test_a_tool_of_the_configs_toolsets_can_not_be_replaced_either(client:
     tools = [{"name": "lookup", "description": "Mine", "parameters": {"type": "object", "properties": {}}}]
     with script(say("never")) as model, urls.view.agent.override(toolsets=[toolset]):
         assert (await client.run("Hi", tools=tools))[-1]["code"] == "tool_name_conflict"
+    assert model.requests == []
+
+
+async def test_a_clash_that_only_the_run_can_see_has_the_same_code(client: Client, monkeypatch):
+    toolset = FunctionToolset(id="more")
+    toolset.add_function(lambda: "real", name="lookup")
+    model = ScriptedModel([say("never")])
+    config = AgentConfig(model=model, toolsets=[toolset.prefixed("my")], state_type=urls.Notes)
+    monkeypatch.setattr(urls.view, "agent", build_agent(urls.registry, config))
+    tools = [{"name": "my_lookup", "description": "Mine", "parameters": {"type": "object", "properties": {}}}]
+    assert (await client.run("Hi", tools=tools))[-1]["code"] == "tool_name_conflict"
     assert model.requests == []

@@ -187,7 +187,7 @@ MUTATIONS = {
         ),
         "while another one is open",
     ),
-    "a call announced twice": (twice("TOOL_CALL_START"), "id of another call"),
+    "a call announced twice": (twice("TOOL_CALL_START"), "another one is open"),
     "arguments of another call": (changed("TOOL_CALL_ARGS", toolCallId="c2"), "not open"),
     "a parent that is no message": (changed("TOOL_CALL_START", parentMessageId="s1"), "parent"),
     "no parent": (cut("TOOL_CALL_START", "parentMessageId"), "parent"),

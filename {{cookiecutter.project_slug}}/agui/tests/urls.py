@@ -7,6 +7,7 @@ from datetime import date
 from typing import Any
 
 import ag_ui.core
+from django.contrib.auth import get_user_model
 from django.utils.translation import gettext_lazy
 from pydantic import BaseModel, Field
 from pydantic_ai import ApprovalRequired, CallDeferred, CustomEvent, RunContext
@@ -34,6 +35,7 @@ skills.add("review", "Review", server_prompt="Review what was said as an editor 
 # Values that JSON does not know.
 ODD: dict[str, Any] = {"object": object(), "bytes": b"\xff", "circle": [], "keys": {("a", 1): 2}, "nan": float("nan")}
 ODD["circle"].append(ODD["circle"])
+ODD["queryset"] = get_user_model().objects.all()
 
 # What the tools have done.
 effects: list[str] = []
@@ -115,6 +117,12 @@ def ask(ctx: RunContext[AgentDeps]) -> str:
         raise ApprovalRequired({"who": ctx.deps.user, "x-confirm": gettext_lazy("Shall I?")})
     effects.append("asked")
     return "asked"
+
+
+@tool(registry)
+def ask_oddly(ctx: RunContext[AgentDeps]) -> str:
+    """Ask for approval with what has no JSON form."""
+    raise ApprovalRequired({"users": ODD["circle"]})
 
 
 @tool(registry)

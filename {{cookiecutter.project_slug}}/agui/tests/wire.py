@@ -155,7 +155,10 @@ class Stream:
 
     def _new_message(self, kind: str, message_id: str) -> None:
         _need(message_id != "", "an empty id")
-        _need(message_id not in self.messages, "the id of another message")
+        # A text and a thought that ended may go on.
+        _need(
+            message_id not in self.messages or self.messages[message_id] == kind != "tool", "the id of another message"
+        )
         self.messages[message_id] = kind
 
     # --- The run
@@ -228,7 +231,7 @@ class Stream:
 
     def _reasoning_start(self, event: dict[str, Any]) -> None:
         self._open("reasoning span", event["messageId"])
-        _need(event["messageId"] not in self.messages, "the id of another message")
+        _need(self.messages.get(event["messageId"], "reasoning") == "reasoning", "the id of another message")
 
     def _reasoning_message_start(self, event: dict[str, Any]) -> None:
         _need("reasoning span" in self.opened, "reasoning outside of its span")
@@ -252,11 +255,12 @@ class Stream:
     def _tool_call_start(self, event: dict[str, Any]) -> None:
         call_id = event["toolCallId"]
         _need(bool(call_id and event["toolCallName"]), "a call without an id or a name")
-        _need(call_id not in self.calls | self.results, "the id of another call")
+        _need(self.calls.get(call_id, event["toolCallName"]) == event["toolCallName"], "the id of another call")
+        _need(call_id not in self.results, "the id of another call")
         _need(self.messages.get(event.get("parentMessageId", "")) == "text", "no known parent message")
         self._open("call", call_id)
         self.calls[call_id] = event["toolCallName"]
-        self.arguments[call_id] = ""
+        self.arguments.setdefault(call_id, "")
 
     def _tool_call_args(self, event: dict[str, Any]) -> None:
         self._need_open("call", event["toolCallId"])
