@@ -167,10 +167,8 @@ def environment(rendered: dict[str, Path]) -> Path:
     return venv
 
 
-@pytest.fixture(scope="session")
-def node_modules(rendered: dict[str, Path]) -> Path | None:
-    """What `npm install` makes, kept until package.json changes; None without npm."""
-    package = rendered["demo"] / "package.json"
+def npm_install(package: Path, *options: str) -> Path | None:
+    """The packages that a package.json names, kept until it changes; None without npm."""
     if not shutil.which("npm"):
         return None
     directory = CACHE / f"node-{hashlib.sha256(package.read_bytes()).hexdigest()[:12]}"
@@ -178,9 +176,16 @@ def node_modules(rendered: dict[str, Path]) -> Path | None:
         shutil.rmtree(directory, ignore_errors=True)
         directory.mkdir(parents=True)
         shutil.copy(package, directory)
-        subprocess.run(["npm", "install", "--omit=dev", "--ignore-scripts", "--silent"], cwd=directory, check=True)
+        command = ["npm", "install", "--omit=dev", "--ignore-scripts", "--silent", "--no-package-lock", *options]
+        subprocess.run(command, cwd=directory, check=True)
         (directory / "node_modules/.installed").touch()
     return directory / "node_modules"
+
+
+@pytest.fixture(scope="session")
+def node_modules(rendered: dict[str, Path]) -> Path | None:
+    """What `npm install` makes of the generated project's package.json."""
+    return npm_install(rendered["demo"] / "package.json")
 
 
 @pytest.fixture

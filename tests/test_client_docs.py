@@ -15,7 +15,7 @@ from http.client import HTTPConnection
 from pathlib import Path
 
 import pytest
-from conftest import CACHE, ROOT, TEMPLATE_NAME
+from conftest import CACHE, ROOT, TEMPLATE_NAME, npm_install
 from servers import Client, LiveProject, free_port, run_input, serve
 
 pytestmark = pytest.mark.slow
@@ -103,25 +103,16 @@ def token(live_project: LiveProject) -> str:
     return live_project.manage("create_token", "reader_of_docs").splitlines()[-1]
 
 
-def npm_install(directory: Path, *options: str) -> Path:
-    """The packages that a package.json names, kept until it changes."""
-    if not shutil.which("npm"):
+def installed(directory: Path, *options: str) -> Path:
+    packages = npm_install(directory / "package.json", *options)
+    if packages is None:
         pytest.skip("npm is not on the PATH")
-    package = directory / "package.json"
-    cache = CACHE / f"{directory.name}-{hashlib.sha256(package.read_bytes()).hexdigest()[:12]}"
-    if not (cache / "node_modules/.installed").exists():
-        shutil.rmtree(cache, ignore_errors=True)
-        cache.mkdir(parents=True)
-        shutil.copy(package, cache)
-        command = ["npm", "install", "--ignore-scripts", "--silent", "--no-package-lock", *options]
-        subprocess.run(command, cwd=cache, check=True)
-        (cache / "node_modules/.installed").touch()
-    return cache / "node_modules"
+    return packages
 
 
 @pytest.fixture(scope="session")
 def packages() -> Path:
-    return npm_install(CLIENTS)
+    return installed(CLIENTS)
 
 
 # --- curl
@@ -167,7 +158,7 @@ def test_ag_ui_client(program: str, node_directory: Path, token: str):
 @pytest.fixture(scope="module")
 def runtime(live_project: LiveProject, tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
     """The section's runtime; its port. Its agents for other frameworks make npm search for ever without the option."""
-    packages = npm_install(CLIENTS / "copilotkit", "--legacy-peer-deps")
+    packages = installed(CLIENTS / "copilotkit", "--legacy-peer-deps")
     directory, port = tmp_path_factory.mktemp("copilotkit"), free_port()
     write_files("CopilotKit", directory, live_project)
     program, log = directory / "runtime.mjs", directory / "log"

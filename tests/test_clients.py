@@ -1,6 +1,5 @@
 """The endpoint, spoken to by the official clients: the present one, and the one that shipping pages still use."""
 
-import hashlib
 import os
 import re
 import shutil
@@ -11,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from breaking_proxy import BOTH, MUTATIONS, NOTHING, Scenario, breaking_proxy
-from conftest import CACHE, ROOT
+from conftest import ROOT, npm_install
 from servers import LiveProject, serve
 
 pytestmark = pytest.mark.slow
@@ -22,20 +21,14 @@ CLIENTS = ROOT / "tests/clients"
 @pytest.fixture(scope="session")
 def suite(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The Node suite with its packages, which are kept until package.json changes."""
-    if not shutil.which("npm"):
-        pytest.skip("npm is not on the PATH")
     package = CLIENTS / "package.json"
-    cache = CACHE / f"clients-{hashlib.sha256(package.read_bytes()).hexdigest()[:12]}"
-    if not (cache / "node_modules/.installed").exists():
-        shutil.rmtree(cache, ignore_errors=True)
-        cache.mkdir(parents=True)
-        shutil.copy(package, cache)
-        subprocess.run(["npm", "install", "--ignore-scripts", "--silent", "--no-package-lock"], cwd=cache, check=True)
-        (cache / "node_modules/.installed").touch()
+    packages = npm_install(package)
+    if packages is None:
+        pytest.skip("npm is not on the PATH")
     directory = tmp_path_factory.mktemp("clients")
     for file in (package, *CLIENTS.glob("*.mjs")):
         shutil.copy(file, directory)
-    (directory / "node_modules").symlink_to(cache / "node_modules")
+    (directory / "node_modules").symlink_to(packages)
     return directory
 
 
