@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from agui.models import AuditRecord
 from agui.testing import ScriptedModel, call, collect, say
 from agui.tests.conftest import Client, played_by, run_input, script
 from agui.tests.urls import effects
@@ -777,16 +778,25 @@ async def test_odd_answers_leave_the_question_open(client: Client, name: str):
     await decide(client, interrupt_id)
 
 
-@pytest.mark.parametrize("odd", ["\x00", "x" * 1_000_000, "\u202e", {"a": [None]}, 2**70, ["\x00"]])
-async def test_edited_arguments_may_be_odd(client: Client, odd: Any):
+@pytest.mark.parametrize("more", [False, True])
+@pytest.mark.parametrize("number", range(6))
+async def test_edited_arguments_may_be_odd_and_are_in_the_audit_trail(client: Client, number: int, more: bool):
+    odd = ["\x00", "x" * 1_000_000, "\u202e", {"a": [None]}, 2**70, ["\x00"]][number]
     interrupt_id = await pause(client)
-    payload = {"approved": True, "editedArgs": {"what": odd, "more": odd}}
-    entry = {"interruptId": interrupt_id, "status": "resolved", "payload": payload}
+    arguments = {"what": odd, **({"\x00more": odd} if more else {})}
+    entry = {"interruptId": interrupt_id, "status": "resolved", "payload": {"approved": True, "editedArgs": arguments}}
     answer = await send(client, hostile(messages=[], resume=[entry]), calls=("c1",))
     assert answer.code in (FINISHED, "invalid_resume")
-    with script(say("Still here.")):
-        if answer.code == FINISHED:
-            assert (await client.run("Hello?"))[-1]["type"] == "RUN_FINISHED"
+    assert await AuditRecord.objects.acount() == (answer.code == FINISHED)
+    if answer.code == FINISHED:
+        assert (await send(client, hostile())).code == FINISHED
+
+
+@pytest.mark.parametrize("odd", ["\\u0000", "\\ud800", "\x00", "x" * 1_000_000])
+async def test_a_call_with_odd_arguments_is_in_the_audit_trail(client: Client, odd: str):
+    with script(call("echo", _json=f'{{"text": "{odd}"}}'), say("Done.")):
+        assert (await client.run("Echo"))[-1]["type"] == "RUN_FINISHED"
+    assert await AuditRecord.objects.acount() == 1
 
 
 @pytest.mark.parametrize("reason", ["", "\x00", "x" * 1_000_000, "\u202e"])
