@@ -3,9 +3,10 @@
 import http.client
 import json
 import shutil
+import socket
 from collections import Counter, defaultdict
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, Phase, given, note, settings
 from hypothesis import strategies as st
-from servers import LiveProject, serve
+from servers import LiveProject, run_input, serve
 from wire import Stream, check_stream, read_stream
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore:Generating overly large repr")]
@@ -338,4 +339,78 @@ def test_generated_bodies_get_clear_answers(server: LiveProject, connection: htt
     for expected in ("interrupt_pending", "interrupt_unknown", "invalid_resume", "tool_name_conflict"):
         assert seen[expected] >= 3, (expected, seen)
     assert seen["200"] >= EXAMPLES / 3, seen
+    assert_well(server)
+
+
+# --- What no HTTP library would send
+
+
+def raw_requests(token: str) -> dict[str, tuple[bytes, set[int | None]]]:
+    """Bytes by name, with the statuses that are right for them; None is a connection closed without an answer."""
+    start = (
+        f"POST /agent/ HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nAuthorization: Bearer {token}\r\n".encode()
+    )
+    head = start + b"Content-Type: application/json\r\n"
+    body = json.dumps(run_input("hello")).encode()
+    size = b"Content-Length: %d\r\n" % len(body)
+    chunked = b"Transfer-Encoding: chunked\r\n\r\n"
+    chunk = b"%x\r\n%s\r\n" % (len(body), body)
+    return {
+        "a good one": (head + size + b"\r\n" + body, {200}),
+        "a good one in chunks": (head + chunked + chunk + b"0\r\n\r\n", {200}),
+        "no media type": (start + size + b"\r\n" + body, {415}),
+        "no body": (head + b"\r\n", {400, 411}),
+        "an empty body": (head + b"Content-Length: 0\r\n\r\n", {400}),
+        "less than announced": (head + b"Content-Length: 100000\r\n\r\n" + body, {None, 400}),
+        "far less than announced": (head + b"Content-Length: 99999999999999\r\n\r\n" + body, {None, 400, 413}),
+        "more than announced": (head + b"Content-Length: 10\r\n\r\n" + body, {400}),
+        "a length below zero": (head + b"Content-Length: -5\r\n\r\n" + body, {None, 400}),
+        "a length that is no number": (head + b"Content-Length: abc\r\n\r\n" + body, {None, 400}),
+        "two lengths": (head + size + b"Content-Length: 3\r\n\r\n" + body, {None, 400}),
+        "a length and chunks": (head + size + chunked + chunk + b"0\r\n\r\n", {None, 400}),
+        "chunks of no size": (head + chunked + b"xyz\r\n" + body, {None, 400}),
+        "chunks below zero": (head + chunked + b"-5\r\n" + body, {None, 400}),
+        "a chunk that never comes": (head + chunked + b"ffffffff\r\n" + body, {None, 400}),
+        "chunks without an end": (head + chunked + chunk, {None, 400}),
+        "an unknown transfer encoding": (head + b"Transfer-Encoding: gzip\r\n\r\n" + body, {None, 400, 411, 501}),
+        "headers without an end": (head + b"X-Long: " + b"x" * 1_000_000, {None, 400, 431}),
+        "no HTTP": (b"\x16\x03\x01\x02\x00\x01\x00\x01" + body, {None, 400}),
+        "an unknown method": (head.replace(b"POST", b"BREW") + size + b"\r\n" + body, {400, 405, 501}),
+        "a path of no UTF-8": (
+            head.replace(b"/agent/", b"/agent/threads/%ff%fe/") + size + b"\r\n" + body,
+            {400, 404, 405},
+        ),
+    }
+
+
+def exchange(live: LiveProject, request: bytes, *, complete: bool) -> bytes:
+    """Send bytes, hang up if the server may well wait for more of them, and read whatever comes back."""
+    received = b""
+    with socket.create_connection(("127.0.0.1", live.port), timeout=30) as connection, suppress(OSError):
+        connection.sendall(request)
+        if not complete:
+            connection.shutdown(socket.SHUT_WR)
+        while data := connection.recv(65536):
+            received += data
+    return received
+
+
+@pytest.mark.parametrize("name", raw_requests(""))
+def test_what_is_no_http_is_survived(server: LiveProject, name: str):
+    request, expected = raw_requests(server.token)[name]
+    answer = exchange(server, request, complete=None not in expected)
+    status = int(answer.split(b" ", 2)[1]) if answer else None
+    assert status in expected, answer[:1000]
+    assert b"Traceback" not in answer
+    assert_well(server)
+
+
+def test_the_largest_body_and_one_byte_more(server: LiveProject):
+    client = server.client(server.token)
+    body = json.dumps(run_input("hello"))
+    limit = 10 * 1024 * 1024
+    headers = {"Content-Type": "application/json"}
+    assert client.fetch("POST", "/agent/", body.ljust(limit), headers)[0] == 200
+    status, text = client.fetch("POST", "/agent/", body.ljust(limit + 1), headers)
+    assert (status, json.loads(text)["error"]) == (413, "too_large")
     assert_well(server)
