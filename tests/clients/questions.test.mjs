@@ -18,7 +18,7 @@ scenario("a tool asks a question, whose answer is its result", async (talk) => {
   const result = events.find(({ type }) => type === "TOOL_CALL_RESULT");
   assert.deepEqual([result.toolCallId, JSON.parse(result.content)], [toolCallId, answer]);
   assert.ok(!types.includes("TOOL_CALL_START"));
-  assert.deepEqual(JSON.parse(added.at(-1).content), { schedule: answer });
+  assert.deepEqual(JSON.parse(JSON.parse(added.at(-1).content).schedule), answer);
 });
 
 scenario("a question can be declined", async (talk) => {
@@ -42,7 +42,7 @@ scenario("a question without a schema takes any answer", async (talk) => {
   const { interrupts } = await pause(talk, [[call("wonder")], [tell("results")]]);
   assert.ok(!("responseSchema" in interrupts[0]));
   const { newMessages } = await talk.resume(resolved(interrupts[0], ["a", { b: 1 }]));
-  assert.deepEqual(JSON.parse(newMessages.at(-1).content), { wonder: ["a", { b: 1 }] });
+  assert.deepEqual(JSON.parse(JSON.parse(newMessages.at(-1).content).wonder), ["a", { b: 1 }]);
 });
 
 scenario("one resume answers a question and an approval", async (talk) => {
@@ -68,5 +68,6 @@ scenario("a question beside a frontend tool", async (talk) => {
   talk.agent.addMessage({ id: `result-${id}`, role: "tool", toolCallId: id, content: "green" });
   const answer = { day: "Monday", guests: 2 };
   const done = await talk.run({ tools, resume: [resolved(interrupts[0], answer)] });
-  assert.deepEqual(JSON.parse(done.newMessages.at(-1).content), { color: "green", schedule: answer });
+  const { color, schedule } = JSON.parse(done.newMessages.at(-1).content);
+  assert.deepEqual([color, JSON.parse(schedule)], ["green", answer]);
 });
