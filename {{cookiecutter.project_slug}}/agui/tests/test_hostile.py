@@ -448,6 +448,35 @@ async def test_odd_texts_everywhere(client: Client, number: int):
         assert (await send(client, hostile(thread="new"))).code == FINISHED
 
 
+async def test_half_of_a_surrogate_pair_is_400_everywhere(client: Client):
+    """What is no text can't be kept, and can't be told to a model."""
+    odd = "\ud800"
+    changes: list[dict[str, Any]] = [
+        {"thread": odd},
+        {"runId": odd},
+        {"parentRunId": odd},
+        {"protocolVersion": odd},
+        {"state": {"text": odd}},
+        {"state": {"text": "", odd: 1}},
+        {"context": [{"description": odd, "value": "x"}]},
+        {"forwardedProps": [[odd]]},
+        {"messages": [user(odd)]},
+        {"messages": [user(id=odd)]},
+        {"messages": [user([{"type": "text", "text": odd}])]},
+        {"messages": [user(metadata={"a": odd})]},
+        {"messages": [user(), assistant(tool_call(arguments=odd)), result(), user()]},
+        {"messages": [user(), assistant(tool_call()), result(content=odd), user()]},
+        {"tools": [{**TOOL, "description": odd}]},
+        {"tools": [{**TOOL, "parameters": {odd: {}}}]},
+        {"resume": [{"interruptId": odd, "status": "cancelled"}]},
+        {"resume": [{"interruptId": "x", "status": "resolved", "payload": odd}]},
+        {"more": odd},
+    ]
+    async with surviving(client) as target:
+        for change in changes:
+            assert (await target.attack(hostile(**change))).status == 400, change
+
+
 # --- Very many
 
 MANY: dict[str, tuple[dict[str, Any], Any]] = {
@@ -694,9 +723,10 @@ async def test_huge_attachments_within_the_limit(client: Client):
 # --- Answers to questions
 
 
-async def pause(client: Client) -> str:
-    """Let the thread wait for an approval: its id."""
-    with script(call("wipe", what="disk", _id="c1")):
+async def pause(client: Client, tool: str = "wipe") -> str:
+    """Let the thread wait for an approval, or for what another tool asks: its id."""
+    arguments = {"what": "disk"} if tool == "wipe" else {}
+    with script(call(tool, _id="c1", **arguments)):
         events = await client.run("Wipe the disk")
     return str(events[-1]["outcome"]["interrupts"][0]["id"])
 
@@ -797,6 +827,58 @@ async def test_a_call_with_odd_arguments_is_in_the_audit_trail(client: Client, o
     with script(call("echo", _json=f'{{"text": "{odd}"}}'), say("Done.")):
         assert (await client.run("Echo"))[-1]["type"] == "RUN_FINISHED"
     assert await AuditRecord.objects.acount() == 1
+
+
+# To a question that says what it wants, and to one that takes anything.
+OTHERS = [
+    None,
+    True,
+    5,
+    "x",
+    [],
+    {},
+    {"row": 0},
+    {"row": "1"},
+    {"row": None},
+    {"row": [1]},
+    [{"row": 1}],
+    {"row": 1e999},
+]
+ANYTHING = [False, 0, "", [], {}, "\x00", "x" * 1_000_000, 2**70, -0.0, {"": ""}, [None], {"\x00": ["\x00"]}]
+
+
+@pytest.mark.parametrize("tool", ["book", "choose_day"])
+async def test_an_answer_that_does_not_fit_its_question_is_no_answer(client: Client, tool: str):
+    interrupt_id = await pause(client, tool)
+    target = Target(client, await client.thread())
+    for payload in OTHERS:
+        entry = {"interruptId": interrupt_id, "status": "resolved", "payload": payload}
+        answer = await target.attack(hostile(messages=[], resume=[entry]))
+        assert answer.code in ("invalid_resume", "bad_request"), payload
+    good = {"book": {"row": 7}, "choose_day": "2030-01-01"}[tool]
+    entry = {"interruptId": interrupt_id, "status": "resolved", "payload": good}
+    assert (await send(client, hostile(messages=[], resume=[entry]), calls=("c1",))).code == FINISHED
+
+
+@pytest.mark.parametrize("number", range(len(ANYTHING)))
+async def test_an_answer_of_any_form_is_kept(client: Client, number: int):
+    interrupt_id = await pause(client, "delegate")
+    entry = {"interruptId": interrupt_id, "status": "resolved", "payload": ANYTHING[number]}
+    answer = await send(client, hostile(messages=[], resume=[entry]), calls=("c1",))
+    assert answer.code == FINISHED
+    await client.thread()
+    assert (await send(client, hostile())).code == FINISHED
+
+
+@pytest.mark.parametrize("raw", ["1e999", "-1e999", "1" * 4000, *(shape(180) for shape in DEEP.values())])
+async def test_an_answer_at_the_limits_is_kept_or_refused(client: Client, raw: str):
+    interrupt_id = await pause(client, "delegate")
+    target = Target(client, await client.thread())
+    entry = {"interruptId": interrupt_id, "status": "resolved", "payload": "@"}
+    answer = await target.attack(with_raw(raw, messages=[], resume=[entry]), calls=("c1",))
+    assert answer.code in (FINISHED, "bad_request", "invalid_resume")
+    if answer.code == FINISHED:
+        assert (await send(client, hostile())).code == FINISHED
 
 
 @pytest.mark.parametrize("reason", ["", "\x00", "x" * 1_000_000, "\u202e"])

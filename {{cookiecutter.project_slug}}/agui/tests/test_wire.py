@@ -8,6 +8,7 @@ import pytest
 
 from agui.testing import call, event_types, fail, say, think
 from agui.tests.conftest import Client, run_input, script
+from agui.tests.urls import ODD
 from agui.tests.wire import Stream, WireError, check_stream, read_stream
 
 PAINT = [{"name": "paint", "description": "Paint", "parameters": {"type": "object", "properties": {}}}]
@@ -20,6 +21,28 @@ async def run(client: Client, *, calls: tuple[str, ...] = (), **body: Any) -> St
     return check_stream(read_stream(b"".join([chunk async for chunk in response])), sent, calls=calls)
 
 
+RAW: list[tuple[str, dict[str, Any]]] = [
+    ("RunStartedEvent", {"thread_id": "x", "run_id": "x"}),
+    ("RunFinishedEvent", {"thread_id": "x", "run_id": "x"}),
+    ("RunErrorEvent", {"message": "m"}),
+    ("TextMessageStartEvent", {"message_id": "m"}),
+    ("TextMessageContentEvent", {"message_id": "n", "delta": "x"}),
+    ("TextMessageEndEvent", {"message_id": "n"}),
+    ("TextMessageChunkEvent", {"delta": "x"}),
+    ("ToolCallStartEvent", {"tool_call_id": "c", "tool_call_name": "x"}),
+    ("ToolCallArgsEvent", {"tool_call_id": "d", "delta": "x"}),
+    ("ToolCallResultEvent", {"message_id": "r", "tool_call_id": "d", "content": "x"}),
+    ("StepStartedEvent", {"step_name": "s"}),
+    ("StepStartedEvent", {"step_name": "s"}),
+    ("StepFinishedEvent", {"step_name": "t"}),
+    ("StateDeltaEvent", {"delta": [{"op": "remove", "path": "/nothing"}]}),
+    ("StateSnapshotEvent", {"snapshot": None}),
+    ("MessagesSnapshotEvent", {"messages": []}),
+    ("ActivityDeltaEvent", {"message_id": "a", "activity_type": "t", "patch": []}),
+    ("ReasoningStartEvent", {"message_id": "r"}),
+    ("ReasoningMessageContentEvent", {"message_id": "r", "delta": ""}),
+    ("CustomEvent", {"name": "", "value": None}),
+]
 SCRIPTS: dict[str, list[Any]] = {
     "text": [say("Hello there", chunks=3)],
     "empty text": [say(""), say("Then this")],
@@ -50,6 +73,32 @@ SCRIPTS: dict[str, list[Any]] = {
     "frontend tools": [[call("paint"), call("paint")]],
     "frontend and server": [[call("paint"), call("echo", text="a")]],
     "frontend, server and approval": [[call("paint"), call("note", text="a"), call("wipe"), call("broken")]],
+    "a question": [[say("Wait."), call("book")]],
+    "questions and approvals": [[call("book"), call("wipe"), call("delegate"), call("choose_day"), call("paint")]],
+    "an approval of no form": [call("ask_oddly"), say("Done")],
+    "a state that is gone": [call("note", text="a"), call("forget"), call("note", text="b"), say("Done")],
+    **{f"a state of {odd}": [call("clear", to=odd), call("recall"), say("Done")] for odd in ODD},
+    "steps and activities": [
+        call("work", events=[{"step": "Search"}, {"activity": {"done": 0}}, {"note": "a"}, {"activity": {"done": 1}}]),
+        say("Done"),
+    ],
+    "the same step and activity of two tools": [
+        [call("work", events=[{"step": "Search"}, {"activity": {"by": n}, "id": "a"}]) for n in range(3)],
+        say("Done"),
+    ],
+    "activities of odd ids": [
+        [
+            call("work", events=[{"activity": {"n": n}, "id": odd} for n in range(2)])
+            for odd in ("", " ", "\x00", "x" * 999)
+        ],
+        say("Done"),
+    ],
+    "an activity with the id of a call": [call("work", _id="c1", events=[{"activity": {}, "id": "c1"}]), say("Done")],
+    **{f"an event of {odd}": [call("work", events=[{"odd": odd}]), say("Done")] for odd in ODD},
+    "events that break the order": [
+        call("work", events=[{"raw": kind, **fields} for kind, fields in RAW]),
+        say("Done"),
+    ],
     "odd characters": [[think("\x00\u2028"), say("\ud83d\ude00\r\n\r\n\x00data: x\n\n")]],
 }
 
