@@ -408,7 +408,8 @@ async def test_odd_versions_are_older_or_newer_ones(client: Client):
 
 async def test_a_version_that_is_no_text_is_400(client: Client):
     async with surviving(client) as target:
-        for version in (5, 1.0, [], {}, True):
+        odd: list[Any] = [5, 1.0, [], {}, True]
+        for version in odd:
             assert (await target.attack(hostile(protocolVersion=version))).status == 400, version
 
 
@@ -725,8 +726,7 @@ async def test_huge_attachments_within_the_limit(client: Client):
 
 async def pause(client: Client, tool: str = "wipe") -> str:
     """Let the thread wait for an approval, or for what another tool asks: its id."""
-    arguments = {"what": "disk"} if tool == "wipe" else {}
-    with script(call(tool, _id="c1", **arguments)):
+    with script(call(tool, _id="c1", _json='{"what": "disk"}' if tool == "wipe" else "{}")):
         events = await client.run("Wipe the disk")
     return str(events[-1]["outcome"]["interrupts"][0]["id"])
 
@@ -855,8 +855,8 @@ async def test_an_answer_that_does_not_fit_its_question_is_no_answer(client: Cli
         entry = {"interruptId": interrupt_id, "status": "resolved", "payload": payload}
         answer = await target.attack(hostile(messages=[], resume=[entry]))
         assert answer.code in ("invalid_resume", "bad_request"), payload
-    good = {"book": {"row": 7}, "choose_day": "2030-01-01"}[tool]
-    entry = {"interruptId": interrupt_id, "status": "resolved", "payload": good}
+    good: dict[str, Any] = {"book": {"row": 7}, "choose_day": "2030-01-01"}
+    entry = {"interruptId": interrupt_id, "status": "resolved", "payload": good[tool]}
     assert (await send(client, hostile(messages=[], resume=[entry]), calls=("c1",))).code == FINISHED
 
 
