@@ -151,11 +151,12 @@ async def _branch(store: ConversationStore, actor: Actor, conversation: Conversa
 
 def _load(messages: Sequence[Message], run_input: RunAgentInput) -> list[ModelMessage]:
     """Turn a client's messages into the model's, without what a client may not decide."""
-    # Empty ones would leave their ids to the next.
-    messages = [m for m in messages if m.role == "tool" or AGUIAdapter.load_messages([m])]
-    if not messages:
-        return []
+    check_attachments(messages)
     try:
+        # Empty ones would leave their ids to the next.
+        messages = [m for m in messages if m.role == "tool" or AGUIAdapter.load_messages([m])]
+        if not messages:
+            return []
         loaded = _one_prompt_each(AGUIAdapter(READER, run_input).sanitize_messages(_read(messages)))
     except ValueError:
         raise Unprocessable("A message can't be read: a result without its call, or a broken attachment.") from None
@@ -171,6 +172,7 @@ def _load_results(messages: Sequence[Message], conversation: Conversation) -> li
     fitting = _fitting(messages, open_calls, conversation)
     if not fitting:
         return []
+    check_attachments(fitting.values())
     loaded = _read(with_calls(list(fitting.values()), [open_calls[call_id] for call_id in fitting]))[1:]
     MessageIds(fitting.values()).stamp(loaded)
     return loaded
@@ -198,7 +200,6 @@ def _read(messages: Sequence[Message]) -> list[ModelMessage]:
 
     The adapter would parse it as JSON, and take what looks like a file of the server for one.
     """
-    check_attachments(messages)
     texts: dict[str, deque[str]] = defaultdict(deque)
     plain = []
     for message in messages:
