@@ -75,7 +75,16 @@ class ModelAuditLogger:
     def record(self, event: AuditEvent) -> None:
         from agui.models import AuditRecord  # Django's models are not there yet when settings name this class
 
-        AuditRecord.objects.create(**{**asdict(event), "error": event.error or ""})
+        AuditRecord.objects.create(**_storable({**asdict(event), "error": event.error or ""}))
+
+
+def _storable(value: Any) -> Any:
+    """Replace the characters that PostgreSQL refuses, NUL and lone surrogates: a record is not to be lost over them."""
+    if isinstance(value, str):
+        return value.encode(errors="replace").decode().replace("\x00", "\ufffd")
+    if isinstance(value, dict):
+        return {_storable(key): _storable(item) for key, item in value.items()}
+    return [_storable(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def resolve_audit_logger() -> AuditLogger:
