@@ -1,248 +1,31 @@
 """The chat's page in a real Chromium, against the live generated project."""
 
-import gzip
+import base64
 import json
 import os
 import re
-import select
-import shutil
-import socket
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import closing, suppress
-from pathlib import Path
+from collections.abc import Callable
 
 import pytest
-from servers import LiveProject, serve
-
-sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-Browser, Page, Route, expect = sync_api.Browser, sync_api.Page, sync_api.Route, sync_api.expect
+from pages import (
+    SLOW_ANSWER,
+    Page,
+    Proxy,
+    Route,
+    answers,
+    drawn,
+    expect,
+    finished,
+    first,
+    message_box,
+    origin,
+    say,
+    sign_in,
+    stored,
+    stored_texts,
+)
 
 pytestmark = pytest.mark.slow
-SECONDS = 15  # to wait for anything: a busy machine is no failure
-expect.set_options(timeout=SECONDS * 1000)
-
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-FLAGS = ["--no-sandbox", "--disable-background-networking", "--disable-component-update", "--no-first-run"]
-# All that the page loads for the element, compressed one by one as a server would. Lower it when you can.
-MAX_GZIPPED_BYTES = 66_000
-
-# Says what it is told, word by word; "slow" waits between the words, "fail" fails on the first try.
-MODEL = """
-import asyncio
-from typing import Literal
-
-from pydantic import BaseModel, Field
-from pydantic_ai.models.function import DeltaToolCall, FunctionModel
-
-from agui import Question, tool
-from assistant.tools import registry
-
-failed = set()
-
-
-class Trip(BaseModel):
-    day: Literal["Monday", "Tuesday"]
-    people: int = 2
-    code: str | None = Field(None, pattern="^X")
-
-
-@tool(registry)
-def plan_trip() -> str:
-    "Plan a trip."
-    raise Question("When do you go?", answer=Trip)
-
-
-async def answer(messages, info):
-    prompt = next(p.content for m in reversed(messages) for p in m.parts if p.part_kind == "user-prompt")
-    called = any(p.part_kind == "tool-return" for p in messages[-1].parts)
-    if "both" in prompt and not called:
-        yield {0: DeltaToolCall("add_task", '{"title": "one"}', tool_call_id=f"a{len(messages)}")}
-        yield {1: DeltaToolCall("delete_finished_tasks", "{}", tool_call_id=f"b{len(messages)}")}
-        return
-    if "trip" in prompt and not called:
-        yield {0: DeltaToolCall("plan_trip", "{}", tool_call_id=f"c{len(messages)}")}
-        return
-    if "twice" in prompt and not called:
-        for index in range(2):
-            yield {index: DeltaToolCall("delete_finished_tasks", "{}", tool_call_id=f"d{index}-{len(messages)}")}
-        return
-    for number in range(40 if "slow" in prompt else 4):
-        yield f"word{number} "
-        await asyncio.sleep(0.05 if "slow" in prompt else 0)
-        if "fail" in prompt and number == 2 and prompt not in failed:
-            failed.add(prompt)
-            raise RuntimeError("secret detail")
-    yield "end."
-
-
-model = FunctionModel(stream_function=answer)
-"""
-SLOW_ANSWER = " ".join(f"word{number}" for number in range(40)) + " end."
-
-
-class Proxy:
-    """Passes bytes on to the server, until its connections are cut."""
-
-    def __init__(self, port: int) -> None:
-        self.target = port
-        self.open: list[socket.socket] = []
-        self.requests: list[bytes] = []
-        self.listener = socket.create_server(("127.0.0.1", 0))
-        threading.Thread(target=self._accept, daemon=True).start()
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.listener.getsockname()[1]}"
-
-    def cut(self) -> None:
-        """Drop every connection: what a change of network does."""
-        for connection in self.open:
-            with suppress(OSError):
-                connection.shutdown(socket.SHUT_RDWR)
-        self.open.clear()
-
-    def close(self) -> None:
-        self.listener.close()
-        self.cut()
-
-    def _accept(self) -> None:
-        with suppress(OSError):
-            while True:
-                client, _ = self.listener.accept()
-                server = socket.create_connection(("127.0.0.1", self.target))
-                self.open += [client, server]
-                threading.Thread(target=self._pass_on, args=(client, server), daemon=True).start()
-
-    def _pass_on(self, client: socket.socket, server: socket.socket) -> None:
-        with suppress(OSError, ValueError), client, server:
-            while True:
-                for readable in select.select([client, server], [], [])[0]:
-                    data = readable.recv(65536)
-                    if not data:
-                        return
-                    if readable is client:
-                        self.requests.append(data)
-                    (server if readable is client else client).sendall(data)
-
-
-# --- Fixtures
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    if not CHROMIUM:
-        pytest.skip("chromium is not installed")
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield browser
-        browser.close()
-
-
-@pytest.fixture(scope="module")
-def scripted_project(live_project: LiveProject) -> Iterator[LiveProject]:
-    """The same project, served by a second process with the model above."""
-    (live_project.path / "scripted.py").write_text(MODEL)
-    with serve(live_project.path, AGENT_MODEL="python:scripted.model") as live:
-        yield live
-
-
-@pytest.fixture
-def new_page(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Callable[..., Page]]:
-    """Open pages; errors of any script, and refusals of the Content-Security-Policy, fail the test."""
-    errors: list[str] = []
-    pages: list[Page] = []
-
-    def open_page(url: str = "", **options) -> Page:
-        context = browser.new_context(**({"viewport": {"width": 1200, "height": 800}} | options))
-        context.set_default_timeout(SECONDS * 1000)
-        page = context.new_page()
-        page.on("pageerror", lambda error: errors.append(str(error)))
-        page.on("console", lambda m: errors.append(m.text) if "Content Security Policy" in m.text else None)
-        pages.append(page)
-        if url:
-            page.goto(url)
-        return page
-
-    yield open_page
-    if directory := os.environ.get("SCREENSHOTS"):
-        for number, page in enumerate(pages):
-            page.screenshot(path=Path(directory) / f"{request.node.name}-{number}.png")
-    for page in pages:
-        page.context.close()
-    assert errors == []
-
-
-@pytest.fixture(scope="module")
-def signed_in(browser: Browser, live_project: LiveProject) -> dict:
-    """The cookies of somebody who has signed in, good for both servers: they share a database."""
-    with closing(browser.new_context()) as context:
-        page = context.new_page()
-        page.goto(live_project.url)
-        sign_in(page, live_project)
-        return context.storage_state()
-
-
-@pytest.fixture
-def chat(new_page: Callable[..., Page], live_project: LiveProject, signed_in: dict) -> Page:
-    """A signed-in page on the demo model."""
-    return new_page(live_project.url, storage_state=signed_in)
-
-
-@pytest.fixture
-def scripted(new_page: Callable[..., Page], scripted_project: LiveProject, signed_in: dict) -> Page:
-    """A signed-in page on the model above."""
-    return new_page(scripted_project.url, storage_state=signed_in)
-
-
-def sign_in(page: Page, live: LiveProject) -> Page:
-    page.get_by_label("Username").fill(live.username)
-    page.get_by_label("Password").fill(live.password)
-    page.get_by_role("button", name="Sign in").click()
-    expect(message_box(page)).to_be_visible()
-    return page
-
-
-def message_box(page: Page):
-    return page.get_by_label("Your message")
-
-
-def say(page: Page, text: str) -> None:
-    message_box(page).fill(text)
-    message_box(page).press("Enter")
-    drawn(page)
-
-
-def drawn(page: Page) -> None:
-    """The page draws once a frame: what follows is to see what it drew."""
-    page.evaluate("() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))")
-
-
-def finished(page: Page) -> None:
-    """Wait until the run has ended: the button sends again."""
-    expect(page.get_by_role("button", name="Send", exact=True)).to_be_visible()
-
-
-def answers(page: Page) -> list[str]:
-    return page.locator(".assistant .prose:visible").all_inner_texts()
-
-
-def thread_id(page: Page) -> str:
-    page.wait_for_url(re.compile(r"\?thread="))
-    return page.url.partition("?thread=")[2]
-
-
-def origin(page: Page) -> str:
-    return page.evaluate("location.origin")
-
-
-def stored(page: Page) -> dict:
-    """The conversation as the server has it."""
-    return page.request.get(f"{origin(page)}/agent/threads/{thread_id(page)}/").json()
-
-
-def stored_texts(page: Page, role: str) -> list[str]:
-    return [m["content"] for m in stored(page)["messages"] if m["role"] == role and m.get("content")]
 
 
 # --- The first visit
@@ -279,11 +62,12 @@ def test_signing_out_leads_back_to_the_login_page(new_page, live_project):
 # --- A conversation
 
 
-def test_text_streams_in(scripted):
+def test_text_streams_in(scripted, go_on):
     say(scripted, "slow")
     prose = scripted.locator(".assistant .prose")
     expect(prose).to_contain_text("word3")
     assert "end." not in prose.inner_text()
+    go_on()
     expect(prose).to_contain_text("end.")
     assert answers(scripted) == [SLOW_ANSWER]
 
@@ -302,8 +86,9 @@ def test_tool_card_tells_what_went_in_and_out(chat):
     card = chat.locator(".tool", has_text="Add task")
     expect(card).to_have_attribute("data-status", "success")
     card.locator("summary").click()
-    expect(card.get_by_text("Buy milk", exact=True)).to_be_visible()
-    expect(card.locator("pre")).to_contain_text('"category": "home"')
+    arguments, result = card.locator("dl").all()
+    expect(arguments).to_have_text("titleBuy milkcategoryhome")
+    expect(result).to_contain_text("doneFalse", ignore_case=True)
 
 
 def test_reasoning_is_folded(chat):
@@ -323,16 +108,6 @@ def test_enter_sends_and_shift_enter_makes_a_line(chat):
     message_box(chat).press("Enter")
     expect(chat.locator(".bubble")).to_have_text("first line\nsecond line", use_inner_text=True)
     expect(message_box(chat)).to_have_value("")
-
-
-def test_nothing_is_sent_while_a_run_is_on(scripted):
-    say(scripted, "slow")
-    expect(scripted.locator(".assistant .prose")).to_contain_text("word1")
-    say(scripted, "not yet")
-    expect(scripted.locator(".bubble")).to_have_count(1)
-    expect(message_box(scripted)).to_have_value("not yet")
-    finished(scripted)
-    assert stored_texts(scripted, "user") == ["slow"]
 
 
 @pytest.mark.parametrize("how", ["button", "Escape"])
@@ -371,6 +146,7 @@ def test_approval_asks_with_the_tools_own_words_and_runs_once(chat):
 def test_denied_tool_does_not_run_and_the_agent_goes_on(chat):
     say(chat, "delete finished tasks")
     chat.get_by_role("button", name="Deny").click()
+    chat.get_by_label("Reason").press("Enter")
     expect(chat.locator(".tool")).to_have_attribute("data-status", "denied")
     finished(chat)
     chat.reload()
@@ -391,6 +167,7 @@ def test_several_questions_are_answered_in_one_request(scripted):
     resumes: list[list] = []
     scripted.on("request", lambda r: resumes.append(r.post_data_json["resume"]) if r.url.endswith("/agent/") else None)
     scripted.get_by_role("button", name="Deny").first.click()
+    scripted.get_by_label("Reason").press("Enter")
     expect(scripted.get_by_text("1 more to decide")).to_be_visible()
     assert resumes == []
     scripted.get_by_role("button", name="Approve").last.click()
@@ -608,6 +385,19 @@ def test_question_is_reached_and_answered_with_the_keyboard(chat):
     chat.keyboard.press("Enter")
     finished(chat)
     assert sent[1]["resume"][0]["payload"] == "words"
+
+
+@pytest.mark.parametrize(("late", "calls"), [("standing-questions", ()), ("tool-card", ("c",))])
+def test_question_has_the_focus_although_its_place_comes_late(chat, late, calls):
+    held: list[Route] = []
+    chat.route(f"**/{late}.js", lambda route: held.append(route))
+    stub_runs(chat, asking(question("q", toolCallId="c"), calls=calls))
+    chat.evaluate("async () => void (await import('/static/agui/question.js'))")
+    say(chat, "hello")
+    expect(chat.locator(".composer")).to_have_attribute("data-status", "waiting")
+    drawn(chat)
+    first(chat, held).continue_()
+    expect(chat.get_by_role("group", name="Question q?")).to_be_focused()
 
 
 def test_approvals_and_questions_are_answered_together(chat):
@@ -828,7 +618,7 @@ def test_palette_opens_although_the_skills_arrive_late(new_page, live_project):
         sign_in(page, live_project)
     message_box(page).press_sequentially("/")
     expect(page.get_by_role("listbox")).to_be_hidden()
-    held[0].continue_()
+    first(page, held).continue_()
     expect(page.get_by_role("listbox")).to_be_visible()
 
 
@@ -840,60 +630,375 @@ def test_escape_closes_the_palette(chat):
     expect(message_box(chat)).to_have_value("/")
 
 
-# --- Threads
+# --- Files
+
+PIXEL = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=="
+)
+BIG = b"%PDF-1.7" + os.urandom(2_000_000)
+CRAWLING = 200_000  # bytes a second: slow enough to see BIG go
 
 
-def test_threads_are_listed_opened_renamed_and_deleted(chat):
-    say(chat, "Zebra question")
+def attach(page: Page, **files: bytes) -> None:
+    """Pick files: `attach(page, notes_txt=b"...")` picks notes.txt."""
+    named = [(name.replace("_", "."), data) for name, data in files.items()]
+    payloads = [{"name": name, "mimeType": "", "buffer": data} for name, data in named]
+    page.locator("input[type=file]").set_input_files(payloads)
+
+
+def chip(page: Page, name: str):
+    return page.locator(".tray .file").filter(has_text=name)
+
+
+def attached(page: Page, **files: bytes) -> None:
+    """Pick files and wait until the server has them."""
+    attach(page, **files)
+    for name in files:
+        expect(chip(page, name.replace("_", "."))).to_have_attribute("data-status", "ready")
+
+
+def crawl(page: Page) -> Callable[[], None]:
+    """Slow uploads down, until what is answered is called."""
+    devtools = page.context.new_cdp_session(page)
+
+    def upload_at(bytes_per_second: int) -> None:
+        conditions = {"offline": False, "latency": 0, "downloadThroughput": -1, "uploadThroughput": bytes_per_second}
+        devtools.send("Network.emulateNetworkConditions", conditions)
+
+    upload_at(CRAWLING)
+    return lambda: upload_at(-1)
+
+
+def send_button(page: Page):
+    return page.get_by_role("button", name="Send", exact=True)
+
+
+def sent_file(page: Page, name: str):
+    return page.locator(".user").get_by_role("link", name=name)
+
+
+def test_files_are_picked_sent_and_come_back_after_a_reload(scripted):
+    with scripted.expect_file_chooser() as chooser:
+        scripted.get_by_role("button", name="Attach files").click()
+    assert chooser.value.is_multiple()
+    chooser.value.set_files(
+        [
+            {"name": "notes.txt", "mimeType": "text/plain", "buffer": b"one\ntwo"},
+            {"name": "<b>x.png", "mimeType": "image/png", "buffer": PIXEL},
+        ]
+    )
+    expect(chip(scripted, "<b>x.png").locator("canvas")).to_be_visible()
+    expect(chip(scripted, "notes.txt")).to_contain_text("TXT · 7 bytes")
+    expect(message_box(scripted)).to_be_focused()
+    expect(send_button(scripted)).to_be_enabled()
+    say(scripted, "what is this?")
+    expect(scripted.locator(".tray .file")).to_have_count(0)
+    finished(scripted)
+    [message] = [one for one in stored(scripted)["messages"] if one["role"] == "user"]
+    assert [one["name"] for one in message["metadata"]["attachments"]] == ["notes.txt", "<b>x.png"]
+    for _ in range(2):
+        expect(scripted.locator(".bubble")).to_have_text("what is this?")
+        for name, content in (("notes.txt", b"one\ntwo"), ("<b>x.png", PIXEL)):
+            with scripted.expect_download() as download:
+                sent_file(scripted, name).click()
+            assert download.value.path().read_bytes() == content
+        assert download.value.suggested_filename.endswith("x.png")
+        scripted.reload()
+
+
+def test_message_may_be_nothing_but_files(scripted):
+    attached(scripted, notes_txt=b"one", more_txt=b"two")
+    send_button(scripted).click()
+    expect(sent_file(scripted, "more.txt")).to_be_visible()
+    expect(scripted.locator(".bubble")).to_be_hidden()
+    finished(scripted)
+    assert stored_texts(scripted, "user") == ["notes.txt, more.txt"]
+    scripted.reload()
+    expect(sent_file(scripted, "notes.txt")).to_be_visible()
+    expect(scripted.locator(".bubble")).to_be_hidden()
+
+
+def test_files_are_dropped_and_a_folder_is_refused(chat, tmp_path):
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "dropped.txt").write_text("dropped")
+    devtools = chat.context.new_cdp_session(chat)
+
+    def drag(step: str, x: int) -> None:
+        files = [str(path) for path in sorted(tmp_path.iterdir())]
+        data = {"items": [], "files": files, "dragOperationsMask": 1}
+        devtools.send("Input.dispatchDragEvent", {"type": step, "x": x, "y": 500, "data": data})
+
+    chat.locator("agui-chat").evaluate("e => e.setAttribute('placement', 'floating')")
+    panel, inside, outside = chat.locator(".panel"), 1000, 200
+    expect(chat.locator(".frame .panel")).to_be_visible()
+    drag("dragEnter", inside)
+    drag("dragOver", inside)
+    expect(panel).to_have_class(re.compile("dropping"))
+    assert "Drop the files" in panel.evaluate("e => getComputedStyle(e, '::after').content")
+    drag("dragOver", outside)
+    expect(panel).not_to_have_class(re.compile("dropping"))
+    drag("dragOver", inside)
+    drag("drop", inside)
+    expect(chip(chat, "dropped.txt")).to_have_attribute("data-status", "ready")
+    expect(chip(chat, "folder")).to_contain_text("can't be read")
+    expect(panel).not_to_have_class(re.compile("dropping"))
+
+
+@pytest.mark.parametrize(
+    ("texts", "files"),
+    [({}, 1), ({"text/plain": "pasted.txt"}, 1), ({"text/plain": "cells", "text/html": "<table>"}, 0)],
+    ids=["picture", "from a file manager", "from an office program"],
+)
+def test_files_are_pasted_but_not_the_picture_of_a_text(chat, texts, files):
+    is_text = message_box(chat).evaluate(
+        """(input, texts) => {
+            const clipboardData = new DataTransfer();
+            for (const [type, text] of Object.entries(texts)) clipboardData.setData(type, text);
+            clipboardData.items.add(new File(["pasted"], "pasted.txt"));
+            const options = { clipboardData, bubbles: true, composed: true, cancelable: true };
+            return input.dispatchEvent(new ClipboardEvent("paste", options));
+        }""",
+        texts,
+    )
+    assert is_text == (not files)
+    expect(chat.locator(".tray .file[data-status=ready]")).to_have_count(files)
+
+
+def test_progress_is_told_and_a_message_waits_for_its_files(chat):
+    hurry = crawl(chat)
+    runs: list[str] = []
+    chat.on("request", lambda request: runs.append(request.url) if request.url.endswith("/agent/") else None)
+    message_box(chat).fill("wait for it")
+    chat.evaluate("""() => {
+        window.seen = [];
+        const root = document.querySelector("agui-chat").shadowRoot;
+        const look = () => {
+            const bar = root.querySelector("progress");
+            if (bar && !bar.hidden) seen.push(bar.value);
+            requestAnimationFrame(look);
+        };
+        look();
+    }""")
+    attach(chat, big_pdf=BIG)
+    expect(chat.get_by_role("progressbar", name="Uploading big.pdf")).to_be_visible()
+    expect(send_button(chat)).to_be_disabled()
+    expect(send_button(chat)).to_have_attribute("title", re.compile("Wait for the files"))
+    message_box(chat).press("Enter")
+    chat.wait_for_function("() => new Set(seen.filter((value) => value > 0 && value < 1)).size > 2")
+    hurry()
+    expect(chip(chat, "big.pdf")).to_have_attribute("data-status", "ready")
+    expect(chat.get_by_role("progressbar")).to_have_count(0)
+    expect(chat.locator(".tray [role=status]")).to_have_text("big.pdf is attached.")
+    seen = chat.evaluate("seen")
+    assert seen == sorted(seen)
+    assert runs == []
+    expect(message_box(chat)).to_have_value("wait for it")
+    message_box(chat).press("Enter")
+    expect(sent_file(chat, "big.pdf")).to_be_visible()
+
+
+def test_server_refuses_a_kind_of_file_and_says_so(chat):
+    attach(chat, tool_exe=b"MZ\0\0\1")
+    expect(chip(chat, "tool.exe")).to_contain_text("This kind of file is not accepted.")
+    expect(chat.locator(".tray [role=status]")).to_contain_text("tool.exe could not be attached: This kind")
+    message_box(chat).fill("go")
+    expect(send_button(chat)).to_be_disabled()
+    expect(chip(chat, "tool.exe").get_by_role("button")).to_have_count(1)
+    chat.get_by_role("button", name="Remove tool.exe").click()
+    expect(send_button(chat)).to_be_enabled()
+    expect(message_box(chat)).to_be_focused()
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        ({"json": {"error": "too_large", "message": "At most 5 bytes."}}, "At most 5 bytes."),
+        ({"body": "<h1>413</h1>", "content_type": "text/html"}, re.compile("too large.$")),
+    ],
+    ids=["ours", "a proxy's"],
+)
+def test_server_says_that_a_file_is_too_large(chat, answer, reason):
+    chat.route("**/agent/attachments/", lambda route: route.fulfill(status=413, **answer))
+    attach(chat, big_pdf=b"%PDF-")
+    expect(chip(chat, "big.pdf")).to_contain_text(reason)
+    expect(chat.get_by_role("button", name="Try big.pdf again")).to_have_count(0)
+
+
+def test_file_over_the_limit_is_not_even_sent(chat, tmp_path):
+    limit = int(chat.locator("agui-chat").get_attribute("data-max-upload-bytes"))
+    uploads: list[str] = []
+    chat.on("request", lambda request: uploads.append(request.url) if "/attachments/" in request.url else None)
+    with (tmp_path / "big.pdf").open("wb") as big:
+        big.truncate(limit + 1)
+    chat.locator("input[type=file]").set_input_files(tmp_path / "big.pdf")
+    expect(chip(chat, "big.pdf")).to_contain_text("at most 10.5 MB")
+    assert uploads == []
+
+
+def test_lost_upload_is_tried_again(chat):
+    chat.route("**/agent/attachments/", lambda route: route.abort(), times=1)
+    attach(chat, notes_txt=b"notes")
+    expect(chip(chat, "notes.txt")).to_contain_text("connection to the server was lost")
+    chat.get_by_role("button", name="Try notes.txt again").click()
+    expect(chip(chat, "notes.txt")).to_have_attribute("data-status", "ready")
+    expect(chip(chat, "notes.txt")).to_contain_text("5 bytes")
+    expect(chat.get_by_role("button", name="Remove notes.txt")).to_be_focused()
+
+
+def test_removing_a_file_stops_its_upload(chat):
+    crawl(chat)
+    attach(chat, big_pdf=BIG)
+    expect(chat.get_by_role("progressbar")).not_to_have_js_property("value", 0)
+    with chat.expect_event("requestfailed") as failed:
+        chat.get_by_role("button", name="Remove big.pdf").press("Enter")
+    assert failed.value.failure == "net::ERR_ABORTED"
+    expect(chat.locator(".tray .file")).to_have_count(0)
+
+
+def test_removing_a_file_deletes_what_was_uploaded(chat):
+    with chat.expect_response("**/agent/attachments/") as uploaded:
+        attached(chat, one_txt=b"one")
+    attached(chat, two_txt=b"two")
+    url = origin(chat) + uploaded.value.json()["url"]
+    assert chat.request.get(url).status == 200
+    with chat.expect_response(lambda response: response.request.method == "DELETE"):
+        chat.get_by_role("button", name="Remove one.txt").click()
+    assert chat.request.get(url).status == 404
+    expect(chat.get_by_role("button", name="Remove two.txt")).to_be_focused()
+
+
+def test_upload_without_the_csrf_token_is_refused(chat):
+    chat.locator("agui-chat").evaluate("e => { e.getHeaders = () => ({}); }")
+    attach(chat, notes_txt=b"notes")
+    expect(chip(chat, "notes.txt")).to_contain_text("CSRF token is missing")
+    chat.locator("agui-chat").evaluate("e => { delete e.getHeaders; }")
+    chat.get_by_role("button", name="Try notes.txt again").click()
+    expect(chip(chat, "notes.txt")).to_have_attribute("data-status", "ready")
+
+
+def test_files_go_up_and_down_with_a_token_alone(chat, live_project):
+    chat.context.clear_cookies()
+    header = f"Bearer {live_project.token}"
+    chat.locator("agui-chat").evaluate("(e, header) => { e.getHeaders = () => ({ Authorization: header }); }", header)
+    attached(chat, notes_txt=b"notes")
+    say(chat, "list tasks")
+    with chat.expect_download() as download:
+        sent_file(chat, "notes.txt").click()
+    assert download.value.path().read_bytes() == b"notes"
+
+
+def test_files_of_somebody_who_was_signed_out_meanwhile(chat):
+    attached(chat, notes_txt=b"notes")
+    say(chat, "list tasks")
     finished(chat)
-    first = thread_id(chat)
-    chat.get_by_role("button", name="New chat").click()
-    expect(chat.locator(".bubble")).to_have_count(0)
-    say(chat, "Lion question")
+    chat.context.clear_cookies()
+    attach(chat, more_txt=b"more")
+    expect(chip(chat, "more.txt").get_by_text("signed out")).to_be_visible()
+    expect(chip(chat, "more.txt").get_by_role("link", name="Sign in")).to_have_attribute("href", re.compile("/login/"))
+    sent_file(chat, "notes.txt").click()
+    expect(chat.get_by_role("alert").get_by_role("link", name="Sign in")).to_be_visible()
+    expect(chat.locator(".user")).to_have_count(0)
+
+
+def test_file_that_is_gone_is_told(chat):
+    with chat.expect_response("**/agent/attachments/") as uploaded:
+        attached(chat, notes_txt=b"notes")
+    say(chat, "list tasks")
     finished(chat)
-    assert thread_id(chat) != first
-
-    drawer = chat.get_by_role("dialog", name="Conversations")
-    chat.get_by_role("button", name="Conversations").click()
-    row = drawer.get_by_role("listitem").filter(has_text="Zebra question")
-    row.get_by_role("button", name="Rename").click()
-    drawer.get_by_label("New title").fill("Stripes")
-    drawer.get_by_label("New title").press("Enter")
-    row = drawer.get_by_role("listitem").filter(has_text="Stripes")
-    row.locator(".thread").click()
-    expect(drawer).to_be_hidden()
-    expect(chat.locator(".bubble")).to_have_text("Zebra question")
-    assert thread_id(chat) == first
-
-    chat.reload()
-    expect(chat.locator(".bubble")).to_have_text("Zebra question")
-    chat.get_by_role("button", name="Conversations").click()
-    row.get_by_role("button", name="Delete").click()
-    drawer.get_by_role("button", name="Delete", exact=True).click()
-    expect(row).to_have_count(0)
-    expect(chat.locator(".bubble")).to_have_count(0)
-    assert chat.request.get(f"{origin(chat)}/agent/threads/{first}/").status == 404
+    token = chat.evaluate("document.querySelector('agui-chat').getHeaders()")
+    chat.request.delete(origin(chat) + uploaded.value.json()["url"], headers=token | {"Referer": chat.url})
+    sent_file(chat, "notes.txt").click()
+    expect(chat.locator(".user .file").get_by_text("There is no such attachment.")).to_be_visible()
 
 
-def test_back_goes_to_the_thread_before(chat):
-    say(chat, "Zebra question")
-    finished(chat)
-    chat.get_by_role("button", name="New chat").click()
-    expect(chat.locator(".bubble")).to_have_count(0)
-    chat.go_back()
-    expect(chat.locator(".bubble")).to_have_text("Zebra question")
+def test_files_of_a_message_that_was_not_taken_are_given_back(chat):
+    attached(chat, notes_txt=b"notes")
+    stub_runs(chat, [STARTED, {"type": "RUN_ERROR", "message": "Answer first.", "code": "interrupt_pending"}])
+    stub_thread(chat, [], [question("q")])
+    send_button(chat).click()
+    expect(chat.get_by_role("group", name="Question q?")).to_be_visible()
+    expect(chip(chat, "notes.txt")).to_have_attribute("data-status", "ready")
+    expect(message_box(chat)).to_have_value("")
 
 
-def test_thread_that_is_gone_gives_a_new_chat(chat, live_project):
-    chat.goto(f"{live_project.url}/?thread=00000000-0000-4000-8000-000000000000")
-    expect(chat.locator(".chip").first).to_be_visible()
-    expect(chat.get_by_role("alert")).to_have_count(0)
+def test_what_the_agent_reads_of_a_file_reads_well(scripted):
+    attached(scripted, notes_txt=b"one\n<b>two</b>", x_png=PIXEL)
+    say(scripted, "read")
+    finished(scripted)
+    for _ in range(2):
+        text, picture = (scripted.locator(".tool", has_text=name) for name in ("Read notes.txt", "Read x.png"))
+        text.locator("summary").click()
+        expect(text.locator("pre")).to_have_text("one\n<b>two</b>", use_inner_text=True)
+        picture.locator("summary").click()
+        expect(picture.locator(".tool-body")).to_have_text("The assistant was given the file as it is.")
+        scripted.reload()
+
+
+def test_page_without_attachments_knows_nothing_of_files(new_page, live_project, signed_in):
+    page = new_page(storage_state=signed_in)
+
+    def without(route: Route) -> None:
+        response = route.fetch()
+        route.fulfill(response=response, body=response.text().replace("data-attachments-url", "data-nothing"))
+
+    page.route(re.compile(r"/(\?thread=.*)?$"), without)
+    page.goto(live_project.url)
+    message_box(page).wait_for()
+    expect(page.get_by_role("button", name="Attach files")).to_have_count(0)
+    untouched = page.locator(".panel").evaluate("""panel => {
+        const dataTransfer = new DataTransfer();
+        dataTransfer.items.add(new File(["x"], "x.txt"));
+        return panel.dispatchEvent(new DragEvent("dragover", { dataTransfer, cancelable: true }));
+    }""")
+    assert untouched
+    files = {"attachments": [{"id": "1", "name": "notes.txt"}]}
+    stub_thread(page, [{"id": "u", "role": "user", "content": "notes.txt", "metadata": files}], [])
+    page.goto(f"{live_project.url}/?thread=t")
+    expect(page.locator(".bubble")).to_have_text("notes.txt")
+    page.wait_for_load_state("networkidle")  # whatever would show files has come
+    expect(page.locator(".file")).to_have_count(0)
+
+
+def test_files_fit_on_a_phone(new_page, live_project, signed_in):
+    page = new_page(live_project.url, viewport={"width": 380, "height": 780}, storage_state=signed_in)
+    name = f"{'a very long name of a file ' * 5}.txt"
+    page.locator("input[type=file]").set_input_files([{"name": name, "mimeType": "", "buffer": b"x"}])
+    expect(chip(page, "a very long name")).to_have_attribute("data-status", "ready")
+    for kind in ("tray", "user"):
+        files = page.locator(f".{kind} .files")
+        expect(files.locator(".file")).to_be_in_viewport(ratio=1)
+        assert files.evaluate("e => e.scrollWidth - e.clientWidth") <= 0
+        assert page.evaluate("document.documentElement.scrollWidth") <= 380
+        if kind == "tray":
+            say(page, "list tasks")
+
+
+def test_stored_thread_shows_activities_and_passes_over_what_is_new(chat, live_project):
+    messages = [
+        {"id": "u", "role": "user", "content": "plan", "attachments": [{"id": "1", "name": "old.txt"}]},
+        {"id": "p", "role": "activity", "activityType": "plan", "content": {"done": 2}},
+        {"id": "n", "role": "new-in-2.0", "content": "?"},
+        {"id": "a", "role": "assistant", "content": "Planned."},
+    ]
+    branches = {"u": [{"id": "e1", "text": "plan", "current": True}, {"id": "e2", "text": "no", "current": False}]}
+    thread = {"messages": messages, "pending": [], "state": {}, "running": False, "title": "", "branches": branches}
+    chat.route(re.compile(r"/agent/threads/[^/]+/$"), lambda route: route.fulfill(json=thread))
+    chat.goto(f"{live_project.url}/?thread=t")
+    expect(chat.locator(".assistant .prose")).to_have_text("Planned.")
+    expect(sent_file(chat, "old.txt")).to_be_visible()
+    chat.locator(".activity summary").click()
+    expect(chat.locator(".activity pre")).to_have_text('{\n  "done": 2\n}', use_inner_text=True)
+    assert chat.locator(".message").evaluate_all("all => all.map(one => one.classList[1])") == [
+        "user",
+        "activity",
+        "assistant",
+    ]
 
 
 # --- What goes wrong
 
 
-def test_reload_in_the_middle_of_a_run_loses_and_doubles_nothing(scripted):
+def test_reload_in_the_middle_of_a_run_loses_and_doubles_nothing(scripted, go_on):
     posts: list[str] = []
     scripted.on("request", lambda r: posts.append(r.url) if r.method == "POST" and r.url.endswith("/agent/") else None)
     say(scripted, "slow")
@@ -901,6 +1006,7 @@ def test_reload_in_the_middle_of_a_run_loses_and_doubles_nothing(scripted):
     scripted.reload()
     expect(scripted.locator(".assistant .prose")).to_contain_text("word7")
     expect(scripted.get_by_role("button", name="Stop")).to_be_visible()
+    go_on()
     finished(scripted)
     assert answers(scripted) == [SLOW_ANSWER]
     assert scripted.locator(".bubble").all_inner_texts() == ["slow"]
@@ -908,12 +1014,13 @@ def test_reload_in_the_middle_of_a_run_loses_and_doubles_nothing(scripted):
     assert [text.strip() for text in stored_texts(scripted, "assistant")] == [SLOW_ANSWER]
 
 
-def test_lost_connection_is_followed_from_the_last_event(new_page, scripted_project):
+def test_lost_connection_is_followed_from_the_last_event(new_page, scripted_project, go_on):
     proxy = Proxy(scripted_project.port)
     page = sign_in(new_page(proxy.url), scripted_project)
     say(page, "slow")
     expect(page.locator(".assistant .prose")).to_contain_text("word4")
     proxy.cut()
+    go_on()
     finished(page)
     assert answers(page) == [SLOW_ANSWER]
     sent = b"".join(proxy.requests)
@@ -965,7 +1072,7 @@ def test_signed_out_meanwhile_is_told_with_the_way_back(chat):
     expect(chat.get_by_role("link", name="Sign in")).to_have_attribute("href", re.compile("/login/"))
 
 
-# --- Looks, weight and safety
+# --- Looks and safety
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -997,109 +1104,14 @@ def test_floating_chat_opens_and_closes(chat):
     expect(chat.get_by_role("button", name="Open the chat")).to_be_focused()
 
 
-def test_without_the_markdown_libraries_text_is_readable(new_page, live_project):
+def test_text_is_readable_before_markdown_is(new_page, live_project):
     page = new_page()
-    page.route("**/static/vendor/**", lambda route: route.abort())
+    page.route("**/markdown-nodes.js", lambda route: route.abort())
     page.goto(live_project.url)
     sign_in(page, live_project)
     say(page, "list tasks")
     finished(page)
     expect(page.locator(".prose.plain").first).to_contain_text("`list_tasks`")
-
-
-def test_page_is_light(new_page, live_project, request):
-    page = new_page()
-    bodies: dict[str, bytes] = {}
-
-    def keep(response) -> None:
-        if re.search(r"/static/(agui|vendor)/", response.url) and response.ok:
-            bodies[response.url.split("/static/")[1]] = response.body()
-
-    page.on("response", keep)
-    page.goto(live_project.url)
-    sign_in(page, live_project)
-    page.get_by_role("button", name="Conversations").click()
-    expect(page.get_by_role("dialog")).to_be_visible()
-    page.wait_for_load_state("networkidle")
-    weights = {name: len(gzip.compress(body, 9)) for name, body in bodies.items()}
-    print(json.dumps(weights, indent=2), sum(weights.values()))
-    assert {"agui/agui-chat.js", "agui/agui-chat.css"} <= set(weights)
-    assert sum(weights.values()) < MAX_GZIPPED_BYTES
-
-
-PAYLOADS = [
-    "<script>window.pwned = 1</script>",
-    "<img src=x onerror='window.pwned = 1'>",
-    "![x](https://evil.example/leak?q=1)",
-    "[click](javascript:window.pwned=1)",
-    "[click](JaVaScRiPt:window.pwned=1)",
-    "[click](data:text/html,<script>window.pwned=1</script>)",
-    "[x](vbscript:x) <a href='&#106;avascript:window.pwned=1'>x</a>",
-    "<svg onload='window.pwned=1'><animate onbegin='window.pwned=1'></svg>",
-    "<iframe srcdoc='<script>parent.pwned=1</script>'></iframe>",
-    "<details open ontoggle='window.pwned=1'>x</details>",
-    "<math><mtext><table><mglyph><style><!--</style><img title='--><img src=x onerror=window.pwned=1>'>",
-    "<noscript><p title='</noscript><img src=x onerror=window.pwned=1>'>",
-    "<form action='https://evil.example'><input name=q><button>go</button></form>",
-    "<style>* { background: url(https://evil.example) }</style><p style='background:url(https://evil.example)'>x</p>",
-    "<a href='https://ok.example' target='_self' onclick='window.pwned=1' id='x' class='send'>x</a>",
-    "<link rel=stylesheet href=https://evil.example><base href=https://evil.example>",
-    "<meta http-equiv=refresh content='0;url=https://evil.example'>",
-    "```html\n<img src=x onerror='window.pwned=1'>\n```",
-    "<template><img src=x onerror=window.pwned=1></template><object data=x></object><embed src=x>",
-]
-
-
-@pytest.mark.parametrize("payload", PAYLOADS)
-def test_markup_of_the_model_can_do_nothing(chat, live_project, payload):
-    requests: list[str] = []
-    chat.on("request", lambda request: requests.append(request.url))
-    found = chat.evaluate(
-        """async (text) => {
-            const { loadMarkdown, MarkdownView } = await import("/static/agui/markdown.js");
-            const { markedUrl, dompurifyUrl } = document.querySelector("agui-chat").dataset;
-            await loadMarkdown(markedUrl, dompurifyUrl);
-            const view = new MarkdownView({ copy: "Copy", copied: "Copied" });
-            document.body.append(view.element);
-            view.update(text);
-            for (const link of view.element.querySelectorAll("a[href]")) {
-                link.removeAttribute("target");
-                if (!/^https?:/.test(link.href)) link.click();
-            }
-            await new Promise((resolve) => setTimeout(resolve, 50));
-            const elements = [...view.element.querySelectorAll("*")];
-            return {
-                plain: view.element.classList.contains("plain"),
-                pwned: window.pwned,
-                tags: elements.map((element) => element.localName),
-                attributes: elements.flatMap((element) => element.getAttributeNames()),
-                links: elements.filter((element) => element.href).map((element) => [element.href, element.rel]),
-            };
-        }""",
-        payload,
-    )
-    assert not found["plain"]
-    assert found["pwned"] is None
-    allowed = {
-        "div",
-        "p",
-        "a",
-        "details",
-        "summary",
-        "code",
-        "pre",
-        "span",
-        "button",
-        "table",
-        "tbody",
-        "tr",
-        "td",
-        "br",
-    }
-    assert set(found["tags"]) <= allowed
-    assert set(found["attributes"]) <= {"class", "part", "href", "title", "target", "rel", "type", "tabindex"}
-    assert all(href.startswith("https://") and rel == "noopener noreferrer" for href, rel in found["links"])
-    assert not [url for url in requests if "evil.example" in url]
 
 
 def test_names_and_texts_of_tools_are_never_markup(chat):

@@ -1,7 +1,8 @@
 // @ts-check
 /** The fields in which a question is answered. Loaded with the first question. */
-import { h } from "./dom.js";
+import { h, icon, iconButton } from "./dom.js";
 import { fieldOf, fromInput, toInput } from "./schema.js";
+import { format } from "./strings.js";
 
 /**
  * @typedef {import("./schema.js").Field} Field
@@ -10,13 +11,20 @@ import { fieldOf, fromInput, toInput } from "./schema.js";
  */
 
 /** @type {Record<import("./schema.js").Kind, (field: Field, strings: Strings) => View>} */
-const VIEWS = { text: entry, number: entry, json: entry, check, choice, choices, group };
+const VIEWS = { text: entry, number: entry, json: entry, check, choice, choices, group, list: several, union, fixed };
 
+/** Of those that a schema demands, so many are there at once. */
+const MAX_ROWS = 20;
 let count = 0;
 
-/** @param {any} schema JSON Schema of the answer; without one a text is asked for @param {Strings} strings @returns {View} */
-export function answerForm(schema, strings) {
-  const field = fieldOf(schema);
+/**
+ * @param {any} schema JSON Schema of the answer; without one a text is asked for
+ * @param {Strings} strings
+ * @param {any} [initial] what it is at first
+ * @returns {View}
+ */
+export function answerForm(schema, strings, initial) {
+  const field = fieldOf(schema, { initial });
   return view(field.kind === "group" ? field : { ...field, label: field.label || strings.answer }, strings);
 }
 
@@ -76,6 +84,72 @@ function group(field, strings) {
   if (box) box.addEventListener("change", toggle);
   toggle();
   return { element: described(field, inner, inner), read: () => (inner.disabled ? field.blank : read()) };
+}
+
+/** As many as are added. @param {Field} field @param {Strings} strings @returns {View} */
+function several(field, strings) {
+  const { item, least = 0, most = Infinity } = field;
+  /** @type {{ element: HTMLElement, read: () => any }[]} */
+  let rows = [];
+  const place = h("ol", { class: "entries" });
+  const add = h("button", { type: "button", class: "button", onclick: () => focusIn(grow()) }, icon("add"), strings.addItem);
+  /** @param {any} [initial] */
+  const grow = (initial) => {
+    const one = view({ .../** @type {any} */ (item)(initial), label: `${field.label} ${rows.length + 1}` }, strings);
+    const onclick = () => {
+      rows = rows.filter((other) => other !== row);
+      row.element.remove();
+      settle();
+      add.focus();
+    };
+    const label = format(strings.removeItem, { name: `${field.label} ${rows.length + 1}` });
+    const row = { element: h("li", {}, one.element, iconButton("trash", label, onclick)), read: one.read };
+    rows.push(row);
+    place.append(row.element);
+    settle();
+    return row.element;
+  };
+  const settle = () => {
+    add.hidden = rows.length >= most;
+    for (const { element } of rows) element.lastElementChild.hidden = rows.length <= least;
+    place.dispatchEvent(new Event("input", { bubbles: true })); // an answer that was sent is none any more
+  };
+  const initial = Array.isArray(field.initial) ? field.initial : [];
+  for (let index = 0; index < Math.max(initial.length, Math.min(least, MAX_ROWS)); index += 1) grow(initial[index]);
+  const inner = h("fieldset", { class: "fields" }, h("legend", {}, ...caption(field, strings)), place, add);
+  const read = () => (rows.length || field.required || initial.length ? rows.map((row) => row.read()) : field.blank);
+  return { element: described(field, inner, inner), read };
+}
+
+/** One of several kinds of answers. @param {Field} field @param {Strings} strings @returns {View} */
+function union(field, strings) {
+  const { fields, required, initial, blank, chosen } = field;
+  const views = fields.map((one) => view({ ...one, label: nameOf(one, strings) }, strings));
+  const isChosen = (index) => index === chosen && (required || initial != null);
+  const names = fields.map((one, index) => h("option", { value: index, selected: isChosen(index) }, nameOf(one, strings)));
+  const control = h("select", { class: "entry" }, !required && h("option", { value: "", selected: initial == null }), ...names);
+  const place = h("div", { class: "alternative" });
+  const show = () => place.replaceChildren(...(control.value === "" ? [] : [views[control.value].element]));
+  control.addEventListener("change", show);
+  show();
+  const element = h("div", { class: "field" }, labelled(field, control, strings), place);
+  return { element, read: () => (control.value === "" ? blank : views[control.value].read()) };
+}
+
+/** What can be nothing else. @param {Field} field @returns {View} */
+function fixed({ initial }) {
+  return { element: h("div", { hidden: true }), read: () => initial };
+}
+
+/** @param {Field} field @param {Strings} strings */
+function nameOf({ kind, label }, strings) {
+  const known = { text: strings.kindText, number: strings.kindNumber, choice: strings.kindChoice, list: strings.kindList, json: "JSON" };
+  return ["string", "number", "integer", "boolean", "array", "object", ""].includes(label) ? (known[kind] ?? label) : label;
+}
+
+/** @param {HTMLElement} element */
+function focusIn(element) {
+  /** @type {any} */ (element.querySelector("input, select, textarea"))?.focus();
 }
 
 /** Radio buttons or check boxes for the options. @param {Field} field @param {Strings} strings @param {Record<string, any>} attributes @param {any[]} initial */

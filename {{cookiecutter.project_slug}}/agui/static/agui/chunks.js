@@ -1,6 +1,8 @@
 // @ts-check
 /** *_CHUNK events written out as START, CONTENT and END, so that the reducer knows one form only. */
 
+/** @typedef {{ type: string, id: string, owner?: string }} Open what chunks are filling; each agent fills one at a time */
+
 /** @type {Record<string, { id: "messageId" | "toolCallId", start: string, content: string, end: string }>} */
 const CHUNKS = {
   // @ts-ignore: without a prototype, "toString" is not an event type
@@ -9,6 +11,8 @@ const CHUNKS = {
   REASONING_MESSAGE_CHUNK: kind("messageId", "REASONING_MESSAGE", "CONTENT"),
   TOOL_CALL_CHUNK: kind("toolCallId", "TOOL_CALL", "ARGS"),
 };
+const END_ALL = ["RUN_STARTED", "RUN_FINISHED", "RUN_ERROR", "MESSAGES_SNAPSHOT"];
+const END_NONE = ["RAW", "ACTIVITY_SNAPSHOT", "ACTIVITY_DELTA", "REASONING_ENCRYPTED_VALUE", "SUBAGENT_STARTED"];
 
 /** @param {"messageId" | "toolCallId"} id @param {string} name @param {string} content */
 function kind(id, name, content) {
@@ -16,27 +20,35 @@ function kind(id, name, content) {
 }
 
 /**
- * The events that one event stands for, given the chunk that is open (`{ type, id }` or null).
- * Returns them with the chunk that is open afterwards.
- * @param {{ type: string, id: string } | null} open
+ * The events that one event stands for, given what chunks are filling, and what they are filling afterwards.
+ * @param {Open[]} open
  * @param {any} event
- * @returns {{ events: any[], open: { type: string, id: string } | null }}
+ * @returns {{ events: any[], open: Open[] }}
  */
 export function expandChunk(open, event) {
-  const chunk = CHUNKS[event.type];
-  if (!chunk) return { events: open ? [endOf(open), event] : [event], open: null };
-  const id = event[chunk.id] ?? (open?.type === event.type ? open?.id : undefined);
+  const { type, subagentRunId: owner, delta = "", metadata } = event;
+  const chunk = CHUNKS[type];
+  const ends = (one) => (chunk || !END_NONE.includes(type)) && (one.owner === owner || END_ALL.includes(type));
+  const others = open.length ? open.filter((one) => !ends(one)) : open;
+  const endings = open.filter(ends).map(endOf);
+  if (!chunk) return { events: [...endings, event], open: endings.length ? others : open };
+  const named = event[chunk.id];
+  const current = find(open.filter((one) => one.type === type), named, owner);
+  const id = named ?? current?.id;
   if (!id) return { events: [], open };
-  const events = [];
-  if (open?.type !== event.type || open?.id !== id) {
-    if (open) events.push(endOf(open));
-    events.push({ ...event, type: chunk.start });
-  }
-  if (event.delta) events.push({ type: chunk.content, [chunk.id]: id, delta: event.delta });
-  return { events, open: { type: event.type, id } };
+  const content = { ...event, type: chunk.content, [chunk.id]: id, delta };
+  if (current) return { events: delta || metadata ? [content] : [], open };
+  const start = { ...event, type: chunk.start };
+  return { events: [...endings, start, ...(delta ? [content] : [])], open: [...others, { type, id, owner }] };
 }
 
-/** @param {{ type: string, id: string }} open */
+/** What a chunk goes on with: by its id, else its agent's own, else the only one there is. @param {Open[]} open @param {string} [id] @param {string} [owner] */
+function find(open, id, owner) {
+  if (id !== undefined) return open.find((one) => one.id === id);
+  return open.find((one) => one.owner === owner) ?? (owner === undefined && open.length === 1 ? open[0] : undefined);
+}
+
+/** @param {Open} open */
 function endOf({ type, id }) {
   return { type: CHUNKS[type].end, [CHUNKS[type].id]: id };
 }

@@ -1,203 +1,249 @@
 // @ts-check
-/** Where the user writes: text, send or stop, and the palette of skills behind "/". */
-import { h, icon, iconButton, setAttribute } from "./dom.js";
+/** Where the user writes: text and files, send or stop, and the palette of skills behind "/". */
+import { h, iconButton, isTouch, setAttribute, setText } from "./dom.js";
+import { filePicker } from "./intake.js";
 
-/** @typedef {{ name: string, title: string, description?: string, prompt?: string, sendImmediately?: boolean, chip?: boolean }} Skill */
+/** @typedef {{ name: string, title: string, description?: string, group?: string, prompt?: string, sendImmediately?: boolean, chip?: boolean }} Skill */
 /**
  * @typedef {{
- *   strings: import("./strings.js").Strings, send: (text: string) => boolean, stop: () => void,
+ *   strings: import("./strings.js").Strings, stop: () => void, fail: () => void, editLast: () => boolean, keep: (draft: string) => void,
+ *   send: (text: string, attachments?: import("./uploads.js").Attachment[]) => boolean,
+ *   client: import("./client.js").AgentClient, upload: import("./files.js").Upload, loginUrl: string | null, maxBytes: number,
  * }} Context
  */
 
-const PLACEHOLDER = /\{[^{}\n]+\}/;
+/** From here on there is room for a longer hint, in pixels. */
+const ROOMY = 440;
 
 export class Composer {
   #context;
   /** @type {Skill[]} */
   #skills = [];
-  /** @type {Skill[]} what the palette shows now */
-  #found = [];
-  #active = 0;
-  #dismissed = false;
   #input;
-  #button;
+  #send;
+  #stop;
+  #slash;
+  #hint = h("p", { class: "hint", role: "status" });
+  #box;
+  #column;
+  /** @type {import("./palette.js").Palette | undefined} */
   #palette;
-  #busy = false;
+  /** @type {import("./attachments.js").Attachments | undefined} the files of the message, once there was one */
+  #files;
+  #filesComing = false;
+  #narrow = false;
+  /** @type {{ busy: boolean, stopping: boolean, queued?: any, conversation: { status: string } }} */
+  #session = { busy: false, stopping: false, conversation: { status: "idle" } };
   element;
 
   /** @param {Context} context */
   constructor(context) {
-    const { strings } = (this.#context = context);
+    const { strings, client } = (this.#context = context);
     this.#input = h("textarea", {
       class: "input", part: "input", rows: "1", "aria-label": strings.messageLabel, placeholder: strings.placeholder,
-      enterkeyhint: "send", role: "combobox", "aria-autocomplete": "list", "aria-expanded": "false", "aria-controls": "palette",
-      oninput: () => ((this.#dismissed = false), this.#changed()),
+      enterkeyhint: "send", dir: "auto", "aria-autocomplete": "list", "aria-haspopup": "listbox",
+      oninput: () => (this.#changed(), this.#keep(), this.#palette?.changed(), this.#search()),
       onkeydown: (event) => this.#keydown(event),
-      onblur: () => this.#close(),
+      onblur: () => this.#palette?.hide(),
     });
-    this.#palette = h("ul", { class: "palette", part: "palette", id: "palette", role: "listbox", "aria-label": strings.skills, hidden: true });
-    this.#button = iconButton("send", strings.send, () => (this.#busy ? context.stop() : this.#send()), { class: "icon-button send", part: "send" });
-    const box = h("div", { class: "composer-box" }, this.#input, this.#button);
-    box.addEventListener("click", (event) => event.target === box && this.#input.focus());
-    this.element = h("div", { class: "composer", part: "composer" }, h("div", { class: "column" }, this.#palette, box));
+    // The second click of a double click was meant for the button that was there before.
+    this.#stop = iconButton("stop", strings.stop, ({ detail }) => detail > 1 || this.#context.stop(), { class: "icon-button send", part: "stop" });
+    this.#send = iconButton("send", strings.send, () => this.#submit(this.#input.value), { class: "icon-button send", part: "send" });
+    const keepsFocus = (event) => event.preventDefault();
+    this.#slash = iconButton("slash", strings.skills, () => this.#showSkills(), {
+      part: "skills", hidden: true, "aria-haspopup": "listbox", onpointerdown: keepsFocus, onmousedown: keepsFocus,
+    });
+    const picker = client.attachmentsUrl ? filePicker(strings.attach, (files) => this.attach(files)) : [];
+    this.#box = h("div", { class: "composer-box" }, ...picker, this.#slash, this.#input, this.#stop, this.#send);
+    this.#box.addEventListener("click", (event) => event.target === this.#box && this.#input.focus());
+    this.#column = h("div", { class: "column" }, this.#hint, this.#box);
+    this.element = h("div", { class: "composer", part: "composer" }, this.#column);
     this.#changed();
+    new ResizeObserver(([{ contentRect }]) => {
+      if (this.#narrow === (this.#narrow = contentRect.width < ROOMY)) return;
+      this.render(this.#session);
+    }).observe(this.#box);
   }
 
   /** @param {Skill[]} skills */
   set skills(skills) {
     this.#skills = skills;
-    this.#input.placeholder = this.#placeholder("idle");
-    if (this.hasFocus) this.#changed(); // "/" may have been typed before they arrived
+    this.#slash.hidden = !skills.length;
+    this.render(this.#session);
+    if (this.hasFocus) this.#search(); // "/" may have been typed before they arrived
   }
 
   focus() {
     this.#input.focus();
   }
 
+  /** Be ready for what is likely to come next, unless that brings up a keyboard over half of the screen. */
+  invite() {
+    if (!isTouch()) this.focus();
+  }
+
   get hasFocus() {
     return this.#input.matches(":focus");
   }
 
-  /** Put a text into the input, with its first {placeholder} selected. @param {string} text */
-  fill(text) {
+  /** What is being written; setting it leaves the focus where it is. */
+  get text() {
+    return this.#input.value;
+  }
+
+  set text(text) {
     this.#input.value = text;
-    this.#dismissed = true;
     this.#changed();
-    this.focus();
-    if (!this.#selectPlaceholder(0)) this.#input.setSelectionRange(text.length, text.length);
   }
 
-  /** Offer a text again that was not taken, unless another one is being written. @param {string} text */
-  giveBack(text) {
-    if (!this.#input.value) this.fill(text);
+  empty() {
+    this.text = "";
+    this.#files?.uploads.clear();
   }
 
-  /** Use a skill: send its prompt, or offer it to be completed. @param {Skill} skill */
-  use({ name, prompt, sendImmediately }) {
-    const text = prompt ?? `/${name}`;
-    if (sendImmediately && !PLACEHOLDER.test(text) && this.#context.send(text)) this.fill("");
-    else this.fill(prompt ?? `${text} `);
+  /** Put a text into the input. @param {string} text */
+  fill(text) {
+    this.#palette?.hide();
+    this.text = text;
+    this.invite();
+    this.#input.setSelectionRange(text.length, text.length);
   }
 
-  /** @param {{ busy: boolean, stopping: boolean, conversation: { status: string } }} session */
-  render({ busy, stopping, conversation }) {
+  /** Use a skill: send its prompt, or offer it to be completed, with what was written in it. @param {Skill} skill */
+  async use(skill) {
+    (await this.#loadPalette())?.use(skill, skill.sendImmediately ? "" : this.text.trim());
+  }
+
+  /** @param {{ busy: boolean, stopping: boolean, queued?: any, conversation: { status: string } }} session */
+  render(session) {
     const { strings } = this.#context;
-    if (busy !== this.#busy) {
-      this.#button.replaceChildren(icon(busy ? "stop" : "send"));
-      for (const name of ["aria-label", "title"]) this.#button.setAttribute(name, busy ? strings.stop : strings.send);
-    }
-    this.#busy = busy;
-    this.#input.placeholder = this.#placeholder(conversation.status);
+    const { busy, stopping, queued, conversation } = session;
+    this.#session = { busy, stopping, queued, conversation };
+    const waits = conversation.status === "waiting";
+    this.#input.placeholder = waits ? strings.placeholderWaiting : this.#skills.length && !this.#narrow ? strings.placeholderSkills : strings.placeholder;
     setAttribute(this.element, "data-status", conversation.status);
-    this.#button.disabled = busy ? stopping : !this.#input.value.trim() || conversation.status === "waiting";
+    this.#judge();
   }
 
-  /** @param {string} status */
-  #placeholder(status) {
-    const { strings } = this.#context;
-    if (status === "waiting") return strings.placeholderWaiting;
-    return this.#skills.length ? strings.placeholderSkills : strings.placeholder;
+  // --- Sending
+
+  /** Which buttons are there, and may they be used? */
+  #judge() {
+    const { send, sendNext, queueFull, filesOpen } = this.#context.strings;
+    const { busy, stopping, queued, conversation } = this.#session;
+    const nothing = !this.text.trim() && !this.#files?.uploads.ready.length;
+    const held = this.#isHeld;
+    const label = busy ? sendNext : send;
+    if (!busy && this.#stop.matches(":focus")) this.invite();
+    this.#stop.hidden = !busy;
+    setAttribute(this.#stop, "aria-disabled", stopping && "true"); // a disabled one would lose the focus
+    this.#send.hidden = busy && nothing;
+    this.#send.disabled = nothing || held || conversation.status === "waiting" || (busy && Boolean(queued));
+    this.#send.ariaLabel = label;
+    this.#send.title = held ? filesOpen : busy && queued ? queueFull : label;
   }
 
-  #send() {
-    if (this.#context.send(this.#input.value)) this.fill("");
+  /** A message goes with all its files or not at all; while an answer is written it waits. @param {string} text */
+  #submit(text) {
+    const own = text === this.text;
+    if (this.#isHeld || (own && this.#palette?.forgot())) return false;
+    if (!this.#context.send(text, own ? this.#files?.uploads.ready : [])) return false;
+    if (!own) return true;
+    this.#files?.uploads.clear();
+    this.#palette?.changed();
+    this.fill("");
+    this.#keep();
+    return true;
   }
 
   /** @param {KeyboardEvent} event */
   #keydown(event) {
-    if (event.isComposing) return; // Enter then accepts a word of an input method
-    const open = !this.#palette.hidden;
+    if (event.isComposing || event.keyCode === 229) return; // Enter then accepts a word of an input method
     const { key, shiftKey } = event;
-    if (open && (key === "ArrowDown" || key === "ArrowUp")) this.#move(key === "ArrowDown" ? 1 : -1);
-    else if (open && (key === "Enter" || key === "Tab") && !shiftKey) this.#pick(this.#found[this.#active], key);
-    else if (open && key === "Escape") this.#close();
-    else if (key === "Escape" && this.#busy) this.#context.stop();
-    else if (key === "Enter" && !shiftKey) this.#busy || this.#send();
-    else if (key !== "Tab" || shiftKey || !this.#nextPlaceholder()) return;
+    if (!this.#palette?.takes(event)) {
+      if (key === "Escape" && this.#session.busy) this.#context.stop();
+      else if (key === "Enter" && !shiftKey) this.#submit(this.text);
+      else if (key !== "ArrowUp" || this.text || !this.#context.editLast()) return;
+    }
     event.preventDefault();
     event.stopPropagation();
   }
 
-  #nextPlaceholder() {
-    return this.#selectPlaceholder(this.#input.selectionEnd);
-  }
-
-  /** @param {number} from @returns {boolean} */
-  #selectPlaceholder(from) {
-    const match = PLACEHOLDER.exec(this.#input.value.slice(from));
-    if (!match) return false;
-    this.#input.setSelectionRange(from + match.index, from + match.index + match[0].length);
-    return true;
+  #keep() {
+    this.#context.keep(this.text);
   }
 
   #changed() {
-    const { value } = this.#input;
-    this.#button.disabled = !this.#busy && !value.trim();
-    if (!CSS.supports("field-sizing", "content")) {
-      this.#input.style.height = "auto";
-      this.#input.style.height = `${this.#input.scrollHeight}px`;
+    this.#judge();
+    if (CSS.supports("field-sizing", "content")) return;
+    this.#input.style.height = "auto";
+    this.#input.style.height = `${this.#input.scrollHeight}px`;
+  }
+
+  // --- What comes with its first use
+
+  async #search() {
+    if (this.text.trimStart().startsWith("/")) await this.#loadPalette();
+    if (this.hasFocus) this.#palette?.search(this.#skills);
+  }
+
+  /** All skills, for a finger or a mouse. */
+  async #showSkills() {
+    const palette = await this.#loadPalette();
+    if (!palette?.element.hidden) return palette?.hide();
+    this.invite();
+    palette.show(this.#skills);
+  }
+
+  async #loadPalette() {
+    try {
+      const { Palette } = await import("./palette.js");
+      if (!this.#palette) {
+        const hooks = { send: (text) => this.#submit(text), fill: (text) => (this.fill(text), this.focus(), this.#keep()), hint: (text) => setText(this.#hint, text) };
+        this.#palette = new Palette(this.#input, { strings: this.#context.strings, ...hooks });
+        this.#column.prepend(this.#palette.element);
+      }
+    } catch (error) {
+      console.warn("agui-chat:", error);
+      this.#context.fail();
     }
-    this.#search(value);
+    return this.#palette;
   }
 
-  // --- The palette
-
-  /** @param {string} value */
-  #search(value) {
-    const term = /^\/(\S*)$/.exec(value)?.[1]?.toLowerCase();
-    if (term === undefined || this.#dismissed || this.#busy) return this.#hide();
-    const fits = ({ name, title }) => `${name} ${title}`.toLowerCase().includes(term);
-    const first = ({ name }) => Number(!name.toLowerCase().startsWith(term));
-    this.#found = this.#skills.filter(fits).sort((a, b) => first(a) - first(b));
-    if (!this.#found.length) return this.#hide();
-    this.#palette.replaceChildren(...this.#found.map((skill, index) => this.#option(skill, index)));
-    this.#palette.hidden = false;
-    this.#input.setAttribute("aria-expanded", "true");
-    this.#active = 0;
-    this.#move(0);
+  /** Its files are not all there yet. */
+  get #isHeld() {
+    return this.#filesComing || Boolean(this.#files?.uploads.open);
   }
 
-  /** @param {Skill} skill @param {number} index */
-  #option(skill, index) {
-    return h(
-      "li",
-      {
-        role: "option", id: `option-${index}`,
-        // Not "click": the input must keep the focus.
-        onpointerdown: (event) => (event.preventDefault(), this.#pick(skill)),
-      },
-      h("code", {}, `/${skill.name}`), h("span", { class: "option-title" }, skill.title),
-      skill.description && h("span", { class: "muted" }, skill.description),
-    );
+  /** Upload files for the message. @param {Iterable<File>} files */
+  async attach(files) {
+    (await this.#loadFiles())?.uploads.add(files);
+    this.invite();
   }
 
-  /** @param {number} step */
-  #move(step) {
-    const count = this.#found.length;
-    this.#active = (this.#active + step + count) % count;
-    [...this.#palette.children].forEach((option, index) => {
-      option.setAttribute("aria-selected", String(index === this.#active));
-      if (index === this.#active) option.scrollIntoView({ block: "nearest" });
-    });
-    this.#input.setAttribute("aria-activedescendant", `option-${this.#active}`);
+  /** Offer a message again that was not taken, before what is being written by now. @param {any} message */
+  async giveBack({ content, metadata, isSignedOut }) {
+    const text = metadata ? (await this.#loadFiles())?.restore(content, metadata.attachments) : content;
+    this.fill([text, this.#input.value].filter(Boolean).join("\n\n"));
+    if (!isSignedOut) this.#keep();
   }
 
-  /** @param {Skill} skill @param {string} [key] */
-  #pick(skill, key) {
-    this.#close();
-    const complete = key === "Enter" && !skill.prompt && this.#input.value === `/${skill.name}`;
-    if (complete) this.#send();
-    else this.use(skill);
-  }
-
-  #close() {
-    this.#dismissed = true;
-    this.#hide();
-  }
-
-  #hide() {
-    this.#palette.hidden = true;
-    this.#input.setAttribute("aria-expanded", "false");
-    this.#input.removeAttribute("aria-activedescendant");
+  async #loadFiles() {
+    this.#filesComing = true;
+    this.#judge();
+    try {
+      const { Attachments } = await import("./attachments.js");
+      if (!this.#files) {
+        this.#files = new Attachments({ ...this.#context, focus: () => this.focus() });
+        this.#files.uploads.addEventListener("change", () => this.#judge());
+        this.#box.prepend(this.#files.element);
+      }
+    } catch (error) {
+      console.warn("agui-chat:", error);
+      this.#context.fail();
+    }
+    this.#filesComing = false;
+    this.#judge();
+    return this.#files;
   }
 }

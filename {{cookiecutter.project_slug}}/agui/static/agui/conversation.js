@@ -9,16 +9,19 @@ import { applyPatch } from "./json-patch.js";
 
 /**
  * @typedef {{ id: string, role: string, content?: any, [key: string]: any }} Message
- * @typedef {"streaming" | "running" | "waiting" | "success" | "failed" | "denied" | "stopped"} CallStatus
- * @typedef {{ status: CallStatus, result?: any }} Call
+ * @typedef {"streaming" | "running" | "waiting" | "success" | "failed" | "denied" | "stopped" | "left"} CallStatus left: to a page that did not do it
+ * @typedef {{ status: CallStatus, result?: any, startedAt?: number, duration_ms?: number, step?: string, percent?: number }} Call times as far as they are known
  * @typedef {{ code: string, message?: string, runId?: string | null }} Failure
  * @typedef {{
  *   messages: Message[], calls: Record<string, Call>, interrupts: any[], state: any,
  *   status: "idle" | "running" | "waiting" | "failed" | "stopped",
  *   runId: string | null, error: Failure | null, steps: string[], usage: any[],
- *   begun: Record<string, true>, chunk: { type: string, id: string } | null,
+ *   begun: Record<string, true>, chunks: import("./chunks.js").Open[],
  * }} Conversation
  */
+
+/** A server limits what one run does: each result of a page's tool begins another one. */
+const MAX_ROUNDS = 50;
 
 /** @returns {Conversation} */
 export function emptyConversation() {
@@ -26,7 +29,7 @@ export function emptyConversation() {
     messages: [], calls: {}, interrupts: [], state: {}, status: "idle", runId: null, error: null,
     steps: [], usage: [],
     begun: {}, // ids that began in this run: a replay starts them afresh instead of appending
-    chunk: null, // the message or call that *_CHUNK events are filling
+    chunks: [], // the messages and calls that *_CHUNK events are filling
   };
 }
 
@@ -49,14 +52,45 @@ export function fromThread({ messages, state, pending, running }) {
  * @returns {Conversation}
  */
 export function beginRun(conversation, { runId, messages }) {
-  const known = new Set(conversation.messages.map((message) => message.id));
+  // A message of the user that is there already is answered anew, from there.
+  const again = conversation.messages.findIndex(({ id, role }) => role === "user" && id === messages[0]?.id);
+  const kept = again < 0 ? conversation.messages : conversation.messages.slice(0, again);
+  const known = new Set(kept.map((message) => message.id));
   const added = messages.filter((message) => !known.has(message.id));
   const calls = { ...conversation.calls };
   for (const { toolCallId } of conversation.interrupts) if (calls[toolCallId]) calls[toolCallId] = { status: "running" };
   return {
     ...conversation, calls, runId, status: "running", error: null, interrupts: [], begun: {},
-    messages: [...conversation.messages, ...added],
+    messages: [...kept, ...added],
   };
+}
+
+/** The calls of the last turn that have no result, and no question about them either. @param {Conversation} conversation @returns {any[]} */
+export function openCalls({ messages, interrupts }) {
+  const turn = messages.slice(messages.findLastIndex(({ role }) => role === "user") + 1);
+  const others = new Set([...turn, ...interrupts].map(({ toolCallId }) => toolCallId));
+  return turn.flatMap(({ toolCalls }) => toolCalls ?? []).filter(({ id }) => !others.has(id));
+}
+
+/** Has the agent called tools so often since the user's last message that it may never end? @param {Conversation} conversation */
+export function goesRound({ messages }) {
+  const turn = messages.slice(messages.findLastIndex(({ role }) => role === "user") + 1);
+  return turn.filter(({ toolCalls }) => toolCalls).length > MAX_ROUNDS;
+}
+
+/** Is there a call that the page has to do, or asks about? @param {Conversation} conversation */
+export function hasPageCalls(conversation) {
+  return openCalls(conversation).length > 0 || conversation.interrupts.some(({ isPages }) => isPages);
+}
+
+/** The page does these calls itself, or leaves them. @param {Conversation} conversation @param {{ id: string }[]} calls @param {CallStatus} [status] @returns {Conversation} */
+export function callTools(conversation, calls, status = "running") {
+  return calls.reduce((state, { id }) => (state.calls[id] ? setCall(state, id, status) : state), { ...conversation });
+}
+
+/** @param {Conversation} conversation @param {any[]} results tool messages @returns {Conversation} */
+export function withResults(conversation, results) {
+  return results.reduce((state, { id, ...result }) => finishCall(state, { messageId: id, ...result }), conversation);
 }
 
 /**
@@ -102,9 +136,9 @@ export function textOf(content) {
  * @returns {Conversation}
  */
 export function reduce(conversation, event) {
-  const { events, open } = expandChunk(conversation.chunk, event);
+  const { events, open } = expandChunk(conversation.chunks, event);
   const next = events.reduce((state, one) => reducers[one.type]?.(state, one) ?? state, conversation);
-  return next.chunk === open ? next : { ...next, chunk: open };
+  return next.chunks === open ? next : { ...next, chunks: open };
 }
 
 /** @type {Record<string, (c: Conversation, event: any) => Conversation>} */
@@ -116,7 +150,7 @@ const reducers = {
     const known = new Set(c.messages.map((message) => message.id));
     const echoed = clean(event.input?.messages ?? []).filter((message) => !known.has(message.id));
     const messages = echoed.length ? [...c.messages, ...echoed] : c.messages;
-    return { ...c, messages, runId: event.runId, status: "running", error: null, interrupts: [], steps: [], begun: {} };
+    return { ...c, messages, runId: event.runId, status: "running", error: null, interrupts: [], steps: [], usage: [], begun: {} };
   },
   RUN_FINISHED: (c, { outcome, usage = [] }) => {
     const ended = settle({ ...c, usage, steps: [] }, "stopped");
@@ -125,20 +159,23 @@ const reducers = {
   },
   RUN_ERROR: (c, { message, code = "run_error" }) => fail({ ...c, steps: [] }, { message, code }),
 
-  STEP_STARTED: (c, { stepName }) => ({ ...c, steps: [...c.steps, stepName] }),
+  STEP_STARTED: (c, { stepName, metadata }) => tellCall({ ...c, steps: [...c.steps, stepName] }, metadata, { step: stepName }),
   // Two agents may be at steps of the same name.
-  STEP_FINISHED: (c, { stepName }) => ({ ...c, steps: c.steps.filter((_, index) => index !== c.steps.lastIndexOf(stepName)) }),
+  STEP_FINISHED: (c, { stepName, metadata }) =>
+    tellCall({ ...c, steps: c.steps.filter((_, index) => index !== c.steps.lastIndexOf(stepName)) }, metadata, { step: undefined }),
+  CUSTOM: (c, { value, metadata }) =>
+    Number.isFinite(value?.percent) ? tellCall(c, metadata, { percent: Math.min(Math.max(value.percent, 0), 100) }) : c,
 
   TEXT_MESSAGE_START: (c, event) => beginMessage(c, event, event.role ?? "assistant"),
   TEXT_MESSAGE_CONTENT: appendText,
-  TEXT_MESSAGE_END: (c, event) => patchMessage(c, event.messageId, (message) => withMetadata(message, event)),
+  TEXT_MESSAGE_END: endMessage,
   REASONING_MESSAGE_START: (c, event) => beginMessage(c, event, "reasoning"),
   REASONING_MESSAGE_CONTENT: appendText,
-  REASONING_MESSAGE_END: (c, event) => patchMessage(c, event.messageId, (message) => withMetadata(message, event)),
+  REASONING_MESSAGE_END: endMessage,
   REASONING_ENCRYPTED_VALUE: (c, { subtype, entityId, encryptedValue }) =>
     subtype === "tool-call"
       ? patchCall(c, entityId, (call) => ({ ...call, encryptedValue }))
-      : patchMessage(c, entityId, (message) => ({ ...message, encryptedValue })),
+      : patchMessage(c, entityId, (message) => (message.role === "activity" ? message : { ...message, encryptedValue })),
 
   TOOL_CALL_START: beginCall,
   TOOL_CALL_ARGS: (c, event) =>
@@ -155,12 +192,13 @@ const reducers = {
   STATE_DELTA: (c, { delta }) => attempt(c, () => ({ ...c, state: applyPatch(c.state, delta) })),
   MESSAGES_SNAPSHOT: mergeSnapshot,
   ACTIVITY_SNAPSHOT: showActivity,
-  ACTIVITY_DELTA: (c, { messageId, activityType, patch }) =>
-    attempt(c, () =>
-      patchMessage(c, messageId, (message) =>
-        message.role === "activity" ? { ...message, activityType, content: applyPatch(message.content, patch) } : message,
-      ),
-    ),
+  ACTIVITY_DELTA: (c, event) =>
+    patchMessage(c, event.messageId, (message) => {
+      if (message.role !== "activity") return message;
+      const { activityType, patch } = event;
+      const told = withMetadata(message, event);
+      return attempt(told, () => ({ ...told, activityType, content: applyPatch(told.content, patch) }));
+    }),
 };
 
 // --- Messages
@@ -182,16 +220,25 @@ function beginMessage(c, event, role) {
 /** @param {Conversation} c @param {any} event */
 function appendText(c, event) {
   return patchMessage(c, event.messageId, (message) =>
-    message.role === "activity" ? message : withMetadata({ ...message, content: (message.content ?? "") + event.delta }, event),
+    message.role === "activity" ? message : withMetadata({ ...message, content: (typeof message.content === "string" ? message.content : "") + event.delta }, event),
   );
 }
 
 /** @param {Conversation} c @param {any} event */
-function showActivity(c, { messageId: id, activityType, content, replace = true, ...event }) {
-  const activity = withMetadata({ id, role: "activity", activityType, content }, event);
-  const index = indexOf(c, id);
-  if (index < 0) return { ...c, messages: [...c.messages, activity] };
-  return replace ? patchMessage(c, id, (message) => ({ ...(message.role === "activity" && message), ...activity })) : c;
+function endMessage(c, event) {
+  return patchMessage(c, event.messageId, (message) => (message.role === "activity" ? message : withMetadata(message, event)));
+}
+
+/** @param {Conversation} c @param {any} event */
+function showActivity(c, event) {
+  const { messageId: id, activityType, content, replace = true, subagentRunId } = event;
+  const activity = { id, role: "activity", activityType, content, ...(subagentRunId && { subagentRunId }) };
+  if (indexOf(c, id) < 0) return { ...c, messages: [...c.messages, withMetadata(activity, event)] };
+  return patchMessage(c, id, (message) => {
+    if (message.role !== "activity") return replace ? withMetadata(activity, event) : message;
+    const { metadata } = message; // grows, whatever the content becomes
+    return withMetadata(replace ? { ...activity, ...(metadata && { metadata }) } : message, event);
+  });
 }
 
 /** What the client alone knows survives: activities and reasoning, unless the snapshot has its own. @param {Conversation} c @param {{ messages: any[] }} event */
@@ -203,7 +250,10 @@ function mergeSnapshot(c, event) {
     incoming.delete(message.id);
     return replacement ?? (kept.includes(message.role) ? message : []);
   });
-  return withMessages(c, [...messages, ...incoming.values()]);
+  const all = [...messages, ...incoming.values()];
+  // What begins again now goes on from here.
+  const begun = all.flatMap(({ id, toolCalls }) => [id, ...(toolCalls ?? []).map((call) => call.id)]);
+  return withMessages({ ...c, begun: { ...c.begun, ...Object.fromEntries(begun.map((id) => [id, true])) } }, all);
 }
 
 /** Set the messages and learn from them how each tool call ended. @param {Conversation} c @param {any[]} raw @returns {Conversation} */
@@ -213,7 +263,10 @@ function withMessages(c, raw) {
   const calls = {};
   for (const { id } of messages.flatMap((message) => message.toolCalls ?? [])) calls[id] = c.calls[id] ?? { status: "running" };
   for (const message of messages) {
-    if (message.role === "tool") calls[message.toolCallId] = { status: outcomeOf(message), result: message.content };
+    if (message.role !== "tool") continue;
+    const duration_ms = message.metadata?.duration_ms;
+    const times = duration_ms === undefined ? {} : { duration_ms };
+    calls[message.toolCallId] = { status: outcomeOf(message), result: message.content, ...times };
   }
   return { ...c, messages, calls };
 }
@@ -242,7 +295,7 @@ function withTextArguments(call) {
 /** @param {Conversation} c @param {any} event */
 function beginCall(c, event) {
   const { toolCallId: id, toolCallName: name, parentMessageId, subagentRunId } = event;
-  const next = setCall({ ...c, begun: { ...c.begun, [id]: true } }, id, "streaming");
+  const next = setCall({ ...c, begun: { ...c.begun, [id]: true } }, id, "streaming", undefined, event.timestamp && { startedAt: event.timestamp });
   if (c.messages.some((message) => message.toolCalls?.some((call) => call.id === id))) {
     const restart = c.begun[id] ? {} : { arguments: "" };
     return patchCall(next, id, (call) => withMetadata({ ...call, function: { ...call.function, ...restart, name } }, event));
@@ -260,13 +313,15 @@ function beginCall(c, event) {
 /** @param {Conversation} c @param {any} event */
 function finishCall(c, event) {
   const { messageId: id, toolCallId, content, role = "tool", subagentRunId } = event;
-  const message = withMetadata({ id, toolCallId, role, content, ...(subagentRunId && { subagentRunId }) }, event);
+  const { error } = event; // only of what the page itself has done
+  const message = withMetadata({ id, toolCallId, role, content, ...(subagentRunId && { subagentRunId }), ...(error && { error }) }, event);
   const messages = c.messages.filter((one) => one.id !== id);
   const owner = messages.findIndex((one) => one.toolCalls?.some((call) => call.id === toolCallId));
   let at = owner < 0 ? messages.length : owner + 1;
   while (messages[at]?.role === "tool") at += 1;
   messages.splice(at, 0, message);
-  return setCall({ ...c, messages }, toolCallId, outcomeOf(message), content);
+  const ms = message.metadata?.duration_ms;
+  return setCall({ ...c, messages }, toolCallId, outcomeOf(message), content, ms !== undefined && { duration_ms: ms });
 }
 
 /** @param {Message} message @returns {CallStatus} */
@@ -277,13 +332,13 @@ function outcomeOf({ metadata, error }) {
 }
 
 /** No tool call stays "running" after its run. @param {Conversation} c @param {CallStatus} status */
-function settle(c, status) {
+export function settle(c, status) {
   const open = Object.keys(c.calls).filter((id) => ["streaming", "running", "waiting"].includes(c.calls[id].status));
   return open.reduce((state, id) => setCall(state, id, status), c);
 }
 
 /** @param {Conversation} c @param {any[]} interrupts @returns {Conversation} */
-function wait(c, interrupts) {
+export function wait(c, interrupts) {
   const ids = interrupts.map((interrupt) => interrupt.toolCallId).filter((id) => c.calls[id]);
   const waiting = ids.reduce((state, id) => setCall(state, id, "waiting"), c);
   return { ...waiting, interrupts, status: interrupts.length ? "waiting" : "idle" };
@@ -315,9 +370,18 @@ function patchCall(c, id, change) {
   }));
 }
 
-/** @param {Conversation} c @param {string} id @param {CallStatus} status @param {any} [result] @returns {Conversation} */
-function setCall(c, id, status, result) {
-  return { ...c, calls: { ...c.calls, [id]: result === undefined ? { status } : { status, result } } };
+/** @param {Conversation} c @param {string} id @param {CallStatus} status @param {any} [result] @param {any} [times] @returns {Conversation} */
+function setCall(c, id, status, result, times) {
+  const { startedAt, duration_ms } = c.calls[id] ?? {};
+  const known = { ...(startedAt && { startedAt }), ...(duration_ms && { duration_ms }), ...times };
+  return { ...c, calls: { ...c.calls, [id]: { status, ...(result !== undefined && { result }), ...known } } };
+}
+
+/** What a running call says of itself. @param {Conversation} c @param {any} metadata @param {{ step?: string, percent?: number }} told @returns {Conversation} */
+function tellCall(c, metadata, told) {
+  const id = metadata?.toolCallId;
+  if (!Object.hasOwn(c.calls, String(id)) || c.calls[id].result !== undefined) return c;
+  return { ...c, calls: { ...c.calls, [id]: { ...c.calls[id], ...told } } };
 }
 
 /** @param {any} target @param {any} event */
@@ -325,7 +389,7 @@ function withMetadata(target, { metadata }) {
   return metadata ? { ...target, metadata: { ...target.metadata, ...metadata } } : target;
 }
 
-/** A patch that doesn't fit is lost, never the conversation. @param {Conversation} c @param {() => Conversation} change */
+/** A patch that doesn't fit is lost, never what it was for. @template T @param {T} c @param {() => T} change @returns {T} */
 function attempt(c, change) {
   try {
     return change();

@@ -1,140 +1,104 @@
 // @ts-check
-/**
- * Markdown to elements: the only module that lets HTML into the page, and only sanitised.
- * `marked` and `DOMPurify` are loaded from URLs; without them the text stays readable as text.
- */
+/** Markdown to elements, one by one: no HTML is ever parsed. What reads it comes later; until then there is plain text. */
 import { h } from "./dom.js";
 
-const TAGS =
-  "p br strong em del s code pre kbd sub sup blockquote ul ol li h1 h2 h3 h4 h5 h6 hr a table thead tbody tr th td details summary";
-const BARE_TAG = /^<\/?(?:br|b|i|em|strong|del|s|kbd|sub|sup|details|summary)\s*\/?>$/i;
-const ATTRIBUTES = "href title class align start";
+/** @typedef {import("./markdown-nodes.js").Node} MarkdownNode */
+/** @type {typeof import("./markdown-nodes.js").read | null} */
+let read = null;
 
-/** @type {{ marked: any, sanitise: (html: string) => DocumentFragment } | null} */
-let engine = null;
+/** Is text still shown as it is? */
+export const isPlain = () => !read;
 
-/**
- * Load the two libraries, once for the page. Never throws: without them there is plain text.
- * @param {string | undefined} markedUrl
- * @param {string | undefined} purifyUrl
- */
-export async function loadMarkdown(markedUrl, purifyUrl) {
-  if (engine || !markedUrl || !purifyUrl) return;
+/** Load what reads Markdown, once for the page. Never throws. */
+export async function loadMarkdown() {
   try {
-    const [{ Marked }, purify] = await Promise.all([import(markedUrl), import(purifyUrl)]);
-    // The ES build exports it; the minified build, half the size, puts it on the window.
-    const create = purify.default ?? (globalThis).DOMPurify;
-    const renderer = { checkbox: ({ checked }) => (checked ? "☑ " : "☐ "), html: ({ text }) => tamed(text) };
-    engine = { marked: new Marked({ gfm: true, breaks: true, renderer }), sanitise: sanitiser(create) };
+    ({ read } = await import("./markdown-nodes.js"));
   } catch (error) {
     console.warn("agui-chat: Markdown could not be loaded; texts stay plain.", error);
   }
 }
 
-/**
- * Raw HTML in Markdown: bare tags that only format stay, all others become readable text. The sanitiser would
- * drop them too, but only after a parser has seen them, which the Content-Security-Policy reports.
- * @param {string} html
- */
-function tamed(html) {
-  return html.replaceAll(/<[^>]*>?|>/g, (tag) => (BARE_TAG.test(tag) ? tag : escaped(tag)));
-}
-
-/** @param {string} text */
-function escaped(text) {
-  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
-}
-
-/** @param {any} create DOMPurify: a function that makes an instance of our own, so its hooks touch nobody else */
-function sanitiser(create) {
-  const purify = create(globalThis);
-  purify.addHook("uponSanitizeAttribute", (node, data) => {
-    if (data.attrName === "class") data.keepAttr = node.tagName === "CODE" && /^language-[\w+#.-]+$/.test(data.attrValue);
-  });
-  purify.addHook("afterSanitizeAttributes", (node) => {
-    if (node.tagName !== "A") return;
-    node.setAttribute("target", "_blank");
-    node.setAttribute("rel", "noopener noreferrer");
-  });
-  const rules = {
-    ALLOWED_TAGS: TAGS.split(" "),
-    ALLOWED_ATTR: ATTRIBUTES.split(" "),
-    ALLOW_ARIA_ATTR: false,
-    ALLOW_DATA_ATTR: false,
-    ALLOWED_URI_REGEXP: /^(?:https?:|mailto:|tel:|[/#?])/i,
-    RETURN_DOM_FRAGMENT: true,
-  };
-  return (html) => purify.sanitize(html, rules);
-}
-
-/** Shows a text that grows: only the blocks that changed are made anew, so nothing flickers and selections stay. */
+/** Shows a text that grows: what is finished is not read again, and of the rest only what changed is touched. */
 export class MarkdownView {
-  element = h("div", { class: "prose", part: "prose" });
-  /** @type {string[]} */
-  #sources = [];
+  element = h("div", { class: "prose", part: "prose", dir: "auto" });
   #text = "";
+  #growing = false;
   #plain = true;
   #strings;
+  /** How much of the text, and how many of the elements, can't change any more while the text grows. */
+  #finished = { length: 0, blocks: 0 };
+  /** Where links go that were defined so far. */
+  #links = new Map();
 
   /** @param {{ copy: string, copied: string }} strings */
   constructor(strings) {
     this.#strings = strings;
+    this.element.addEventListener("click", ({ target }) => target.closest(".copy") && this.#copy(target.closest(".copy")));
   }
 
-  /** @param {string} text */
-  update(text) {
-    if (text === this.#text && this.#plain === !engine) return;
+  /** @param {string} text @param {boolean} [growing] is there more to come? What is half written is then shown as it will be */
+  update(text, growing = false) {
+    if (text === this.#text && growing === this.#growing && this.#plain === !read) return;
+    if (!growing || !text.startsWith(this.#text)) this.#finished = { length: 0, blocks: 0 };
     if (this.#plain) this.element.replaceChildren();
     this.#text = text;
-    this.#plain = !engine;
-    this.#sources = this.#plain ? [] : this.#sources;
+    this.#growing = growing;
+    this.#plain = !read;
     this.element.classList.toggle("plain", this.#plain);
-    if (engine) this.#render(text);
-    else this.element.textContent = text;
+    if (!read) return (this.element.textContent = text);
+    if (!this.#finished.length) this.#links = new Map();
+    const { length, blocks } = this.#finished;
+    const { nodes, done, links } = read(text.slice(length), growing, this.#links, this.#strings);
+    patch(this.element, nodes, blocks);
+    this.#finished = { length: length + done.length, blocks: blocks + done.blocks };
+    this.#links = links;
   }
 
-  /** @param {string} text */
-  #render(text) {
-    const { marked, sanitise } = /** @type {NonNullable<typeof engine>} */ (engine);
-    const tokens = marked.lexer(text);
-    const blocks = tokens.filter((token) => !["space", "def"].includes(token.type));
-    // A link defined further down changes blocks above: their own source alone doesn't show it.
-    const links = JSON.stringify(tokens.links);
-    const sources = blocks.map((token) => token.raw + links);
-    const children = this.element.children;
-    blocks.forEach((token, index) => {
-      if (sources[index] === this.#sources[index]) return;
-      const block = h("div", { class: "block" }, sanitise(marked.parser([token])));
-      for (const code of block.querySelectorAll("pre > code")) this.#dress(code);
-      for (const table of block.querySelectorAll("table")) frame(table);
-      if (children[index]) children[index].replaceWith(block);
-      else this.element.append(block);
-    });
-    while (children.length > blocks.length) children[blocks.length].remove();
-    this.#sources = sources;
-  }
-
-  /** Give a block of code its language and a button to copy it. @param {Element} code */
-  #dress(code) {
+  /** @param {HTMLElement} button */
+  async #copy(button) {
     const { copy, copied } = this.#strings;
-    const language = code.className.replace("language-", "");
-    const button = h("button", { type: "button", class: "copy" }, copy);
-    button.addEventListener("click", async () => {
-      await navigator.clipboard.writeText(code.textContent ?? "");
-      button.textContent = copied;
-      setTimeout(() => (button.textContent = copy), 2000);
-    });
-    const pre = /** @type {HTMLElement} */ (code.parentElement);
-    pre.setAttribute("tabindex", "0"); // it scrolls: the keyboard must reach it
-    const box = h("div", { class: "code", part: "code" }, h("div", { class: "code-head" }, h("span", {}, language), button));
-    pre.replaceWith(box);
-    box.append(pre);
+    await navigator.clipboard.writeText(button.closest(".code")?.querySelector("code")?.textContent ?? "");
+    button.textContent = copied;
+    setTimeout(() => (button.textContent = copy), 2000);
   }
 }
 
-/** Let a wide table scroll by itself. @param {Element} table */
-function frame(table) {
-  const box = h("div", { class: "table", tabindex: "0" });
-  table.replaceWith(box);
-  box.append(table);
+/**
+ * Make the children of an element what they shall be, keeping those that stay: so selections, scrolled tables and
+ * opened details survive.
+ * @param {Element} parent @param {MarkdownNode[]} nodes @param {number} [from] how many children to leave alone
+ */
+function patch(parent, nodes, from = 0) {
+  /** @type {any} */
+  let child = parent.childNodes[from];
+  for (const node of nodes) {
+    const fits = typeof node === "string" ? child?.nodeType === 3 : child?.localName === node[0];
+    const made = fits ? child : typeof node === "string" ? document.createTextNode(node) : h(node[0], node[1]);
+    if (!fits) child ? child.replaceWith(made) : parent.append(made);
+    if (typeof node === "string") write(made, node);
+    else {
+      if (fits) dress(made, node[1]);
+      if (!fits || node[0] !== "button") patch(made, node[2]); // a pressed button says so for a while
+    }
+    child = made.nextSibling;
+  }
+  while (child) {
+    const next = child.nextSibling;
+    child.remove();
+    child = next;
+  }
+}
+
+/** @param {Text} node @param {string} text */
+function write(node, text) {
+  const { data } = node;
+  if (data === text) return;
+  if (text.startsWith(data)) node.appendData(text.slice(data.length));
+  else node.data = text;
+}
+
+/** @param {Element} element @param {Record<string, string>} attributes */
+function dress(element, attributes) {
+  for (const name of element.getAttributeNames()) if (!(name in attributes) && name !== "open") element.removeAttribute(name);
+  for (const name in attributes) if (element.getAttribute(name) !== attributes[name]) element.setAttribute(name, attributes[name]);
 }

@@ -1,14 +1,18 @@
 // @ts-check
 /**
- * What an interrupt asks of the user: to approve or deny, to fill in a form, or to put away what came too late.
- * Loaded with the first interrupt: most chats never ask.
+ * What an interrupt asks of the user: to approve, with changes or without, or to deny; to fill in a form; or to put away
+ * what came too late. Loaded with the first interrupt: most chats never ask.
  */
 import { answerForm } from "./answer-form.js";
 import { asksInput, isExpired } from "./conversation.js";
 import { h, setAttribute } from "./dom.js";
 import { format } from "./strings.js";
+import { argumentList, parse } from "./values.js";
 
 /** @typedef {import("./session.js").Decision} Decision */
+
+/** What expires within this time says so. */
+const SOON_MS = 60 * 60 * 1000;
 
 export class Question {
   #strings;
@@ -29,18 +33,19 @@ export class Question {
    * @param {any} interrupt
    * @param {Decision | undefined} decision
    * @param {string} label the tool's, as a person reads it
-   * @param {() => Node} [details] what an approval is about
+   * @param {string} [json] the arguments that an approval is about, if they are known
    */
-  update(interrupt, decision, label, details) {
+  update(interrupt, decision, label, json) {
     const { ask, confirm } = this.#strings;
     const expired = isExpired(interrupt);
-    const message = interrupt.message || (asksInput(interrupt) ? ask : format(confirm, { tool: label }));
-    const built = JSON.stringify([interrupt.id, expired, message, interrupt.responseSchema]);
+    const own = interrupt.message || interrupt.metadata?.["x-confirm"];
+    const message = own || (asksInput(interrupt) ? ask : format(confirm, { tool: label }));
+    const built = JSON.stringify([interrupt.id, expired, message, interrupt.responseSchema, !asksInput(interrupt) && json]);
     if (built !== this.#built) {
       const focused = this.element.matches(":focus-within");
       const build = expired ? this.#expired : asksInput(interrupt) ? this.#form : this.#approval;
       this.#buttons = [];
-      this.element.replaceChildren(h("p", { class: "question-text" }, message), ...build.call(this, interrupt, details));
+      this.element.replaceChildren(h("p", { class: "question-text" }, message), ...build.call(this, interrupt, json), this.#deadline(interrupt));
       this.element.setAttribute("aria-label", message);
       if (focused) this.element.focus();
     }
@@ -49,25 +54,82 @@ export class Question {
   }
 
   /** @param {any} interrupt */
+  #deadline({ expiresAt }) {
+    const { lang, expiresAt: text } = this.#strings;
+    const left = Date.parse(expiresAt) - Date.now();
+    if (!(left > 0 && left < SOON_MS)) return "";
+    const time = new Intl.DateTimeFormat(lang, { timeStyle: "short" }).format(Date.parse(expiresAt));
+    return h("p", { class: "muted" }, format(text, { time }));
+  }
+
+  /** @param {any} interrupt */
   #expired({ id }) {
     const { expired, dismiss } = this.#strings;
     return [h("p", { class: "muted" }, expired), buttons(this.#cancel(id, dismiss))];
   }
 
-  /** @param {any} interrupt @param {(() => Node) | undefined} details */
-  #approval({ id, metadata }, details) {
-    const { approve, deny } = this.#strings;
-    const button = (approved, text, style) =>
-      this.#button(
-        text,
-        {
-          class: `button ${style}`, part: approved ? "approve" : "deny",
-          onclick: () => this.#decide(id, { status: "resolved", payload: { approved } }),
-        },
-        ({ payload }) => payload?.approved === approved,
-      );
+  /** What it is about with the choices, or the arguments as a form, or a field for the reason. @param {any} interrupt @param {string} [json] */
+  #approval({ id, metadata, responseSchema }, json) {
+    const { approve, edit, deny } = this.#strings;
+    const place = h("div", { class: "question-view" });
+    const schema = json === undefined ? null : editable(responseSchema);
+    /** @param {string} [text] */
+    const about = (text) => (text === undefined ? "" : argumentList(text, this.#strings));
+    const decide = (payload) => {
+      place.replaceChildren(about(payload.editedArgs ? JSON.stringify(payload.editedArgs) : json), choices);
+      this.#decide(id, { status: "resolved", payload });
+    };
+    const back = () => {
+      place.replaceChildren(about(json), choices);
+      this.element.focus();
+    };
+    const show = (view) => {
+      place.replaceChildren(view);
+      view.querySelector("input, select, textarea").focus();
+    };
     const style = metadata?.["x-destructive"] ? "danger" : "primary";
-    return [...(details ? [details()] : []), buttons(button(true, approve, style), button(false, deny, "quiet"))];
+    const yes = { class: `button ${style}`, part: "approve", onclick: () => decide({ approved: true }) };
+    /** @type {any} */ let changes;
+    /** @type {any} */ let denial;
+    const change = { class: "button", onclick: () => show((changes ??= this.#changes(schema, json ?? "", style, decide, back))) };
+    const no = { class: "button quiet", part: "deny", onclick: () => show((denial ??= this.#denial(decide, back))) };
+    const choices = buttons(
+      this.#button(approve, yes, ({ payload }) => payload?.approved && !payload.editedArgs),
+      schema && this.#button(edit, change, ({ payload }) => payload?.editedArgs),
+      this.#button(deny, no, ({ payload }) => payload?.approved === false),
+    );
+    place.append(about(json), choices);
+    return [place];
+  }
+
+  /**
+   * The arguments as a form.
+   * @param {any} schema @param {string} json @param {string} style @param {(payload: any) => void} decide @param {() => void} back
+   */
+  #changes(schema, json, style, decide, back) {
+    const { element, read } = answerForm(schema, this.#strings, parse(json) ?? {});
+    const send = h("button", { class: `button ${style}` }, this.#strings.approveEdited);
+    return this.#step(element, send, () => decide({ approved: true, editedArgs: read() }), back);
+  }
+
+  /** @param {(payload: any) => void} decide @param {() => void} back */
+  #denial(decide, back) {
+    const { deny, reason } = this.#strings;
+    const input = h("input", { class: "entry", maxlength: 2000 });
+    const send = () => decide({ approved: false, ...(input.value.trim() && { reason: input.value.trim() }) });
+    return this.#step(h("label", { class: "field" }, h("span", {}, reason), input), h("button", { class: "button danger" }, deny), send, back);
+  }
+
+  /** @param {HTMLElement} fields @param {HTMLElement} send @param {() => void} onsend @param {() => void} back */
+  #step(fields, send, onsend, back) {
+    const onsubmit = (event) => {
+      event.preventDefault();
+      onsend();
+    };
+    // Escape would stop a run, or close the chat.
+    const onkeydown = (event) => event.key === "Escape" && (event.stopPropagation(), back());
+    const leave = h("button", { type: "button", class: "button quiet", onclick: back }, this.#strings.back);
+    return h("form", { onsubmit, onkeydown }, fields, buttons(send, leave));
   }
 
   /** @param {any} interrupt */
@@ -93,12 +155,18 @@ export class Question {
   /** @param {string} text @param {Record<string, any>} attributes @param {(decision: any) => boolean} fits */
   #button(text, attributes, fits) {
     const button = h("button", { type: "button", ...attributes }, text);
-    this.#buttons.push({ button, fits });
+    this.#buttons.push({ button, fits: (decision) => Boolean(fits(decision)) });
     return button;
   }
 }
 
-/** @param {...Node} children */
+/** What the arguments may be changed to, if there are any. @param {any} schema of the answer */
+function editable(schema) {
+  const own = schema?.properties?.editedArgs;
+  return own?.properties && Object.keys(own.properties).length ? { ...own, $defs: schema.$defs } : null;
+}
+
+/** @param {...(Node | null)} children */
 function buttons(...children) {
   return h("div", { class: "question-buttons" }, ...children);
 }

@@ -57,16 +57,27 @@ export async function* readEvents(body, { idleSeconds = 60 } = {}) {
   const reader = body.getReader();
   const decoder = new TextDecoder();
   const parser = new SseParser();
+  let heardAt = Date.now();
+  let isSilent = false;
+  // By the clock on the wall: what slept for an hour has been silent for an hour.
+  const watch = setInterval(() => {
+    if (Date.now() - heardAt < idleSeconds * 1000) return;
+    isSilent = true;
+    reader.cancel().catch(() => {});
+  }, Math.min(idleSeconds * 250, 5000));
   try {
     for (;;) {
-      const { done, value } = await within(idleSeconds, reader.read());
+      const { done, value } = await reader.read();
+      if (isSilent) throw new Error("The connection is silent.");
       if (done) return;
+      heardAt = Date.now();
       for (const { id, data } of parser.push(decoder.decode(value, { stream: true }))) {
         const event = parse(data);
         if (event) yield { id, event };
       }
     }
   } finally {
+    clearInterval(watch);
     reader.cancel().catch(() => {});
   }
 }
@@ -79,19 +90,4 @@ function parse(data) {
     console.warn("agui-chat: an event that is not JSON was dropped.");
     return null;
   }
-}
-
-/**
- * @template T
- * @param {number} seconds
- * @param {Promise<T>} promise
- * @returns {Promise<T>}
- */
-function within(seconds, promise) {
-  
-  let timer;
-  const timeout = new Promise((_, reject) => {
-    timer = setTimeout(() => reject(new Error("The connection is silent.")), seconds * 1000);
-  });
-  return Promise.race([promise, timeout]).finally(() => clearTimeout(timer));
 }

@@ -1,9 +1,18 @@
 // @ts-check
-/** Every text that the element shows by itself. Replace any of them with `chat.strings = {...}` or `data-strings`. */
+/**
+ * Every text that the element shows by itself. Replace any of them with `chat.strings = {...}` or `data-strings`.
+ * Other languages are tables of their own in strings/: the one that the closest `lang` names is loaded.
+ */
 export const STRINGS = {
+  /** Of these texts, and of dates, numbers and sizes. */
+  lang: "en",
+
   title: "Assistant",
+  greeting: "How can I help?",
   description: "Ask a question, or let me do something for you.",
   launcher: "Open the chat",
+  launcherNews: "Open the chat: there is a new answer",
+  resize: "Width of the chat",
   close: "Close",
   conversation: "Conversation",
   loading: "Loading the conversation",
@@ -15,8 +24,25 @@ export const STRINGS = {
   send: "Send",
   stop: "Stop",
   skills: "Skills",
+  fillIn: "Fill in {blank}, or send it as it is.",
+  sendNext: "Send when the answer is complete",
+  queueFull: "One message is waiting already",
   you: "You",
   jump: "Go to the latest message",
+  earlier: "Show earlier messages",
+
+  attach: "Attach files",
+  attachments: "Attached files",
+  dropFiles: "Drop the files to attach them",
+  filesOpen: "Wait for the files, or remove those that failed",
+  uploading: "Uploading {name}",
+  attached: "{name} is attached.",
+  attachFailed: "{name} could not be attached: {reason}",
+  retryUpload: "Try {name} again",
+  removeFile: "Remove {name}",
+  download: "Download {name}",
+  readFile: "Read {name}",
+  readWhole: "The assistant was given the file as it is.",
 
   thinking: "Thinking",
   thought: "Thought",
@@ -34,14 +60,26 @@ export const STRINGS = {
   toolFailed: "Failed",
   toolDenied: "Denied",
   toolStopped: "Stopped",
+  toolLeft: "Not done",
   arguments: "Arguments",
   noArguments: "No arguments",
   result: "Result",
 
+  showAll: "Show all {count} characters",
+  toolsUsed: { one: "{count} tool used", other: "{count} tools used" },
+
   confirm: "Allow “{tool}”?",
   approve: "Approve",
+  edit: "Edit",
+  approveEdited: "Approve with changes",
   deny: "Deny",
-  answersLeft: "{count} more to decide; then all answers are sent together.",
+  reason: "Reason for the assistant (optional)",
+  back: "Back",
+  expiresAt: "To be answered by {time}.",
+  answersLeft: {
+    one: "{count} more to decide; then all answers are sent together.",
+    other: "{count} more to decide; then all answers are sent together.",
+  },
 
   ask: "Your answer is needed to go on.",
   answer: "Your answer",
@@ -49,13 +87,44 @@ export const STRINGS = {
   yes: "Yes",
   no: "No",
   invalidJson: "This is not valid JSON.",
+  addItem: "Add",
+  removeItem: "Remove {name}",
+  kindText: "Text",
+  kindNumber: "Number",
+  kindChoice: "Choice",
+  kindList: "List",
   sendAnswer: "Send answer",
   skip: "Skip",
   expired: "This has expired: it can no longer be answered.",
   dismiss: "Dismiss",
 
+  plan: "Plan",
+  planCount: "{done} of {count} done",
+  stepPending: "To do",
+  table: "Table",
+  allRows: "Show all {count} rows",
+  data: "Data",
+  label: "Label",
+  value: "Value",
+  noData: "No data",
+  chart_bar: "Bar chart",
+  chart_stacked: "Stacked bar chart",
+  chart_line: "Line chart",
+  chart_area: "Area chart",
+  chart_pie: "Pie chart",
+  chart_donut: "Donut chart",
+  chartRange: "{count} places, from {min} to {max}",
+
   newChat: "New chat",
   threads: "Conversations",
+  searchThreads: "Search conversations",
+  threadsFound: "{count} found",
+  noThreadsFound: "Nothing found for “{q}”.",
+  today: "Today",
+  yesterday: "Yesterday",
+  lastWeek: "Last 7 days",
+  unread: "New answer",
+  threadGone: "That conversation is not there: it was deleted, or it is not yours. Here is a new one.",
   noThreads: "No conversations yet.",
   threadsFailed: "The conversations could not be loaded.",
   untitled: "Untitled",
@@ -63,23 +132,96 @@ export const STRINGS = {
   rename: "Rename “{title}”",
   remove: "Delete “{title}”",
   newTitle: "New title",
-  confirmRemove: "Delete this conversation?",
-  removeYes: "Delete",
-  removeNo: "Keep",
+  renameFailed: "“{title}” could not be renamed.",
+  removed: "“{title}” was deleted.",
+  removeFailed: "“{title}” could not be deleted.",
+  undo: "Undo",
+  undoHint: "Ctrl+Z brings it back.",
+  restored: "“{title}” is back.",
 
   copy: "Copy",
   copied: "Copied",
+  copyAnswer: "Copy the answer",
+  copyFailed: "The browser does not let this page copy.",
+  regenerate: "Answer again",
+  goodAnswer: "Good answer",
+  badAnswer: "Bad answer",
+  feedbackThanks: "Thank you.",
+  feedbackFailed: "This could not be saved.",
+  feedbackAsk: "What was wrong with it? (optional)",
+  feedbackSend: "Send",
+  usage: "{input} tokens read, {output} written",
+  answerActions: "This answer",
+  messageActions: "Your message",
+  editMessage: "Edit the message",
+  editHint: "The answer is written anew; this one stays as a version.",
+  saveMessage: "Save",
+  cancel: "Cancel",
+  versions: "Versions",
+  previousVersion: "Previous version",
+  nextVersion: "Next version",
+  queued: "Sent after this answer",
+  editQueued: "Edit the waiting message",
+  removeQueued: "Remove the waiting message",
   retry: "Try again",
   signIn: "Sign in",
   failedTitle: "Something went wrong",
   runId: "Run {id}",
+  copyRunId: "Copy the run's number",
   // Failures that the page finds out by itself; the others come with the server's own sentence.
   connection_lost: "The connection to the server was lost.",
   unauthorized: "You are signed out. Sign in again to go on.",
+  file_too_large: "This file is too large.",
+  file_over_limit: "This file is too large: at most {limit}.",
+  too_many_files: "A message can't have more files.",
+  file_unreadable: "This can't be read: it is a folder, or has changed.",
   not_a_stream: "The server's answer can't be read.",
 };
 
 /** @typedef {typeof STRINGS} Strings */
+
+/** A language more is a line here, and a file with all keys of the table above. @type {Record<string, () => Promise<{ STRINGS: any }>>} */
+const TABLES = {
+  ar: () => import("./strings/ar.js"),
+  de: () => import("./strings/de.js"),
+};
+
+/**
+ * The texts of the language in which an element stands: those that differ from the ones above, at once if none have to be loaded.
+ * @param {any} node @param {string} [url] of a table of the page's own
+ * @returns {Promise<Partial<Strings>> | Partial<Strings>}
+ */
+export function tableFor(node, url) {
+  while (node && !node.lang) node = node.parentNode ?? node.host;
+  const language = node?.lang ?? "";
+  const load = url ? () => import(url) : TABLES[language.split(/[-_]/)[0].toLowerCase()];
+  if (!load) return { lang: localeOf(language, STRINGS.lang) };
+  return load().then(
+    ({ STRINGS: table }) => ({ ...table, lang: localeOf(language, table.lang) }),
+    (error) => (console.warn("agui-chat:", error), {}),
+  );
+}
+
+/** "de-AT" if the page says so and the texts are German, else "de". @param {string} language @param {string} own */
+function localeOf(language, own) {
+  try {
+    const [locale] = Intl.getCanonicalLocales(language);
+    return locale?.split("-")[0] === own ? locale : own;
+  } catch {
+    return own;
+  }
+}
+
+/**
+ * A text for so many, in the form that the language has for that number.
+ * @param {Strings} strings @param {keyof Strings} name @param {number} count
+ */
+export function counted({ lang, ...texts }, name, count) {
+  /** @type {any} */
+  const forms = texts[/** @type {"answersLeft"} */ (name)];
+  const text = forms[new Intl.PluralRules(lang).select(count)] ?? forms.other ?? forms;
+  return format(text, { count: new Intl.NumberFormat(lang).format(count) });
+}
 
 /**
  * Fill `{name}` in a text.
@@ -87,8 +229,12 @@ export const STRINGS = {
  * @param {Record<string, string | number>} values
  */
 export function format(text, values) {
-  return text.replace(/\{(\w+)\}/g, (whole, name) => String(values[name] ?? whole));
+  // What runs the other way than the text must not drag its neighbours along.
+  const isolated = (value) => (RTL.test(value) === RTL.test(text) || !/\p{L}/u.test(value) ? value : `\u2068${value}\u2069`);
+  return text.replace(/\{(\w+)\}/g, (whole, name) => (name in values ? isolated(String(values[name])) : whole));
 }
+
+const RTL = /[\u0590-\u08ff]/;
 
 /** The words of a name: `delete_tasks` is "delete tasks". @param {string} name */
 export function words(name) {

@@ -1,8 +1,11 @@
 // @ts-check
-/** One tool call: what it is, how it stands, what went in and out, and the question if it needs one. */
+/** One tool call: what it is, how it stands, what went in and out, and the question if it needs one. Loaded with the first call. */
 import { asksInput, isExpired } from "./conversation.js";
 import { h, icon, setAttribute, setText } from "./dom.js";
-import { heading, words } from "./strings.js";
+import { duration } from "./duration.js";
+import { format } from "./strings.js";
+import { openText, toolLabel } from "./tool-names.js";
+import { argumentList, asText, parse, readable, resultView } from "./values.js";
 
 /** @typedef {import("./session.js").Decision} Decision */
 /**
@@ -13,7 +16,7 @@ import { heading, words } from "./strings.js";
  * }} Context `Question` is null until the first interrupt has loaded it
  */
 
-const STATUS = /** @type {Record<string, { icon: string, text: keyof import("./strings.js").Strings }>} */ ({
+const STATUS = /** @type {Record<string, { icon: string, text: any }>} */ ({
   streaming: { icon: "tool", text: "toolStreaming" },
   running: { icon: "tool", text: "toolRunning" },
   waiting: { icon: "pause", text: "toolWaiting" },
@@ -21,27 +24,44 @@ const STATUS = /** @type {Record<string, { icon: string, text: keyof import("./s
   failed: { icon: "alert", text: "toolFailed" },
   denied: { icon: "cross", text: "toolDenied" },
   stopped: { icon: "stop", text: "toolStopped" },
+  left: { icon: "stop", text: "toolLeft" },
 });
+/** So many calls that went well are shown each: what folds the others is loaded with the next one. */
+const FEW = 4;
+
+/** Nobody needs to be told of a shorter wait. */
+const PATIENCE_MS = 2000;
+
+let made = 0;
 
 export class ToolCard {
   #context;
   #status = h("span", { class: "tool-status" });
   #icon = h("span", { class: "tool-icon" });
-  #label = h("span", { class: "tool-label" });
+  #label = h("span", { class: "tool-label", dir: "auto" });
   #body = h("div", { class: "tool-body" });
   #details = h("details", { class: "tool-details" });
+  #progress = h("progress", { max: 100 });
   /** @type {import("./question.js").Question | undefined} */
   #question;
-  element = h("div", { class: "tool", part: "tool" });
   /** @type {any[]} what was rendered last */
   #shown = [];
+  /** @type {() => Node[]} */
+  #parts = () => [];
+  #since = 0;
+  /** @type {any} */
+  #clock = 0;
+  element;
 
-  /** @param {Context} context */
-  constructor(context) {
+  /** @param {Context} context @param {HTMLElement} element the place of the card */
+  constructor(context, element) {
+    made += 1;
     this.#context = context;
+    this.element = element;
     const summary = h("summary", {}, this.#icon, this.#label, this.#status, icon("chevron"));
     this.#details.append(summary, this.#body);
-    this.element.append(this.#details);
+    this.#details.addEventListener("toggle", () => this.#fill());
+    element.replaceChildren(this.#details);
   }
 
   /**
@@ -49,29 +69,64 @@ export class ToolCard {
    * @param {import("./conversation.js").Call} state
    * @param {any} interrupt the open question about this call, if there is one
    * @param {Decision | undefined} decision
+   * @param {import("./conversation.js").Message[]} [messages] which may name the file that the call is about
    */
-  update(call, state, interrupt, decision) {
+  update(call, state, interrupt, decision, messages = []) {
     const { strings, tools, Question } = this.#context;
     const next = [call, state, interrupt, decision, tools, Question, interrupt && isExpired(interrupt)];
     if (next.every((one, index) => one === this.#shown[index])) return;
+    const before = this.#shown[1]?.status;
     this.#shown = next;
-    const { icon: name, text } = STATUS[state.status];
-    const label = toolLabel(call.function.name, tools, interrupt);
+    const file = fileOf(call, messages);
+    const label = file ? format(strings.readFile, file) : toolLabel(call.function.name, tools, interrupt);
     this.element.dataset.status = state.status;
-    this.#icon.replaceChildren(icon(name));
+    if (state.status !== before) this.#icon.replaceChildren(icon(STATUS[state.status].icon));
     setText(this.#label, label);
-    setText(this.#status, strings[interrupt ? openText(interrupt) : text]);
     // An approval shows itself what it is about.
     const approval = Boolean(interrupt && !asksInput(interrupt) && !isExpired(interrupt));
-    this.#body.replaceChildren(...this.#sections(call, state, approval));
+    this.#parts = () => (file ? this.#page(state) : this.#sections(call, state));
+    this.#body.replaceChildren();
     setAttribute(this.#details, "inert", approval);
     if (approval) this.#details.open = false;
+    this.#fill();
+    this.#tell();
+    if (state.status !== before && made > FEW) this.#regroup();
     if (!interrupt) return this.#forget(state);
     if (!Question) return;
     this.#question ??= new Question(this.#context);
-    this.#question.update(interrupt, decision, label, () => argumentList(call.function.arguments, strings));
+    this.#question.update(interrupt, decision, label, call.function.arguments);
     // Only when it isn't there: moving it would take the focus from it.
     if (!this.element.contains(this.#question.element)) this.element.append(this.#question.element);
+  }
+
+  async #regroup() {
+    const { regroup } = await import("./tool-group.js");
+    regroup(this.element, this.#context.strings, FEW);
+  }
+
+  /** What nobody looks at isn't there. */
+  #fill() {
+    if (this.#details.open && !this.#body.firstChild) this.#body.append(...this.#parts());
+  }
+
+  /** How the call stands, and while it runs for how long. */
+  #tell() {
+    const { strings } = this.#context;
+    const [, state, interrupt] = this.#shown;
+    const { status, step, percent, duration_ms: took } = state;
+    const runs = status === "running";
+    this.#since = runs ? this.#since || Date.now() : 0;
+    const ms = runs ? Date.now() - this.#since : took;
+    const time = (runs ? ms >= PATIENCE_MS : ms !== undefined) && duration(runs ? Math.floor(ms / 1000) * 1000 : ms, strings.lang);
+    const words = (runs && step) || strings[interrupt ? openText(interrupt) : STATUS[status].text];
+    const share = runs && percent !== undefined && new Intl.NumberFormat(strings.lang, { style: "percent" }).format(percent / 100);
+    setText(this.#status, [words, share, time].filter(Boolean).join(" · "));
+    if (!share) this.#progress.remove();
+    else if (!this.#progress.isConnected) this.#details.after(this.#progress);
+    this.#progress.value = percent ?? 0;
+    setAttribute(this.#progress, "aria-label", this.#label.textContent);
+    clearTimeout(this.#clock);
+    if (runs && (ms < PATIENCE_MS || this.element.isConnected)) this.#clock = setTimeout(() => this.#tell(), 1000 - (ms % 1000));
   }
 
   /** Until there is a result the question may come back: what was typed is kept. @param {import("./conversation.js").Call} state */
@@ -80,58 +135,36 @@ export class ToolCard {
     if (result !== undefined) this.#question = undefined;
   }
 
-  /** @param {any} call @param {import("./conversation.js").Call} state @param {boolean} approval */
-  #sections(call, state, approval) {
+  /** What was read of a file. @param {import("./conversation.js").Call} state */
+  #page({ status, result }) {
+    if (result === undefined) return [];
     const { strings } = this.#context;
-    const parts = [];
-    if (!approval) parts.push(h("h4", {}, strings.arguments), argumentList(call.function.arguments, strings));
-    if (state.result !== undefined) parts.push(h("h4", {}, strings.result), value(readable(state.result)));
-    return parts;
+    const text = status === "success" ? readable(result)?.text : result;
+    return [text === undefined ? h("p", { class: "muted" }, strings.readWhole) : resultView(text, strings)];
+  }
+
+  /** @param {any} call @param {import("./conversation.js").Call} state */
+  #sections(call, { result }) {
+    const { strings } = this.#context;
+    const parts = [h("p", { class: "tool-part" }, strings.arguments), argumentList(call.function.arguments, strings)];
+    if (result === undefined) return parts;
+    const read = readable(result);
+    const copy = h("button", { type: "button", class: "copy", onclick: () => this.#copy(copy, asText(read)) }, strings.copy);
+    return [...parts, h("div", { class: "tool-result" }, h("p", { class: "tool-part" }, strings.result), copy), resultView(read, strings)];
+  }
+
+  /** @param {HTMLElement} button @param {string} text */
+  async #copy(button, text) {
+    const { copy, copied } = this.#context.strings;
+    await navigator.clipboard.writeText(text);
+    setText(button, copied);
+    setTimeout(() => setText(button, copy), 2000);
   }
 }
 
-/** How an open question stands. @param {any} interrupt @returns {"toolAsks" | "toolExpired" | "toolWaiting"} */
-export function openText(interrupt) {
-  if (isExpired(interrupt)) return "toolExpired";
-  return asksInput(interrupt) ? "toolAsks" : "toolWaiting";
-}
-
-/** The name that a person reads. @param {string} name @param {Map<string, any>} tools @param {any} [interrupt] @returns {string} */
-export function toolLabel(name, tools, interrupt) {
-  const summary = tools.get(name)?.summary || interrupt?.metadata?.["x-summary"];
-  return summary || heading(name);
-}
-
-/** @param {string} json @param {import("./strings.js").Strings} strings */
-function argumentList(json, strings) {
-  const fields = parse(json);
-  if (fields === null || typeof fields !== "object" || Array.isArray(fields)) return value(json || strings.noArguments);
-  const entries = Object.entries(fields);
-  if (!entries.length) return h("p", { class: "muted" }, strings.noArguments);
-  const rows = entries.flatMap(([name, one]) => {
-    const simple = one === null || typeof one !== "object";
-    return [h("dt", {}, words(name)), h("dd", {}, simple ? String(one) : value(one))];
-  });
-  return h("dl", { class: "arguments" }, ...rows);
-}
-
-/** @param {any} content a result: text, which may be JSON, or a list of parts */
-function readable(content) {
-  if (typeof content !== "string") return content;
-  const parsed = parse(content);
-  return parsed !== null && typeof parsed === "object" ? parsed : content;
-}
-
-/** @param {any} one */
-function value(one) {
-  return h("pre", { class: "value", tabindex: "0" }, typeof one === "string" ? one : JSON.stringify(one, null, 2));
-}
-
-/** @param {string} json */
-function parse(json) {
-  try {
-    return JSON.parse(json);
-  } catch {
-    return null;
-  }
+/** The file of a message that the engine's `read_attachment` reads. @param {any} call @param {import("./conversation.js").Message[]} messages */
+function fileOf({ function: { name, arguments: json } }, messages) {
+  if (name !== "read_attachment") return undefined;
+  const id = parse(json)?.attachment_id;
+  return messages.flatMap(({ metadata }) => metadata?.attachments ?? []).find((one) => one?.id === id);
 }

@@ -1,67 +1,114 @@
 // @ts-check
 /** The messages on the page. Keeps one view a message and touches only what changed. */
-import { asksAgain, textOf } from "./conversation.js";
-import { h, icon, iconButton, setText } from "./dom.js";
-import { MarkdownView } from "./markdown.js";
+import { asksAgain } from "./conversation.js";
+import { h, icon, iconButton, setAttribute, setText } from "./dom.js";
+import { isPlain } from "./markdown.js";
+import { VIEWS } from "./message-views.js";
 import { format } from "./strings.js";
-import { ToolCard, toolLabel } from "./tool-card.js";
 
 /** @typedef {import("./session.js").Session} Session */
-/** @typedef {import("./tool-card.js").Context & { retry: () => void, loginUrl: string | null }} Context */
+/** @typedef {import("./message-views.js").Context} Context */
 
 /** How near the end still counts as the end, in pixels. */
 const NEAR = 60;
 /** What stays free above a question, in pixels. */
 const MARGIN = 16;
+/** How many messages are drawn at first, and with each step back; and how near the first has to come for that. */
+const PAGE = 50;
+const AHEAD = "800px 0px 0px";
 
 export class Transcript {
   #context;
-  /** @type {Map<string, { element: HTMLElement, update: (message: any, session: Session) => void }>} */
+  /** @type {Map<string, { element: HTMLElement, update: (message: any, session: Session) => void, remove?: () => void }>} */
   #views = new Map();
   #list = h("div", { class: "messages", part: "messages" });
-  /** @type {Map<string, any>} the questions about no call on the page, by interrupt */
-  #questions = new Map();
-  #alone = h("div", { class: "questions" });
   #threadId = "";
   #step = h("span", { class: "muted" });
   #working = h("div", { class: "working", hidden: true }, h("span", { class: "dots" }, h("i"), h("i"), h("i")), this.#step);
-  #left = h("p", { class: "notice" });
   #notice = h("p", { class: "notice" });
   #failure = h("div", { class: "failure", role: "alert", part: "error", hidden: true });
+  #column;
   #jump;
+  #earlier;
+  #near;
   #follows = true;
+  #asks = false;
+  /** Where the messages begin that are drawn. */
+  #from = 0;
+  /** @type {any[]} the messages that were drawn last, and all else that their looks depend on */
+  #messages = [];
+  /** @type {any[]} */
+  #seen = [];
   element;
 
   /** @param {Context} context @param {HTMLElement} welcome */
   constructor(context, welcome) {
     const { strings } = context;
     this.#context = context;
-    const column = h("div", { class: "column" }, welcome, this.#list, this.#alone, this.#left, this.#working, this.#notice, this.#failure);
+    this.#earlier = h("button", { type: "button", class: "button earlier", hidden: true, onclick: () => this.#showEarlier() }, strings.earlier);
+    const column = (this.#column = h("div", { class: "column" }, welcome, this.#earlier, this.#list, this.#working, this.#notice, this.#failure));
     const log = { class: "log", part: "log", role: "log", "aria-live": "polite", "aria-label": strings.conversation, tabindex: "0" };
     this.log = h("div", log, column);
     this.#jump = iconButton("down", strings.jump, () => this.toEnd(), { class: "icon-button jump", hidden: true });
     this.element = h("div", { class: "transcript" }, this.log, this.#jump);
     this.log.addEventListener("scroll", () => this.#scrolled(), { passive: true });
-    new ResizeObserver(() => this.#keepUp()).observe(column);
+    const sizes = new ResizeObserver(() => this.#keepUp()); // after the layout, so that none is forced
+    for (const element of [this.log, column]) sizes.observe(element);
+    this.#near = new IntersectionObserver(([{ isIntersecting }]) => isIntersecting && this.#showEarlier(), { root: this.log, rootMargin: AHEAD });
+    this.#near.observe(this.#earlier);
   }
 
   /** @param {Session} session */
   render(session) {
     const { conversation } = session;
-    this.#renderMessages(session);
-    this.#renderQuestions(session);
+    if (session.threadId !== this.#threadId) this.#leave(session.threadId);
+    this.#asks = conversation.interrupts.length > 0;
+    if (!this.#grow(session)) {
+      this.#renderMessages(session);
+      this.#renderExtras(session);
+    }
     const step = session.busy ? conversation.steps.at(-1) : undefined;
     this.#working.hidden = !step && !isSilent(session);
     setText(this.#step, step ?? "");
-    this.log.setAttribute("aria-busy", String(session.busy));
+    setAttribute(this.log, "aria-busy", String(session.busy));
     setText(this.#notice, this.#noticeText(session));
     this.#renderFailure(conversation.error);
-    this.#keepUp();
   }
+
+  /** Another thread: nothing of the last one stays. @param {any} threadId */
+  #leave(threadId) {
+    this.#threadId = threadId;
+    for (const id of this.#views.keys()) this.#drop(id);
+    this.#follows = true;
+  }
+
+  /** @param {string} id */
+  #drop(id) {
+    const view = this.#views.get(id);
+    view?.remove?.();
+    view?.element.remove();
+    this.#views.delete(id);
+  }
+
+  /** Draw more of the past, without moving what is being read. */
+  #showEarlier() {
+    if (!this.#from) return;
+    this.#from = Math.max(0, this.#from - PAGE);
+    const { scrollHeight, scrollTop } = this.log;
+    setAttribute(this.log, "aria-live", "off"); // nothing new has been said
+    this.#seen = [];
+    this.#redraw();
+    this.log.scrollTop = scrollTop + this.log.scrollHeight - scrollHeight;
+    if (!this.#from && this.#earlier.matches(":focus-within")) this.log.focus();
+    for (const again of ["unobserve", "observe"]) this.#near[again](this.#earlier); // it may still be near
+    requestAnimationFrame(() => setAttribute(this.log, "aria-live", "polite"));
+  }
+
+  #redraw = () => {};
 
   /** Stay at the end, but not past the beginning of what is asked. */
   #keepUp() {
-    if (!this.#follows) return;
+    if (!this.#follows || !this.#list.firstElementChild) return; // a greeting is read from its beginning
     this.toEnd();
     const place = this.#questionPlace();
     if (place < 0 && this.#failure.hidden) this.log.scrollTop += place - MARGIN;
@@ -69,7 +116,7 @@ export class Transcript {
 
   /** How far below the top edge the first open question begins; NaN without one. */
   #questionPlace() {
-    const asked = this.log.querySelector(".question")?.parentElement;
+    const asked = this.#asks && this.log.querySelector(".question")?.parentElement;
     return asked ? asked.getBoundingClientRect().top - this.log.getBoundingClientRect().top : NaN;
   }
 
@@ -86,50 +133,61 @@ export class Transcript {
     this.#jump.hidden = this.#follows || (place >= 0 && place < this.log.clientHeight);
   }
 
+  /** Show what has been added to messages, if nothing else has changed: what most frames are about. @param {Session} session */
+  #grow(session) {
+    const { conversation, ...rest } = session;
+    const { messages, begun, chunk, ...other } = conversation;
+    const last = this.#messages;
+    const seen = [isPlain(), ...Object.values(rest), ...Object.values(other), ...Object.values(this.#context)];
+    const same = !this.#asks && messages.length === last.length && seen.every((one, index) => one === this.#seen[index]);
+    this.#messages = messages;
+    this.#seen = seen;
+    this.#redraw = () => this.render(session);
+    const changed = same ? messages.slice(this.#from).filter((message, index) => message !== last[this.#from + index]) : [];
+    if (!same || changed.some(({ id, role }) => VIEWS[role] && !this.#views.has(id))) return false;
+    for (const message of changed) this.#views.get(message.id)?.update(message, session);
+    return true;
+  }
+
   /** @param {Session} session */
   #renderMessages(session) {
     const gone = new Set(this.#views.keys());
-    let place = this.#list.firstElementChild;
-    for (const message of session.conversation.messages) {
+    let place = pastActions(this.#list.firstElementChild);
+    const { messages } = session.conversation;
+    if (!gone.size || messages.length < this.#from) this.#from = Math.max(0, messages.length - PAGE);
+    this.#earlier.hidden = !this.#from;
+    for (const message of messages.slice(this.#from)) {
       const make = VIEWS[message.role];
       if (!make) continue;
       gone.delete(message.id);
       let view = this.#views.get(message.id);
       if (!view) this.#views.set(message.id, (view = make(this.#context)));
       view.update(message, session);
-      if (view.element === place) place = place.nextElementSibling;
+      if (view.element === place) place = pastActions(place.nextElementSibling);
       else this.#list.insertBefore(view.element, place);
     }
-    for (const id of gone) {
-      this.#views.get(id)?.element.remove();
-      this.#views.delete(id);
-    }
+    for (const id of gone) this.#drop(id);
   }
 
-  /** @param {Session} session */
-  #renderQuestions(session) {
-    const { interrupts, calls } = session.conversation;
-    const { Question, strings } = this.#context;
-    if (session.threadId !== this.#threadId) this.#questions.clear();
-    this.#threadId = session.threadId;
-    const cards = interrupts.filter((one) => Question && !calls[one.toolCallId]).map((one) => this.#questionCard(one, session));
-    // Only what comes and goes is touched: moving a form would take the focus from it.
-    for (const card of [...this.#alone.children]) if (!cards.includes(card)) card.remove();
-    for (const card of cards) if (!this.#alone.contains(card)) this.#alone.append(card);
-    const left = interrupts.filter((one) => !session.decisionOn(one)).length;
-    setText(this.#left, interrupts.length > 1 ? format(strings.answersLeft, { count: left }) : "");
+  /** What belongs to messages that are there, the one that is to come, and open questions. @param {Session} session */
+  #renderExtras(session) {
+    const { conversation: { messages }, queued } = session;
+    if (messages.length) this.#later("actions", () => import("./message-actions.js"), ({ MessageActions }) => new MessageActions(this.#context, this.#list), session);
+    if (queued) this.#later("queued", () => import("./queued.js"), ({ Queued }) => new Queued(this.#context, this.#column), session);
+    if (this.#asks) this.#later("questions", () => import("./standing-questions.js"), ({ StandingQuestions }) => new StandingQuestions(this.#context, this.#list), session);
+    this.#extras.actions?.render(session, this.#views);
+    this.#extras.queued?.render(queued);
+    this.#extras.questions?.render(session);
   }
 
-  /** @param {any} interrupt @param {Session} session */
-  #questionCard(interrupt, session) {
-    const { Question, tools } = this.#context;
-    let question = this.#questions.get(interrupt.id);
-    if (!question) {
-      this.#questions.set(interrupt.id, (question = new Question(this.#context)));
-      h("div", { class: "tool", "data-status": "waiting", part: "tool" }, question.element);
-    }
-    question.update(interrupt, session.decisionOn(interrupt), toolLabel(interrupt.metadata?.toolName ?? interrupt.reason, tools, interrupt));
-    return question.element.parentElement;
+  /** @type {any} */
+  #extras = {};
+
+  /** Make something with its first use. @param {string} name @param {() => Promise<any>} load @param {(module: any) => any} make @param {Session} session */
+  #later(name, load, make, session) {
+    if (name in this.#extras) return;
+    this.#extras[name] = null;
+    load().then((module) => ((this.#extras[name] = make(module)), (this.#seen = []), this.render(session)), (error) => console.warn("agui-chat:", error));
   }
 
   /** @param {Session} session */
@@ -140,24 +198,41 @@ export class Transcript {
     return conversation.status === "stopped" ? strings.stopped : "";
   }
 
+  /** What to quote when asking for help. @param {string} id */
+  #runId(id) {
+    const { strings } = this.#context;
+    const button = iconButton("copy", strings.copyRunId, async () => {
+      const { copyText } = await import("./copy.js");
+      if (await copyText(id, button)) button.replaceChildren(icon("check"));
+    });
+    return h("small", {}, format(strings.runId, { id }), button);
+  }
+
   /** @type {import("./conversation.js").Failure | null} */
   #error = null;
 
   /** @param {import("./conversation.js").Failure | null} error */
   #renderFailure(error) {
     if (error === this.#error) return;
+    if (this.#failure.matches(":focus-within")) this.#context.host.focus();
     this.#error = error;
     this.#failure.hidden = !error;
     if (!error) return this.#failure.replaceChildren();
     const { strings, retry, loginUrl } = this.#context;
     const own = (strings)[error.code];
     const text = h("div", {}, h("p", {}, own ?? error.message ?? strings.failedTitle));
-    if (error.runId && !own) text.append(h("small", {}, format(strings.runId, { id: error.runId })));
+    if (error.runId && !own) text.append(this.#runId(error.runId));
     const signIn = error.code === "unauthorized" && loginUrl && h("a", { class: "button", href: loginUrl }, strings.signIn);
     // To what is open now the cards are the way back.
     const again = !asksAgain(error) && h("button", { type: "button", class: "button", onclick: retry }, strings.retry);
     this.#failure.replaceChildren(icon("alert"), text, ...[signIn || again].filter(Boolean));
   }
+}
+
+/** The toolbars between the messages go by them. @param {Element | null} place */
+function pastActions(place) {
+  while (place?.matches(".actions, .feedback")) place = place.nextElementSibling;
+  return place;
 }
 
 /** Is the agent at work without anything moving on the page? @param {Session} session */
@@ -167,69 +242,4 @@ function isSilent({ conversation, reconnecting, busy }) {
   if (last?.role === "reasoning") return !last.content;
   if (last?.role !== "assistant") return true;
   return !last.toolCalls && !last.content;
-}
-
-/** @type {Record<string, (context: Context) => { element: HTMLElement, update: (message: any, session: Session) => void }>} */
-const VIEWS = { user: userView, assistant: assistantView, reasoning: reasoningView, activity: activityView };
-
-/** @param {Context} context */
-function userView({ strings }) {
-  const bubble = h("div", { class: "bubble", part: "user-message" });
-  const element = h("div", { class: "message user" }, h("span", { class: "visually-hidden" }, `${strings.you}: `), bubble);
-  return { element, update: (message) => setText(bubble, textOf(message.content)) };
-}
-
-/** @param {Context} context */
-function assistantView(context) {
-  const prose = new MarkdownView(context.strings);
-  const element = h("div", { class: "message assistant", part: "assistant-message" }, prose.element);
-  /** @type {Map<string, ToolCard>} */
-  const cards = new Map();
-  /** @param {any} message @param {Session} session */
-  const update = (message, session) => {
-    const { conversation } = session;
-    const text = textOf(message.content);
-    prose.element.hidden = !text;
-    prose.update(text);
-    for (const call of message.toolCalls ?? []) {
-      let card = cards.get(call.id);
-      if (!card) {
-        cards.set(call.id, (card = new ToolCard(context)));
-        element.append(card.element);
-      }
-      const interrupt = conversation.interrupts.find((one) => one.toolCallId === call.id);
-      card.update(call, conversation.calls[call.id], interrupt, interrupt && session.decisionOn(interrupt));
-    }
-  };
-  return { element, update };
-}
-
-/** @param {Context} context */
-function reasoningView({ strings }) {
-  const prose = new MarkdownView(strings);
-  const label = h("span");
-  const summary = h("summary", {}, icon("chevron"), label);
-  const element = h("details", { class: "message reasoning", part: "reasoning" }, summary, prose.element);
-  /** @param {any} message @param {Session} session */
-  const update = (message, { busy, conversation }) => {
-    const thinks = busy && conversation.messages.at(-1) === message;
-    element.classList.toggle("active", thinks);
-    element.hidden = !message.content;
-    setText(label, thinks ? `${strings.thinking}…` : strings.thought);
-    prose.update(textOf(message.content));
-  };
-  return { element, update };
-}
-
-/** Activities that nobody has registered a view for are shown as they are. */
-function activityView() {
-  const title = h("span");
-  const content = h("pre", { class: "value", tabindex: "0" });
-  const element = h("details", { class: "message activity", part: "activity" }, h("summary", {}, icon("chevron"), title), content);
-  /** @param {any} message */
-  const update = (message) => {
-    setText(title, message.activityType);
-    setText(content, JSON.stringify(message.content, null, 2));
-  };
-  return { element, update };
 }

@@ -243,3 +243,14 @@ test("every event type of AG-UI 1.0 is taken without an error", () => {
 test("text of parts is joined", () => {
   assert.equal(textOf([{ type: "text", text: "a" }, { type: "image", source: {} }, { type: "text", text: "b" }]), "ab");
 });
+
+test("a stored thread may hold what this page doesn't know, and activities where they were", () => {
+  const stored = [
+    { id: "u", role: "user", content: "hi", metadata: { unknown: [1] } },
+    { id: "p", role: "activity", activityType: "plan", content: { steps: ["one"] } },
+    { id: "x", role: "new-in-2.0", content: [] },
+    { id: "a", role: "assistant", content: "Hello" },
+  ];
+  const { messages, status } = fromThread({ messages: stored, branches: { u: [{ id: "e", text: "hi", current: true }] }, new: 1 });
+  assert.deepEqual([messages, status], [stored, "idle"]);
+});

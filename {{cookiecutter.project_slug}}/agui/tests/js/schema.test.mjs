@@ -30,16 +30,22 @@ for (const [schema, kind] of [
   [{ type: "boolean", default: false }, "check"],
   [{ anyOf: [{ type: "boolean" }, { type: "null" }], default: true }, "choice"],
   [{ enum: ["a", "b"], type: "string" }, "choice"],
-  [{ const: "a" }, "choice"],
+  [{ const: "a" }, "fixed"],
+  [{ anyOf: [{ const: "a" }, { enum: ["b", 3] }] }, "choice"],
   [{ type: "array", items: { enum: ["a", "b"] } }, "choices"],
   [{ type: "array", items: { $ref: "#/$defs/Colour" } }, "choices"],
   [{ $ref: "#/$defs/Colour" }, "choice"],
   [{ allOf: [{ $ref: "#/$defs/Colour" }] }, "choice"],
   [{ type: "object", properties: { x: {} } }, "group"],
-  [{ type: "array", items: { type: "string" } }, "json"],
+  [{ type: "array", items: { type: "string" } }, "list"],
+  [{ type: "array", items: { $ref: "#/$defs/Colour" }, prefixItems: [{}] }, "choices"],
+  [{ type: "array", items: { type: "string" }, prefixItems: [{}] }, "json"],
+  [{ type: "array" }, "json"],
   [{ type: "object", additionalProperties: { type: "integer" } }, "json"],
-  [{ anyOf: [{ type: "string" }, { type: "integer" }] }, "json"],
-  [{ type: ["string", "integer"] }, "json"],
+  [{ anyOf: [{ type: "number" }, { type: "string", pattern: "^1$" }] }, "number"], // pydantic's Decimal
+  [{ anyOf: [{ type: "string" }, { type: "integer" }] }, "union"],
+  [{ type: ["string", "integer"] }, "union"],
+  [{ anyOf: Array.from({ length: 20 }, () => ({ type: "object" })) }, "json"],
 ]) {
   test(`${JSON.stringify(schema)} is a ${kind}`, () => {
     const $defs = { Colour: { title: "Colour", type: "string", enum: ["red", "blue"] } };
@@ -107,7 +113,7 @@ test("a schema that contains itself ends in JSON", () => {
   let field = fieldOf(schema);
   const kinds = [];
   for (; field; [field] = field.fields) kinds.push(field.kind);
-  assert.deepEqual(kinds, ["group", "group", "group", "json"]);
+  assert.deepEqual(kinds, ["group", "group", "group", "group", "json"]);
 });
 
 for (const schema of [
@@ -117,4 +123,48 @@ for (const schema of [
   test(`the odd schema ${JSON.stringify(schema)} still gives a field`, () => {
     assert.ok(fieldOf(schema).kind);
   });
+}
+
+test("an alternative is found by its literal, and called by it", () => {
+  const $defs = {
+    Cat: { title: "Cat", type: "object", properties: { kind: { const: "cat", type: "string" }, lives: { type: "integer" } }, required: ["kind"] },
+    Dog: { title: "Dog", type: "object", properties: { kind: { const: "dog", type: "string" }, name: { type: "string" } }, required: ["kind", "name"] },
+  };
+  const schema = { oneOf: [{ $ref: "#/$defs/Cat" }, { $ref: "#/$defs/Dog" }], discriminator: { propertyName: "kind" }, $defs };
+  const field = fieldOf(schema, { initial: { kind: "dog", name: "Rex" } });
+  assert.deepEqual([field.kind, field.chosen, field.fields.map((one) => one.label)], ["union", 1, ["Cat", "Dog"]]);
+  assert.deepEqual(field.fields[1].fields.map((one) => [one.kind, one.initial]), [["fixed", "dog"], ["text", "Rex"]]);
+  assert.equal(field.fields[0].fields[1].initial, undefined);
+});
+
+test("a union that may be null has a blank choice beside its alternatives", () => {
+  const field = property({ anyOf: [{ type: "string" }, { type: "integer" }, { type: "null" }], default: 3 });
+  assert.deepEqual([field.kind, field.required, field.chosen, field.fields.length], ["union", false, 1, 2]);
+});
+
+test("entries of a list have their own fields, however often a schema contains itself", () => {
+  const $defs = { Node: { type: "object", properties: { name: { type: "string" }, children: { type: "array", items: { $ref: "#/$defs/Node" }, maxItems: 2 } } } };
+  let field = fieldOf({ $ref: "#/$defs/Node", $defs }, { initial: { children: [{ name: "child" }] } });
+  const children = field.fields[1];
+  assert.deepEqual([children.kind, children.least, children.most], ["list", 0, 2]);
+  assert.equal(children.item(children.initial[0]).fields[0].initial, "child");
+  for (let hops = 0; field.kind === "group"; hops += 1) {
+    assert.ok(hops < 10);
+    field = field.fields[1].kind === "list" ? field.fields[1].item() : field.fields[1];
+  }
+  assert.equal(field.kind, "json");
+});
+
+test("what is given wins over the default, null as well", () => {
+  const schema = { type: "object", properties: { a: { anyOf: [{ type: "string" }, { type: "null" }], default: "x" }, b: { type: "integer", default: 2 } } };
+  assert.deepEqual(fieldOf(schema, { initial: { a: null } }).fields.map((one) => one.initial), [null, 2]);
+});
+
+test("limits of numbers are the browser's to check", () => {
+  const { attributes } = property({ type: "number", exclusiveMinimum: 0, maximum: 9, multipleOf: 0.5 });
+  assert.deepEqual(attributes, { type: "number", step: 0.5, min: 0, max: 9 });
+});
+
+for (const schema of [null, 5, "x", [], { anyOf: [null, 5] }, { type: "array", items: 5 }, { properties: { a: null } }, { enum: 5 }, { $ref: 7 }, { $ref: "#/__proto__/x" }, { required: 5, properties: { a: { const: null } } }]) {
+  test(`${JSON.stringify(schema)} is no schema, and still a field`, () => assert.ok(fieldOf(schema).kind));
 }

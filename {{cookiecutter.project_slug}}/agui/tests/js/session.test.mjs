@@ -102,7 +102,7 @@ test("a message that was not taken is given back", async () => {
   server.stored = { messages: [], pending: [question("a")] };
   const returned = once(session, "returned");
   await run(session, () => session.send("my words"));
-  assert.equal((await returned)[0].detail, "my words");
+  assert.equal((await returned)[0].detail.content, "my words");
   assert.deepEqual(session.conversation.messages, []);
 });
 
@@ -110,4 +110,21 @@ test("other failures leave the thread as it is shown", async () => {
   const { server, session } = sessionOf(refused("model_error"));
   await run(session, () => session.send("hi"));
   assert.deepEqual([server.reads, session.conversation.messages.length, session.conversation.status], [0, 1, "failed"]);
+});
+
+test("a message names its files, and has a text also if it is nothing but files", async () => {
+  const { server, session } = sessionOf([started, finished], [started, finished]);
+  const uploaded = { id: "1", name: "a.txt", mime: "text/plain", size: 2 };
+  await run(session, () => session.send(" Read it ", [uploaded]));
+  await run(session, () => session.send(" ", [uploaded, { ...uploaded, id: "2", name: "b.txt" }]));
+  const [first, second] = server.inputs.map(({ messages }) => messages[0]);
+  assert.deepEqual([first.content, first.metadata], ["Read it", { attachments: [uploaded] }]);
+  assert.equal(second.content, "a.txt, b.txt");
+  assert.equal(session.send(" ", []), false);
+});
+
+test("a message without files has no metadata", async () => {
+  const { server, session } = sessionOf([started, finished]);
+  await run(session, () => session.send("hi"));
+  assert.deepEqual(Object.keys(server.inputs[0].messages[0]), ["id", "role", "content"]);
 });

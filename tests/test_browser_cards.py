@@ -1,0 +1,446 @@
+"""What tools do, ask and show, in a real Chromium: cards, approvals, forms, plans, tables and charts."""
+
+import json
+import re
+
+import pytest
+from pages import Page, Route, expect, finished, message_box, say
+
+pytestmark = pytest.mark.slow
+
+STARTED = {"type": "RUN_STARTED", "threadId": "t", "runId": "r"}
+FINISHED = {"type": "RUN_FINISHED", "threadId": "t", "runId": "r"}
+ROWS = [{"id": 10, "title": "Milk"}, {"id": 9, "title": "<b>Bread</b>"}]
+
+
+def begun(call_id: str, name: str = "list_tasks", arguments: object = None, parent: str = "p") -> list[dict]:
+    call = {"toolCallId": call_id}
+    return [
+        {"type": "TOOL_CALL_START", "toolCallName": name, "parentMessageId": parent} | call,
+        {"type": "TOOL_CALL_ARGS", "delta": json.dumps(arguments or {})} | call,
+        {"type": "TOOL_CALL_END"} | call,
+    ]
+
+
+def ended(call_id: str, content: object = "ok", **metadata) -> dict:
+    text = content if isinstance(content, str) else json.dumps(content)
+    result = {"messageId": f"result-{call_id}", "toolCallId": call_id, "content": text}
+    return {"type": "TOOL_CALL_RESULT", "metadata": metadata} | result
+
+
+def shown(kind: str, content: object, message_id: str = "a") -> dict:
+    return {"type": "ACTIVITY_SNAPSHOT", "messageId": message_id, "activityType": kind, "content": content}
+
+
+def changed(kind: str, *operations: dict) -> dict:
+    return {"type": "ACTIVITY_DELTA", "messageId": "a", "activityType": kind, "patch": operations}
+
+
+def answer_with(page: Page, *runs: list[dict]) -> list[dict]:
+    """Answer each run with the next of these streams; what was sent."""
+    sent: list[dict] = []
+
+    def answer(route: Route) -> None:
+        sent.append(route.request.post_data_json)
+        frames = [f"id: r:{n}\ndata: {json.dumps(event)}\n\n" for n, event in enumerate(runs[len(sent) - 1])]
+        route.fulfill(content_type="text/event-stream", body="".join(frames))
+
+    page.route("**/agent/", answer)
+    return sent
+
+
+def open_stream(page: Page):
+    """Start a run whose events come when they are pushed."""
+    page.locator("agui-chat").evaluate("""chat => {
+        const headers = { "Content-Type": "text/event-stream" };
+        chat.request = async () => new Response(new ReadableStream({ start: (stream) => {
+            window.push = (event) => stream.enqueue(new TextEncoder().encode(`data: ${JSON.stringify(event)}\\n\\n`));
+        } }), { headers });
+    }""")
+    say(page, "hello")
+
+    def push(*events: dict) -> None:
+        page.evaluate("events => events.forEach(push)", list(events))
+
+    push(STARTED)
+    return push
+
+
+def cards(page: Page):
+    return page.locator(".tool:visible")
+
+
+# --- Tool calls
+
+
+def test_long_list_of_calls_folds_and_what_failed_stays(chat):
+    # An agent that calls one after the other, and at last two at once.
+    calls = [event for n in range(6) for event in [*begun(f"c{n}", parent=f"p{n}"), ended(f"c{n}", duration_ms=n)]]
+    failed = [*begun("f", "add_task", parent="p6"), *begun("g", parent="p6")]
+    results = [ended("f", "No such list.", outcome="failed", duration_ms=65_400), ended("g")]
+    text = {"type": "TEXT_MESSAGE_CHUNK", "messageId": "m", "delta": "That is all."}
+    answer_with(chat, [STARTED, *calls, *failed, *results, text, FINISHED])
+    say(chat, "hello")
+    expect(chat.get_by_role("button", name="8 tools used")).to_have_attribute("aria-expanded", "false")
+    expect(cards(chat)).to_have_count(1)
+    expect(cards(chat)).to_contain_text("Failed · 1m 5s")
+    chat.get_by_role("button", name="8 tools used").click()
+    expect(cards(chat)).to_have_count(8)
+    expect(cards(chat).nth(3)).to_contain_text("Done · 3ms")
+
+
+def test_few_calls_are_each_a_card(chat):
+    answer_with(chat, [STARTED, *begun("a"), *begun("b", "add_task"), ended("b"), ended("a"), FINISHED])
+    say(chat, "hello")
+    expect(cards(chat)).to_have_text([re.compile("List tasks"), re.compile("Add task")])
+    assert chat.locator(".message.assistant").count() == 1
+
+
+def test_results_read_well_and_long_ones_are_shown_whole_when_asked_for(chat):
+    chat.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    long = "word " * 2000
+    answer_with(chat, [STARTED, *begun("a"), *begun("b"), ended("a", ROWS), ended("b", long), FINISHED])
+    say(chat, "hello")
+    first, second = cards(chat).first, cards(chat).last
+    first.locator("summary").click()
+    expect(first.get_by_role("cell", name="<b>Bread</b>")).to_be_visible()
+    first.get_by_role("button", name="Id").click()
+    expect(first.locator("tbody td:first-child")).to_have_text(["9", "10"])
+    first.get_by_role("button", name="Copy").click()
+    expect(first.get_by_role("button", name="Copied")).to_be_visible()
+    assert json.loads(chat.evaluate("navigator.clipboard.readText()")) == ROWS
+    second.locator("summary").click()
+    assert len(second.locator("pre").inner_text()) < 3000
+    second.get_by_role("button", name="Show all 10,000 characters").click()
+    assert second.locator("pre").inner_text() == long
+    expect(second.locator("pre")).to_be_focused()
+
+
+@pytest.mark.parametrize("rows", [[{}], [{f"column{n}": n} for n in range(70)]], ids=["empty rows", "70 columns"])
+def test_rows_that_make_no_table_are_shown_as_they_are(chat, rows):
+    answer_with(chat, [STARTED, *begun("a"), ended("a", rows), FINISHED])
+    say(chat, "hello")
+    cards(chat).first.locator("summary").click()
+    expect(cards(chat).locator("pre").last).to_have_text(json.dumps(rows, indent=2))
+
+
+def test_running_tool_tells_its_step_its_progress_and_its_time(chat):
+    push = open_stream(chat)
+    push(*begun("c"), *begun("d"))
+    card, of_call = cards(chat).first, {"metadata": {"toolCallId": "c"}}
+    expect(card).to_contain_text("Running")
+    push({"type": "STEP_STARTED", "stepName": "Search"} | of_call)
+    push({"type": "CUSTOM", "name": "progress", "value": {"percent": 40}} | of_call)
+    expect(card.get_by_role("progressbar", name="List tasks")).to_have_js_property("value", 40)
+    expect(card).to_contain_text(re.compile(r"Search · 40% · \ds"))
+    expect(cards(chat).last).not_to_contain_text("40")
+    for odd in ({"percent": "<i>"}, None, {"percent": 1e9}):
+        push({"type": "CUSTOM", "name": "progress", "value": odd} | of_call)
+    expect(card).to_contain_text("100%")
+    push({"type": "STEP_FINISHED", "stepName": "Search"} | of_call, ended("c", duration_ms=4200), ended("d"), FINISHED)
+    expect(card).to_contain_text("Done · 4.2s")
+    expect(card.get_by_role("progressbar")).to_be_hidden()
+
+
+# --- Approvals
+
+
+ARGUMENTS = {
+    "type": "object",
+    "properties": {
+        "title": {"type": "string", "title": "Title"},
+        "priority": {"type": "integer", "maximum": 5},
+        "place": {"$ref": "#/$defs/Place"},
+        "tags": {"type": "array", "items": {"type": "string"}},
+    },
+    "required": ["title"],
+}
+APPROVAL = {
+    "type": "object",
+    "properties": {"approved": {"type": "boolean"}, "editedArgs": ARGUMENTS, "reason": {"type": "string"}},
+    "required": ["approved"],
+    "$defs": {"Place": {"enum": ["home", "work"], "title": "Place", "type": "string"}},
+}
+
+
+def asking(*interrupts: dict) -> list[dict]:
+    given = {"title": "Bread", "priority": 2, "place": "work", "tags": ["a"]}
+    calls = [event for one in interrupts for event in begun(one["toolCallId"], "publish", given)]
+    return [STARTED, *calls, FINISHED | {"outcome": {"type": "interrupt", "interrupts": interrupts}}]
+
+
+def approval(name: str, **fields) -> dict:
+    asked = {"id": name, "reason": "tool_call", "toolCallId": f"call-{name}", "message": f"Publish {name}?"}
+    return asked | {"responseSchema": APPROVAL} | fields
+
+
+def test_arguments_are_edited_before_they_are_approved(chat):
+    sent = answer_with(chat, asking(approval("it")), [STARTED, ended("call-it", "Published."), FINISHED])
+    say(chat, "hello")
+    chat.get_by_role("button", name="Edit", exact=True).click()
+    expect(chat.get_by_label("Title")).to_be_focused()
+    chat.get_by_label("Title").fill("Milk")
+    chat.get_by_label("Priority").fill("9")
+    chat.get_by_role("button", name="Approve with changes").click()
+    assert len(sent) == 1  # the browser says what is wrong with it
+    chat.get_by_label("Priority").fill("5")
+    chat.get_by_label("Place").select_option("home")
+    chat.get_by_role("button", name="Add").click()
+    chat.get_by_role("textbox", name="Tags 2").fill("b")
+    chat.get_by_role("button", name="Remove Tags 1").click()
+    chat.get_by_role("button", name="Approve with changes").click()
+    finished(chat)
+    edited = {"title": "Milk", "priority": 5, "place": "home", "tags": ["b"]}
+    payload = {"approved": True, "editedArgs": edited}
+    assert sent[1]["resume"] == [{"interruptId": "it", "status": "resolved", "payload": payload}]
+
+
+def test_reason_of_a_denial_is_optional_and_goes_with_it(chat):
+    sent = answer_with(chat, asking(approval("one"), approval("two")), [STARTED, FINISHED])
+    say(chat, "hello")
+    first, second = (chat.get_by_role("group", name=f"Publish {name}?") for name in ("one", "two"))
+    # With the keyboard alone: Escape leads back, and what was typed is kept.
+    first.get_by_role("button", name="Deny").press("Enter")
+    expect(first.get_by_label("Reason")).to_be_focused()
+    chat.keyboard.type("Not today.")
+    chat.keyboard.press("Escape")
+    expect(first).to_be_focused()
+    first.get_by_role("button", name="Deny").press("Enter")
+    expect(first.get_by_label("Reason")).to_have_value("Not today.")
+    chat.keyboard.press("Enter")
+    expect(second).to_be_focused()
+    expect(first.get_by_role("button", name="Deny")).to_have_attribute("aria-pressed", "true")
+    expect(chat.locator(".notice")).to_contain_text(["1 more to decide"])
+    second.get_by_role("button", name="Deny").click()
+    second.get_by_role("button", name="Deny").click()
+    finished(chat)
+    payloads = [entry["payload"] for entry in sent[1]["resume"]]
+    assert payloads == [{"approved": False, "reason": "Not today."}, {"approved": False}]
+
+
+def test_reason_reaches_the_agent(scripted):
+    say(scripted, "once twice")
+    for name in range(2):
+        card = cards(scripted).nth(name)
+        card.get_by_role("button", name="Deny").click()
+        card.get_by_label("Reason").fill(f"Reason {name}.")
+        card.get_by_role("button", name="Deny").click()
+    finished(scripted)
+    for name in range(2):
+        card = cards(scripted).nth(name)
+        expect(card).to_contain_text("Denied")
+        card.locator("summary").click()
+        expect(card.locator("pre")).to_have_text(f"Reason {name}.")
+
+
+def test_tool_without_arguments_has_nothing_to_edit(chat):
+    say(chat, "delete finished tasks")
+    expect(chat.get_by_role("button", name="Approve")).to_be_visible()
+    expect(chat.get_by_role("button", name="Edit", exact=True)).to_have_count(0)
+
+
+# --- Questions
+
+
+CAT, DOG = (
+    {"type": "object", "title": name, "properties": {"kind": {"const": name.lower()}, **fields}, "required": ["kind"]}
+    for name, fields in (("Cat", {"lives": {"type": "integer"}}), ("Dog", {"name": {"type": "string"}}))
+)
+PET = {"oneOf": [{"$ref": "#/$defs/Cat"}, {"$ref": "#/$defs/Dog"}]}
+HOUSEHOLD = {
+    "type": "object",
+    "required": ["pets", "amount"],
+    "properties": {
+        "pets": {
+            "type": "array",
+            "items": {"oneOf": [{"$ref": "#/$defs/Cat"}, {"$ref": "#/$defs/Dog"}]},
+            "minItems": 1,
+        },
+        "amount": {"anyOf": [{"type": "number"}, {"type": "string", "pattern": "^[0-9.]+$"}]},
+        "at": {"type": "string", "format": "time"},
+        "note": {"anyOf": [{"type": "string"}, {"type": "integer"}, {"type": "null"}], "default": None},
+    },
+    "$defs": {"Cat": CAT, "Dog": DOG},
+}
+
+
+def test_question_has_lists_and_alternatives(chat):
+    question = approval("q", reason="input_required", message="Who lives there?", responseSchema=HOUSEHOLD)
+    sent = answer_with(chat, asking(question), [STARTED, FINISHED])
+    say(chat, "hello")
+    chat.get_by_role("combobox", name="Pets 1").select_option("Dog")
+    chat.get_by_role("textbox", name="Name").fill("Rex")
+    expect(chat.get_by_role("button", name="Remove Pets 1")).to_be_hidden()
+    chat.get_by_role("button", name="Add").click()
+    expect(chat.get_by_role("combobox", name="Pets 2")).to_be_focused()
+    chat.get_by_role("spinbutton", name="Lives").fill("9")
+    chat.get_by_role("spinbutton", name="Amount").fill("1.5")
+    chat.get_by_role("textbox", name="At (optional)").fill("10:30")
+    chat.get_by_role("combobox", name="Note").select_option("Number")
+    chat.get_by_role("spinbutton", name="Number").fill("3")
+    chat.get_by_role("button", name="Send answer").click()
+    finished(chat)
+    pets = [{"kind": "dog", "name": "Rex"}, {"kind": "cat", "lives": 9}]
+    assert sent[1]["resume"][0]["payload"] == {"pets": pets, "amount": 1.5, "at": "10:30", "note": 3}
+
+
+# --- Activities
+
+
+CHART = {
+    "title": "Tasks",
+    "type": "bar",
+    "labels": ["home", "work", "<i>"],
+    "series": [{"name": "Open", "values": [1, -2.5, None]}, {"name": "Done", "values": [3, 4, 1e9]}],
+    "unit": "h",
+}
+
+
+def test_plan_changes_in_its_place(chat):
+    push = open_stream(chat)
+    steps = [{"title": "Search", "status": "done"}, {"title": "Book", "status": "running"}, {"title": "Pay"}]
+    push(shown("plan", {"title": "Trip", "steps": steps}))
+    items = chat.get_by_role("listitem")
+    expect(items).to_have_text(["Done: Search", "Running: Book", "To do: Pay"])
+    expect(items.nth(1)).to_have_attribute("aria-current", "step")
+    items.nth(1).evaluate("item => (window.item = item)")
+    push(changed("plan", {"op": "replace", "path": "/steps/1/status", "value": "failed"}))
+    expect(items).to_have_text(["Done: Search", "Failed: Book", "To do: Pay"])
+    expect(chat.locator(".activity")).to_contain_text("1 of 3 done")
+    assert items.nth(1).evaluate("item => item === window.item")
+
+
+def test_table_is_sorted_and_stays_so_while_it_grows(chat):
+    push = open_stream(chat)
+    push(shown("table", {"title": "Trains", "columns": ["train", "price"], "rows": [["b", 9], ["a", 10], ["c", None]]}))
+    table = chat.get_by_role("region", name="Trains")
+    table.get_by_role("button", name="price").click()
+    table.get_by_role("button", name="price").click()
+    heads = table.get_by_role("columnheader")
+    expect(heads.last).to_have_attribute("aria-sort", "descending")
+    expect(table.locator("tbody td:first-child")).to_have_text(["a", "b", "c"])
+    push(changed("table", {"op": "add", "path": "/rows/-", "value": ["d", 9.5]}))
+    expect(table.locator("tbody td:first-child")).to_have_text(["a", "d", "b", "c"])
+    expect(heads.last.get_by_role("button")).to_be_focused()
+    assert heads.last.evaluate("head => getComputedStyle(head).textAlign") == "end"
+
+
+def test_chart_is_a_picture_with_its_numbers_beneath(chat):
+    push = open_stream(chat)
+    push(shown("chart", CHART))
+    picture = chat.get_by_role("img", name="Tasks")
+    expect(picture).to_have_accessible_description("Bar chart. Open, Done. 3 places, from -2.5 to 1,000,000,000 h")
+    plot = chat.get_by_role("group", name="Tasks")
+    plot.press("ArrowRight")
+    plot.press("End")
+    plot.press("ArrowLeft")
+    expect(chat.locator(".readout")).to_have_text("work: Open -2.5 h · Done 4 h")
+    chat.locator(".activity summary", has_text="Data").click()
+    expect(chat.get_by_role("row")).to_have_text([re.compile("Label"), "home13", "work-2.54", "<i>1000000000"])
+    expect(chat.get_by_role("rowheader", name="work")).to_be_visible()
+    plot.focus()
+    push(changed("chart", {"op": "replace", "path": "/series/0/values/1", "value": 7}))
+    expect(chat.get_by_role("row").nth(2)).to_have_text("work74")
+    expect(plot).to_be_focused()
+    push(changed("chart", {"op": "replace", "path": "/type", "value": "line"}))
+    expect(picture).to_have_accessible_description(re.compile("^Line chart"))
+
+
+ODD = [
+    *([], [0], [7], [None], [None, None], [-1, -2], [3, 3, 3], [1e300, -1e300], [5e-324, 1e-323], [0.1, None, 0.2]),
+    [n * (-1) ** n for n in range(5000)],
+]
+
+
+def test_charts_of_odd_numbers_are_drawn_without_a_nan(chat):
+    charts = [
+        {"type": kind, "labels": [str(n) for n in range(len(values))], "series": [{"values": values}]}
+        for kind in ("bar", "stacked", "line", "area", "pie", "donut")
+        for values in ODD
+    ]
+    answer_with(chat, [STARTED, *(shown("chart", one, f"a{n}") for n, one in enumerate(charts)), FINISHED])
+    say(chat, "hello")
+    pictures = chat.locator(".plot > svg")
+    expect(pictures).to_have_count(len(charts))
+    expect(chat.locator(".plot text", has_text="No data")).to_have_count(3 * 6)
+    html = "".join(pictures.evaluate_all("all => all.map(one => one.outerHTML)"))
+    assert not re.search(r"NaN|Infinity|undefined|\de[+-]?\d", html)
+
+
+HOSTILE = [
+    *(("chart", content) for content in (None, 5, "x", [], {}, {"type": "bar"}, {"type": "toString", "series": [{}]})),
+    ("chart", {"labels": "abc", "series": [{"values": [1]}]}),
+    ("chart", {"labels": [], "series": [{"values": [{}]}]}),
+    ("chart", {"labels": ["a"], "series": [{"values": [1]}] * 1000}),
+    ("chart", {"labels": ["a"], "series": {"length": 1e9}}),
+    ("chart", {"labels": ["a"], "series": [{"values": {"length": 1e9}}]}),
+    ("chart", {"labels": ["a"], "series": [None]}),
+    *(
+        ("table", content)
+        for content in (None, {"rows": "x"}, {"rows": [], "columns": {}}, {"rows": [1], "columns": 5})
+    ),
+    ("table", {"columns": ["x"] * 500, "rows": [[1]]}),
+    *(("plan", content) for content in (None, {"steps": [None]}, {"steps": [{}]}, {"steps": {"length": 5}})),
+    ("__proto__", {"a": 1}),
+    ("constructor", {"a": 1}),
+    ("toString", None),
+]
+
+
+def test_what_can_not_be_drawn_is_folded_json(chat):
+    answer_with(chat, [STARTED, *(shown(kind, one, f"a{n}") for n, (kind, one) in enumerate(HOSTILE)), FINISHED])
+    say(chat, "hello")
+    folded = chat.locator(".activity > details")
+    expect(folded).to_have_count(len(HOSTILE))
+    expect(folded.locator("summary")).to_have_text([kind for kind, _ in HOSTILE])
+    expect(message_box(chat)).to_be_editable()
+
+
+def test_markup_and_odd_names_in_what_is_shown_are_text(chat):
+    markup = "<img src=x onerror='window.pwned = 1'>"
+    rows = [{"__proto__": markup, "constructor": markup, markup: {"a": markup}}, {markup: None}]
+    contents = [
+        ("plan", {"title": markup, "steps": [{"title": markup, "status": "__proto__"}]}),
+        ("table", {"title": markup, "rows": rows}),
+        (
+            "chart",
+            {"title": markup, "labels": [markup], "series": [{"name": markup, "values": [1]}] * 2, "unit": markup},
+        ),
+    ]
+    answer_with(chat, [STARTED, *(shown(kind, one, kind) for kind, one in contents), FINISHED])
+    say(chat, "hello")
+    expect(chat.locator(".activity-body")).to_have_count(3)
+    assert chat.locator(".activity img").count() == 0
+    assert chat.evaluate("[window.pwned, {}.status]") == [None, None]
+
+
+def test_page_draws_its_own_activities_in_its_own_elements(chat):
+    push = open_stream(chat)
+    push(shown("map", {"city": "Rome"}))
+    expect(chat.locator(".activity > details")).to_be_visible()
+    chat.evaluate("""document.querySelector("agui-chat").registerActivity("map", (content, element) => {
+        if (!content.city) throw new Error("no city");
+        element.className = "my-map";
+        element.textContent = `Map of ${content.city}`;
+    })""")
+    mine = chat.locator("agui-chat > .my-map")
+    expect(mine).to_have_text("Map of Rome")
+    push(changed("map", {"op": "replace", "path": "/city", "value": "Oslo"}))
+    expect(mine).to_have_text("Map of Oslo")
+    push(changed("map", {"op": "remove", "path": "/city"}))
+    expect(chat.locator(".activity > details")).to_be_visible()
+    push(changed("map", {"op": "add", "path": "/city", "value": "Bern"}), FINISHED)
+    expect(mine).to_have_text("Map of Bern")
+    chat.get_by_role("button", name="New chat").click()
+    expect(mine).to_have_count(0)
+
+
+def test_demo_draws_a_chart_that_is_there_again_after_a_reload(chat):
+    say(chat, "add task Buy milk category=home")
+    finished(chat)
+    say(chat, "chart my tasks")
+    picture = chat.get_by_role("img", name="Your tasks")
+    expect(picture).to_be_visible()
+    finished(chat)
+    chat.reload()
+    expect(picture).to_have_accessible_description(re.compile(r"^Stacked bar chart\. Open, Finished\. "))

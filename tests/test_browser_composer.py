@@ -1,0 +1,203 @@
+"""Where the user writes, in a real Chromium: what Enter does, skills, drafts."""
+
+from collections.abc import Callable
+
+import pytest
+from pages import Page, drawn, expect, finished, message_box, say, stored_texts, thread_id
+
+pytestmark = pytest.mark.slow
+
+SELECTED = """() => {
+    const input = document.querySelector("agui-chat").shadowRoot.querySelector("textarea");
+    return input.value.slice(input.selectionStart, input.selectionEnd);
+}"""
+SKILLS = [
+    {
+        "name": "plan",
+        "title": "Plan my day",
+        "group": "Tasks",
+        "prompt": "Plan it.",
+        "sendImmediately": True,
+        "chip": True,
+    },
+    {
+        "name": "mail",
+        "title": "Write a mail",
+        "group": "Texts",
+        "prompt": "To {name} of {topic}, {name}.",
+        "chip": True,
+    },
+    {"name": "split", "title": "Break down", "group": "Tasks", "prompt": "Break {it} down.", "description": "Small"},
+    {"name": "review", "title": "Weekly review"},
+]
+
+
+@pytest.fixture
+def skilled(new_page: Callable[..., Page], live_project, signed_in: dict) -> Page:
+    page = new_page(storage_state=signed_in)
+    page.route("**/agent/skills/", lambda route: route.fulfill(json=SKILLS))
+    page.goto(live_project.url)
+    expect(page.locator(".chip").first).to_be_visible()
+    return page
+
+
+# --- While an answer is written
+
+
+def test_message_waits_for_the_answer_and_stop_stays_in_reach(scripted, go_on):
+    say(scripted, "slow")
+    expect(scripted.locator(".assistant .prose")).to_contain_text("word1")
+    stop, send = (
+        scripted.get_by_role("button", name="Stop"),
+        scripted.get_by_role("button", name="Send when the answer"),
+    )
+    expect(send).to_be_hidden()
+    message_box(scripted).fill("first this")
+    expect(stop).to_be_enabled()
+    expect(send).to_be_enabled()
+    message_box(scripted).press("Enter")
+    expect(message_box(scripted)).to_have_value("")
+    expect(scripted.locator(".queued")).to_contain_text("first this")
+    # There is one place: what comes then stays in the input.
+    message_box(scripted).fill("then that")
+    expect(send).to_be_disabled()
+    message_box(scripted).press("Enter")
+    expect(message_box(scripted)).to_have_value("then that")
+    go_on()
+    expect(scripted.locator(".queued")).to_be_hidden()
+    expect(scripted.locator(".bubble:visible")).to_have_count(2)
+    finished(scripted)
+    assert stored_texts(scripted, "user") == ["slow", "first this"]
+    expect(message_box(scripted)).to_have_value("then that")
+
+
+def test_arrow_up_edits_the_last_message(scripted):
+    say(scripted, "hello")
+    finished(scripted)
+    message_box(scripted).fill("a draft")
+    message_box(scripted).press("ArrowUp")
+    expect(scripted.locator(".editor")).to_have_count(0)
+    message_box(scripted).fill("")
+    message_box(scripted).press("ArrowUp")
+    expect(scripted.locator(".editor textarea")).to_be_focused()
+    expect(scripted.locator(".editor textarea")).to_have_value("hello")
+
+
+def test_enter_of_an_input_method_sends_nothing(chat):
+    message_box(chat).fill("日本")
+    for init in ("isComposing: true", "keyCode: 229"):
+        message_box(chat).evaluate(
+            f"(input) => input.dispatchEvent(new KeyboardEvent('keydown', {{ key: 'Enter', bubbles: true, {init} }}))"
+        )
+    drawn(chat)
+    expect(chat.locator(".bubble")).to_have_count(0)
+    message_box(chat).press("Enter")
+    expect(chat.locator(".bubble")).to_have_text("日本")
+
+
+# --- Skills
+
+
+def test_blanks_are_filled_in_one_after_the_other_and_not_forgotten(skilled):
+    skilled.get_by_role("button", name="Write a mail").click()
+    press = skilled.keyboard.press
+    expect(message_box(skilled)).to_have_value("To {name} of {topic}, {name}.")
+    assert skilled.evaluate(SELECTED) == "{name}"
+    for key, blank in [("Tab", "{topic}"), ("Tab", "{name}"), ("Shift+Tab", "{topic}"), ("Shift+Tab", "{name}")]:
+        press(key)
+        assert skilled.evaluate(SELECTED) == blank
+    skilled.keyboard.type("Ada")
+    press("Tab")
+    assert skilled.evaluate(SELECTED) == "{topic}"
+    press("Enter")
+    expect(skilled.get_by_role("status").filter(has_text="Fill in {topic}, or send it as it is.")).to_be_visible()
+    expect(skilled.locator(".bubble")).to_have_count(0)
+    assert skilled.evaluate(SELECTED) == "{topic}"
+    skilled.keyboard.type("tea")
+    expect(skilled.get_by_role("status").filter(has_text="Fill in")).to_have_count(0)
+    press("Tab")
+    assert skilled.evaluate(SELECTED) == "{name}"
+    press("Enter")
+    press("Enter")
+    expect(skilled.locator(".bubble")).to_have_text("To Ada of tea, {name}.")
+    # Of what nobody has called a blank nothing is said.
+    say(skilled, "a {brace}")
+    expect(skilled.locator(".bubble")).to_have_count(2)
+
+
+def test_palette_opens_from_a_button_grouped_and_takes_what_is_written(skilled):
+    message_box(skilled).fill("the garden")
+    skilled.get_by_role("button", name="Skills").click()
+    listbox = skilled.get_by_role("listbox")
+    expect(listbox.get_by_role("group")).to_have_count(3)
+    assert listbox.get_by_role("group").all_inner_texts()[0].split("\n")[0] == "Tasks"
+    options = listbox.get_by_role("option")
+    assert [text.split("\n")[0] for text in options.all_inner_texts()] == ["/plan", "/split", "/mail", "/review"]
+    skilled.get_by_role("button", name="Skills").click()
+    expect(listbox).to_be_hidden()
+    skilled.get_by_role("button", name="Skills").click()
+    options.filter(has_text="/split").click()
+    expect(listbox).to_be_hidden()
+    expect(message_box(skilled)).to_have_value("Break the garden down.")
+    # At the start of a text, too, with what follows for the skill.
+    message_box(skilled).fill("of March")
+    message_box(skilled).press("Home")
+    message_box(skilled).press_sequentially("/weekly")
+    expect(options).to_have_count(1)
+    message_box(skilled).press("Enter")
+    expect(message_box(skilled)).to_have_value("/review of March")
+    skilled.get_by_role("button", name="Skills").click()
+    skilled.locator(".log").click()
+    expect(listbox).to_be_hidden()
+
+
+def test_chip_that_is_sent_at_once_leaves_the_draft(skilled):
+    message_box(skilled).fill("a draft")
+    skilled.get_by_role("button", name="Plan my day").click()
+    expect(skilled.locator(".bubble")).to_have_text("Plan it.")
+    expect(message_box(skilled)).to_have_value("a draft")
+
+
+# --- Drafts
+
+
+def test_draft_stays_with_its_conversation(chat):
+    say(chat, "hello")
+    finished(chat)
+    first = thread_id(chat)
+    message_box(chat).fill("for the first")
+    chat.get_by_role("button", name="New chat").first.click()
+    expect(message_box(chat)).to_have_value("")
+    message_box(chat).fill("for a new one")
+    chat.go_back()
+    expect(message_box(chat)).to_have_value("for the first")
+    chat.reload()
+    expect(message_box(chat)).to_have_value("for the first")
+    chat.get_by_role("button", name="New chat").first.click()
+    expect(message_box(chat)).to_have_value("for a new one")
+    message_box(chat).press("Enter")
+    finished(chat)
+    assert thread_id(chat) != first
+    chat.get_by_role("button", name="New chat").first.click()
+    expect(message_box(chat)).to_have_value("")
+
+
+def test_phone_keeps_its_keyboard_down(new_page, live_project, signed_in):
+    page = new_page(
+        live_project.url,
+        storage_state=signed_in,
+        viewport={"width": 380, "height": 700},
+        has_touch=True,
+        is_mobile=True,
+    )
+    expect(page.locator(".chip").first).to_be_visible()
+    page.get_by_role("button", name="New chat").first.tap()
+    expect(message_box(page)).not_to_be_focused()
+    page.get_by_role("button", name="Conversations", exact=True).tap()
+    expect(page.get_by_role("searchbox")).not_to_be_focused()
+    expect(page.get_by_role("dialog", name="Conversations")).to_be_focused()
+    page.get_by_role("button", name="Close").first.tap()
+    page.get_by_role("button", name="Skills").tap()
+    expect(message_box(page)).not_to_be_focused()
+    page.get_by_role("option").first.tap()
+    expect(page.locator(".bubble")).to_have_count(1)

@@ -1,0 +1,395 @@
+"""What survives: reloads, sleep, lost networks, other tabs and devices. And what does not: who has signed out."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+from pages import (
+    SLOW_ANSWER,
+    Page,
+    Proxy,
+    Route,
+    answers,
+    expect,
+    finished,
+    first,
+    message_box,
+    origin,
+    say,
+    sign_in,
+    stored,
+    stored_texts,
+    thread_id,
+)
+
+pytestmark = pytest.mark.slow
+
+A_MINUTE_LATER = """() => {
+    const now = Date.now;
+    Date.now = () => now() + 60_000;
+    document.dispatchEvent(new Event("visibilitychange"));
+}"""
+
+
+def runs_of(page: Page) -> list[dict]:
+    """The bodies of the runs that this page asks for."""
+    bodies: list[dict] = []
+    page.on(
+        "request",
+        lambda r: bodies.append(r.post_data_json) if r.method == "POST" and r.url.endswith("/agent/") else None,
+    )
+    return bodies
+
+
+def session(page: Page, script: str, argument=None):
+    """Do something with the session of the page's chat."""
+    return page.locator("agui-chat").evaluate(f"async ({{ session }}, argument) => {{ {script} }}", argument)
+
+
+def switch_to_the_first_version(page: Page, prompt: str) -> None:
+    """As soon as the page knows of both."""
+    page.wait_for_function("id => document.querySelector('agui-chat').session.branches[id]?.length === 2", arg=prompt)
+    session(page, "await session.switchBranch(session.branches[argument][0].id)", prompt)
+
+
+def bubbles(page: Page):
+    return page.locator(".user .bubble:visible")
+
+
+def kept(page: Page) -> list[str]:
+    """The names of what the browser keeps for the chat."""
+    return page.evaluate("[...Object.keys(sessionStorage), ...Object.keys(localStorage)].filter(k => /^agui/.test(k))")
+
+
+@contextmanager
+def losing_one_run(page: Page, *, deliver: bool) -> Iterator[None]:
+    """Let what is done now ask for a run that never arrives, or whose answer does not."""
+    lost: list[Route] = []
+
+    def lose(route: Route) -> None:
+        if deliver:
+            route.fetch()
+        lost.append(route)
+
+    page.route("**/agent/", lose, times=1)
+    yield
+    first(page, lost)
+
+
+# --- Leaving at the worst moment
+
+
+@pytest.mark.parametrize("deliver", [False, True], ids=["never left", "answer unseen"])
+def test_message_sent_right_before_a_reload_arrives_once(chat, deliver):
+    with losing_one_run(chat, deliver=deliver):
+        say(chat, "list tasks")
+    expect(bubbles(chat)).to_have_text("list tasks")
+    runs = runs_of(chat)
+    chat.reload()
+    expect(chat.locator(".assistant").first).to_be_visible()
+    finished(chat)
+    assert stored_texts(chat, "user") == ["list tasks"]
+    assert bubbles(chat).all_inner_texts() == ["list tasks"]
+    assert len(runs) == (0 if deliver else 1)
+    assert kept(chat) == []
+
+
+def test_message_sent_right_before_a_new_chat_arrives(chat):
+    say(chat, "list tasks")
+    chat.get_by_role("button", name="New chat").click()
+    expect(bubbles(chat)).to_have_count(0)
+    chat.go_back()
+    expect(bubbles(chat)).to_have_text("list tasks")
+    finished(chat)
+    assert stored_texts(chat, "user") == ["list tasks"]
+
+
+@pytest.mark.parametrize("deliver", [False, True], ids=["never left", "answer unseen"])
+def test_approval_given_right_before_a_reload_counts_once(chat, deliver):
+    say(chat, "delete finished tasks")
+    approve = chat.get_by_role("button", name="Approve")
+    expect(approve).to_be_visible()
+    with losing_one_run(chat, deliver=deliver):
+        approve.click()
+    expect(approve).to_have_count(0)
+    runs = runs_of(chat)
+    chat.reload()
+    expect(chat.locator(".tool")).to_have_attribute("data-status", "success")
+    finished(chat)
+    assert len([m for m in stored(chat)["messages"] if m["role"] == "tool"]) == 1
+    assert len(runs) == (0 if deliver else 1)
+
+
+@pytest.mark.parametrize("deliver", [False, True], ids=["never left", "answer unseen"])
+def test_edit_made_right_before_a_reload_makes_one_version(chat, deliver):
+    say(chat, "hello")
+    finished(chat)
+    prompt = stored(chat)["messages"][0]["id"]
+    with losing_one_run(chat, deliver=deliver):
+        session(chat, "session.edit(argument, 'list tasks')", prompt)
+    expect(bubbles(chat)).to_have_text("list tasks")
+    runs = runs_of(chat)
+    chat.reload()
+    expect(chat.locator(".assistant").first).to_be_visible()
+    finished(chat)
+    expect(bubbles(chat)).to_have_text("list tasks")
+    assert [b["text"] for b in stored(chat)["branches"][prompt]] == ["hello", "list tasks"]
+    assert len(runs) == (0 if deliver else 1)
+    switch_to_the_first_version(chat, prompt)
+    expect(bubbles(chat)).to_have_text("hello")
+
+
+def test_draft_survives_a_reload(chat):
+    message_box(chat).press_sequentially("half a sen")
+    chat.reload()
+    expect(message_box(chat)).to_have_value("half a sen")
+    say(chat, "list tasks")
+    finished(chat)
+    chat.reload()
+    expect(message_box(chat)).to_have_value("")
+
+
+# --- Networks
+
+
+def test_sleeping_connection_is_replaced_when_the_page_wakes_up(new_page, scripted_project, go_on):
+    proxy = Proxy(scripted_project.port)
+    page = sign_in(new_page(proxy.url), scripted_project)
+    runs = runs_of(page)
+    say(page, "slow")
+    expect(page.locator(".assistant .prose")).to_contain_text("word3")
+    proxy.sleep()
+    page.evaluate(A_MINUTE_LATER)
+    go_on()
+    finished(page)
+    assert answers(page) == [SLOW_ANSWER]
+    assert len(runs) == 1
+    proxy.close()
+
+
+def test_message_that_sleeps_on_its_way_arrives_once(new_page, scripted_project):
+    proxy = Proxy(scripted_project.port)
+    page = sign_in(new_page(proxy.url), scripted_project)
+    proxy.cut()
+    proxy.is_asleep = True
+    say(page, "hello")
+    expect(page.get_by_role("button", name="Stop")).to_be_visible()
+    proxy.is_asleep = False
+    page.evaluate("window.dispatchEvent(new Event('online'))")
+    finished(page)
+    assert stored_texts(page, "user") == ["hello"]
+    assert len(answers(page)) == 1
+    proxy.close()
+
+
+def test_run_is_followed_through_a_time_without_network(new_page, scripted_project, go_on):
+    proxy = Proxy(scripted_project.port)
+    page = sign_in(new_page(proxy.url), scripted_project)
+    runs = runs_of(page)
+    say(page, "slow")
+    expect(page.locator(".assistant .prose")).to_contain_text("word3")
+    proxy.is_down = True
+    proxy.cut()
+    expect(page.get_by_text("Connecting again")).to_be_visible()
+    proxy.is_down = False
+    page.evaluate("window.dispatchEvent(new Event('online'))")
+    go_on()
+    finished(page)
+    assert answers(page) == [SLOW_ANSWER]
+    assert len(runs) == 1
+    proxy.close()
+
+
+def test_message_written_without_network_is_sent_when_it_is_back(chat):
+    chat.context.set_offline(True)
+    say(chat, "list tasks")
+    expect(chat.get_by_role("alert")).to_contain_text("connection to the server was lost")
+    chat.context.set_offline(False)
+    expect(chat.locator(".assistant").first).to_be_visible()
+    finished(chat)
+    expect(chat.get_by_role("alert")).to_have_count(0)
+    assert stored_texts(chat, "user") == ["list tasks"]
+
+
+def test_retry_after_a_lost_run_answers_nothing_anew(scripted, go_on):
+    say(scripted, "slow")
+    expect(scripted.locator(".assistant .prose")).to_contain_text("word3")
+    runs = runs_of(scripted)
+    session(scripted, "session.close(); session.fail({ code: 'connection_lost' })")
+    scripted.get_by_role("button", name="Try again").click()
+    go_on()
+    expect(scripted.locator(".assistant .prose")).to_contain_text("end.")
+    assert answers(scripted) == [SLOW_ANSWER]
+    assert runs == []
+
+
+# --- Other tabs
+
+
+def two_tabs(page: Page) -> tuple[Page, Page]:
+    """Two tabs on one thread."""
+    say(page, "hello")
+    finished(page)
+    other = page.context.new_page()
+    other.goto(f"{origin(page)}/?thread={thread_id(page)}")
+    expect(bubbles(other)).to_have_text("hello")
+    return page, other
+
+
+@pytest.fixture
+def tabs(scripted) -> tuple[Page, Page]:
+    return two_tabs(scripted)
+
+
+def test_tab_follows_a_run_of_another(tabs, go_on):
+    one, other = tabs
+    runs = runs_of(other)
+    say(one, "slow")
+    expect(other.locator(".assistant .prose").last).to_contain_text("word3")
+    expect(other.get_by_role("button", name="Stop")).to_be_visible()
+    go_on()
+    finished(one)
+    finished(other)
+    assert answers(other) == answers(one)
+    assert bubbles(other).all_inner_texts() == ["hello", "slow"]
+    assert runs == []
+
+
+def test_tab_sees_versions_titles_and_deletion(tabs):
+    one, other = tabs
+    prompt = stored(one)["messages"][0]["id"]
+    session(one, "session.edit(argument, 'good day')", prompt)
+    expect(bubbles(other)).to_have_text("good day")
+    finished(one)
+    finished(other)
+    switch_to_the_first_version(one, prompt)
+    expect(bubbles(other)).to_have_text("hello")
+    one.locator("agui-chat").evaluate("e => e.client.rename(e.threadId, 'Greetings')")
+    other.wait_for_function("() => document.querySelector('agui-chat').session.title === 'Greetings'")
+    one.locator("agui-chat").evaluate("e => e.client.remove(e.threadId)")
+    for page in tabs:
+        expect(bubbles(page)).to_have_count(0)
+        assert "thread=" not in page.url
+
+
+def elsewhere(new_page, page: Page) -> Page:
+    """The same thread in another browser, which no message of a tab reaches."""
+    other = new_page(page.url, storage_state=page.context.storage_state())
+    expect(bubbles(other).first).to_be_visible()
+    return other
+
+
+def test_message_to_a_busy_thread_waits_and_is_sent(new_page, scripted, go_on):
+    say(scripted, "hello")
+    finished(scripted)
+    other = elsewhere(new_page, scripted)
+    message_box(other).fill("me too")
+    say(scripted, "slow")
+    with other.expect_response(lambda response: response.status == 409):
+        message_box(other).press("Enter")
+    expect(other.locator(".assistant .prose").nth(1)).to_contain_text("word1")
+    expect(other.get_by_text("me too")).to_be_visible()
+    go_on()
+    expect(other.locator(".assistant .prose")).to_have_count(3)
+    finished(other)
+    assert stored_texts(other, "user") == ["hello", "slow", "me too"]
+
+
+def test_page_that_was_away_shows_what_was_said_elsewhere(new_page, scripted):
+    say(scripted, "hello")
+    finished(scripted)
+    other = elsewhere(new_page, scripted)
+    say(scripted, "news")
+    finished(scripted)
+    other.evaluate(A_MINUTE_LATER)
+    expect(bubbles(other)).to_have_text(["hello", "news"])
+    requests: list[str] = []
+    other.on(
+        "request", lambda r: requests.append(r.url.partition("/agent/")[2]) if r.method == "GET" else None
+    )  # what it has shown it may still say to have shown
+    with other.expect_response("**/agent/threads/?limit=1"):
+        other.evaluate(A_MINUTE_LATER)
+    expect(bubbles(other)).to_have_text(["hello", "news"])
+    assert requests == ["threads/?limit=1"]
+
+
+# --- Signing out
+
+
+def test_signing_out_leaves_nothing_behind(new_page, scripted_project):
+    one, other = two_tabs(sign_in(new_page(scripted_project.url), scripted_project))
+    message_box(one).press_sequentially("a secret")
+    message_box(other).press_sequentially("another one")
+    assert kept(one)
+    one.get_by_role("button", name="Account").click()
+    one.get_by_role("button", name="Sign out").click()
+    expect(one.get_by_label("Password")).to_be_visible()
+    expect(other.get_by_role("alert")).to_contain_text("signed out")
+    expect(bubbles(other)).to_have_count(0)
+    expect(message_box(other)).to_have_value("")
+    assert kept(one) == kept(other) == []
+    one.go_back()
+    expect(bubbles(one)).to_have_count(0)
+
+
+def test_session_that_ends_is_noticed_by_all_tabs_and_gives_the_words_back(tabs):
+    one, _ = tabs
+    one.context.clear_cookies()
+    say(one, "my words")
+    expect(message_box(one)).to_have_value("my words")
+    for page in tabs:
+        expect(page.get_by_role("alert")).to_contain_text("signed out")
+        expect(bubbles(page)).to_have_count(0)
+        assert kept(page) == []
+
+
+def test_what_was_kept_for_somebody_else_is_removed(chat):
+    chat.evaluate("""() => {
+        const { key } = { key: `agui-chat:${encodeURIComponent("/agent/")}:other:draft` };
+        sessionStorage.setItem(key, "a secret");
+        localStorage.setItem(key, "a secret");
+        localStorage.setItem("agui-chat-like", "of the page");
+    }""")
+    chat.reload()
+    expect(chat.locator(".chip").first).to_be_visible()
+    assert kept(chat) == ["agui-chat-like"]
+    expect(message_box(chat)).to_have_value("")
+
+
+# --- Stop and queue
+
+
+def test_stop_before_the_first_event(scripted):
+    held: list[Route] = []
+    scripted.route("**/agent/", lambda route: held.append(route))
+    say(scripted, "slow")
+    scripted.get_by_role("button", name="Stop").click()
+    first(scripted, held).continue_()
+    expect(scripted.get_by_text("Stopped.")).to_be_visible()
+    assert "end." not in "".join(answers(scripted))
+    assert stored(scripted)["running"] is False
+
+
+def test_queued_message_is_sent_when_the_run_has_ended(scripted, go_on):
+    runs = runs_of(scripted)
+    say(scripted, "slow")
+    expect(scripted.locator(".assistant .prose")).to_contain_text("word1")
+    say(scripted, "after that")
+    assert not session(scripted, "return session.send('a third one')")
+    scripted.reload()
+    go_on()
+    expect(scripted.locator(".assistant .prose")).to_have_count(2)
+    finished(scripted)
+    assert stored_texts(scripted, "user") == ["slow", "after that"]
+    assert len(runs) == 2
+    assert kept(scripted) == []
+
+
+def test_stop_gives_the_queued_message_back(scripted):
+    say(scripted, "slow")
+    expect(scripted.locator(".assistant .prose")).to_contain_text("word1")
+    say(scripted, "after that")
+    scripted.get_by_role("button", name="Stop").click()
+    expect(message_box(scripted)).to_have_value("after that")
+    assert stored_texts(scripted, "user") == ["slow"]
+    assert session(scripted, "return session.unqueue()") is None

@@ -1,0 +1,592 @@
+"""How the chat looks and reads: no finding of axe-core in any state; every placement, language and colour scheme."""
+
+import json
+import os
+import re
+from collections.abc import Callable, Iterator
+from itertools import chain
+from pathlib import Path
+
+import pytest
+from conftest import npm_install
+from pages import Page, Route, drawn, expect, finished, message_box, say
+
+pytestmark = pytest.mark.slow
+PHONE = {"width": 380, "height": 740}
+VARIANTS: dict[str, dict] = {
+    "light": {},
+    "dark-arabic-phone": {"color_scheme": "dark", "language": "ar", "viewport": PHONE, "has_touch": True},
+    "forced-colors-german": {"forced_colors": "active", "language": "de", "viewport": {"width": 320, "height": 640}},
+}
+# What depends on colours and sizes; the rest is the same everywhere.
+VISUAL = ["color-contrast", "target-size", "scrollable-region-focusable", "link-in-text-block"]
+
+# A stand-in for the agent on the page: says what it is told to, when it is told to.
+AGENT = """
+    const chat = document.querySelector("agui-chat");
+    const request = chat.request.bind(chat);
+    const text = new TextEncoder();
+    window.agent = {
+        number: 0,
+        say(events) {
+            for (const event of events) {
+                const frame = `id: r:${++this.number}\\ndata: ${JSON.stringify(event)}\\n\\n`;
+                this.stream.enqueue(text.encode(frame));
+            }
+        },
+        end() {
+            try {
+                this.stream.close();
+            } catch {
+                // The element has left.
+            }
+            this.stream = null;
+        },
+    };
+    chat.request = async (url, init) => {
+        if (new URL(url, location).pathname !== "/agent/") return request(url, init);
+        const body = new ReadableStream({ start: (stream) => void (agent.stream = stream) });
+        return new Response(body, { headers: { "Content-Type": "text/event-stream" } });
+    };
+"""
+STARTED = {"type": "RUN_STARTED", "threadId": "t", "runId": "r"}
+FINISHED = {"type": "RUN_FINISHED", "threadId": "t", "runId": "r"}
+FORM = {
+    "type": "object",
+    "required": ["day", "smoker"],
+    "properties": {
+        "day": {"enum": ["Monday", "Tuesday"], "title": "Day"},
+        "people": {"type": "integer", "title": "People", "default": 2, "description": "Children count."},
+        "extras": {"type": "array", "items": {"enum": ["breakfast", "parking"]}, "default": ["breakfast"]},
+        "smoker": {"type": "boolean", "title": "Smoker"},
+        "address": {
+            "anyOf": [{"type": "object", "properties": {"street": {"type": "string"}}}, {"type": "null"}],
+            "default": None,
+        },
+        "notes": {"type": "object", "additionalProperties": {"type": "integer"}, "default": {}},
+    },
+}
+LONG = "Donaudampfschifffahrtsgesellschaftskapitänsmützenabzeichenhersteller"
+MARKDOWN = f"""## What I found
+
+Three of **seven** tasks are late, see [the list](https://example.org/tasks). The longest word is {LONG}{LONG}.
+
+| Task | Due | Owner |
+|---|---|---:|
+| Write the report | Monday | Ada |
+| Call the landlord about the heating, the window and the door | Tuesday | Grace |
+
+1. First `make setup`
+   - nested
+2. Then this:
+
+```python
+def answer(question: str) -> int:
+    return 42  # a long line, so that the code has to scroll sideways on any screen that is narrower than this line
+```
+
+> Quoted words.
+"""
+
+
+@pytest.fixture(scope="session")
+def axe() -> str:
+    """The source of axe-core."""
+    modules = npm_install(Path(__file__).parent / "axe" / "package.json")
+    if modules is None:
+        pytest.skip("npm is not on the PATH")
+    return (modules / "axe-core/axe.min.js").read_text()
+
+
+@pytest.fixture
+def look(axe: str, request: pytest.FixtureRequest):
+    """See how a page looks: `look(page, "empty")` keeps a picture; in the end nothing may have been found."""
+    found: list[str] = []
+
+    def look(page: Page, name: str, rules: list[str] | None = None) -> None:
+        drawn(page)
+        if directory := os.environ.get("SCREENSHOTS"):
+            title = request.node.name.partition("[")[2].rstrip("]") or request.node.name
+            page.screenshot(path=Path(directory) / f"{title}-{name}.png", animations="disabled")
+        if page.evaluate("typeof axe") == "undefined":
+            page.evaluate(f"{axe};0")
+        options = {"resultTypes": ["violations"], "rules": {"target-size": {"enabled": True}}}
+        options |= {"runOnly": rules} if rules else {}
+        for rule in page.evaluate("options => axe.run(document, options).then((result) => result.violations)", options):
+            found.extend(f"{name}: {rule['id']}: {node['target']} {node['failureSummary']}" for node in rule["nodes"])
+
+    yield look
+    assert found == []
+
+
+@pytest.fixture
+def open_chat(new_page: Callable[..., Page], live_project, signed_in: dict):
+    """A signed-in page with the stand-in for an agent. axe-core needs what the Content-Security-Policy forbids."""
+
+    def open_chat(language: str = "en", **options) -> Page:
+        # Still, as the contrast of what moves is another one in each picture.
+        page = new_page(storage_state=signed_in, bypass_csp=True, reduced_motion="reduce", **options)
+        set_language(page, live_project.url, language)
+        page.goto(live_project.url)
+        expect(page.locator("agui-chat .input")).to_be_visible()
+        page.evaluate(f"() => {{ {AGENT} }}")
+        return page
+
+    return open_chat
+
+
+def set_language(page: Page, url: str, language: str) -> None:
+    """Serve the page as a project in that language would."""
+
+    def answer(route: Route) -> None:
+        response = route.fetch()
+        tag = f'<html lang="{language}" dir="{"rtl" if language == "ar" else "ltr"}">'
+        text, count = re.subn(r"<html [^>]*>", tag, response.text())
+        assert count == 1
+        route.fulfill(response=response, body=text)
+
+    page.route(re.compile(re.escape(url) + r"/(\?.*)?$"), answer)
+
+
+def write(page: Page, text: str) -> None:
+    page.locator("agui-chat .input").fill(text)
+
+
+def ask(page: Page, text: str, *events: dict) -> None:
+    """Send a message, and begin to answer it."""
+    write(page, text)
+    page.locator("agui-chat .input").press("Enter")
+    page.wait_for_function("() => Boolean(agent.stream)")
+    answer(page, STARTED, *events)
+
+
+def answer(page: Page, *events: dict) -> None:
+    page.evaluate("events => agent.say(events)", list(events))
+    drawn(page)
+
+
+def end(page: Page, *events: dict) -> None:
+    answer(page, *(events or [FINISHED]))
+    page.evaluate("agent.end()")
+    expect(page.locator("agui-chat .icon-send")).to_be_visible()
+    drawn(page)
+
+
+def new_chat(page: Page) -> None:
+    page.locator("agui-chat .header .icon-compose").click()
+    expect(page.locator("agui-chat .messages > *")).to_have_count(0)
+
+
+def text(message_id: str, words: str) -> list[dict]:
+    return [
+        {"type": "TEXT_MESSAGE_START", "messageId": message_id, "role": "assistant"},
+        {"type": "TEXT_MESSAGE_CONTENT", "messageId": message_id, "delta": words},
+    ]
+
+
+def reasoning(message_id: str, words: str) -> list[dict]:
+    return [
+        {"type": "REASONING_MESSAGE_START", "messageId": message_id, "role": "reasoning"},
+        {"type": "REASONING_MESSAGE_CONTENT", "messageId": message_id, "delta": words},
+    ]
+
+
+def call(call_id: str, name: str, arguments: dict, result: str | None = None, outcome: str = "success") -> list[dict]:
+    events = [
+        {"type": "TOOL_CALL_START", "toolCallId": call_id, "toolCallName": name, "parentMessageId": f"m-{call_id}"},
+        {"type": "TOOL_CALL_ARGS", "toolCallId": call_id, "delta": json.dumps(arguments)},
+        {"type": "TOOL_CALL_END", "toolCallId": call_id},
+    ]
+    if result is not None:
+        metadata = {"outcome": outcome, "duration_ms": 1234}
+        one = {"type": "TOOL_CALL_RESULT", "messageId": f"r-{call_id}", "toolCallId": call_id, "content": result}
+        events.append(one | {"metadata": metadata})
+    return events
+
+
+def activity(message_id: str, kind: str, content: dict) -> dict:
+    return {"type": "ACTIVITY_SNAPSHOT", "messageId": message_id, "activityType": kind, "content": content}
+
+
+def waiting(*interrupts: dict) -> dict:
+    return FINISHED | {"outcome": {"type": "interrupt", "interrupts": list(interrupts)}}
+
+
+def a_run(page: Page) -> Iterator[str]:
+    """From an empty chat to an answer."""
+    inside = page.locator("agui-chat")
+    yield "empty"
+    write(page, "/")
+    expect(inside.locator(".palette")).to_be_visible()
+    yield "palette"
+    write(page, "")
+    ask(page, "What is late? " * 8)
+    yield "working"
+    answer(page, *reasoning("th", "First I look at **all** tasks."))
+    inside.locator(".reasoning summary").click()
+    yield "reasoning"
+    answer(page, {"type": "REASONING_MESSAGE_END", "messageId": "th"})
+    answer(page, *call("c1", "list_tasks", {"done": False, "words": LONG}), *call("c2", "add_task", {})[:1])
+    expect(inside.locator(".tool .tool-status")).to_have_count(2)
+    yield "tools-running"
+    answer(page, *call("c3", "add_task", {"title": LONG * 3, "nested": {"a": [1, 2]}}, '{"id": 3}'))
+    answer(page, *call("c4", "delete_task", {}, "There is no task 4.", "failed"))
+    answer(page, *call("c5", "delete_finished_tasks", {}, "No.", "denied"))
+    for summary in inside.locator(".tool:not([data-status=streaming]) summary:visible").all():
+        summary.click()
+    yield "tools-open"
+    answer(page, *text("m1", MARKDOWN))
+    yield "streaming"
+    write(page, "And then the others, please.")
+    inside.locator(".input").press("Enter")
+    expect(inside.locator(".queued")).to_be_visible()
+    yield "queued"
+    inside.locator(".queued .icon-trash").click()
+    end(page, FINISHED | {"usage": [{"inputTokens": 1234, "outputTokens": 56}]})
+    yield "answered"
+
+
+def activities(page: Page) -> Iterator[str]:
+    steps = [{"title": f"{status} {LONG}", "status": status} for status in ("done", "running", "failed", "pending")]
+    rows = [[f"Task {number}", number * 1234.5, None, True] for number in range(12)]
+    new_chat(page)
+    ask(page, "Show me", activity("plan", "plan", {"title": "Trip", "steps": steps}))
+    answer(
+        page, activity("table", "table", {"title": "Tasks", "columns": ["Name", "Hours", "Due", "Late"], "rows": rows})
+    )
+    for kind in ("bar", "line", "pie"):
+        series = [{"name": "Open", "values": [3, 5, 1.5]}, {"name": "Done", "values": [1, None, 4]}]
+        chart = {"title": "Tasks", "type": kind, "labels": ["Work", "Home", "Garden"], "series": series, "unit": "h"}
+        answer(page, activity(kind, "chart", chart))
+    answer(page, activity("own", "something_else", {"a": 1}))
+    end(page)
+    expect(page.locator("agui-chat .plot svg").nth(2)).to_be_visible()
+    yield "activities"
+
+
+def questions(page: Page) -> Iterator[str]:
+    inside = page.locator("agui-chat")
+    changes = {"type": "object", "properties": {"title": {"type": "string"}, "days": {"type": "integer"}}}
+    schema = {"type": "object", "properties": {"approved": {"type": "boolean"}, "editedArgs": changes}}
+    gate = {
+        "id": "g",
+        "reason": "tool_call",
+        "message": "Delete all tasks? They can't be restored.",
+        "toolCallId": "d1",
+    }
+    gate |= {"responseSchema": schema, "metadata": {"x-destructive": True}}
+    new_chat(page)
+    ask(page, "Clean up", *call("d1", "delete_tasks", {"title": "old", "days": 3}))
+    end(page, waiting(gate))
+    expect(inside.locator(".question")).to_be_visible()
+    yield "approval"
+    buttons = inside.locator(".question-buttons button:visible")
+    buttons.nth(1).click()
+    yield "edited-arguments"
+    buttons.last.click()
+    buttons.last.click()
+    yield "denial"
+    buttons.first.click()
+    page.wait_for_function("() => Boolean(agent.stream)")
+    answer(page, STARTED)
+    end(page, waiting({"id": "q", "reason": "input_required", "message": "When do you go?", "responseSchema": FORM}))
+    expect(inside.locator(".question form")).to_be_visible()
+    yield "form"
+    inside.locator(".question-buttons button").last.click()
+    page.wait_for_function("() => Boolean(agent.stream)")
+    answer(page, STARTED)
+    end(page, {"type": "RUN_ERROR", "message": "The model did not answer.", "code": "model_error"})
+    expect(inside.locator(".failure")).to_be_visible()
+    yield "failed"
+
+
+def files(page: Page) -> Iterator[str]:
+    """One that is on its way, and one that was refused."""
+    page.route(
+        "**/agent/attachments/", lambda route: route.fulfill(status=415, json={"error": "x", "message": "No."}), times=1
+    )
+    inside = page.locator("agui-chat")
+    picked = [{"name": f"{name}.txt", "mimeType": "text/plain", "buffer": b"x"} for name in ("refused", LONG)]
+    inside.locator("input[type=file]").set_input_files(picked[0])
+    expect(inside.locator(".file[data-status=failed]")).to_be_visible()
+    page.route("**/agent/attachments/", lambda route: None)
+    inside.locator("input[type=file]").set_input_files(picked[1])
+    expect(inside.locator(".file[data-status=uploading]")).to_be_visible()
+    yield "files"
+
+
+def stored(page: Page, url: str) -> Iterator[str]:
+    """A thread as the server has it: what can be done with its messages, and with the list."""
+    threads = [
+        {
+            "thread_id": f"t{number}",
+            "title": title,
+            "preview": "",
+            "updated_at": f"{year}-01-02T10:00:00Z",
+            "unread": number == 1,
+        }
+        for number, (title, year) in enumerate([(LONG, 2026), ("مهام الأسبوع", 2025), ("Short", 2020)])
+    ]
+    versions = [{"id": f"e{number}", "text": "Hello", "current": number == 1} for number in range(3)]
+    thread = {
+        "messages": [
+            {"id": "u", "role": "user", "content": "Hello"},
+            {"id": "a", "role": "assistant", "content": "Good day."},
+        ],
+        "pending": [],
+        "state": {},
+        "running": False,
+        "title": "",
+        "branches": {"u": versions},
+        "feedback": {"a": {"value": 1, "comment": ""}},
+    }
+    page.route(re.compile(r"/agent/threads/\?"), lambda route: route.fulfill(json={"threads": threads, "next": None}))
+    page.route(re.compile(r"/agent/threads/[^/?]+/(\?.*)?$"), lambda route: route.fulfill(json=thread))
+    page.route("**/feedback/", lambda route: route.fulfill(json={}))
+    page.goto(f"{url}/?thread=t0")
+    inside = page.locator("agui-chat")
+    expect(inside.locator(".pager")).to_be_visible()
+    yield "versions"
+    inside.locator(".icon-bad").click()
+    expect(inside.locator(".feedback")).to_be_visible()
+    yield "feedback"
+    inside.locator(".user").hover()
+    inside.locator(".user .icon-edit").click()
+    expect(inside.locator(".editor")).to_be_visible()
+    yield "editor"
+    inside.locator(".header .icon-threads").click()
+    expect(inside.locator(".drawer li")).to_have_count(3)
+    yield "drawer"
+    inside.locator(".drawer li").nth(1).hover()
+    inside.locator(".drawer li .icon-trash").nth(1).click()
+    expect(inside.locator(".undo-bar")).to_be_visible()
+    inside.locator(".drawer li").nth(0).hover()
+    inside.locator(".drawer li .icon-edit").nth(0).click()
+    expect(inside.locator(".thread-input")).to_be_visible()
+    yield "drawer-undo-rename"
+    threads.clear()
+    inside.locator(".thread-input").press("Escape")
+    inside.locator(".drawer [type=search]").fill("nothing")
+    expect(inside.locator(".drawer .notice")).not_to_be_empty()
+    yield "drawer-empty"
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_no_state_of_the_chat_has_a_finding(open_chat, look, live_project, variant):
+    page = open_chat(**VARIANTS[variant])
+    states = [a_run(page), activities(page), questions(page), files(page), stored(page, live_project.url)]
+    for name in chain(*states):
+        look(page, name, VISUAL if variant != "light" else None)
+        assert page.locator("agui-chat .log").evaluate("e => e.scrollWidth - e.clientWidth") <= 0, name
+        assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0, name
+
+
+# --- Placement
+
+PAGE = """<!doctype html>
+<html lang="en">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Shop</title>
+<link rel="stylesheet" href="/static/assistant/page.css">
+<script type="module" src="/static/agui/agui-chat.js"></script>
+<main><h1>Shop</h1><p><button>Buy</button> %s</p></main>
+<agui-chat endpoint="/agent/" data-threads-url="/agent/threads/" placement="%s" collapsed></agui-chat>
+</html>
+"""
+
+
+@pytest.fixture
+def guest(new_page: Callable[..., Page], live_project, signed_in: dict):
+    """A page of a shop, with the chat as a guest."""
+
+    def guest(placement: str, path: str = "shop", **options) -> Page:
+        page = new_page(storage_state=signed_in, **options)
+        body = PAGE % ("word " * 4000, placement)
+        page.route("**/shop*", lambda route: route.fulfill(body=body, content_type="text/html"))
+        page.goto(f"{live_project.url}/{path}")
+        page.add_style_tag(content="body { padding-inline-end: var(--agui-docked-width, 0px) }")
+        return page
+
+    return guest
+
+
+def launcher(page: Page):
+    return page.get_by_role("button", name="Open the chat")
+
+
+@pytest.mark.parametrize("placement", ["floating", "docked"])
+def test_guest_stays_open_or_closed_from_page_to_page(guest, placement):
+    page = guest(placement)
+    expect(launcher(page)).to_be_visible()
+    expect(message_box(page)).to_be_hidden()
+    launcher(page).click()
+    expect(message_box(page)).to_be_focused()
+    page.goto(page.url + "?page=2")
+    expect(message_box(page)).to_be_visible()
+    assert page.evaluate("document.activeElement === document.body")
+    expect(launcher(page)).to_be_hidden()
+    message_box(page).press("Escape")
+    expect(launcher(page)).to_be_focused()
+    page.reload()
+    expect(launcher(page)).to_be_visible()
+
+
+def test_guest_leaves_the_page_to_its_user_where_there_is_room(guest):
+    page = guest("floating")
+    launcher(page).click()
+    page.get_by_role("button", name="Buy").click()
+    expect(page.get_by_role("button", name="Buy")).to_be_focused()
+    page.mouse.wheel(0, 500)
+    page.wait_for_function("() => scrollY > 0")
+    expect(message_box(page)).to_be_visible()
+
+
+@pytest.mark.parametrize("placement", ["floating", "docked"])
+def test_guest_on_a_phone_is_modal_and_covers_the_page(guest, look, placement):
+    page = guest(placement, viewport=PHONE, bypass_csp=True, reduced_motion="reduce")
+    launcher(page).click()
+    dialog = page.get_by_role("dialog", name="Assistant")
+    expect(dialog).to_be_visible()
+    assert dialog.bounding_box() == {"x": 0, "y": 0, **PHONE}
+    assert (
+        page.evaluate("document.querySelector('main button').focus() ?? document.activeElement.localName") != "button"
+    )
+    for _ in range(12):
+        page.keyboard.press("Tab")
+        assert page.evaluate("document.activeElement.localName") in ("agui-chat", "body")
+    page.mouse.move(200, 300)
+    page.mouse.wheel(0, 500)
+    drawn(page)
+    assert page.evaluate("scrollY") == 0
+    look(page, f"{placement}-phone")
+    page.keyboard.press("Escape")
+    expect(launcher(page)).to_be_visible()
+    page.mouse.wheel(0, 500)
+    page.wait_for_function("() => scrollY > 0")
+
+
+def test_guest_becomes_a_sheet_when_the_window_becomes_narrow(guest):
+    page = guest("docked")
+    launcher(page).click()
+    message_box(page).fill("half a sen")
+    page.set_viewport_size(PHONE)
+    expect(page.locator("agui-chat .frame")).to_have_js_property("offsetWidth", PHONE["width"])
+    expect(message_box(page)).to_be_focused()
+    expect(message_box(page)).to_have_value("half a sen")
+    page.set_viewport_size({"width": 1200, "height": 800})
+    expect(page.locator("agui-chat .frame")).to_have_js_property("offsetWidth", 416)
+    expect(page.get_by_role("button", name="Buy")).to_be_visible()
+
+
+@pytest.mark.parametrize(("direction", "wider"), [("ltr", "ArrowLeft"), ("rtl", "ArrowRight")])
+def test_docked_chat_is_resized_and_the_page_makes_room(guest, look, direction, wider):
+    page = guest("docked", bypass_csp=True, reduced_motion="reduce")
+    page.evaluate(f"document.documentElement.dir = '{direction}'")
+    launcher(page).click()
+    frame, edge = page.locator("agui-chat .frame"), page.get_by_role("separator", name="Width of the chat")
+    text = page.locator("main")
+
+    def room() -> float:
+        drawn(page)
+        box = text.bounding_box()
+        return 1200 - box["width"]
+
+    assert frame.evaluate("e => e.offsetWidth") == 416
+    expect(edge).to_have_attribute("aria-valuenow", "416")
+    assert room() == pytest.approx(416, abs=20)
+    edge.press(wider)
+    expect(edge).to_have_attribute("aria-valuenow", "440")
+    assert room() == pytest.approx(440, abs=20)
+    box = edge.bounding_box()
+    page.mouse.move(box["x"] + 2, 400)
+    page.mouse.down()
+    page.mouse.move(700 if direction == "ltr" else 500, 400, steps=3)
+    page.mouse.up()
+    expect(edge).to_have_attribute("aria-valuenow", re.compile("^(49|50)"))
+    look(page, f"docked-{direction}", VISUAL)
+    page.goto(page.url + "?page=2")
+    width = int(edge.get_attribute("aria-valuenow"))
+    assert 490 <= width <= 510
+    edge.press("Home")
+    expect(edge).to_have_attribute("aria-valuenow", "280")
+    edge.press("Enter")
+    expect(launcher(page)).to_be_focused()
+    assert page.evaluate("document.documentElement.style.getPropertyValue('--agui-docked-width')") == "0px"
+
+
+def test_news_are_told_on_the_launcher(guest, look):
+    page = guest("floating", bypass_csp=True, reduced_motion="reduce")
+    launcher(page).click()
+    look(page, "floating-open")
+    page.evaluate(f"() => {{ {AGENT} }}")
+    ask(page, "hello")
+    page.get_by_role("button", name="Close").click()
+    answer(page, *text("m", "Good day."), FINISHED)
+    news = page.get_by_role("button", name="there is a new answer")
+    expect(news).to_be_visible()
+    look(page, "floating-closed")
+    news.click()
+    message_box(page).press("Escape")
+    expect(news).to_have_count(0)
+
+
+def test_everything_fits_at_400_percent(open_chat, look):
+    page = open_chat(viewport={"width": 320, "height": 256})
+    expect(page.get_by_role("heading", name="What can I do")).to_be_in_viewport(ratio=1)
+    for name in ("empty", "answered"):
+        expect(message_box(page)).to_be_in_viewport(ratio=1)
+        expect(page.get_by_role("button", name="New chat")).to_be_in_viewport(ratio=1)
+        assert page.evaluate("document.documentElement.scrollWidth") <= 320
+        look(page, name, VISUAL)
+        if name == "empty":
+            ask(page, "hello", *text("m", MARKDOWN))
+            end(page)
+
+
+@pytest.mark.parametrize("viewport", [PHONE, {"width": 1200, "height": 800}])
+def test_sign_in_has_no_finding(new_page, live_project, look, viewport):
+    page = new_page(live_project.url, bypass_csp=True, viewport=viewport)
+    page.get_by_label("Username").fill("nobody")
+    page.get_by_label("Password").fill("wrong")
+    page.get_by_role("button", name="Sign in").click()
+    expect(page.get_by_role("alert")).to_be_visible()
+    look(page, f"login-{viewport['width']}")
+
+
+# --- Languages
+
+
+@pytest.mark.parametrize(("language", "label"), [("de-AT", "Ihre Nachricht"), ("ar", "رسالتك"), ("fr", "Your message")])
+def test_chat_speaks_the_language_of_the_page(new_page, live_project, signed_in, language, label):
+    page = new_page(storage_state=signed_in)
+    set_language(page, live_project.url, language)
+    page.goto(live_project.url)
+    expect(page.get_by_label(label, exact=True)).to_be_visible()
+    assert page.locator("agui-chat").evaluate("e => e.strings.lang") == (language if language != "fr" else "en")
+
+
+def test_words_of_the_page_win_over_those_of_the_language(new_page, live_project, signed_in):
+    page = new_page(storage_state=signed_in)
+    page.add_init_script("""document.addEventListener("readystatechange", () => {
+        document.documentElement.lang = "de";
+        document.querySelector("agui-chat").dataset.strings = JSON.stringify({ send: "Los" });
+    }, { once: true })""")
+    page.goto(live_project.url)
+    expect(page.get_by_role("button", name="Los")).to_be_visible()
+    expect(page.get_by_label("Ihre Nachricht")).to_be_visible()
+
+
+# --- What the browser forbids
+
+
+def test_page_makes_nothing_of_strings(chat):
+    """The browser would refuse it, report it, and so fail any test of this page."""
+    policy = chat.request.get(chat.url).headers["content-security-policy"]
+    assert "require-trusted-types-for 'script'" in policy
+    assert "trusted-types 'none'" in policy
+    assert "unsafe" not in policy
+    chat.evaluate("addEventListener('securitypolicyviolation', (event) => (window.refused = event.violatedDirective))")
+    say(chat, "list tasks")
+    finished(chat)
+    expect(chat.locator(".prose table, .prose code").first).to_be_visible()
+    assert chat.evaluate("window.refused") is None

@@ -1,0 +1,222 @@
+"""How much the page loads, and how long it keeps the reader waiting, with production's static files."""
+
+import gzip
+import json
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from page_costs import answer, open_thread, settle, stream
+from pages import Page, expect, finished, message_box, say, sign_in
+from servers import LiveProject, serve
+
+pytestmark = pytest.mark.slow
+
+# All that the page loads for the element, with an answer and what its tool has done.
+MAX_GZIPPED_BYTES_IN_USE = 45_000
+MAX_GZIPPED_BYTES_IN_DEVELOPMENT = 65_000
+PRODUCTION = {
+    "DEBUG": "0",
+    "SECRET_KEY": "only-for-a-test-on-the-loopback-interface-" + "0123456789",
+    "ALLOWED_HOSTS": "127.0.0.1",
+    "SECURE_SSL_REDIRECT": "0",
+}
+# What nobody needs to read a plain answer.
+ON_DEMAND = re.compile(r"attach|uploads|palette|question|drawer|chart|schema|placement|copy|undo|editor")
+
+
+@pytest.fixture(scope="session")
+def production(live_project: LiveProject) -> Iterator[LiveProject]:
+    """The same project, served by a second process as in production."""
+    live_project.manage("migrate", "--verbosity", "0")
+    with serve(live_project.path, **PRODUCTION) as live:
+        yield live
+
+
+@pytest.fixture(scope="session", autouse=True)
+def collected(live_project: LiveProject) -> dict[str, str]:
+    """The names of the static files, as `collectstatic` has made them."""
+    live = LiveProject(live_project.path, 0, "", "", "", PRODUCTION)
+    live.manage("collectstatic", "--noinput", "--verbosity", "0")
+    return json.loads((live_project.path / "staticfiles/staticfiles.json").read_text())["paths"]
+
+
+def loaded(page: Page) -> dict[str, int]:
+    """The weight of each file that the page loads from now on, compressed as it came, else as a server would."""
+    weights: dict[str, int] = {}
+
+    def weigh(response) -> None:
+        if not re.search(r"/static/(agui|vendor)/", response.url) or not response.ok:
+            return
+        compressed = response.headers.get("content-encoding") and response.headers.get("content-length")
+        size = int(compressed) if compressed else len(gzip.compress(response.body(), 9))
+        weights[response.url.split("/static/")[1]] = size
+
+    page.on("response", weigh)
+    return weights
+
+
+def total(page: Page, weights: dict[str, int]) -> int:
+    page.wait_for_load_state("networkidle")
+    for name, weight in sorted(weights.items(), key=lambda item: -item[1]):
+        print(f"{weight:7} {name}")
+    print(f"{sum(weights.values()):7} in all")
+    return sum(weights.values())
+
+
+def read_an_answer(page: Page) -> None:
+    """And what two tools have done: the fields of a task, and a table of all."""
+    for text in ('add_task title="Buy milk"', "list tasks"):
+        say(page, text)
+        finished(page)
+        page.locator(".tool summary").last.click()
+    expect(page.locator(".prose code").first).to_be_visible()
+    expect(page.get_by_role("button", name="Copy the answer").last).to_be_attached()
+    expect(page.locator(".tool table")).to_be_visible()
+
+
+def test_page_is_light_in_use(new_page, production):
+    page = new_page()
+    weights = loaded(page)
+    page.goto(production.url)
+    sign_in(page, production)
+    first = total(page, weights)
+    read_an_answer(page)
+    assert first < total(page, weights) < MAX_GZIPPED_BYTES_IN_USE
+    assert not [name for name in weights if ON_DEMAND.search(name)]
+    assert len(weights) < 10
+
+
+def test_first_load_is_light_in_development(new_page, live_project):
+    page = new_page()
+    weights = loaded(page)
+    page.goto(live_project.url)
+    sign_in(page, live_project)
+    assert total(page, weights) < MAX_GZIPPED_BYTES_IN_DEVELOPMENT
+    assert {"agui/agui-chat.js", "agui/agui-chat.css"} <= set(weights)
+
+
+def test_production_loads_nothing_that_may_be_stale(new_page, production, collected):
+    """Every file is named after its content, those that are imported on demand included, and kept for ever."""
+    page = new_page()
+    responses = []
+    page.on("response", lambda response: responses.append(response) if "/static/" in response.url else None)
+    page.goto(production.url)
+    sign_in(page, production)
+    read_an_answer(page)
+    message_box(page).press_sequentially("/")
+    expect(page.get_by_role("option").first).to_be_visible()
+    message_box(page).fill("")
+    page.get_by_role("button", name="Conversations", exact=True).click()
+    expect(page.get_by_role("searchbox")).to_be_visible()
+    names = {response.url.split("/static/")[1] for response in responses}
+    assert names <= set(collected.values())
+    assert {collected[f"agui/{name}.js"] for name in ("agui-chat", "palette", "threads-drawer")} <= names
+    assert collected["agui/dom.js"] not in names  # it came with what is always loaded
+    for response in responses:
+        assert "immutable" in response.headers["cache-control"], response.url
+        assert "max-age=315360000" in response.headers["cache-control"], response.url
+
+
+def test_collected_modules_import_nothing_that_may_be_stale(live_project, collected, tmp_path: Path):
+    node = shutil.which("node")
+    for name, hashed in collected.items():
+        if not re.fullmatch(r"agui/.+\.js", name):
+            continue
+        path = live_project.path / "staticfiles" / hashed
+        text = path.read_text()
+        assert text.count("\n") < 0.1 * len((live_project.path / "agui/static" / name).read_text().splitlines()), name
+        for imported in re.findall(r"""(?:from|import)\s*\(?["'](\.[^"']+)["']""", text):
+            assert path.parent.joinpath(imported).exists(), (name, imported)
+            assert re.search(r"\.[0-9a-f]{12}\.js$", imported), (name, imported)
+        if node:
+            (tmp_path / "module.mjs").write_text(text)
+            subprocess.run([node, "--check", tmp_path / "module.mjs"], check=True, timeout=20)
+
+
+LEAN = """
+from pathlib import Path
+from agui.static_files import minified
+for path in Path("agui/static/agui").rglob("*.js"):
+    path.write_text(minified(path.name, path.read_text()))
+"""
+
+
+def test_minified_modules_pass_their_tests(live_project, environment: Path, tmp_path: Path):
+    node = shutil.which("node")
+    if node is None:
+        pytest.skip("node is not on the PATH")
+    for part in ("agui", "config", "package.json"):
+        copy = shutil.copytree if (live_project.path / part).is_dir() else shutil.copy
+        copy(live_project.path / part, tmp_path / part)
+    subprocess.run([environment / "bin/python", "-c", LEAN], cwd=tmp_path, check=True, timeout=60)
+    done = subprocess.run([node, "--test", "agui/tests/js"], cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stdout[-3000:]
+    assert "# tests 0" not in done.stdout
+
+
+# --- Long threads
+
+
+def drawn(page: Page) -> int:
+    return page.locator(".message").count()
+
+
+def test_long_thread_opens_at_its_end_without_drawing_all_of_it(chat):
+    cost = open_thread(chat, 2000)
+    print(cost)
+    assert cost["main_ms"] < 1000  # of processor time: an idle machine takes a quarter of that
+    assert drawn(chat) == 50
+    expect(chat.get_by_text("Answer 1999.")).to_be_in_viewport()
+
+
+def test_earlier_messages_come_as_the_reader_scrolls_up_and_nothing_moves(chat):
+    open_thread(chat, 2000)
+    first = chat.get_by_text("Question 1952", exact=True)
+    place = first.evaluate(
+        """bubble => {
+            bubble.closest(".log").scrollTop = 400;
+            return bubble.getBoundingClientRect().top;
+        }"""
+    )
+    expect(chat.get_by_text("Question 1900", exact=True)).to_be_attached()
+    settle(chat)
+    assert drawn(chat) == 100
+    # But for a toolbar that came near: pages of messages have been put above it.
+    assert abs(first.evaluate("bubble => bubble.getBoundingClientRect().top") - place) < 40
+    # By the keyboard there is a button; it goes when there is nothing before.
+    earlier = chat.get_by_role("button", name="Show earlier messages")
+    earlier.focus()
+    earlier.press("Enter")
+    expect(chat.get_by_text("Question 1850", exact=True)).to_be_attached()
+
+
+def test_other_thread_leaves_nothing_of_a_long_one(chat):
+    open_thread(chat, 2000)
+    chat.get_by_role("button", name="New chat").first.click()
+    expect(chat.locator(".message")).to_have_count(0)
+    say(chat, "list tasks")
+    finished(chat)
+    assert drawn(chat) < 10
+
+
+def test_frames_of_a_stream_touch_only_what_is_written(chat):
+    open_thread(chat, 2000)
+    expect(chat.locator(".prose code").last).to_be_visible()  # what reads Markdown is there, and has been used
+    settle(chat)
+    chat.evaluate(
+        """() => {
+            window.touched = new Set();
+            const list = document.querySelector("agui-chat").shadowRoot.querySelector(".messages");
+            new MutationObserver((records) => {
+                for (const { target } of records) touched.add(target.parentElement?.closest(".prose"));
+            }).observe(list, { childList: true, subtree: true, characterData: true });
+        }"""
+    )
+    cost = stream(chat, answer(1))
+    print(cost)
+    assert chat.evaluate("[...touched].filter(Boolean).map((prose) => prose.innerText.slice(0, 6))") == ["Part 0"]
+    assert cost["layouts"] < 2 * cost["frames"]

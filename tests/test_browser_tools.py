@@ -1,0 +1,385 @@
+"""Tools, state and context of the page, in a real Chromium, against the live generated project."""
+
+import json
+import re
+from collections.abc import Callable, Iterator
+
+import pytest
+from conftest import ROOT, TEMPLATE_NAME
+from pages import Page, answers, drawn, expect, finished, first, message_box, say, stored, thread_id
+from servers import LiveProject, serve
+
+pytestmark = pytest.mark.slow
+
+# Calls the tools that a message names as JSON, then says what they gave; "slow" waits before it does.
+MODEL = """
+import asyncio
+import json
+
+from pydantic_ai.models.function import DeltaToolCall, FunctionModel
+
+
+async def answer(messages, info):
+    parts = messages[-1].parts
+    results = [part for part in parts if part.part_kind == "tool-return" and parts[-1].part_kind != "user-prompt"]
+    prompts = [p.content for m in messages for p in m.parts if p.part_kind == "user-prompt"]
+    if results:
+        for part in results:
+            yield f"{part.tool_name} gave {part.content} | "
+        return
+    if not prompts[-1].startswith("["):
+        yield "Hello."
+        return
+    for index, (name, arguments) in enumerate(json.loads(prompts[-1])):
+        if name == "wait":
+            await asyncio.sleep(arguments)
+            continue
+        text = arguments if isinstance(arguments, str) else json.dumps(arguments)
+        yield {index: DeltaToolCall(name, text, tool_call_id=f"c{len(messages)}-{index}")}
+
+
+model = FunctionModel(stream_function=answer)
+"""
+
+TOOLS = """
+customElements.whenDefined("agui-chat").then(() => {
+  const chat = document.querySelector("agui-chat");
+  const count = (name) => localStorage.setItem(name, Number(localStorage.getItem(name) ?? 0) + 1);
+  const tools = {
+    echo: { handler: (args) => (count("echo"), args) },
+    nothing: { handler: async () => {} },
+    broken: { handler: () => { throw new Error("Kaput"); } },
+    choose: { parameters: { type: "object", properties: { size: { enum: ["S", "M"] } } }, handler: ({ size }) => size },
+    hang: { handler: (_, { signal }) => {
+      count("hang");
+      signal.addEventListener("abort", () => count("aborted"));
+      return new Promise(() => {});
+    } },
+    leave: { handler: () => (count("leave"), location.reload(), new Promise(() => {})) },
+    wipe: { destructive: true, confirm: "Wipe it?", summary: "Wipe the board", handler: () => count("wipe") },
+    paint: { destructive: true, handler: ({ colour }) => colour,
+      parameters: { type: "object", properties: { colour: { type: "string" } }, required: ["colour"] } },
+  };
+  for (const [name, tool] of Object.entries(tools)) chat.registerTool({ name, description: name, ...tool });
+});
+"""
+
+
+@pytest.fixture(scope="module")
+def paged_project(live_project: LiveProject) -> Iterator[LiveProject]:
+    """The same project, served by another process with the model above."""
+    (live_project.path / "paged.py").write_text(MODEL)
+    with serve(live_project.path, AGENT_MODEL="python:paged.model") as live:
+        yield live
+
+
+@pytest.fixture
+def tools(new_page: Callable[..., Page], paged_project: LiveProject, signed_in: dict) -> Page:
+    """A signed-in page that registers the tools above."""
+    page = new_page(storage_state=signed_in)
+    page.context.add_init_script(TOOLS)
+    page.goto(paged_project.url)
+    return page
+
+
+def call(page: Page, *calls: tuple[str, object]) -> None:
+    say(page, json.dumps(calls))
+
+
+def counted(page: Page, name: str) -> int:
+    return int(page.evaluate("(name) => localStorage.getItem(name)", name) or 0)
+
+
+def card(page: Page, name: str):
+    return page.locator(".tool", has_text=name)
+
+
+def results(page: Page) -> list[tuple[str, str | None]]:
+    messages = [m for m in stored(page)["messages"] if m["role"] == "tool"]
+    return [(m["content"], m.get("metadata", {}).get("outcome")) for m in messages]
+
+
+def deny(question) -> None:
+    """Deny without giving a reason."""
+    for _ in range(2):
+        question.get_by_role("button", name="Deny").click()
+
+
+# --- The example
+
+
+def test_example_changes_the_theme_for_good(chat):
+    say(chat, "use the dark theme")
+    expect(card(chat, "Change the theme")).to_have_attribute("data-status", "success")
+    finished(chat)
+    assert "The theme is now dark." in answers(chat)[-1]
+    chat.reload()
+    expect(chat.locator("agui-chat")).to_have_attribute("theme", "dark")
+    for place in ("body", ".panel"):
+        assert chat.locator(place).evaluate("e => getComputedStyle(e).colorScheme") == "dark"
+    say(chat, "use the automatic theme")
+    expect(chat.locator("agui-chat")).not_to_have_attribute("theme", "dark")
+    finished(chat)
+    assert chat.evaluate("localStorage.theme") == "automatic"
+
+
+def test_page_looks_busy_from_the_call_of_its_tool_to_the_answer(tools):
+    held: list = []
+    tools.route("**/frontend-tools.js", lambda route: held.append(route))
+    with tools.expect_request("**/frontend-tools.js"):
+        call(tools, ("echo", {"text": "hi"}))
+    drawn(tools)
+    assert tools.get_by_role("button", name="Stop").is_visible()
+    assert not tools.get_by_role("button", name="Send", exact=True).is_visible()
+    first(tools, held).continue_()
+    finished(tools)
+    assert "echo gave" in answers(tools)[-1]
+
+
+def test_context_goes_with_each_run(chat):
+    bodies: list[dict] = []
+    chat.on("request", lambda r: bodies.append(r.post_data_json) if r.url.endswith("/agent/") else None)
+    say(chat, "hello")
+    finished(chat)
+    language = chat.evaluate("document.documentElement.lang")
+    assert {"description": "Language of the page", "value": language} in bodies[0]["context"]
+    assert [tool["name"] for tool in bodies[0]["tools"]] == ["set_theme"]
+
+
+# --- What a handler gives
+
+
+def test_several_at_once_give_what_they_return(tools):
+    call(tools, ("echo", {"a": 1}), ("nothing", {}), ("broken", {}), ("choose", {"size": "XL"}))
+    finished(tools)
+    expect(tools.locator(".tool[data-status=success]")).to_have_count(2)
+    expect(tools.locator(".tool[data-status=failed]")).to_have_count(2)
+    said = answers(tools)[-1]
+    assert 'echo gave {"a":1}' in said
+    assert "nothing gave Done." in said
+    assert "broken gave This failed: Kaput" in said
+    assert 'size must be one of ["S","M"]' in said
+    assert len(results(tools)) == 4
+    tools.reload()
+    expect(tools.locator(".tool[data-status=failed]")).to_have_count(2)
+
+
+def test_handler_that_hangs_is_stopped_and_the_user_goes_on(tools):
+    call(tools, ("hang", {}))
+    expect(card(tools, "Hang")).to_have_attribute("data-status", "running")
+    tools.get_by_role("button", name="Stop").click()
+    expect(tools.get_by_text("Stopped.")).to_be_visible()
+    assert counted(tools, "aborted") == 1
+    tools.reload()
+    expect(card(tools, "Hang")).to_have_attribute("data-status", "left")
+    say(tools, "hello")
+    expect(tools.locator(".assistant .prose", has_text="Hello.")).to_be_visible()
+    assert counted(tools, "hang") == 1
+
+
+# --- Asked first
+
+
+def test_destructive_tool_is_asked_about_in_its_card(tools):
+    call(tools, ("wipe", {}))
+    question = card(tools, "Wipe the board").get_by_role("group", name="Wipe it?")
+    deny(question)
+    expect(card(tools, "Wipe the board")).to_have_attribute("data-status", "denied")
+    finished(tools)
+    assert results(tools) == [("The user denied this.", "denied")]
+    call(tools, ("wipe", {}))
+    tools.reload()
+    assert counted(tools, "wipe") == 0
+    tools.get_by_role("button", name="Approve").click()
+    expect(card(tools, "Wipe the board").last).to_have_attribute("data-status", "success")
+    finished(tools)
+    assert counted(tools, "wipe") == 1
+
+
+def test_arguments_are_changed_before_a_tool_runs(tools):
+    call(tools, ("paint", {"colour": "red"}))
+    tools.get_by_role("button", name="Edit", exact=True).click()
+    tools.get_by_label("Colour").fill("blue")
+    tools.get_by_label("Colour").press("Enter")
+    finished(tools)
+    assert results(tools) == [("blue", None)]
+
+
+def test_tools_of_page_and_server_are_answered_together(tools):
+    call(tools, ("wipe", {}), ("echo", {"b": 2}), ("delete_finished_tasks", {}))
+    expect(tools.get_by_role("button", name="Approve")).to_have_count(2)
+    expect(card(tools, "Echo")).to_have_attribute("data-status", "success")
+    tools.reload()
+    expect(card(tools, "Echo")).to_have_attribute("data-status", "success")
+    bodies: list[dict] = []
+    tools.on("request", lambda r: bodies.append(r.post_data_json) if r.url.endswith("/agent/") else None)
+    card(tools, "Delete finished").get_by_role("button", name="Approve").click()
+    assert not bodies
+    assert counted(tools, "wipe") == 0
+    card(tools, "Wipe").get_by_role("button", name="Approve").click()
+    expect(tools.locator(".tool[data-status=success]")).to_have_count(3)
+    finished(tools)
+    [body] = bodies
+    assert (len(body["resume"]), len(body["messages"])) == (1, 2)
+    assert (counted(tools, "echo"), counted(tools, "wipe")) == (1, 1)
+
+
+# --- Reloads, tabs, and pages that know nothing
+
+
+def test_call_that_comes_after_a_reload_is_answered_once_and_by_one_tab(tools, paged_project):
+    call(tools, ("wait", 1.5), ("echo", {}))
+    thread = thread_id(tools)
+    other = tools.context.new_page()
+    other.goto(f"{paged_project.url}/?thread={thread}")
+    tools.reload()
+    expect(tools.locator(".assistant .prose", has_text="echo gave")).to_be_visible()
+    expect(other.locator(".assistant .prose", has_text="echo gave")).to_be_visible()
+    assert counted(tools, "echo") == 1
+    assert len(results(tools)) == 1
+
+
+def test_tool_that_leaves_the_page_does_so_once(tools):
+    message_box(tools).fill(json.dumps([("leave", {})]))
+    message_box(tools).press("Enter")
+    expect(tools.locator(".assistant .prose", has_text="The page was left")).to_be_visible()
+    assert counted(tools, "leave") == 1
+
+
+def test_page_without_the_tool_leaves_the_call_and_goes_on(tools, new_page, signed_in, paged_project):
+    call(tools, ("hang", {}), ("delete_finished_tasks", {}))
+    expect(card(tools, "Hang")).to_have_attribute("data-status", "running")
+    other = new_page(f"{paged_project.url}/?thread={thread_id(tools)}", storage_state=signed_in)
+    deny(other.locator(".question"))
+    expect(card(other, "Hang")).to_have_attribute("data-status", "failed")
+    expect(other.locator(".assistant .prose", has_text="This page has no tool")).to_be_visible()
+
+
+def test_call_of_another_page_is_left_alone(tools, new_page, signed_in, paged_project):
+    call(tools, ("hang", {}))
+    expect(card(tools, "Hang")).to_have_attribute("data-status", "running")
+    other = new_page(f"{paged_project.url}/?thread={thread_id(tools)}", storage_state=signed_in)
+    expect(card(other, "Hang")).to_have_attribute("data-status", "left")
+    say(other, "hello")
+    expect(other.locator(".assistant .prose", has_text="Hello.")).to_be_visible()
+
+
+def test_tool_with_the_name_of_a_servers_is_refused(tools):
+    tools.evaluate("document.querySelector('agui-chat').registerTool({ name: 'add_task', handler() {} })")
+    say(tools, "hello")
+    expect(tools.get_by_role("alert")).to_be_visible()
+    tools.evaluate("document.querySelector('agui-chat').unregisterTool('add_task')")
+    say(tools, "hello")
+    expect(tools.locator(".assistant .prose", has_text="Hello.")).to_be_visible()
+
+
+@pytest.mark.parametrize("name", ["", "a b", "é", "x" * 65])
+def test_tool_without_a_proper_name_is_refused_at_once(tools, name):
+    with pytest.raises(Exception, match="A tool has a name"):
+        tools.evaluate("(name) => document.querySelector('agui-chat').registerTool({ name, handler() {} })", name)
+
+
+# --- State, context, and what comes early
+
+
+def test_state_is_set_sent_and_told_without_loops(chat):
+    bodies: list[dict] = []
+    chat.on("request", lambda r: bodies.append(r.post_data_json) if r.url.endswith("/agent/") else None)
+    chat.evaluate("""() => {
+        const chat = document.querySelector("agui-chat");
+        window.told = [];
+        chat.addEventListener("ag-ui-state", ({ detail }) => {
+            told.push(detail);
+            chat.state = { ...detail }; // the same again is no change
+        });
+        chat.state = { category: "home" };
+        chat.state = { category: "home" };
+    }""")
+    assert chat.evaluate("told") == [{"category": "home"}]
+    say(chat, "focus on category=work")
+    finished(chat)
+    assert bodies[0]["state"] == {"category": "home"}
+    assert chat.evaluate("told") == [{"category": "home"}, {"category": "work"}]
+    chat.get_by_role("button", name="New chat").click()
+    assert chat.evaluate("told.at(-1)") == {}
+
+
+@pytest.mark.parametrize("context", ["{ throw new Error('no') }", "{ return Promise.reject(1) }", "{ return 7 }"])
+def test_run_goes_on_without_a_context_that_fails(chat, context):
+    logged: list[str] = []
+    chat.on("console", lambda message: logged.append(message.text) if message.type == "error" else None)
+    chat.evaluate(f"() => {{ document.querySelector('agui-chat').getContext = () => {context} }}")
+    say(chat, "hello")
+    finished(chat)
+    assert "Hello" in answers(chat)[-1]
+    assert [text for text in logged if "agui-chat" in text]
+
+
+def test_context_may_be_async_and_anything(chat):
+    bodies: list[dict] = []
+    chat.on("request", lambda r: bodies.append(r.post_data_json) if r.url.endswith("/agent/") else None)
+    chat.evaluate(
+        "() => { document.querySelector('agui-chat').getContext ="
+        " async () => [{ description: 'Rows', value: [1, 2] }, { description: 'Nothing' }] }"
+    )
+    say(chat, "hello")
+    finished(chat)
+    assert bodies[0]["context"] == [{"description": "Rows", "value": "[1,2]"}, {"description": "Nothing", "value": ""}]
+
+
+def test_what_a_page_sets_before_the_element_is_defined_counts(new_page, signed_in, live_project):
+    page = new_page(storage_state=signed_in)
+    page.add_init_script("""document.addEventListener("readystatechange", () => {
+        const chat = document.querySelector("agui-chat");
+        if (!chat || chat.threadId !== undefined) return;
+        chat.tools = [{ name: "early", description: "Early bird", handler: () => "caught the worm" }];
+        chat.state = { category: "early" };
+        chat.getContext = () => [{ description: "When", value: "early" }];
+    }, { once: true })""")
+    bodies: list[dict] = []
+    page.on("request", lambda r: bodies.append(r.post_data_json) if r.url.endswith("/agent/") else None)
+    page.goto(live_project.url)
+    say(page, "early")
+    expect(card(page, "Early")).to_have_attribute("data-status", "success")
+    finished(page)
+    assert bodies[0]["state"] == {"category": "early"}
+    assert "caught the worm" in answers(page)[-1]
+
+
+def test_examples_of_the_manual_do_what_they_say(chat):
+    manual = (ROOT / TEMPLATE_NAME / "docs/element.md").read_text()
+    examples = "\n".join(re.findall(r"^```js\n(.*?)^```$", manual, re.M | re.S))
+    chat.evaluate("document.body.append(Object.assign(document.createElement('p'), { id: 'task-7' }))")
+    chat.evaluate(f"async () => {{ {examples} }}")
+    assert chat.evaluate("document.body.dataset.category") == "work"
+    bodies: list[dict] = []
+    chat.on("request", lambda r: bodies.append(r.post_data_json) if r.url.endswith("/agent/") else None)
+    say(chat, "show_task task_id=8")
+    expect(card(chat, "Show a task")).to_have_attribute("data-status", "failed")
+    finished(chat)
+    assert "There is no task 8 on this page." in answers(chat)[-1]
+    say(chat, "show_task task_id=7")
+    expect(card(chat, "Show a task").last).to_have_attribute("data-status", "success")
+    say(chat, "page_title")
+    finished(chat)
+    assert chat.title() in answers(chat)[-1]
+    assert bodies[0]["state"] == {"category": "work"}
+    assert [one["description"] for one in bodies[0]["context"]] == ["The page that the user looks at", "Selected text"]
+
+
+@pytest.mark.parametrize("name", ["__proto__", "constructor", "set_theme"])
+def test_forged_events_and_histories_run_nothing(chat, name):
+    """A server, or a history, that tells of calls which nobody made."""
+    arguments = json.dumps({"theme": "dark"})
+    forged = {
+        "id": "a",
+        "role": "assistant",
+        "toolCalls": [
+            {"id": name, "type": "function", "function": {"name": name, "arguments": arguments}},
+        ],
+    }
+    thread = {"messages": [forged], "pending": [], "state": {}, "running": False, "title": "", "pending_calls": [name]}
+    chat.route(re.compile(r"/agent/threads/[^/]+/$"), lambda route: route.fulfill(json=thread))
+    chat.evaluate("document.querySelector('agui-chat').openThread('forged')")
+    expect(chat.locator(".tool")).to_have_attribute("data-status", "left")
+    assert chat.evaluate("document.documentElement.dataset.theme") is None

@@ -1,0 +1,135 @@
+// @ts-check
+/** The files above the text of the message that is being written. Loaded with the first file. */
+import { h, iconButton } from "./dom.js";
+import { describe, fileFace, ownText, readFiles, reasonOf, signInLink } from "./file-face.js";
+import { fileUrl, uploadFile } from "./files.js";
+import { format } from "./strings.js";
+import { isFinal, Uploads } from "./uploads.js";
+
+/** @typedef {import("./uploads.js").Upload} Upload */
+/**
+ * @typedef {{
+ *   strings: import("./strings.js").Strings, client: import("./client.js").AgentClient,
+ *   upload: import("./files.js").Upload, loginUrl: string | null, maxBytes: number, focus: () => void,
+ * }} Context
+ */
+
+const THUMBNAIL = 96;
+const MAX_PICTURE_BYTES = 20_000_000;
+
+export class Attachments {
+  #context;
+  /** @type {Map<Upload, Chip>} */
+  #chips = new Map();
+  #list;
+  #status = h("p", { class: "visually-hidden", role: "status" });
+  uploads;
+  element;
+
+  /** @param {Context} context */
+  constructor(context) {
+    const { client, upload, strings, maxBytes } = (this.#context = context);
+    this.uploads = new Uploads({
+      maxBytes,
+      send: (file, options) => uploadFile(client, upload, file, options),
+      discard: (id) => client.send(fileUrl(client, id), { method: "DELETE" }),
+    });
+    this.#list = h("ul", { class: "files", part: "attachments", "aria-label": strings.attachments });
+    this.element = h("div", { class: "tray" }, this.#list, this.#status);
+    this.uploads.addEventListener("change", () => this.#render());
+    this.uploads.addEventListener("settled", (event) => this.#announce(/** @type {any} */ (event).detail));
+  }
+
+  /** Take back the files of a message, and answer what else it said. @param {string} text @param {any} named */
+  restore(text, named) {
+    const files = readFiles(named);
+    this.uploads.restore(files);
+    return ownText(text, files);
+  }
+
+  #render() {
+    const { list } = this.uploads;
+    for (const [upload, chip] of this.#chips) {
+      if (list.includes(upload)) continue;
+      chip.element.remove();
+      this.#chips.delete(upload);
+    }
+    for (const upload of list) {
+      if (!this.#chips.has(upload)) this.#add(upload);
+      this.#chips.get(upload)?.update();
+    }
+  }
+
+  /** @param {Upload} upload */
+  #add(upload) {
+    const remove = () => {
+      const at = this.uploads.list.indexOf(upload);
+      this.uploads.remove(upload);
+      const next = this.#list.children[Math.min(at, this.#list.children.length - 1)];
+      if (next) next.querySelector(".remove").focus();
+      else this.#context.focus();
+    };
+    const chip = new Chip(this.#context, upload, { remove, retry: () => this.uploads.retry(upload) });
+    this.#chips.set(upload, chip);
+    this.#list.append(chip.element);
+    chip.element.scrollIntoView({ block: "nearest" });
+  }
+
+  /** @param {Upload} upload */
+  #announce({ name, error }) {
+    const { strings, maxBytes } = this.#context;
+    const text = error ? format(strings.attachFailed, { name, reason: reasonOf(error, strings, maxBytes) }) : format(strings.attached, { name });
+    this.#status.textContent = text; // also when it is the same: it has happened again
+  }
+}
+
+class Chip {
+  #context;
+  #upload;
+  #note;
+  #bar;
+  #retry;
+  #remove;
+  element;
+
+  /** @param {Context} context @param {Upload} upload @param {{ remove: () => void, retry: () => void }} actions */
+  constructor(context, upload, { remove, retry }) {
+    const { strings } = (this.#context = context);
+    const { name, size, file } = (this.#upload = upload);
+    const { face, note, nodes } = fileFace(name, size, strings.lang);
+    this.#note = note;
+    this.#bar = h("progress", { max: "1", value: "0", "aria-label": format(strings.uploading, { name }) });
+    this.#retry = iconButton("retry", format(strings.retryUpload, { name }), () => (retry(), this.#remove.focus()));
+    this.#remove = iconButton("close", format(strings.removeFile, { name }), remove, { class: "icon-button remove" });
+    this.element = h("li", { class: "file", part: "attachment" }, ...nodes, this.#retry, this.#remove, this.#bar);
+    if (file?.type.startsWith("image/") && file.size < MAX_PICTURE_BYTES) showPicture(face, file);
+  }
+
+  update() {
+    const { strings, maxBytes, loginUrl } = this.#context;
+    const { status, progress, error, name, size } = this.#upload;
+    const underWay = ["queued", "uploading"].includes(status);
+    if (underWay) this.#bar.value = progress;
+    if (this.element.dataset.status === status) return;
+    this.element.dataset.status = status;
+    this.#bar.hidden = !underWay;
+    this.#retry.hidden = !error || isFinal(error);
+    const link = error && signInLink(error, strings, loginUrl);
+    this.#note.replaceChildren(error ? reasonOf(error, strings, maxBytes) : describe(name, size, strings.lang), ...(link ? [" ", link] : []));
+  }
+}
+
+/** A small picture instead of the icon, on a canvas: no address that a Content-Security-Policy could refuse. @param {HTMLElement} face @param {File} file */
+async function showPicture(face, file) {
+  try {
+    const picture = await createImageBitmap(file);
+    const { width, height } = picture;
+    const side = Math.min(width, height);
+    const canvas = h("canvas", { width: THUMBNAIL, height: THUMBNAIL, "aria-hidden": "true" });
+    canvas.getContext("2d").drawImage(picture, (width - side) / 2, (height - side) / 2, side, side, 0, 0, THUMBNAIL, THUMBNAIL);
+    picture.close();
+    face.replaceChildren(canvas);
+  } catch {
+    // Not every picture is one that the browser knows: the icon stays.
+  }
+}

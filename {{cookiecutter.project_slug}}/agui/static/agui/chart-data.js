@@ -1,0 +1,94 @@
+// @ts-check
+/** What a chart draws, as numbers: reads its content, and finds the scale. Pure: no DOM, and never a NaN. */
+
+/**
+ * @typedef {{ name: string, values: (number | null)[] }} Series
+ * @typedef {{ title: string, type: string, labels: string[], series: Series[], unit: string }} Chart
+ * @typedef {{ min: number, max: number, ticks: number[] }} Scale
+ */
+
+const TYPES = ["bar", "stacked", "line", "area", "pie", "donut"];
+const MAX_SERIES = 12;
+const MAX_POINTS = 5000;
+/** Beyond it there is no room for a scale. */
+const LARGEST = 1e300;
+
+/** @param {any} content @returns {Chart} throws when it is no chart */
+export function readChart({ title, type = "bar", labels, series, unit }) {
+  const kind = TYPES.find((one) => one === String(type).replace(/[ _-]?bar$/, "") || one === type);
+  const several = (Array.isArray(series) ? series : []).map((one) => (Array.isArray(one) ? { values: one } : one));
+  const values = several.map((one) => one.values);
+  const none = Array.isArray(series) && Array.isArray(labels) && !labels.length;
+  const length = Math.max(none ? 1 : 0, ...values.map((one) => (Array.isArray(one) ? one.length : Infinity)));
+  const fitting = length > 0 && length <= MAX_POINTS && several.length <= MAX_SERIES && (!labels || Array.isArray(labels));
+  if (!kind || !fitting) throw new TypeError("This is no chart.");
+  const names = Array.from({ length }, (_, index) => text(labels?.[index] ?? (none ? "" : index + 1)));
+  const read = several.map(({ name, values: own }) => ({ name: text(name), values: names.map((_, index) => number(own[index])) }));
+  const round = (kind === "pie" || kind === "donut") && read.length === 1 && !read[0].values.some((one) => Number(one) < 0);
+  const fits = round || (kind !== "pie" && kind !== "donut");
+  return { title: text(title), type: fits ? kind : "bar", labels: names, series: read, unit: text(unit) };
+}
+
+/** @param {any} value @returns {string} */
+function text(value) {
+  return ["string", "number", "boolean"].includes(typeof value) ? String(value) : "";
+}
+
+/** @param {any} value @returns {number | null} */
+function number(value) {
+  if (value == null) return null;
+  const read = typeof value === "string" ? Number(value.trim() || "none") : value;
+  const isWord = typeof value === "string" && Number.isNaN(read);
+  if (typeof read !== "number" || Math.abs(read) > LARGEST || isWord) throw new TypeError("This is no number.");
+  return Number.isFinite(read) ? read : null;
+}
+
+/** The lowest and the highest value, stacked ones added up, and whether all are whole numbers. @param {Chart} chart */
+export function extent({ type, series, labels }) {
+  let [min, max] = [Infinity, -Infinity];
+  labels.forEach((_, index) => {
+    let [low, high] = [0, 0];
+    for (const { values } of series) {
+      const value = values[index];
+      if (value === null) continue;
+      if (type !== "stacked") [low, high] = [value, value];
+      else if (value < 0) low += value;
+      else high += value;
+      [min, max] = [Math.min(min, low), Math.max(max, high)];
+    }
+  });
+  if (min > max) return { min: 0, max: 1, whole: true };
+  const whole = series.every(({ values }) => values.every((one) => one === null || Number.isInteger(one)));
+  // A bar tells by its length: it begins at zero.
+  return type === "line" ? { min, max, whole } : { min: Math.min(0, min), max: Math.max(0, max), whole };
+}
+
+/** Round numbers around the values, about `count` of them. @param {{ min: number, max: number, whole?: boolean }} range @param {number} count @returns {Scale} */
+export function scale({ min, max, whole = false }, count) {
+  if (!(max - min > Math.abs(max) * 1e-12)) [min, max] = min > 0 ? [0, max] : max < 0 ? [min, 0] : [0, 1];
+  const raw = max / count - min / count;
+  const power = 10 ** Math.floor(Math.log10(raw));
+  const fine = power * ([1, 2, 2.5, 5].find((one) => one * power >= raw * 0.999) ?? 10);
+  const step = whole ? Math.ceil(fine) : fine; // there is no half of a task
+  const [first, last] = [Math.floor(min / step), Math.ceil(max / step)];
+  if (!(step > 0) || !Number.isFinite(step) || last - first > 50) return { min: 0, max: 1, ticks: [0, 1] };
+  const ticks = Array.from({ length: last - first + 1 }, (_, index) => Number(((first + index) * step).toPrecision(12)));
+  return { min: ticks[0], max: ticks[ticks.length - 1], ticks };
+}
+
+/** The stretches of a line between its gaps: the indexes of each. @param {(number | null)[]} values @returns {number[][]} */
+export function stretches(values) {
+  /** @type {number[][]} */
+  const found = [];
+  values.forEach((value, index) => {
+    if (value === null) return;
+    if (index && values[index - 1] !== null) found.at(-1)?.push(index);
+    else found.push([index]);
+  });
+  return found;
+}
+
+/** Which labels have room: every how many-th. @param {number} count @param {number} room how many fit */
+export function every(count, room) {
+  return Math.max(1, Math.ceil(count / Math.max(1, room)));
+}

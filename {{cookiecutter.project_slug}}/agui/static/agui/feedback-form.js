@@ -1,0 +1,44 @@
+// @ts-check
+/** What was bad about an answer, in the user's own words if he likes. */
+import { h, iconButton } from "./dom.js";
+
+const MAX_CHARS = 2000;
+
+export class FeedbackForm {
+  element;
+
+  /**
+   * @param {import("./strings.js").Strings} strings
+   * @param {{ send: (comment: string) => Promise<boolean>, closed: (sent: boolean) => void }} hooks
+   */
+  constructor(strings, { send, closed }) {
+    const close = (sent) => (this.element.remove(), closed(sent));
+    const input = h("textarea", { rows: "1", dir: "auto", maxlength: MAX_CHARS, "aria-label": strings.feedbackAsk, placeholder: strings.feedbackAsk });
+    const failed = h("p", { class: "notice", role: "alert" });
+    const button = h("button", { class: "button" }, strings.feedbackSend);
+    this.element = h(
+      "form", { class: "feedback", part: "feedback", "aria-live": "off" }, input, button,
+      iconButton("close", strings.cancel, () => close(false)), failed,
+    );
+    this.element.addEventListener("submit", async (event) => {
+      event.preventDefault();
+      const comment = input.value.trim();
+      button.disabled = true;
+      if (!comment || (await send(comment))) return close(Boolean(comment));
+      button.disabled = false;
+      failed.textContent = strings.feedbackFailed;
+    });
+    this.element.addEventListener("keydown", (event) => {
+      if (event.isComposing) return;
+      if (event.key === "Escape") close(false);
+      else if (event.key === "Enter" && !event.shiftKey && event.target === input) this.element.requestSubmit();
+      else return;
+      event.preventDefault();
+      event.stopPropagation();
+    });
+  }
+
+  focus() {
+    this.element.querySelector("textarea").focus();
+  }
+}

@@ -1,0 +1,42 @@
+// @ts-check
+/** The requests about files. An upload is the one that isn't a `fetch`: only XMLHttpRequest tells how much has gone. */
+import { checked } from "./client.js";
+
+/** @typedef {import("./client.js").AgentClient} AgentClient */
+/** @typedef {{ signal: AbortSignal, onprogress: (part: number) => void }} UploadOptions */
+/** @typedef {(url: string, form: FormData, options: UploadOptions) => Promise<Response>} Upload */
+
+/** @param {AgentClient} client @param {Upload} upload @param {File} file @param {UploadOptions} options */
+export async function uploadFile(client, upload, file, options) {
+  const form = new FormData();
+  form.append("file", file);
+  const response = await checked(await upload(client.attachmentsUrl ?? "", form, options));
+  const { id, name, mime, size } = await response.json();
+  return { id, name, mime, size };
+}
+
+/** @param {AgentClient} client @param {string} id */
+export function fileUrl(client, id) {
+  return `${client.attachmentsUrl}${encodeURIComponent(id)}/`;
+}
+
+/**
+ * @param {string} url
+ * @param {FormData} form
+ * @param {UploadOptions & { headers: Record<string, string> }} options
+ * @returns {Promise<Response>}
+ */
+export function post(url, form, { headers, signal, onprogress }) {
+  return new Promise((resolve, reject) => {
+    signal.throwIfAborted();
+    const xhr = new XMLHttpRequest();
+    xhr.open("POST", url);
+    for (const [name, value] of Object.entries(headers)) xhr.setRequestHeader(name, value);
+    xhr.upload.onprogress = ({ lengthComputable, loaded, total }) => lengthComputable && onprogress(loaded / total);
+    xhr.onload = () => resolve(new Response(xhr.responseText || null, { status: xhr.status }));
+    xhr.onerror = () => reject(new TypeError("The connection was lost."));
+    xhr.onabort = () => reject(signal.reason);
+    signal.addEventListener("abort", () => xhr.abort(), { once: true });
+    xhr.send(form);
+  });
+}

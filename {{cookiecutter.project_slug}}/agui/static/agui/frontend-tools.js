@@ -1,0 +1,159 @@
+// @ts-check
+/** Tools of the page: what the agent may do where the user is. Loaded with the first call of one. */
+import { uuid } from "./turns.js";
+
+/** @typedef {import("./session.js").Decision} Decision */
+/**
+ * @typedef {{
+ *   name: string, description?: string, parameters?: any, summary?: string, destructive?: boolean, confirm?: string,
+ *   handler: (args: any, run: { signal: AbortSignal, threadId: string, state: any }) => any,
+ * }} FrontendTool `parameters` is a JSON Schema; a destructive tool asks the user `confirm` first
+ * @typedef {{
+ *   signal: AbortSignal, threadId: string, state: any, decisions: Map<string, Decision | undefined>,
+ *   begun: string[], done: (message: any) => void,
+ * }} Answering decisions and what has begun before go by the call's id; `done` is told each result as it comes
+ */
+
+const MAX_CHARS = 100_000;
+
+export class FrontendTools {
+  #tools;
+  #held = "";
+  #release = () => {};
+
+  /** @param {Map<string, FrontendTool>} tools as the page has registered them; that may change at any time */
+  constructor(tools) {
+    this.#tools = tools;
+  }
+
+  /** Be the one tab that answers for a thread, until `release`; false if another one is at it. @param {string} threadId @returns {Promise<boolean>} */
+  hold(threadId) {
+    const locks = globalThis.navigator?.locks; // none where the page isn't served securely
+    if (!locks || this.#held === threadId) return Promise.resolve(true);
+    this.release();
+    return new Promise((answer, fail) => {
+      const work = (lock) => {
+        answer(Boolean(lock));
+        if (!lock) return null;
+        this.#held = threadId;
+        return new Promise((release) => (this.#release = () => release(null)));
+      };
+      locks.request(`agui-chat:${threadId}`, { ifAvailable: true }, work).catch(fail);
+    });
+  }
+
+  release() {
+    this.#held = "";
+    this.#release();
+  }
+
+  /** What has to be asked first: in the form of the server's interrupts, so that the same cards ask. @param {any[]} calls */
+  questions(calls) {
+    return calls.flatMap(({ id, function: { name } }) => {
+      const { destructive, confirm: message, summary, parameters } = this.#tools.get(name) ?? {};
+      if (!destructive) return [];
+      const metadata = { toolName: name, "x-destructive": true, "x-summary": summary };
+      const responseSchema = { type: "object", properties: { editedArgs: parameters }, $defs: parameters?.$defs };
+      return [{ id: `page-${id}`, isPages: true, reason: "tool_call", toolCallId: id, message, metadata, responseSchema }];
+    });
+  }
+
+  /** Run them, all at once. @param {any[]} calls @param {Answering} answering */
+  async answer(calls, answering) {
+    await Promise.all(
+      calls.map(async (call) => {
+        const started = performance.now();
+        const [content, outcome] = await this.#run(call, answering);
+        const metadata = { ...(outcome && { outcome }), duration_ms: Math.round(performance.now() - started) };
+        answering.done({ id: uuid(), role: "tool", toolCallId: call.id, content: cut(content), metadata });
+      }),
+    );
+  }
+
+  /** @param {any} call @param {Answering} answering @returns {Promise<[content: string, outcome?: string]>} */
+  async #run({ id, function: { name, arguments: json } }, { decisions, begun, done: _, ...run }) {
+    const tool = this.#tools.get(name);
+    const { approved, editedArgs, reason } = /** @type {any} */ (decisions.get(id))?.payload ?? {};
+    if (begun.includes(id)) return ["The page was left while this was running."];
+    if (!tool) return [`This page has no tool ${JSON.stringify(name)}.`, "failed"];
+    if (tool.destructive && approved !== true) return [reason ? `The user denied this: ${reason}` : "The user denied this.", "denied"];
+    try {
+      const args = editedArgs ?? read(json);
+      const wrong = misfit(tool.parameters, args);
+      if (wrong) return [`The arguments do not fit: ${wrong}.`, "failed"];
+      const value = await Promise.race([tool.handler(args, run), aborted(run.signal)]);
+      return [typeof value === "string" ? value : (JSON.stringify(value) ?? "Done.")];
+    } catch (/** @type {any} */ error) {
+      if (!run.signal.aborted) console.error(`agui-chat: the tool ${name} failed`, error);
+      return [`This failed: ${error?.message ?? error}`, "failed"];
+    }
+  }
+}
+
+/** @param {AbortSignal} signal */
+function aborted(signal) {
+  if (signal.aborted) return Promise.reject(signal.reason);
+  return new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason), { once: true }));
+}
+
+// --- Arguments and results: the model's words, to code that trusts them
+
+/** @param {string} json */
+function read(json) {
+  try {
+    // Whoever merges the arguments into an object must not change its prototype.
+    return JSON.parse(json || "{}", (key, value) => (key === "__proto__" ? undefined : value));
+  } catch {
+    throw new Error("the arguments are not JSON");
+  }
+}
+
+/**
+ * What of a value does not fit a schema, in words for the model; nothing if all does. Knows what describes most
+ * arguments (types, choices, required and further properties, lists) and lets the rest pass.
+ * @param {any} schema @param {any} value @param {string} [path] @returns {string | undefined}
+ */
+export function misfit(schema, value, path = "") {
+  const { type = path ? [] : "object", enum: options, properties = {}, required = [], additionalProperties, items } = schema ?? {};
+  const here = path || "they";
+  const types = [type].flat();
+  if (types.length && !types.some((one) => TYPES[one]?.(value) ?? true)) return `${here} must be of the type ${types.join(" or ")}`;
+  const text = JSON.stringify(value);
+  if (options && !options.some((one) => JSON.stringify(one) === text)) return `${here} must be one of ${JSON.stringify(options)}`;
+  if (Array.isArray(value)) return items && first(value, (one, index) => misfit(items, one, `${path}[${index}]`));
+  if (!TYPES.object(value)) return undefined;
+  const within = (name) => (path ? `${path}.${name}` : name);
+  const missing = required.find((name) => !Object.hasOwn(value, name));
+  if (missing !== undefined) return `${within(missing)} is missing`;
+  return first(Object.entries(value), ([name, one]) => {
+    if (Object.hasOwn(properties, name)) return misfit(properties[name], one, within(name));
+    return additionalProperties === false ? `${within(name)} is unknown` : undefined;
+  });
+}
+
+/** @type {Record<string, (value: any) => boolean>} */
+const TYPES = {
+  // @ts-ignore: without a prototype, "toString" is no type
+  __proto__: null,
+  string: (value) => typeof value === "string",
+  number: (value) => typeof value === "number",
+  integer: (value) => Number.isInteger(value),
+  boolean: (value) => typeof value === "boolean",
+  null: (value) => value === null,
+  array: (value) => Array.isArray(value),
+  object: (value) => typeof value === "object" && value !== null && !Array.isArray(value),
+};
+
+/** The first that is found. @template T @param {T[]} items @param {(item: T, index: number) => string | undefined} find */
+function first(items, find) {
+  for (const [index, item] of items.entries()) {
+    const found = find(item, index);
+    if (found) return found;
+  }
+  return undefined;
+}
+
+/** @param {string} content */
+function cut(content) {
+  return content.length > MAX_CHARS ? `${content.slice(0, MAX_CHARS)}\n[cut: ${content.length} characters]` : content;
+}

@@ -1,0 +1,81 @@
+// @ts-check
+/**
+ * The end of a text that is still being written, as it will probably be: what is open is closed, and what can't be told
+ * yet is left out. Else half a link would show its brackets, and bold text its stars, until the rest arrives.
+ */
+
+/** A last line that may become anything: a list, a heading, a rule, a row, the underline of a heading. */
+const MARKS_ONLY = /(^|\n)[ \t]*(?:[-=*+_#>|~`: \t]+|\d{1,9}[.)]?|(?:[-*+]|\d{1,9}[.)])[ \t]+\[.?\]?|\[[^\]\n]*\]:)[ \t]*$/;
+const FENCE = /^[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*(`{3,}|~{3,})(.*)$/gm;
+/** Where a paragraph, an item or a heading begins: nothing inline reaches over it. */
+const BEGINNING = /\n[ \t]*(?=\n)|\n[ \t>]*(?:[-*+>]|\d{1,9}[.)]|#{1,6})[ \t]/g;
+const HALF_LINK = /!?\[([^[\]\n]*)(?:\](?:\((?:[^()\s]|\([^()\s]*\)?)*(?:\s+(?:["'(][^"'\n]*["']?)?)?)?)?$/;
+/** A character reference, a tag or an escape that has only begun. */
+const HALF_WORD = /(?:&#?\w{0,8}|<\/?[a-z]{0,10}|\\|(?<=^|\s)!)$/i;
+
+/** @param {string} text */
+export function completed(text) {
+  const { open: fence, closed } = fences(text);
+  if (fence) {
+    const end = text.lastIndexOf("\n");
+    if (/^[ \t>]*[`~]+$/.test(text.slice(end + 1)) && end > fence.start) return text.slice(0, end); // half of the closing fence
+    return end < fence.start ? text.slice(0, fence.end) : text; // the language, once it is complete
+  }
+  return closed === text.length ? text : withTable(withClosed(text.replace(MARKS_ONLY, ""), closed));
+}
+
+/** The block of code that is open, and where the last closed one ends. @param {string} text */
+function fences(text) {
+  /** @type {{ mark: string, start: number, end: number } | null} */
+  let open = null;
+  let closed = 0;
+  for (const { 0: line, 1: mark, 2: info, index } of text.matchAll(FENCE)) {
+    if (open && mark.startsWith(open.mark) && !info.trim()) [open, closed] = [null, index + line.length];
+    else if (open) continue;
+    else if (mark[0] === "~" || !info.includes("`")) open = { mark, start: index, end: index + line.length - info.length };
+  }
+  return { open, closed };
+}
+
+/** Close what is open in the last paragraph, item or cell. @param {string} text @param {number} at where the last block of code ends */
+function withClosed(text, at) {
+  for (const { 0: mark, index } of text.matchAll(BEGINNING)) at = Math.max(at, index + mark.length);
+  const lastLine = text.lastIndexOf("\n") + 1;
+  if (/^[ \t]*\|/.test(text.slice(lastLine))) at = text.lastIndexOf("|") + 1;
+  const before = text.slice(0, at);
+  let tail = text.slice(at).replace(HALF_WORD, "");
+  const { code, at: codeAt, open, rest } = marksOf(tail);
+  if (code) {
+    const inside = tail.slice(codeAt + code.length).replace(/`+$/, "");
+    tail = tail.slice(0, codeAt) + (inside && code + inside + code);
+  } else tail = tail.slice(0, tail.length - rest).replace(HALF_LINK, "$1");
+  if (open.length) tail = tail.trimEnd() + open.reverse().join("");
+  return before + tail;
+}
+
+/** The marks that wait for their end: of code, of emphasis, and how many characters at the end mean nothing yet. @param {string} tail */
+function marksOf(tail) {
+  /** @type {string[]} */
+  const open = [];
+  let [code, at, rest] = ["", 0, 0];
+  for (const { 0: mark, index } of tail.matchAll(/\\[^]|`+|\*+|_+|~~?/g)) {
+    const [before, after] = [tail[index - 1] ?? " ", tail[index + mark.length]];
+    if (mark[0] === "`") [code, at] = !code ? [mark, index] : mark === code ? ["", 0] : [code, at];
+    if (code || mark[0] === "`" || mark[0] === "\\") continue;
+    let left = mark.length;
+    if (/\S/.test(before)) while (open.at(-1)?.[0] === mark[0] && open.at(-1).length <= left) left -= open.pop().length;
+    if (!after) rest = left;
+    else if (left && /\S/.test(after) && !/\w/.test(before)) open.push(...(left > 2 ? [mark[0].repeat(2), mark[0]] : [mark[0].repeat(left)]));
+  }
+  return { code, at, open, rest };
+}
+
+/** The first row of a table is one before the line below it says so. @param {string} text */
+function withTable(text) {
+  const end = text.trimEnd();
+  const at = end.lastIndexOf("\n");
+  const row = end.slice(at + 1).trim();
+  if (row.length < 2 || row[0] !== "|" || (at > 0 && end[end.lastIndexOf("\n", at - 1) + 1] === "|")) return text;
+  const cells = row.replace(/\\./g, "").replace(/\|$/, "").split("|").length - 1;
+  return `${end}\n|${"-|".repeat(cells)}`;
+}

@@ -1,0 +1,69 @@
+// @ts-check
+/** Another text for a message of the user, written in its place. */
+import { h } from "./dom.js";
+
+/** @typedef {{ save: (text: string) => any, cancelled: () => void }} Hooks `save` answers whether it was possible */
+
+export class MessageEditor {
+  #message;
+  #hooks;
+  #input;
+  #save;
+  #form;
+
+  /** @param {import("./message-views.js").Context} context @param {HTMLElement} message @param {string} text @param {Hooks} hooks */
+  constructor({ strings, host }, message, text, hooks) {
+    this.#message = message;
+    this.#hooks = hooks;
+    this.#input = h("textarea", { class: "editor-input", rows: "1", dir: "auto", "aria-label": strings.editMessage, enterkeyhint: "send" });
+    this.#save = h("button", { class: "button primary" }, strings.saveMessage);
+    const cancel = h("button", { type: "button", class: "button", onclick: () => this.#cancel() }, strings.cancel);
+    this.#form = h(
+      "form", { class: "editor", part: "editor", "aria-live": "off" }, this.#input,
+      h("div", { class: "editor-buttons" }, h("small", { class: "muted" }, strings.editHint), cancel, this.#save),
+    );
+    this.#form.addEventListener("submit", (event) => (event.preventDefault(), this.#submit(host)));
+    this.#form.addEventListener("keydown", (event) => this.#keydown(event));
+    this.#input.addEventListener("input", () => this.#grow());
+    this.#input.value = text;
+    message.querySelector(".bubble")?.after(this.#form);
+    message.classList.add("edited");
+    this.#grow();
+    this.#input.focus();
+  }
+
+  #grow() {
+    this.#save.disabled = !this.#input.value.trim();
+    if (CSS.supports("field-sizing", "content")) return;
+    this.#input.style.height = "auto";
+    this.#input.style.height = `${this.#input.scrollHeight}px`;
+  }
+
+  /** @param {KeyboardEvent} event */
+  #keydown(event) {
+    if (event.isComposing) return;
+    if (event.key === "Escape") this.#cancel();
+    else if (event.key === "Enter" && !event.shiftKey && event.target === this.#input) this.#form.requestSubmit(this.#save);
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  }
+
+  /** @param {HTMLElement} host */
+  #submit(host) {
+    const text = this.#input.value.trim();
+    if (!text || this.#hooks.save(text) === false) return;
+    this.#close();
+    host.focus(); // where the run can be stopped
+  }
+
+  #cancel() {
+    this.#close();
+    this.#hooks.cancelled();
+  }
+
+  #close() {
+    this.#form.remove();
+    this.#message.classList.remove("edited");
+  }
+}

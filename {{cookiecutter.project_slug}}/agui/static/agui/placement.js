@@ -1,0 +1,227 @@
+// @ts-check
+/**
+ * Where a chat stands that is a guest on another page: floating in a corner, or docked as a column at the side. On a
+ * phone both are a sheet over all of the page, and modal. Loaded with the attribute `placement`.
+ */
+import { h, icon, setAttribute } from "./dom.js";
+
+const PHONE = matchMedia("(max-width: 600px), (max-height: 480px)");
+/** From here on there is room for a page beside the column. */
+const WIDE = matchMedia("(min-width: 60rem)");
+const NARROWEST = 280;
+const STEP = 24;
+const WIDTH_KEY = "agui-chat:width";
+const page = document.documentElement;
+
+export class Placement {
+  #host;
+  #panel;
+  #strings;
+  #launcher;
+  #edge;
+  #frame;
+  #listeners = new AbortController();
+  /** @type {boolean | undefined} */
+  #collapsed;
+  #scrolls = "";
+
+  /** @param {any} host @param {HTMLElement} panel @param {import("./strings.js").Strings} strings */
+  constructor(host, panel, strings) {
+    this.#host = host;
+    this.#panel = panel;
+    this.#strings = strings;
+    this.#launcher = h(
+      "button", { type: "button", class: "launcher", part: "launcher", hidden: true, onclick: () => host.toggle(false) },
+      h("slot", { name: "launcher" }, icon("chat")),
+    );
+    this.#edge = h("div", {
+      class: "edge", part: "edge", role: "separator", tabindex: "0", "aria-orientation": "vertical", "aria-label": strings.resize,
+      "aria-valuemin": NARROWEST, onkeydown: (event) => this.#resizeByKey(event), onpointerdown: (event) => this.#drag(event),
+      ondblclick: () => this.#resize(null),
+    });
+    this.#frame = h("dialog", { class: "frame", part: "frame", "aria-label": strings.title, onclose: () => this.#closed() }, this.#edge);
+    host.addEventListener("ag-ui-run-finished", () => this.#mark(this.#collapsed));
+    const stored = read(sessionStorage, this.#key);
+    if (stored) host.toggleAttribute("collapsed", stored === "closed");
+    this.#mark(false);
+  }
+
+  get #key() {
+    return `agui-chat:${this.#host.getAttribute("endpoint")}:${this.#host.getAttribute("user-key") ?? ""}:placement`;
+  }
+
+  get #isDocked() {
+    return this.#host.getAttribute("placement") === "docked";
+  }
+
+  /** Begin to watch the window: the element is in the document. */
+  connect() {
+    const { signal } = (this.#listeners = new AbortController());
+    document.addEventListener("visibilitychange", () => this.#ask(), { signal });
+    for (const query of [PHONE, WIDE]) query.addEventListener("change", () => this.update(), { signal });
+    const sizes = new ResizeObserver(() => this.#push());
+    sizes.observe(this.#frame);
+    signal.addEventListener("abort", () => sizes.disconnect());
+    for (const type of ["resize", "scroll"]) visualViewport?.addEventListener(type, () => this.#fit(), { signal });
+    this.update();
+    this.#ask();
+  }
+
+  /** Leave the page as it was. */
+  disconnect() {
+    this.#listeners.abort();
+    this.#hold(false);
+    page.style.removeProperty("--agui-docked-width");
+  }
+
+  /** Be as the attributes `placement` and `collapsed` say. */
+  update() {
+    const root = /** @type {ShadowRoot} */ (this.#host.shadowRoot);
+    const placed = ["floating", "docked"].includes(this.#host.getAttribute("placement"));
+    const collapsed = placed && this.#host.hasAttribute("collapsed");
+    if (placed !== this.#frame.contains(this.#panel)) this.#move(root, placed);
+    this.#launcher.hidden = !collapsed;
+    this.#edge.hidden = !this.#isDocked;
+    this.#show(root, placed && !collapsed, PHONE.matches);
+    if (this.#collapsed !== undefined && collapsed !== this.#collapsed) write(sessionStorage, this.#key, collapsed ? "closed" : "open");
+    this.#collapsed = collapsed;
+    if (!collapsed) this.#mark(false);
+    this.#resize(Number(read(localStorage, WIDTH_KEY)) || null);
+    this.#fit();
+  }
+
+  /** @param {ShadowRoot} root @param {boolean} placed */
+  #move(root, placed) {
+    if (placed) {
+      this.#frame.append(this.#panel);
+      root.append(this.#frame, this.#launcher);
+    } else {
+      root.append(this.#panel);
+      this.#frame.remove();
+      this.#launcher.remove();
+    }
+  }
+
+  /** @param {ShadowRoot} root @param {boolean} open @param {boolean} modal */
+  #show(root, open, modal) {
+    this.#hold(open && modal);
+    if (open === this.#frame.open && (!open || modal === this.#frame.matches(":modal"))) return;
+    const focused = /** @type {HTMLElement | null} */ (root.activeElement);
+    this.#frame.classList.toggle("moves", this.#collapsed === open);
+    this.#frame.close();
+    // Not show(): a chat that was open before must not take the focus from the page.
+    this.#frame.autofocus = open && modal; // the sheet itself, not its first button
+    if (open && modal) this.#frame.showModal();
+    else this.#frame.open = open;
+    if (open && this.#panel.contains(focused)) focused?.focus();
+  }
+
+  /** By the gesture or key that closes what is modal. */
+  #closed() {
+    if (!this.#frame.open && !this.#collapsed) this.#host.toggle(true);
+  }
+
+  /** The page behind a sheet does not scroll. @param {boolean} held */
+  #hold(held) {
+    if (held === (page.style.overflow === "clip")) return;
+    if (held) this.#scrolls = page.style.overflow;
+    page.style.overflow = held ? "clip" : this.#scrolls;
+  }
+
+  /** A keyboard on the screen takes from the height of a sheet, which not every browser tells CSS. */
+  #fit() {
+    const { height, offsetTop, scale } = visualViewport ?? { height: 0, offsetTop: 0, scale: 0 };
+    const fits = scale === 1 && this.#frame.matches(":modal");
+    this.#frame.style.setProperty("--_height", fits ? `${height}px` : "");
+    this.#frame.style.setProperty("--_top", fits ? `${offsetTop}px` : "");
+  }
+
+  /** Tell that an answer has come while nobody looked. @param {boolean | undefined} unread */
+  #mark(unread) {
+    const { launcher, launcherNews } = this.#strings;
+    this.#launcher.classList.toggle("news", unread);
+    setAttribute(this.#launcher, "aria-label", unread ? launcherNews : launcher);
+  }
+
+  /** Ask for answers that nobody has seen, in whatever thread. */
+  async #ask() {
+    const { client, threadId } = this.#host;
+    if (document.hidden || !client.hasThreads) return;
+    const { threads } = await client.threads({ limit: 10 }).catch(() => ({ threads: [] }));
+    const unread = threads.filter((thread) => thread.unread);
+    if (unread.length && this.#collapsed) this.#mark(true);
+    this.#panel.classList.toggle("news", unread.some((thread) => thread.thread_id !== threadId));
+  }
+
+  // --- The width of a docked chat
+
+  /** @param {number | null} width in pixels; null is as wide as the style has it */
+  #resize(width) {
+    const most = Math.max(NARROWEST, page.clientWidth - NARROWEST);
+    this.#frame.style.setProperty("--_docked", width && `${Math.round(Math.min(Math.max(width, NARROWEST), most))}px`);
+    setAttribute(this.#edge, "aria-valuemax", most);
+    this.#push();
+  }
+
+  /** Let the page make room. */
+  #push() {
+    const width = this.#frame.offsetWidth;
+    const pushes = this.#isDocked && this.#frame.open && !PHONE.matches && WIDE.matches;
+    page.style.setProperty("--agui-docked-width", pushes ? `${width}px` : "0px");
+    if (width) setAttribute(this.#edge, "aria-valuenow", width);
+  }
+
+  #keep() {
+    write(localStorage, WIDTH_KEY, String(this.#frame.offsetWidth));
+  }
+
+  /** @param {KeyboardEvent} event */
+  #resizeByKey(event) {
+    const { key } = event;
+    const width = this.#frame.offsetWidth;
+    const grows = this.#isMirrored ? "ArrowRight" : "ArrowLeft";
+    if (key === "Enter") this.#host.toggle(true);
+    else if (key === "ArrowLeft" || key === "ArrowRight") this.#resize(width + (key === grows ? STEP : -STEP));
+    else if (key === "Home" || key === "End") this.#resize(key === "Home" ? NARROWEST : Infinity);
+    else return;
+    event.preventDefault();
+    if (key !== "Enter") this.#keep();
+  }
+
+  /** @param {PointerEvent} event */
+  #drag(event) {
+    if (event.button) return;
+    event.preventDefault();
+    const { signal } = this.#listeners;
+    const done = new AbortController();
+    const move = ({ clientX }) => this.#resize(this.#isMirrored ? clientX : page.clientWidth - clientX);
+    const end = () => (done.abort(), this.#keep());
+    this.#edge.setPointerCapture(event.pointerId);
+    this.#edge.addEventListener("pointermove", move, { signal: AbortSignal.any([signal, done.signal]) });
+    for (const type of ["pointerup", "pointercancel"]) this.#edge.addEventListener(type, end, { once: true, signal: done.signal });
+  }
+
+  get #isMirrored() {
+    return getComputedStyle(this.#frame).direction === "rtl";
+  }
+}
+
+// A browser may refuse to store anything: then nothing is remembered.
+
+/** @param {Storage} storage @param {string} key */
+function read(storage, key) {
+  try {
+    return storage.getItem(key);
+  } catch {
+    return null;
+  }
+}
+
+/** @param {Storage} storage @param {string} key @param {string} value */
+function write(storage, key, value) {
+  try {
+    storage.setItem(key, value);
+  } catch {
+    // as above
+  }
+}

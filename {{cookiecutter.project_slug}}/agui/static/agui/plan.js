@@ -1,0 +1,52 @@
+// @ts-check
+/** The activity `plan`: what is to be done, and how far it is. */
+import { h, icon, setAttribute, setText } from "./dom.js";
+import { format } from "./strings.js";
+
+const MAX_STEPS = 500;
+const STATUS = { running: "running", in_progress: "running", done: "done", completed: "done", failed: "failed" };
+const ICONS = { pending: "pending", running: "active", done: "check", failed: "alert" };
+
+/** @param {{ strings: import("./strings.js").Strings }} context */
+export function planView({ strings }) {
+  const names = { pending: strings.stepPending, running: strings.toolRunning, done: strings.toolSuccess, failed: strings.toolFailed };
+  const title = h("span");
+  const count = h("small", { class: "muted" });
+  const list = h("ol", { class: "steps" });
+  const element = h("div", { class: "activity-body" }, h("p", { class: "activity-title" }, title, count), list);
+  /** @param {any} content */
+  const update = ({ title: text, steps }) => {
+    if (!Array.isArray(steps) || steps.length > MAX_STEPS) throw new TypeError("This is no plan.");
+    const read = steps.map(readStep);
+    setText(title, typeof text === "string" && text ? text : strings.plan);
+    setText(count, format(strings.planCount, { done: read.filter(({ status }) => status === "done").length, count: read.length }));
+    while (list.children.length > read.length) list.lastElementChild.remove();
+    read.forEach((step, index) => drawStep(list.children[index] ?? addStep(list), step, names));
+  };
+  return { element, update };
+}
+
+/** @param {any} step */
+function readStep(step) {
+  const { title, name, status } = typeof step === "string" ? { title: step } : step;
+  const text = title ?? name;
+  if (typeof text !== "string" && typeof text !== "number") throw new TypeError("This is no step.");
+  return { text: String(text), status: Object.hasOwn(STATUS, status) ? STATUS[status] : "pending" };
+}
+
+/** @param {any} list */
+function addStep(list) {
+  const item = h("li", {}, h("span", { class: "step-icon" }), h("span", { class: "visually-hidden" }), h("span"));
+  list.append(item);
+  return item;
+}
+
+/** @param {any} item @param {{ text: string, status: string }} step @param {Record<string, string>} names */
+function drawStep(item, { text, status }, names) {
+  const [mark, state, words] = item.children;
+  if (item.dataset.status !== status) mark.replaceChildren(icon(ICONS[status]));
+  item.dataset.status = status;
+  setAttribute(item, "aria-current", status === "running" ? "step" : null);
+  setText(state, `${names[status]}: `);
+  setText(words, text);
+}

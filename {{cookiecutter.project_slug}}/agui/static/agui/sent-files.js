@@ -1,0 +1,62 @@
+// @ts-check
+/** The files of a message in the transcript, to be downloaded. Loaded with the first message that has any. */
+import { HttpError } from "./client.js";
+import { h } from "./dom.js";
+import { fileFace, ownText, readFiles, reasonOf, signInLink } from "./file-face.js";
+import { fileUrl } from "./files.js";
+import { format } from "./strings.js";
+
+/** How long a browser may take to begin with what it was given, in milliseconds. */
+const BEGIN_MS = 60_000;
+
+/** @typedef {{ strings: import("./strings.js").Strings, client: import("./client.js").AgentClient, loginUrl: string | null }} Context */
+
+/**
+ * Put the files before the text of their message, and put the text away if it is only their names.
+ * @param {HTMLElement} bubble
+ * @param {any} named as the message names them
+ * @param {Context} context
+ */
+export function showFiles(bubble, named, context) {
+  const files = readFiles(named);
+  const items = files.map((file) => sentFile(file, context));
+  const list = h("ul", { class: "files", part: "attachments", "aria-label": context.strings.attachments }, ...items);
+  bubble.hidden = !ownText(bubble.textContent ?? "", files);
+  if (bubble.previousElementSibling?.matches(".files")) bubble.previousElementSibling.remove();
+  bubble.before(list);
+}
+
+/** @param {any} attachment @param {Context} context */
+function sentFile({ id, name, size }, { strings, client, loginUrl }) {
+  const { nodes } = fileFace(name, size, strings.lang);
+  const failure = h("p", { class: "file-failure", hidden: true });
+  const link = h("a", { class: "file-link", href: fileUrl(client, id), download: name, title: format(strings.download, { name }) }, ...nodes);
+  const item = h("li", { class: "file", part: "attachment" }, link, failure);
+  // A click goes the way of all requests, with their credentials, and can tell what went wrong; the address is for the rest.
+  link.addEventListener("click", async (event) => {
+    if (event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+    event.preventDefault();
+    if (item.dataset.status === "loading") return;
+    item.dataset.status = "loading";
+    failure.hidden = true;
+    try {
+      const response = await client.send(fileUrl(client, id), {});
+      save(await response.blob(), name);
+      item.dataset.status = "";
+    } catch (error) {
+      /** @type {any} */
+      const known = error instanceof HttpError ? error : { code: "connection_lost" };
+      item.dataset.status = "failed";
+      failure.replaceChildren(reasonOf(known, strings), " ", signInLink(known, strings, loginUrl) || "");
+      failure.hidden = false;
+    }
+  });
+  return item;
+}
+
+/** @param {Blob} blob @param {string} name */
+function save(blob, name) {
+  const href = URL.createObjectURL(blob);
+  h("a", { href, download: name }).click();
+  setTimeout(() => URL.revokeObjectURL(href), BEGIN_MS);
+}

@@ -1,0 +1,32 @@
+// @ts-check
+/** What the tabs of one user tell each other: that a thread has changed, is gone, or that nobody is signed in. */
+
+/** @typedef {{ kind: "here" | "changed" | "renamed" | "removed" | "signed-out", threadId?: string | null, title?: string }} Message */
+
+export class Tabs {
+  /** @type {BroadcastChannel | undefined} */
+  #channel;
+  #user = "";
+
+  /** @param {string} endpoint @param {string} user @param {(message: Message) => void} hear */
+  open(endpoint, user, hear) {
+    this.#user = user;
+    this.#channel = new BroadcastChannel(`agui-chat:${endpoint}`);
+    this.#channel.onmessage = ({ data }) => {
+      if (data.user === user) hear(data);
+      // Who is signed in now is somebody else: then this tab shows what is no longer its user's to see.
+      else if (data.kind === "here") hear({ kind: "signed-out" });
+    };
+    this.tell({ kind: "here" });
+  }
+
+  /** @param {Message} message */
+  tell(message) {
+    this.#channel?.postMessage({ ...message, user: this.#user });
+  }
+
+  close() {
+    this.#channel?.close();
+    this.#channel = undefined;
+  }
+}

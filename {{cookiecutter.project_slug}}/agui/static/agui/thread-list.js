@@ -1,0 +1,179 @@
+// @ts-check
+/** The rows of the list of conversations, by day. One row is a stop of the Tab key; arrows go from one to the next. */
+import { h, iconButton } from "./dom.js";
+import { format } from "./strings.js";
+
+/** @typedef {import("./threads-drawer.js").Thread} Thread */
+/**
+ * @typedef {{
+ *   strings: import("./strings.js").Strings, href: (threadId: string) => string | null, open: (thread: Thread) => void,
+ *   remove: (thread: Thread) => void, rename: (thread: Thread, title: string) => void, leave: (down: boolean) => void,
+ * }} Context leave: go to what is above or below the rows
+ */
+
+const DAY = 86_400_000;
+
+export class ThreadList {
+  #context;
+  /** @type {Thread[]} */
+  #threads = [];
+  /** @type {string | null} the row that the Tab key comes to */
+  #stop = null;
+  /** @type {string | null} */
+  #current = null;
+  /** @type {string | null} */
+  #renaming = null;
+  element;
+
+  /** @param {Context} context */
+  constructor(context) {
+    this.#context = context;
+    this.element = h("div", { class: "threads", part: "threads", onkeydown: (event) => this.#keydown(event), onfocusin: (event) => this.#setStop(idOf(event.target)) });
+  }
+
+  /** @param {Thread[]} threads @param {string | null} current */
+  draw(threads, current) {
+    const moved = current !== this.#current;
+    this.#threads = threads;
+    this.#current = current;
+    if (this.#renaming) return; // when that is done
+    const focused = /** @type {any} */ (this.element.getRootNode()).activeElement;
+    const held = this.element.contains(focused) && idOf(focused);
+    const place = held ? Math.max(0, [...focused.closest("li").querySelectorAll(".stop")].indexOf(focused)) : 0; // not in a title's input
+    const groups = new Map();
+    for (const thread of threads) {
+      const name = this.#dayOf(thread);
+      groups.set(name, [...(groups.get(name) ?? []), this.#row(thread)]);
+    }
+    this.element.replaceChildren(...[...groups].map(([name, rows]) => h("section", {}, h("h3", {}, name), h("ul", { "aria-label": name }, ...rows))));
+    const wanted = [!moved && this.#stop, current].find((id) => id && this.#find(id));
+    this.#setStop(wanted || threads[0]?.thread_id);
+    if (held && !this.focus(held, place)) this.focus();
+  }
+
+  /** Go to a row, by default to the one that Tab comes to; false when it isn't there. @param {string | null} [id] @param {number} [place] */
+  focus(id = this.#stop, place = 0) {
+    const row = id && this.#find(id);
+    if (row) row.querySelectorAll(".stop")[place].focus();
+    return Boolean(row);
+  }
+
+  focusLast() {
+    this.focus(this.#threads.at(-1)?.thread_id);
+  }
+
+  /** The row to go to when one goes. @param {string} id */
+  besides(id) {
+    const at = this.#threads.findIndex((thread) => thread.thread_id === id);
+    return (this.#threads[at + 1] ?? this.#threads[at - 1])?.thread_id ?? null;
+  }
+
+  /** @param {Thread} thread */
+  titleOf({ title, preview }) {
+    return title || preview || this.#context.strings.untitled;
+  }
+
+  // --- A row
+
+  /** @param {Thread} thread */
+  #row(thread) {
+    const { strings, href, open, remove } = this.#context;
+    const { thread_id: id, unread, running, updated_at } = thread;
+    const title = this.titleOf(thread);
+    const url = href(id);
+    const date = new Intl.DateTimeFormat(strings.lang, { dateStyle: "medium", timeStyle: "short" }).format(new Date(updated_at));
+    const state = running ? strings.answering : unread && id !== this.#current && strings.unread;
+    const onclick = (event) => {
+      if (event.ctrlKey || event.metaKey || event.shiftKey) return; // a tab or window of its own
+      event.preventDefault();
+      open(thread);
+    };
+    return h(
+      "li", { "data-id": id },
+      h(
+        url ? "a" : "button", { class: "thread stop", title: `${title}\n${date}`, "aria-current": id === this.#current && "true", onclick, ...(url ? { href: url } : { type: "button" }) },
+        h("span", { class: "thread-title", dir: "auto" }, title),
+        state && h("span", { class: running ? "thread-mark running" : "thread-mark", title: state }, h("span", { class: "visually-hidden" }, state)),
+      ),
+      h(
+        "span", { class: "thread-actions" },
+        iconButton("edit", format(strings.rename, { title }), () => this.#rename(thread), { class: "icon-button stop" }),
+        iconButton("trash", format(strings.remove, { title }), () => remove(thread), { class: "icon-button stop" }),
+      ),
+    );
+  }
+
+  /** @param {Thread} thread */
+  #rename(thread) {
+    const title = this.titleOf(thread);
+    const row = this.#find(thread.thread_id);
+    if (!row) return;
+    const input = h("input", { class: "thread-input", value: title, maxlength: "255", dir: "auto", "aria-label": this.#context.strings.newTitle });
+    const finish = (save, stay) => {
+      if (!this.#renaming) return;
+      this.#renaming = null;
+      const text = input.value.trim();
+      if (save && text && text !== title) this.#context.rename(thread, text);
+      else this.draw(this.#threads, this.#current);
+      if (stay) this.focus(thread.thread_id);
+    };
+    input.addEventListener("keydown", (event) => {
+      event.stopPropagation();
+      if (event.isComposing || !["Enter", "Escape"].includes(event.key)) return;
+      event.preventDefault();
+      finish(event.key === "Enter", true);
+    });
+    input.addEventListener("blur", () => finish(true, false));
+    this.#renaming = thread.thread_id;
+    row.replaceChildren(input);
+    input.select();
+  }
+
+  // --- Keys
+
+  /** @param {KeyboardEvent} event */
+  #keydown(event) {
+    const id = idOf(event.target);
+    const at = this.#threads.findIndex((thread) => thread.thread_id === id);
+    const thread = this.#threads[at];
+    if (!thread || event.ctrlKey || event.metaKey || event.altKey) return;
+    const { key } = event;
+    const to = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: this.#threads.length - 1 }[key];
+    if (to !== undefined) this.focus(this.#threads[to]?.thread_id ?? null) || this.#context.leave(to > 0);
+    else if (key === "F2") this.#rename(thread);
+    else if (key === "Delete" || key === "Backspace") this.#context.remove(thread);
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  }
+
+  /** @param {string | undefined} id */
+  #setStop(id) {
+    this.#stop = id ?? null;
+    for (const stop of this.element.querySelectorAll(".stop")) stop.tabIndex = idOf(stop) === id ? 0 : -1;
+  }
+
+  /** @param {string} id @returns {HTMLElement | undefined} */
+  #find(id) {
+    return [...this.element.querySelectorAll("li")].find((row) => row.dataset.id === id);
+  }
+
+  // --- Days
+
+  /** @param {Thread} thread */
+  #dayOf({ updated_at }) {
+    const { strings } = this.#context;
+    const date = new Date(updated_at);
+    const now = new Date();
+    const days = Math.round((new Date(now).setHours(0, 0, 0, 0) - new Date(date).setHours(0, 0, 0, 0)) / DAY);
+    if (days < 2) return days < 1 ? strings.today : strings.yesterday;
+    if (days < 7) return strings.lastWeek;
+    const year = date.getFullYear() === now.getFullYear() ? undefined : "numeric";
+    return new Intl.DateTimeFormat(strings.lang, { month: "long", year }).format(date);
+  }
+}
+
+/** @param {any} element */
+function idOf(element) {
+  return element.closest("li")?.dataset.id;
+}

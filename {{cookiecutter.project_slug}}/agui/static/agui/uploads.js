@@ -1,0 +1,157 @@
+// @ts-check
+/**
+ * The files of the message that is being written: on their way, there, or refused. Knows nothing of the DOM.
+ * Loaded with the first file.
+ */
+
+/** @typedef {{ id: string, name: string, mime: string, size: number }} Attachment as the server answers and a message names it */
+/** @typedef {{ code?: string, message?: string, status?: number }} Failure */
+
+/**
+ * @typedef {{
+ *   file: File | null, name: string, size: number, status: "queued" | "uploading" | "ready" | "failed",
+ *   progress: number, error: Failure | null, attachment: Attachment | null, abort: AbortController,
+ * }} Upload
+ */
+/**
+ * @typedef {{
+ *   send: (file: File, options: { signal: AbortSignal, onprogress: (part: number) => void }) => Promise<Attachment>,
+ *   discard: (id: string) => Promise<any>, maxBytes?: number,
+ * }} Server
+ */
+
+/** A browser has six connections to a server: some stay free for what else is going on. */
+const AT_ONCE = 3;
+/** As many as the server reads of a message. */
+const MAX_FILES = 50;
+
+/** Dispatches "change" after every change and "settled" (detail: the upload) when one is there or has failed. */
+export class Uploads extends EventTarget {
+  /** @type {Upload[]} */
+  list = [];
+  #server;
+
+  /** @param {Server} server */
+  constructor(server) {
+    super();
+    this.#server = server;
+  }
+
+  /** True while a file is on its way or has failed: such a message is not complete. */
+  get open() {
+    return this.list.some(({ status }) => status !== "ready");
+  }
+
+  /** @returns {Attachment[]} */
+  get ready() {
+    return this.list.flatMap(({ attachment }) => attachment ?? []);
+  }
+
+  /** @param {Iterable<File>} files */
+  add(files) {
+    const added = [...files].map((file) => upload({ file, name: file.name, size: file.size }));
+    this.list = [...this.list, ...added];
+    for (const one of added) {
+      if (this.list.indexOf(one) >= MAX_FILES) this.#fail(one, { code: "too_many_files" });
+      else if (one.size > (this.#server.maxBytes || Infinity)) this.#fail(one, { code: "file_over_limit" });
+    }
+    this.#next();
+  }
+
+  /** Take back what was sent but not accepted. @param {Attachment[]} attachments */
+  restore(attachments) {
+    const known = new Set(this.ready.map(({ id }) => id));
+    const missing = attachments.filter(({ id }) => !known.has(id));
+    const restored = missing.map((attachment) => upload({ name: attachment.name, size: attachment.size, attachment, status: "ready", progress: 1 }));
+    this.list = [...restored, ...this.list];
+    this.#changed();
+  }
+
+  /** @param {Upload} one */
+  retry(one) {
+    Object.assign(one, { status: "queued", progress: 0, error: null });
+    this.#next();
+  }
+
+  /** Stop an upload, or delete what is there. @param {Upload} one */
+  remove(one) {
+    one.abort.abort();
+    if (one.attachment) this.#discard(one.attachment);
+    this.list = this.list.filter((other) => other !== one);
+    this.#next();
+  }
+
+  /** Forget all, because a message has them now. */
+  clear() {
+    this.list = [];
+    this.#changed();
+  }
+
+  #next() {
+    const free = AT_ONCE - this.list.filter(({ status }) => status === "uploading").length;
+    for (const one of this.list.filter(({ status }) => status === "queued").slice(0, free)) this.#start(one);
+    this.#changed();
+  }
+
+  /** @param {Upload} one */
+  async #start(one) {
+    const { signal } = (one.abort = new AbortController());
+    const file = /** @type {File} */ (one.file);
+    one.status = "uploading";
+    try {
+      if (!(await isReadable(file))) throw { code: "file_unreadable" };
+      const onprogress = (part) => ((one.progress = part), this.#changed());
+      const attachment = await this.#server.send(file, { signal, onprogress });
+      if (signal.aborted) return this.#discard(attachment); // it came just too late
+      Object.assign(one, { status: "ready", progress: 1, attachment });
+      this.#settled(one);
+    } catch (error) {
+      if (!signal.aborted) this.#fail(one, asFailure(error));
+    }
+    this.#next();
+  }
+
+  /** @param {Upload} one @param {Failure} error */
+  #fail(one, error) {
+    Object.assign(one, { status: "failed", error });
+    this.#settled(one);
+  }
+
+  /** @param {Attachment} attachment */
+  #discard({ id }) {
+    this.#server.discard(id).catch(() => {}); // the server deletes by itself what no message names
+  }
+
+  /** @param {Upload} one */
+  #settled(one) {
+    this.dispatchEvent(new CustomEvent("settled", { detail: one }));
+  }
+
+  #changed() {
+    this.dispatchEvent(new CustomEvent("change"));
+  }
+}
+
+/** Answers to the file itself: the same again would be refused again. @param {Failure} error */
+export function isFinal({ code, status }) {
+  return [413, 415].includes(status ?? 0) || ["file_over_limit", "file_unreadable", "too_many_files"].includes(code ?? "");
+}
+
+/** @param {Partial<Upload>} fields @returns {any} */
+function upload(fields) {
+  return { file: null, status: "queued", progress: 0, error: null, attachment: null, abort: new AbortController(), ...fields };
+}
+
+/** A folder is not, nor a file that has changed since it was chosen. @param {File} file */
+function isReadable(file) {
+  return file.slice(0, 1).arrayBuffer().then(() => true, () => false);
+}
+
+/** @param {any} error @returns {Failure} */
+function asFailure(error) {
+  const { code, status } = error;
+  if (status === 413 && code === "http_error") return { code: "file_too_large", status }; // a proxy's word, not ours
+  if (typeof code === "string") return error;
+  console.warn("agui-chat:", error);
+  return { code: "connection_lost" };
+}

@@ -1,0 +1,42 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { lex } from "../../static/agui/markdown-lexer.js";
+
+// What reading costs must grow with the text, not with its square: a model may write anything, and it is stored.
+const HOSTILE = {
+  "lines that go on with a quote": (n) => `> > > a\n${"b\n".repeat(n)}`,
+  "quotes that go on again and again": (n) => "> a\nb\n".repeat(n),
+  "lines that go on with an item": (n) => `- - - - a\n${"b\n".repeat(n)}`,
+  "brackets that close nothing": (n) => "](".repeat(n),
+  "brackets that open": (n) => "[".repeat(n),
+  "brackets behind an address": (n) => `www.a${")".repeat(n)}`,
+  "references behind an address": (n) => `www.a${"&a;".repeat(n)}`,
+  blanks: (n) => `a${" ".repeat(n)}b`,
+  "stars": (n) => "*a ".repeat(n),
+  "backticks": (n) => "`a``".repeat(n),
+};
+
+/** Of several tries the fastest, in milliseconds of the processor: other programs take their share of the clock's. */
+function cost(text) {
+  const times = Array.from({ length: 3 }, () => {
+    const begun = process.cpuUsage();
+    lex(text, new Map());
+    const { user, system } = process.cpuUsage(begun);
+    return (user + system) / 1000;
+  });
+  return Math.min(...times);
+}
+
+for (const [name, make] of Object.entries(HOSTILE)) {
+  test(`${name} are read in time`, () => {
+    cost(make(1000));
+    const [short, long] = [cost(make(3000)), cost(make(48000))];
+    assert.ok(long < 80 * Math.max(short, 1), `${short} ms, and ${long} for sixteen times as much`); // the square is 256
+  });
+}
+
+test("a short text nested again and again is no more than that", () => {
+  const flat = cost("b\n".repeat(500));
+  assert.ok(cost(`${"> ".repeat(8)}a\n${"b\n".repeat(500)}`) < 200 * Math.max(flat, 1));
+});

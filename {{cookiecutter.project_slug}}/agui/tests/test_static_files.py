@@ -1,0 +1,83 @@
+"""The static files of production: fewer, shorter, named after their content, and never broken."""
+
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agui.flat_modules import flatten
+from agui.static_files import StaticFiles, minified
+
+ELEMENT = Path(__file__).parents[1] / "static" / "agui"
+SHARED = "export const a = 1;\n"
+
+
+def sources() -> dict[str, str]:
+    return {path.name: path.read_text() for path in ELEMENT.glob("*.js")}
+
+
+def test_the_elements_modules_can_all_be_joined():
+    joined = flatten(sources(), "agui-chat.js")
+    assert joined
+    # The one file that the page names needs no other to begin.
+    assert not re.findall(r"^import .*", joined["agui-chat.js"], re.MULTILINE)
+    assert not re.findall(r"^export const .*, \w+ = ", "".join(sources().values()), re.MULTILINE)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the minifier is installed on Linux")
+def test_all_modules_and_styles_can_be_minified(caplog: pytest.LogCaptureFixture):
+    files = {**flatten(sources(), "agui-chat.js"), **{path.name: path.read_text() for path in ELEMENT.glob("*.css")}}
+    for name, text in files.items():
+        short = minified(name, text)
+        assert "/*" not in short
+        assert len(short) < 0.95 * len(text), name
+    assert not caplog.messages
+
+
+def test_what_cannot_be_minified_is_served_as_it_is(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch):
+    assert minified("new.js", "a b;\n") == "a b;\n"
+    assert "new.js can't be minified" in caplog.text
+    monkeypatch.setitem(sys.modules, "minify", None)
+    assert minified("good.js", "a ;\n") == "a ;\n"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'import * as all from "./shared.js";',
+        'import "./shared.js";',
+        'import { a as c } from "./shared.js";',
+        "import { a } from './shared.js';",
+        'import { a } from "./shared.js"; // why',
+        "export default class {}",
+        "export { a };",
+        "export let c = 1;",
+        "export const { d } = {};",
+        "export const a = 2;",  # as another module does
+    ],
+)
+def test_modules_that_are_written_otherwise_are_served_one_by_one(line: str):
+    first = 'import { a } from "./shared.js";\nexport const b = a;\n'
+    assert flatten({"first.js": first, "shared.js": SHARED}, "first.js").keys() == {"first.js"}
+    assert flatten({"first.js": first + line + "\n", "shared.js": SHARED}, "first.js") == {}
+
+
+def test_scripts_of_others_are_left_as_they_are(tmp_path: Path, settings: Any):
+    """Django would look for what is imported in a comment, or only in a bundle, and stop."""
+    theirs = '/* import { a } from "./nowhere.js"; */\nimport{b}from"./bundled";\n'
+    ours = 'import { a } from "./shared.js";\n// why\nexport const b = a;\n'
+    for name, text in {"vendor/lib.js": theirs, "agui/agui-chat.js": ours, "agui/shared.js": SHARED}.items():
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text)
+    storage = StaticFiles(location=str(tmp_path), base_url="/static/")
+    done = {
+        name: new
+        for name, new, _ in storage.post_process(
+            {name: (storage, name) for name in ("vendor/lib.js", "agui/agui-chat.js", "agui/shared.js")}
+        )
+    }
+    assert (tmp_path / done["vendor/lib.js"]).read_text() == theirs
+    assert "why" not in (tmp_path / done["agui/agui-chat.js"]).read_text()
