@@ -1,9 +1,33 @@
-"""What every test starts from: the demo model, whatever .env says, and no way to reach a real one."""
+"""What every test starts from, whatever .env says: the demo model, no way to reach a real one, no Redis, no workers.
 
+TEST_REDIS_URL names one that all tests of runs then use.
+"""
+
+import os
+from collections.abc import Iterator
+
+import pytest
 from django.conf import settings
+from django.test import override_settings
 from pydantic_ai import models
 
+from agui import runs
+from agui.executor import close_kept_connections
+from agui.runlog import open_logs
+
 models.ALLOW_MODEL_REQUESTS = False
-settings.AGENT_MODEL = "demo"
-# The real ones are slow on purpose: half a second for each user that a test makes.
-settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+override_settings(
+    AGENT_MODEL="demo",
+    AGUI={**settings.AGUI, "REDIS_URL": os.environ.get("TEST_REDIS_URL"), "RUN_EXECUTOR": "local"},
+    CACHES={"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}},
+    # The real ones are slow on purpose: half a second for each user that a test makes.
+    PASSWORD_HASHERS=["django.contrib.auth.hashers.MD5PasswordHasher"],
+).enable()
+runs.logs = open_logs()  # It is there by now
+
+
+@pytest.fixture(autouse=True)
+def no_connection_outlives_its_test() -> Iterator[None]:
+    """PostgreSQL can't drop the test database while a thread of the engine is connected to it."""
+    yield
+    close_kept_connections()

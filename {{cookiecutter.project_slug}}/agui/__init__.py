@@ -4,25 +4,35 @@ A request passes through the files in this order:
 
     urls.py        every endpoint of one agent under one prefix
     views.py       the endpoints, as lists of steps
-    auth.py        who acts (tokens.py: API tokens)
+    auth.py        who acts (tokens.py: API tokens; throttle.py: how often)
     protocol.py    body to RunAgentInput, stored messages to AG-UI's
+                   (bodies.py: a request's bytes and JSON; verbatim.py: stored messages as a client knows them)
     history.py     what is new in this request
+                   (incoming.py: a client's messages as the model's; attached.py: the files that they name)
     interrupts.py  what a paused thread asks, and what a resume answers
     agent.py       the agent, and what a run gives to its tools
     tools.py       the registry behind `@tool`, and how a run calls its tools
                    (tool_schema.py: function to JSON Schema; executor.py: threads for blocking code)
     audit.py       who called which tool, and how it ended
-    runs.py        one run: start, follow, cancel, record
+    runs.py        one run: start, follow, cancel
+                   (shutdown.py: what becomes of runs when the server ends; pacing.py: readers that are slow)
+    active_run.py  what is kept of a run: while it is at work, and however it ends
+                   (additions.py: what it adds; checkpoints.py: what a killed process must not take along)
     runlog/        where a run's events wait for readers
+    deltas.py      what a model says, joined while it comes fast
+    shortcut.py    texts go straight to the log; all else takes the way through
     stream.py      from the events of a run to bytes
     parts.py       one part of an answer after the other
     progress.py    steps, activities and the shared state, as a client can follow them
+    activities.py  plans, tables and charts in one line
     stores/        where conversations are kept
-    threads.py     the threads of a user
+    threads.py     the threads of a user (feedback.py: what he thinks of answers)
 
-Beside the path: conf.py has the settings and checks.py what is said at start-up, errors.py what clients
-are told, models.py and admin.py the tables, skills.py and catalog.py what a page offers, attachments.py
-the uploads, demo.py the offline model, testing.py a scripted one for tests.
+Beside the path: conf.py has the settings and checks.py what is said at start-up, errors.py what clients are told,
+models.py and admin.py the tables (admin_lists.py, transcript.py), export.py all that is kept of a user,
+skills.py and catalog.py what a page offers, attachments.py the uploads, read_attachment.py the model's way to them,
+demo.py the offline model, testing.py a scripted one for tests, terminal/ the chat of `manage.py chat`,
+client/ the agents of others.
 """
 
 from importlib import import_module
@@ -31,6 +41,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic_ai.conversation import Conversation
 from pydantic_ai.conversation_store import ConversationStore
 
+from agui.activities import show_chart, show_plan, show_table
 from agui.agent import DEFAULT_SYSTEM_PROMPT, AgentConfig, AgentDeps, AgentFactoryFn, build_agent
 from agui.audit import (
     AuditEvent,
@@ -112,6 +123,9 @@ __all__ = [
     "needs_confirmation",
     "resolve_audit_logger",
     "show_activity",
+    "show_chart",
+    "show_plan",
+    "show_table",
     "step",
     "tool",
 ]

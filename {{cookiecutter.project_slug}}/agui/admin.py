@@ -1,61 +1,93 @@
 """What the engine keeps, in the admin: to find, to read, to delete; tokens to make and to revoke."""
 
-from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from typing import Any
+from uuid import UUID
 
+from asgiref.sync import async_to_sync
 from django import forms
 from django.contrib import admin, messages
 from django.contrib.auth import get_user_model
-from django.db.models import Model, QuerySet
-from django.http import HttpRequest
-from django.template.defaultfilters import linebreaksbr, truncatechars
+from django.core.exceptions import PermissionDenied
+from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery
+from django.http import Http404, HttpRequest, HttpResponseBase
+from django.template.defaultfilters import filesizeformat, truncatechars
+from django.urls import URLPattern, path, reverse
 from django.utils import timezone
-from django.utils.html import format_html_join
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from pydantic_ai.conversation_store import ConversationConflict
-from pydantic_ai.messages import BaseToolCallPart, BaseToolReturnPart, ModelMessage
 
-from agui import conf
-from agui.attachments import delete_attachment
-from agui.models import ApiToken, Attachment, AuditRecord, Run, Thread
-from agui.stores.model import delete_thread, read_entries
+from agui import conf, runs
+from agui.admin_lists import RecordAdmin, count_of, link, link_list, moment, recent, used
+from agui.attachments import download
+from agui.errors import NotFound
+from agui.models import ApiToken, Attachment, AttachmentUse, AuditRecord, Feedback, Message, Run, Thread
+from agui.stores import search_words
+from agui.stores.rows import delete_thread
 from agui.tokens import MAX_DAYS, mint
+from agui.transcript import pretty, read_branches, read_questions, read_transcript
 
-TRANSCRIPT_MESSAGES = 200
-TRANSCRIPT_CHARS = 5000
 USERNAME = get_user_model().USERNAME_FIELD
-
-
-class RecordAdmin(admin.ModelAdmin):
-    """What nobody writes by hand."""
-
-    show_full_result_count = False
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        return False
+TOKENS = [used("input_tokens"), used("output_tokens"), used("requests")]
 
 
 @admin.register(Thread)
 class ThreadAdmin(RecordAdmin):
-    list_display = ["__str__", "preview", "owner", "scope", "updated_at"]
+    list_display = ["__str__", moment("updated_at"), "who", "message_count", *TOKENS[:2]]
     list_filter = ["updated_at"]
     list_select_related = ["owner"]
-    search_fields = ["title", "preview", "=thread_id", f"owner__{USERNAME}"]
-    fields = ["title", "owner", "scope", "thread_id", "forked_from", "created_at", "updated_at", "usage", "transcript"]
-    readonly_fields = ["transcript"]
+    search_fields = ["thread_id"]  # See get_search_results
+    search_help_text = "Words of titles and messages, a user's name, or a conversation's id"
+    heavy = ["words", "deferred", "branches"]
+    fields = ["who", "thread_id", "created_at", "updated_at", *TOKENS, "forked", "related"]
+    readonly_fields = ["who", *TOKENS, "forked", "related"]
 
-    @admin.display(description=f"The last {TRANSCRIPT_MESSAGES} messages")
-    def transcript(self, thread: Thread) -> SafeString | str:
-        try:
-            entries = read_entries(thread.head, TRANSCRIPT_MESSAGES) if thread.head else []
-        except LookupError:
-            return "Some of its messages are gone."
-        rows = (row for entry in entries for row in _transcribe(entry.message))
-        return format_html_join("", "<p><strong>{}</strong><br>{}</p>", rows) or "-"
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Thread]:
+        return super().get_queryset(request).annotate(messages_kept=count_of(Message, thread=OuterRef("pk")))
+
+    def get_search_results(self, request: HttpRequest, queryset: Any, search_term: str) -> tuple[QuerySet[Any], bool]:
+        if Thread.objects.filter(thread_id=search_term.strip()).exists():
+            return queryset.filter(thread_id=search_term.strip()), False
+        for word in search_words(search_term):
+            texts = Message.objects.filter(thread=OuterRef("pk"), words__contains=word)
+            users = get_user_model()._default_manager.filter(**{f"{USERNAME}__icontains": word})
+            queryset = queryset.filter(Q(words__contains=word) | Q(owner__in=users.values("pk")) | Exists(texts))
+        return queryset, False
+
+    @admin.display(description="messages")
+    def message_count(self, thread: Any) -> int:
+        return thread.messages_kept or 0
+
+    @admin.display(description="forked from")
+    def forked(self, thread: Thread) -> SafeString | str:
+        source = Thread.objects.filter(thread_id=thread.forked_from).first() if thread.forked_from else None
+        return link(source) if source else thread.forked_from or "-"
+
+    @admin.display(description="see also")
+    def related(self, thread: Thread) -> SafeString:
+        runs = Run.objects.filter(thread_id=thread.thread_id).count()
+        calls = AuditRecord.objects.filter(thread_id=thread.thread_id).count()
+        files = AttachmentUse.objects.filter(thread_id=thread.thread_id).count()
+        feedback = thread.feedback.count()
+        return format_html(
+            "{}, {}, {}, {}",
+            link_list(Run, f"runs ({runs})", thread_id=thread.thread_id),
+            link_list(AuditRecord, f"tool calls ({calls})", thread_id=thread.thread_id),
+            link_list(Attachment, f"files ({files})", uses__thread_id=thread.thread_id),
+            link_list(Feedback, f"feedback ({feedback})", thread__thread_id=thread.thread_id),
+        )
+
+    def render_change_form(self, request: HttpRequest, context: Any, *args: Any, **kwargs: Any) -> Any:
+        thread: Thread = context["original"]
+        end = request.GET.get("end")
+        context |= {
+            "transcript": read_transcript(end or thread.head),
+            "is_newest": not end,
+            "branches": read_branches(thread),
+            "questions": [] if end else read_questions(thread),
+        }
+        return super().render_change_form(request, context, *args, **kwargs)
 
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
         """List threads, not each of their messages."""
@@ -71,61 +103,181 @@ class ThreadAdmin(RecordAdmin):
             self.delete_model(request, thread)
 
 
-def _transcribe(message: ModelMessage) -> Iterator[tuple[str, str]]:
-    for part in message.parts:
-        who = part.part_kind.replace("-", " ").capitalize()
-        if isinstance(part, BaseToolCallPart):
-            text = f"{part.tool_name} {part.args_as_json_str()}"
-        elif isinstance(part, BaseToolReturnPart):
-            text = f"{part.tool_name} {part.outcome}: {part.model_response_str()}"
-        else:
-            text = _read(getattr(part, "content", None) or "")
-        yield who, linebreaksbr(truncatechars(text, TRANSCRIPT_CHARS), autoescape=True)
+@admin.register(Feedback)
+class FeedbackAdmin(RecordAdmin):
+    list_display = [moment("updated_at"), "value", "remark", "who", "thread_title"]
+    list_filter = ["value", ("comment", admin.EmptyFieldListFilter), "updated_at"]
+    search_fields = ["comment", "=thread__thread_id", "=message_id", f"thread__owner__{USERNAME}"]
+    search_help_text = "Words of a comment, a user's name, or the id of a conversation or answer"
+    fields = ["updated_at", "value", "comment", "who", "thread_title", "answer", "answered_by", "message_id"]
+    readonly_fields = ["who", "thread_title", "answer", "answered_by"]
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Feedback]:
+        heavy = [f"thread__{name}" for name in (*ThreadAdmin.heavy, "usage")]
+        return super().get_queryset(request).select_related("thread__owner").defer(*heavy)
+
+    def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
+        return lookup == "thread__thread_id" or super().lookup_allowed(lookup, value, request)
+
+    @admin.display(description="comment", ordering="comment")
+    def remark(self, feedback: Feedback) -> str:
+        return truncatechars(feedback.comment, 120) or "-"
+
+    @admin.display(description="owner")
+    def who(self, feedback: Feedback) -> SafeString | str:
+        return super().who(feedback.thread)
+
+    @admin.display(description="thread")
+    def thread_title(self, feedback: Feedback) -> SafeString | str:
+        return link(feedback.thread)
+
+    @admin.display
+    def answer(self, feedback: Feedback) -> SafeString:
+        """Lead to the conversation as it was: the answer is its end, also in a version that was left."""
+        page = reverse("admin:agui_thread_change", args=[feedback.thread.pk])
+        return format_html('<a href="{}?end={}">The conversation up to it</a>', page, feedback.entry)
+
+    @admin.display(description="run")
+    def answered_by(self, feedback: Feedback) -> SafeString | str:
+        run = Run.objects.filter(pk=feedback.run).first() if feedback.run else None
+        return format_html("{} {}", link(run), run.model) if run else "-"
 
 
-def _read(content: Any) -> str:
-    """Say what a prompt holds: its texts, and for files that there are some."""
-    if isinstance(content, str):
-        return content
-    items: Iterable[Any] = content if isinstance(content, list | tuple) else [content]
-    return "\n".join(item if isinstance(item, str) else _name(item) for item in items)
+class OfThreadAdmin(RecordAdmin):
+    """What happened in a thread."""
 
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        thread = Thread.objects.filter(thread_id=OuterRef("thread_id"))
+        columns = {f"of_{name}": Subquery(thread.values(name)) for name in ("pk", "title")}
+        return super().get_queryset(request).annotate(**columns)
 
-def _name(item: Any) -> str:
-    text = getattr(item, "content", None)
-    return text if isinstance(text, str) else f"[{getattr(item, 'media_type', None) or type(item).__name__}]"
+    @admin.display(description="thread")
+    def thread(self, row: Any) -> SafeString | str:
+        if row.of_pk is None:
+            return f"{row.thread_id} (deleted)"
+        return link(Thread(pk=row.of_pk, title=row.of_title, thread_id=row.thread_id))
 
 
 @admin.register(Run)
-class RunAdmin(RecordAdmin):
-    list_display = ["started_at", "thread_id", "owner", "status", "code", "model", "duration_ms"]
-    list_filter = ["status", "started_at"]
+class RunAdmin(OfThreadAdmin):
+    list_display = [moment("started_at"), "thread", "who", "ending", *TOKENS, "duration", "model"]
+    list_filter = ["status", recent("code"), recent("model"), "started_at"]
     list_select_related = ["owner"]
-    search_fields = ["=thread_id", "=run_id", "code", "model", f"owner__{USERNAME}"]
+    search_fields = ["=thread_id", "=run_id", "=id", f"owner__{USERNAME}"]
+    search_help_text = "A user's name, or the id of a conversation or run"
+    heavy = ["draft"]
+    fields = [
+        *("started_at", "duration", "thread", "who", "status", "code", "model", *TOKENS),
+        *("id", "run_id", "process", "seen_at", "related"),
+    ]
+    readonly_fields = ["id", "thread", "who", *TOKENS, "duration", "related"]
+    actions = ["stop"]
+
+    def has_stop_permission(self, request: HttpRequest) -> bool:
+        return request.user.has_perm("agui.change_run")
+
+    @admin.action(description="Stop the selected runs", permissions=["stop"])
+    def stop(self, request: HttpRequest, queryset: QuerySet[Run]) -> None:
+        on = list(queryset.filter(status=Run.Status.RUNNING))
+        stopped = sum(async_to_sync(runs.logs.stop)(run.scope, run.thread_id, str(run.pk)) for run in on)
+        messages.success(request, f"Runs told to stop: {stopped}.")
+        if stopped < len(on):
+            missed = len(on) - stopped
+            messages.warning(request, f"Out of reach, in another process or on their way to the end: {missed}.")
+
+    @admin.display(description="status", ordering="status")
+    def ending(self, run: Run) -> str:
+        return run.status if run.code in ("", run.status) else f"{run.status}: {run.code}"
+
+    @admin.display
+    def duration(self, run: Run) -> str:
+        return "-" if run.duration_ms is None else f"{run.duration_ms / 1000:,.1f} s"
+
+    @admin.display(description="see also")
+    def related(self, run: Run) -> SafeString:
+        return link_list(AuditRecord, "tool calls", thread_id=run.thread_id, run_id=run.run_id)
 
 
 @admin.register(AuditRecord)
-class AuditRecordAdmin(RecordAdmin):
-    list_display = ["started_at", "tool_name", "user", "thread_id", "outcome", "duration_ms"]
-    list_filter = ["outcome", "started_at"]
+class AuditRecordAdmin(OfThreadAdmin):
+    list_display = [moment("started_at"), "tool_name", "who", "thread", "outcome", "duration"]
+    list_filter = [recent("tool_name"), "outcome", "started_at"]
     list_select_related = ["user"]
     search_fields = ["tool_name", "=thread_id", "=run_id", "=tool_call_id", "error", f"user__{USERNAME}"]
+    search_help_text = "A tool, a user's name, an error, or the id of a conversation, run or call"
+    heavy = ["arguments"]
+    fields = [
+        *("started_at", "duration", "tool_name", "user", "thread", "run", "tool_call_id"),
+        *("given", "outcome", "error", "result_size"),
+    ]
+    readonly_fields = ["duration", "thread", "run", "given"]
+
+    @admin.display(description="user")
+    def who(self, record: AuditRecord) -> SafeString | str:
+        return link(record.user)
+
+    @admin.display
+    def duration(self, record: AuditRecord) -> str:
+        return f"{record.duration_ms:,.0f} ms"
+
+    @admin.display
+    def run(self, record: AuditRecord) -> SafeString:
+        return link_list(Run, record.run_id, thread_id=record.thread_id, run_id=record.run_id)
+
+    @admin.display(description="arguments")
+    def given(self, record: AuditRecord) -> SafeString:
+        return format_html("<pre>{}</pre>", pretty(record.arguments))
 
 
 @admin.register(Attachment)
 class AttachmentAdmin(RecordAdmin):
-    list_display = ["name", "media_type", "size", "owner", "scope", "created_at"]
-    list_filter = ["media_type", "created_at"]
+    list_display = ["name", "media_type", "bytes", "who", "uses", moment("created_at"), "download"]
+    list_filter = [recent("media_type"), "created_at"]
     list_select_related = ["owner"]
-    search_fields = ["name", "=digest", f"owner__{USERNAME}"]
-    fields = ["name", "media_type", "size", "digest", "owner", "scope", "created_at"]
+    search_fields = ["name", "=digest", "=id", f"owner__{USERNAME}"]
+    search_help_text = "A file's name, id or SHA-256, or a user's name"
+    fields = ["name", "media_type", "bytes", "digest", "who", "threads", "created_at", "download"]
+    readonly_fields = ["bytes", "who", "threads", "download"]
 
-    def delete_model(self, request: HttpRequest, obj: Attachment) -> None:
-        delete_attachment(obj)
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Attachment]:
+        return super().get_queryset(request).annotate(used=count_of(AttachmentUse, attachment=OuterRef("pk")))
 
-    def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Attachment]) -> None:
-        for attachment in queryset:
-            delete_attachment(attachment)
+    def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
+        return lookup == "uses__thread_id" or super().lookup_allowed(lookup, value, request)
+
+    def get_urls(self) -> list[URLPattern]:
+        view = self.admin_site.admin_view(self.send)
+        return [path("<uuid:pk>/download/", view, name="agui_attachment_download"), *super().get_urls()]
+
+    def send(self, request: HttpRequest, pk: UUID) -> HttpResponseBase:
+        """Send a file as its owner gets it: a download, which no browser shows or runs."""
+        attachment = self.get_object(request, str(pk))
+        if attachment is None:
+            raise Http404
+        if not self.has_view_permission(request, attachment):
+            raise PermissionDenied
+        try:
+            return async_to_sync(download)(attachment)
+        except NotFound as error:
+            raise Http404(str(error)) from None
+
+    @admin.display(description="size")
+    def bytes(self, attachment: Attachment) -> str:
+        return filesizeformat(attachment.size)
+
+    @admin.display
+    def uses(self, attachment: Any) -> int:
+        return attachment.used or 0
+
+    @admin.display
+    def threads(self, attachment: Attachment) -> SafeString | str:
+        found = Thread.objects.filter(thread_id__in=attachment.uses.values("thread_id"))[:20]
+        return format_html_join(", ", "{}", [[link(thread)] for thread in found]) or "-"
+
+    @admin.display
+    def download(self, attachment: Attachment) -> SafeString:
+        page = reverse("admin:agui_attachment_download", args=[attachment.pk])
+        return format_html('<a href="{}">Download</a>', page)
 
 
 class ApiTokenForm(forms.ModelForm):

@@ -10,7 +10,7 @@ from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.utils.module_loading import import_string
 from pydantic import BaseModel
-from pydantic_ai import Agent, DeferredToolRequests, RunContext
+from pydantic_ai import Agent, DeferredToolRequests, FunctionToolset, RunContext
 from pydantic_ai.capabilities import AbstractCapability
 from pydantic_ai.exceptions import UserError
 from pydantic_ai.messages import ModelRequest, UserPromptPart
@@ -62,6 +62,10 @@ class AgentDeps:
     forwarded_props: Any = None
     """Whatever the client sent along: its word, too."""
     parent_run_id: str | None = None
+    scope: str = ""
+    """Under which name the user's things are kept: 'user:<pk>', or 'session:<key>' of an anonymous visitor."""
+    attachments: list[dict[str, Any]] = field(default_factory=list)
+    """The files that the conversation names, all of them the user's own: `id`, `name`, `media_type`, `size`."""
 
 
 @dataclass
@@ -138,9 +142,24 @@ def build_agent(registry: "ToolRegistry", config: AgentConfig) -> Agent[AgentDep
         output_type=[str, DeferredToolRequests],
         model_settings=config.model_settings,
         retries=config.retries,
-        toolsets=[build_toolset(registry), *config.toolsets],
+        toolsets=[build_toolset(registry), *config.toolsets, *_own_tools(registry, config)],
         capabilities=list(config.capabilities),
     )
+
+
+def _own_tools(registry: "ToolRegistry", config: AgentConfig) -> list[AbstractToolset[AgentDeps]]:
+    """The engine's tools, unless the project has one of the same name."""
+    from agui.read_attachment import READ_ATTACHMENT, attachment_toolset  # It needs Django's models
+
+    theirs = {name for toolset in config.toolsets if isinstance(toolset, FunctionToolset) for name in toolset.tools}
+    toolsets: list[AbstractToolset[AgentDeps]] = []
+    if READ_ATTACHMENT not in registry and READ_ATTACHMENT not in theirs:
+        toolsets.append(attachment_toolset())
+    if remote_agents := conf.get().remote_agents:
+        from agui.client.remote import remote_toolset  # Only where it is asked for
+
+        toolsets.append(remote_toolset(remote_agents))
+    return toolsets
 
 
 def resolve_model(model: Model | str) -> Model:

@@ -1,6 +1,10 @@
 """Start-up: settings are checked, tools are found."""
 
+from importlib import import_module
+from importlib.util import find_spec
+
 from django.apps import AppConfig
+from django.db.models.signals import post_delete
 from django.utils.module_loading import autodiscover_modules
 
 
@@ -9,8 +13,13 @@ class AguiConfig(AppConfig):
     verbose_name = "Agent"
 
     def ready(self) -> None:
-        from agui import checks, conf
+        from agui import attachments, checks, conf
+        from agui.models import Attachment
 
         conf.load()
         checks.register()
+        # A signal, because it is Django's own way to tell what its cascades delete.
+        post_delete.connect(attachments.delete_file, sender=Attachment)
         autodiscover_modules("tools", "skills")
+        if conf.get().run_executor == "dbos" and find_spec("dbos"):
+            import_module("agui.durable.orders")  # Now: it takes long enough to hold up a server that is at work

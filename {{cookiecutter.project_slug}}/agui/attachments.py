@@ -1,29 +1,32 @@
 """Files that users add to a conversation: upload, download, delete.
 
 A file's type is found out from its content, never taken from the client. The same content uploaded
-again by the same owner is a row of its own, but is stored once. Down it goes as a download, in
-chunks and only to its owner: a browser shows or runs nothing of it.
+again by the same owner is a row of its own, but is stored once; other owners' are never looked at, so
+that nobody learns what they have. Down it goes as a download, whole, in chunks and only to its owner:
+a browser shows or runs nothing of it.
 """
 
 import asyncio
 import codecs
 import hashlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from typing import Any
-from uuid import UUID, uuid4
+from uuid import uuid4
 
 from asgiref.sync import sync_to_async
 from django.core.exceptions import SuspiciousOperation
-from django.core.files.storage import Storage
+from django.core.files import File
 from django.core.files.uploadedfile import UploadedFile
 from django.db import router, transaction
+from django.db.models import Sum
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse, StreamingHttpResponse
 from django.http.multipartparser import MultiPartParserError
 from django.utils.http import content_disposition_header
 
 from agui import conf
 from agui.auth import Actor
-from agui.errors import BadRequest, MethodNotAllowed, NotFound, TooLarge, UnsupportedMediaType
+from agui.errors import BadRequest, NotFound, TooLarge, UnsupportedMediaType
+from agui.executor import release_connections
 from agui.models import Attachment
 from agui.views import AgentView
 
@@ -45,28 +48,17 @@ MAGIC: dict[str, tuple[tuple[int, bytes], ...]] = {
 
 
 class AttachmentsView(AgentView):
-    """POST a file to the collection; GET or DELETE one."""
+    """Takes a file."""
 
-    methods = frozenset({"GET", "POST", "DELETE"})
+    methods = frozenset({"POST"})
 
-    async def respond(self, request: HttpRequest, actor: Actor, **kwargs: Any) -> HttpResponseBase:
-        attachment_id: UUID | None = kwargs.get("attachment_id")
-        allowed = {"POST"} if attachment_id is None else {"DELETE", "GET"}
-        if request.method not in allowed:
-            raise MethodNotAllowed(headers={"Allow": ", ".join(sorted(allowed))})
-        if attachment_id is None:
-            return await self.upload(request, actor)
-        attachment = await Attachment.objects.filter(scope=actor.scope, pk=attachment_id).afirst()
-        if attachment is None:
-            raise NotFound("There is no such attachment.")
-        if request.method == "DELETE":
-            await sync_to_async(delete_attachment)(attachment)
-            return HttpResponse(status=204)
-        return await self.download(attachment)
-
-    async def upload(self, request: HttpRequest, actor: Actor) -> HttpResponse:
+    def check_length(self, request: HttpRequest) -> None:
         length = request.headers.get("Content-Length", "")
-        check_size((int(length) if length.isdecimal() else 0) - FORM_BYTES)
+        if not length.isdecimal():
+            raise BadRequest("Send a Content-Length.")  # Without one, Django finds no form in the body
+        check_size(int(length) - FORM_BYTES)
+
+    async def respond(self, request: HttpRequest, actor: Actor, **kwargs: Any) -> HttpResponse:
         upload = await sync_to_async(read_upload)(request)
         attachment = await sync_to_async(keep_upload)(upload, actor)
         body = {
@@ -78,18 +70,41 @@ class AttachmentsView(AgentView):
         }
         return JsonResponse(body, status=201, headers={"Cache-Control": "no-store"})
 
-    async def download(self, attachment: Attachment) -> StreamingHttpResponse:
-        storage, path = attachment.file.storage, attachment.file.name or ""
-        if not await sync_to_async(storage.exists)(path):
-            raise NotFound("The file of this attachment is gone.")
-        headers = {
-            "Content-Type": attachment.media_type,
-            "Content-Length": str(attachment.size),
-            "Content-Disposition": content_disposition_header(True, attachment.name) or "attachment",
-            "X-Content-Type-Options": "nosniff",
-            "Cache-Control": "private, no-store",
-        }
-        return StreamingHttpResponse(read_chunks(storage, path), headers=headers)
+
+class AttachmentView(AgentView):
+    """One of the actor's files: to download, to delete."""
+
+    methods = frozenset({"GET", "DELETE"})
+
+    async def respond(self, request: HttpRequest, actor: Actor, **kwargs: Any) -> HttpResponseBase:
+        attachment = await Attachment.objects.filter(scope=actor.scope, pk=kwargs["attachment_id"]).afirst()
+        if attachment is None:
+            raise NotFound("There is no such attachment.")
+        if request.method == "DELETE":
+            await attachment.adelete()
+            return HttpResponse(status=204)
+        return await download(attachment, with_content=request.method == "GET")
+
+
+async def download(attachment: Attachment, *, with_content: bool = True) -> HttpResponseBase:
+    """Answer with a file. Raises NotFound when it is gone."""
+    headers = {
+        "Content-Type": attachment.media_type,
+        "Content-Length": str(attachment.size),
+        "Content-Disposition": content_disposition_header(True, attachment.name) or "attachment",
+        "X-Content-Type-Options": "nosniff",
+        "Cache-Control": "private, no-store",
+        "X-Accel-Buffering": "yes",  # Slow readers wait at the proxy: daphne would hold the rest in memory
+    }
+    try:
+        file = await asyncio.to_thread(attachment.file.storage.open, attachment.file.name or "", "rb")
+    except FileNotFoundError:
+        raise NotFound("The file of this attachment is gone.") from None
+    if with_content:
+        await release_connections()  # A slow reader is not to hold one
+        return StreamingHttpResponse(Chunks(file), headers=headers)
+    file.close()
+    return HttpResponse(headers=headers)
 
 
 def check_size(size: int) -> None:
@@ -129,14 +144,38 @@ def keep_upload(upload: UploadedFile, actor: Actor) -> Attachment:
         size=upload.size or 0,
         digest=digest,
     )
-    same = Attachment.objects.filter(scope=actor.scope, digest=digest).first()
-    if same is not None and same.file.storage.exists(same.file.name or ""):
-        attachment.file.name = same.file.name
-        attachment.save()
-    else:
+    if not share_file(attachment):
         # The name on disk is ours: the user's own could be a path, a page or a script.
-        attachment.file.save(str(attachment.pk), upload)
+        attachment.file.save(str(attachment.pk), upload, save=False)
+        try:
+            attachment.save(force_insert=True)
+        except Exception:
+            attachment.file.storage.delete(attachment.file.name or "")
+            raise
+    check_room(attachment)
     return attachment
+
+
+def share_file(attachment: Attachment) -> bool:
+    """Save an attachment with the file that its owner has of the same content; whether there is one."""
+    with transaction.atomic(using=router.db_for_write(Attachment)):
+        # Locked: until we are there, too, nobody may delete the last one that has the file.
+        rows = Attachment.objects.select_for_update().filter(scope=attachment.scope, digest=attachment.digest)
+        same = rows.first()
+        if same is None or not same.file.storage.exists(same.file.name or ""):
+            return False
+        attachment.file.name = same.file.name
+        attachment.save(force_insert=True)
+        return True
+
+
+def check_room(attachment: Attachment) -> None:
+    """Take back what is too much. Afterwards, as of many uploads at once each could still find room before."""
+    limit = conf.get().max_upload_total_bytes
+    total = Attachment.objects.filter(scope=attachment.scope).aggregate(size=Sum("size"))["size"] or 0
+    if limit is not None and total > limit:
+        attachment.delete()
+        raise TooLarge(f"There is no room left: all of your files may have {limit} bytes together.", limit=limit)
 
 
 def inspect(upload: UploadedFile) -> tuple[str, str]:
@@ -167,22 +206,28 @@ def media_type_of(head: bytes) -> str | None:
     return None
 
 
-async def read_chunks(storage: Storage, path: str) -> AsyncIterator[bytes]:
-    """Read a file piece by piece, off the event loop."""
-    # Opened here: a response that is never read leaves nothing open.
-    file = await asyncio.to_thread(storage.open, path, "rb")
-    try:
-        while chunk := await asyncio.to_thread(file.read, CHUNK_BYTES):
+class Chunks:
+    """An open file, to be read piece by piece and off the event loop. Django closes it, however the response ends."""
+
+    def __init__(self, file: File) -> None:
+        self.file = file
+
+    async def __aiter__(self) -> AsyncGenerator[bytes]:
+        while chunk := await asyncio.to_thread(self.file.read, CHUNK_BYTES):
             yield chunk
-    finally:
-        file.close()
+
+    def close(self) -> None:
+        self.file.close()
 
 
-def delete_attachment(attachment: Attachment) -> None:
-    """Delete an attachment, and its file if no other one has it."""
-    storage, name = attachment.file.storage, attachment.file.name
-    database = router.db_for_write(Attachment)
-    with transaction.atomic(using=database):
-        attachment.delete()
-        if name and not Attachment.objects.filter(file=name).exists():
-            transaction.on_commit(lambda: storage.delete(name), using=database)
+def delete_file(instance: Attachment, using: str, **kwargs: Any) -> None:
+    """Let an attachment's file go with it, however it is deleted: also with its owner, by the database's cascade."""
+    storage, name = instance.file.storage, instance.file.name
+    same = Attachment.objects.using(using).filter(scope=instance.scope, digest=instance.digest, file=name)
+
+    def delete_unshared() -> None:
+        if name and not same.exists():
+            storage.delete(name)
+
+    # Robust: a storage that fails is logged, and other files still go.
+    transaction.on_commit(delete_unshared, using=using, robust=True)

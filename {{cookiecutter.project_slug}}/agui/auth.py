@@ -54,10 +54,11 @@ async def authenticate(request: HttpRequest, hook: GetUser | None, *, required: 
     session = getattr(request, "session", None)
     if required or session is None:
         raise Unauthorized
-    if session.session_key is None:
+    visitor = await request.auser()  # Loads the session: a key that is none of ours is forgotten then
+    if session.session_key is None or not await session.aexists(session.session_key):
         # Now, while the response can still carry the cookie: a stream is too late.
         await session.acreate()
-    return Actor(await request.auser(), f"session:{session.session_key}")
+    return Actor(visitor, f"session:{session.session_key}")
 
 
 async def _call(hook: GetUser, request: HttpRequest) -> Any:

@@ -1,22 +1,31 @@
 """Django system checks: what would fail later, said at start-up with its cure."""
 
+from importlib.util import find_spec
 from typing import Any
 
+from django.apps import apps
 from django.conf import settings
 from django.core import checks
+from django.core.cache import caches
+from django.core.cache.backends.base import BaseCache
+from django.db import connections, router
+from django.utils.module_loading import import_string
 
+from agui import conf
 from agui.agent import missing_key
 
 
 def register() -> None:
-    checks.register(check_database, checks.Tags.database)
     checks.register(check_applications)
     checks.register(check_model)
+    checks.register(check_throttle)
+    checks.register(check_processes, deploy=True)
+    checks.register(check_executor)
 
 
 def check_applications(**kwargs: Any) -> list[checks.CheckMessage]:
-    apps = settings.INSTALLED_APPS
-    if "daphne" in apps and apps.index("daphne") > apps.index("django.contrib.staticfiles"):
+    installed = settings.INSTALLED_APPS
+    if "daphne" in installed and installed.index("daphne") > installed.index("django.contrib.staticfiles"):
         return [
             checks.Error(
                 "'daphne' comes after 'django.contrib.staticfiles' in INSTALLED_APPS.",
@@ -40,14 +49,48 @@ def check_model(**kwargs: Any) -> list[checks.CheckMessage]:
     return []
 
 
-def check_database(**kwargs: Any) -> list[checks.CheckMessage]:
-    """ATOMIC_REQUESTS can't work with asynchronous views."""
+def check_throttle(**kwargs: Any) -> list[checks.CheckMessage]:
+    """Can the cache count? Where two requests at once are counted as one, both get the last place."""
+    rates = conf.get().throttle
+    if (rates.user or rates.token) and type(caches["default"]).incr is BaseCache.incr:
+        backend = type(caches["default"]).__name__
+        return [
+            checks.Error(
+                f"AGUI['THROTTLE'] counts in the cache, and {backend} does not count in one step.",
+                hint="Make the default of CACHES one that does: Redis, Memcached or local memory.",
+                id="agui.E002",
+            )
+        ]
+    return []
+
+
+def check_processes(**kwargs: Any) -> list[checks.CheckMessage]:
+    """Can a second process serve the site? No mistake, but good to know where it is deployed."""
+    if conf.get().redis_url is None:
+        return [
+            checks.Info(
+                "Without REDIS_URL, one process serves the site: a second one could not follow or stop its runs.",
+                hint="For more processes run a Redis, `make setup EXTRAS=redis`, and set REDIS_URL.",
+                id="agui.I001",
+            )
+        ]
+    return []
+
+
+def check_executor(**kwargs: Any) -> list[checks.CheckMessage]:
+    """Is all there that workers need?"""
+    if conf.get().run_executor == "local":
+        return []
+    database = connections[router.db_for_write(apps.get_model("agui", "Run"))]
+    store = import_string(conf.get().conversation_store)
+    needs = {
+        "the library: `make setup EXTRAS=durable`": find_spec("dbos") is not None,
+        "PostgreSQL: set DATABASE_URL": database.vendor == "postgresql",
+        "Redis, to follow and stop runs of other processes: set REDIS_URL": conf.get().redis_url is not None,
+        "a store of conversations that needs no request to be opened": "for_request" not in vars(store),
+    }
     return [
-        checks.Error(
-            f"DATABASES[{name!r}]['ATOMIC_REQUESTS'] is on.",
-            hint="Turn it off: Django refuses it for asynchronous views, and the agent's is one.",
-            id="agui.E002",
-        )
-        for name, options in settings.DATABASES.items()
-        if options.get("ATOMIC_REQUESTS")
+        checks.Error(f"AGUI['RUN_EXECUTOR'] is {conf.get().run_executor!r}, and lacks {need}.", id="agui.E003")
+        for need, is_met in needs.items()
+        if not is_met
     ]

@@ -8,13 +8,15 @@ A field `heartbeat_seconds` is the key "HEARTBEAT_SECONDS". Reading waits until 
 """
 
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.core.signals import setting_changed
 from django.utils.module_loading import import_string
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+
+RATE = r"^[1-9][0-9]{0,8}/(second|minute|hour|day)$"
 
 
 class _Section(BaseModel):
@@ -27,6 +29,33 @@ class Limits(_Section):
     requests: int | None = Field(25, gt=0, description="Requests to the model in one run.")
     tool_calls: int | None = Field(50, gt=0, description="Successful tool calls in one run.")
     total_tokens: int | None = Field(None, gt=0, description="Tokens in and out in one run.")
+
+
+class Retention(_Section):
+    """What `manage.py prune_agent_data` deletes; None is never."""
+
+    conversations_days: int | None = Field(None, gt=0, description="Age of a conversation's last message.")
+    runs_days: int | None = Field(None, gt=0, description="Age of the record of a run.")
+    audit_days: int | None = Field(None, gt=0, description="Age of the record of a tool call.")
+    attachments_hours: int | None = Field(24, gt=0, description="Age of a file that no conversation names.")
+
+
+class Throttle(_Section):
+    """How many runs may be asked for: a number, and "/second", "/minute", "/hour" or "/day"; None is no limit."""
+
+    user: str | None = Field(None, pattern=RATE, description="By one user, over all tokens and sessions.")
+    token: str | None = Field(None, pattern=RATE, description="With one API token.")
+
+
+class RemoteAgent(_Section):
+    """An agent elsewhere that this one may leave a task to."""
+
+    url: str = Field(pattern=r"^https?://[^/]", description="Its AG-UI endpoint.")
+    headers: dict[str, str] = Field(
+        default_factory=dict, description="What each request has, as its token: all users are one there."
+    )
+    description: str = Field(min_length=1, description="What it can do: the model reads that to choose it.")
+    timeout_seconds: float = Field(120.0, gt=0, description="Longest silence.")
 
 
 class EngineSettings(_Section):
@@ -49,12 +78,26 @@ class EngineSettings(_Section):
     on_disconnect: Literal["continue", "cancel"] = Field(
         "continue", description="What happens to a run whose client goes away."
     )
+    run_executor: Literal["local", "dbos"] = Field(
+        "local", description='Who executes runs: the process that was asked, or with "dbos" `manage.py agent_worker`.'
+    )
     limits: Limits = Field(default_factory=Limits, description="What one run may use at most.")
     run_timeout_seconds: float | None = Field(600.0, gt=0, description="Longest run; None is no limit.")
     max_output_bytes: int = Field(8 * 1024 * 1024, gt=0, description="Largest stream of one run.")
     max_concurrent_runs: int = Field(100, gt=0, description="Runs at once in one process; above it 503.")
-    max_runs_per_user: int = Field(5, gt=0, description="Runs at once for one user in one process; above it 429.")
+    max_runs_per_user: int = Field(5, gt=0, description="Runs at once for one user; above it 429.")
+    max_readers_per_user: int = Field(
+        50, gt=0, description="Streams that one user reads at once in one process; above it 429."
+    )
+    throttle: Throttle = Field(
+        default_factory=Throttle,
+        description="How often runs may be asked for, counted in the cache; above it 429.",
+    )
     max_body_bytes: int = Field(10 * 1024 * 1024, gt=0, description="Largest request body; above it 413.")
+    history_messages: int | None = Field(
+        200, gt=0, description="Most messages of a conversation that the model reads; None is all."
+    )
+    retention: Retention = Field(default_factory=Retention, description="What `manage.py prune_agent_data` deletes.")
     max_messages: int = Field(10_000, gt=0, description="Most messages in one request; above it 422.")
     max_tools: int = Field(500, gt=0, description="Most tools that a client may bring; above it 422.")
     max_state_bytes: int = Field(
@@ -71,12 +114,52 @@ class EngineSettings(_Section):
         ["image/png", "image/jpeg", "image/gif", "image/webp", "application/pdf", "text/plain"],
         description="Media types that may be uploaded, found out from the content.",
     )
+    max_upload_total_bytes: int | None = Field(
+        1024 * 1024 * 1024, gt=0, description="All attachments of one owner together; above it 413. None is no limit."
+    )
+    max_read_bytes: int = Field(4 * 1024 * 1024, gt=0, description="Largest image or PDF that the model reads.")
+    read_page_bytes: int = Field(
+        50_000, ge=1000, description="How much of a text attachment the model reads at once; it can read on."
+    )
     heartbeat_seconds: float = Field(15.0, gt=0, description="Silence after which a stream sends a comment.")
+    delta_window_seconds: float = Field(
+        0.04, ge=0, le=1, description="Deltas of a model that come faster than this are joined; 0 sends each alone."
+    )
     log_retention_seconds: float = Field(60.0, ge=0, description="How long the log of an ended run can be replayed.")
+    max_kept_log_bytes: int = Field(
+        64 * 1024 * 1024, ge=0, description="Logs of ended runs in one process, together; the oldest go first."
+    )
+    redis_url: str | None = Field(
+        None, description="Where the events of runs wait for readers of other processes; None is in memory."
+    )
+    shutdown_seconds: float = Field(
+        5.0, ge=0, description="How long runs may go on after SIGTERM; then they end as interrupted."
+    )
     tool_threads: int = Field(8, gt=0, description="Threads that run synchronous tools.")
+    database_threads: int = Field(
+        4, gt=0, description="Threads, each with a connection, that conversations are read and written on."
+    )
+    remote_agents: dict[Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,63}$")], RemoteAgent] = Field(
+        default_factory=dict, description="Agents elsewhere that this one may leave tasks to, by the name of the tool."
+    )
     token_days: int | None = Field(90, gt=0, description="Life of a new API token; None is for ever.")
     include_usage: bool = Field(False, description="Tell clients the tokens used; it reveals provider and model.")
     send_reasoning: bool = Field(True, description="Stream the model's reasoning to clients.")
+
+    @field_validator("redis_url")
+    @classmethod
+    def _is_a_redis(cls, url: str | None) -> str | None:
+        if url is not None:
+            try:
+                from redis.asyncio import ConnectionPool
+
+                ConnectionPool.from_url(url)
+            except ImportError:
+                raise ValueError("it needs the library: `make setup EXTRAS=redis`") from None
+            except ValueError:  # It may quote a part of the password
+                cure = "name a redis://, rediss:// or unix:// address, what is special in a password percent-encoded"
+                raise ValueError(cure) from None
+        return url
 
     @field_validator("conversation_store")
     @classmethod
@@ -123,10 +206,13 @@ def _sentence(error: Any) -> str:
     keys = [str(key) for key in error["loc"] if unknown or isinstance(key, int) or key.isupper()]
     name = "AGUI" + "".join(f"[{key}]" if key.isdigit() else f"[{key!r}]" for key in keys)
     if unknown:
-        model = Limits if keys[:1] == ["LIMITS"] and len(keys) > 1 else EngineSettings
+        sections: dict[str, type[_Section]] = {"LIMITS": Limits, "RETENTION": Retention, "THROTTLE": Throttle}
+        model = sections.get(keys[0], RemoteAgent) if len(keys) > 1 else EngineSettings
         known = ", ".join(field.upper() for field in model.model_fields)
         return f"{name} is not a setting. Remove it, or use one of: {known}."
-    return f"{name} = {error['input']!r}: {error['msg']}."
+    # An address may hold a password, and headers hold tokens.
+    given = "" if set(keys[:1]) & {"REDIS_URL", "REMOTE_AGENTS"} else f" = {error['input']!r}"
+    return f"{name}{given}: {error['msg']}."
 
 
 @lru_cache(maxsize=1)

@@ -180,6 +180,8 @@ def explain(part: m.ToolReturnPart) -> str:
     }
     if part.outcome in endings:
         return f"{endings[part.outcome]} {content}"
+    if isinstance(part.content, m.BinaryContent):
+        return f"{name} returned a file, which this demo can't look into ({part.content.media_type})."
     try:
         value = json.loads(content)
     except UNREADABLE:

@@ -93,10 +93,11 @@ def _named(text: str, words: Sequence[Span], tools: Sequence[ToolDefinition]) ->
         stems = stems_of(tool.name)
         for index, first in enumerate(words):
             for run in (words[index : index + len(stems)], words[index : index + len(stems) + 1]):
-                if first.stem == stems[0] and _is_row([word.stem for word in run], stems):
+                said = [word.stem for word in run]
+                if first.stem == stems[0] and _is_row(said, stems) and not _means_another(said, tool, tools):
                     found.append((Span(first.start, run[-1].end, ""), tool))
     chosen: list[tuple[Span, ToolDefinition]] = []
-    for span, tool in sorted(found, key=lambda item: item[0].start - item[0].end):
+    for span, tool in sorted(found, key=lambda item: (item[0].start - item[0].end, item[0].stem != "exact")):
         if all(span.end <= other.start or span.start >= other.end for other, _ in chosen):
             chosen.append((span, tool))
     chosen.sort(key=lambda item: item[0].start)
@@ -114,6 +115,13 @@ def _is_row(run: list[str], stems: list[str]) -> bool:
     """Whether the run ends with the last stem and is all of them, with at most one other word between."""
     without = [run[:index] + run[index + 1 :] for index in range(1, len(run) - 1)]
     return run == stems or (len(run) == len(stems) + 1 and stems in without)
+
+
+def _means_another(run: list[str], tool: ToolDefinition, tools: Sequence[ToolDefinition]) -> bool:
+    """Whether the word between is another tool's: "show a chart of my tasks" is `chart_tasks`, not `list_tasks`."""
+    own = {stem for name in (tool.name, *tool.parameters_json_schema.get("properties", {})) for stem in stems_of(name)}
+    others = {stem for other in tools for stem in stems_of(other.name)}
+    return any(stem in others and stem not in own for stem in run)
 
 
 def _scores(stems: set[str], tools: Sequence[ToolDefinition]) -> list[float]:

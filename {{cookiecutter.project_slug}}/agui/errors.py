@@ -3,7 +3,7 @@
     HttpError              before the first byte: a status with a JSON body
     ├── BadRequest 400, Unauthorized 401, Forbidden 403, NotFound 404, MethodNotAllowed 405
     ├── Conflict 409, TooLarge 413, UnsupportedMediaType 415, Unprocessable 422
-    └── TooManyRequests 429, AtCapacity 503
+    └── TooManyRequests 429, AtCapacity and Unavailable 503
     RunFailed              after it: one RUN_ERROR event with a stable code
 
 Whatever is not one of these is a bug or somebody else's failure: the client learns a code and an
@@ -80,6 +80,10 @@ class AtCapacity(HttpError):
     status, code, message = HTTPStatus.SERVICE_UNAVAILABLE, "at_capacity", "The server is busy. Try again soon."
 
 
+class Unavailable(HttpError):
+    status, code, message = HTTPStatus.SERVICE_UNAVAILABLE, "unavailable", "This can't be told now. Try again soon."
+
+
 # The sentence that a client reads for each code of RUN_ERROR. The codes are stable.
 RUN_ERRORS = {
     "internal_error": "The run failed on the server.",
@@ -95,6 +99,7 @@ RUN_ERRORS = {
     "invalid_resume": "The answer does not have the form that was asked for.",
     "tool_name_conflict": "A tool of the client has the name of a tool of the server.",
     "interrupted": "The server stopped before the run had ended.",
+    "log_lost": "The rest of the answer can't be shown. Reload the conversation.",
 }
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from django.utils import timezone
 from jsonschema import Draft202012Validator
 from pydantic import TypeAdapter, ValidationError
-from pydantic_ai import Agent, CallDeferred, DeferredToolRequests, DeferredToolResults, ToolApproved
+from pydantic_ai import Agent, CallDeferred, DeferredToolRequests, DeferredToolResults, ToolApproved, ToolDenied
 from pydantic_ai.exceptions import ToolFailed, UserError
 from pydantic_ai.messages import ToolCallPart
 from pydantic_ai.ui.ag_ui import AGUIAdapter
@@ -21,16 +21,17 @@ from agui import conf
 from agui.errors import RunFailed
 from agui.progress import to_json
 from agui.protocol import METADATA_KEY, Interrupt, ResumeEntry, RunAgentInput
-from agui.tools import X_CONFIRM_KEY, X_SUMMARY_KEY, ToolRegistry
+from agui.tools import PARAMETERS_KEY, X_CONFIRM_KEY, X_SUMMARY_KEY, ToolRegistry
 
 # Before the call's id: what pydantic-ai expects in an answer.
 PREFIX = "int-"
+MAX_REASON_CHARS = 2000
 APPROVAL_SCHEMA: dict[str, Any] = {
     "type": "object",
     "properties": {
         "approved": {"type": "boolean"},
         "editedArgs": {"type": "object"},
-        "reason": {"type": "string"},
+        "reason": {"type": "string", "maxLength": MAX_REASON_CHARS},
     },
     "required": ["approved"],
 }
@@ -68,7 +69,7 @@ class Open:
 
     @property
     def interrupt(self) -> Interrupt:
-        told = dict(self.metadata)
+        told = {key: value for key, value in self.metadata.items() if key != PARAMETERS_KEY}
         label = told.get(X_SUMMARY_KEY) or self.call.tool_name
         if self.is_approval:
             message = told.get(X_CONFIRM_KEY) or f'Run "{label}"?'
@@ -88,8 +89,17 @@ class Open:
     @property
     def schema(self) -> dict[str, Any] | None:
         """What an answer has to fit; None for a question that takes anything."""
-        schema = APPROVAL_SCHEMA if self.is_approval else self.metadata.get("response_schema")
+        schema = self._approval_schema if self.is_approval else self.metadata.get("response_schema")
         return schema if isinstance(schema, dict) else None
+
+    @property
+    def _approval_schema(self) -> dict[str, Any]:
+        """The arguments may be edited: into what the tool takes."""
+        own = self.metadata.get(PARAMETERS_KEY)
+        parameters = dict(own) if isinstance(own, dict) else {}
+        shared = {"$defs": definitions} if (definitions := parameters.pop("$defs", None)) else {}
+        properties = {**APPROVAL_SCHEMA["properties"], **({"editedArgs": parameters} if parameters else {})}
+        return {**APPROVAL_SCHEMA, "properties": properties, **shared}
 
     @property
     def expired(self) -> bool:
@@ -167,6 +177,8 @@ def _approvals(
         approval = results.approvals[one.call.tool_call_id]
         if isinstance(approval, ToolApproved) and approval.override_args is not None:
             _check_arguments(one.call.tool_name, approval.override_args, registry)
+        if isinstance(approval, ToolDenied) and len(approval.message) > MAX_REASON_CHARS:
+            raise RunFailed("invalid_resume")  # It is kept in the audit trail, and read by the model with each turn
     return results
 
 

@@ -1,4 +1,4 @@
-"""What the engine keeps: threads and their messages, runs, the audit trail, tokens, attachments."""
+"""What the engine keeps: threads, their messages, feedback on them, runs, the audit trail, tokens, attachments."""
 
 import uuid
 
@@ -25,12 +25,14 @@ class Thread(Owned):
     thread_id = models.CharField(max_length=255, unique=True, help_text="Chosen by the client.")
     title = models.CharField(max_length=255, blank=True)
     preview = models.CharField(max_length=255, blank=True)
+    words = models.TextField(blank=True, help_text="The title as a search reads it.")
     head = models.CharField(max_length=36, null=True, blank=True, help_text="The newest message of the history.")
     branches = models.JSONField(default=list, blank=True, help_text="The last messages of the histories left behind.")
     usage = models.JSONField(default=dict, blank=True)
     deferred = models.JSONField(null=True, blank=True, help_text="The tool calls that the thread waits on.")
     forked_from = models.CharField(max_length=255, blank=True)
     forked_at = models.CharField(max_length=36, blank=True)
+    unread = models.BooleanField(default=False, help_text="An answer has ended that no page has shown to its owner.")
     revision = models.CharField(max_length=36, help_text="Changes with every save: two writers can't both win.")
     created_at = models.DateTimeField(default=timezone.now)
     updated_at = models.DateTimeField(default=timezone.now)
@@ -39,6 +41,7 @@ class Thread(Owned):
         ordering = ["-updated_at", "-pk"]
         indexes = [
             models.Index(fields=["scope", "-updated_at"]),
+            models.Index(fields=["updated_at"]),
             # As Message's: for the forks that have no message of their own yet.
             models.Index(fields=["forked_at"], condition=~models.Q(forked_at=""), name="agui_thread_forked_at"),
         ]
@@ -53,15 +56,46 @@ class Message(models.Model):
     id = models.CharField(primary_key=True, max_length=36)
     thread = models.ForeignKey(Thread, on_delete=models.CASCADE, related_name="messages")
     parent = models.CharField(max_length=36, null=True, blank=True)
-    data = models.JSONField(help_text="pydantic-ai's ModelMessage.")
+    prompt_id = models.CharField(max_length=255, blank=True, help_text="The client's id of it, if it is the user's.")
+    data = models.TextField(help_text="pydantic-ai's ModelMessage as JSON.")
+    words = models.TextField(blank=True, help_text="Its text as a search reads it.")
     created_at = models.DateTimeField(default=timezone.now)
 
     class Meta:
-        # Deleting a thread asks which forks stand on its messages. (db_index would make two on PostgreSQL.)
-        indexes = [models.Index(fields=["parent"])]
+        indexes = [
+            # Deleting a thread asks which forks stand on its messages. (db_index would make two on PostgreSQL.)
+            models.Index(fields=["parent"]),
+            models.Index(fields=["prompt_id"], condition=~models.Q(prompt_id=""), name="agui_message_prompt_id"),
+        ]
 
     def __str__(self) -> str:
         return self.id
+
+
+class Feedback(models.Model):
+    """What a user thinks of an answer. Whose it is, the thread says."""
+
+    class Value(models.IntegerChoices):
+        GOOD = 1, "good"
+        BAD = -1, "bad"
+
+    thread = models.ForeignKey(Thread, on_delete=models.CASCADE, related_name="feedback")
+    message_id = models.CharField(max_length=255, help_text="The answer's id, as clients know it.")
+    entry = models.CharField(max_length=36, help_text="The message that holds it.")
+    run = models.UUIDField(null=True, blank=True, help_text="The run that gave it, if one did.")
+    value = models.IntegerField(choices=Value.choices)
+    comment = models.TextField(blank=True)
+    created_at = models.DateTimeField(default=timezone.now)
+    updated_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        ordering = ["-updated_at"]
+        verbose_name_plural = "feedback"
+        indexes = [models.Index(fields=["updated_at"])]
+        constraints = [models.UniqueConstraint(fields=["thread", "message_id"], name="agui_feedback_once")]
+
+    def __str__(self) -> str:
+        return f"{self.get_value_display()}: {self.comment}" if self.comment else self.get_value_display()
 
 
 class Run(Owned):
@@ -74,6 +108,7 @@ class Run(Owned):
         FAILED = "failed"
         CANCELLED = "cancelled"
         TIMED_OUT = "timed_out"
+        INTERRUPTED = "interrupted", "its server stopped"
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     thread_id = models.CharField(max_length=255, db_index=True)
@@ -84,12 +119,38 @@ class Run(Owned):
     usage = models.JSONField(default=dict, blank=True)
     started_at = models.DateTimeField(default=timezone.now)
     duration_ms = models.PositiveBigIntegerField(null=True, blank=True)
+    process = models.CharField(max_length=255, blank=True, help_text="Who runs it: place, process id, a random word.")
+    seen_at = models.DateTimeField(default=timezone.now, help_text="When that process last said that it is alive.")
+    revision = models.CharField(max_length=36, blank=True, help_text="The thread's, when the run began.")
+    draft = models.JSONField(null=True, blank=True, help_text="What it has added so far, until that is stored.")
+    order = models.JSONField(null=True, blank=True, help_text="What workers need to execute it, until it has ended.")
+    attempts = models.PositiveSmallIntegerField(default=0, help_text="How many workers have begun to execute it.")
 
     class Meta:
         ordering = ["-started_at"]
+        indexes = [
+            models.Index(fields=["thread_id"], condition=models.Q(status="running"), name="agui_run_running"),
+            models.Index(fields=["started_at"]),
+            models.Index(fields=["seen_at"], condition=models.Q(order__isnull=False), name="agui_run_ordered"),
+        ]
 
     def __str__(self) -> str:
         return f"{self.thread_id} {self.status}"
+
+
+class ToolOutcome(models.Model):
+    """How a tool call of a run ended that workers execute: whoever goes on with the run does not call it again."""
+
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="outcomes")
+    tool_call_id = models.CharField(max_length=255)
+    outcome = models.JSONField(help_text="What the tool returned, or told the model.")
+    state = models.JSONField(help_text="The shared state after it.")
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["run", "tool_call_id"], name="agui_tool_outcome_once")]
+
+    def __str__(self) -> str:
+        return self.tool_call_id
 
 
 class AuditRecord(models.Model):
@@ -111,6 +172,7 @@ class AuditRecord(models.Model):
 
     class Meta:
         ordering = ["-started_at"]
+        indexes = [models.Index(fields=["started_at"])]
 
     def __str__(self) -> str:
         return f"{self.tool_name} {self.outcome}"
@@ -148,7 +210,20 @@ class Attachment(Owned):
 
     class Meta:
         ordering = ["-created_at"]
-        indexes = [models.Index(fields=["scope", "digest"])]
+        indexes = [models.Index(fields=["scope", "digest"]), models.Index(fields=["created_at"])]
 
     def __str__(self) -> str:
         return self.name
+
+
+class AttachmentUse(models.Model):
+    """A thread whose messages name an attachment. Kept as long as either lasts."""
+
+    attachment = models.ForeignKey(Attachment, on_delete=models.CASCADE, related_name="uses")
+    thread_id = models.CharField(max_length=255, db_index=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["attachment", "thread_id"], name="agui_attachment_use")]
+
+    def __str__(self) -> str:
+        return f"{self.attachment_id} in {self.thread_id}"

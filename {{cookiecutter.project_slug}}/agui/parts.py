@@ -17,6 +17,7 @@ from agui.protocol import (
     ToolCallEndEvent,
     ToolCallStartEvent,
 )
+from agui.stream import RunEvents
 
 STARTS = (EventType.TEXT_MESSAGE_START, EventType.REASONING_MESSAGE_START, EventType.TOOL_CALL_START)
 PIECES = (EventType.TEXT_MESSAGE_CONTENT, EventType.REASONING_MESSAGE_CONTENT, EventType.TOOL_CALL_ARGS)
@@ -25,7 +26,7 @@ ENDS = (EventType.TEXT_MESSAGE_END, EventType.REASONING_MESSAGE_END, EventType.T
 BEYOND = (EventType.TOOL_CALL_RESULT, *TERMINAL)
 
 
-async def in_sequence(events: AsyncGenerator[BaseEvent]) -> AsyncGenerator[BaseEvent]:
+async def in_sequence(events: AsyncGenerator[BaseEvent], run: RunEvents) -> AsyncGenerator[BaseEvent]:
     """Keep one part open at a time.
 
     Some providers go on with a part after they began another one. pydantic-ai has ended it by then, and a client
@@ -51,6 +52,7 @@ async def in_sequence(events: AsyncGenerator[BaseEvent]) -> AsyncGenerator[BaseE
                 for one in [*(current.last if current else ()), *(wanted.first if wanted else ())]:
                     yield one
                 current = wanted
+                run.open_text = current.id if current and isinstance(current.start, TextMessageStartEvent) else ""
             if event.type is EventType.REASONING_START:
                 spans.add(part_id(event))
             elif event.type is EventType.REASONING_END:

@@ -4,7 +4,7 @@
     async def plan_trip(ctx: RunContext[AgentDeps], city: str) -> str:
         '''Plan a trip.'''
         async with step(ctx, "Search flights"):
-            await show_activity(ctx, "plan", {"city": city, "flights": []})
+            await show_activity(ctx, "trip", {"city": city, "flights": []})
 
 `ctx.emit` sends an event of your own (a subclass of pydantic_ai.CustomEvent). What a tool changes in
 `ctx.deps.state` is sent by itself. Each is sent whole at first, and then as differences (RFC 6902).
@@ -12,15 +12,17 @@
 
 import json
 import logging
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import jsonpatch
 from pydantic_ai import CustomEvent, RunContext
+from pydantic_ai.messages import ModelMessage
 from pydantic_core import to_jsonable_python
 
+from agui.additions import without_files
 from agui.agent import AgentDeps
 from agui.protocol import (
     FROM_TOOLS,
@@ -33,6 +35,8 @@ from agui.protocol import (
     StateSnapshotEvent,
     StepFinishedEvent,
     StepStartedEvent,
+    annotate,
+    annotation,
 )
 
 logger = logging.getLogger("agui.runs")
@@ -63,10 +67,11 @@ async def show_activity(
 ) -> None:
     """Show something that the page draws: a plan, a table, a chart. The same call of a tool changes it.
 
-    `content` has to have a JSON form. `message_id` tells several activities of one tool call apart.
+    `content` has to have a JSON form; files in it become a few words. `message_id` tells several activities of one
+    tool call apart. The thread keeps what was shown last.
     """
     message_id = message_id or f"{activity_type}-{ctx.tool_call_id}"
-    event = ActivitySnapshotEvent(message_id=message_id, activity_type=activity_type, content=to_json(content))
+    event = ActivitySnapshotEvent(message_id=message_id, activity_type=activity_type, content=_shown(content))
     await ctx.emit(ProtocolEvent(event=event))
 
 
@@ -89,12 +94,13 @@ def to_json(value: Any) -> Any:
     return to_jsonable_python(value, fallback=str, inf_nan_mode="null", bytes_mode="base64")
 
 
-async def share_progress(events: AsyncGenerator[BaseEvent], deps: AgentDeps, known: Any) -> AsyncGenerator[BaseEvent]:
-    """Turn what tools sent and changed into what a client can follow.
+def _shown(content: Any) -> Any:
+    """Take down what a page is shown as JSON. In the place of files are words: the thread keeps it."""
+    return to_json(without_files(content))
 
-    `known` is the state that the client has.
-    """
-    page = Page(deps, known)
+
+async def share_progress(events: AsyncGenerator[BaseEvent], page: "Page") -> AsyncGenerator[BaseEvent]:
+    """Turn what tools sent and changed into what a client can follow."""
     async with aclosing(events):
         async for event in events:
             if event.type in TERMINAL:
@@ -107,8 +113,20 @@ async def share_progress(events: AsyncGenerator[BaseEvent], deps: AgentDeps, kno
                     yield told
 
 
+@dataclass
+class Activity:
+    """Something that a tool shows, as a client has it now."""
+
+    type: str
+    content: Any
+    place: int
+    """How many messages of the run a client had before it."""
+    replaces: bool
+    """Whether it takes the place of one that an earlier run has shown under its id."""
+
+
 class Page:
-    """What a client has been told of a run so far."""
+    """What a client has been told of a run so far. `known` is the state that it has."""
 
     def __init__(self, deps: AgentDeps, known: Any) -> None:
         self._deps = deps
@@ -116,7 +134,9 @@ class Page:
         self._is_patchable = False
         """Whether the client was sent a state in this run, and none by a tool since."""
         self._steps: list[str] = []
-        self._activities: dict[tuple[str, str], Any] = {}
+        self._messages: dict[str, None] = {}
+        """The ids of the messages of the run, in the order in which a client got to know them."""
+        self.activities: dict[str, Activity] = {}
 
     def changed_state(self) -> list[BaseEvent]:
         """Tell what has changed in the state since the last time."""
@@ -135,8 +155,24 @@ class Page:
         names = dict.fromkeys(self._steps)
         return [StepFinishedEvent(step_name=name) for name in names]
 
+    def note(self, new: Sequence[ModelMessage]) -> None:
+        """Write into the messages of the run which activities a client has after them, to store it."""
+        holders = {message_id: message for message in new for message_id in annotation(message, "ids") or ()}
+        shown: dict[int, list[dict[str, Any]]] = {}
+        for message_id, activity in self.activities.items():
+            before = [one for one in list(self._messages)[: activity.place] if one in holders]
+            told = {"id": message_id, "activityType": activity.type, "content": activity.content}
+            where = {"after": before[-1] if before else None, "replaces": activity.replaces}
+            for holder in [holders[before[-1]]] if before else new[:1]:
+                shown.setdefault(id(holder), []).append({**told, **where})
+        for message in new:
+            if id(message) in shown or annotation(message, "activities"):
+                annotate(message, activities=shown.get(id(message), []))
+
     def translate(self, event: BaseEvent) -> list[BaseEvent]:
         """Say what a client needs to hear, and nothing that it could not follow."""
+        if message_id := _begun(event):
+            self._messages.setdefault(message_id)
         try:
             return self._translate(event)
         except Exception as error:
@@ -154,22 +190,46 @@ class Page:
             self._steps.remove(event.step_name)
             return [event] if event.step_name not in self._steps else []
         if isinstance(event, ActivitySnapshotEvent):
-            key, content = (event.message_id, event.activity_type), to_json(event.content)
-            known, self._activities[key] = self._activities.get(key), content
-            return [event] if known is None else self._activity_delta(event, known, content)
+            return self._show(event.model_copy(update={"content": _shown(event.content)}))
         if isinstance(event, ActivityDeltaEvent):
-            key = (event.message_id, event.activity_type)
-            self._activities[key] = _patched(self._activities[key], event.patch)
-        elif isinstance(event, StateSnapshotEvent):
+            shown = self.activities[event.message_id]
+            if shown.type != event.activity_type:
+                raise LookupError(event.activity_type)
+            content = _shown(_patched(shown.content, event.patch))
+            return self._show(
+                ActivitySnapshotEvent(message_id=event.message_id, activity_type=shown.type, content=content)
+            )
+        if isinstance(event, StateSnapshotEvent):
             self._known, self._is_patchable = to_json(event.snapshot), False
         elif isinstance(event, StateDeltaEvent):
             self._known, self._is_patchable = _patched(self._known, event.delta), False
         return [event]
 
-    def _activity_delta(self, event: ActivitySnapshotEvent, known: Any, content: Any) -> list[BaseEvent]:
-        patch = jsonpatch.make_patch(known, content).patch
-        delta = ActivityDeltaEvent(message_id=event.message_id, activity_type=event.activity_type, patch=patch)
+    def _show(self, event: ActivitySnapshotEvent) -> list[BaseEvent]:
+        message_id, shown = event.message_id, self.activities.get(event.message_id)
+        if shown is None:
+            if message_id in self._messages:
+                raise ValueError(f"a message has the id {message_id!r}")
+            replaces = event.replace is not False
+            self.activities[message_id] = Activity(event.activity_type, event.content, len(self._messages), replaces)
+            return [event]
+        if event.replace is False:
+            return []
+        before, shown.content = shown.content, event.content
+        if shown.type != event.activity_type:
+            shown.type = event.activity_type
+            return [event]
+        patch = jsonpatch.make_patch(before, event.content).patch
+        delta = ActivityDeltaEvent(message_id=message_id, activity_type=shown.type, patch=patch)
         return [delta] if patch else []
+
+
+def _begun(event: Any) -> str | None:
+    """The id of the message that begins with an event, for a client that does not have it yet."""
+    if event.type is EventType.TOOL_CALL_START:
+        return event.parent_message_id or event.tool_call_id
+    starts = (EventType.TEXT_MESSAGE_START, EventType.REASONING_MESSAGE_START, EventType.TOOL_CALL_RESULT)
+    return event.message_id if event.type in starts else None
 
 
 def _patched(value: Any, operations: list[Any]) -> Any:

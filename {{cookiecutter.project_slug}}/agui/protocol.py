@@ -7,11 +7,10 @@ import asyncio
 import base64
 import hashlib
 import json
-import math
 import re
-import uuid
 from collections import defaultdict, deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import zip_longest
 from typing import Any
 
 from ag_ui.core import (
@@ -23,11 +22,16 @@ from ag_ui.core import (
     FunctionCall,
     Interrupt,
     Message,
+    MessagesSnapshotEvent,
     ReasoningEndEvent,
     ReasoningMessageEndEvent,
     ReasoningStartEvent,
     ResumeEntry,
     RunAgentInput,
+    RunFinishedCancelledOutcome,
+    RunFinishedEvent,
+    RunFinishedInterruptOutcome,
+    RunFinishedSuccessOutcome,
     StateDeltaEvent,
     StateSnapshotEvent,
     StepFinishedEvent,
@@ -42,14 +46,17 @@ from ag_ui.core import (
 from django.http import HttpRequest
 from pydantic import ValidationError
 from pydantic_ai import Agent, FunctionToolset
-from pydantic_ai.messages import ModelMessage, ToolCallPart, ToolReturnPart
+from pydantic_ai.messages import BaseToolCallPart, ModelMessage, TextPart, ToolCallPart, UserPromptPart
 from pydantic_ai.ui.ag_ui import AGUIAdapter
 
 from agui import conf
-from agui.errors import BadRequest, RunFailed, TooLarge, Unprocessable, UnsupportedMediaType
+from agui.bodies import parse_json, read_body, tidy_messages
+from agui.errors import BadRequest, RunFailed, Unprocessable, UnsupportedMediaType
+from agui.verbatim import dump, extra_of, new_activities, outcome_of, place, tell, to_wire
 
 __all__ = [
     "FROM_TOOLS",
+    "OF_SUBAGENTS",
     "TERMINAL",
     "ActivityDeltaEvent",
     "ActivitySnapshotEvent",
@@ -58,11 +65,16 @@ __all__ = [
     "EventType",
     "Interrupt",
     "Message",
+    "MessagesSnapshotEvent",
     "ReasoningEndEvent",
     "ReasoningMessageEndEvent",
     "ReasoningStartEvent",
     "ResumeEntry",
     "RunAgentInput",
+    "RunFinishedCancelledOutcome",
+    "RunFinishedEvent",
+    "RunFinishedInterruptOutcome",
+    "RunFinishedSuccessOutcome",
     "StateDeltaEvent",
     "StateSnapshotEvent",
     "StepFinishedEvent",
@@ -72,12 +84,16 @@ __all__ = [
     "ToolCallEndEvent",
     "ToolCallStartEvent",
     "ToolMessage",
+    "outcome_of",
     "read_run_input",
+    "to_wire",
 ]
 
 TERMINAL = (EventType.RUN_FINISHED, EventType.RUN_ERROR)
+OF_SUBAGENTS = (EventType.SUBAGENT_STARTED, EventType.SUBAGENT_FINISHED, EventType.SUBAGENT_ERROR)
 # What a tool may send of itself. The rest of the protocol is the run's own to say.
 FROM_TOOLS = (
+    *OF_SUBAGENTS,
     EventType.CUSTOM,
     EventType.RAW,
     EventType.STATE_SNAPSHOT,
@@ -102,26 +118,25 @@ async def read_run_input(request: HttpRequest) -> tuple[RunAgentInput, str]:
     # A page of another site can send text/plain without asking first, but not application/json.
     if request.content_type != "application/json":
         raise UnsupportedMediaType
-    body = _read_body(request)
+    body = read_body(request, conf.get().max_body_bytes)
     if len(body) < LARGE_BYTES:
         return _parse(body)
     return await asyncio.to_thread(_parse, body)  # Others' streams don't wait for it
 
 
 def _parse(body: bytes) -> tuple[RunAgentInput, str]:
+    payload = parse_json(body)
+    tidy_messages(payload)
     try:
-        payload = json.loads(body, parse_constant=_finite, parse_float=_finite)
-        _tidy_messages(payload)
         run_input = AGUIAdapter.build_run_input(json.dumps(payload).encode())
     except ValidationError as error:
         raise BadRequest("This is not a RunAgentInput.", details=_locations(error)) from None
     except (ValueError, RecursionError):
         raise BadRequest("The body is not valid JSON.") from None
-    for name, value in (("threadId", run_input.thread_id), ("runId", run_input.run_id)):
-        if not 0 < len(value) <= MAX_ID_CHARS or re.search(r"[\x00-\x1f\x7f\ud800-\udfff]", value):
-            raise BadRequest(f"{name} has to have 1 to {MAX_ID_CHARS} printable characters.")
-    if run_input.thread_id.endswith(("/events", "/cancel")):
-        raise BadRequest("threadId must not end like one of our routes.")
+    check_thread_id(run_input.thread_id)
+    _check_id("runId", run_input.run_id)
+    for message in run_input.messages:
+        check_message_id(message.id)
     if len(run_input.protocol_version or "") > MAX_ID_CHARS:
         run_input.protocol_version = "unreadable"  # And so read as newer, like any other such word
     if len(run_input.messages) > conf.get().max_messages:
@@ -133,37 +148,21 @@ def _parse(body: bytes) -> tuple[RunAgentInput, str]:
     return run_input, hashlib.sha256(body).hexdigest()
 
 
-def _read_body(request: HttpRequest) -> bytes:
-    limit = conf.get().max_body_bytes
-    # Not `request.body`: its limit is for forms, and too small for a conversation with attachments.
-    body = request.read(limit + 1)
-    if len(body) > limit:
-        raise TooLarge(f"The body has more than {limit} bytes.")
-    return body
+def check_thread_id(thread_id: str) -> None:
+    """Refuse an id that a database or a path can't hold. Raises BadRequest."""
+    _check_id("threadId", thread_id)
+    if thread_id in (".", ".."):
+        raise BadRequest("threadId must not be a dot or two: no browser can ask for such a path.")
 
 
-def _finite(digits: str) -> float:
-    """Refuse what Python reads as a number and JSON does not know: NaN, Infinity and 1e999."""
-    number = float(digits)
-    if not math.isfinite(number):
-        raise ValueError("not a number of JSON")
-    return number
+def check_message_id(message_id: str) -> None:
+    """Refuse an id that no message has. Raises BadRequest."""
+    _check_id("The id of a message", message_id)
 
 
-def _tidy_messages(payload: Any) -> None:
-    """Give an id to each message that comes without one, as .NET's do, and take away what only we could have sealed."""
-    messages = payload.get("messages") if isinstance(payload, dict) else None
-    for message in _dicts(messages):
-        if message.get("id") is None:
-            message["id"] = str(uuid.uuid4())
-        for sealed in (message, *_dicts(message.get("toolCalls")), *_dicts(message.get("tool_calls"))):
-            # We never send any: our model's signatures stay here.
-            sealed.pop("encryptedValue", None)
-            sealed.pop("encrypted_value", None)
-
-
-def _dicts(items: Any) -> list[dict[str, Any]]:
-    return [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []
+def _check_id(name: str, value: str) -> None:
+    if not 0 < len(value) <= MAX_ID_CHARS or re.search(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]", value):
+        raise BadRequest(f"{name} has to have 1 to {MAX_ID_CHARS} printable characters.")
 
 
 def _locations(error: ValidationError) -> list[str]:
@@ -208,32 +207,68 @@ def with_calls(tool_messages: Sequence[ToolMessage], calls: Iterable[ToolCallPar
     return [AssistantMessage(id="calls", tool_calls=tool_calls), *tool_messages]
 
 
-def to_wire(model: Any) -> dict[str, Any]:
-    """Dump a model of AG-UI as it goes over the wire: camelCase, absent rather than null."""
-    dumped: dict[str, Any] = model.model_dump(mode="json", by_alias=True, exclude_none=True)
-    return dumped
-
-
 class MessageIds:
     """The ids under which a client knows messages, in the order in which it got to know them."""
 
     def __init__(self, messages: Iterable[Message] = ()) -> None:
-        self._ids: dict[tuple[str, str | None], deque[str]] = defaultdict(deque)
-        for message in messages:
-            self.add(message.role, message.id, getattr(message, "tool_call_id", None))
+        self._known: dict[tuple[str, str | None], deque[tuple[str, Message | None]]] = defaultdict(deque)
+        self._extras: dict[str, dict[str, Any]] = {}
+        messages = list(messages)
+        for message, following in zip_longest(messages, messages[1:]):
+            # pydantic-ai drops an empty answer when another one follows.
+            if _size(message) or not isinstance(following, AssistantMessage):
+                self.add(message.role, message.id, getattr(message, "tool_call_id", None), message)
 
-    def add(self, role: str, message_id: str, tool_call_id: str | None = None) -> None:
-        self._ids[role, tool_call_id].append(message_id)
+    def add(
+        self,
+        role: str,
+        message_id: str,
+        tool_call_id: str | None = None,
+        sent: Message | None = None,
+        extra: dict[str, Any] | None = None,
+    ) -> None:
+        """Note an id, and with it the message itself if the client sent it, or what it was told besides."""
+        self._known[role, tool_call_id].append((message_id, sent))
+        if extra:
+            self._extras[message_id] = extra
 
     def stamp(self, messages: Iterable[ModelMessage]) -> None:
-        """Write into each message under which ids it is known, before it is stored."""
-        for message in messages:
-            ids = [self._take(dumped) for dumped in AGUIAdapter.dump_messages([message])]
-            annotate(message, ids=ids)
+        """Write into each message under which ids it is known, and what else the client said of it, to store it.
 
-    def _take(self, message: Message) -> str:
-        known = self._ids[message.role, getattr(message, "tool_call_id", None)]
-        return known.popleft() if known else message.id
+        Raises Unprocessable if that is too much.
+        """
+        for message in messages:
+            cuts = self._cuts(message)
+            ids: list[str] = []
+            extras: dict[str, Any] = {}
+            for dumped in dump(message, cuts):
+                known = self._known[dumped.role, getattr(dumped, "tool_call_id", None)]
+                message_id, sent = known.popleft() if known else (dumped.id, None)
+                ids.append(message_id)
+                if extra := self._extras.get(message_id) if sent is None else extra_of(sent, dumped, message):
+                    extras[message_id] = extra
+            notes = {"ids": ids, "cuts": cuts, "extras": extras}
+            annotate(message, **{name: note for name, note in notes.items() if note})
+
+    def _cuts(self, message: ModelMessage) -> list[int]:
+        """Where messages of the client begin in what pydantic-ai has joined to one answer."""
+        answers = (sent for _, sent in self._known["assistant", None] if sent is not None)
+        cuts: list[int] = []
+        left = 0
+        for index, part in enumerate(message.parts):
+            if isinstance(part, TextPart | BaseToolCallPart):
+                if not left:
+                    cuts.append(index)
+                    left = _size(next(answers, None)) or len(message.parts)
+                left -= 1
+        return cuts[1:]
+
+
+def _size(message: Message | None) -> int:
+    """How many parts pydantic-ai makes of an answer. Any other message is one."""
+    if isinstance(message, AssistantMessage):
+        return bool(message.content) + len(message.tool_calls or ())
+    return int(message is not None)
 
 
 def annotate(message: ModelMessage, **values: Any) -> None:
@@ -248,29 +283,27 @@ def annotation(message: ModelMessage, name: str) -> Any:
 
 
 def wire_messages(messages: Iterable[ModelMessage]) -> list[dict[str, Any]]:
-    """Turn stored messages into AG-UI's, with exactly the ids that were streamed."""
-    wire = []
-    hidden = {"system", "developer"} if conf.get().send_reasoning else {"system", "developer", "reasoning"}
+    """Turn stored messages into AG-UI's, exactly as they were streamed or sent, with what tools have shown."""
+    wire: list[dict[str, Any]] = []
+    shown: dict[str, dict[str, Any]] = {}
     for message in messages:
-        dumped = AGUIAdapter.dump_messages([message])
-        outcomes = {part.tool_call_id: outcome_of(part) for part in message.parts if isinstance(part, ToolReturnPart)}
-        ids = annotation(message, "ids") or []
-        for one, message_id in zip(dumped, ids, strict=False):
-            one.id = message_id
-            if isinstance(one, ToolMessage) and (outcome := outcomes.get(one.tool_call_id)):
-                one.metadata = {"outcome": outcome}
-        wire += [_without_continuity(to_wire(one)) for one in dumped if one.role not in hidden]
+        activities = annotation(message, "activities") or []
+        for after, told in [(None, None), *_wire_message(message)]:
+            if told:
+                wire.insert(place(told, wire), told)
+            wire += new_activities([one for one in activities if one["after"] == after], shown)
     return wire
 
 
-def outcome_of(result: ToolReturnPart) -> str | None:
-    """How a tool call ended for a client: 'failed', 'denied', or None for a success."""
-    return None if result.outcome == "success" else "denied" if result.outcome == "denied" else "failed"
-
-
-def _without_continuity(message: dict[str, Any]) -> dict[str, Any]:
-    # Signatures and the like, for histories held by clients. Ours stays on the server.
-    message.pop("encryptedValue", None)
-    for call in message.get("toolCalls", ()):
-        call.pop("encryptedValue", None)
-    return message
+def _wire_message(message: ModelMessage) -> Iterator[tuple[str, dict[str, Any] | None]]:
+    """Each message with its id; None for one that a client is not told."""
+    extras = annotation(message, "extras") or {}
+    hidden = {"system", "developer"} if conf.get().send_reasoning else {"system", "developer", "reasoning"}
+    if not all(isinstance(part, UserPromptPart) for part in message.parts):
+        # A prompt beside anything else is not the user's: a tool has shown the model something, or it is to try again.
+        hidden.add("user")
+    dumped = dump(message, annotation(message, "cuts") or ())
+    for one, message_id in zip(dumped, annotation(message, "ids") or (), strict=False):
+        one.id = message_id
+    for one in dumped:
+        yield one.id, None if one.role in hidden else tell(one, message, extras.get(one.id, {}))

@@ -7,42 +7,39 @@ frames to a log, and responses only follow the log.
 import asyncio
 import contextvars
 import logging
-import time
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from copy import copy
-from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
+from weakref import WeakValueDictionary
 
 from asgiref.sync import ThreadSensitiveContext
-from pydantic_ai import DeferredToolRequests, capture_run_messages
-from pydantic_ai.conversation_store import ConversationConflict, ConversationStore
-from pydantic_ai.messages import ModelMessage
+from django.db.models.functions import Now
+from pydantic_ai import Agent, DeferredToolRequests, capture_run_messages
+from pydantic_ai.capabilities import AbstractCapability
 from pydantic_ai.run import AgentRunResult
-from pydantic_ai.usage import RunUsage
-from pydantic_core import to_jsonable_python
 
 from agui import conf
+from agui.active_run import ActiveRun
 from agui.agent import AgentDeps, page_context, usage_limits
+from agui.attached import named_in
 from agui.audit import resolve_audit_logger
 from agui.auth import Actor
-from agui.errors import RunFailed
-from agui.executor import release_connections
-from agui.history import Turn, added, take_turn, without_open_calls
+from agui.checkpoints import checkpoints, process_name
+from agui.deltas import JoinDeltas
+from agui.errors import Conflict, TooManyRequests
+from agui.executor import in_database, release_connections, release_thread_later
+from agui.history import Turn, take_turn
 from agui.interrupts import ask
 from agui.models import Run
 from agui.parts import in_sequence
-from agui.progress import dump_state, same_json, share_progress
-from agui.protocol import TERMINAL, BaseEvent, RunAgentInput, annotate, check_tool_names
-from agui.runlog.memory import RunLog, RunLogs
-from agui.stream import (
-    Adapter,
-    RunEvents,
-    encode,
-    record_tool_calls,
-    run_error,
-    shape_events,
-)
+from agui.progress import Page, dump_state, share_progress
+from agui.protocol import TERMINAL, BaseEvent, RunAgentInput, check_tool_names
+from agui.runlog import RunLog, open_logs
+from agui.shortcut import ShortCut
+from agui.stores import ThreadStore
+from agui.stream import Adapter, RunEvents, frame, record_tool_calls, run_error, shape_events, to_data
 
 if TYPE_CHECKING:
     from agui.views import DjangoAGUIView
@@ -52,48 +49,56 @@ logger = logging.getLogger("agui.runs")
 # Where asgiref notes the thread of a request.
 ASGIREF_CONTEXT = {"thread_sensitive_context", "async_single_thread_context", "deadlock_context", "asgiref.local"}
 
-logs = RunLogs()
+logs = open_logs()
 # The loop itself keeps only weak references to its tasks.
-_tasks: set[asyncio.Task[None]] = set()
+tasks: dict[asyncio.Task[None], RunLog] = {}
+# Who reads, or is about to.
+followers: WeakValueDictionary[int, "Follower"] = WeakValueDictionary()
+# The events that begin and end something: without them, a stream has no form.
+BRACKETS = ("_START", "_STARTED", "_END", "_FINISHED", "_ERROR")
 
 
-@dataclass
-class ActiveRun:
-    """One run on its way."""
+async def reserve(scope: str, thread_id: str, fingerprint: str) -> tuple[RunLog, bool]:
+    """Take the thread for a new run, as RunLogs.reserve does; a run that nobody reads any more makes way for it.
 
-    endpoint: "DjangoAGUIView"
-    log: RunLog
-    run_input: RunAgentInput
-    turn: Turn
-    events: RunEvents
-    history: list[ModelMessage]
-    """The conversation before the run: what comes after it is new."""
-    usage_before: RunUsage
-    state_before: Any
-    usage: RunUsage = field(default_factory=RunUsage)
-    size: int = 0
-    """Bytes of all frames."""
-    status: Run.Status = Run.Status.FAILED
-    started: float = field(default_factory=time.monotonic)
+    A client's "stop" often is no more than that it stops reading: what its user says next is not to be refused.
+    """
+    try:
+        return await logs.reserve(scope, thread_id, fingerprint)
+    except Conflict as conflict:
+        if await logs.make_way(scope, thread_id):
+            return await reserve(scope, thread_id, fingerprint)
+        active = Run.objects.filter(scope=scope, thread_id=thread_id, status=Run.Status.RUNNING)
+        conflict.extra["run"] = await in_database(active.values("run_id", "started_at").last)
+        raise
 
 
 def start(
-    log: RunLog, endpoint: "DjangoAGUIView", actor: Actor, run_input: RunAgentInput, store: ConversationStore
+    log: RunLog, endpoint: "DjangoAGUIView", actor: Actor, run_input: RunAgentInput, store: ThreadStore, path: str
 ) -> None:
-    """Start a run in the background: `log.started` tells what came of it, its events come through the log."""
+    """Start a run in the background: `log.started` tells what came of it, its events come through the log.
+
+    `path` is where the endpoint is: workers find it there.
+    """
     task = asyncio.get_running_loop().create_task(
-        _run(log, endpoint, actor, run_input, store), context=_detached_context()
+        _run(log, endpoint, actor, run_input, store, path), context=_detached_context()
     )
-    _tasks.add(task)
-    task.add_done_callback(_tasks.discard)
+    tasks[task] = log
+    task.add_done_callback(tasks.pop)
 
 
 async def _run(
-    log: RunLog, endpoint: "DjangoAGUIView", actor: Actor, run_input: RunAgentInput, store: ConversationStore
+    log: RunLog, endpoint: "DjangoAGUIView", actor: Actor, run_input: RunAgentInput, store: ThreadStore, path: str
 ) -> None:
     async with ThreadSensitiveContext():
         try:
-            run = await _prepare(log, endpoint, actor, run_input, store)
+            turn = await _begin(log, endpoint, actor, run_input, store)
+            if is_ordered := conf.get().run_executor == "dbos":
+                from agui.durable.orders import place_order  # Its library is an extra
+
+                await place_order(log, run_input, turn, path)
+            else:
+                run = activate(log, endpoint, actor, run_input, turn)
         except BaseException as error:
             logs.release(log, error)
             if not isinstance(error, Exception):
@@ -102,25 +107,37 @@ async def _run(
         finally:
             await release_connections()
         log.start()
-        await _drive(run)
+        if not is_ordered:
+            await drive(run)
 
 
-async def _prepare(
-    log: RunLog, endpoint: "DjangoAGUIView", actor: Actor, run_input: RunAgentInput, store: ConversationStore
-) -> ActiveRun:
-    """Do all that can refuse a run. Raises HttpError and RunFailed."""
+async def _begin(
+    log: RunLog, endpoint: "DjangoAGUIView", actor: Actor, run_input: RunAgentInput, store: ThreadStore
+) -> Turn:
+    """Do all that can refuse a run, and store the new turn. Raises HttpError and RunFailed."""
     check_tool_names(run_input, endpoint.agent)
     model = getattr(endpoint.agent.model, "model_name", "")
-    audit = resolve_audit_logger()
-    turn = await take_turn(store, actor, run_input, endpoint.registry, endpoint.config)
-    await Run.objects.acreate(
-        id=log.key,
-        scope=actor.scope,
-        owner_id=actor.user.pk,
-        thread_id=run_input.thread_id,
-        run_id=run_input.run_id,
-        model=model,
-    )
+
+    def begin(revision: str) -> None:
+        Run.objects.create(
+            id=log.key,
+            scope=actor.scope,
+            owner_id=actor.user.pk,
+            thread_id=run_input.thread_id,
+            run_id=run_input.run_id,
+            model=model,
+            process=process_name(),
+            seen_at=Now(),
+            revision=revision,
+        )
+
+    return await take_turn(store, actor, run_input, endpoint.registry, endpoint.config, begin)
+
+
+def activate(
+    log: RunLog, endpoint: "DjangoAGUIView", actor: Actor, run_input: RunAgentInput, turn: Turn, **earlier: Any
+) -> ActiveRun:
+    """Put together all that a run works with. `earlier` is what other processes have done of it."""
     deps = AgentDeps(
         user=actor.user,
         thread_id=run_input.thread_id,
@@ -129,17 +146,23 @@ async def _prepare(
         context=[{"description": item.description, "value": item.value} for item in run_input.context or ()],
         forwarded_props=run_input.forwarded_props,
         parent_run_id=run_input.parent_run_id,
+        scope=actor.scope,
+        attachments=named_in(turn.history),
     )
-    return ActiveRun(
+    run = ActiveRun(
         endpoint,
         log,
         run_input,
         turn,
-        RunEvents(audit, deps, edited=turn.edited_arguments),
-        history=list(turn.conversation.messages),
+        RunEvents(log.key, resolve_audit_logger(), deps, Page(deps, turn.state.client), edited=turn.edited_arguments),
+        stored=list(turn.conversation.messages),
         usage_before=copy(turn.conversation.usage),
         state_before=dump_state(deps, {}),
+        **earlier,
     )
+    log.fail = run.stop
+    checkpoints.add(log.key, run.draft, partial(run.stop, "interrupted"))
+    return run
 
 
 def _detached_context() -> contextvars.Context:
@@ -151,9 +174,11 @@ def _detached_context() -> contextvars.Context:
     return context
 
 
-async def _drive(run: ActiveRun) -> None:
+async def drive(run: ActiveRun) -> None:
     """Append the run's events to its log; whatever happens, the log ends with one terminal event."""
     last: BaseEvent | None = None
+    timeout = conf.get().run_timeout_seconds
+    timer = asyncio.get_running_loop().call_later(timeout, run.stop, "timeout") if timeout else None
     try:
         async with aclosing(_events(run)) as events:
             async for event in events:
@@ -164,10 +189,13 @@ async def _drive(run: ActiveRun) -> None:
     except Exception:
         logger.exception("Run %s of thread %s broke", run.log.key, run.log.thread_id)
     finally:
+        if timer:
+            timer.cancel()
         try:
-            await _record(run)
+            await run.record()
             await release_connections()
         finally:
+            checkpoints.remove(run.log.key)
             # Only now, and without a pause in between: whoever reads the end may at once start the next run.
             _end(run, last or run_error(run.events.failure or "internal_error"))
 
@@ -182,65 +210,92 @@ def _end(run: ActiveRun, last: BaseEvent) -> None:
 
 def _append(run: ActiveRun, event: BaseEvent) -> bool:
     try:
-        frame = encode(run.log.key, len(run.log.frames) + 1, event)
+        data = to_data(event)
     except Exception:
         # A tool's own event, with something in it that has no JSON form: the run goes on without it.
         logger.exception("A %s of run %s can't be sent", event.type, run.log.key)
         return False
-    run.log.append(frame)
-    run.size += len(frame)
-    if run.size > conf.get().max_output_bytes and not run.events.failure:
-        run.events.failure = "output_limit"
-        run.log.token.cancel()
+    _write(run, data, is_needed=event.type.endswith(BRACKETS))
     return True
 
 
+def _write(run: ActiveRun, data: bytes, *, is_needed: bool = False) -> None:
+    written = frame(run.log.key, len(run.log.frames) + 1, data)
+    run.size += len(written)
+    if run.size > conf.get().max_output_bytes:
+        run.stop("output_limit")
+        if not is_needed:
+            return
+    run.log.append(written)
+
+
 async def _events(run: ActiveRun) -> AsyncGenerator[BaseEvent]:
+    with capture_run_messages() as captured:
+        run.events.unfinished.captured = captured
+        stages = _stages(run)
+        try:
+            async with aclosing(stages) as events:
+                async for event in events:
+                    if event.type in TERMINAL and run.status is Run.Status.FAILED:
+                        # Failed or stopped: what there is by now is kept before the client hears of the end.
+                        await run.save_partial()
+                    yield event
+        except BaseException as error:
+            if run.status is Run.Status.FAILED:
+                # A server that shuts down cancels its tasks.
+                run.events.failure = "internal_error" if isinstance(error, Exception) else "interrupted"
+                await run.save_partial()
+            raise
+
+
+def _stages(run: ActiveRun) -> AsyncGenerator[BaseEvent]:
+    """Put the stages of stream.py in line. Each closes the one before it."""
     endpoint, settings = run.endpoint, conf.get()
+    # What a worker takes up has a stage of its own, which nothing may pass by.
+    is_quick = isinstance(endpoint.agent, Agent) and not run.go_on
     adapter = Adapter(
-        agent=endpoint.agent,
+        agent=ShortCut(endpoint.agent, run.events, partial(_write, run)) if is_quick else endpoint.agent,
         # What the client said of the past was read by us: the adapter gets the outcome.
         run_input=run.run_input.model_copy(update={"messages": [], "resume": None, "state": run.state_before}),
         manage_message_history="server",
+        # Ours are instructions, which need no help. (It takes half a millisecond.)
+        manage_system_prompt="server" if settings.agent_factory else "client",
         include_usage=settings.include_usage,
         shared=run.events,
     )
-    with capture_run_messages() as captured:
 
-        async def finished(result: AgentRunResult[Any]) -> None:
-            paused = isinstance(result.output, DeferredToolRequests)
-            run.events.requests = result.output if paused else None
-            if run.events.requests:
-                ask(run.events.requests, run.run_input, run.log.key)
-            await _save(run, result.new_messages())
-            run.status = Run.Status.PAUSED if paused else Run.Status.FINISHED
+    async def finished(result: AgentRunResult[Any]) -> None:
+        paused = isinstance(result.output, DeferredToolRequests)
+        run.events.requests = result.output if paused else None
+        if run.events.requests:
+            ask(run.events.requests, run.run_input, run.log.key)
+        await run.save(result.new_messages(), Run.Status.PAUSED if paused else Run.Status.FINISHED)
 
-        # Typed as iterators, made as generators: each stage closes the one before it.
-        native: Any = adapter.run_stream_native(
-            message_history=run.history,
-            deferred_tool_results=run.turn.answers,
-            deps=run.events.deps,
-            usage=run.usage,
-            usage_limits=usage_limits(endpoint.config),
-            cancellation_token=run.log.token,
-            timeout=settings.run_timeout_seconds,
-            instructions=_skill(run),
-            capabilities=[page_context(run.events.deps.context)] if run.events.deps.context else None,
-        )
-        events: Any = adapter.transform_stream(record_tool_calls(native, run.events), on_complete=finished)
-        try:
-            shaped = in_sequence(shape_events(events, run.events))
-            async with aclosing(share_progress(shaped, run.events.deps, run.turn.state.client)) as shared:
-                async for event in shared:
-                    if event.type in TERMINAL and run.status is Run.Status.FAILED:
-                        # Failed or stopped: what there is by now is kept before the client hears of the end.
-                        await _save_partial(run, captured)
-                    yield event
-        except Exception:
-            if run.status is Run.Status.FAILED:
-                run.events.failure = "internal_error"
-                await _save_partial(run, captured)
-            raise
+    # Typed as iterators, made as generators.
+    native: Any = adapter.run_stream_native(
+        message_history=run.turn.history,
+        deferred_tool_results=run.turn.answers,
+        deps=run.events.deps,
+        usage=run.usage,
+        usage_limits=usage_limits(endpoint.config),
+        cancellation_token=run.log.token,
+        instructions=_skill(run),
+        capabilities=_capabilities(run),
+    )
+    events: Any = adapter.transform_stream(record_tool_calls(native, run.events), on_complete=finished)
+    shaped = in_sequence(shape_events(events, run.events), run.events)
+    shared = share_progress(shaped, run.events.page)
+    return run.go_on(shared) if run.go_on else shared
+
+
+def _capabilities(run: ActiveRun) -> list[AbstractCapability[AgentDeps]]:
+    """What only this run has."""
+    context = run.events.deps.context
+    return [
+        JoinDeltas(conf.get().delta_window_seconds),
+        *([page_context(context)] if context else ()),
+        *([run.journal] if run.journal else ()),
+    ]
 
 
 def _skill(run: ActiveRun) -> str | None:
@@ -249,66 +304,42 @@ def _skill(run: ActiveRun) -> str | None:
     return words if words != run.turn.text else None
 
 
-async def _save(run: ActiveRun, new: list[ModelMessage]) -> None:
-    """Append what the run has added to the stored conversation."""
-    conversation = run.turn.conversation
-    run.events.ids.stamp(new)
-    state = dump_state(run.events.deps, run.state_before)
-    if new and not same_json(state, run.turn.state.stored):
-        annotate(new[-1], state=state)
-    conversation.messages = [*run.history, *new]
-    conversation.usage = run.usage_before + run.usage
-    conversation.deferred_tool_requests = run.events.requests
-    try:
-        await run.turn.store.save(conversation, scope=run.log.scope)
-    except ConversationConflict:
-        run.status = Run.Status.FAILED
-        raise RunFailed("conversation_changed") from None
-
-
-async def _save_partial(run: ActiveRun, captured: list[ModelMessage]) -> None:
-    if run.events.failure == "timeout":
-        run.status = Run.Status.TIMED_OUT
-    elif run.events.failure is None:
-        run.status = Run.Status.CANCELLED
-    if run.events.failure == "conversation_changed":
-        return
-    run.events.requests = None
-    try:
-        await _save(run, without_open_calls(added(run.history, captured), run.events.started))
-    except RunFailed:
-        logger.info("Thread %s was changed or deleted during run %s", run.log.thread_id, run.log.key)
-    except Exception:
-        logger.exception("What run %s had reached could not be stored", run.log.key)
-
-
-async def _record(run: ActiveRun) -> None:
-    """Note how the run ended."""
-    ending = {
-        "status": run.status,
-        "code": run.events.failure or "",
-        "usage": to_jsonable_python(run.usage),
-        "duration_ms": round((time.monotonic() - run.started) * 1000),
-    }
-    try:
-        # No row: the thread was deleted, and the run with it.
-        await Run.objects.filter(pk=run.log.key).aupdate(**ending)
-    except Exception:
-        logger.exception("The end of run %s could not be recorded", run.log.key)
+def present_followers() -> list["Follower"]:
+    # Responses are closed in threads. This is one step, where `values()` would find the dictionary changed.
+    return [follower for reference in followers.valuerefs() if (follower := reference())]
 
 
 class Follower:
-    """A reader of a run's log. With ON_DISCONNECT = "cancel", a run ends with the reader that started it."""
+    """A reader of a run's log. With ON_DISCONNECT = "cancel", a run ends with the reader that started it.
 
-    def __init__(self, log: RunLog, after: int = 0, *, started_run: bool = False) -> None:
-        self.log = log
-        self.after = after
-        self.started_run = started_run
+    Raises TooManyRequests for one more than a user may have.
+    """
+
+    scope: str
+    log: RunLog | None = None
+
+    def __init__(self, scope: str) -> None:
+        if sum(one.scope == scope for one in present_followers()) >= conf.get().max_readers_per_user:
+            raise TooManyRequests("Too many streams at once.", headers={"Retry-After": "1"})
+        self.scope = scope
+        followers[id(self)] = self
+
+    def read(self, log: RunLog, after: int = 0, *, started_run: bool = False) -> "Follower":
+        self.log, self.started_run = log, started_run
+        log.readers.add(self)
+        self._frames = log.follow(after)
+        return self
 
     def __aiter__(self) -> AsyncGenerator[bytes]:
-        return self.log.follow(self.after)
+        release_thread_later()
+        return self._frames
 
     def close(self) -> None:
-        """Called by Django at the end of the response, also when the client has gone."""
-        if self.started_run and self.log.running and conf.get().on_disconnect == "cancel":
-            self.log.token.cancel()
+        """Called by Django at the end of the response, also when the client has gone, or when it never got one."""
+        followers.pop(id(self), None)
+        if self.log:
+            self.log.readers.discard(self)
+        if self.log and self.started_run and self.log.running and conf.get().on_disconnect == "cancel":
+            self.log.stop()
+
+    __del__ = close

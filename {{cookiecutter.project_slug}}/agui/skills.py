@@ -25,6 +25,7 @@ class SkillSpec:
     send_immediately: bool = False  # Sends on a click instead of filling the input
     chip: bool = False  # Also shown as a chip
     server_prompt: str | None = None  # Stays on the server; stands for `/name`
+    group: str | None = None  # A heading in the palette
 
     @property
     def request(self) -> str:
@@ -66,9 +67,11 @@ class SkillRegistry:
         send_immediately: bool = False,
         chip: bool = False,
         server_prompt: str | None = None,
+        group: str | None = None,
     ) -> SkillSpec:
         """Add a skill by its fields, which SkillSpec explains."""
-        return self.register(SkillSpec(name, title, prompt, description, send_immediately, chip, server_prompt))
+        spec = SkillSpec(name, title, prompt, description, send_immediately, chip, server_prompt, group)
+        return self.register(spec)
 
     def payload(self) -> list[dict[str, Any]]:
         """What `GET skills/` answers: without defaults, and without what stays on the server."""
@@ -104,6 +107,7 @@ def _entry(spec: SkillSpec) -> dict[str, Any]:
         "name": spec.name,
         "title": spec.title,
         "description": spec.description,
+        "group": spec.group,
         "prompt": spec.prompt,
         "sendImmediately": spec.send_immediately,
         "chip": spec.chip,

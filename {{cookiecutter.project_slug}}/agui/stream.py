@@ -10,6 +10,7 @@ frames         encode               one numbered SSE frame an event
 
 import json
 import logging
+import re
 from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
@@ -50,15 +51,29 @@ from pydantic_ai.ui.ag_ui import AGUIAdapter, AGUIEventStream
 from pydantic_core import PydanticSerializationError
 
 from agui import conf
+from agui.additions import part_without_bytes
 from agui.agent import AgentDeps
 from agui.audit import AuditLogger, ToolCallTimer, record_event
+from agui.checkpoints import Unfinished, checkpoints
 from agui.errors import RUN_ERRORS, RunFailed
 from agui.interrupts import open_interrupts
-from agui.protocol import FROM_TOOLS, TERMINAL, BaseEvent, EventType, MessageIds, RunAgentInput, outcome_of
+from agui.progress import Page
+from agui.protocol import (
+    FROM_TOOLS,
+    OF_SUBAGENTS,
+    TERMINAL,
+    BaseEvent,
+    EventType,
+    MessageIds,
+    RunAgentInput,
+    outcome_of,
+)
 
 logger = logging.getLogger("agui.runs")
 
 PROTOCOL_VERSION = "1.0"
+# What a tool says of its own call, and nothing else.
+OF_A_CALL = (EventType.CUSTOM, EventType.STEP_STARTED, EventType.STEP_FINISHED)
 REASONING = tuple(kind for kind in EventType if kind.value.startswith("REASONING_"))
 
 
@@ -66,8 +81,11 @@ REASONING = tuple(kind for kind in EventType if kind.value.startswith("REASONING
 class RunEvents:
     """What the stages of one run share."""
 
+    key: str
+    """The run's own id: of its log and of its row."""
     audit: AuditLogger
     deps: AgentDeps
+    page: Page
     ids: MessageIds = field(default_factory=MessageIds)
     edited: Mapping[str, Any] = field(default_factory=dict)
     """The arguments that the user put in the place of the model's, by tool call id."""
@@ -75,6 +93,14 @@ class RunEvents:
     """The ids of the tool calls that were begun."""
     outcomes: dict[str, str] = field(default_factory=dict)
     """How each tool call ended, by its id, unless it was a success: 'failed' or 'denied'."""
+    durations: dict[str, int] = field(default_factory=dict)
+    """How long each tool call took, by its id, in milliseconds."""
+    last_text: str = ""
+    """The id of the text message that was begun last."""
+    open_text: str = ""
+    """The id of the text message that a client is at."""
+    unfinished: Unfinished = field(default_factory=Unfinished)
+    """What is not in the run's messages yet."""
     requests: DeferredToolRequests | None = None
     """What the run paused for."""
     failure: str | None = None
@@ -130,6 +156,8 @@ class EventStream(AGUIEventStream[AgentDeps, Any]):
     def _noted(self, event: BaseEvent) -> BaseEvent:
         if isinstance(event, TextMessageStartEvent):
             self.text_id = event.message_id
+            if self.shared:
+                self.shared.last_text = event.message_id
         elif isinstance(event, ReasoningMessageStartEvent):
             self.reasoning_id = event.message_id
         return event
@@ -137,15 +165,22 @@ class EventStream(AGUIEventStream[AgentDeps, Any]):
     async def handle_custom_event(self, event: CustomEvent) -> AsyncIterator[BaseEvent]:
         async for one in super().handle_custom_event(event):
             if self._may_send(one):
+                if event.tool_call_id and one.type in OF_A_CALL:
+                    one.metadata = {"toolCallId": event.tool_call_id, **(one.metadata or {})}
                 yield one
 
     async def handle_function_tool_result(self, event: FunctionToolResultEvent) -> AsyncIterator[BaseEvent]:
-        async for one in super().handle_function_tool_result(event):
+        # A client is shown what the thread keeps: files go to the model alone.
+        shown = replace(event, part=part_without_bytes(event.part))
+        async for one in super().handle_function_tool_result(shown):
             # After the result come the events that a tool returns as metadata.
             if isinstance(one, ToolCallResultEvent) or self._may_send(one):
                 yield one
 
     def _may_send(self, event: BaseEvent) -> bool:
+        version = self.run_input.protocol_version if self.run_input else None
+        if event.type in OF_SUBAGENTS and (version or "0.").startswith("0."):
+            return False  # A client before 1.0 would drop all of the stream
         allowed = event.type in FROM_TOOLS
         if not allowed and event.type is not EventType.REASONING_ENCRYPTED_VALUE:
             logger.warning("A tool's %s was dropped: that is for the run to say.", event.type)
@@ -198,14 +233,17 @@ async def record_tool_calls(events: AsyncGenerator[NativeEvent], run: RunEvents)
     try:
         async with aclosing(events):
             async for event in events:
+                run.unfinished.note(event)
                 if isinstance(event, FunctionToolCallEvent):
                     call_id = event.part.tool_call_id
                     run.started.add(call_id)
                     timer.start(replace(event.part, args=run.edited.get(call_id, event.part.args)))
                 elif isinstance(event, FunctionToolResultEvent):
+                    checkpoints.hurry(run.key)
                     if outcome := outcome_of(event.part):
                         run.outcomes[event.part.tool_call_id] = outcome
                     if (audit_event := timer.stop(event.part)) is not None:
+                        run.durations[event.part.tool_call_id] = round(audit_event.duration_ms)
                         await record_event(run.audit, audit_event)
                 yield event
     finally:
@@ -233,9 +271,11 @@ async def shape_events(events: AsyncGenerator[BaseEvent], run: RunEvents) -> Asy
             elif isinstance(event, ReasoningMessageStartEvent):
                 run.ids.add("reasoning", event.message_id)
             elif isinstance(event, ToolCallResultEvent):
-                run.ids.add("tool", event.message_id, event.tool_call_id)
-                if outcome := run.outcomes.get(event.tool_call_id):
-                    event.metadata = {"outcome": outcome}
+                took = run.durations.get(event.tool_call_id)
+                kept = {} if took is None else {"duration_ms": took}
+                run.ids.add("tool", event.message_id, event.tool_call_id, extra={"metadata": kept} if kept else None)
+                outcome = run.outcomes.get(event.tool_call_id)
+                event.metadata = {**kept, **({"outcome": outcome} if outcome else {})} or None
             elif isinstance(event, RunFinishedEvent) and (asked := open_interrupts(run.requests)):
                 event.outcome = RunFinishedInterruptOutcome(interrupts=[one.interrupt for one in asked])
             yield event
@@ -245,12 +285,31 @@ async def shape_events(events: AsyncGenerator[BaseEvent], run: RunEvents) -> Asy
 
 def encode(key: str, number: int, event: BaseEvent) -> bytes:
     """Encode one event as a server-sent event that a reader can resume after."""
+    return frame(key, number, to_data(event))
+
+
+def frame(key: str, number: int, data: bytes) -> bytes:
+    return b"id: %b:%d\ndata: %b\n\n" % (key.encode(), number, data)
+
+
+def to_data(event: BaseEvent) -> bytes:
     try:
         data = event.model_dump_json(by_alias=True, fallback=str)
     except PydanticSerializationError:
         # Half of a surrogate pair is no UTF-8, but as an escape it is JSON.
         data = json.dumps(event.model_dump(by_alias=True), default=str)
-    return f"id: {key}:{number}\ndata: {data}\n\n".encode()
+    return data.encode()
+
+
+def text_template(message_id: str) -> tuple[bytes, bytes, bytes] | None:
+    """What stands before, between and after the time and the text in the data of a message's deltas.
+
+    None if that can't be told.
+    """
+    time, text = 1234567890123, "the text"
+    sample = to_data(TextMessageContentEvent(message_id=message_id, delta=text, timestamp=time))
+    found = re.fullmatch(rb'(.*"timestamp":)%d(,.*)"%b"(.*)' % (time, text.encode()), sample)
+    return (found[1], found[2], found[3]) if found else None
 
 
 async def refusal(run_input: RunAgentInput, failure: RunFailed) -> AsyncGenerator[bytes]:

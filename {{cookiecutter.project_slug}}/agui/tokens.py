@@ -13,18 +13,20 @@ from datetime import timedelta
 from types import EllipsisType
 from typing import Any
 
-from django.db.models import Q
 from django.http import HttpRequest
 from django.utils import timezone
 
 from agui import conf
 from agui.errors import Unauthorized
+from agui.executor import in_database
 from agui.models import ApiToken
 
 PREFIX = "agt_"
 SHOWN_CHARS = 12
 MAX_DAYS = 36500
 USE_RESOLUTION = timedelta(minutes=1)
+# Written out, as every request asks it: Django takes ten times longer to make such a query than a database to answer.
+BY_DIGEST = "SELECT * FROM agui_apitoken WHERE digest = %s"
 
 
 def create_token(user: Any, name: str = "", days: int | EllipsisType | None = ...) -> tuple[ApiToken, str]:
@@ -55,14 +57,21 @@ async def token_user(request: HttpRequest) -> Any | None:
 
     Raises Unauthorized for a token that is unknown, expired, revoked or an inactive user's.
     """
+    token = bearer_token(request)
+    return None if token is None else await in_database(_find_user, hash_token(token))
+
+
+def bearer_token(request: HttpRequest) -> str | None:
+    """What the Authorization header holds; None without a bearer's."""
     scheme, _, text = request.headers.get("Authorization", "").partition(" ")
-    if scheme.lower() != "bearer":
-        return None
+    return text.strip() if scheme.lower() == "bearer" else None
+
+
+def _find_user(digest: str) -> Any:
     now = timezone.now()
-    usable = ApiToken.objects.filter(Q(expires_at=None) | Q(expires_at__gt=now), revoked_at=None)
-    token = await usable.select_related("user").filter(digest=hash_token(text.strip())).afirst()
-    if token is None or not token.user.is_active:
+    token = next(iter(ApiToken.objects.raw(BY_DIGEST, [digest])), None)
+    if token is None or token.revoked_at or (token.expires_at and token.expires_at <= now) or not token.user.is_active:
         raise Unauthorized("The API token is unknown, expired or revoked.")
     if token.last_used_at is None or token.last_used_at <= now - USE_RESOLUTION:
-        await ApiToken.objects.filter(pk=token.pk).aupdate(last_used_at=now)
+        ApiToken.objects.filter(pk=token.pk).update(last_used_at=now)
     return token.user

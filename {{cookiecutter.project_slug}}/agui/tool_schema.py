@@ -16,6 +16,8 @@ X_DESTRUCTIVE_KEY = "x-destructive"
 X_CATEGORY_KEY = "x-category"
 X_CONFIRM_KEY = "x-confirm"
 X_SUMMARY_KEY = "x-summary"
+# With an approval that waits: the schema of the arguments, to edit them by.
+PARAMETERS_KEY = "x-parameters"
 
 
 class ToolCategory(StrEnum):

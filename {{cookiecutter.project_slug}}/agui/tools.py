@@ -14,6 +14,7 @@ import asyncio
 import inspect
 import logging
 from collections.abc import Awaitable, Callable, Iterator
+from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack
@@ -30,6 +31,7 @@ from pydantic_core import PydanticSerializationError
 from agui import conf
 from agui.executor import release_connections, run_in_thread
 from agui.tool_schema import (
+    PARAMETERS_KEY,
     X_CATEGORY_KEY,
     X_CONFIRM_KEY,
     X_DESTRUCTIVE_KEY,
@@ -42,11 +44,13 @@ from agui.tool_schema import (
     parse,
     x_keys,
 )
+from agui.toolset import Toolset
 
 if TYPE_CHECKING:
     from agui.agent import AgentDeps
 
 __all__ = [
+    "PARAMETERS_KEY",
     "X_CATEGORY_KEY",
     "X_CONFIRM_KEY",
     "X_DESTRUCTIVE_KEY",
@@ -83,6 +87,9 @@ CONTROL_FLOW = (
     UsageLimitExceeded,
 )
 
+noting: ContextVar[Callable[[Callable[[], Any]], Any]] = ContextVar("noting", default=lambda call: call())
+"""Calls a synchronous tool, in its thread: whoever notes what it has done does so together with it."""
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -114,7 +121,7 @@ class ToolBinding:
     async def run(self, arguments: dict[str, Any], ctx: Any) -> Any:
         """Call the function with validated arguments; a synchronous one in a thread."""
         call = self.prepare_call(arguments, ctx)
-        result = call() if self.is_async else await run_in_thread(call)
+        result = call() if self.is_async else await run_in_thread(noting.get(), call)
         return await result if inspect.isawaitable(result) else result
 
 
@@ -238,7 +245,7 @@ async def is_permitted(spec: ToolSpec, user: Any, *, afresh: bool = False) -> bo
 
 def build_toolset(registry: ToolRegistry, toolset_id: str = "tools") -> "FunctionToolset[AgentDeps]":
     """Build pydantic-ai's tools, once for all runs."""
-    return FunctionToolset([_build_tool(binding) for binding in registry], id=toolset_id)
+    return Toolset([_build_tool(binding) for binding in registry], id=toolset_id)
 
 
 def _build_tool(binding: ToolBinding) -> "Tool[AgentDeps]":
@@ -259,7 +266,7 @@ def _build_tool(binding: ToolBinding) -> "Tool[AgentDeps]":
         defer_loading=spec.defer_loading,
         requires_approval=gated,
         prepare=_prepare(spec) if gated or spec.permission else None,
-        args_validator=_ask(spec) if gated else None,
+        args_validator=_ask(binding) if gated else None,
         metadata={key: value for key, value in binding.input_schema.items() if key.startswith("x-")},
     )
 
@@ -275,12 +282,13 @@ def _prepare(spec: ToolSpec) -> "ToolPrepareFunc[AgentDeps]":
     return prepare
 
 
-def _ask(spec: ToolSpec) -> Callable[..., None]:
+def _ask(binding: ToolBinding) -> Callable[..., None]:
     """Ask for approval once the arguments are known to be valid, with what the client shows."""
+    spec, parameters = binding.spec, binding.parsed.function_schema.json_schema
 
     def ask(ctx: "RunContext[AgentDeps]", /, **arguments: Any) -> None:
         if needs_confirmation(spec) and not ctx.tool_call_approved:
-            raise ApprovalRequired(confirmation_metadata(spec))
+            raise ApprovalRequired({**confirmation_metadata(spec), PARAMETERS_KEY: parameters})
 
     return ask
 
@@ -297,7 +305,7 @@ def _guard(binding: ToolBinding) -> Callable[..., Awaitable[Any]]:
         try:
             async with clock:
                 result = await binding.run(arguments, ctx)
-            _check_result(result)
+            check_result(result)
         except CONTROL_FLOW:
             raise
         except PermissionDenied:
@@ -315,7 +323,7 @@ def _guard(binding: ToolBinding) -> Callable[..., Awaitable[Any]]:
 _any_json: TypeAdapter[Any] = TypeAdapter(Any, config=ConfigDict(ser_json_bytes="base64"))
 
 
-def _check_result(result: Any) -> None:
+def check_result(result: Any) -> None:
     """Refuse a result without a JSON form, like a queryset: sending it to the model would end the run."""
     if isinstance(result, ToolReturn):
         result = result.return_value

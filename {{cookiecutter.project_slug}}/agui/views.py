@@ -1,23 +1,28 @@
 """The endpoints of one agent."""
 
 import logging
+from collections.abc import AsyncGenerator
+from contextlib import ExitStack
 from functools import cached_property
 from typing import Any, ClassVar
 
 from asgiref.sync import markcoroutinefunction
-from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
+from django.db import connections, transaction
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse, StreamingHttpResponse
 from pydantic_ai import Agent
 
-from agui import runs
+from agui import conf, runs
 from agui.agent import AgentConfig, AgentDeps, build_agent
 from agui.auth import Actor, GetUser, authenticate, enforce_csrf
 from agui.catalog import build_capabilities, build_tool_catalog
-from agui.errors import HttpError, MethodNotAllowed, RunFailed
+from agui.errors import HttpError, MethodNotAllowed, RunFailed, Unavailable
 from agui.executor import release_connections
 from agui.protocol import read_run_input
+from agui.shutdown import shutdown
 from agui.skills import SkillRegistry
 from agui.stores import open_store
 from agui.stream import refusal, sse_response
+from agui.throttle import throttle
 from agui.tools import ToolBinding, ToolRegistry, is_permitted
 
 logger = logging.getLogger("agui.views")
@@ -33,22 +38,39 @@ class AgentView:
         self.get_user = get_user
         self.require_authenticated = require_authenticated
         markcoroutinefunction(self)
+        for database in connections:
+            # With ATOMIC_REQUESTS: Django has no such transaction for asynchronous views.
+            transaction.non_atomic_requests(database)(self)
 
     async def __call__(self, request: HttpRequest, **kwargs: Any) -> HttpResponseBase:
+        shutdown.await_signal()
         try:
             actor = await authenticate(request, self.get_user, required=self.require_authenticated)
-            if request.method not in self.methods:
-                raise MethodNotAllowed(headers={"Allow": ", ".join(sorted(self.methods))})
+            methods = self.methods | ({"HEAD"} if "GET" in self.methods else set())
+            if request.method not in methods:
+                raise MethodNotAllowed(headers={"Allow": ", ".join(sorted(methods))})
+            self.check_length(request)
             await enforce_csrf(request)
-            return await self.respond(request, actor, **kwargs)
+            response = await self.respond(request, actor, **kwargs)
+            if request.method == "HEAD" and isinstance(response, StreamingHttpResponse):
+                response.streaming_content = _nothing()  # Nobody would read it
+            return response
         except HttpError as error:
             return error.response()
         except Exception:
             logger.exception("%s %s failed", request.method, request.path)
             return HttpError().response()
 
+    def check_length(self, request: HttpRequest) -> None:
+        """Refuse a body by its Content-Length, before anything reads it."""
+
     async def respond(self, request: HttpRequest, actor: Actor, **kwargs: Any) -> HttpResponseBase:
         raise NotImplementedError
+
+
+async def _nothing() -> AsyncGenerator[bytes]:
+    return
+    yield
 
 
 class DjangoAGUIView(AgentView):
@@ -75,17 +97,29 @@ class DjangoAGUIView(AgentView):
         return build_agent(self.registry, self.config)
 
     async def respond(self, request: HttpRequest, actor: Actor, **kwargs: Any) -> HttpResponseBase:
+        shutdown.refuse_runs()
+        await throttle(request, actor)
         run_input, fingerprint = await read_run_input(request)
-        log, is_new = runs.logs.reserve(actor.scope, run_input.thread_id, fingerprint)
-        if is_new:
-            runs.start(log, self, actor, run_input, open_store(request))
-        # The stream may last for long: it is not to hold the request's connection all the time.
-        await release_connections()
-        try:
-            await log.started()
-        except RunFailed as failure:
-            return sse_response(refusal(run_input, failure))
-        return sse_response(runs.Follower(log, started_run=is_new))
+        with ExitStack() as unless_followed:
+            follower = runs.Follower(actor.scope)
+            unless_followed.callback(follower.close)
+            log, is_new = await runs.reserve(actor.scope, run_input.thread_id, fingerprint)
+            follower.read(log, started_run=is_new)
+            if is_new:
+                runs.start(log, self, actor, run_input, open_store(request), request.path_info)
+            # The stream may last for long: it is not to hold the request's connection all the time.
+            await release_connections()
+            try:
+                await log.started()
+            except RunFailed as failure:
+                return sse_response(refusal(run_input, failure))
+            if conf.get().run_executor != "local":
+                copy = await runs.logs.find(actor.scope, run_input.thread_id)  # A worker has the log
+                if copy is None:
+                    raise Unavailable(headers={"Retry-After": "1"})
+                follower.read(copy, started_run=is_new)
+            unless_followed.pop_all()
+            return sse_response(follower)
 
 
 class ToolsView(AgentView):

@@ -14,6 +14,15 @@ skills.add(
     chip=True,
 )
 
+skills.add(
+    "chart_tasks",
+    "Chart my tasks",
+    "Draw a chart of my tasks, open and finished ones by category.",
+    description="How many are open and done, by category",
+    send_immediately=True,
+    chip=True,
+)
+
 # Fills the input: the user replaces {topic}, then sends it.
 skills.add(
     "add_tasks",

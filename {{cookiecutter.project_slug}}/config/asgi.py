@@ -1,5 +1,6 @@
 """The application that an ASGI server runs: `daphne config.asgi:application`."""
 
+import gc
 import os
 
 from django.core.asgi import get_asgi_application
@@ -8,7 +9,13 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
 application = get_asgi_application()
 
-# The agent is built now: a wrong model stops the start of the server, not a user's first message.
+from agui.pacing import pace_daphne  # noqa: E402
 from assistant.agent import view  # noqa: E402
 
+pace_daphne()
+
+# The agent is built now: a wrong model stops the start of the server, not a user's first message.
 view.agent  # noqa: B018
+
+# What start-up has made stays for good: the garbage collector need not look at it again and again.
+gc.freeze()

@@ -23,7 +23,11 @@ SITE_NAME = env.str("SITE_NAME", default="Assistant")
 # --- The agent: which model answers, and the limits of the engine (agui/conf.py lists all of them)
 
 AGENT_MODEL = env.str("AGENT_MODEL", default="demo")
-AGUI: dict[str, object] = {}
+REDIS_URL = env.str("REDIS_URL", default="")  # With it any number of processes serve the site
+AGUI: dict[str, object] = {
+    "REDIS_URL": REDIS_URL or None,
+    "RUN_EXECUTOR": env.str("RUN_EXECUTOR", default="local"),  # "dbos": `manage.py agent_worker` executes runs
+}
 
 # --- Applications
 
@@ -50,6 +54,7 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "agui.middleware.in_one_thread",  # Last: all above then run in one thread, which is faster
 ]
 
 ROOT_URLCONF = "config.urls"
@@ -84,6 +89,19 @@ if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
     DATABASES["default"]["TEST"] = {"NAME": BASE_DIR / "test.sqlite3"}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
+# --- Cache: where AGUI["THROTTLE"] counts; every process for itself, or with REDIS_URL all together
+
+CACHES = {
+    "default": {
+        "BACKEND": "django.core.cache.backends.redis.RedisCache",
+        "LOCATION": REDIS_URL,
+        "OPTIONS": {"socket_connect_timeout": 1, "socket_timeout": 1},
+    }
+    if REDIS_URL
+    # Many more entries than by default: what is pushed out is forgotten.
+    else {"BACKEND": "django.core.cache.backends.locmem.LocMemCache", "OPTIONS": {"MAX_ENTRIES": 100_000}}
+}
+
 # --- Users
 
 AUTH_USER_MODEL = "users.User"
@@ -108,24 +126,13 @@ USE_TZ = True
 
 STATIC_URL = "static/"
 STATIC_ROOT = BASE_DIR / "staticfiles"
-# What npm installed for the page, if it did: only these files, not all of node_modules.
-STATICFILES_DIRS = [
-    (prefix, folder)
-    for prefix, folder in (
-        ("vendor/marked", BASE_DIR / "node_modules/marked/lib"),
-        ("vendor/dompurify", BASE_DIR / "node_modules/dompurify/dist"),
-    )
-    if folder.is_dir()
-]
 # On a developer's machine straight from the sources, else from STATIC_ROOT (`manage.py collectstatic`).
 WHITENOISE_USE_FINDERS = WHITENOISE_AUTOREFRESH = DEBUG
 MEDIA_ROOT = env.path("MEDIA_ROOT", default=BASE_DIR / "media")
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {
-        "BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"
-        if DEBUG
-        else "whitenoise.storage.CompressedManifestStaticFilesStorage"
+        "BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage" if DEBUG else "agui.static_files.StaticFiles"
     },
 }
 

@@ -1,27 +1,53 @@
 """Where conversations are kept: pydantic-ai's ConversationStore, and what a list of threads needs.
 
+    branches.py  the versions of a conversation: find, move, fork
+    traces.py    what a conversation leaves outside its store
     codec.py     messages to JSON that every database takes, and back
     summary.py   title, preview and cursor of a list of threads
     null.py      NullConversationStore: keeps nothing
     session.py   DjangoSessionConversationStore: in the visitor's session
-    model.py     ModelConversationStore: in the database, the default
+    model.py     ModelConversationStore: in the database, the default (rows.py: what it asks and writes)
 
 A store of your own subclasses ThreadStore: the five primitives of ConversationStore, and `rename`.
 """
 
 from abc import abstractmethod
-from typing import ClassVar, Self
+from collections.abc import Callable
+from typing import ClassVar, NamedTuple, Self
 
 from django.http import HttpRequest
 from django.utils.module_loading import import_string
-from pydantic_ai.conversation_store import ConversationRecord, ConversationStore
+from pydantic_ai.conversation import Conversation
+from pydantic_ai.conversation_store import ConversationRecord
 
 from agui import conf
-from agui.stores.summary import ThreadSummary, preview_of, read_cursor, summarize, title_of, write_cursor
+from agui.executor import in_database
+from agui.stores.branches import BranchingStore
+from agui.stores.summary import (
+    ThreadSummary,
+    fold,
+    preview_of,
+    read_cursor,
+    summarize,
+    title_of,
+    words_of,
+    write_cursor,
+)
 
 
-class ThreadStore(ConversationStore):
-    """A ConversationStore whose conversations have titles and can be listed page by page.
+class Beginning(NamedTuple):
+    """What a turn begins with."""
+
+    conversation: Conversation | None
+    """Its last messages; None if the scope has no such one."""
+    is_taken: bool
+    """Whether somebody else has the id."""
+    has_open_run: bool
+    """Whether a run on it has not ended."""
+
+
+class ThreadStore(BranchingStore):
+    """A ConversationStore whose conversations have titles and versions, and can be listed page by page.
 
     The defaults read every conversation of the scope: a store that can ask better overrides them.
     """
@@ -38,6 +64,27 @@ class ThreadStore(ConversationStore):
     async def rename(self, conversation_id: str, title: str, *, scope: str | None) -> ThreadSummary | None:
         """Give a conversation a title that no later save replaces; None if the scope has no such one."""
 
+    async def mark(self, conversation_id: str, *, unread: bool, scope: str | None) -> ThreadSummary | None:
+        """Note whether a conversation is unread; None if the scope has no such one. By default none ever is."""
+        return await self.summary(conversation_id, scope=scope)
+
+    async def load_turn(self, conversation_id: str, *, limit: int | None, scope: str) -> Beginning:
+        """Load what a turn begins with."""
+        has_open_run = await in_database(_has_open_run, conversation_id)
+        conversation = await self.load(conversation_id, limit=limit, scope=scope)
+        is_taken = conversation is None and await self.read_record(conversation_id) is not None
+        return Beginning(conversation, is_taken, has_open_run)
+
+    async def save_with(
+        self, conversation: Conversation, note: Callable[[str], None], *, scope: str | None = None
+    ) -> None:
+        """Save a conversation, and call `note` in a thread, with the new revision, to write what goes with it.
+
+        In one transaction, in a store that can. Raises ConversationConflict, and has then written nothing.
+        """
+        await self.save(conversation, scope=scope)
+        await in_database(note, conversation.revision or "")
+
     async def describe(self, record: ConversationRecord) -> ThreadSummary:
         """Say what a list shows of a conversation."""
         messages = [entry.message for entry in await self.read_history(record.head_id)]
@@ -53,7 +100,7 @@ class ThreadStore(ConversationStore):
     ) -> tuple[list[ThreadSummary], str | None]:
         """List a page of the scope's conversations, newest first, and the cursor of the next page.
 
-        `q` is looked for in titles and previews. Raises BadRequest for a cursor that is not ours.
+        Of `q`, each word has to be in the title or in the text. Raises BadRequest for a cursor that is not ours.
         """
         records = [
             (record.updated_at, record.conversation_id, record) for record in await self.read_records(scope=scope)
@@ -61,17 +108,34 @@ class ThreadStore(ConversationStore):
         if cursor:
             after = read_cursor(cursor, str)
             records = [row for row in records if row[:2] < after]
+        words = search_words(q)
         page: list[ThreadSummary] = []
         last: ConversationRecord | None = None
         for *_, record in sorted(records, key=lambda row: row[:2], reverse=True):
             summary = await self.describe(record)
-            if q.casefold() not in f"{summary['title']}\n{summary['preview']}".casefold():
+            if words and not await self._has_words(record, summary, words):
                 continue
             if last is not None and len(page) == limit:
                 return page, write_cursor(last.updated_at, last.conversation_id)
             page.append(summary)
             last = record
         return page, None
+
+    async def _has_words(self, record: ConversationRecord, summary: ThreadSummary, words: list[str]) -> bool:
+        history = await self.read_history(record.head_id)
+        text = "\n".join([fold(summary["title"]), *(words_of(entry.message) for entry in history)])
+        return all(word in text for word in words)
+
+
+def _has_open_run(conversation_id: str) -> bool:
+    from agui.models import Run  # Not there yet when Django imports this package
+
+    return Run.objects.filter(thread_id=conversation_id, status=Run.Status.RUNNING).exists()
+
+
+def search_words(q: str) -> list[str]:
+    """The words of a query, as texts are folded; no more than anybody types."""
+    return fold(q).split()[:10]
 
 
 def store_class() -> type[ThreadStore]:

@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
-from pydantic import TypeAdapter
+from pydantic import TypeAdapter, ValidationError
 from pydantic_ai import DeferredToolRequests, RunUsage
 from pydantic_ai.conversation_store import ConversationRecord
 from pydantic_ai.messages import ModelMessage, ModelMessagesTypeAdapter
@@ -15,7 +15,7 @@ USAGE = TypeAdapter(RunUsage)
 DEFERRED = TypeAdapter(DeferredToolRequests)
 RECORD = TypeAdapter(ConversationRecord)
 
-# The one key of what JSON columns would refuse as it is. No message, usage or request has it.
+# The one key of what JSON columns would refuse as it is. No usage or request has it.
 _AS_TEXT = "json"
 
 
@@ -27,12 +27,19 @@ def load(adapter: TypeAdapter[T], data: Any) -> T:
     return adapter.validate_python(_unpack(data))
 
 
-def dump_messages(messages: Sequence[ModelMessage]) -> list[Any]:
-    return [_pack(data) for data in ModelMessagesTypeAdapter.dump_python(list(messages), mode="json", fallback=str)]
+def dump_messages(messages: Sequence[ModelMessage]) -> list[str]:
+    """Write messages as texts: a database's own JSON would mix the keys, and a provider's cache of them be lost."""
+    dumped = ModelMessagesTypeAdapter.dump_python(list(messages), mode="json", fallback=str)
+    texts = ((data, json.dumps(data, ensure_ascii=False)) for data in dumped)
+    return [text if is_utf8(text) else json.dumps(data) for data, text in texts]
 
 
-def load_messages(rows: Sequence[Any]) -> list[ModelMessage]:
-    return ModelMessagesTypeAdapter.validate_python([_unpack(data) for data in rows])
+def load_messages(texts: Sequence[str]) -> list[ModelMessage]:
+    try:
+        return ModelMessagesTypeAdapter.validate_json(f"[{','.join(texts)}]")
+    except ValidationError:
+        # Half of a surrogate pair, or very deep: JSON for Python alone, which takes three times as long.
+        return ModelMessagesTypeAdapter.validate_python([json.loads(text) for text in texts])
 
 
 def _pack(data: Any) -> Any:

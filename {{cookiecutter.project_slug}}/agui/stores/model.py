@@ -1,36 +1,27 @@
 """Keep conversations in the database: one row a thread, one row a message, appended and never changed.
 
-Every primitive is one function on one thread, and costs the same number of queries however long the
-thread is. A revision that must still be the stored one lets exactly one of two writers win.
+Every primitive is one function on one thread (rows.py), and costs the same number of queries however long the
+conversation is. A revision that must still be the stored one lets exactly one of two writers win.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from copy import copy
 from typing import Any
 
-from asgiref.sync import sync_to_async
-from django.contrib.auth import get_user_model
-from django.db import IntegrityError, router, transaction
-from django.db.models import Case, F, Q, Value, When
-from pydantic_ai.conversation_store import ConversationConflict, ConversationEntry, ConversationRecord
+from django.db.models import Exists, OuterRef, Q
+from pydantic_ai import AgentRunResult
+from pydantic_ai.conversation import Conversation
+from pydantic_ai.conversation_store import ConversationEntry, ConversationRecord
+from pydantic_ai.messages import ModelMessage
 
+from agui.executor import in_database
 from agui.models import Message, Thread
-from agui.stores import ThreadStore, codec
-from agui.stores.summary import ThreadSummary, clean, preview_of, read_cursor, summarize, title_of, write_cursor
+from agui.stores import Beginning, ThreadStore, rows, search_words
+from agui.stores.branches import Link
+from agui.stores.rows import Note, Row
+from agui.stores.summary import ThreadSummary, clean, fold, read_cursor, summarize, write_cursor
 
-NO_LIMIT = 2**31 - 1
-BATCH = 500
-
-# One query for a whole history: from its newest message along the parents, oldest last.
-HISTORY = """
-WITH RECURSIVE history (id, parent, data, depth) AS (
-    SELECT {id}, {parent}, {data}, 1 FROM {messages} WHERE {id} = %s
-    UNION ALL
-    SELECT m.{id}, m.{parent}, m.{data}, h.depth + 1
-    FROM {messages} m JOIN history h ON m.{id} = h.parent
-    WHERE h.depth < %s
-)
-SELECT id AS {id}, parent AS {parent}, data AS {data} FROM history ORDER BY depth DESC
-"""
+SUMMARY = ("thread_id", "title", "preview", "updated_at", "unread")
 
 
 class ModelConversationStore(ThreadStore):
@@ -40,19 +31,87 @@ class ModelConversationStore(ThreadStore):
     fork's. Deleting a user deletes his conversations.
     """
 
+    _row: Row | None = None
+    """What was read or written last."""
+    _absent: str | None = None
+    """The id of a conversation that is not there yet."""
+    _note: Note | None = None
+    _entries: list[ConversationEntry] | None = None
+    """In a view: what was read along with the row."""
+
     async def read_record(self, conversation_id: str) -> ConversationRecord | None:
-        return await sync_to_async(_find_record)(conversation_id)
+        self._row = await in_database(rows.find_row, conversation_id)
+        return self._row
 
     async def read_records(self, *, scope: str | None = None, limit: int | None = None) -> Sequence[ConversationRecord]:
-        return await sync_to_async(_find_records)(scope, limit)
+        return await in_database(rows.find_rows, scope, limit)
 
     async def read_history(self, head_id: str | None, *, limit: int | None = None) -> list[ConversationEntry]:
         if head_id is None or limit == 0:
             return []
-        return await sync_to_async(read_entries)(head_id, limit)
+        if self._entries is not None:
+            return self._entries
+        return await in_database(rows.read_entries, head_id, limit)
 
     async def read_entry(self, entry_id: str) -> ConversationEntry:
         return (await self.read_history(entry_id, limit=1))[0]
+
+    async def read_links(self, heads: Sequence[str]) -> dict[str, Link]:
+        return await in_database(rows.read_links, heads)
+
+    async def read_messages(self, ids: Collection[str]) -> dict[str, ModelMessage]:
+        return await in_database(rows.read_messages, ids)
+
+    async def find_prompts(self, conversation_id: str, message_ids: Collection[str]) -> dict[str, Link]:
+        row = self._row
+        if row is None or row.conversation_id != conversation_id:
+            row = await in_database(rows.find_row, conversation_id)
+        if row is None:
+            return {}
+        # What nobody has is not looked for along the whole line. A fork has messages that are its source's.
+        place = {"thread__scope": row.scope} if row.forked_from else {"thread": row.pk}
+        sent = Message.objects.filter(prompt_id__in=message_ids, **place)
+        known = await in_database(lambda: set(sent.values_list("prompt_id", flat=True).distinct()))
+        return await super().find_prompts(conversation_id, known) if known else {}
+
+    async def load_turn(self, conversation_id: str, *, limit: int | None, scope: str) -> Beginning:
+        try:
+            loaded = await in_database(rows.read_thread, conversation_id, limit)
+        except LookupError:  # Deleted at this very moment
+            return await super().load_turn(conversation_id, limit=limit, scope=scope)
+        self._row = loaded.row
+        self._absent = conversation_id if loaded.row is None else None
+        if loaded.row is None or loaded.row.scope != scope:
+            return Beginning(None, loaded.row is not None, loaded.has_open_run)
+        reader = self._going_by(loaded.row)
+        reader._entries = loaded.entries
+        conversation = await reader.load(conversation_id, limit=limit)
+        return Beginning(conversation, False, loaded.has_open_run)
+
+    async def save(
+        self,
+        conversation: Conversation | AgentRunResult[Any],
+        *,
+        scope: str | None = None,
+        note: Note | None = None,
+    ) -> list[ConversationEntry]:
+        current = conversation if isinstance(conversation, Conversation) else conversation.conversation
+        row = None if self._is_view else self._known(current.conversation_id, current.revision)
+        is_new = not self._is_view and current.revision is None and current.conversation_id == self._absent
+        # Should somebody else have made it meanwhile, the row can't be inserted.
+        writer = copy(self) if row is None and not is_new else self._going_by(row)
+        writer._note = note
+        try:
+            return await super(ModelConversationStore, writer).save(conversation, scope=scope)
+        finally:
+            self._row = writer._row
+
+    def _known(self, conversation_id: str, revision: str | None) -> Row | None:
+        row = self._row
+        return row if row and (row.conversation_id, row.revision) == (conversation_id, revision) else None
+
+    async def save_with(self, conversation: Conversation, note: Note, *, scope: str | None = None) -> None:
+        await self.save(conversation, scope=scope, note=note)
 
     async def write_record(
         self,
@@ -61,33 +120,44 @@ class ModelConversationStore(ThreadStore):
         new_entries: Sequence[ConversationEntry] = (),
         expected_revision: str | None,
     ) -> None:
-        await sync_to_async(_write)(record, new_entries, expected_revision)
+        row = self._known(record.conversation_id, expected_revision)
+        self._row = await in_database(rows.write, record, new_entries, expected_revision, row, self._note)
 
     async def delete_record(self, conversation_id: str, *, expected_revision: str) -> None:
-        await sync_to_async(delete_thread)(conversation_id, expected_revision)
+        await in_database(rows.delete_thread, conversation_id, expected_revision)
 
     async def rename(self, conversation_id: str, title: str, *, scope: str | None) -> ThreadSummary | None:
-        rows = Thread.objects.filter(thread_id=conversation_id, scope=scope or "")
+        threads = Thread.objects.filter(thread_id=conversation_id, scope=scope or "")
         # Not the revision: a run that is under way may still save.
-        renamed = await rows.aupdate(title=clean(title)[:255])
+        renamed = await in_database(lambda: threads.update(title=clean(title)[:255], words=fold(title)))
         return await self.summary(conversation_id, scope=scope) if renamed else None
 
+    async def mark(self, conversation_id: str, *, unread: bool, scope: str | None) -> ThreadSummary | None:
+        threads = Thread.objects.filter(thread_id=conversation_id, scope=scope or "")
+        marked = await in_database(lambda: threads.update(unread=unread))
+        return await self.summary(conversation_id, scope=scope) if marked else None
+
     async def summary(self, conversation_id: str, *, scope: str | None) -> ThreadSummary | None:
-        rows = Thread.objects.filter(thread_id=conversation_id, scope=scope or "")
-        row = await rows.values_list("thread_id", "title", "preview", "updated_at").afirst()
+        threads = Thread.objects.filter(thread_id=conversation_id, scope=scope or "")
+        row = await in_database(threads.values_list(*SUMMARY).first)
         return summarize(*row) if row else None
 
     async def summaries(
         self, scope: str, q: str = "", cursor: str | None = None, limit: int = 30
     ) -> tuple[list[ThreadSummary], str | None]:
-        rows = Thread.objects.filter(scope=scope)
-        if q := clean(q):
-            rows = rows.filter(Q(title__icontains=q) | Q(preview__icontains=q))
+        threads = Thread.objects.filter(scope=scope)
+        for word in search_words(q):
+            texts = Message.objects.filter(thread__scope=scope, words__contains=word)
+            # Ids begin with the time: what a fork has of its source is not younger than the place of the fork.
+            shared = texts.filter(thread__thread_id=OuterRef("forked_from"), id__lte=OuterRef("forked_at"))
+            inherited = ~Q(forked_from="") & Q(Exists(shared))
+            threads = threads.filter(Q(words__contains=word) | Q(pk__in=texts.values("thread")) | inherited)
         if cursor:
             updated_at, pk = read_cursor(cursor, _to_key)
-            rows = rows.filter(updated_at__lte=updated_at).exclude(updated_at=updated_at, pk__gte=pk)
-        found = [row async for row in rows.only("thread_id", "title", "preview", "updated_at")[: limit + 1]]
-        page = [summarize(row.thread_id, row.title, row.preview, row.updated_at) for row in found[:limit]]
+            threads = threads.filter(updated_at__lte=updated_at).exclude(updated_at=updated_at, pk__gte=pk)
+        threads = threads.only(*SUMMARY)[: limit + 1]
+        found: list[Thread] = await in_database(list, threads)
+        page = [summarize(*(getattr(row, name) for name in SUMMARY)) for row in found[:limit]]
         return page, write_cursor(found[limit - 1].updated_at, found[limit - 1].pk) if len(found) > limit else None
 
 
@@ -96,142 +166,3 @@ def _to_key(text: str) -> int:
     if not 0 <= key < 2**63:
         raise ValueError("No row has this key.")
     return key
-
-
-def _find_record(conversation_id: str) -> ConversationRecord | None:
-    thread = Thread.objects.filter(thread_id=conversation_id).first()
-    return None if thread is None else _to_record(thread)
-
-
-def _find_records(scope: str | None, limit: int | None) -> list[ConversationRecord]:
-    threads = Thread.objects.all() if scope is None else Thread.objects.filter(scope=scope)
-    return [_to_record(thread) for thread in threads[:limit]]
-
-
-def _to_record(thread: Thread) -> ConversationRecord:
-    return ConversationRecord(
-        conversation_id=thread.thread_id,
-        head_id=thread.head,
-        usage=codec.load(codec.USAGE, thread.usage),
-        deferred_tool_requests=None if thread.deferred is None else codec.load(codec.DEFERRED, thread.deferred),
-        scope=thread.scope or None,
-        forked_from=thread.forked_from or None,
-        forked_at=thread.forked_at or None,
-        branches=thread.branches,
-        revision=thread.revision,
-        updated_at=thread.updated_at,
-    )
-
-
-def _to_fields(record: ConversationRecord) -> dict[str, Any]:
-    deferred = record.deferred_tool_requests
-    kind, _, pk = (record.scope or "").partition(":")
-    return {
-        "head": record.head_id,
-        "usage": codec.dump(codec.USAGE, record.usage),
-        "deferred": None if deferred is None else codec.dump(codec.DEFERRED, deferred),
-        "scope": record.scope or "",
-        "owner_id": get_user_model()._meta.pk.to_python(pk) if kind == "user" else None,
-        "forked_from": record.forked_from or "",
-        "forked_at": record.forked_at or "",
-        "branches": record.branches,
-        "revision": record.revision,
-        "updated_at": record.updated_at,
-    }
-
-
-def read_entries(head_id: str, limit: int | None = None) -> list[ConversationEntry]:
-    """Read a history up to `head_id`, oldest first, or its last `limit` messages.
-
-    Raises LookupError when a message of it is gone.
-    """
-    quote = transaction.get_connection(router.db_for_read(Message)).ops.quote_name
-    columns = {field.name: quote(field.column) for field in Message._meta.concrete_fields}
-    sql = HISTORY.format(messages=quote(Message._meta.db_table), **columns)
-    rows = list(Message.objects.raw(sql, [head_id, limit or NO_LIMIT]))
-    if not rows or (rows[0].parent is not None and len(rows) != limit):
-        raise LookupError(f"The history up to message {head_id!r} is not complete.")
-    messages = codec.load_messages([row.data for row in rows])
-    return [
-        ConversationEntry(id=row.id, parent_id=row.parent, message=message)
-        for row, message in zip(rows, messages, strict=True)
-    ]
-
-
-def _write(record: ConversationRecord, new_entries: Sequence[ConversationEntry], expected_revision: str | None) -> None:
-    messages = [entry.message for entry in new_entries]
-    data = codec.dump_messages(messages)
-    fields = _to_fields(record)
-    title, preview = title_of(messages), preview_of(messages)
-    try:
-        with transaction.atomic(using=router.db_for_write(Thread)):
-            if expected_revision is None:
-                thread_pk = _insert(record, fields, title, preview)
-            else:
-                thread_pk = _update(record, fields, title, preview, expected_revision)
-            if record.head_id is not None and record.head_id not in {entry.id for entry in new_entries}:
-                _hold(record)
-            Message.objects.bulk_create(
-                Message(id=entry.id, parent=entry.parent_id, thread_id=thread_pk, data=row)
-                for entry, row in zip(new_entries, data, strict=True)
-            )
-    except IntegrityError as error:
-        # The id is taken, or the thread's owner is gone.
-        raise ConversationConflict(record.conversation_id) from error
-
-
-def _insert(record: ConversationRecord, fields: dict[str, Any], title: str, preview: str) -> int:
-    if record.forked_from and not title:
-        source = Thread.objects.filter(thread_id=record.forked_from).only("title", "preview").first()
-        title, preview = (source.title, source.preview) if source else ("", "")
-    return Thread.objects.create(thread_id=record.conversation_id, title=title, preview=preview, **fields).pk
-
-
-def _update(
-    record: ConversationRecord, fields: dict[str, Any], title: str, preview: str, expected_revision: str
-) -> int:
-    rows = Thread.objects.filter(thread_id=record.conversation_id)
-    if title:
-        # Only an empty one: a title that somebody gave stays.
-        fields["title"] = Case(When(title="", then=Value(title)), default=F("title"))
-    if preview:
-        fields["preview"] = preview
-    if not rows.filter(revision=expected_revision).update(**fields):
-        raise ConversationConflict(record.conversation_id)
-    return rows.values_list("pk", flat=True).get()
-
-
-def _hold(record: ConversationRecord) -> None:
-    """Keep the thread that has the head from being deleted until this transaction ends."""
-    if not list(Thread.objects.select_for_update().filter(messages=record.head_id).values_list("pk")):
-        raise ConversationConflict(record.conversation_id)
-
-
-def delete_thread(thread_id: str, expected_revision: str | None = None) -> None:
-    """Delete a thread, in whatever revision by default, and those of its messages that no fork uses."""
-    with transaction.atomic(using=router.db_for_write(Thread)):
-        thread = Thread.objects.select_for_update().filter(thread_id=thread_id).first()
-        if thread is None or expected_revision not in (None, thread.revision):
-            raise ConversationConflict(thread_id)
-        _hand_over(thread)
-        thread.delete()
-
-
-def _hand_over(thread: Thread) -> None:
-    """Give what forks of a thread use of its messages to them."""
-    own = Message.objects.filter(thread=thread)
-    others = Message.objects.exclude(thread=thread).filter(parent__in=own.values("id"))
-    # Not empty: so that the partial index serves.
-    forks = Thread.objects.exclude(pk=thread.pk).exclude(forked_at="").filter(forked_at__in=own.values("id"))
-    used = [*others.values_list("parent", "thread_id"), *forks.values_list("forked_at", "pk")]
-    if not used:
-        return
-    parents = dict(own.values_list("id", "parent"))
-    heirs: dict[int, list[str]] = {}
-    for message_id, heir in used:
-        while message_id in parents:
-            heirs.setdefault(heir, []).append(message_id)
-            message_id = parents.pop(message_id)
-    for heir, ids in heirs.items():
-        for start in range(0, len(ids), BATCH):
-            own.filter(pk__in=ids[start : start + BATCH]).update(thread_id=heir)

@@ -11,22 +11,23 @@ from importlib import import_module
 from threading import Lock
 from typing import Any, Self, TypeVar
 
-from asgiref.sync import sync_to_async
 from django.conf import settings
 from django.contrib.sessions.backends.base import SessionBase, UpdateError
 from django.core.exceptions import ImproperlyConfigured
 from django.http import HttpRequest
 from pydantic_ai.conversation_store import ConversationConflict, ConversationEntry, ConversationRecord
 
+from agui.executor import in_database
 from agui.stores import ThreadStore, codec
-from agui.stores.summary import ThreadSummary, clean, preview_of, summarize, title_of
+from agui.stores.summary import ThreadSummary, clean, ends_in_an_answer, preview_of, summarize, title_of
+from agui.stores.traces import delete_traces
 
 SESSION_KEY = "agui_conversations"
 SIGNED_COOKIES = "django.contrib.sessions.backends.signed_cookies"
 
 T = TypeVar("T")
 Kept = dict[str, dict[str, dict[str, Any]]]
-"""{"threads": {id: {"record", "title", "preview"}}, "messages": {id: {"parent", "data"}}}"""
+"""{"threads": {id: {"record", "title", "preview", "unread"}}, "messages": {id: {"parent", "data"}}}"""
 
 
 class DjangoSessionConversationStore(ThreadStore):
@@ -91,34 +92,44 @@ class DjangoSessionConversationStore(ThreadStore):
         await self._change(record.conversation_id, write)
 
     async def delete_record(self, conversation_id: str, *, expected_revision: str) -> None:
-        def delete(kept: Kept) -> None:
+        def delete(kept: Kept) -> str:
             _check_revision(kept, conversation_id, expected_revision)
-            del kept["threads"][conversation_id]
+            record = codec.load(codec.RECORD, kept["threads"].pop(conversation_id)["record"])
             _sweep(kept)
+            return record.scope or ""
 
-        await self._change(conversation_id, delete)
+        scope = await self._change(conversation_id, delete)
+        await in_database(delete_traces, conversation_id, scope)
 
     async def rename(self, conversation_id: str, title: str, *, scope: str | None) -> ThreadSummary | None:
         if await self.summary(conversation_id, scope=scope) is None:
             return None
 
-        def rename(kept: Kept) -> ThreadSummary | None:
+        return await self._describe_anew(conversation_id, title=clean(title)[:255])
+
+    async def mark(self, conversation_id: str, *, unread: bool, scope: str | None) -> ThreadSummary | None:
+        if await self.summary(conversation_id, scope=scope) is None:
+            return None
+        return await self._describe_anew(conversation_id, unread=unread)
+
+    async def _describe_anew(self, conversation_id: str, **fields: Any) -> ThreadSummary | None:
+        def describe(kept: Kept) -> ThreadSummary | None:
             if conversation_id not in kept["threads"]:
                 return None
-            kept["threads"][conversation_id]["title"] = clean(title)[:255]
+            kept["threads"][conversation_id] |= fields
             return _summary(kept["threads"][conversation_id])
 
-        return await self._change(conversation_id, rename)
+        return await self._change(conversation_id, describe)
 
     async def describe(self, record: ConversationRecord) -> ThreadSummary:
         kept = await self._read_kept()
         return _summary(kept["threads"].get(record.conversation_id) or {"record": codec.dump(codec.RECORD, record)})
 
     async def _read_kept(self) -> Kept:
-        return await sync_to_async(lambda: _kept(self._open()))()
+        return await in_database(lambda: _kept(self._open()))
 
     async def _change(self, conversation_id: str, change: Callable[[Kept], T]) -> T:
-        return await sync_to_async(self._change_session)(conversation_id, change)
+        return await in_database(self._change_session, conversation_id, change)
 
     def _change_session(self, conversation_id: str, change: Callable[[Kept], T]) -> T:
         with self._lock:
@@ -158,7 +169,8 @@ def _kept(session: SessionBase) -> Kept:
 
 def _summary(thread: dict[str, Any]) -> ThreadSummary:
     record = codec.load(codec.RECORD, thread["record"])
-    return summarize(record.conversation_id, thread.get("title", ""), thread.get("preview", ""), record.updated_at)
+    title, preview, unread = thread.get("title", ""), thread.get("preview", ""), thread.get("unread", False)
+    return summarize(record.conversation_id, title, preview, record.updated_at, unread)
 
 
 def _check_revision(kept: Kept, conversation_id: str, expected_revision: str | None) -> None:
@@ -174,11 +186,13 @@ def _add(kept: Kept, record: ConversationRecord, new_entries: Sequence[Conversat
         rows[entry.id] = {"parent": entry.parent_id, "data": data}
     if record.head_id is not None and record.head_id not in rows:
         raise ConversationConflict(record.conversation_id)
-    before = threads.get(record.conversation_id) or threads.get(record.forked_from or "") or {}
+    known = threads.get(record.conversation_id) or {}
+    before = known or threads.get(record.forked_from or "") or {}
     threads[record.conversation_id] = {
         "record": codec.dump(codec.RECORD, record),
         "title": before.get("title") or title_of(messages),
         "preview": preview_of(messages) or before.get("preview", ""),
+        "unread": ends_in_an_answer(messages) if messages else known.get("unread", False),
     }
 
 

@@ -1,6 +1,7 @@
 """Title, preview and cursor of a list of threads."""
 
 import re
+import unicodedata
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
@@ -13,6 +14,7 @@ from agui.errors import BadRequest
 UNTITLED = "New conversation"
 TITLE_CHARS = 60
 PREVIEW_CHARS = 120
+SEARCH_CHARS = 100_000
 MAX_KEY_CHARS = 255
 _UNREADABLE = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 
@@ -27,12 +29,23 @@ class ThreadSummary(TypedDict):
     preview: str
     updated_at: str
     """ISO 8601."""
+    unread: bool
+    """Whether an answer has ended that nobody has said to have seen."""
 
 
-def summarize(thread_id: str, title: str, preview: str, updated_at: datetime) -> ThreadSummary:
+def summarize(thread_id: str, title: str, preview: str, updated_at: datetime, unread: bool = False) -> ThreadSummary:
     return ThreadSummary(
-        thread_id=thread_id, title=title or UNTITLED, preview=preview, updated_at=updated_at.isoformat()
+        thread_id=thread_id,
+        title=title or UNTITLED,
+        preview=preview,
+        updated_at=updated_at.isoformat(),
+        unread=unread,
     )
+
+
+def ends_in_an_answer(messages: Sequence[ModelMessage]) -> bool:
+    """Whether the newest message is not the user's own."""
+    return bool(messages) and not any(isinstance(part, UserPromptPart) for part in messages[-1].parts)
 
 
 def title_of(messages: Iterable[ModelMessage]) -> str:
@@ -46,6 +59,16 @@ def preview_of(messages: Sequence[ModelMessage]) -> str:
     return shorten(
         next((text for message in reversed(messages) for text in reversed([*_texts(message)])), ""), PREVIEW_CHARS
     )
+
+
+def words_of(message: ModelMessage) -> str:
+    """The text of a message as a search reads it; '' if it has none."""
+    return fold("\n".join(_texts(message)))
+
+
+def fold(text: str) -> str:
+    """Make texts comparable: case, width and ligatures make no difference. Databases fold ASCII alone, or none."""
+    return unicodedata.normalize("NFKC", clean(" ".join(text[:SEARCH_CHARS].split()))).casefold()
 
 
 def _texts(message: ModelMessage) -> Iterator[str]:

@@ -99,6 +99,8 @@ def played_by(model: Model) -> Iterator[None]:
 def endpoint(settings: Any) -> None:
     settings.ROOT_URLCONF = "agui.tests.urls"
     urls.effects.clear()
+    urls.hanging.clear()
+    urls.let_go.clear()
     asked.clear()
 
 
@@ -106,10 +108,11 @@ def endpoint(settings: Any) -> None:
 async def no_run_outlives_its_test() -> AsyncIterator[None]:
     yield
     for log in list(runs.logs._active.values()):
-        log.token.cancel()
-    if runs._tasks:
-        await asyncio.wait(runs._tasks, timeout=10)
-    runs.logs.__init__()  # type: ignore[misc]
+        log.stop()
+    if runs.tasks:
+        await asyncio.wait(runs.tasks, timeout=10)
+    runs.followers.clear()
+    await runs.logs.aclose()
     # asgiref's worker thread keeps its connection: PostgreSQL could not drop the test database.
     await sync_to_async(connections.close_all)()
 

@@ -1,27 +1,49 @@
 """The admin: everything can be found and read, little can be written, nothing costs a query a row."""
 
+import asyncio
+import re
+from datetime import datetime, timedelta
+from html import unescape
+from urllib.parse import unquote
+from uuid import uuid4
+
 import pytest
-from asgiref.sync import async_to_sync
+from asgiref.sync import async_to_sync, sync_to_async
 from django.contrib import admin
+from django.contrib.admin.models import LogEntry
 from django.contrib.auth import get_user_model
+from django.contrib.auth.models import Permission
 from django.core.files.base import ContentFile
 from django.db import connection
-from django.test import Client
+from django.test import AsyncClient, Client
 from django.test.utils import CaptureQueriesContext
-from django.urls import path
+from django.urls import include, path
 from django.utils import timezone
-from pydantic_ai import BinaryContent
+from pydantic_ai import BinaryContent, DeferredToolRequests
 from pydantic_ai.conversation import Conversation
-from pydantic_ai.messages import ModelRequest, ModelResponse, TextPart, ToolCallPart, ToolReturnPart, UserPromptPart
+from pydantic_ai.messages import (
+    ModelRequest,
+    ModelResponse,
+    TextPart,
+    ThinkingPart,
+    ToolCallPart,
+    ToolReturnPart,
+    UserPromptPart,
+)
 
-from agui.models import ApiToken, Attachment, AuditRecord, Message, Run, Thread
+from agui import admin_lists
+from agui.models import ApiToken, Attachment, AttachmentUse, AuditRecord, Feedback, Message, Run, Thread
+from agui.protocol import METADATA_KEY, annotate
 from agui.stores.model import ModelConversationStore
+from agui.testing import collect, say, wait
+from agui.tests.conftest import run_input, script
 from agui.tokens import create_token, hash_token
 
-urlpatterns = [path("admin/", admin.site.urls)]
+urlpatterns = [path("admin/", admin.site.urls), path("", include("agui.tests.urls"))]
 pytestmark = pytest.mark.django_db(transaction=True)
 
-NAMES = ["thread", "run", "auditrecord", "apitoken", "attachment"]
+RECORDS = ["thread", "run", "auditrecord", "attachment", "feedback"]
+NAMES = [*RECORDS, "apitoken"]
 
 
 @pytest.fixture(autouse=True)
@@ -54,6 +76,9 @@ def fill(number):
         duration_ms=1,
         outcome="success",
     )
+    thread = Thread.objects.get(thread_id=f"t{number}")
+    Thread.objects.filter(pk=thread.pk).update(owner=user)
+    Feedback.objects.create(thread=thread, message_id="a", entry=thread.head, value=-1, comment="<i>Wrong</i>")
     create_token(user, f"token{number}")
     attachment = Attachment(scope=scope, owner=user, name=f"file{number}", media_type="text/plain", size=1, digest="d")
     attachment.file.save("x", ContentFile(b"x"))
@@ -64,6 +89,25 @@ def save_thread(thread_id, scope="alice", *texts):
     conversation = Conversation(conversation_id=thread_id, messages=messages)
     async_to_sync(ModelConversationStore().save)(conversation, scope=scope)
     return conversation
+
+
+def save_messages(thread_id, messages, **fields):
+    conversation = Conversation(conversation_id=thread_id, messages=messages, **fields)
+    async_to_sync(ModelConversationStore().save)(conversation, scope="alice")
+
+
+def page_of(browser, thread_id, query=""):
+    response = browser.get(f"/admin/agui/thread/{Thread.objects.get(thread_id=thread_id).pk}/change/?{query}")
+    assert response.status_code == 200
+    return response.content.decode()
+
+
+def texts_in(html):
+    """What each line of the transcript says, without its time."""
+    articles = re.findall(r"<article.*?</article>", html, re.DOTALL)
+    without_times = (re.sub(r"<time.*?</time>", "", article) for article in articles)
+    texts = (re.split(r"<[^>]*>", article) for article in without_times)
+    return [[text for piece in pieces if (text := " ".join(unescape(piece).split()))] for pieces in texts]
 
 
 def queries_of(browser, url):
@@ -78,9 +122,31 @@ def test_list_costs_the_same_for_more_rows(browser, name):
     fill(0)
     browser.get(f"/admin/agui/{name}/")
     few = queries_of(browser, f"/admin/agui/{name}/")
-    for number in range(1, 6):
+    for number in range(1, 50):
         fill(number)
     assert queries_of(browser, f"/admin/agui/{name}/") == few
+
+
+@pytest.mark.parametrize("name", RECORDS)
+def test_list_is_not_counted_to_its_end(browser, name, monkeypatch):
+    monkeypatch.setattr(admin_lists, "MAX_ROWS", 3)
+    for number in range(5):
+        fill(number)
+    with CaptureQueriesContext(connection) as captured:
+        response = browser.get(f"/admin/agui/{name}/")
+    assert response.context["cl"].result_count == 3
+    counts = [query["sql"] for query in captured if f'COUNT(*) FROM "agui_{name}"' in query["sql"]]
+    assert counts == []
+
+
+@pytest.mark.parametrize(
+    ("name", "column"), [("thread", "words"), ("thread", "branches"), ("run", "draft"), ("auditrecord", "arguments")]
+)
+def test_list_leaves_heavy_columns_alone(browser, name, column):
+    fill(0)
+    with CaptureQueriesContext(connection) as captured:
+        browser.get(f"/admin/agui/{name}/")
+    assert not [query["sql"] for query in captured if f'"agui_{name}"."{column}"' in query["sql"]]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -95,14 +161,14 @@ def test_list_is_searched_by_user(browser, name):
 def test_row_opens(browser, name):
     fill(0)
     row = admin.site.get_model_admin(
-        {m._meta.model_name: m for m in (Thread, Run, AuditRecord, ApiToken, Attachment)}[name]
+        {m._meta.model_name: m for m in (Thread, Run, AuditRecord, ApiToken, Attachment, Feedback)}[name]
     ).model.objects.get()
     response = browser.get(f"/admin/agui/{name}/{row.pk}/change/")
     assert response.status_code == 200
     assert b'<input type="text"' not in response.content
 
 
-@pytest.mark.parametrize("name", ["thread", "run", "auditrecord", "attachment"])
+@pytest.mark.parametrize("name", RECORDS)
 def test_records_are_not_written_by_hand(browser, name):
     assert browser.get(f"/admin/agui/{name}/add/").status_code == 403
 
@@ -110,17 +176,99 @@ def test_records_are_not_written_by_hand(browser, name):
 def test_transcript_is_readable_and_escaped(browser):
     messages = [
         ModelRequest(
-            parts=[UserPromptPart(["<script>alert(1)</script>", BinaryContent(b"x", media_type="image/png")])]
+            parts=[UserPromptPart(["<script>alert(1)</script>", BinaryContent(b"x" * 2048, media_type="image/png")])]
         ),
-        ModelResponse(parts=[TextPart("Fine\n<img src=x>"), ToolCallPart("wipe", {"all": True}, tool_call_id="1")]),
-        ModelRequest(parts=[ToolReturnPart("wipe", {"gone": "<3>"}, tool_call_id="1")]),
+        ModelResponse(
+            parts=[
+                ThinkingPart("I <think> so."),
+                TextPart("Fine\n<img src=x>"),
+                ToolCallPart("wipe", {"all": True}, tool_call_id="1"),
+                ToolCallPart("never", '{"bro', tool_call_id="2"),
+            ]
+        ),
+        ModelRequest(parts=[ToolReturnPart("wipe", {"gone": "<3>"}, tool_call_id="1", outcome="denied")]),
+        ModelResponse(parts=[TextPart("It was a lo")], state="interrupted"),
     ]
-    async_to_sync(ModelConversationStore().save)(Conversation(conversation_id="t", messages=messages), scope="alice")
-    html = browser.get(f"/admin/agui/thread/{Thread.objects.get().pk}/change/").content.decode()
+    save_messages("t", messages)
+    html = page_of(browser, "t")
     assert "<script>alert" not in html
     assert "<img src=x>" not in html
-    for text in ("&lt;script&gt;alert(1)", "[image/png]", "Fine<br>", "wipe {&quot;all&quot;:true}", "&lt;3&gt;"):
-        assert text in html, text
+    assert texts_in(html) == [
+        ["User", "<script>alert(1)</script>", "image/png (2.0 KB)"],
+        ["Reasoning", "I <think> so.", "I <think> so."],
+        ["Assistant", "Fine <img src=x>"],
+        ["wipe", "denied", '{ "all": true }', "Arguments", '{ "all": true }', "Result", '{ "gone": "<3>" }'],
+        ["never", "no result", '{"bro', "Arguments", '{"bro'],
+        ["Assistant", "It was a lo", "Cut off here."],
+    ]
+
+
+def test_transcript_says_when(browser):
+    moment = timezone.make_aware(datetime(2026, 2, 3, 4, 5, 6))
+    save_messages("t", [ModelRequest(parts=[UserPromptPart("Hi", timestamp=moment)])])
+    assert "2026-02-03 04:05:06</time>" in page_of(browser, "t")
+
+
+def test_transcript_names_files(browser):
+    fill(0)
+    attachment = Attachment.objects.get()
+    message = ModelRequest(parts=[UserPromptPart("See these")])
+    known = {"id": str(attachment.pk), "name": "a <file>", "media_type": "text/plain", "size": 1}
+    annotate(message, attachments=[known, {**known, "id": str(uuid4()), "name": "gone"}])
+    save_messages("t", [message])
+    html = page_of(browser, "t")
+    assert f'<a href="/admin/agui/attachment/{attachment.pk}/change/">a &lt;file&gt;</a> (text/plain, 1' in html
+    assert "gone (deleted)" in html
+
+
+def test_transcript_is_capped_and_goes_on(browser):
+    save_thread("t", "alice", *[f"number {number}." for number in range(450)])
+    html = page_of(browser, "t")
+    for first, last in ((250, 449), (50, 249), (0, 49)):
+        assert [row[1] for row in texts_in(html)] == [f"number {number}." for number in range(first, last + 1)]
+        earlier = re.search(r"There is more before this.*\?(end=[^\"]*)", html)
+        html = page_of(browser, "t", earlier[1]) if earlier else ""
+    assert html == ""
+
+
+def test_transcript_cuts_what_is_endless(browser):
+    save_thread("t", "alice", "x" * 12_345)
+    [[_, text]] = texts_in(page_of(browser, "t"))
+    assert text == "x" * 5000 + "… (7345 more characters)"
+
+
+def test_thread_says_what_it_waits_for(browser):
+    call = ToolCallPart("wipe", {}, tool_call_id="1")
+    until = timezone.now() + timedelta(hours=1)
+    about = {"1": {"x-confirm": "Wipe <all>?", METADATA_KEY: {"id": "int-1", "expires_at": until.isoformat()}}}
+    requests = DeferredToolRequests(approvals=[call], metadata=about)
+    save_messages("t", [ModelResponse(parts=[call])], deferred_tool_requests=requests)
+    html = page_of(browser, "t")
+    assert f"Waits for an answer until {timezone.localtime(until):%Y-%m-%d %H:%M:%S}: Wipe &lt;all&gt;?" in html
+
+
+def test_versions_that_were_left_can_be_read(browser):
+    conversation = save_thread("t", "alice", "one", "two")
+    conversation.messages = [conversation.messages[0], ModelRequest(parts=[UserPromptPart("other")])]
+    async_to_sync(ModelConversationStore().save)(conversation)
+    html = page_of(browser, "t")
+    assert [row[1] for row in texts_in(html)] == ["one", "other"]
+    [(end, text)] = re.findall(r'<li><a href="\?(end=[^"]*)">([^<]*)</a>', html)
+    assert text == "two"
+    left = page_of(browser, "t", end)
+    assert [row[1] for row in texts_in(left)] == ["one", "two"]
+    assert 'not the end of the conversation. <a href="?">' in left
+
+
+@pytest.mark.parametrize("damage", ["gone", "unreadable", "end"])
+def test_broken_thread_opens(browser, damage):
+    save_thread("t", "alice", "one", "two")
+    if damage == "gone":
+        Message.objects.filter(parent=None).delete()
+    elif damage == "unreadable":
+        Message.objects.update(data={"kind": "unknown"})
+        Thread.objects.update(deferred={"calls": 1}, branches=[Message.objects.first().pk])
+    assert "Some of its messages are gone." in page_of(browser, "t", "end=nowhere" if damage == "end" else "")
 
 
 def test_transcript_costs_one_query(browser):
@@ -148,17 +296,254 @@ def test_deleting_a_thread_leaves_its_fork_whole(browser, bulk):
     assert async_to_sync(ModelConversationStore().load)("fork").messages == conversation.messages
 
 
-def test_deleting_an_attachment_deletes_its_file(browser, tmp_path):
+def test_deleting_a_thread_takes_along_what_is_its_own(browser, tmp_path):
     fill(0)
-    browser.post(f"/admin/agui/attachment/{Attachment.objects.get().pk}/delete/", {"post": "yes"})
+    fill(1)
+    for number, attachment in enumerate(Attachment.objects.order_by("name")):
+        AttachmentUse.objects.create(attachment=attachment, thread_id=f"t{number}")
+    browser.post(f"/admin/agui/thread/{Thread.objects.get(thread_id='t0').pk}/delete/", {"post": "yes"})
+    assert [run.thread_id for run in Run.objects.all()] == ["t1"]
+    assert [attachment.name for attachment in Attachment.objects.all()] == ["file1"]
+    assert len([path for path in tmp_path.rglob("*") if path.is_file()]) == 1
+    assert AuditRecord.objects.count() == 2
+
+
+def test_the_log_of_the_admin_does_not_keep_what_was_deleted(browser):
+    fill(0)
+    for model, name in ((Thread, "thread"), (Attachment, "attachment")):
+        browser.post(f"/admin/agui/{name}/{model.objects.get().pk}/delete/", {"post": "yes"})
+    fill(1)
+    for model, name in ((Thread, "thread"), (Attachment, "attachment")):
+        data = {"action": "delete_selected", "_selected_action": [model.objects.get().pk], "post": "yes"}
+        browser.post(f"/admin/agui/{name}/", data)
+    logged = [entry.object_repr for entry in LogEntry.objects.all()]
+    assert len(logged) == 4
+    assert not [text for text in logged if "Hello" in text or "file" in text], logged
+
+
+@pytest.mark.parametrize("bulk", [False, True])
+def test_deleting_an_attachment_deletes_its_file(browser, tmp_path, bulk):
+    fill(0)
+    pk = Attachment.objects.get().pk
+    if bulk:
+        data = {"action": "delete_selected", "_selected_action": [pk], "post": "yes"}
+        browser.post("/admin/agui/attachment/", data)
+    else:
+        browser.post(f"/admin/agui/attachment/{pk}/delete/", {"post": "yes"})
+    assert not Attachment.objects.exists()
     assert not [path for path in tmp_path.rglob("*") if path.is_file()]
 
 
-def test_deleting_a_user_deletes_what_is_his(browser):
+def links_of(browser, url):
+    response = browser.get(url)
+    assert response.status_code == 200, url
+    main = response.content.decode().partition('id="content"')[2]
+    return {unescape(text): unescape(href) for href, text in re.findall(r'<a href="([^"]*)">([^<]*)</a>', main)}
+
+
+def test_one_comes_from_a_thread_to_its_runs_its_tool_calls_its_files_and_its_user(browser):
     fill(0)
-    get_user_model().objects.get(username="user0").delete()
-    for model in (Thread, Message, Run, AuditRecord, ApiToken, Attachment):
-        assert not model.objects.exists(), model
+    fill(1)
+    AttachmentUse.objects.create(attachment=Attachment.objects.get(name="file0"), thread_id="t0")
+    user = get_user_model().objects.get(username="user0")
+    thread = f"/admin/agui/thread/{Thread.objects.get(thread_id='t0').pk}/change/"
+    links = links_of(browser, thread)
+    assert links["user0"] == f"/admin/users/user/{user.pk}/change/"
+    for text, row in {
+        "runs (1)": Run.objects.get(thread_id="t0"),
+        "tool calls (1)": AuditRecord.objects.get(thread_id="t0"),
+        "files (1)": Attachment.objects.get(name="file0"),
+    }.items():
+        assert list(browser.get(links[text]).context["cl"].result_list) == [row]
+    run = links_of(browser, links["runs (1)"])
+    assert run["<b>Hello</b>"] == thread
+    [run_page] = [href for href in run.values() if "/run/" in href and "/change/" in href]
+    calls = links_of(browser, run_page)["tool calls"]
+    assert browser.get(calls).context["cl"].result_list[0].thread_id == "t0"
+    [call_page] = [href for href in links_of(browser, calls).values() if "/auditrecord/" in href and "/change/" in href]
+    links = links_of(browser, call_page)
+    assert links["<b>Hello</b>"] == thread
+    assert browser.get(links["r"]).context["cl"].result_list[0].thread_id == "t0"
+    file_page = f"/admin/agui/attachment/{Attachment.objects.get(name='file0').pk}/change/"
+    assert links_of(browser, file_page)["<b>Hello</b>"] == thread
+
+
+def test_thread_of_any_id_finds_its_runs(browser):
+    for thread_id in ("a b/c?d=e&f#g", "ü/events", "'\";--", "%2F"):
+        save_thread(thread_id)
+        Run.objects.create(scope="alice", thread_id=thread_id, run_id="r")
+        page = f"/admin/agui/thread/{Thread.objects.get(thread_id=thread_id).pk}/change/"
+        found = browser.get(links_of(browser, page)["runs (1)"]).context["cl"].result_list
+        assert [run.thread_id for run in found] == [thread_id]
+
+
+def test_thread_that_is_deleted_is_named(browser):
+    fill(0)
+    Thread.objects.all().delete()
+    assert b"t0 (deleted)" in browser.get("/admin/agui/auditrecord/").content
+
+
+def test_fork_leads_to_its_source(browser):
+    save_thread("t")
+    async_to_sync(ModelConversationStore().fork)("t", new_conversation_id="fork")
+    pk = Thread.objects.get(thread_id="fork").pk
+    source = f"/admin/agui/thread/{Thread.objects.get(thread_id='t').pk}/change/"
+    assert source in links_of(browser, f"/admin/agui/thread/{pk}/change/").values()
+    Thread.objects.get(thread_id="t").delete()
+    assert b'<div class="readonly">t</div>' in browser.get(f"/admin/agui/thread/{pk}/change/").content
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ("STRASSE", ["t0"]),
+        ("straße", ["t0"]),
+        ("milk", ["t0", "t1"]),
+        ("milk berlin", ["t0"]),
+        ("berlin MILK", ["t0"]),
+        ("user1 milk", ["t1"]),
+        ("milk nobody", []),
+        ("100%", ["t1"]),
+        ("GROCERIES", ["t1"]),
+        ("_", []),
+        ("t1", ["t1"]),
+        ("", ["t0", "t1"]),
+    ],
+)
+def test_threads_are_searched_by_title_text_and_user(browser, query, found):
+    for number, texts in enumerate([("Milk?", "In der Straße, Berlin"), ("Other title", "Fat-free milk, 100% good")]):
+        user = get_user_model().objects.create(username=f"user{number}")
+        save_thread(f"t{number}", f"user:{user.pk}", *texts)
+    async_to_sync(ModelConversationStore().rename)("t1", "Groceries", scope=f"user:{user.pk}")
+    result = browser.get("/admin/agui/thread/", {"q": query}).context["cl"].result_list
+    assert sorted(thread.thread_id for thread in result) == found
+
+
+def test_runs_are_found_by_the_id_that_an_error_quotes(browser):
+    fill(0)
+    fill(1)
+    run = Run.objects.get(thread_id="t1")
+    for query in (run.pk, "t1", "user1"):
+        assert [found.pk for found in browser.get(f"/admin/agui/run/?q={query}").context["cl"].result_list] == [run.pk]
+
+
+def test_runs_show_how_they_ended_and_what_they_used(browser):
+    usage = {"input_tokens": 12345, "output_tokens": 678, "requests": 9}
+    status = Run.Status.FAILED
+    Run.objects.create(thread_id="t", run_id="r", status=status, code="timeout", usage=usage, duration_ms=61_500)
+    html = browser.get("/admin/agui/run/").content.decode()
+    for text in ("failed: timeout", ">12,345<", ">678<", ">9<", "61.5 s"):
+        assert text in html, text
+
+
+@pytest.mark.parametrize(
+    ("name", "query", "found"),
+    [
+        ("run", "status__exact=interrupted", ["t1"]),
+        ("run", "code=timeout", ["t2"]),
+        ("run", "model=fast", ["t0", "t2"]),
+        ("auditrecord", "tool_name=wipe", ["t0", "t1"]),
+        ("auditrecord", "outcome__exact=denied", ["t1"]),
+        ("auditrecord", "tool_name=gone", []),
+    ],
+)
+def test_lists_are_filtered(browser, name, query, found):
+    for number, (status, code, model, tool, outcome) in enumerate(
+        [
+            ("finished", "", "fast", "wipe", "success"),
+            ("interrupted", "interrupted", "good", "wipe", "denied"),
+            ("failed", "timeout", "fast", "echo", "failed"),
+        ]
+    ):
+        Run.objects.create(thread_id=f"t{number}", run_id="r", status=status, code=code, model=model)
+        AuditRecord.objects.create(
+            thread_id=f"t{number}", tool_name=tool, outcome=outcome, started_at=timezone.now(), duration_ms=1
+        )
+    page = browser.get(f"/admin/agui/{name}/?{query}")
+    assert sorted(row.thread_id for row in page.context["cl"].result_list) == found
+    assert f"?{query}" in unquote(unescape(page.content.decode()))
+
+
+def test_filters_offer_what_the_newest_rows_have(browser, monkeypatch):
+    monkeypatch.setattr(admin_lists, "RECENT_ROWS", 2)
+    for days, model in enumerate(["new", "newer", "old"]):
+        Run.objects.create(thread_id="t", run_id="r", model=model, started_at=timezone.now() - timedelta(days=days))
+    html = browser.get("/admin/agui/run/").content.decode()
+    assert "?model=newer" in html
+    assert "?model=old" not in html
+
+
+@pytest.mark.parametrize("name", RECORDS)
+def test_a_visitor_s_session_is_nobody_s_to_take(browser, name):
+    key = "0123456789abcdef"
+    save_thread("t", f"session:{key}")
+    Feedback.objects.create(thread=Thread.objects.get(), message_id="a", value=1)
+    Run.objects.create(scope=f"session:{key}", thread_id="t", run_id="r")
+    AuditRecord.objects.create(thread_id="t", tool_name="wipe", started_at=timezone.now(), duration_ms=1)
+    Attachment.objects.create(scope=f"session:{key}", name="f", size=1, file="f")
+    model = {m._meta.model_name: m for m in (Thread, Run, AuditRecord, Attachment, Feedback)}[name]
+    for page in ("", f"{model.objects.get().pk}/change/", f"{model.objects.get().pk}/delete/"):
+        html = browser.get(f"/admin/agui/{name}/{page}").content.decode()
+        assert key not in html
+    if name != "auditrecord":
+        assert "visitor 0123…" in browser.get(f"/admin/agui/{name}/").content.decode()
+
+
+def may_view(username, *models):
+    user = get_user_model().objects.create(username=username, is_staff=True)
+    user.user_permissions.set(Permission.objects.filter(codename__in=[f"view_{model}" for model in models]))
+    return user
+
+
+async def download(user, pk):
+    browser = AsyncClient()
+    if user:
+        await browser.aforce_login(user)
+    response = await browser.get(f"/admin/agui/attachment/{pk}/download/")
+    return response, b"".join([chunk async for chunk in response.streaming_content]) if response.streaming else b""
+
+
+async def test_an_administrator_downloads_a_file_and_never_opens_it(transactional_db, settings):
+    settings.SECURE_CONTENT_TYPE_NOSNIFF = False  # Not the middleware's alone to say
+    await sync_to_async(fill)(0)
+    attachment = await Attachment.objects.aget()
+    await Attachment.objects.aupdate(name='page.html"; x="', media_type="text/html")
+    response, content = await download(await sync_to_async(may_view)("reader", "attachment"), attachment.pk)
+    assert (response.status_code, content) == (200, b"x")
+    assert response.headers["Content-Disposition"].startswith("attachment; filename=")
+    assert response.headers["X-Content-Type-Options"] == "nosniff"
+    assert "no-store" in response.headers["Cache-Control"]
+
+
+async def test_a_file_is_for_those_who_may_view_attachments(transactional_db):
+    await sync_to_async(fill)(0)
+    attachment = await Attachment.objects.aget()
+    owner = await get_user_model().objects.aget(username="user0")
+    for user, status in ((None, 302), (owner, 302), (await sync_to_async(may_view)("other", "thread"), 403)):
+        response, content = await download(user, attachment.pk)
+        assert (response.status_code, content) == (status, b"")
+
+
+async def test_a_file_that_is_not_there_is_not_found(transactional_db):
+    await sync_to_async(fill)(0)
+    root = await get_user_model().objects.acreate(username="root", is_staff=True, is_superuser=True)
+    attachment = await Attachment.objects.aget()
+    attachment.file.storage.delete(attachment.file.name)
+    for pk in (attachment.pk, uuid4()):
+        assert (await download(root, pk))[0].status_code == 404
+
+
+@pytest.mark.parametrize("name", RECORDS)
+def test_records_are_read_only_and_may_be_deleted(browser, name):
+    fill(0)
+    model = {m._meta.model_name: m for m in (Thread, Run, AuditRecord, Attachment, Feedback)}[name]
+    before = model.objects.values().get()
+    pk = model.objects.get().pk
+    fields = {field.name: "1" for field in model._meta.concrete_fields}
+    assert browser.post(f"/admin/agui/{name}/{pk}/change/", fields).status_code == 403
+    assert model.objects.values().get() == before
+    browser.post(f"/admin/agui/{name}/{pk}/delete/", {"post": "yes"})
+    assert not model.objects.exists()
 
 
 def test_new_token_is_shown_once_and_works(browser):
@@ -199,3 +584,23 @@ def test_tokens_are_revoked(browser):
     browser.post("/admin/agui/apitoken/", {"action": "revoke", "_selected_action": [pk]})
     assert ApiToken.objects.get(name="token0").revoked_at is not None
     assert ApiToken.objects.get(name="token1").revoked_at is None
+
+
+@pytest.mark.parametrize(("may", "status"), [("change_run", "cancelled"), ("delete_run", "finished")])
+async def test_runs_are_stopped_by_who_may_change_them(client, may, status):
+    staff = await get_user_model().objects.acreate(username="staff", is_staff=True)
+    await staff.user_permissions.aset([await Permission.objects.aget(codename=name) for name in ("view_run", may)])
+    browser = AsyncClient()
+    await browser.aforce_login(staff)
+    reached, go_on = asyncio.Event(), asyncio.Event()
+    with script([say("Half"), wait(go_on, reached)]):
+        response = await client.post(run_input("Hi"))
+        await reached.wait()
+        ended = await Run.objects.acreate(thread_id="t1", scope="user:1", status=Run.Status.FINISHED)
+        running = await Run.objects.aget(status=Run.Status.RUNNING)
+        done = await browser.post("/admin/agui/run/", {"action": "stop", "_selected_action": [running.pk, ended.pk]})
+        assert done.status_code == 302
+        if status == "finished":
+            go_on.set()
+        await asyncio.wait_for(collect(response), 5)
+    assert (await Run.objects.aget(pk=running.pk)).status == status

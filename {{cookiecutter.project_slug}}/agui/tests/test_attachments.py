@@ -1,15 +1,24 @@
 """Uploads: whose they are, what they may be, and how they come back."""
 
+import asyncio
+import contextlib
 import json
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 from uuid import uuid4
 
 import pytest
-from django.core.files.storage import default_storage
+from asgiref.sync import sync_to_async
+from django.core.files.storage import FileSystemStorage, default_storage
 from django.core.files.uploadedfile import SimpleUploadedFile, TemporaryUploadedFile
-from django.test import AsyncClient
+from django.db import IntegrityError, connections, transaction
+from django.test import AsyncClient, AsyncRequestFactory
 
-from agui.attachments import inspect, media_type_of, read_chunks
+from agui.attachments import AttachmentsView, AttachmentView, Chunks, inspect, keep_upload, media_type_of
+from agui.errors import TooLarge
 from agui.models import Attachment
+from agui.tests.conftest import Client
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -72,20 +81,67 @@ async def test_download_is_the_same_bytes_as_a_private_attachment(client):
     assert "n%C3%B6tiz.txt" in response["Content-Disposition"]
     assert response["X-Content-Type-Options"] == "nosniff"
     assert response["Cache-Control"] == "private, no-store"
+    assert response["X-Accel-Buffering"] == "yes"
 
 
 async def test_download_is_read_in_pieces(media):
     default_storage.save("big", SimpleUploadedFile("big", b"x" * 300_000))
-    sizes = [len(chunk) async for chunk in read_chunks(default_storage, "big")]
+    chunks = Chunks(default_storage.open("big"))
+    sizes = [len(chunk) async for chunk in chunks]
+    chunks.close()
     assert max(sizes) <= 64 * 1024
     assert sum(sizes) == 300_000
+
+
+@pytest.fixture
+def opened(monkeypatch):
+    """The files that were opened."""
+    files = []
+    monkeypatch.setattr(FileSystemStorage, "open", lambda *args: files.append(really_open(*args)) or files[-1])
+    return files
+
+
+really_open = FileSystemStorage.open
+
+
+async def test_download_that_nobody_reads_leaves_nothing_open(client, opened):
+    answer = await uploaded(client)
+    response = await client.http.get(answer["url"])
+    await sync_to_async(response.close)()
+    assert [file.closed for file in opened] == [True]
+
+
+async def test_download_holds_no_database_connection(client):
+    answer = await uploaded(client)
+    response = await client.http.get(answer["url"])
+    assert await sync_to_async(lambda: connections["default"].connection)() is None
+    assert await body_of(response) == b"Hello"
+
+
+async def test_head_is_a_download_without_its_content(client, opened):
+    answer = await uploaded(client, b"Hello")
+    response = await client.http.head(answer["url"])
+    assert (response.status_code, response.content) == (200, b"")
+    assert (response["Content-Length"], response["Content-Type"]) == ("5", "text/plain")
+    assert response["X-Content-Type-Options"] == "nosniff"
+    assert [file.closed for file in opened] == [True]
+
+
+async def test_file_deleted_in_the_middle_of_its_download_arrives_whole(client, media):
+    content = b"x" * 200_000
+    answer = await uploaded(client, content)
+    body = aiter(await client.http.get(answer["url"]))
+    first = await anext(body)
+    await client.http.delete(answer["url"])
+    assert files_in(media) == []
+    assert first + b"".join([chunk async for chunk in body]) == content
 
 
 async def test_another_s_attachment_is_unknown(client, other_client):
     answer = await uploaded(client)
     assert (await other_client.http.get(answer["url"])).status_code == 404
     assert (await other_client.http.delete(answer["url"])).status_code == 404
-    assert (await client.http.get(answer["url"])).status_code == 200
+    assert await body_of(await client.http.get(answer["url"])) == b"Hello"
 
 
 async def test_unknown_attachment_is_404(client):
@@ -99,11 +155,18 @@ async def test_anonymous_is_refused():
     assert (await http.get(URL)).status_code == 401
 
 
-@pytest.mark.parametrize(("method", "one", "allowed"), [("get", False, "POST"), ("post", True, "DELETE, GET")])
+@pytest.mark.parametrize(("method", "one", "allowed"), [("get", False, "POST"), ("post", True, "DELETE, GET, HEAD")])
 async def test_wrong_method_is_405(client, method, one, allowed):
     response = await getattr(client.http, method)(f"{URL}{uuid4()}/" if one else URL)
     assert response.status_code == 405
     assert response["Allow"] == allowed
+
+
+async def test_wrong_method_is_405_whatever_the_length(client):
+    request = AsyncRequestFactory().post(f"{URL}{uuid4()}/")
+    request.META.pop("CONTENT_LENGTH", None)
+    response = await AttachmentView(get_user=lambda request: client.user)(request, attachment_id=uuid4())
+    assert response.status_code == 405
 
 
 async def test_delete_removes_row_and_file(client, media):
@@ -131,6 +194,86 @@ async def test_delete_of_one_leaves_its_twin_whole(client, media):
     assert files_in(media) == []
 
 
+async def test_user_s_files_go_with_him(client, user, other_client, media):
+    await uploaded(client)
+    await uploaded(client, name="twin.txt")
+    await uploaded(client, PNG)
+    await uploaded(other_client)
+    await user.adelete()
+    assert len(files_in(media)) == await Attachment.objects.acount() == 1
+
+
+async def test_files_go_with_a_queryset(client, media):
+    await uploaded(client)
+    await uploaded(client, PNG)
+    await Attachment.objects.filter(media_type="image/png").adelete()
+    assert [path.read_bytes() for path in files_in(media)] == [b"Hello"]
+
+
+async def test_file_stays_when_its_deletion_is_undone(client, media):
+    answer = await uploaded(client)
+
+    def delete_and_fail():
+        with transaction.atomic():
+            Attachment.objects.all().delete()
+            raise InterruptedError
+
+    with pytest.raises(InterruptedError):
+        await sync_to_async(delete_and_fail)()
+    assert await body_of(await client.http.get(answer["url"])) == b"Hello"
+
+
+async def test_a_storage_that_fails_for_one_file_keeps_no_other(client, media, monkeypatch, caplog):
+    first, _ = await uploaded(client), await uploaded(client, PNG)
+    really_delete = FileSystemStorage.delete
+
+    def delete(storage, name):
+        if name.endswith(first["id"]):
+            raise OSError("The disk is read-only.")
+        really_delete(storage, name)
+
+    monkeypatch.setattr(FileSystemStorage, "delete", delete)
+    await Attachment.objects.order_by("created_at").adelete()
+    assert [path.name for path in files_in(media)] == [first["id"]]
+    assert "The disk is read-only." in caplog.text
+
+
+async def test_two_same_uploads_at_once_are_both_there(client):
+    both = await asyncio.gather(uploaded(client, name="a.txt"), uploaded(client, name="b.txt"))
+    assert [await body_of(await client.http.get(answer["url"])) for answer in both] == [b"Hello"] * 2
+    await client.http.delete(both[0]["url"])
+    assert await body_of(await client.http.get(both[1]["url"])) == b"Hello"
+
+
+async def test_upload_shares_no_file_that_is_just_being_deleted(client, monkeypatch):
+    first = await uploaded(client)
+
+    def delete():
+        Attachment.objects.filter(pk=first["id"]).delete()
+        connections.close_all()
+
+    deletion = threading.Thread(target=delete)
+
+    def found(storage, name):
+        # The owner deletes it at the very moment in which it was found.
+        deletion.start()
+        deletion.join(timeout=0.2)
+        return True
+
+    monkeypatch.setattr(FileSystemStorage, "exists", found)
+    second = await uploaded(client)
+    await sync_to_async(deletion.join)()
+    assert await body_of(await client.http.get(second["url"])) == b"Hello"
+
+
+def test_upload_of_a_user_who_is_just_being_deleted_leaves_no_file(user, media):
+    actor = SimpleNamespace(user=user, scope=f"user:{user.pk}")
+    type(user).objects.filter(pk=user.pk).delete()
+    with pytest.raises(IntegrityError):
+        keep_upload(SimpleUploadedFile("a.txt", b"Hello"), actor)
+    assert files_in(media) == []
+
+
 async def test_upload_heals_a_lost_file(client, media):
     first = await uploaded(client)
     files_in(media)[0].unlink()
@@ -155,10 +298,78 @@ async def test_size_is_limited(client, settings, media):
     assert len(files_in(media)) == 1
 
 
-async def test_much_too_large_body_is_refused_before_it_is_parsed(client, settings, monkeypatch):
+async def test_all_files_of_an_owner_have_a_limit(client, other_client, settings, media):
+    settings.AGUI = {"MAX_UPLOAD_TOTAL_BYTES": 10}
+    first = await uploaded(client, b"x" * 6)
+    assert (await upload(client, b"y" * 4)).status_code == 201
+    response = await upload(client, b"z")
+    assert response.status_code == 413
+    assert json.loads(response.content)["limit"] == 10
+    assert len(files_in(media)) == await Attachment.objects.acount() == 2
+    assert (await upload(other_client, b"z" * 10)).status_code == 201
+    await client.http.delete(first["url"])
+    assert (await upload(client, b"z")).status_code == 201
+
+
+async def test_same_content_again_counts_again(client, settings):
+    settings.AGUI = {"MAX_UPLOAD_TOTAL_BYTES": 10}
+    first = await uploaded(client, b"x" * 6)
+    assert (await upload(client, b"x" * 6)).status_code == 413
+    assert await body_of(await client.http.get(first["url"])) == b"x" * 6
+
+
+async def test_visitor_s_files_have_that_limit_too(db, settings):
+    settings.AGUI = {"MAX_UPLOAD_TOTAL_BYTES": 10}
+    visitor, another = Client(None), Client(None)
+    statuses = [
+        (await one.http.post("/open/attachments/", {"file": SimpleUploadedFile("a", b"x" * 6)})).status_code
+        for one in (visitor, visitor, another)
+    ]
+    assert statuses == [201, 413, 201]
+
+
+async def test_files_without_a_limit(client, settings):
+    settings.AGUI = {"MAX_UPLOAD_TOTAL_BYTES": None}
+    assert (await upload(client)).status_code == 201
+
+
+def test_uploads_at_once_have_no_more_room_than_one_after_the_other(user, settings, monkeypatch):
+    settings.AGUI = {"MAX_UPLOAD_TOTAL_BYTES": 10}
+    actor, both = SimpleNamespace(user=user, scope=f"user:{user.pk}"), threading.Barrier(2, timeout=10)
+    really_save = FileSystemStorage.save
+
+    def save(*args, **kwargs):
+        both.wait()
+        return really_save(*args, **kwargs)
+
+    monkeypatch.setattr(FileSystemStorage, "save", save)
+
+    def keep(content):
+        with contextlib.suppress(TooLarge):
+            keep_upload(SimpleUploadedFile("a.txt", content), actor)
+        connections.close_all()
+
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(keep, [b"x" * 6, b"y" * 6]))
+    assert Attachment.objects.count() <= 1
+
+
+@pytest.mark.parametrize("by", ["token", "session"])
+async def test_much_too_large_body_is_refused_before_it_is_parsed(client, user, settings, by):
     settings.AGUI = {"MAX_UPLOAD_BYTES": 10}
     settings.FILE_UPLOAD_HANDLERS = ["agui.tests.test_attachments.no_handler"]
+    if by == "session":
+        client.http = AsyncClient(enforce_csrf_checks=True)
+        await client.http.aforce_login(user)
     assert (await upload(client, b"x" * 100_000)).status_code == 413
+
+
+async def test_body_of_unknown_length_is_refused(user):
+    request = AsyncRequestFactory().post(URL, {"file": SimpleUploadedFile("a.txt", b"x")})
+    del request.META["CONTENT_LENGTH"]
+    response = await AttachmentsView(get_user=lambda request: user)(request)
+    assert response.status_code == 400
+    assert "Content-Length" in json.loads(response.content)["message"]
 
 
 def no_handler(request):

@@ -3,8 +3,6 @@
 import pytest
 from django.core.checks import run_checks
 
-from agui.checks import check_database
-
 
 def ids() -> list[str]:
     return [str(message.id) for message in run_checks() if str(message.id).startswith("agui.")]
@@ -14,14 +12,15 @@ def test_the_project_as_it_is_has_no_complaint():
     assert ids() == []
 
 
+def test_where_it_is_deployed_it_says_that_one_process_serves_the_site(settings):
+    settings.AGUI = {**settings.AGUI, "REDIS_URL": None}
+    found = {str(message.id) for message in run_checks(include_deployment_checks=True)}
+    assert "agui.I001" in found
+
+
 def test_daphne_has_to_come_first(settings):
     settings.INSTALLED_APPS = [app for app in settings.INSTALLED_APPS if app != "daphne"] + ["daphne"]
     assert "agui.E001" in ids()
-
-
-def test_atomic_requests_can_not_be(settings, monkeypatch):
-    monkeypatch.setitem(settings.DATABASES["default"], "ATOMIC_REQUESTS", True)
-    assert [message.id for message in check_database()] == ["agui.E002"]
 
 
 @pytest.mark.parametrize(("key", "expected"), [("", ["agui.W001"]), ("sk-1", [])])

@@ -19,6 +19,7 @@ from agui import conf
         ({"HEARTBEAT_SECONDS": 0}, r"AGUI\['HEARTBEAT_SECONDS'\] = 0"),
         ({"CONVERSATION_STORE": "agui.stores.Nothing"}, r"'agui.stores.Nothing' can't be imported"),
         ({"CONVERSATION_STORE": "agui.tools.ToolRegistry"}, "name a subclass of agui.stores.ThreadStore"),
+        ({"REDIS_URL": "localhost:6379"}, r"AGUI\['REDIS_URL'\]: .*redis://"),
         ({"AGENT_FACTORY": 5}, r"AGUI\['AGENT_FACTORY'\] = 5"),
         ({"auto_confirm": True}, "auto_confirm"),
         ([], "AGUI = "),
@@ -27,6 +28,13 @@ from agui import conf
 def test_a_mistake_is_named(agui, message):
     with pytest.raises(ImproperlyConfigured, match=message):
         conf.load(agui)
+
+
+@pytest.mark.parametrize("url", ["http://user:secret@localhost", "redis://:secret/1@localhost"])
+def test_a_password_is_not_repeated(url):
+    with pytest.raises(ImproperlyConfigured) as error:
+        conf.load({"REDIS_URL": url})
+    assert "secret" not in str(error.value)
 
 
 def test_all_mistakes_are_named_at_once():

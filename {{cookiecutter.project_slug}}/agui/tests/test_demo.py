@@ -61,6 +61,11 @@ def summarize_tasks() -> dict[str, int]:
     return {"home": 1, "work": 2}
 
 
+def chart_tasks() -> str:
+    """Draw a chart of the tasks."""
+    return "Drawn."
+
+
 def echo(text: str) -> str:
     """Say it again."""
     return text
@@ -72,6 +77,7 @@ FUNCTIONS: list[Callable[..., Any]] = [
     complete_task,
     delete_finished_tasks,
     summarize_tasks,
+    chart_tasks,
     echo,
 ]
 FOCUS = ToolDefinition(
@@ -95,6 +101,9 @@ def calls(text: str, tools=TOOLS) -> list[tuple[str, Any]]:
     ("text", "name", "arguments"),
     [
         ("What tasks do I have?", "list_tasks", {}),
+        ("Show a chart of my tasks", "chart_tasks", {}),
+        ("chart my tasks", "chart_tasks", {}),
+        ("Draw a chart of my tasks, open and finished ones by category.", "chart_tasks", {}),
         ("Which home tasks are there?", "list_tasks", {"category": "home"}),
         ("hi, list my tasks", "list_tasks", {}),
         ("list_tasks category=work include_done=yes", "list_tasks", {"category": "work", "include_done": True}),
@@ -168,6 +177,11 @@ def test_file_is_not_looked_into():
 @pytest.mark.parametrize("text", ["list_tasks and summarize_tasks", "List my tasks, then summarize the tasks"])
 def test_two_names_call_two_tools(text):
     assert calls(text) == [("list_tasks", {}), ("summarize_tasks", {})]
+
+
+def test_exact_name_wins_over_words_that_mean_the_same():
+    show_task = ToolDefinition(name="show_task", description="Show one task.")
+    assert choose_tools("show_task", [*TOOLS, show_task]).matches[0].tool is show_task
 
 
 def test_each_of_two_calls_has_its_own_arguments():

@@ -206,9 +206,11 @@ async def test_a_frontend_tool_pauses_for_the_page_and_its_result_comes_back(cli
         events = await client.run("Paint", tools=tools)
         assert event_types(events)[-2:] == ["TOOL_CALL_END", "RUN_FINISHED"]
         assert events[-1]["outcome"] == {"type": "success", "pendingToolCallIds": ["c1"]}
+        assert (await client.thread())["pending_calls"] == ["c1"]
         result = {"id": "r1", "role": "tool", "toolCallId": "c1", "content": "blue"}
         events = await client.run(messages=[result], tools=tools)
 
+    assert (await client.thread())["pending_calls"] == []
     assert "TOOL_CALL_RESULT" not in event_types(events)
     assert model.requests[1].tool_results == {"paint": "blue"}
     assert [m["id"] for m in (await client.thread())["messages"] if m["role"] == "tool"] == ["r1"]
@@ -324,3 +326,61 @@ async def test_state_is_per_run_and_never_shared(client: Client, other_client: C
         events = await collect(await other_client.post(run_input("Hi", thread="theirs")))
     assert "mine" not in str(events)
     assert (await other_client.thread("theirs"))["state"] != {"text": "mine"}
+
+
+async def test_the_model_reads_the_last_messages_from_one_of_the_user_on(client: Client, settings):
+    settings.AGUI = {"HISTORY_MESSAGES": 5}
+    with script(*[say(str(number)) for number in range(5)]) as model:
+        for number in range(5):
+            await client.run(f"Question {number}")
+    # Of the five last messages the first is an answer: its question was cut off.
+    assert texts(model.requests[4].messages) == ["Question 2", "2", "Question 3", "3", "Question 4"]
+    assert len((await client.thread())["messages"]) == 10
+
+
+async def test_a_long_imported_history_is_stored_whole_and_read_in_part(client: Client, settings):
+    settings.AGUI = {"HISTORY_MESSAGES": 2}
+    history = [{"id": str(n), "role": ("user", "assistant")[n % 2], "content": str(n)} for n in range(7)]
+    with script(say("done")) as model:
+        await client.run(messages=history)
+    assert texts(model.requests[0].messages) == ["6"]
+    assert len((await client.thread())["messages"]) == 8
+
+
+async def test_a_message_far_back_can_be_edited(client: Client, settings):
+    settings.AGUI = {"HISTORY_MESSAGES": 4}
+    with script(*[say(str(number)) for number in range(7)]) as model:
+        for number in range(6):
+            await client.run(messages=[{"id": f"u{number}", "role": "user", "content": f"Question {number}"}])
+        await client.run(messages=[{"id": "u2", "role": "user", "content": "Edited"}])
+    assert texts(model.requests[6].messages) == ["Question 1", "1", "Edited"]
+    assert [m["content"] for m in (await client.thread())["messages"]] == [
+        "Question 0",
+        "0",
+        "Question 1",
+        "1",
+        "Edited",
+        "6",
+    ]
+
+
+async def test_a_client_with_the_whole_history_adds_only_what_is_new_to_a_long_thread(client: Client, settings):
+    settings.AGUI = {"HISTORY_MESSAGES": 2}
+    sent: list[dict[str, str]] = []
+    with script(*[say(str(number)) for number in range(4)]):
+        for number in range(4):
+            # A client that never got an answer: all that it has is new to itself.
+            sent.append({"id": f"u{number}", "role": "user", "content": f"Question {number}"})
+            await client.run(messages=sent)
+    assert [m["content"] for m in (await client.thread())["messages"]] == [
+        text for number in range(4) for text in (f"Question {number}", str(number))
+    ]
+
+
+async def test_the_state_outlives_the_window(client: Client, settings):
+    settings.AGUI = {"HISTORY_MESSAGES": 4}
+    with script(call("note", text="Milk"), *[say("ok") for _ in range(12)]):
+        await client.run("Note it")
+        for number in range(8):
+            await client.run(f"Question {number}")
+    assert (await client.thread())["state"] == {"text": "Milk"}

@@ -497,7 +497,8 @@ MANY: dict[str, tuple[dict[str, Any], Any]] = {
 
 
 @pytest.mark.parametrize("name", MANY)
-async def test_very_many(client: Client, name: str):
+async def test_very_many(client: Client, settings: Any, name: str):
+    settings.AGUI = {"HISTORY_MESSAGES": None}  # Else the model reads none of what came before
     changes, expected = MANY[name]
     async with surviving(client) as target:
         status = (await target.attack(hostile(**changes))).status
@@ -881,7 +882,7 @@ async def test_an_answer_at_the_limits_is_kept_or_refused(client: Client, raw: s
         assert (await send(client, hostile())).code == FINISHED
 
 
-@pytest.mark.parametrize("reason", ["", "\x00", "x" * 1_000_000, "\u202e"])
+@pytest.mark.parametrize("reason", ["", "\x00", "x" * 2000, "\u202e"])
 async def test_a_denial_may_have_an_odd_reason(client: Client, reason: str):
     interrupt_id = await pause(client)
     entry = {"interruptId": interrupt_id, "status": "resolved", "payload": {"approved": False, "reason": reason}}

@@ -6,6 +6,7 @@ from datetime import datetime
 
 import pytest
 from django.utils import timezone
+from jsonschema import Draft202012Validator
 
 from agui.models import AuditRecord, Run
 from agui.testing import call, collect, event_types, fail, say, wait
@@ -31,6 +32,8 @@ async def test_a_destructive_tool_pauses_the_run(client: Client):
     assert interrupt["metadata"]["x-confirm"] == "Really wipe it?"
     assert interrupt["metadata"]["toolName"] == "wipe"
     assert interrupt["responseSchema"]["required"] == ["approved"]
+    assert interrupt["responseSchema"]["properties"]["editedArgs"]["properties"]["what"]["type"] == "string"
+    assert "x-parameters" not in interrupt["metadata"]
     assert (await client.thread())["pending"] == [interrupt]
     assert (await Run.objects.aget()).status == "paused"
 
@@ -56,11 +59,23 @@ async def test_it_does_not_run_after_a_denial(client: Client):
 
     assert effects == []
     result = next(e for e in events if e["type"] == "TOOL_CALL_RESULT")
-    assert result["metadata"] == {"outcome": "denied"}
+    assert result["metadata"]["outcome"] == "denied"
     # What pydantic-ai would have a client keep for it stays here.
     assert "REASONING_ENCRYPTED_VALUE" not in event_types(events)
     assert model.requests[0].tool_results == {"wipe": "Too dangerous."}
-    assert (await AuditRecord.objects.aget()).outcome == "denied"
+    record = await AuditRecord.objects.aget()
+    assert (record.outcome, record.error) == ("denied", "Too dangerous.")
+
+
+async def test_definitions_of_the_arguments_are_where_they_are_looked_up(client: Client):
+    with script(call("place", spot={"x": 1}, _id="c1")):
+        events = await client.run("Place it")
+    [interrupt] = events[-1]["outcome"]["interrupts"]
+    schema = interrupt["responseSchema"]
+    assert schema["properties"]["editedArgs"]["properties"]["spot"] == {"$ref": "#/$defs/Spot"}
+    fits = Draft202012Validator(schema).is_valid
+    assert fits({"approved": True, "editedArgs": {"spot": {"x": 2}}})
+    assert not fits({"approved": True, "editedArgs": {"spot": {"x": "left"}}})
 
 
 async def test_cancelled_means_not_executed(client: Client):
@@ -298,7 +313,7 @@ async def test_a_denied_tool_stays_denied_in_the_stored_copy(client: Client):
     assert [m["role"] for m in messages] == ["user", "assistant", "tool", "assistant"]
     assert messages[2]["toolCallId"] == "c1"
     assert messages[2]["error"]
-    assert messages[2]["metadata"] == {"outcome": "denied"}
+    assert messages[2]["metadata"]["outcome"] == "denied"
     assert "null" not in json.dumps(messages)
 
 
@@ -432,6 +447,13 @@ async def test_an_old_answer_does_not_fit_a_new_question_about_a_call_with_the_s
     await pause(client)
     assert (await client.run(resume=[old]))[-1]["code"] == "interrupt_unknown"
     assert effects == ["disk"]
+
+
+async def test_reason_of_a_denial_that_is_a_book_is_refused(client: Client):
+    await pause(client)
+    events = await client.run(resume=[decision("c1", approved=False, reason="x" * 2001)])
+    assert events[-1]["code"] == "invalid_resume"
+    assert len((await client.thread())["pending"]) == 1
 
 
 @pytest.mark.parametrize("arguments", [{"what": 5}, {"what": None}, {"what": "floppy", "how": "fast"}])

@@ -1,12 +1,22 @@
 """Messages with more than text: what reaches the model, and what is refused."""
 
+import asyncio
 import base64
 import json
+from dataclasses import dataclass
+from typing import Any
 
 import pytest
-from pydantic_ai import AudioUrl, BinaryContent, DocumentUrl, ImageUrl, VideoUrl
+from pydantic import BaseModel, computed_field
+from pydantic_ai import AudioUrl, BinaryContent, DocumentUrl, ImageUrl, ToolReturn, VideoUrl
+from pydantic_ai._parts_manager import ModelResponsePartsManager
+from pydantic_ai.messages import FilePart, TextPart, ToolReturnPart
 
-from agui.testing import call, say
+from agui import runs
+from agui.additions import part_without_bytes
+from agui.models import Message, Run
+from agui.testing import Part, call, collect, fail, say, think, wait
+from agui.tests import urls
 from agui.tests.conftest import Client, parts_of, results_of, run_input, script
 
 PNG = base64.b64decode(
@@ -93,3 +103,156 @@ async def test_a_result_that_looks_like_a_file_of_the_server_is_a_text(client: C
         await client.run("Paint", tools=tools)
         await client.run(messages=[{"id": "r1", "role": "tool", "toolCallId": "p1", "content": text}], tools=tools)
     assert results_of(model.requests[1])["p1"].content == text
+
+
+# --- Bytes that the server made are not kept
+
+FILE = BinaryContent(PNG, media_type="image/png")
+
+
+class Shot(BaseModel):
+    """A result with a file in it."""
+
+    title: str
+    file: Any
+
+
+@dataclass
+class Frame:
+    """Another one."""
+
+    file: BinaryContent
+
+
+async def kept(client: Client) -> str:
+    """Everything that the database and a client have of the conversations."""
+    rows: list[Any] = [data async for data in Message.objects.values_list("data", flat=True)]
+    rows += [draft async for draft in Run.objects.values_list("draft", flat=True)]
+    return json.dumps([rows, await client.thread()])
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        FILE,
+        [FILE, "a shot"],
+        {"deep": [{"er": (FILE,)}]},
+        Shot(title="a shot", file=FILE),
+        {"frames": [Frame(FILE)]},
+        PNG,
+        ToolReturn({"shot": FILE}),
+        ToolReturn("taken", content=["Look:", FILE]),
+        ToolReturn("taken", metadata={"shot": FILE}),
+    ],
+    ids=lambda result: str(result)[:40],
+)
+async def test_files_that_tools_made_are_neither_kept_nor_sent_to_clients(client: Client, result: Any):
+    def shoot() -> Any:
+        """Take a shot."""
+        return result
+
+    with script(call("shoot"), say("I see."), say("Yes.")) as model, urls.view.agent.override(tools=[shoot]):
+        events = await client.run("Shoot")
+        everything = await kept(client)
+        await client.run("Really?")
+    if getattr(result, "metadata", None) is None:
+        assert any(form in str(model.requests[1].messages) for form in (str(PNG), DATA))  # Then it is seen
+    assert DATA not in json.dumps(events) + everything + await kept(client)
+    assert str(PNG) not in str(model.requests[2].messages)
+    assert f"{len(PNG)} bytes" in str(model.requests[2].messages)
+    assert events[-1]["outcome"] == {"type": "success"}
+
+
+class Report(BaseModel):
+    """A result with something that only pydantic can dump."""
+
+    rows: list[int]
+
+    @computed_field
+    def total(self) -> int:
+        return sum(self.rows)
+
+
+async def test_what_has_no_file_in_it_is_kept_as_it_is(client: Client):
+    def look() -> Any:
+        """Look."""
+        return {"report": Report(rows=[1, 2]), "urls": [ImageUrl(f"{HTTPS}.png")], "list": [1, {"a": None}]}
+
+    with script(call("look", _id="c1"), say("I see."), say("Yes.")) as model, urls.view.agent.override(tools=[look]):
+        await client.run("Look")
+        await client.run("Really?")
+    result = results_of(model.requests[2])["c1"].content
+    assert result == {
+        "report": {"rows": [1, 2], "total": 3},
+        "urls": [ImageUrl(f"{HTTPS}.png")],
+        "list": [1, {"a": None}],
+    }
+
+
+@pytest.mark.parametrize("last", [fail(RuntimeError("gone")), [say("I"), fail(RuntimeError("gone"))]])
+async def test_nor_are_they_when_the_run_fails(client: Client, last: Any):
+    def shoot() -> BinaryContent:
+        """Take a shot."""
+        return FILE
+
+    with script(call("shoot"), last, say("Yes.")) as model, urls.view.agent.override(tools=[shoot]):
+        await client.run("Shoot")
+        assert DATA not in await kept(client)
+        await client.run("Really?")
+    assert f"[image/png, {len(PNG)} bytes, not kept]" in str(model.requests[2].messages)
+
+
+async def test_nor_are_they_in_the_draft_of_a_run(client: Client):
+    def shoot() -> BinaryContent:
+        """Take a shot."""
+        return FILE
+
+    reached, go_on = asyncio.Event(), asyncio.Event()
+    with script(call("shoot"), [wait(go_on, reached), say("I see.")]), urls.view.agent.override(tools=[shoot]):
+        response = await client.post(run_input("Shoot"))
+        await reached.wait()
+        await runs.checkpoints.write()
+        draft = json.dumps((await Run.objects.aget()).draft)
+        go_on.set()
+        await collect(response)
+    assert f"{len(PNG)} bytes" in draft
+    assert DATA not in draft
+
+
+async def test_nor_is_a_file_that_the_model_made(client: Client, monkeypatch):
+    def paint(self: Any, vendor_part_id: Any) -> list[Any]:
+        return [self.handle_part(vendor_part_id=vendor_part_id, part=FilePart(FILE, id="ig_1", provider_name="x"))]
+
+    monkeypatch.setattr(ModelResponsePartsManager, "paint", paint, raising=False)
+    painted = Part("paint", [{}])
+    # On its own, a file is no answer: the model is asked again.
+    answers = [[think("Hm"), painted], [call("echo", text="x"), painted], [painted, say("There.")]]
+    with script(*answers, [say("Here:"), painted], say("Yes.")) as model:
+        events = [*await client.run("Paint"), *await client.run("And in red?")]
+        assert DATA not in await kept(client)
+        await client.run("Thanks")
+    assert DATA not in json.dumps(events)
+    words = [part for part in parts_of(model.requests[4]) if isinstance(part, TextPart) and "image/png" in part.content]
+    assert [(part.id, part.provider_name) for part in words] == [(None, None)] * 4
+    messages = (await client.thread())["messages"]
+    assert messages == (await client.thread())["messages"]  # Their ids, too
+    known = {message["id"]: message for message in messages}
+    assert len(known) == len(messages)
+    streamed = [event["messageId"] for event in events if event["type"] == "TEXT_MESSAGE_START"]
+    assert [known[one]["content"][:6] for one in streamed[-2:]] == ["There.", "Here:\n"]
+
+
+def test_circles_are_left_to_whoever_writes_them_down():
+    part = ToolReturnPart("echo", urls.ODD["circle"])
+    assert part_without_bytes(part) is part
+
+
+async def test_files_in_the_results_of_a_client_s_tool_are_kept(client: Client):
+    tools = [{"name": "snap", "description": "Snap", "parameters": {"type": "object", "properties": {}}}]
+    content = [{"type": "text", "text": "Here"}, data("image", "image/png")]
+    with script(call("snap", _id="s1"), call("echo", text="x"), say("Hm"), say("Yes")) as model:
+        await client.run("Snap", tools=tools)
+        await client.run(messages=[{"id": "r1", "role": "tool", "toolCallId": "s1", "content": content}], tools=tools)
+        await client.run("Really?")
+    for request in model.requests[1:]:
+        assert str(PNG) in str(results_of(request)["s1"].content)

@@ -2,7 +2,6 @@
 
 import json
 from typing import get_args
-from urllib.parse import quote
 
 import pytest
 from ag_ui.core import AgentCapabilities
@@ -49,21 +48,16 @@ async def test_a_refusal_names_places_not_contents(client: Client):
     assert "hunter2" not in str(answer)
 
 
-@pytest.mark.parametrize("thread", ["", "x" * 256, "a\nb", "a\x00b", "\ud800", "a/events", "a/cancel"])
+@pytest.mark.parametrize("thread", ["", "x" * 256, "a\nb", "a\x00b", "a\x85b", "\ud800", ".", ".."])
 async def test_an_unusable_thread_id_is_400(client: Client, thread):
     status, _ = await refused(client, json.dumps(run_input("Hi", thread=thread)))
     assert status == 400
 
 
-@pytest.mark.parametrize("thread", ["x" * 255, "a/b", "ünï 日本語", "../..", "%2F", "a b?c=d#e"])
-async def test_a_thread_id_may_be_of_any_shape(client: Client, thread):
-    with script(say("Hi")):
-        await client.run("Hi", thread=thread)
-    [listed] = json.loads((await client.get("threads/")).content)["threads"]
-    assert listed["thread_id"] == thread
-    if thread.isascii():  # Django's test client can't send other paths
-        response = await client.get(f"threads/{quote(thread, safe='')}/")
-        assert json.loads(response.content)["thread_id"] == thread
+@pytest.mark.parametrize("message_id", ["x" * 256, "a\nb", "a\x00b", "a\x85b"])
+async def test_an_unusable_message_id_is_400(client: Client, message_id):
+    status, _ = await refused(client, run_input(messages=[{"id": message_id, "role": "user", "content": "Hi"}]))
+    assert status == 400
 
 
 async def test_a_body_that_is_too_large_is_413(client: Client, settings):
@@ -86,10 +80,11 @@ async def test_a_body_above_djangos_limit_for_forms_is_fine(client: Client):
 
 async def test_snake_case_missing_and_null_ids_are_read(client: Client):
     body = {"thread_id": "t", "run_id": "r", "messages": [{"role": "user", "content": "Hi"}]}
-    with script(say("Hi"), say("Hi")):
+    with script(say("Hi"), say("Hi"), say("Hi")):
         assert (await collect(await client.post(body)))[-1]["type"] == "RUN_FINISHED"
-        body["messages"] = [{"id": None, "role": "user", "content": "Again"}]
-        assert (await collect(await client.post(body)))[-1]["type"] == "RUN_FINISHED"
+        for empty in (None, ""):
+            body["messages"] = [{"id": empty, "role": "user", "content": "Again"}]
+            assert (await collect(await client.post(body)))[-1]["type"] == "RUN_FINISHED"
 
 
 async def test_state_that_does_not_fit_is_422(client: Client):

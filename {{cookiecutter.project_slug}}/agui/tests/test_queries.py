@@ -1,91 +1,185 @@
 """What a turn costs the database doesn't depend on how long the thread is."""
 
+import asyncio
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
 import pytest
-from asgiref.sync import sync_to_async
-from django.db import connection
-from django.test.utils import CaptureQueriesContext
+from django.db import connections
+from django.db.backends.signals import connection_created
 from pydantic_ai.conversation import Conversation
 from pydantic_ai.messages import ModelRequest, ModelResponse, TextPart, UserPromptPart
 
+from agui.executor import in_database
+from agui.models import Message, Run, Thread
+from agui.protocol import annotate
 from agui.stores.model import ModelConversationStore
+from agui.testing import call, collect, say, wait
+from agui.tests.conftest import Client, run_input, script
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
+LENGTHS = (2, 1000)
 STATEMENTS = ("SELECT", "INSERT", "UPDATE", "DELETE", "WITH")
-LENGTHS = (2, 200)
 
 
-async def queries_of(awaitable):
-    """The SQL of an awaitable, as the thread that queries see it."""
-    captured = CaptureQueriesContext(connection)
-    await sync_to_async(captured.__enter__)()
+@contextmanager
+def recorded() -> Iterator[list[tuple[str, int]]]:
+    """Record the statements of all new connections, each with the size of what goes to the database."""
+    statements: list[tuple[str, int]] = []
+
+    def note(execute: Callable[..., Any], sql: str, params: Any, many: bool, context: Any) -> Any:
+        if (word := sql.strip().split()[0]) in STATEMENTS:
+            statements.append((word, len(sql) + sum(len(str(param)) for param in params or ())))
+        return execute(sql, params, many, context)
+
+    def listen(connection: Any, **kwargs: Any) -> None:
+        if note not in connection.execute_wrappers:
+            connection.execute_wrappers.append(note)
+
+    connection_created.connect(listen)
+    try:
+        yield statements
+    finally:
+        connection_created.disconnect(listen)
+        for connection in connections.all():
+            connection.execute_wrappers = [one for one in connection.execute_wrappers if one is not note]
+
+
+@pytest.fixture(autouse=True)
+def statements(settings: Any) -> Iterator[list[tuple[str, int]]]:
+    # One thread: the first query of a test opens its connection.
+    settings.AGUI = {"DATABASE_THREADS": 1}
+    with recorded() as statements:
+        yield statements
+
+
+async def words_of(statements: list[tuple[str, int]], awaitable: Any) -> list[str]:
+    await in_database(Thread.objects.exists)
+    statements.clear()
     await awaitable
-    await sync_to_async(captured.__exit__)(None, None, None)
-    sqls = await sync_to_async(lambda: [query["sql"].strip() for query in captured.captured_queries])()
-    return [sql for sql in sqls if sql.startswith(STATEMENTS)]
+    return [word for word, _ in statements]
 
 
 def turn(number):
-    return [ModelRequest(parts=[UserPromptPart(f"Question {number:3}")]), ModelResponse(parts=[TextPart("Answer")])]
+    question = ModelRequest(parts=[UserPromptPart(f"Question {number:4}")])
+    annotate(question, ids=[f"u{number}"])
+    return [question, ModelResponse(parts=[TextPart("Answer")])]
 
 
-async def new_thread(length, thread_id="t"):
+async def new_thread(length, thread_id="t", scope="alice"):
     store = ModelConversationStore()
     messages = [message for number in range(length // 2) for message in turn(number)]
-    await store.save(Conversation(conversation_id=thread_id, messages=messages), scope="alice")
+    await store.save(Conversation(conversation_id=thread_id, messages=messages), scope=scope)
     return store
 
 
-@pytest.mark.parametrize("length", LENGTHS)
-async def test_load_costs_two_queries(length):
-    store = await new_thread(length)
-    queries = await queries_of(store.load("t", scope="alice"))
-    assert [query.split()[0] for query in queries] == ["SELECT", "WITH"]
+async def turn_of(client: Client, statements: list[tuple[str, int]], length: int, **body: Any) -> list[tuple[str, int]]:
+    """What one turn on a thread of this length costs."""
+    await new_thread(length, f"t{length:4}", f"user:{client.user.pk}")
+    await client.get("skills/")  # The token's first use is noted
+    statements.clear()
+    events = await client.run(thread=f"t{length:4}", **body)
+    assert events[-1]["type"] == "RUN_FINISHED"
+    return list(statements)
 
 
-@pytest.mark.parametrize("length", LENGTHS)
-async def test_history_costs_one_query(length):
-    store = await new_thread(length)
-    record = await store.read_record("t")
-    assert len(await queries_of(store.read_history(record.head_id))) == 1
-    assert len(await queries_of(store.read_history(record.head_id, limit=1))) == 1
+READING = ["SELECT", "SELECT", "SELECT", "SELECT", "WITH"]
+"""The token and its user, what a killed process left, the thread, its last messages."""
+BEGINNING = ["UPDATE", "INSERT", "INSERT"]
+"""The thread, the user's message and the run, in one transaction."""
+ANSWERING = ["SELECT", "SELECT"]
+"""What the user may do: one of the tools asks for a permission."""
+ENDING = ["UPDATE", "INSERT", "UPDATE"]
+"""The thread, the answer and the run, in one transaction."""
 
 
-@pytest.mark.parametrize("length", LENGTHS)
-async def test_save_costs_four_queries(length):
-    store = await new_thread(length)
+async def test_a_turn_costs_the_same_on_a_short_and_on_a_long_thread(client: Client, statements):
+    with script(say("Fine"), say("Fine")):
+        short, long = [await turn_of(client, statements, length, text="Hello") for length in LENGTHS]
+    assert [word for word, _ in short] == [*READING, *BEGINNING, *ANSWERING, *ENDING]
+    # One more: does the thread have the message already, farther back than the model reads?
+    assert [word for word, _ in long] == [*READING, "SELECT", *BEGINNING, *ANSWERING, *ENDING]
+    # Ids and times differ by a few characters.
+    written = [sum(size for word, size in cost if word in ("INSERT", "UPDATE")) for cost in (short, long)]
+    assert abs(written[0] - written[1]) < 50
+
+
+async def test_an_edit_costs_the_same(client: Client, statements):
+    edited = {"messages": [{"id": "u0", "role": "user", "content": "Another"}]}
+    with script(say("Fine"), say("Fine")):
+        short, long = [await turn_of(client, statements, length, **edited) for length in LENGTHS]
+    assert [word for word, _ in short] == [word for word, _ in long]
+
+
+async def test_load_costs_two_queries(statements):
+    store = await new_thread(100)
+    assert await words_of(statements, store.load("t", scope="alice")) == ["SELECT", "WITH"]
+
+
+async def test_a_save_of_what_was_loaded_costs_two_queries(statements):
+    store = await new_thread(100)
     conversation = await store.load("t")
-    conversation.messages.extend(turn(length))
-    queries = await queries_of(store.save(conversation, scope="alice"))
-    assert [query.split()[0] for query in queries] == ["SELECT", "UPDATE", "SELECT", "INSERT"]
+    conversation.messages.extend(turn(100))
+    assert await words_of(statements, store.save(conversation, scope="alice")) == ["UPDATE", "INSERT"]
+    conversation.messages.extend(turn(101))
+    assert await words_of(statements, store.save(conversation, scope="alice")) == ["UPDATE", "INSERT"]
 
 
-async def test_save_writes_only_what_is_new():
-    written = []
-    for length in LENGTHS:
-        store = await new_thread(length, f"t{length:3}")
-        conversation = await store.load(f"t{length:3}")
-        conversation.messages.extend(turn(999))
-        queries = await queries_of(store.save(conversation, scope="alice"))
-        written.append(sum(len(query) for query in queries))
-    # Primary keys and times differ by a few digits.
-    assert abs(written[0] - written[1]) < 40
+async def test_a_save_by_another_store_costs_four(statements):
+    conversation = await (await new_thread(100)).load("t")
+    conversation.messages.extend(turn(100))
+    words = await words_of(statements, ModelConversationStore().save(conversation, scope="alice"))
+    assert words == ["SELECT", "UPDATE", "INSERT"]
 
 
-async def test_first_save_costs_three_queries():
-    queries = await queries_of(new_thread(2))
-    assert [query.split()[0] for query in queries] == ["SELECT", "INSERT", "INSERT"]
+async def test_first_save_costs_three_queries(statements):
+    assert await words_of(statements, new_thread(2)) == ["SELECT", "INSERT", "INSERT"]
 
 
 @pytest.mark.parametrize("length", LENGTHS)
-async def test_delete_costs_the_same(length):
+async def test_delete_costs_the_same(length, statements):
     store = await new_thread(length)
-    queries = await queries_of(store.delete("t", scope="alice"))
-    assert [query.split()[0] for query in queries] == ["SELECT"] * 4 + ["DELETE"] * 2
+    words = await words_of(statements, store.delete("t", scope="alice"))
+    assert words == ["SELECT"] * 4 + ["DELETE"] * 3 + ["SELECT"] * 2 + ["DELETE"]
+    assert not await Message.objects.aexists()
 
 
 @pytest.mark.parametrize("threads", [1, 20])
-async def test_page_of_threads_costs_one_query(threads):
+async def test_page_of_threads_costs_one_query(threads, statements):
     for number in range(threads):
         store = await new_thread(2, str(number))
-    assert len(await queries_of(store.summaries("alice", q="question", limit=30))) == 1
+    assert await words_of(statements, store.summaries("alice", q="question", limit=30)) == ["SELECT"]
+
+
+async def test_a_tool_call_costs_no_query_of_the_thread(client: Client, statements):
+    with script(say("Fine"), call("echo", text="x"), say("Fine")):
+        plain = await turn_of(client, statements, 2, text="Hello")
+        statements.clear()
+        await client.run("Again", thread="t   2")
+    # Its audit record and the draft of the run are written beside, on threads of their own.
+    words = [word for word, _ in statements]
+    assert words.count("WITH") == [word for word, _ in plain].count("WITH") == 1
+
+
+async def test_many_waiting_streams_hold_no_connection_of_their_own(client: Client, settings):
+    settings.AGUI = {"DATABASE_THREADS": 2, "MAX_RUNS_PER_USER": 20}
+    opened: set[Any] = set()
+
+    def note(connection: Any, **kwargs: Any) -> None:
+        opened.add(connection)
+
+    connection_created.connect(note)
+    go_on = asyncio.Event()
+    reached = [asyncio.Event() for _ in range(12)]
+    with script(*[[wait(go_on, one), say("Hi")] for one in reached]):
+        responses = [await client.post(run_input("Hi", thread=str(number))) for number in range(12)]
+        await asyncio.gather(*[one.wait() for one in reached])
+        held = [connection for connection in opened if connection.connection is not None]
+        go_on.set()
+        for response in responses:
+            await collect(response)
+    connection_created.disconnect(note)
+    assert 0 < len(held) <= 4  # two for conversations, two for drafts
+    assert await Run.objects.filter(status="finished").acount() == 12

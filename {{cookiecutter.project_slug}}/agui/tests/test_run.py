@@ -26,7 +26,8 @@ async def test_text_is_streamed_between_start_and_finish(client: Client):
     assert event_types(events) == [
         "RUN_STARTED",
         "TEXT_MESSAGE_START",
-        *["TEXT_MESSAGE_CONTENT"] * 3,
+        "TEXT_MESSAGE_CONTENT",
+        "TEXT_MESSAGE_CONTENT",  # Those that came at once after the first
         "TEXT_MESSAGE_END",
         "RUN_FINISHED",
     ]
@@ -88,7 +89,10 @@ async def test_a_failing_tool_fails_its_own_call_and_the_run_goes_on(client: Cli
         events = await client.run("Break")
 
     result = next(e for e in events if e["type"] == "TOOL_CALL_RESULT")
-    assert result["metadata"] == {"outcome": "failed"}
+    assert result["metadata"]["outcome"] == "failed"
+    assert result["metadata"]["duration_ms"] >= 0
+    stored = next(m for m in (await client.thread())["messages"] if m["role"] == "tool")
+    assert stored["metadata"] == result["metadata"]
     assert "hunter2" not in str(events)
     assert "hunter2" not in str(model.requests[1].messages)
     assert events[-1]["type"] == "RUN_FINISHED"
@@ -214,7 +218,7 @@ async def test_a_run_that_takes_too_long_ends_with_a_code_of_its_own(client: Cli
 
 async def test_an_answer_without_end_is_stopped(client: Client, settings):
     settings.AGUI = {"MAX_OUTPUT_BYTES": 10_000}
-    with script([say("x" * 5000, chunks=500), wait(asyncio.Event())]):
+    with script([say("x" * 20_000, chunks=500), wait(asyncio.Event())]):
         events = await client.run("Hi")
 
     assert events[-1]["code"] == "output_limit"
@@ -252,7 +256,6 @@ async def test_a_state_without_a_json_form_breaks_no_run(client: Client):
 
 async def test_a_tool_that_hangs_holds_up_no_other_run_and_no_stop(client: Client, settings):
     settings.AGUI = {"TOOL_THREADS": 1}
-    urls.hanging.clear()
     with script(call("hang"), call("ping"), say("pong")):
         response = await client.post(run_input("Hang", thread="a"))
         await asyncio.to_thread(urls.hanging.wait)

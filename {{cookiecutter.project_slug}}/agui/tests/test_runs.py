@@ -4,8 +4,6 @@ import asyncio
 import json
 from contextlib import aclosing
 
-from django.db.backends.signals import connection_created
-
 from agui import runs
 from agui.models import Run, Thread
 from agui.runlog.memory import RunLogs
@@ -19,7 +17,7 @@ async def body_of(response) -> bytes:
 
 
 async def ended() -> None:
-    await asyncio.gather(*runs._tasks)
+    await asyncio.gather(*runs.tasks)
 
 
 async def test_a_run_goes_on_when_its_client_goes_away(client: Client):
@@ -75,7 +73,7 @@ async def test_following_resumes_after_the_last_event(client: Client):
 async def test_an_unusable_last_event_id_starts_at_the_beginning(client: Client):
     with script(say("Hi")):
         whole = await collect(await client.post(run_input("Hi")))
-    log = runs.logs.last(f"user:{client.user.pk}", "t1")
+    log = await runs.logs.find(f"user:{client.user.pk}", "t1")
     assert log is not None
     for last in ("other-run:3", "nonsense", ":", "٣", "x" * 5000, f"{log.key}:{'9' * 5000}"):
         assert await collect(await client.http.get(f"/agent/threads/t1/events/?last_event_id={last}")) == whole
@@ -85,8 +83,9 @@ async def test_there_is_nothing_to_follow_without_a_run(client: Client):
     assert (await client.get("threads/t1/events/")).status_code == 404
     with script(say("Hi")):
         await client.run("Hi")
-    runs.logs.__init__()  # type: ignore[misc]  # As after a restart
-    assert (await client.get("threads/t1/events/")).status_code == 204
+    fork = await client.http.post("/agent/threads/t1/fork/", {"thread_id": "t2"}, content_type="application/json")
+    assert fork.status_code == 201
+    assert (await client.get("threads/t2/events/")).status_code == 204
 
 
 async def test_stopping_keeps_the_partial_answer(client: Client):
@@ -249,12 +248,12 @@ async def test_old_logs_are_forgotten_however_busy_the_thread_before_them(settin
     settings.AGUI = {"LOG_RETENTION_SECONDS": 60.0}
     kept = RunLogs()
     for thread in ("busy", "old", "busy"):
-        log, _ = kept.reserve("user:1", thread, thread + str(len(kept._ended)))
+        log, _ = await kept.reserve("user:1", thread, thread + str(len(kept._ended)))
         kept.close(log)
     for log in kept._ended.values():
         log.closed_at -= 61 if log.thread_id == "old" else 0
-    assert kept.last("user:1", "old") is None
-    assert kept.last("user:1", "busy") is not None
+    assert await kept.find("user:1", "old") is None
+    assert await kept.find("user:1", "busy") is not None
 
 
 async def test_a_store_that_fails_ends_the_run_with_an_error(client: Client, settings, caplog):
@@ -275,24 +274,6 @@ class FullStore(ModelConversationStore):
         if expected_revision is not None:
             raise OSError("the disk is full")
         await super().write_record(record, new_entries=new_entries, expected_revision=expected_revision)
-
-
-async def test_a_waiting_stream_holds_no_database_connection(client: Client):
-    opened = []
-
-    def note(connection, **kwargs):
-        opened.append(connection)
-
-    go_on, reached = asyncio.Event(), asyncio.Event()
-    connection_created.connect(note)
-    with script([wait(go_on, reached), say("Hi")]):
-        response = await client.post(run_input("Hi"))
-        await reached.wait()
-        assert opened
-        assert [connection for connection in opened if connection.connection is not None] == []
-        go_on.set()
-        await collect(response)
-    connection_created.disconnect(note)
 
 
 async def test_the_next_message_may_follow_at_once_on_the_end(client: Client):

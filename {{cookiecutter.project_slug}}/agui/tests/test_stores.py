@@ -432,6 +432,15 @@ class TestModel:
             await saved(ModelConversationStore(), scope="user:987654")
         assert not await Message.objects.aexists()
 
+    async def test_of_two_that_found_no_conversation_one_can_make_it(self):
+        first, second = ModelConversationStore(), ModelConversationStore()
+        for one in (first, second):
+            assert (await one.load_turn("t", limit=None, scope="alice")).conversation is None
+        await saved(first, scope="alice")
+        with pytest.raises(ConversationConflict):
+            await saved(second, scope="alice")
+        assert await Message.objects.acount() == 2
+
     async def test_conflict_stores_no_message(self):
         store = ModelConversationStore()
         await saved(store)

@@ -38,6 +38,7 @@ from pydantic_ai.messages import ToolReturnPart
 
 from agui import AgentDeps, ToolBinding, ToolCategory, ToolRegistry, ToolSpec, needs_confirmation, tool
 from agui.testing import ScriptedModel, call, say
+from agui.tool_schema import PARAMETERS_KEY
 from agui.tools import (
     DENIED,
     FAILED,
@@ -667,11 +668,17 @@ METADATA = {
 }
 
 
+def without_parameters(metadata: dict[str, Any]) -> dict[str, Any]:
+    """The schema of the arguments is for the form of the answer: it reaches clients in `responseSchema`."""
+    assert metadata.pop(PARAMETERS_KEY)["type"] == "object"
+    return metadata
+
+
 async def test_a_destructive_tool_waits_for_approval(destructive, wiped):
     agency = Agency(destructive, call("wipe", disk="sda"))
     waiting = await agency.run()
     assert [call.tool_name for call in waiting.approvals] == ["wipe"]
-    assert waiting.metadata == {waiting.approvals[0].tool_call_id: METADATA}
+    assert without_parameters(waiting.metadata[waiting.approvals[0].tool_call_id]) == METADATA
     assert agency.model.requests[0].tools["wipe"].kind == "unapproved"
     assert wiped == []
 
@@ -724,7 +731,7 @@ async def test_requires_approval_behaves_likewise(registry):
     registry.add(echo, requires_approval=True)
     agency = Agency(registry, call("echo", text="hi"), say("Done"))
     waiting = await agency.run()
-    assert list(waiting.metadata.values()) == [
+    assert [without_parameters(metadata) for metadata in waiting.metadata.values()] == [
         {"toolName": "echo", "x-destructive": False, "x-category": "other", "x-summary": "Echo"}
     ]
     await agency.answer(True)

@@ -83,6 +83,16 @@ def wipe(what: str = "all") -> str:
     return f"wiped {what}"
 
 
+class Spot(BaseModel):
+    x: int
+
+
+@tool(registry, requires_approval=True)
+def place(spot: Spot, note: str = "") -> str:
+    """Place something."""
+    return f"placed at {spot.x}"
+
+
 @tool(registry)
 def broken() -> str:
     """Fail."""

@@ -313,6 +313,12 @@ class Stream:
     def _messages_snapshot(self, event: dict[str, Any]) -> None:
         ids = [message["id"] for message in event["messages"]]
         _need(len(set(ids)) == len(ids), "two messages with one id")
+        _need(not self.opened, f"still open: {self.opened}")
+        # A client has no other calls any more, and no other results.
+        told = {call["id"] for message in event["messages"] for call in message.get("toolCalls", ())}
+        answered = {message["toolCallId"] for message in event["messages"] if message["role"] == "tool"}
+        self.calls = {call_id: name for call_id, name in self.calls.items() if call_id in told}
+        self.results = {call_id: result for call_id, result in self.results.items() if call_id in answered}
 
 
 def _patched(document: Any, patch: list[dict[str, Any]]) -> Any:

@@ -2,6 +2,7 @@
 
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import AsyncMock
 
 import pytest
 from django.contrib.auth import get_user_model
@@ -67,6 +68,20 @@ def test_the_summary_counts_by_category(ada):
         "home": {"open": 1, "finished": 2},
         "work": {"open": 1, "finished": 0},
     }
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_the_chart_has_a_series_of_open_and_one_of_finished_tasks(ada):
+    ctx = as_user(ada)
+    ctx.tool_call_id, ctx.emit = "c1", AsyncMock()
+    assert "no tasks yet" in await registry.acall("chart_tasks", {}, ctx=ctx)
+    ctx.emit.assert_not_awaited()
+    for category, done in [("home", False), ("home", True), ("home", True), ("work", False)]:
+        await Task.objects.acreate(owner=ada, title="Something", category=category, done=done)
+    assert await registry.acall("chart_tasks", {}, ctx=ctx) == "The user sees the chart."
+    chart = ctx.emit.await_args.args[0].event.content
+    assert (chart["labels"], chart["type"]) == (["home", "work"], "stacked")
+    assert chart["series"] == [{"name": "Open", "values": [1, 1]}, {"name": "Finished", "values": [2, 0]}]
 
 
 def test_deleting_spares_open_tasks(ada):

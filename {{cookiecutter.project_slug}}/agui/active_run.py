@@ -1,0 +1,154 @@
+"""One run on its way, and what is kept of it: while it is at work, and however it ends."""
+
+import logging
+import time
+from collections.abc import AsyncGenerator, Callable, Collection
+from copy import deepcopy
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from pydantic_ai.capabilities import AbstractCapability
+from pydantic_ai.conversation_store import ConversationConflict
+from pydantic_ai.messages import ModelMessage
+from pydantic_ai.usage import RunUsage
+from pydantic_core import to_jsonable_python
+
+from agui.additions import added, without_bytes, without_drawings, without_open_calls
+from agui.agent import AgentDeps
+from agui.checkpoints import process_name
+from agui.errors import RunFailed
+from agui.executor import in_database
+from agui.history import Turn
+from agui.models import Run
+from agui.progress import dump_state, same_json
+from agui.protocol import BaseEvent, RunAgentInput, annotate
+from agui.runlog import RunLog
+from agui.stores import codec
+from agui.stream import RunEvents
+
+if TYPE_CHECKING:
+    from agui.views import DjangoAGUIView
+
+logger = logging.getLogger("agui.runs")
+
+# How a run ended that was stopped, by the reason.
+ENDINGS = {None: Run.Status.CANCELLED, "timeout": Run.Status.TIMED_OUT, "interrupted": Run.Status.INTERRUPTED}
+
+
+@dataclass
+class ActiveRun:
+    """One run on its way."""
+
+    endpoint: "DjangoAGUIView"
+    log: RunLog
+    run_input: RunAgentInput
+    turn: Turn
+    events: RunEvents
+    stored: list[ModelMessage]
+    """The conversation before the run, as it was loaded."""
+    usage_before: RunUsage
+    state_before: Any
+    earlier: list[ModelMessage] = field(default_factory=list)
+    """What processes that died have added to it, if workers execute it."""
+    asked: set[str] = field(default_factory=set)
+    """The tool calls that a draft keeps although they have no result: whoever goes on with the run makes them."""
+    journal: AbstractCapability[AgentDeps] | None = None
+    """Notes what its tools have done, if workers execute it."""
+    go_on: Callable[[AsyncGenerator[BaseEvent]], AsyncGenerator[BaseEvent]] | None = None
+    """A stage that joins its events to those of the process that died."""
+    usage: RunUsage = field(default_factory=RunUsage)
+    size: int = 0
+    """Bytes of all frames."""
+    drafted: tuple[int, int] = (0, 0)
+    """Its size, and how many tools had ended, when it was last written down."""
+    status: Run.Status = Run.Status.FAILED
+    is_recorded: bool = False
+    started: float = field(default_factory=time.monotonic)
+
+    def stop(self, code: str) -> None:
+        """End the run for a reason of ours: a key of RUN_ERRORS."""
+        if not self.events.failure and not self.is_recorded:
+            self.events.failure = code
+            self.log.token.cancel()
+
+    def draft(self) -> dict[str, Any] | None:
+        """Take down what the run has added so far, as columns of its row; None when nothing is new."""
+        reached = (self.size, self.events.unfinished.results)
+        if reached == self.drafted or not self.turn.store.keeps_threads:
+            return None
+        self.drafted = reached
+        return self.columns()
+
+    def columns(self) -> dict[str, Any]:
+        new = [*self.earlier, *self._to_keep(self._partial(self.asked))]
+        return {"draft": codec.dump_messages(new), "usage": to_jsonable_python(self.usage)}
+
+    async def save(self, new: list[ModelMessage], status: Run.Status) -> None:
+        """Append what the run has added to the stored conversation, and note how the run ended."""
+        conversation = self.turn.conversation
+        conversation.messages = [*self.stored, *self.earlier, *self._to_keep(new)]
+        conversation.usage = self.usage_before + self.usage
+        conversation.deferred_tool_requests = self.events.requests
+        try:
+            await self.turn.store.save_with(conversation, lambda _: self._note(status), scope=self.log.scope)
+        except ConversationConflict:
+            raise RunFailed("conversation_changed") from None
+        self.status, self.is_recorded = status, True
+
+    async def save_partial(self) -> None:
+        """Keep what there is of a run that failed or was stopped."""
+        self.status = ENDINGS.get(self.events.failure, Run.Status.FAILED)
+        if self.events.failure == "conversation_changed":
+            return
+        self.events.requests = None
+        try:
+            await self.save(self._partial(), self.status)
+        except RunFailed:
+            logger.info("Thread %s was changed or deleted during run %s", self.log.thread_id, self.log.key)
+        except Exception:
+            logger.exception("What run %s had reached could not be stored", self.log.key)
+
+    async def record(self) -> None:
+        """Note how the run ended, unless that was done with its last messages."""
+        if self.is_recorded:
+            return
+        try:
+            await in_database(self._note, self.status)
+        except ConversationConflict:
+            logger.info("Run %s was taken up by another process", self.log.key)
+        except Exception:
+            logger.exception("The end of run %s could not be recorded", self.log.key)
+
+    def _note(self, status: Run.Status) -> None:
+        # Without a row the thread was deleted, and the run with it.
+        row = Run.objects.filter(pk=self.log.key)
+        is_noted = (
+            row.filter(process=process_name())
+            .exclude(status=Run.Status.INTERRUPTED)
+            .update(
+                status=status,
+                code="" if status in (Run.Status.FINISHED, Run.Status.PAUSED) else self.events.failure or "",
+                usage=to_jsonable_python(self.usage),
+                duration_ms=round((time.monotonic() - self.started) * 1000),
+                draft=None,
+            )
+        )
+        if not is_noted and (self.journal or row.exists()):
+            # This process was taken for dead: another one has ended the run, or goes on with it.
+            raise ConversationConflict(self.log.thread_id)
+
+    def _partial(self, asked: Collection[str] = ()) -> list[ModelMessage]:
+        """What the run has added, as of now."""
+        unfinished = self.events.unfinished
+        new = [*added(self.turn.history, unfinished.captured), *unfinished.messages()]
+        return without_open_calls(new, self.events.started.union(asked))
+
+    def _to_keep(self, new: list[ModelMessage]) -> list[ModelMessage]:
+        """Note with the messages what they can't hold, and take out what is not to be kept."""
+        new = without_bytes(new)
+        deepcopy(self.events.ids).stamp(new)  # It hands ids out once, and this is done again and again
+        self.events.page.note(new)
+        state = dump_state(self.events.deps, self.state_before)
+        if new and (self.turn.state.fades or not same_json(state, self.turn.state.stored)):
+            annotate(new[-1], state=state)
+        return without_drawings(new)

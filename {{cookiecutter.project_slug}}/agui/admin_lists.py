@@ -1,0 +1,129 @@
+"""Lists of the admin that stay fast with many rows: nothing is counted to its end, no row costs a query."""
+
+from collections.abc import Iterable
+from functools import cached_property
+from typing import Any, ClassVar
+
+from django.contrib import admin
+from django.contrib.admin.models import DELETION, LogEntry
+from django.contrib.contenttypes.models import ContentType
+from django.core.paginator import Paginator
+from django.db.models import Count, Model, QuerySet, Subquery
+from django.http import HttpRequest
+from django.template.defaultfilters import truncatechars
+from django.urls import NoReverseMatch, reverse
+from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.http import urlencode
+from django.utils.safestring import SafeString
+
+MAX_ROWS = 10_000
+RECENT_ROWS = 1000
+
+
+class ShortPaginator(Paginator):
+    """Counts no further than anybody leafs."""
+
+    object_list: QuerySet[Any]
+
+    @cached_property
+    def count(self) -> int:
+        return self.object_list.order_by().values("pk")[:MAX_ROWS].count()
+
+
+class RecordAdmin(admin.ModelAdmin):
+    """What nobody writes by hand."""
+
+    show_full_result_count = False
+    show_facets = admin.ShowFacets.NEVER
+    paginator = ShortPaginator
+    heavy: ClassVar[list[str]] = []
+    """Columns that no list needs."""
+
+    class Media:
+        css = {"all": ["agui/admin.css"]}
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return False
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        return super().get_queryset(request).defer(*self.heavy)
+
+    def log_deletions(self, request: HttpRequest, queryset: Iterable[Model]) -> Any:
+        # By its key alone: titles and names are to go with what they are of.
+        kind = ContentType.objects.get_for_model(self.model)
+        return LogEntry.objects.bulk_create(
+            LogEntry(
+                user_id=request.user.pk,  # type: ignore[misc]
+                content_type=kind,
+                object_id=row.pk,
+                object_repr=f"{self.opts.verbose_name} {row.pk}",
+                action_flag=DELETION,
+            )
+            for row in queryset
+        )
+
+    @admin.display(description="owner")
+    def who(self, row: Any) -> SafeString | str:
+        # A session's key is as good as a password.
+        return link(row.owner) if row.owner_id else f"visitor {row.scope.partition(':')[2][:4]}…"
+
+
+def moment(column: str) -> Any:
+    """Show a time to the second, in little space."""
+
+    @admin.display(description=column.replace("_", " "), ordering=column)
+    def show(row: Any) -> str:
+        return f"{timezone.localtime(getattr(row, column)):%Y-%m-%d %H:%M:%S}"
+
+    return show
+
+
+def used(key: str) -> Any:
+    """Show a number of what pydantic-ai counts."""
+
+    @admin.display(description=key.replace("_", " "))
+    def show(row: Any) -> str:
+        return f"{row.usage.get(key, 0):,}"
+
+    return show
+
+
+def recent(column: str) -> type[admin.SimpleListFilter]:
+    """Filter by the values of a column, but offer only those that the newest rows have: to know all is to read all."""
+
+    class RecentFilter(admin.SimpleListFilter):
+        title = column.replace("_", " ")
+        parameter_name = column
+
+        def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+            found = {*model_admin.model.objects.values_list(column, flat=True)[:RECENT_ROWS], self.value()}
+            return [(value, value) for value in sorted(filter(None, found))]
+
+        def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+            return queryset.filter(**{column: self.value()}) if self.value() else queryset
+
+    return RecentFilter
+
+
+def link(row: Model | None) -> SafeString | str:
+    if row is None:
+        return "-"
+    try:
+        page = reverse(f"admin:{row._meta.app_label}_{row._meta.model_name}_change", args=[row.pk])
+    except NoReverseMatch:
+        return str(row)  # A project may keep its users out of the admin
+    return format_html('<a href="{}">{}</a>', page, truncatechars(str(row), 60))
+
+
+def link_list(model: type[Model], text: str, **filters: str) -> SafeString:
+    page = reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist")
+    return format_html('<a href="{}?{}">{}</a>', page, urlencode(filters), text)
+
+
+def count_of(model: type[Model], **by: Any) -> Subquery:
+    [column] = by
+    return Subquery(model._base_manager.filter(**by).values(column).annotate(n=Count("pk")).values("n"))

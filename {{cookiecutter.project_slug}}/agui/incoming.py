@@ -1,0 +1,119 @@
+"""A client's messages as the model's, without what a client may not decide."""
+
+import asyncio
+from collections import defaultdict, deque
+from collections.abc import Container, Sequence
+from dataclasses import replace
+from typing import Any
+
+from pydantic_ai.conversation import Conversation
+from pydantic_ai.messages import ModelMessage, ModelRequest, ToolReturnPart, UserPromptPart
+from pydantic_ai.ui.ag_ui import AGUIAdapter
+
+from agui.errors import Unprocessable
+from agui.interrupts import READER, frontend_calls
+from agui.protocol import (
+    AssistantMessage,
+    Message,
+    MessageIds,
+    RunAgentInput,
+    ToolMessage,
+    annotation,
+    check_attachments,
+    with_calls,
+)
+
+FEW_MESSAGES = 10
+
+
+async def load_aside(messages: Sequence[Message], run_input: RunAgentInput) -> list[ModelMessage]:
+    """Load messages, in a thread if that takes long: others' streams don't wait for it."""
+    if len(messages) <= FEW_MESSAGES and all(isinstance(message.content, str) for message in messages):
+        return _load(messages, run_input)
+    return await asyncio.to_thread(_load, messages, run_input)
+
+
+def _load(messages: Sequence[Message], run_input: RunAgentInput) -> list[ModelMessage]:
+    """Turn a client's messages into the model's, without what a client may not decide."""
+    check_attachments(messages)
+    try:
+        # Empty ones would leave their ids to the next.
+        messages = [m for m in messages if m.role == "tool" or AGUIAdapter.load_messages([m])]
+        if not messages:
+            return []
+        loaded = _one_prompt_each(AGUIAdapter(READER, run_input).sanitize_messages(_read(messages)))
+    except ValueError:
+        raise Unprocessable("A message can't be read: a result without its call, or a broken attachment.") from None
+    if not loaded or not isinstance(loaded[-1], ModelRequest):
+        raise Unprocessable("The messages have to end with one of the user.")
+    MessageIds(messages).stamp(loaded)
+    return loaded
+
+
+def load_results(messages: Sequence[Message], conversation: Conversation) -> list[ModelMessage]:
+    """Take the results of those calls that the thread left to the client; the rest is not the client's to say."""
+    open_calls = frontend_calls(conversation.deferred_tool_requests)
+    fitting = _fitting(messages, open_calls, conversation)
+    if not fitting:
+        return []
+    check_attachments(fitting.values())
+    loaded = _read(with_calls(list(fitting.values()), [open_calls[call_id] for call_id in fitting]))[1:]
+    MessageIds(fitting.values()).stamp(loaded)
+    return loaded
+
+
+def _fitting(
+    messages: Sequence[Message], open_calls: Container[str], conversation: Conversation
+) -> dict[str, ToolMessage]:
+    """Find the results of the open calls. Some providers use a call's id again: then there are older ones, too."""
+    known = {message_id for message in conversation.messages for message_id in annotation(message, "ids") or ()}
+    fitting: dict[str, ToolMessage] = {}
+    called: set[str] = set()
+    for message in messages:
+        if isinstance(message, AssistantMessage):
+            for call in message.tool_calls or ():
+                called.add(call.id)
+                fitting.pop(call.id, None)  # What came before is the result of an earlier call
+        elif isinstance(message, ToolMessage) and (message.tool_call_id in called or message.id not in known):
+            fitting[message.tool_call_id] = message
+    return {call_id: message for call_id, message in fitting.items() if call_id in open_calls}
+
+
+def _read(messages: Sequence[Message]) -> list[ModelMessage]:
+    """Read messages as the adapter does, but a tool's result stays the text that it is.
+
+    The adapter would parse it as JSON, and take what looks like a file of the server for one.
+    """
+    texts: dict[str, deque[str]] = defaultdict(deque)
+    plain = []
+    for message in messages:
+        if isinstance(message, ToolMessage) and (text := _only_text(message.content)) is not None:
+            texts[message.tool_call_id].append(text)
+            message = message.model_copy(update={"content": ""})
+        plain.append(message)
+    loaded = AGUIAdapter.load_messages(plain)
+    for part in [part for one in loaded for part in one.parts if isinstance(part, ToolReturnPart)]:
+        if texts[part.tool_call_id]:
+            part.content = texts[part.tool_call_id].popleft()
+    return loaded
+
+
+def _one_prompt_each(messages: Sequence[ModelMessage]) -> list[ModelMessage]:
+    """Take apart what pydantic-ai has joined: the history can be cut before each message of the user."""
+    separate: list[ModelMessage] = []
+    for message in messages:
+        prompts = [part for part in message.parts if isinstance(part, UserPromptPart)]
+        if isinstance(message, ModelRequest) and prompts and len(message.parts) > 1:
+            if results := [part for part in message.parts if not isinstance(part, UserPromptPart)]:
+                separate.append(replace(message, parts=results))
+            separate += [replace(message, parts=[prompt]) for prompt in prompts]
+        else:
+            separate.append(message)
+    return separate
+
+
+def _only_text(content: Any) -> str | None:
+    """The text of a content that is nothing else: itself, or its only part."""
+    if isinstance(content, list):
+        return content[0].text if len(content) == 1 and content[0].type == "text" else None
+    return content if isinstance(content, str) else None

@@ -1,0 +1,19 @@
+"""Execute the runs that the web processes order, with AGUI["RUN_EXECUTOR"] = "dbos"."""
+
+import asyncio
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from agui import conf
+
+
+class Command(BaseCommand):
+    help = "Execute runs of the agent until SIGTERM. Start as many as you need; each takes over the runs of dead ones."
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        if conf.get().run_executor != "dbos":
+            raise CommandError("AGUI['RUN_EXECUTOR'] is not 'dbos': the web processes execute the runs themselves.")
+        from agui.durable.worker import work
+
+        asyncio.run(work())

@@ -1,0 +1,149 @@
+"""Chat with the project's agent, or with any AG-UI endpoint, in the terminal or from a script: see docs/terminal.md."""
+
+import logging
+import os
+import sys
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+import httpx2
+from django.contrib.auth import get_user_model
+from django.core.management.base import BaseCommand, CommandError
+from rich.console import Console
+from rich.text import Text
+
+from agui.client import AGUIClient, AGUIError
+from agui.models import ApiToken
+from agui.terminal.in_process import InProcess, NoAgent, own_url
+from agui.terminal.keyboard import Keyboard
+from agui.terminal.local_tools import Folder, LocalTool
+from agui.terminal.output import JsonLines, Output, PlainText
+from agui.terminal.prompt import Prompt
+from agui.terminal.questions import Questions
+from agui.terminal.screen import Screen
+from agui.terminal.session import Ending, Session
+from agui.tokens import create_token
+
+TOKEN_VARIABLE = "AGENT_TOKEN"  # noqa: S105
+
+
+class Command(BaseCommand):
+    help = "Chat with the project's own agent, or with the AG-UI endpoint at --url."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--user", metavar="NAME", help="Whom the project's agent acts for [its only user].")
+        parser.add_argument("--url", help="Another agent: the address of its AG-UI endpoint.")
+        parser.add_argument("--token", help=f"An API token for --url [the variable {TOKEN_VARIABLE}].")
+        parser.add_argument("--thread", metavar="ID", help="Go on with this conversation.")
+        parser.add_argument("--message", metavar="TEXT", help="Say this, print the answer and exit; - reads it.")
+        parser.add_argument("--json", action="store_true", help="With --message: print the events, each as a line.")
+        parser.add_argument(
+            "--allow-read-file",
+            metavar="DIR",
+            type=Path,
+            nargs="?",
+            const=Path(),
+            help="Let the agent list and read the files of a folder [this one]; hidden ones never.",
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        if options["json"] and options["message"] is None:
+            raise CommandError("--json needs --message.", returncode=2)
+        tools = local_tools(options["allow_read_file"])
+        if options["url"]:
+            self.begin(remote(options["url"], options["token"]), tools, options)
+            return
+        token, client = own_agent(options["user"])
+        logging.disable(logging.WARNING)  # What the server notes has no place between the agent's words
+        try:
+            self.begin(client, tools, options)
+        finally:
+            logging.disable(logging.NOTSET)
+            token.delete()
+
+    def begin(self, client: AGUIClient, tools: list[LocalTool], options: dict[str, Any]) -> None:
+        try:
+            if options["message"] is None:
+                self.chat(client, tools, options["thread"])
+            else:
+                self.say(client, tools, **options)
+        except KeyboardInterrupt:  # The second one: the first stops the run
+            sys.exit(Ending.STOPPED.value)
+
+    def chat(self, client: AGUIClient, tools: list[LocalTool], thread_id: str | None) -> None:
+        screen, keyboard = Screen(Console(highlight=False)), Keyboard()
+        with Session(client, screen, tools, questions=Questions(screen, keyboard), keyboard=keyboard) as session:
+            prompt = Prompt(session, screen, keyboard)
+            if keyboard.is_person:
+                screen.print(Text("Ctrl-C stops an answer, Ctrl-D leaves, /help says more.\n", style="dim"))
+            if thread_id:
+                try:
+                    prompt.take_up(thread_id)
+                except AGUIError as error:
+                    raise CommandError(str(error), returncode=Ending.REFUSED.value) from None
+            prompt.run()
+
+    def say(self, client: AGUIClient, tools: list[LocalTool], message: str, thread: str | None, **options: Any) -> None:
+        """Say one thing, and exit as it ended."""
+        text = sys.stdin.read() if message == "-" else message
+        output: Output
+        if options["json"]:
+            output = JsonLines(sys.stdout, sys.stderr)
+        elif sys.stdout.isatty():
+            output = Screen(Console(highlight=False))
+        else:
+            output = PlainText(sys.stdout, sys.stderr)
+        with Session(client, output, tools) as session:
+            try:
+                if thread:
+                    session.take_up(thread)
+                ending = session.send(text)
+            except AGUIError as error:
+                output.fail(str(error))
+                ending = Ending.REFUSED
+            if ending is Ending.WAITING:
+                output.fail(f"It waits for an answer: manage.py chat --thread {session.conversation.thread_id}")
+        if ending is not Ending.ANSWERED:
+            sys.exit(ending.value)
+
+
+def local_tools(folder: Path | None) -> list[LocalTool]:
+    if folder is None:
+        return []
+    try:
+        return Folder(folder).tools()
+    except OSError as error:
+        raise CommandError(f"--allow-read-file {str(folder)!r}: {error.strerror}.", returncode=2) from None
+
+
+def remote(url: str, token: str | None) -> AGUIClient:
+    token = token or os.environ.get(TOKEN_VARIABLE)
+    return AGUIClient(url, headers={"Authorization": f"Bearer {token}"} if token else {})
+
+
+def own_agent(username: str | None) -> tuple[ApiToken, AGUIClient]:
+    """Reach the project's agent in this process, with a token that is deleted when the chat ends."""
+    try:
+        url = own_url()
+    except NoAgent as error:
+        raise CommandError(str(error), returncode=2) from None
+    token, text = create_token(find_user(username), "manage.py chat", days=1)
+    http = httpx2.AsyncClient(transport=InProcess())
+    return token, AGUIClient(url, headers={"Authorization": f"Bearer {text}"}, http=http)
+
+
+def find_user(username: str | None) -> Any:
+    users = get_user_model()._default_manager.filter(is_active=True)
+    if username is not None:
+        user = users.filter(**{get_user_model().USERNAME_FIELD: username}).first()
+        if user is None:
+            raise CommandError(f"There is no active user {username!r}.", returncode=2)
+        return user
+    found = list(users[:2])
+    if len(found) != 1:
+        cure = "name one with --user" if found else "create one with `python manage.py createsuperuser`"
+        raise CommandError(
+            f"Whom does the agent act for? There is {'more than one' if found else 'no'} user: {cure}.", returncode=2
+        )
+    return found[0]

@@ -1,0 +1,97 @@
+"""daphne, made to wait for clients that don't keep up.
+
+daphne hands all that an application sends to Twisted at once, which keeps in memory what a client does
+not read. Here the application waits instead, as it does under other servers.
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from functools import wraps
+from inspect import iscoroutinefunction, signature
+from typing import Any
+
+from daphne import http_protocol, server  # type: ignore[import-untyped]
+from twisted.internet.interfaces import IPushProducer
+from zope.interface import implementer  # type: ignore[import-untyped]
+
+logger = logging.getLogger("agui.pacing")
+
+# A client that takes nothing of the last 64 KB for so long is not waited for any more.
+STALLED_SECONDS = 120
+
+Request: Any = getattr(http_protocol, "WebRequest", object)
+Reply = Callable[[Any, Any, dict[str, Any]], Awaitable[None]]
+
+
+@implementer(IPushProducer)
+class PacedRequest(Request):
+    """A request whose connection says when it has room for more of the response."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        # Twisted would parse every form for itself, all of it in memory and while all streams wait. Django does it.
+        super().__init__(*args, parsePOSTFormSubmission=False, **kwargs)
+        self._has_room = asyncio.Event()
+        self._has_room.set()
+
+    def handle_reply(self, message: dict[str, Any]) -> None:
+        if self.channel is not None and not (self.producer or self.finished):
+            self.registerProducer(self, True)
+        super().handle_reply(message)
+
+    async def room(self) -> None:
+        """Wait until the client has read what it was sent; give up on one that does not."""
+        if self._has_room.is_set():
+            return
+        try:
+            async with asyncio.timeout(STALLED_SECONDS):
+                await self._has_room.wait()
+        except TimeoutError:
+            self.transport.abortConnection()
+
+    def pauseProducing(self) -> None:
+        self._has_room.clear()
+
+    def resumeProducing(self) -> None:
+        self._has_room.set()
+
+    stopProducing = resumeProducing
+
+    def finish(self) -> None:
+        if self.producer:
+            self.unregisterProducer()
+        super().finish()
+
+    def connectionLost(self, reason: Any) -> None:
+        self._has_room.set()
+        super().connectionLost(reason)
+
+
+def _paced(handle_reply: Reply) -> Reply:
+    @wraps(handle_reply)
+    async def wait_and_handle(self: Any, protocol: Any, message: dict[str, Any]) -> None:
+        if isinstance(protocol, PacedRequest):
+            await protocol.room()
+        await handle_reply(self, protocol, message)
+
+    return wait_and_handle
+
+
+def is_as_known() -> bool:
+    """Whether daphne still makes its requests and hands on replies in the way that this module changes."""
+    try:
+        makes_requests = http_protocol.HTTPFactory.buildProtocol.__code__.co_names
+        takes = list(signature(server.Server.handle_reply).parameters)
+    except (AttributeError, TypeError, ValueError):
+        return False
+    is_awaited = iscoroutinefunction(server.Server.handle_reply) and takes == ["self", "protocol", "message"]
+    return is_awaited and "WebRequest" in makes_requests and Request is not object
+
+
+def pace_daphne() -> None:
+    """Put it in the place of daphne's own request: once, before the server answers."""
+    if not is_as_known():
+        logger.warning("This daphne is not as agui/pacing.py knows it: what clients don't read stays in memory.")
+        return
+    http_protocol.WebRequest = PacedRequest
+    server.Server.handle_reply = _paced(server.Server.handle_reply)

@@ -1,0 +1,176 @@
+"""What Redis does in one step, in Lua. A Redis Cluster, where keys live apart, can't.
+
+    agui:lock:<thread>      whose run is on: its entry, "<run> <fingerprint> <process>"; lives seconds, and is renewed
+    agui:last:<thread>      the entry of the thread's last run
+    agui:log:<run>          its frames, a stream: entry n-0 is frame n; n-1 is the end, or where it was cut
+    agui:runs:<scope>       the runs of one user, each with the moment until which it counts
+    agui:stop:<run>         what is asked of it: 'stop' or 'forget', or 'replace' to stop if nobody reads it
+    agui:read:<run>         that it is read in other processes than its own
+    agui:inbox:<process>    wakes a process, which then looks what is asked of its runs
+
+Threads and scopes are digests, made with the SECRET_KEY: a scope may hold a session's key, which is as good as a
+password, and projects that share a Redis don't meet.
+"""
+
+# How long a process may be silent before its threads count as free.
+LOCK_MS = 5_000
+# How long the log of a run lives that nobody renews.
+RUNNING_MS = 3_600_000
+
+_COMMON = """
+local function now()
+  local time = redis.call('TIME')
+  return time[1] * 1000 + math.floor(time[2] / 1000)
+end
+local function run_of(entry) return string.match(entry, '^%S+') end
+local function is_of(value, entry) return value and run_of(value) == run_of(entry) end
+local function is_open(entry)
+  local newest = redis.call('XREVRANGE', 'agui:log:' .. run_of(entry), '+', '-', 'COUNT', 1)[1]
+  return newest and newest[2][1] == 'frame'
+end
+local function ask(entry, what, ms)
+  redis.call('SET', 'agui:stop:' .. run_of(entry), what, 'PX', ms or 600000)
+  local inbox = 'agui:inbox:' .. string.match(entry, '%S+$')
+  redis.call('XADD', inbox, 'MAXLEN', '~', 100, '*', 'run', run_of(entry))
+  redis.call('PEXPIRE', inbox, 600000)
+end
+"""
+
+# Takes a thread for a run, unless somebody has it: 'held', or 'open' when only the log of the last run says so.
+RESERVE = (
+    _COMMON
+    + """
+local lock, last, runs = unpack(KEYS)
+local entry, fingerprint, replaced, lock_ms, running_ms, most = unpack(ARGV)
+local held = redis.call('GET', lock)
+if held and held ~= entry and held ~= replaced then return {'held', held} end
+local kept = redis.call('GET', last)
+if kept and kept ~= entry and kept ~= replaced and redis.call('EXISTS', 'agui:log:' .. run_of(kept)) == 1 then
+  if string.match(kept, ' (%S+) ') == fingerprint then return {'kept', kept} end
+  if is_open(kept) then return {'open', kept} end
+end
+redis.call('ZREM', runs, run_of(entry))
+redis.call('ZREMRANGEBYSCORE', runs, '-inf', now())
+if redis.call('ZCARD', runs) >= tonumber(most) then return {'many', ''} end
+redis.call('SET', lock, entry, 'PX', lock_ms)
+redis.call('SET', last, entry, 'PX', running_ms)
+redis.call('ZADD', runs, now() + lock_ms, run_of(entry))
+redis.call('PEXPIRE', runs, running_ms)
+return {'new', entry}
+"""
+)
+
+# Adds frames to a log, if they are the next ones, and says how many it then has. Renews what the run holds, or gives
+# it back at the end. Answers 'gap' when others are to come first, 'closed' when the log has its end already, and else
+# what is asked of the run; 'lost' when another process goes on with it. Nothing is written of a deleted thread.
+PUSH = (
+    _COMMON
+    + """
+local log, lock, last, runs, asked = unpack(KEYS)
+local entry, first, is_end, is_forgotten = ARGV[1], tonumber(ARGV[2]), ARGV[3] ~= '0', ARGV[4] == '1'
+local lock_ms, log_ms = ARGV[5], ARGV[6]
+local held = redis.call('GET', lock)
+if held and held ~= entry and is_of(held, entry) and ARGV[3] ~= '2' then return {0, 'lost'} end
+local newest = redis.call('XREVRANGE', log, '+', '-', 'COUNT', 1)[1]
+local have = newest and tonumber(string.match(newest[1], '^%d+')) or 0
+local state = is_forgotten and 'forget' or redis.call('GET', asked) or ''
+if state == 'forget' then
+  redis.call('DEL', log)
+elseif newest and newest[2][1] ~= 'frame' then
+  state = 'closed'
+elseif have + 1 ~= first then
+  return {have, 'gap'}
+else
+  for i = 7, #ARGV do
+    have = have + 1
+    redis.call('XADD', log, have .. '-0', 'frame', ARGV[i])
+  end
+  if is_end then redis.call('XADD', log, have .. '-1', ARGV[3] == '2' and 'cut' or 'end', '') end
+  redis.call('PEXPIRE', log, log_ms)
+  local newer = redis.call('GET', last)
+  if not newer or is_of(newer, entry) then redis.call('SET', last, entry, 'PX', log_ms) end
+end
+if is_end then
+  if is_of(held, entry) then redis.call('DEL', lock) end
+  redis.call('ZREM', runs, run_of(entry))
+else
+  if not held or is_of(held, entry) then redis.call('SET', lock, entry, 'PX', lock_ms) end
+  redis.call('ZADD', runs, now() + lock_ms, run_of(entry))
+  redis.call('PEXPIRE', runs, log_ms)
+end
+return {have, state}
+"""
+)
+
+# Gives a thread back of which no run has come; the reason is for those who sent the same request elsewhere.
+RELEASE = (
+    _COMMON
+    + """
+local log, lock, last, runs = unpack(KEYS)
+local entry, reason, log_ms = unpack(ARGV)
+for _, key in ipairs({lock, last}) do
+  if is_of(redis.call('GET', key), entry) then redis.call('DEL', key) end
+end
+redis.call('ZREM', runs, run_of(entry))
+if redis.call('EXISTS', log) == 0 then
+  redis.call('XADD', log, '0-1', 'refused', reason)
+  redis.call('PEXPIRE', log, log_ms)
+end
+return 1
+"""
+)
+
+# Asks the run that is on to stop: this one, if one is named.
+STOP = (
+    _COMMON
+    + """
+local lock, last = unpack(KEYS)
+local entry = redis.call('GET', lock)
+if not entry then
+  entry = redis.call('GET', last)
+  if not entry or not is_open(entry) then return 0 end
+end
+if ARGV[1] ~= '' and ARGV[1] ~= run_of(entry) then return 0 end
+ask(entry, 'stop')
+return 1
+"""
+)
+
+# Asks the run that is on to stop if its own process has no readers of it; 0 if there is no such run, or others read it.
+REPLACE = (
+    _COMMON
+    + """
+local entry = redis.call('GET', KEYS[1])
+if not entry or redis.call('EXISTS', 'agui:read:' .. run_of(entry)) == 1 then return 0 end
+if redis.call('EXISTS', 'agui:stop:' .. run_of(entry)) == 0 then ask(entry, 'replace', ARGV[1]) end
+return entry
+"""
+)
+
+# Drops what is kept of a thread, and has its run stopped without a trace.
+FORGET = (
+    _COMMON
+    + """
+for _, key in ipairs(KEYS) do
+  local entry = redis.call('GET', key)
+  if entry then
+    ask(entry, 'forget')
+    redis.call('DEL', 'agui:log:' .. run_of(entry))
+  end
+end
+redis.call('DEL', KEYS[2])
+return 1
+"""
+)
+
+# Finds the run of a thread that can be followed: the one that is on, or the last one if its log is there.
+FIND = (
+    _COMMON
+    + """
+local held = redis.call('GET', KEYS[1])
+if held then return held end
+local last = redis.call('GET', KEYS[2])
+if last and redis.call('EXISTS', 'agui:log:' .. run_of(last)) == 1 then return last end
+return ''
+"""
+)

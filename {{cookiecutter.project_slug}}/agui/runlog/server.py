@@ -1,0 +1,197 @@
+"""The connection to Redis. While Redis is away nobody waits for it: whoever asks is told so at once."""
+
+import asyncio
+import hashlib
+import logging
+import time
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+from uuid import uuid4
+
+from django.utils.crypto import salted_hmac
+from redis.asyncio import BlockingConnectionPool, Redis
+from redis.asyncio.retry import Retry
+from redis.backoff import NoBackoff
+from redis.exceptions import ConnectionError, NoScriptError, RedisError
+
+logger = logging.getLogger("agui.runlog")
+
+# How long an answer of Redis is waited for, and how long it is left alone when it did not come.
+TIMEOUT_SECONDS = 2.0
+AWAY_SECONDS = 1.0
+MAX_CONNECTIONS = 16
+
+Value = str | bytes | int | float
+
+
+class Away(Exception):
+    """Redis can't be reached, or does not answer in time."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """The keys of one thread of one owner."""
+
+    lock: str
+    last: str
+    runs: str
+
+    @classmethod
+    def of(cls, scope: str, thread_id: str) -> "Place":
+        thread = _digest(f"{scope}\0{thread_id}")
+        return cls(f"agui:lock:{thread}", f"agui:last:{thread}", f"agui:runs:{_digest(scope)}")
+
+
+def _digest(text: str) -> str:
+    # Of this project: another one may use the same Redis, and has a user 1 as well.
+    # Half of a surrogate pair has no UTF-8, and a thread may be called like that.
+    return salted_hmac("agui.runlog", text.encode(errors="surrogatepass"), algorithm="sha256").hexdigest()[:40]
+
+
+def log_key(run: str) -> str:
+    return f"agui:log:{run}"
+
+
+def stop_key(run: str) -> str:
+    return f"agui:stop:{run}"
+
+
+def read_key(run: str) -> str:
+    return f"agui:read:{run}"
+
+
+class Server:
+    """Redis, as the logs ask it."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self.process = uuid4().hex
+        self._home: asyncio.AbstractEventLoop | None = None
+        self._client: Redis | None = None
+        self._away_until = 0.0
+        self._is_away = False
+
+    def start(self) -> None:
+        """Keep connections, for this event loop."""
+        if self._home is not asyncio.get_running_loop():
+            self._home, self._client = asyncio.get_running_loop(), _connect(self.url)
+
+    @property
+    def inbox(self) -> str:
+        return f"agui:inbox:{self.process}"
+
+    async def run(self, script: str, keys: Sequence[str], *arguments: Value) -> Any:
+        """Run a script. Raises Away."""
+        [answer] = await self.run_all(script, [(keys, arguments)])
+        return answer
+
+    async def run_all(self, script: str, calls: Sequence[tuple[Sequence[str], Sequence[Value]]]) -> list[Any]:
+        """Run a script several times, in one go. Raises Away."""
+        digest = hashlib.sha1(script.encode(), usedforsecurity=False).hexdigest()
+        async with self._asked() as client:
+            answers = await _evaluate(client, digest, calls)
+            if any(isinstance(answer, NoScriptError) for answer in answers):
+                await client.script_load(script)  # Redis was restarted
+                answers = await _evaluate(client, digest, calls)
+            if failed := next((answer for answer in answers if isinstance(answer, Exception)), None):
+                raise failed  # Its memory is full, for example
+        return answers
+
+    async def values(self, keys: Sequence[str]) -> list[str | None]:
+        async with self._asked() as client:
+            found = await client.mget(keys)
+        return [None if value is None else value.decode() for value in found]
+
+    async def frames(self, run: str) -> tuple[list[bytes], bool]:
+        """All that a log has, and whether it has ended. Raises Away."""
+        async with self._asked() as client:
+            entries = await client.xrange(log_key(run))
+        frames = [fields[b"frame"] for _, fields in entries if b"frame" in fields]
+        return frames, len(frames) < len(entries)
+
+    async def read(self, streams: dict[str, str], wait_ms: int) -> dict[str, list[Any]]:
+        """Wait for what is new in any of these streams. Raises Away."""
+        async with self._asked(seconds=wait_ms / 1000 + TIMEOUT_SECONDS) as client:
+            found = await client.xread(streams, count=500, block=wait_ms)
+        pairs = found.items() if isinstance(found, dict) else found
+        return {name.decode(): entries for name, entries in pairs}
+
+    async def hold(self, lock: str, entry: str, for_ms: int) -> None:
+        async with self._asked() as client:
+            await client.set(lock, entry, px=for_ms)
+
+    async def delete(self, keys: Sequence[str]) -> None:
+        async with self._asked() as client:
+            await client.delete(*keys)
+
+    async def mark(self, keys: Sequence[str], for_ms: int) -> None:
+        """Let keys be there for a while."""
+        async with self._asked() as client, client.pipeline(transaction=False) as pipe:
+            for key in keys:
+                pipe.set(key, 1, px=for_ms)
+            await pipe.execute()
+
+    async def wake(self) -> None:
+        """Have this process's own `read` come back. Raises Away."""
+        async with self._asked() as client:
+            await client.xadd(self.inbox, {"run": ""}, maxlen=100)
+            await client.pexpire(self.inbox, 600_000)
+
+    async def ping(self) -> bool:
+        try:
+            async with self._asked() as client:
+                await client.ping()
+        except Away:
+            return False
+        return True
+
+    @asynccontextmanager
+    async def _asked(self, seconds: float = TIMEOUT_SECONDS) -> AsyncGenerator[Any]:
+        if time.monotonic() < self._away_until:
+            raise Away
+        is_home = self._client is not None and self._home is asyncio.get_running_loop()
+        client = self._client if is_home and self._client else _connect(self.url)
+        try:
+            async with asyncio.timeout(seconds):
+                yield client
+        except (RedisError, OSError) as error:  # Among them the timeout
+            self._away_until = time.monotonic() + AWAY_SECONDS
+            if not self._is_away:
+                logger.error(
+                    "Redis is away (%s): runs go on, but no other process can follow them.", str(error) or "no answer"
+                )
+            self._is_away = True
+            raise Away from error
+        finally:
+            if not is_home:
+                await client.aclose()
+        if self._is_away:
+            logger.warning("Redis is back.")
+        self._is_away = False
+
+    async def aclose(self) -> None:
+        if self._client is not None and self._home is asyncio.get_running_loop():
+            await self._client.aclose()
+        self._home = self._client = None
+
+
+def _connect(url: str) -> "Redis":
+    pool = BlockingConnectionPool.from_url(
+        url,
+        max_connections=MAX_CONNECTIONS,
+        timeout=TIMEOUT_SECONDS,
+        socket_connect_timeout=TIMEOUT_SECONDS,
+        socket_timeout=None,
+        # A restart of Redis cuts the connections that are kept: one more try gets a new one.
+        retry=Retry(NoBackoff(), 1, supported_errors=(ConnectionError,)),
+    )
+    return Redis.from_pool(pool)
+
+
+async def _evaluate(client: "Redis", digest: str, calls: Sequence[tuple[Sequence[str], Sequence[Value]]]) -> list[Any]:
+    async with client.pipeline(transaction=False) as pipe:
+        for keys, arguments in calls:
+            pipe.evalsha(digest, len(keys), *keys, *arguments)
+        return await pipe.execute(raise_on_error=False)

@@ -1,0 +1,175 @@
+"""A server on a real socket in the test's own event loop, so that a client meets HTTP and the test what it does."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import unquote
+
+from asgiref.sync import sync_to_async
+from django.core.asgi import get_asgi_application
+
+from agui.client import AGUIClient
+from agui.testing import ScriptedModel
+from agui.tests.conftest import script
+from agui.tokens import create_token
+
+Application = Callable[[dict[str, Any], Any, Any], Awaitable[None]]
+
+
+CUT = {"type": "cut"}  # Sent by an application: the connection breaks
+
+
+@asynccontextmanager
+async def serving(application: Application, grace_seconds: float = 0) -> AsyncIterator[str]:
+    """Serve an ASGI application, one request a connection; yields its URL. What is at work at the end has some time."""
+    at_work: set[asyncio.Task[None]] = set()
+
+    async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task
+        at_work.add(task)
+        try:
+            await _answer(application, reader, writer)
+        except ConnectionError:
+            pass
+        finally:
+            at_work.discard(task)
+            writer.close()
+
+    server = await asyncio.start_server(connected, "127.0.0.1", 0)
+    try:
+        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    finally:
+        server.close()
+        if at_work and grace_seconds:
+            await asyncio.wait(at_work, timeout=grace_seconds)
+        for task in list(at_work):
+            task.cancel()
+        await asyncio.gather(*at_work, return_exceptions=True)
+        await server.wait_closed()
+
+
+async def _answer(application: Application, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
+    method, target, _ = head[0].split(" ")
+    fields = (line.partition(":") for line in head[1:-2])
+    headers = [(name.lower().encode(), value.strip().encode()) for name, _, value in fields]
+    body = await reader.readexactly(int(dict(headers).get(b"content-length", b"0")))
+    path, _, query = target.partition("?")
+    scope = {
+        "type": "http",
+        "asgi": {"version": "3.0"},
+        "http_version": "1.1",
+        "method": method,
+        "scheme": "http",
+        "path": unquote(path),
+        "raw_path": path.encode(),
+        "query_string": query.encode(),
+        "root_path": "",
+        "headers": headers,
+        "client": ("127.0.0.1", 1),
+        "server": ("127.0.0.1", 2),
+    }
+    received = iter([{"type": "http.request", "body": body}])
+
+    async def receive() -> dict[str, Any]:
+        for message in received:
+            return message
+        await reader.read()  # To the end of the connection
+        return {"type": "http.disconnect"}
+
+    async def send(message: dict[str, Any]) -> None:
+        if message is CUT:
+            writer.transport.abort()
+        elif message["type"] == "http.response.start":
+            lines = [f"HTTP/1.1 {message['status']} -", "connection: close"]
+            lines += [f"{name.decode()}: {value.decode()}" for name, value in message.get("headers", [])]
+            writer.write("\r\n".join([*lines, "", ""]).encode("latin-1"))
+        else:
+            writer.write(message.get("body", b""))
+        with suppress(ConnectionError):  # Servers don't tell applications either
+            await writer.drain()
+
+    await application(scope, receive, send)
+
+
+@dataclass
+class Site:
+    """The engine's endpoint behind a socket, its scripted model, and a client of one user."""
+
+    url: str
+    headers: dict[str, str]
+    llm: ScriptedModel
+
+    @property
+    def client(self) -> AGUIClient:
+        return AGUIClient(self.url, headers=self.headers)
+
+
+@asynccontextmanager
+async def site_that_says(user: Any, *answers: Any, around: Any = None) -> AsyncIterator[Site]:
+    """Serve the engine's endpoint with a script in the place of a model; `around` wraps the application."""
+    token = (await sync_to_async(create_token)(user))[1]
+    with script(*answers) as llm:  # Before the server: what answers a request inherits it
+        application = get_asgi_application()
+        async with serving(around(application) if around else application, grace_seconds=10) as url:
+            yield Site(f"{url}/agent/", {"Authorization": f"Bearer {token}"}, llm)
+
+
+class Answers:
+    """An application that sends one of these after the other, whatever is asked: a status, headers and a body's chunks.
+
+    A chunk may be CUT, or an asyncio.Event that is waited for. `requests` has what was asked.
+    """
+
+    def __init__(self, *answers: Any) -> None:
+        self.answers = list(answers)
+        self.requests: list[dict[str, Any]] = []
+
+    async def __call__(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
+        headers = {name.decode(): value.decode() for name, value in scope["headers"]}
+        body = (await receive())["body"]
+        self.requests.append({"method": scope["method"], "path": scope["path"], "headers": headers, "body": body})
+        status, sent, *chunks = self.answers.pop(0)
+        told = {"content-type": "text/event-stream", **sent}
+        pairs = [(name.encode(), value.encode()) for name, value in told.items()]
+        await send({"type": "http.response.start", "status": status, "headers": pairs})
+        for chunk in chunks:
+            if isinstance(chunk, asyncio.Event):
+                await chunk.wait()
+            elif chunk is CUT:
+                await send(CUT)
+            else:
+                await send({"type": "http.response.body", "body": chunk, "more_body": True})
+
+
+def cutting(application: Application, *sizes: int) -> Application:
+    """Let the connection break after so many bytes of a body, each of these once."""
+    left = list(sizes)
+
+    async def cut(scope: dict[str, Any], receive: Any, send: Any) -> None:
+        size = left.pop(0) if left else 10**9
+
+        async def send_some(message: dict[str, Any]) -> None:
+            nonlocal size
+            if size < 0:
+                return
+            body = message.get("body", b"")
+            size -= len(body)
+            await send(message if size >= 0 else {**message, "body": body[:size]})
+            if size < 0:
+                await send(CUT)
+
+        received = iter([await receive()])
+
+        async def receive_once() -> dict[str, Any]:
+            for message in received:
+                return message
+            # Nobody tells the application that its client is gone: it goes on to its end.
+            return await asyncio.get_running_loop().create_future()
+
+        await application(scope, receive_once, send_some)
+
+    return cut

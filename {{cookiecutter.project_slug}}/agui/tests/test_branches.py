@@ -1,0 +1,211 @@
+"""Edits and new tries leave versions behind; forks stand on their own."""
+
+import pytest
+from pydantic_ai.conversation import Conversation
+from pydantic_ai.conversation_store import ConversationConflict
+from pydantic_ai.messages import ModelRequest, ModelResponse, TextPart, ToolCallPart, ToolReturnPart, UserPromptPart
+
+from agui.protocol import annotate
+from agui.testing import say
+from agui.tests.conftest import Client, script
+from agui.tests.test_stores import STORES
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture(params=STORES)
+def store(request, db):
+    return STORES[request.param]()
+
+
+def prompt(message_id, text=None):
+    message = ModelRequest(parts=[UserPromptPart(text or message_id)])
+    annotate(message, ids=[message_id])
+    return message
+
+
+def answer(message_id):
+    message = ModelResponse(parts=[TextPart(message_id)])
+    annotate(message, ids=[message_id])
+    return message
+
+
+def calling(*call_ids):
+    return ModelResponse(parts=[ToolCallPart("look", {}, call_id) for call_id in call_ids])
+
+
+def result(call_id):
+    message = ModelRequest(parts=[ToolReturnPart("look", "seen", call_id)])
+    annotate(message, ids=[f"of {call_id}"])
+    return message
+
+
+async def add(store, *messages, thread="t"):
+    conversation = await store.load(thread) or Conversation(conversation_id=thread)
+    conversation.messages.extend(messages)
+    return await store.save(conversation, scope="alice")
+
+
+async def line(store, thread="t"):
+    """The texts of the current line."""
+    conversation = await store.load(thread)
+    return [part.content for message in conversation.messages for part in message.parts if hasattr(part, "content")]
+
+
+async def again(store, message_id, *messages):
+    """Replace a message of the user and what followed it."""
+    record = await store.read_record("t")
+    links = await store.find_prompts("t", [message_id])
+    await store.move("t", links[message_id].parent_id, expected_revision=record.revision, scope="alice")
+    return await add(store, *messages)
+
+
+async def switch(store, thread, branch, scope=None):
+    record = await store.read_record(thread)
+    return await store.switch(thread, branch, expected_revision=record.revision, scope=scope)
+
+
+async def versions(store):
+    found = await store.branches("t", scope="alice")
+    return {key: [(one["text"], one["current"]) for one in branches] for key, branches in found.items()}
+
+
+class TestVersions:
+    async def test_a_thread_without_edits_has_none(self, store):
+        await add(store, prompt("u1"), answer("a1"))
+        assert await store.branches("t", scope="alice") == {}
+        assert await store.branches("nothing", scope="alice") == {}
+
+    async def test_an_edit_makes_a_second_version(self, store):
+        await add(store, prompt("u1"), answer("a1"), prompt("u2"), answer("a2"))
+        await again(store, "u2", prompt("u2", "u2 edited"), answer("b2"))
+        assert await line(store) == ["u1", "a1", "u2 edited", "b2"]
+        assert await versions(store) == {"u2": [("u2", False), ("u2 edited", True)]}
+
+    async def test_switching_brings_the_other_version_back_with_what_followed(self, store):
+        await add(store, prompt("u1"), answer("a1"), prompt("u2"), answer("a2"))
+        await again(store, "u1", prompt("u1", "other"), answer("b1"))
+        first, second = (await store.branches("t", scope="alice"))["u1"]
+        assert await switch(store, "t", first["id"], scope="alice")
+        assert await line(store) == ["u1", "a1", "u2", "a2"]
+        assert await versions(store) == {"u1": [("u1", True), ("other", False)]}
+        assert await switch(store, "t", second["id"], scope="alice")
+        assert await line(store) == ["other", "b1"]
+
+    async def test_versions_of_versions(self, store):
+        await add(store, prompt("u1"), answer("a1"), prompt("u2"), answer("a2"))
+        await again(store, "u2", prompt("u2", "2b"), answer("b2"))
+        await again(store, "u1", prompt("u1", "1b"), answer("b1"))
+        assert await versions(store) == {"u1": [("u1", False), ("1b", True)]}
+        await switch(store, "t", (await store.branches("t"))["u1"][0]["id"])
+        # The newest of the first version's own versions
+        assert await line(store) == ["u1", "a1", "2b", "b2"]
+        assert await versions(store) == {
+            "u1": [("u1", True), ("1b", False)],
+            "u2": [("u2", False), ("2b", True)],
+        }
+
+    async def test_an_edit_that_came_to_nothing_leaves_no_version(self, store):
+        await add(store, prompt("u1"), answer("a1"), prompt("u2"), answer("a2"))
+        record = await store.read_record("t")
+        links = await store.find_prompts("t", ["u2"])
+        await store.move("t", links["u2"].parent_id, expected_revision=record.revision)
+        assert await line(store) == ["u1", "a1"]
+        record = await store.read_record("t")
+        assert await switch(store, "t", record.branches[0])
+        assert await line(store) == ["u1", "a1", "u2", "a2"]
+        assert (await store.read_record("t")).branches == []
+
+    async def test_only_ends_of_lines_can_be_switched_to(self, store):
+        entries = await add(store, prompt("u1"), answer("a1"))
+        assert not await switch(store, "t", entries[0].id)
+        assert not await switch(store, "t", "nothing")
+        assert await switch(store, "t", entries[1].id)
+
+    async def test_another_scope_sees_and_switches_nothing(self, store):
+        await add(store, prompt("u1"), answer("a1"))
+        await again(store, "u1", prompt("u1", "b"), answer("b1"))
+        branch = (await store.branches("t", scope="alice"))["u1"][0]["id"]
+        assert await store.branches("t", scope="bob") == {}
+        assert not await switch(store, "t", branch, scope="bob")
+        assert not await store.fork_at("t", message_id=None, new_conversation_id="f", scope="bob")
+        record = await store.read_record("t")
+        with pytest.raises(ConversationConflict):
+            await store.move("t", branch, expected_revision=record.revision, scope="bob")
+
+    async def test_a_move_from_an_old_revision_changes_nothing(self, store):
+        await add(store, prompt("u1"), answer("a1"))
+        old = (await store.read_record("t")).revision
+        await add(store, prompt("u2"), answer("a2"))
+        with pytest.raises(ConversationConflict):
+            await store.move("t", None, expected_revision=old)
+        assert await line(store) == ["u1", "a1", "u2", "a2"]
+
+
+class TestForks:
+    async def test_a_fork_has_the_history_up_to_a_message(self, store):
+        await add(store, prompt("u1"), answer("a1"), prompt("u2"), answer("a2"))
+        assert await store.fork_at("t", message_id="a1", new_conversation_id="f", scope="alice")
+        assert await line(store, "f") == ["u1", "a1"]
+        await add(store, prompt("u3"), answer("a3"), thread="f")
+        assert await line(store, "f") == ["u1", "a1", "u3", "a3"]
+        assert await line(store) == ["u1", "a1", "u2", "a2"]
+
+    async def test_a_fork_of_the_whole(self, store):
+        await add(store, prompt("u1"), answer("a1"))
+        assert await store.fork_at("t", message_id=None, new_conversation_id="f", scope="alice")
+        assert await line(store, "f") == ["u1", "a1"]
+
+    async def test_a_fork_at_a_call_takes_its_results_along(self, store):
+        call = calling("c1", "c2")
+        annotate(call, ids=["calls"])
+        await add(store, prompt("u1"), call, result("c1"), result("c2"), answer("a1"))
+        for at in ("calls", "of c1", "of c2"):
+            assert await store.fork_at("t", message_id=at, new_conversation_id=f"at {at}", scope="alice")
+            assert await line(store, f"at {at}") == ["u1", "seen", "seen"], at
+
+    async def test_a_fork_leaves_open_calls_behind(self, store):
+        call = calling("c1", "c2")
+        annotate(call, ids=["calls"])
+        await add(store, prompt("u1"), call, result("c1"))
+        for at in ("calls", "of c1", None):
+            assert await store.fork_at("t", message_id=at, new_conversation_id=f"at {at}", scope="alice")
+            assert await line(store, f"at {at}") == ["u1"], at
+
+    async def test_calls_that_were_never_answered_cut_nothing_that_came_after(self, store):
+        await add(store, prompt("u1"), calling("c1"), prompt("u2"), answer("a2"))
+        for at, texts in (("u2", ["u1", "u2"]), ("a2", ["u1", "u2", "a2"])):
+            assert await store.fork_at("t", message_id=at, new_conversation_id=f"at {at}", scope="alice")
+            assert await line(store, f"at {at}") == texts
+
+    async def test_an_unknown_message_or_thread_makes_no_fork(self, store):
+        await add(store, prompt("u1"), answer("a1"))
+        assert not await store.fork_at("t", message_id="other", new_conversation_id="f", scope="alice")
+        assert not await store.fork_at("other", message_id=None, new_conversation_id="f", scope="alice")
+        assert await store.load("f") is None
+
+    async def test_a_taken_id_conflicts(self, store):
+        await add(store, prompt("u1"), answer("a1"))
+        with pytest.raises(ConversationConflict):
+            await store.fork_at("t", message_id=None, new_conversation_id="t", scope="alice")
+
+
+async def test_a_regenerated_answer_is_a_version_and_the_old_one_can_be_gone_back_to(client: Client):
+    from agui.stores.model import ModelConversationStore
+
+    question = {"id": "u1", "role": "user", "content": "Heads or tails?"}
+    with script(say("Heads"), say("Tails"), say("So be it")) as model:
+        await client.run(messages=[question])
+        await client.run(messages=[question])
+        store = ModelConversationStore()
+        first, second = (await store.branches("t1"))["u1"]
+        assert [first["current"], second["current"]] == [False, True]
+        assert await switch(store, "t1", first["id"])
+        await client.run("Fine")
+    assert [m["content"] for m in (await client.thread())["messages"]] == [
+        "Heads or tails?",
+        "Heads",
+        "Fine",
+        "So be it",
+    ]
+    assert "Tails" not in str(model.requests[2].messages)

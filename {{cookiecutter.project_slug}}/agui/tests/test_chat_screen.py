@@ -1,0 +1,265 @@
+"""What `manage.py chat` knows of a thread, shows of it and promises in docs/terminal.md."""
+
+import io
+import json
+import random
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import load_command_class
+from rich.console import Console
+
+import agui
+from agui.client.events import parse_event
+from agui.terminal.activities import draw
+from agui.terminal.conversation import Conversation
+from agui.terminal.markdown import Block, MarkdownStream, split_blocks
+from agui.terminal.printable import printable
+from agui.terminal.prompt import Prompt
+from agui.terminal.screen import Screen
+from agui.terminal.session import Ending
+from agui.testing import call, say, think
+from agui.tests.conftest import Client, decision, script
+
+TEXT = """# A plan
+
+Of *several* parts,
+in a paragraph.
+
+1. First
+
+   with a paragraph of its own
+2. Second
+   - inner
+- other
+
+| a | b |
+|---|--:|
+| 1 | 2 |
+
+Title
+=====
+
+```python
+# not a title
+
+- not a list
+```
+> quoted
+lazily
+
+    code
+
+***
+
+<b>HTML</b> and 日本語
+
+12"""
+DOCS = (Path(agui.__file__).parent.parent / "docs/terminal.md").read_text("utf-8")
+
+
+def printed(*things: Any, width: int = 60) -> str:
+    console = Console(file=io.StringIO(), width=width)
+    console.print(*things)
+    return console.file.getvalue()  # type: ignore[attr-defined]
+
+
+# --- Markdown
+
+
+def test_blocks_are_the_text():
+    blocks = split_blocks(TEXT)
+    assert "".join(blocks) == TEXT
+    assert len(blocks) == 11
+    assert blocks[2] == "1. First\n\n   with a paragraph of its own\n2. Second\n   - inner\n"
+
+
+@pytest.mark.parametrize("seed", range(10))
+async def test_markdown_is_the_same_however_it_arrives(seed):
+    console = Console(file=io.StringIO(), width=60)
+    stream, rest, chance = MarkdownStream(console), TEXT, random.Random(seed)  # noqa: S311
+    while rest:
+        size = chance.choice([1, 2, 3, 40])
+        stream.add(rest[:size])
+        rest = rest[size:]
+    stream.close()
+    whole = "\n".join(printed(Block(block)) for block in split_blocks(TEXT))
+    assert console.file.getvalue() == whole
+
+
+def test_html_and_addresses_are_seen():
+    assert printed(Block("<b>x</b> [here](https://example.com)")) == "<b>x</b> here (https://example.com)\n"
+
+
+def test_what_grows_beyond_the_screen_shows_its_end():
+    console = Console(file=io.StringIO(), width=60, height=6)
+    console.print(Block("\n".join(f"- {number}" for number in range(50)), tail=True))
+    assert console.file.getvalue().split() == ["•", "46", "•", "47", "•", "48", "•", "49"]
+
+
+@pytest.mark.parametrize("code", [0x00, 0x07, 0x08, 0x0D, 0x1B, 0x7F, 0x9B, 0x202E, 0x2066, 0xD800])
+def test_control_characters_are_replaced(code):
+    assert printable(f"a{chr(code)}b") == "a\N{REPLACEMENT CHARACTER}b"
+
+
+def test_lines_and_tabs_are_kept():
+    assert printable("a\tb\r\nc\n") == "a\tb\nc\n"
+
+
+# --- Activities
+
+
+def test_activities_are_drawn():
+    plan = {"title": "Trip", "steps": [{"title": "Search", "status": "done"}, {"title": "Book", "status": "pending"}]}
+    assert printed(draw("plan", plan)) == "Trip\n✓ Search\n· Book\n"
+    rows = [["FR", 89.9], ["IC", None]]
+    table = printed(draw("table", {"title": "Trains", "columns": ["train", "price"], "rows": rows}))
+    assert all(word in table for word in ("Trains", "train", "89.9", "IC"))
+    series = [{"name": "Open", "values": [4, None]}, {"name": "Done", "values": [2, "?"]}]
+    chart = printed(draw("chart", {"title": "Tasks", "labels": ["home", "work"], "series": series, "unit": "€"}))
+    assert f" {'█' * 20} 4 € " in chart
+    assert f" {'█' * 10} 2 € " in chart
+
+
+@pytest.mark.parametrize("kind", ["plan", "table", "chart", "weather"])
+@pytest.mark.parametrize(
+    "content",
+    [
+        {},
+        {"steps": [1], "columns": ["a"], "rows": [1], "labels": ["x"], "series": [1]},
+        {"steps": "x", "columns": "x", "rows": "x", "labels": "x", "series": "x"},
+        {"steps": None, "columns": [], "rows": [[1]], "labels": [], "series": [{"values": None}]},
+        {
+            "steps": [{"status": []}],
+            "columns": [{}],
+            "rows": [[{}], [], [1, 2]],
+            "labels": [{}],
+            "series": [{"values": []}],
+        },
+        {
+            "title": [],
+            "steps": [],
+            "columns": [None],
+            "rows": [],
+            "labels": [1, 2],
+            "series": [{"values": [float("nan"), 10**400]}],
+        },
+    ],
+)
+def test_activity_of_an_odd_form_breaks_nothing(kind, content):
+    assert printed(draw(kind, content))
+
+
+# --- The conversation
+
+
+async def test_conversation_is_what_the_server_keeps(client: Client):
+    """Read from the events, over a pause and its answer, it has the messages that the server has."""
+    conversation = Conversation("t1")
+    answers = (
+        [think("Hm."), say("I call. ", 3), call("echo", text="naïve"), call("note", text="Milk")],
+        [say("May I?"), call("wipe", _id="c1")],
+        [say("Done.")],
+    )
+    screen = Screen(Console(file=io.StringIO()))
+    with script(*answers):
+        for events in (await client.run("Go"), await client.run(resume=[decision("c1")])):
+            for event in events:
+                if typed := parse_event(json.dumps(event)):
+                    conversation.apply(typed)
+                    screen.show(typed, conversation)
+            screen.end()
+    kept = await client.thread()
+    told = [message for message in kept["messages"] if message["role"] in ("assistant", "tool")]
+    assert [essence(message) for message in conversation.messages] == [essence(message) for message in told]
+    assert conversation.state == kept["state"] == {"text": "Milk"}
+    assert conversation.interrupts == kept["pending"] == []
+
+
+def essence(message: dict[str, Any]) -> dict[str, Any]:
+    content = message.get("content") or ""
+    return {**{key: message.get(key) for key in ("id", "role", "toolCallId", "toolCalls")}, "content": content}
+
+
+async def test_conversation_taken_up_is_what_was_left(client: Client):
+    with script([call("wipe", _id="c1")]):
+        await client.run("Wipe it")
+    conversation = Conversation.of(await client.thread())
+    assert [interrupt["toolCallId"] for interrupt in conversation.interrupts] == ["c1"]
+    assert conversation.open_calls(["wipe"]) == []
+    assert conversation.next_run().messages[0].content == "Wipe it"
+
+
+def test_arguments_of_a_call_are_put_together():
+    conversation = Conversation()
+    for event in (
+        {"type": "TOOL_CALL_START", "toolCallId": "c1", "toolCallName": "echo", "parentMessageId": "m1"},
+        {"type": "TOOL_CALL_ARGS", "toolCallId": "c1", "delta": '{"text": '},
+        {"type": "TOOL_CALL_ARGS", "toolCallId": "c1", "delta": '"Hi"}'},
+    ):
+        conversation.apply(parse_event(json.dumps(event)))
+    function = {"name": "echo", "arguments": '{"text": "Hi"}'}
+    assert conversation.open_calls(["echo"]) == [{"id": "c1", "type": "function", "function": function}]
+    assert conversation.messages[0]["id"] == "m1"
+    conversation.add_result("c1", "Hi")
+    assert conversation.open_calls(["echo"]) == []
+
+
+def test_names_that_a_server_sends_command_nothing():
+    evil = "\x1b[2J\u202e"
+    conversation, screen = Conversation(), Screen(Console(file=io.StringIO()))
+    for event in (
+        {"type": "TOOL_CALL_START", "toolCallId": "c1", "toolCallName": evil},
+        {"type": "TOOL_CALL_ARGS", "toolCallId": "c1", "delta": evil},
+        {"type": "TOOL_CALL_END", "toolCallId": "c1"},
+        {"type": "TOOL_CALL_RESULT", "toolCallId": "c1", "messageId": "m1", "content": evil},
+        {"type": "STEP_STARTED", "stepName": evil},
+        {"type": "ACTIVITY_SNAPSHOT", "messageId": "m2", "activityType": evil, "content": {evil: evil}},
+        {"type": "RUN_ERROR", "message": evil, "code": evil},
+    ):
+        typed = parse_event(json.dumps(event))
+        assert typed
+        conversation.apply(typed)
+        screen.show(typed, conversation)
+    screen.end()
+    shown = screen.console.file.getvalue()
+    assert "\N{REPLACEMENT CHARACTER}" in shown
+    assert not set("\x1b\u202e") & set(shown)
+
+
+def test_patch_that_does_not_fit_is_lost():
+    conversation = Conversation()
+    delta = [{"op": "replace", "path": "/missing/deep", "value": 1}]
+    conversation.apply(parse_event(json.dumps({"type": "STATE_DELTA", "delta": delta})))
+    assert conversation.state == {}
+
+
+# --- The documentation
+
+
+def documented(heading: str) -> list[str]:
+    """The first cells of the table that begins with this row."""
+    table = DOCS.partition(f"| {heading} | |\n|---|---|\n")[2].partition("\n\n")[0]
+    return [line.split("|")[1].strip().strip("`").split()[0] for line in table.splitlines()]
+
+
+def test_documentation_has_every_option():
+    parser = load_command_class("agui", "chat").create_parser("manage.py", "chat")
+    own = [action for action in parser._actions if action.option_strings[0] not in DJANGOS]
+    assert documented("option") == [action.option_strings[0] for action in own]
+
+
+DJANGOS = {"-h", "--version", "-v", "--settings", "--pythonpath", "--traceback", "--no-color", "--force-color"}
+DJANGOS |= {"--skip-checks"}
+
+
+def test_documentation_has_every_command():
+    prompt = Prompt(*[None] * 3)
+    assert sorted(documented("line")) == sorted([*prompt._commands, "/quit"])
+
+
+def test_documentation_has_every_exit_code():
+    assert [int(code) for code in documented("exit code")] == sorted([*(ending.value for ending in Ending), 2])
+    assert re.search(r"--message - ", DOCS)

@@ -1,0 +1,88 @@
+"""Remote agents as tools: an agent of the project asks another one, over HTTP."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+from django.core.exceptions import ImproperlyConfigured
+
+from agui import AgentConfig, DjangoAGUIView, ToolRegistry, conf, get_urls
+from agui.models import Run
+from agui.testing import ScriptedModel, call, event_types, fail, say
+from agui.tests import urls
+from agui.tests.conftest import Client, results_of
+from agui.tests.serving import site_that_says
+
+
+@asynccontextmanager
+async def boss_of(client: Client, settings: Any, *answers: Any, task: str = "Echo it") -> AsyncIterator[ScriptedModel]:
+    """An agent at /boss/ that has one task for a remote one, which has these answers."""
+    async with site_that_says(client.user, *answers) as remote:
+        helper = {"URL": remote.url, "HEADERS": remote.headers, "DESCRIPTION": "Knows echoes."}
+        settings.AGUI = {**settings.AGUI, "REMOTE_AGENTS": {"helper": helper}}
+        llm = ScriptedModel([call("helper", task=task, _id="c1"), say("So be it.")])
+        boss = DjangoAGUIView(ToolRegistry(), AgentConfig(model=llm))
+        settings.ROOT_URLCONF = type("Urls", (), {"urlpatterns": [*get_urls(boss, "boss/"), *urls.urlpatterns]})
+        client.prefix = "/boss/"
+        yield llm
+
+
+def subagents(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [event for event in events if event["type"].startswith("SUBAGENT")]
+
+
+async def test_a_task_is_left_to_a_remote_agent(client: Client, settings: Any):
+    async with boss_of(client, settings, call("echo", text="ä"), say("It says ä.")) as llm:
+        events = await client.run("Please")
+    started, finished = subagents(events)
+    assert started["name"] == "helper"
+    assert started["parentToolCallId"] == "c1"
+    assert (finished["type"], finished["outcome"]) == ("SUBAGENT_FINISHED", {"type": "success"})
+    assert started["subagentRunId"] == finished["subagentRunId"]
+    told = event_types(events)
+    assert told.index("TOOL_CALL_END") < told.index("SUBAGENT_STARTED") < told.index("TOOL_CALL_RESULT")
+    assert results_of(llm.requests[1])["c1"].content == "It says ä."
+    assert "Knows echoes." in (llm.requests[0].tools["helper"].description or "")
+
+
+async def test_what_a_remote_agent_uses_is_counted(client: Client, settings: Any):
+    settings.AGUI = {**settings.AGUI, "INCLUDE_USAGE": True}
+    async with boss_of(client, settings, say("A long answer, of many words.")):
+        await client.run("Please")
+    used = {run.thread_id == "t1": run.usage async for run in Run.objects.all()}
+    assert used[True]["output_tokens"] > used[False]["output_tokens"] > 0
+    assert used[True]["requests"] == 3
+
+
+@pytest.mark.parametrize("answer", [fail(ValueError("secret")), call("wipe")])
+async def test_a_remote_agent_that_fails_or_asks_fails_the_tool_alone(client: Client, settings: Any, answer: Any):
+    async with boss_of(client, settings, answer) as llm:
+        events = await client.run("Please")
+    assert [event["type"] for event in subagents(events)] == ["SUBAGENT_STARTED", "SUBAGENT_ERROR"]
+    assert subagents(events)[1]["code"] in ("internal_error", "interrupt")
+    assert results_of(llm.requests[1])["c1"].content == "The agent 'helper' could not do it."
+    assert event_types(events)[-1] == "RUN_FINISHED"
+
+
+async def test_a_client_before_1_0_is_told_of_the_tool_alone(client: Client, settings: Any):
+    async with boss_of(client, settings, say("It says ä.")):
+        events = await client.run("Please", protocolVersion="0.1")
+    assert subagents(events) == []
+    assert "TOOL_CALL_RESULT" in event_types(events)
+
+
+@pytest.mark.parametrize(
+    ("agents", "key"),
+    [
+        ({"a b": {"URL": "https://a.example/", "DESCRIPTION": "x"}}, "REMOTE_AGENTS"),
+        ({"a": {"URL": "ftp://a.example/", "DESCRIPTION": "x"}}, "URL"),
+        ({"a": {"URL": "https://a.example/", "DESCRIPTION": "x", "HEADERS": "Bearer secret"}}, "HEADERS"),
+        ({"a": {"URL": "https://a.example/", "DESCRIPTION": "x", "TOKEN": "secret"}}, "TOKEN"),
+        ({"a": {"URL": "https://a.example/"}}, "DESCRIPTION"),
+    ],
+)
+def test_a_wrong_setting_is_named_and_not_repeated(agents: Any, key: str):
+    with pytest.raises(ImproperlyConfigured, match=key) as caught:
+        conf.load({"REMOTE_AGENTS": agents})
+    assert "secret" not in str(caught.value)

@@ -1,0 +1,111 @@
+"""docs/data.md says of every field what it holds: it is held to the models, settings, commands and the export."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from django.apps import apps
+from django.core.management import load_command_class
+
+import agui
+from agui import conf
+from agui.auth import Actor
+from agui.export import UNTOLD, write_document
+from agui.management.commands.prune_agent_data import TOKEN_AGE
+
+TEXT = (Path(agui.__file__).parent.parent / "docs/data.md").read_text("utf-8")
+MODELS = {model.__name__: model for model in apps.get_app_config("agui").get_models()}
+
+
+def section(title):
+    return re.split(r"^#{2,3} ", TEXT.partition(f"# {title}\n")[2], maxsplit=1, flags=re.MULTILINE)[0]
+
+
+def table(text):
+    """The rows of a table, as lists of cells, without its head."""
+    lines = [line for line in text.splitlines() if line.startswith("|")]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:]]
+
+
+def fields(name):
+    return {row[0].strip("`"): row[1:] for row in table(section(f"`{name}`"))}
+
+
+def test_every_model_has_a_table():
+    assert set(re.findall(r"^### `(\w+)`$", TEXT, re.MULTILINE)) == set(MODELS)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_every_field_is_named_and_none_that_does_not_exist(name):
+    assert list(fields(name)) == [field.name for field in MODELS[name]._meta.concrete_fields]
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_every_field_says_what_it_is_and_whether_it_is_personal(name):
+    for field, (what, personal, _) in fields(name).items():
+        assert what, field
+        assert personal in ("yes", "no"), field
+
+
+@pytest.mark.parametrize("name", [model.__name__ for model in UNTOLD])
+def test_the_export_has_what_the_table_says(name):
+    told = {field for field, (_, _, export) in fields(name).items() if export == "yes"}
+    assert told == set(fields(name)) - UNTOLD[MODELS[name]]
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_what_is_personal_is_in_the_export(name):
+    for field, (_, personal, export) in fields(name).items():
+        assert personal == "no" or export != "no", field
+
+
+def test_names_in_the_export_are_what_the_tables_say(user):
+    document = json.loads("".join(write_document(Actor(user, f"user:{user.pk}"))))
+    named = re.findall(r"`(\w+)`", section("Export").partition("It has ")[2].partition(".")[0])
+    assert named == list(document)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_every_table_says_for_how_long(name):
+    assert "Kept" in section(f"`{name}`")
+
+
+def test_settings_and_options_are_what_they_are():
+    parser = load_command_class("agui", "prune_agent_data").create_parser("manage.py", "prune_agent_data")
+    rows = {name.strip("`"): (default, option) for name, default, option, _ in table(section("How long"))}
+    expected = {name.upper(): f"`{field.default}`" for name, field in conf.Retention.model_fields.items()}
+    assert {name: default for name, (default, _) in rows.items()} == expected
+    for name, (_, option) in rows.items():
+        assert parser.parse_args([option.strip("`"), "7"]).__dict__[option.strip("`-")] == 7
+        assert name.startswith(option.strip("`-").upper())
+
+
+def test_settings_shown_are_settings():
+    shown = re.search(r"^AGUI = \{\n.*?^\}", section("How long"), re.MULTILINE | re.DOTALL)
+    values = {}
+    exec(shown[0], values)  # noqa: S102
+    assert {name.lower() for name in values["AGUI"]["RETENTION"]} == set(conf.Retention.model_fields)
+    conf.load(values["AGUI"])
+
+
+@pytest.mark.parametrize("command", re.findall(r"manage\.py (\w+_agent_data[^`\n]*)", TEXT))
+def test_commands_are_understood(command):
+    name, *words = command.split()
+    load_command_class("agui", name).create_parser("manage.py", name).parse_args(words or ["ada"][: name[0] == "e"])
+
+
+def test_names_of_settings_exist():
+    named = set(re.findall(r"`([A-Z]+(?:_[A-Z]+)+)\b[^`]*`", TEXT))
+    known = {name.upper() for name in (*conf.EngineSettings.model_fields, *conf.Retention.model_fields)}
+    assert named - known == {"DATABASE_URL", "MEDIA_ROOT", "AGENT_MODEL", "SESSION_COOKIE_AGE"}
+
+
+def test_the_life_of_dead_tokens_is_told():
+    assert f"for {TOKEN_AGE.days} days after it expired" in section("`ApiToken`")
+
+
+def test_links_lead_somewhere():
+    titles = re.findall(r"^#+ (.*)$", TEXT, re.MULTILINE)
+    anchors = {re.sub(r"[^\w-]", "", title.lower().replace(" ", "-")) for title in titles}
+    assert set(re.findall(r"\]\(#([^)]*)\)", TEXT)) <= anchors

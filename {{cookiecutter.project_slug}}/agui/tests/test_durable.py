@@ -1,0 +1,144 @@
+"""What workers go on from: notes of tools, drafts, and streams that break off. (Workers themselves need PostgreSQL.)"""
+
+import asyncio
+import json
+import threading
+
+import pytest
+from pydantic_ai import BinaryImage, ModelRetry, ToolReturn
+from pydantic_ai.exceptions import ToolFailed
+from pydantic_ai.messages import ModelRequest, ModelResponse, TextPart, ToolCallPart, ToolReturnPart
+
+from agui import checkpoints, runs
+from agui.checkpoints import process_name
+from agui.durable.joint import left_open
+from agui.durable.journal import OUTCOME, Journal
+from agui.models import Run
+from agui.stores import codec
+from agui.testing import call, collect, say, wait
+from agui.tests import urls
+from agui.tests.conftest import Client, run_input, script
+
+OUTCOMES = [
+    ToolReturn(return_value="done"),
+    ToolReturn(return_value=None),
+    ToolReturn(return_value={"deep": [1, 2.5, "\x00 and \ud800"]}, metadata={"page": 1}),
+    ToolReturn(
+        return_value="see", content=["this", BinaryImage(b"\xff\x00", media_type="image/png", _identifier="one")]
+    ),
+    ToolFailed("It did not work."),
+    ModelRetry("Another title."),
+]
+
+
+@pytest.mark.parametrize("outcome", OUTCOMES)
+def test_an_outcome_is_the_same_for_the_next_worker(outcome):
+    known = codec.load(OUTCOME, json.loads(json.dumps(codec.dump(OUTCOME, outcome))))
+    assert type(known) is type(outcome)
+    assert known == outcome or str(known) == str(outcome)
+
+
+def frames(*events):
+    return [
+        f"id: key:{number}\ndata: {json.dumps({'type': kind, **more})}\n\n".encode()
+        for number, (kind, more) in enumerate(events, 1)
+    ]
+
+
+def test_what_was_begun_is_ended_the_last_first():
+    begun = frames(
+        ("RUN_STARTED", {}),
+        ("STEP_STARTED", {"stepName": "one"}),
+        ("STEP_STARTED", {"stepName": "two"}),
+        ("STEP_FINISHED", {"stepName": "one"}),
+        ("TEXT_MESSAGE_START", {"messageId": "m1"}),
+        ("TEXT_MESSAGE_CONTENT", {"messageId": "m1", "delta": "data: {"}),
+        ("TEXT_MESSAGE_END", {"messageId": "m1"}),
+        ("REASONING_START", {"messageId": "m2"}),
+        ("REASONING_MESSAGE_START", {"messageId": "m2"}),
+    )
+    ends = [event.model_dump(by_alias=True, exclude_none=True, exclude={"timestamp"}) for event in left_open(begun)]
+    assert ends == [
+        {"type": "REASONING_MESSAGE_END", "messageId": "m2"},
+        {"type": "REASONING_END", "messageId": "m2"},
+        {"type": "STEP_FINISHED", "stepName": "two"},
+    ]
+
+
+def test_nothing_is_open_after_whole_parts():
+    call = {"toolCallId": "c1"}
+    assert left_open(frames(("TOOL_CALL_START", call), ("TOOL_CALL_ARGS", call), ("TOOL_CALL_END", call))) == []
+    assert [event.type for event in left_open(frames(("TOOL_CALL_START", call)))] == ["TOOL_CALL_END"]
+
+
+def test_a_run_goes_on_from_the_last_answer_that_asked_for_tools():
+    orders = pytest.importorskip("agui.durable.orders", reason="DBOS is not installed", exc_type=ImportError)
+    asked = ModelResponse(parts=[ToolCallPart("echo", {}, tool_call_id="c1")])
+    result = ModelRequest(parts=[ToolReturnPart("echo", "", tool_call_id="c1")])
+    half = ModelResponse(parts=[TextPart("Half")], state="interrupted")
+    assert orders._reached([asked, result, half]) == [asked]
+    assert orders._reached([asked, result, asked, result]) == [asked, result, asked]
+    assert orders._reached([half]) == []
+
+
+@pytest.fixture
+def with_journals(monkeypatch):
+    """Runs as a worker has them."""
+    activate = runs.activate
+
+    def with_journal(*args, **kwargs):
+        run = activate(*args, **kwargs)
+        run.journal = Journal(run)
+        return run
+
+    monkeypatch.setattr(runs, "activate", with_journal)
+
+
+@pytest.mark.usefixtures("with_journals")
+async def test_the_outcome_that_was_noted_first_counts(client: Client, monkeypatch):
+    note = Journal._note
+
+    def second(self, call_id, outcome):
+        note(self, call_id, "theirs")  # A worker took over, as this one seemed dead
+        note(self, call_id, outcome)
+
+    monkeypatch.setattr(Journal, "_note", second)
+    with script(call("ping", _id="c1"), say("Done")):
+        events = await client.run(text="Go")
+    assert [event["content"] for event in events if event["type"] == "TOOL_CALL_RESULT"] == ["theirs"]
+    assert events[-1]["outcome"] == {"type": "success"}
+
+
+@pytest.mark.usefixtures("with_journals")
+async def test_an_older_draft_does_not_come_after_the_answer_that_asks_for_tools(client: Client, monkeypatch):
+    write = checkpoints._write
+    taken, go_on = threading.Event(), threading.Event()
+
+    def write_late(drafts, alive):
+        taken.set()
+        go_on.wait(10)
+        return write(drafts, alive)
+
+    reached, ask = asyncio.Event(), asyncio.Event()
+    with script([say("Half"), wait(ask, reached), call("hang", _id="c1")], say("Done")):
+        response = await client.post(run_input("Go"))
+        await reached.wait()
+        monkeypatch.setattr(checkpoints, "_write", write_late)
+        writing = asyncio.create_task(runs.checkpoints.write())
+        await asyncio.to_thread(taken.wait, 10)
+        ask.set()
+        await asyncio.to_thread(urls.hanging.wait, 0.3)  # A tool that does not wait for it begins now
+        go_on.set()
+        await writing
+        assert await asyncio.to_thread(urls.hanging.wait, 10)
+        [answer] = codec.load_messages((await Run.objects.aget()).draft or [])
+        assert isinstance(answer, ModelResponse)
+        assert [one.tool_call_id for one in answer.tool_calls] == ["c1"]
+        urls.let_go.set()
+        await collect(response)
+
+
+def test_a_worker_does_not_take_itself_for_dead():
+    assert not checkpoints.has_ended(process_name())
+    # An earlier process had our id, as in a container that was started anew.
+    assert checkpoints.has_ended(f"{process_name().rpartition('/')[0]}/another")

@@ -1,0 +1,401 @@
+"""The export: all of somebody's data, and nothing of anybody else's."""
+
+import json
+import stat
+import tracemalloc
+from datetime import UTC, datetime, timedelta
+from io import StringIO
+from uuid import UUID
+
+import pytest
+from asgiref.sync import sync_to_async
+from django.apps import apps
+from django.contrib.auth import get_user_model
+from django.core.files.base import ContentFile
+from django.core.files.storage import default_storage
+from django.core.management import CommandError, call_command
+from django.db import connection, models
+from django.test import AsyncClient
+from pydantic_ai import DeferredToolRequests
+from pydantic_ai.messages import ModelRequest, ModelResponse, TextPart, ToolCallPart, UserPromptPart
+
+from agui.auth import Actor
+from agui.export import write_document
+from agui.models import ApiToken, Attachment, AttachmentUse, AuditRecord, Feedback, Message, Run, Thread, ToolOutcome
+from agui.protocol import METADATA_KEY, annotate
+from agui.stores import codec
+from agui.stores.model import ModelConversationStore
+from agui.testing import call, collect, say, think
+from agui.tests.conftest import Client, run_input, script
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+# What the document does not hold, and why that is right.
+ABSENT = {
+    Thread: {
+        "id": "ours",
+        "scope": "says again whose it is; a visitor's is his session's key",
+        "words": "the title again",
+        "revision": "ours",
+    },
+    Message: {"words": "the text again"},
+    Run: {
+        "scope": "as Thread's",
+        "process": "ours",
+        "seen_at": "the process's, not the user's",
+        "revision": "ours",
+        "order": "the request, while the run is on",
+        "attempts": "ours",
+    },
+    ToolOutcome: {
+        "id": "ours",
+        "tool_call_id": "the message's, soon",
+        "outcome": "the message's, soon",
+        "state": "the message's, soon",
+    },
+    Feedback: {"id": "ours"},
+    AuditRecord: {"id": "ours"},
+    ApiToken: {"id": "ours", "digest": "a secret"},
+    Attachment: {"scope": "as Thread's", "file": "ours"},
+    AttachmentUse: {"id": "ours"},
+}
+
+
+@pytest.fixture(autouse=True)
+def media(settings, tmp_path):
+    settings.MEDIA_ROOT = tmp_path / "media"
+
+
+async def read(client, path="export/"):
+    response = await client.get(path)
+    assert response.status_code == 200
+    return json.loads(b"".join([chunk async for chunk in response.streaming_content]))
+
+
+def export(username, **options):
+    out = StringIO()
+    call_command("export_agent_data", username, stdout=out, **options)
+    return json.loads(out.getvalue())
+
+
+def line(thread):
+    """The messages of a thread's current line."""
+    entries = {entry["id"]: entry for entry in thread["entries"]}
+    messages, place = [], thread["head"]
+    while place:
+        messages = entries[place]["messages"] + messages
+        place = entries[place]["parent"]
+    return messages
+
+
+class Marked:
+    """A row of every model, each field with something in it that is nowhere else."""
+
+    def __init__(self, user, seed):
+        self.number = seed * 1000
+        self.told = {}
+        self.thread = self.make(
+            Thread, user, deferred=lambda mark: codec.dump(codec.DEFERRED, waiting(mark)), branches=lambda mark: [mark]
+        )
+        self.message = self.make(Message, user, thread=self.thread, data=lambda mark: dump(mark)[0])
+        self.make(Feedback, user, thread=self.thread)
+        self.run = self.make(Run, user, draft=dump, status=lambda mark: mark[:16])
+        self.make(ToolOutcome, user, run=self.run)
+        self.make(AuditRecord, user)
+        self.make(ApiToken, user)
+        attachment = self.make(Attachment, user)
+        self.make(AttachmentUse, user, attachment=attachment)
+
+    def make(self, model, user, **special):
+        values = {}
+        for field in model._meta.concrete_fields:
+            self.number += 1
+            mark = f"mark{self.number}"
+            if field.name == "scope":
+                values["scope"] = f"user:{user.pk}"
+            elif field.related_model is get_user_model():
+                values[field.name] = user
+            elif isinstance(special.get(field.name), models.Model):
+                values[field.name] = special[field.name]
+            else:
+                values[field.name], self.told[model, field.name] = self.value(field, mark, special.get(field.name))
+        return model.objects.create(**values)
+
+    def value(self, field, mark, special):
+        if special:
+            return special(mark), mark
+        match field:
+            case models.BooleanField():
+                return True, f'"{field.name}": true'
+            case models.JSONField():
+                return {"of": mark}, mark
+            case models.DateTimeField():
+                moment = datetime(2001, 1, 1, tzinfo=UTC) + timedelta(days=self.number)
+                return moment, moment.isoformat()[:19]
+            case models.UUIDField():
+                return UUID(int=self.number), str(UUID(int=self.number))
+            case models.CharField() | models.TextField() | models.FileField():
+                return mark, mark
+            case models.SmallIntegerField():
+                return 7_000 + self.number, str(7_000 + self.number)
+            case models.IntegerField() | models.FloatField():
+                return 7_000_000 + self.number, str(7_000_000 + self.number)
+        raise NotImplementedError(f"Say what the export should hold of {field}.")
+
+
+def waiting(mark):
+    call = ToolCallPart("wipe", {"what": mark}, tool_call_id=f"call-{mark}")
+    about = {METADATA_KEY: {"id": f"int-{mark}", "expires_at": None}}
+    return DeferredToolRequests(approvals=[call], metadata={call.tool_call_id: about})
+
+
+def dump(mark):
+    message = ModelRequest(parts=[UserPromptPart(mark)])
+    annotate(message, ids=["id"])
+    return codec.dump_messages([message])
+
+
+def test_every_field_is_told_or_known_to_be_absent(user):
+    marked = Marked(user, 1)
+    assert {model for model, _ in marked.told} == set(apps.get_app_config("agui").get_models())
+    text = json.dumps(export("ada"))
+    for (model, field), mark in marked.told.items():
+        if field not in ABSENT[model]:
+            assert mark in text, f"{model.__name__}.{field}"
+        elif not isinstance(model._meta.get_field(field), models.AutoField):
+            assert mark not in text, f"{model.__name__}.{field}"
+
+
+async def test_nothing_of_another_user_is_told(user, other, client, other_client):
+    mine, theirs = await sync_to_async(Marked)(user, 1), await sync_to_async(Marked)(other, 2)
+    my_export, their_export = json.dumps(await read(client)), json.dumps(await read(other_client))
+    for one, own, foreign in ((mine, my_export, their_export), (theirs, their_export, my_export)):
+        told = [mark for mark in one.told.values() if mark.startswith("mark")]
+        assert any(mark in own for mark in told)
+        assert not [mark for mark in told if mark in foreign]
+    assert '"bob"' not in my_export
+
+
+async def test_who_it_is_of(client, user):
+    user.email, user.first_name = "ada@example.org", "Ada"
+    await user.asave()
+    told = (await read(client))["user"]
+    assert told == {"id": user.pk, "username": "ada", "name": "Ada", "email": "ada@example.org"}
+
+
+async def test_messages_are_as_the_thread_tells_them(client):
+    with script(
+        [think("Hm."), call("echo", text="hi", _id="c1")], say("Said."), call("wipe", what="all", _id="c2"), say("Ok")
+    ):
+        await client.run("Say hi", state={"text": "a state"})
+        await client.run("And wipe")
+    [told] = (await read(client))["threads"]
+    thread = await client.thread()
+    assert line(told) == thread["messages"]
+    assert {message["role"] for message in line(told)} == {"user", "reasoning", "assistant", "tool"}
+    assert told["pending"] == thread["pending"] != []
+    assert "a state" in json.dumps(told)
+    assert (told["thread_id"], told["title"]) == ("t1", "Say hi")
+    assert all(datetime.fromisoformat(entry["created_at"]) for entry in told["entries"])
+
+
+async def test_branches_that_were_left_are_told(client):
+    question = {"id": "q", "role": "user"}
+    with script(say("One"), say("Two")):
+        await client.run(messages=[{**question, "content": "First try"}])
+        await client.run(messages=[{**question, "content": "Second try"}])
+    [told] = (await read(client))["threads"]
+    texts = {message["content"] for entry in told["entries"] for message in entry["messages"]}
+    assert texts == {"First try", "One", "Second try", "Two"}
+    assert [message["content"] for message in line(told)] == ["Second try", "Two"]
+
+
+async def test_a_fork_goes_on_from_what_its_source_has(client):
+    with script(say("One"), say("Two")):
+        await client.run("First")
+        await ModelConversationStore().fork("t1", new_conversation_id="fork")
+        await client.run("Second", thread="fork")
+    source, fork = (await read(client))["threads"]
+    assert line({**fork, "entries": source["entries"] + fork["entries"]}) == (await client.thread("fork"))["messages"]
+
+
+async def test_runs_tool_calls_tokens_and_files_are_told(client, user):
+    with script(call("echo", text="secret diary", _id="c1"), say("Said.")):
+        await client.run("Go")
+    upload = await client.http.post("/agent/attachments/", {"file": ContentFile(b"Dear diary", "diary.txt")})
+    told = await read(client)
+    assert [run["status"] for run in told["runs"]] == ["finished"]
+    assert told["runs"][0]["usage"]["input_tokens"] > 0
+    assert [one["arguments"] for one in told["tool_calls"]] == [{"text": "secret diary"}]
+    assert [(one["id"], one["name"], one["size"]) for one in told["attachments"]] == [
+        (upload.json()["id"], "diary.txt", 10)
+    ]
+    assert len(told["tokens"]) == 1
+    token = await ApiToken.objects.aget()
+    assert token.digest not in json.dumps(told)
+
+
+async def test_visitors_get_their_own(client):
+    visitors = [Client(None, "/open/"), Client(None, "/open/")]
+    with script(*[step for name in ("one", "two") for step in (call("echo", text=f"by {name}"), say("Said"))]):
+        for visitor, name in zip(visitors, ("one", "two"), strict=True):
+            await collect(await visitor.post(run_input(f"I am {name}", thread=name)))
+    with script(say("Hello")):
+        await client.run("I am Ada")
+    for visitor, own, foreign in zip(visitors, ("one", "two"), ("two", "one"), strict=True):
+        told = await read(visitor)
+        assert told["user"] is None
+        text = json.dumps(told)
+        assert f"I am {own}" in text
+        assert f"by {own}" in text
+        assert [one["thread_id"] for one in told["tool_calls"]] == [own]
+        assert f"I am {foreign}" not in text
+        assert f"by {foreign}" not in text
+        assert "Ada" not in text
+        assert visitor.http.cookies["sessionid"].value not in text
+
+
+async def test_a_visitor_is_not_told_what_another_did_under_the_same_id():
+    first, second = Client(None, "/open/"), Client(None, "/open/")
+    with script(call("echo", text="a secret"), say("Said"), say("Hello")):
+        await collect(await first.post(run_input("Go")))
+        assert (await first.http.delete("/open/threads/t1/")).status_code == 204
+        await collect(await second.post(run_input("Go")))
+    told = await read(second)
+    assert [one["thread_id"] for one in told["threads"]] == ["t1"]
+    assert told["tool_calls"] == []
+
+
+async def test_conversations_in_a_session_are_told(client, user, settings):
+    settings.AGUI = {"CONVERSATION_STORE": "agui.stores.session.DjangoSessionConversationStore"}
+    browser = Client(None)
+    await browser.http.aforce_login(user)
+    with script(say("One"), say("Two")):
+        for text in ("First try", "Second try"):
+            messages = [{"id": "q", "role": "user", "content": text}]
+            await collect(await browser.post(run_input(messages=messages)))
+    [told] = (await read(browser))["threads"]
+    assert {m["content"] for e in told["entries"] for m in e["messages"]} == {"First try", "One", "Second try", "Two"}
+    assert line(told) == (await browser.thread())["messages"]
+
+
+async def test_it_is_a_download(client, settings):
+    settings.SECURE_CONTENT_TYPE_NOSNIFF = False  # Not the middleware's alone to say
+    response = await client.get("export/")
+    assert response.headers["Content-Type"] == "application/json"
+    assert response.headers["Content-Disposition"].startswith('attachment; filename="agent-data-')
+    assert response.headers["X-Content-Type-Options"] == "nosniff"
+    assert "no-store" in response.headers["Cache-Control"]
+    await read(client)
+
+
+async def test_nobody_gets_nothing(transactional_db):
+    anonymous = AsyncClient()
+    assert (await anonymous.get("/agent/export/")).status_code == 401
+    assert (await anonymous.post("/open/export/")).status_code == 405
+
+
+def fill(user, count):
+    thread = Thread.objects.create(thread_id=f"of{count}", scope=f"user:{user.pk}", owner=user, revision="r")
+    messages = [ModelResponse(parts=[TextPart("x" * 2000)]) for _ in range(count)]
+    Message.objects.bulk_create(
+        Message(id=f"{count}-{number}", thread=thread, data=data)
+        for number, data in enumerate(codec.dump_messages(messages))
+    )
+
+
+def test_memory_does_not_grow_with_the_conversation(user):
+    def peak(count):
+        fill(user, count)
+        actor = Actor(user, f"user:{user.pk}")
+        size = sum(len(chunk) for chunk in write_document(actor))
+        tracemalloc.start()
+        for _ in write_document(actor):
+            pass
+        _, most = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        Thread.objects.all().delete()
+        return size, most
+
+    few, many = peak(100), peak(2000)
+    assert many[0] > 19 * few[0] > 19 * 200_000
+    assert many[1] < 4 * few[1]
+
+
+async def test_no_connection_waits_for_a_slow_client(client, user):
+    await sync_to_async(fill)(user, 100)
+    response = await client.get("export/")
+    chunks = 0
+    async for _ in response.streaming_content:
+        chunks += 1
+        assert await sync_to_async(lambda: connection.connection)() is None
+    assert chunks > 1
+
+
+async def test_any_text_can_be_told(client, user):
+    fill_in = sync_to_async(lambda mark: Message.objects.update(data=dump(mark)[0]))
+    await sync_to_async(fill)(user, 1)
+    for text in ("a\x00b", "lone \ud800 surrogate", "😀 ж", '"quoted"\n\u2028'):
+        await fill_in(text)
+        [told] = (await read(client))["threads"]
+        assert told["entries"][0]["messages"][0]["content"] == text
+
+
+async def test_a_broken_message_does_not_take_the_rest_along(client, user, caplog):
+    await sync_to_async(fill)(user, 3)
+    await Message.objects.filter(pk="3-1").aupdate(data={"kind": "unknown"})
+    [told] = (await read(client))["threads"]
+    assert [len(entry.get("messages", ())) for entry in told["entries"]] == [1, 0, 1]
+    assert told["entries"][1]["unreadable"] is True
+    assert "3-1" in caplog.text
+
+
+async def test_the_command_tells_the_same(client, user, tmp_path):
+    await sync_to_async(Marked)(user, 1)
+    told = {**await read(client), "exported_at": ""}
+    assert {**await sync_to_async(export)("ada"), "exported_at": ""} == told
+    await sync_to_async(export_to)(tmp_path / "ada.json")
+    assert {**json.loads((tmp_path / "ada.json").read_text("utf-8")), "exported_at": ""} == told
+    assert stat.S_IMODE((tmp_path / "ada.json").stat().st_mode) == 0o600
+
+
+def export_to(path):
+    call_command("export_agent_data", "ada", output=path)
+
+
+def test_the_command_knows_who_is_inactive_and_who_is_not_there(user):
+    user.is_active = False
+    user.save()
+    assert export("ada")["user"]["username"] == "ada"
+    with pytest.raises(CommandError, match="no user 'eve'"):
+        export("eve")
+
+
+def keep_file(user, name, content):
+    attachment = Attachment(scope=f"user:{user.pk}", owner=user, name=name, size=1, media_type="text/plain")
+    attachment.file.save("x", ContentFile(content))
+    return attachment
+
+
+def test_the_command_copies_files_under_names_of_its_own(user, other, tmp_path):
+    names = ["notes.txt", "../../escape.sh", "con\x01trol.tx t", "no suffix", "x." + "y" * 50]
+    for name in names:
+        keep_file(user, name, name.encode())
+    keep_file(other, "bobs.txt", b"bobs")
+    folder = tmp_path / "new" / "files"
+    told = {one["name"]: one["file"] for one in export("ada", files=folder)["attachments"]}
+    assert set(told) == set(names)
+    assert {name: (folder / file).read_bytes() for name, file in told.items()} == {n: n.encode() for n in names}
+    assert sorted(path.name for path in folder.iterdir()) == sorted(told.values())
+    assert [told[name][36:] for name in names] == [".txt", ".sh", "", "", ""]
+
+
+def test_the_command_tells_of_files_that_are_lost(user, tmp_path):
+    lost, found = keep_file(user, "lost.txt", b"1"), keep_file(user, "found.txt", b"2")
+    default_storage.delete(lost.file.name)
+    out, err = StringIO(), StringIO()
+    with pytest.raises(CommandError, match="copied: 1"):
+        call_command("export_agent_data", "ada", files=tmp_path, stdout=out, stderr=err)
+    told = {one["name"]: one["file"] for one in json.loads(out.getvalue())["attachments"]}
+    assert told == {"lost.txt": None, "found.txt": f"{found.pk}.txt"}
+    assert str(lost.pk) in err.getvalue()

@@ -1,0 +1,295 @@
+"""Nobody sees or changes what is somebody else's: over every route and every verb, as get_urls() has them.
+
+A new route is tried by itself. One with a parameter, or with a body to send, fails here until this file says how
+to ask for it: what is tried on others' things has to be what works on one's own.
+"""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from asgiref.sync import sync_to_async
+from django.apps import apps
+from django.contrib.sessions.models import Session
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import AsyncClient
+from django.urls import URLPattern, URLResolver
+
+from agui import get_urls
+from agui.models import Run, Thread
+from agui.testing import call, collect, event_types, say, wait
+from agui.tests import urls
+from agui.tests.conftest import Client, decision, run_input, script
+
+VERBS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
+SECRET = "hunter2"
+NOBODYS = "6f8a1f0e-0000-4000-8000-000000000000"
+FILE = "<a file>"
+# What changes by itself while a run is on, or when a token is used.
+RESTLESS = {"last_used_at", "seen_at", "draft", "usage"}
+
+
+@dataclass
+class World:
+    """What somebody has."""
+
+    threads: list[str]
+    """Ids: of one at rest, one that waits for an answer, one with a run on."""
+    attachments: list[str]
+    branch: str
+    answer: str
+
+
+NOWHERE = World([NOBODYS], [NOBODYS], NOBODYS, NOBODYS)
+# What stands for the parameters of routes.
+PARAMETERS: dict[str, Callable[[World], list[str]]] = {
+    "<path:thread_id>": lambda world: world.threads,
+    "<uuid:attachment_id>": lambda world: world.attachments,
+}
+# What there is to send.
+BODIES: dict[tuple[str, str], Callable[[World], list[Any]]] = {
+    ("agent/", "POST"): lambda world: [
+        [run_input(SECRET, thread=thread) for thread in world.threads],
+        [run_input(thread=thread, resume=[decision("w1")]) for thread in world.threads],
+    ],
+    ("agent/threads/<path:thread_id>/", "PATCH"): lambda world: [{"title": "Mine"}, {"branch": world.branch}],
+    ("agent/threads/<path:thread_id>/feedback/", "PUT"): lambda world: [{"message_id": world.answer, "value": 1}],
+    ("agent/attachments/", "POST"): lambda world: [FILE],
+}
+
+
+def walk(patterns: list[Any], prefix: str = "") -> Iterator[tuple[str, URLPattern]]:
+    for pattern in patterns:
+        if isinstance(pattern, URLResolver):
+            yield from walk(pattern.url_patterns, prefix + str(pattern.pattern))
+        else:
+            yield prefix + str(pattern.pattern), pattern
+
+
+# With and without the last slash.
+ROUTES = dict(walk(get_urls(urls.view)))
+
+
+def methods_of(route: str) -> frozenset[str]:
+    view: Any = ROUTES[route].callback
+    methods: frozenset[str] = view.methods
+    return methods
+
+
+@dataclass(frozen=True)
+class Request:
+    """One request to a route."""
+
+    verb: str
+    path: str
+    body: Any = None
+
+    async def send(self, http: AsyncClient, prefix: str = "/agent/", **headers: str) -> Any:
+        path = self.path.replace("agent", prefix.strip("/"), 1)
+        if self.body is FILE:
+            return await http.post(f"/{path}", {"file": SimpleUploadedFile("b.txt", b"text")}, headers=headers)
+        data = "" if self.body is None else json.dumps(self.body)
+        return await http.generic(self.verb, f"/{path}", data, content_type="application/json", headers=headers)
+
+
+def requests(route: str, verb: str, world: World) -> list[list[Request]]:
+    """All ways to ask for a route with what a world has; of each, one has to work for whom the world belongs to."""
+    paths = [route]
+    for parameter, values in PARAMETERS.items():
+        paths = [path.replace(parameter, value, 1) for path in paths for value in values(world)]
+    found = []
+    for body in BODIES.get((route.rstrip("/") + "/", verb), lambda _: [None])(world):
+        bodies = body if isinstance(body, list) else [body]
+        found.append([Request(verb, path, one) for path in dict.fromkeys(paths) for one in bodies])
+    return found
+
+
+def all_requests(world: World) -> Iterator[tuple[str, Request, Request]]:
+    """Each route, request, and the same request for what nobody has."""
+    for route in ROUTES:
+        for verb in VERBS:
+            for way, nowhere in zip(requests(route, verb, world), requests(route, verb, NOWHERE), strict=True):
+                yield from ((route, request, nowhere[0]) for request in way)
+
+
+def is_somebodys(route: str, verb: str) -> bool:
+    """Whether a request names what belongs to somebody."""
+    return "<" in route or (route.rstrip("/") == "agent" and verb == "POST")
+
+
+@asynccontextmanager
+async def world_of(client: Client) -> AsyncIterator[World]:
+    """Give somebody threads, a file, and a run that is on until the block ends; no other one comes in between."""
+    hold, reached = asyncio.Event(), asyncio.Event()
+    upload = await client.http.post(f"{client.prefix}attachments/", {"file": SimpleUploadedFile(f"{SECRET}.txt", b"x")})
+    answers = [say(SECRET), say(SECRET), call("wipe", _id="w1"), [say(f"Wait, {SECRET}"), wait(hold, reached)]]
+    with script(*answers, *[say("more")] * 9):
+        for text in (SECRET, f"{SECRET} edited"):
+            await client.run(thread="at rest", messages=[{"id": "u1", "role": "user", "content": text}])
+        await client.run(SECRET, thread="waiting")
+        response = await client.post(run_input(SECRET, thread="busy"))
+        await reached.wait()
+        thread = await client.thread("at%20rest")
+        branch, answer = thread["branches"]["u1"][0]["id"], thread["messages"][-1]["id"]
+        try:
+            yield World(["at rest", "waiting", "busy"], [json.loads(upload.content)["id"]], branch, answer)
+        finally:
+            hold.set()
+        assert event_types(await collect(response))[-1] in ("RUN_FINISHED", "RUN_ERROR")
+
+
+@sync_to_async
+def all_rows() -> dict[str, list[Any]]:
+    """All that the engine keeps."""
+    kept = {}
+    for model in apps.get_app_config("agui").get_models():
+        names = [field.name for field in model._meta.concrete_fields if field.name not in RESTLESS]
+        kept[model.__name__] = sorted(model._default_manager.values_list(*names), key=repr)
+    return kept
+
+
+async def status(http: AsyncClient, request: Request, **headers: str) -> int:
+    response = await request.send(http, **headers)
+    response.close()
+    return int(response.status_code)
+
+
+async def read(response: Any) -> bytes:
+    if response.streaming and response.is_async:  # Not after a HEAD
+        return b"".join([chunk async for chunk in response])
+    return b"" if response.streaming else bytes(response.content)
+
+
+async def attack(attacker: Client, world: World, refuse_cookies: bool = False) -> None:
+    """Ask for all that a world has, as somebody else."""
+    for route, request, nowhere in all_requests(world):
+        if refuse_cookies:
+            attacker.http.cookies.clear()
+        before = await all_rows()
+        response = await request.send(attacker.http, attacker.prefix)
+        told, after = await read(response), await all_rows()
+        assert SECRET not in told.decode(), request
+        assert not any(one in told.decode() for one in (*world.threads, *world.attachments)), request
+        if is_somebodys(route, request.verb):
+            assert response.status_code == 404 or (response.status_code == 405 and "<" in route), request
+            assert after == before, request
+            if "<" in route:
+                other = await nowhere.send(attacker.http, attacker.prefix)
+                assert (response.status_code, told) == (other.status_code, await read(other)), request
+        assert all(set(map(repr, before[name])) <= set(map(repr, after[name])) for name in before), request
+
+
+@pytest.fixture(autouse=True)
+def media(settings: Any, tmp_path: Any) -> None:
+    settings.MEDIA_ROOT = tmp_path
+
+
+@pytest.fixture
+def visitor(transactional_db: None) -> Client:
+    return Client(None, "/open/")
+
+
+def test_every_route_is_tried():
+    assert {"agent", "agent/", "agent/threads/<path:thread_id>/fork", "agent/export/"} <= ROUTES.keys()
+    for route, request, _ in all_requests(NOWHERE):
+        assert "<" not in request.path, f"{route} has a parameter: say in PARAMETERS what stands for it."
+
+
+@pytest.mark.parametrize("route", [route for route in ROUTES if route.endswith("/")])
+async def test_what_is_tried_on_others_works_on_ones_own(client: Client, route: str):
+    works = set()
+    for verb in sorted(methods_of(route), key=VERBS.index):
+        async with world_of(client) as world:
+            for way in requests(route, verb, world):
+                statuses = {await status(client.http, request) for request in way}
+                if statuses != {405}:
+                    works.add(verb)
+                    assert min(statuses) < 400, f"{verb} {route} answers {statuses}: say in BODIES what to send."
+        for pk in [pk async for pk in Thread.objects.values_list("thread_id", flat=True)]:
+            await client.http.delete(f"/agent/threads/{pk}/")
+    assert works
+
+
+async def test_what_is_anothers_does_not_exist(client: Client, other_client: Client, other: Any):
+    other.is_superuser = other.is_staff = True
+    await other.asave()
+    async with world_of(client) as world:
+        await attack(other_client, world)
+
+
+async def test_a_visitors_things_do_not_exist_for_another_one(visitor: Client):
+    async with world_of(visitor) as world:
+        await attack(Client(None, "/open/"), world)
+
+
+async def test_a_visitors_things_do_not_exist_for_who_refuses_cookies(visitor: Client):
+    async with world_of(visitor) as world:
+        await attack(Client(None, "/open/"), world, refuse_cookies=True)
+
+
+async def test_a_fork_does_not_take_the_place_of_anothers_thread(client: Client, other_client: Client):
+    with script(say("Hi"), say("Hi")):
+        await other_client.run("Hi", thread="mine")
+        await client.run("Hi", thread="theirs")
+    before = await all_rows()
+    for thread in ("mine", "theirs"):
+        response = await Request("POST", "agent/threads/mine/fork/", {"thread_id": thread}).send(other_client.http)
+        assert response.status_code == 409
+    assert await all_rows() == before
+
+
+async def test_nobody_gets_in_without_a_name(client: Client):
+    async with world_of(client) as world:
+        before = await all_rows()
+        for _, request, _ in all_requests(world):
+            response = await request.send(AsyncClient())
+            assert (response.status_code, response["WWW-Authenticate"]) == (401, "Bearer"), request
+        assert await all_rows() == before
+
+
+async def test_another_sites_page_gets_nothing_done_with_a_users_cookies(client: Client, user: Any):
+    http = AsyncClient(enforce_csrf_checks=True)
+    await http.aforce_login(user)
+    async with world_of(client) as world:
+        before = await all_rows()
+        unsafe = [(route, one) for route, one, _ in all_requests(world) if one.verb not in ("GET", "HEAD", "OPTIONS")]
+        for route, request in unsafe:
+            if request.verb in methods_of(route):
+                assert await status(http, request) == 403, request
+                assert await status(http, request, **{"X-CSRFToken": "x" * 32}) == 403, request
+        assert await all_rows() == before
+        http.cookies["csrftoken"] = "x" * 32
+        for _, request in unsafe:
+            assert await status(http, request, **{"X-CSRFToken": "x" * 32}) != 403, request
+
+
+async def test_a_visitor_has_a_session_before_the_stream_starts(visitor: Client):
+    for number in range(2):
+        visitor.http.cookies.clear()
+        with script(say("Hi")):
+            response = await visitor.post(run_input("Hi", thread=f"t{number}"))
+            key = response.cookies["sessionid"].value
+            assert await Session.objects.filter(pk=key).aexists()
+            await collect(response)
+        assert (await Thread.objects.aget(thread_id=f"t{number}")).scope == f"session:{key}"
+        [listed] = json.loads((await visitor.get("threads/")).content)["threads"]
+        assert listed["thread_id"] == f"t{number}"
+    assert await Session.objects.acount() == 2
+
+
+async def test_where_sessions_keep_the_threads_two_visitors_may_use_one_id(visitor: Client, settings: Any):
+    settings.AGUI = {"CONVERSATION_STORE": "agui.DjangoSessionConversationStore"}
+    visitors = {"one": visitor, "two": Client(None, "/open/")}
+    with script(*[say("Hi")] * 2):
+        for text, who in visitors.items():
+            await who.run(text)
+    assert [(await who.thread())["title"] for who in visitors.values()] == ["one", "two"]
+    assert (await visitor.http.delete("/open/threads/t1/")).status_code == 204
+    for path in ("threads/t1/", "threads/t1/events/"):
+        assert (await visitor.get(path)).status_code == 404
+    assert (await visitors["two"].thread())["title"] == "two"
+    assert await Run.objects.acount() == 1

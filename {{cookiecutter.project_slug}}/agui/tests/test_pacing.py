@@ -1,0 +1,30 @@
+"""What is changed of daphne is as it was, or it is left alone."""
+
+from typing import Any
+
+import pytest
+from daphne import http_protocol, server  # type: ignore[import-untyped]
+
+from agui import pacing
+
+
+def test_daphne_is_as_known():
+    assert pacing.is_as_known()
+
+
+def changed_reply(self: Any, protocol: Any, message: Any) -> None:
+    """Hand a reply on at once."""
+
+
+async def other_reply(self: Any, message: Any) -> None:
+    """Hand a reply on to somebody else."""
+
+
+@pytest.mark.parametrize("reply", [changed_reply, other_reply, None])
+def test_another_daphne_is_left_alone(monkeypatch, caplog, reply):
+    before = http_protocol.WebRequest
+    monkeypatch.setattr(server.Server, "handle_reply", reply)
+    pacing.pace_daphne()
+    assert server.Server.handle_reply is reply
+    assert http_protocol.WebRequest is before
+    assert "not as agui/pacing.py knows it" in caplog.text

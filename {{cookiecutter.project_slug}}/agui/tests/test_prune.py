@@ -1,0 +1,429 @@
+"""`prune_agent_data`: what is old or nobody's goes, what somebody still needs stays."""
+
+import json
+import threading
+from datetime import timedelta
+from io import StringIO
+
+import pytest
+from asgiref.sync import async_to_sync, sync_to_async
+from django.apps import apps
+from django.contrib.auth import get_user_model
+from django.contrib.sessions.backends import cache as cache_sessions
+from django.contrib.sessions.backends import db as db_sessions
+from django.core.files.base import ContentFile
+from django.core.management import CommandError, call_command
+from django.db import DatabaseError, connection
+from django.utils import timezone
+from pydantic_ai.conversation import Conversation
+from pydantic_ai.messages import ModelRequest, UserPromptPart
+
+from agui.management.commands import prune_agent_data
+from agui.models import ApiToken, Attachment, AttachmentUse, AuditRecord, Message, Run, Thread
+from agui.stores.model import ModelConversationStore
+from agui.testing import say
+from agui.tests.conftest import script
+from agui.tokens import create_token
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+ALL = {"conversations": 10, "runs": 10, "audit": 10, "attachments": 10 * 24}
+
+
+@pytest.fixture(autouse=True)
+def media(settings, tmp_path):
+    settings.MEDIA_ROOT = tmp_path
+    return tmp_path
+
+
+def ago(days):
+    return timezone.now() - timedelta(days=days)
+
+
+def prune(**options):
+    out = StringIO()
+    call_command("prune_agent_data", stdout=out, **options)
+    return out.getvalue()
+
+
+def counts(text):
+    """{what: number} of the lines that the command has printed."""
+    lines = [
+        line.split(maxsplit=2 if line.startswith("Would") else 1)[-1].rpartition(": ") for line in text.splitlines()
+    ]
+    return {what: int(number) for what, _, number in lines}
+
+
+def save_thread(thread_id, days=0, scope="alice", texts=("one", "two")):
+    messages = [ModelRequest(parts=[UserPromptPart(text)]) for text in texts]
+    async_to_sync(ModelConversationStore().save)(
+        Conversation(conversation_id=thread_id, messages=messages), scope=scope
+    )
+    Thread.objects.filter(thread_id=thread_id).update(updated_at=ago(days))
+    return Thread.objects.get(thread_id=thread_id)
+
+
+def save_run(thread_id="t", days=0, scope="alice", **fields):
+    fields = {"status": Run.Status.FINISHED, "seen_at": ago(days), **fields}
+    return Run.objects.create(thread_id=thread_id, run_id="r", scope=scope, started_at=ago(days), **fields)
+
+
+def save_record(thread_id="t", days=0):
+    return AuditRecord.objects.create(
+        thread_id=thread_id,
+        run_id="r",
+        tool_call_id="c",
+        tool_name="wipe",
+        started_at=ago(days),
+        duration_ms=1,
+        outcome="success",
+    )
+
+
+def save_file(name="f", days=0, threads=(), scope="alice"):
+    attachment = Attachment(scope=scope, name=name, media_type="text/plain", size=1, digest=name, created_at=ago(days))
+    attachment.file.save(name, ContentFile(b"x"))
+    for thread_id in threads:
+        AttachmentUse.objects.create(attachment=attachment, thread_id=thread_id)
+    return attachment
+
+
+def files(folder):
+    return sorted(path.name for path in folder.rglob("*") if path.is_file())
+
+
+def rows():
+    """Everything in the engine's tables."""
+    return {
+        model.__name__: list(model.objects.order_by("pk").values())
+        for model in apps.get_app_config("agui").get_models()
+    }
+
+
+def names(model, field="thread_id"):
+    return sorted(model.objects.values_list(field, flat=True))
+
+
+def test_conversations_go_by_their_last_message():
+    save_thread("old", 11)
+    save_thread("young", 9)
+    save_run("old", 9)
+    save_run("young", 9)
+    assert counts(prune(conversations=10))["conversations"] == 1
+    assert names(Thread) == names(Run) == ["young"]
+    assert set(names(Message, "thread__thread_id")) == {"young"}
+
+
+def test_runs_and_records_go_by_their_beginning():
+    for days in (9, 11):
+        save_run(f"{days}", days)
+        save_record(f"{days}", days)
+    printed = counts(prune(runs=10, audit=10))
+    assert (printed["runs"], printed["records of tool calls"]) == (1, 1)
+    assert names(Run) == names(AuditRecord) == ["9"]
+
+
+def test_files_go_by_hours(media):
+    save_file("old", 0.5)
+    save_file("young", 0.4)
+    assert counts(prune(attachments=11))["unused files"] == 1
+    assert names(Attachment, "name") == files(media) == ["young"]
+
+
+def test_tokens_go_when_they_have_been_dead_for_long():
+    user = get_user_model().objects.create(username="ada")
+    for name, fields in {
+        "works": {"expires_at": None},
+        "expires": {"expires_at": ago(-1)},
+        "expired": {"expires_at": ago(29)},
+        "revoked": {"revoked_at": ago(29)},
+        "dead": {"expires_at": ago(31)},
+        "dead too": {"revoked_at": ago(31), "expires_at": ago(-99)},
+    }.items():
+        create_token(user, name)
+        ApiToken.objects.filter(name=name).update(**fields)
+    assert counts(prune())["dead tokens"] == 2
+    assert names(ApiToken, "name") == ["expired", "expires", "revoked", "works"]
+
+
+def test_by_default_only_unused_files_go(media):
+    save_thread("t", 9999)
+    save_run("t", 9999)
+    save_record("t", 9999)
+    save_file("used", 9999, ["t"])
+    save_file("unused", 1.1)
+    save_file("fresh", 0.9)
+    prune()
+    assert (names(Thread), names(Run), names(AuditRecord)) == (["t"], ["t"], ["t"])
+    assert names(Attachment, "name") == files(media) == ["fresh", "used"]
+
+
+def test_settings_give_the_ages(settings):
+    settings.AGUI = {
+        "RETENTION": {"CONVERSATIONS_DAYS": 20, "RUNS_DAYS": 3, "AUDIT_DAYS": 10, "ATTACHMENTS_HOURS": None}
+    }
+    for days in (2, 5, 15, 25):
+        save_thread(f"t{days}", days)
+        save_run(f"t{days}", days)
+        save_record(f"t{days}", days)
+    save_file("kept", 9999)
+    prune()
+    assert names(Thread) == ["t15", "t2", "t5"]
+    assert names(Run) == ["t2"]
+    assert names(AuditRecord) == ["t2", "t5"]
+    assert names(Attachment, "name") == ["kept"]
+
+
+@pytest.mark.parametrize("seen", [0, 0.5])
+def test_a_conversation_whose_run_is_on_stays(seen):
+    save_thread("t", 11)
+    save_run("t", 11, status=Run.Status.RUNNING, seen_at=ago(seen))
+    prune(conversations=10, runs=10)
+    assert names(Thread) == names(Run) == ([] if seen else ["t"])
+
+
+def test_a_run_that_somebody_else_claims_for_a_conversation_does_not_keep_it():
+    save_thread("t", 11)
+    save_run("t", scope="mallory", status=Run.Status.RUNNING)
+    prune(conversations=10)
+    assert names(Thread) == []
+    assert names(Run) == ["t"]
+
+
+def test_what_a_dead_run_has_said_waits_for_its_thread():
+    save_thread("t", 0)
+    for thread in ("t", "gone"):
+        save_run(thread, 11, status=Run.Status.RUNNING, draft=["words"])
+    prune(runs=10)
+    assert names(Run) == ["t"]
+
+
+def test_a_run_in_a_session_s_conversation_stays_while_it_is_on():
+    for thread, seen in (("on", 0), ("dead", 0.5)):
+        save_run(thread, 11, status=Run.Status.RUNNING, seen_at=ago(seen))
+    prune(runs=10)
+    assert names(Run) == ["on"]
+
+
+def test_a_conversation_that_goes_on_meanwhile_stays():
+    save_thread("t", 11)
+
+    def go_on(execute, sql, params, many, context):
+        found = execute(sql, params, many, context)
+        if sql.startswith("SELECT") and "agui_thread" in sql and connection.in_atomic_block is False:
+            with connection.cursor() as cursor:
+                cursor.connection.execute("UPDATE agui_thread SET revision = 'next'")
+        return found
+
+    with connection.execute_wrapper(go_on):
+        assert counts(prune(conversations=10))["conversations"] == 0
+    assert names(Thread) == ["t"]
+
+
+def test_a_fork_keeps_what_it_uses():
+    save_thread("t", 11)
+    async_to_sync(ModelConversationStore().fork)("t", new_conversation_id="fork", scope="alice")
+    prune(conversations=10)
+    assert names(Thread) == ["fork"]
+    assert len(async_to_sync(ModelConversationStore().load)("fork").messages) == 2
+
+
+def test_a_file_stays_as_long_as_a_conversation_names_it(media):
+    save_thread("old", 11)
+    save_thread("young", 9)
+    for name, threads in {"a": ["old"], "b": ["young"], "c": ["old", "young"], "d": ["deleted"], "e": []}.items():
+        save_file(name, 2, threads)
+    # A conversation takes along what it alone names.
+    assert counts(prune(conversations=10))["unused files"] == 2
+    assert names(Attachment, "name") == files(media) == ["b", "c"]
+    assert names(AttachmentUse) == ["young", "young"]
+
+
+def test_a_file_that_two_uploads_share_goes_with_the_last(media):
+    one = save_file("same", 2)
+    Attachment.objects.create(
+        scope="alice", name="again", media_type="text/plain", size=1, digest="same", file=one.file.name
+    )
+    prune()
+    assert files(media) == ["same"]
+    Attachment.objects.update(created_at=ago(2))
+    prune()
+    assert files(media) == []
+
+
+@pytest.mark.parametrize("place", ["metadata", "message"])
+async def test_a_file_that_a_message_names_stays_with_it(client, media, place):
+    upload = await client.http.post("/agent/attachments/", {"file": ContentFile(b"notes", "notes.txt")})
+    named = {"attachments": [upload.json()]}
+    message = {
+        "id": "m",
+        "role": "user",
+        "content": "See this",
+        **({"metadata": named} if place == "metadata" else named),
+    }
+    with script(say("Fine")):
+        await client.run(messages=[message])
+    path = "/agent/threads/t1/fork/"
+    forked = await client.http.post(path, json.dumps({"thread_id": "fork"}), content_type="application/json")
+    assert forked.status_code == 201
+    await Attachment.objects.aupdate(created_at=ago(99))
+    for old, status in (("none", 200), ("t1", 200), ("fork", 404)):
+        await Thread.objects.filter(thread_id=old).aupdate(updated_at=ago(99))
+        await sync_to_async(prune)(conversations=50)
+        response = await client.get(f"attachments/{upload.json()['id']}/")
+        response.close()
+        assert response.status_code == status, old
+    assert files(media) == []
+
+
+def test_files_that_a_session_s_conversations_name_stay(settings):
+    settings.AGUI = {"CONVERSATION_STORE": "agui.stores.session.DjangoSessionConversationStore"}
+    save_file("named", 99, ["in a session"])
+    save_file("unused", 99)
+    prune()
+    assert names(Attachment, "name") == ["named"]
+
+
+@pytest.mark.parametrize("engine", [db_sessions, cache_sessions])
+def test_what_a_visitor_left_goes_when_his_session_has_ended(settings, engine):
+    settings.SESSION_ENGINE = engine.__name__
+    settings.SESSION_COOKIE_AGE = 10 * 24 * 3600
+    here = engine.SessionStore()
+    here.create()
+    away = "0123456789abcdef0123456789abcdef"
+    save_thread("here", 99, f"session:{here.session_key}")
+    save_thread("away", 11, f"session:{away}")
+    save_thread("just left", 9, f"session:{away}")
+    save_thread("a user's", 99, f"user:{get_user_model().objects.create(username='ada').pk}")
+    save_thread("another's", 99, "session-like")
+    save_run("away", 11, f"session:{away}")
+    save_file("his", 2, ["away"])
+    assert counts(prune())["conversations of visitors who are gone"] == 1
+    assert names(Thread) == ["a user's", "another's", "here", "just left"]
+    assert not Run.objects.exists()
+    assert not Attachment.objects.exists()
+
+
+def test_an_expired_session_has_ended(settings):
+    session = db_sessions.SessionStore()
+    session.set_expiry(ago(1))
+    session.create()
+    assert session.exists(session.session_key)
+    save_thread("t", 99, f"session:{session.session_key}")
+    prune()
+    assert names(Thread) == []
+
+
+def fill(settings):
+    settings.SESSION_COOKIE_AGE = 8 * 24 * 3600
+    for number in range(5):
+        for days in (9, 11, 99):
+            thread = f"t{number}-{days}"
+            save_thread(thread, days, "session:gone" if number == 4 else "alice")
+            save_run(thread, days)
+            save_run(thread, 99)
+            save_record(thread, days)
+            save_file(thread, days, [thread] if number % 2 else [])
+    save_run("t0-99", 99, status=Run.Status.RUNNING, draft=["words"])
+    save_run("t1-99", 99, status=Run.Status.RUNNING, seen_at=ago(0))
+    save_file("shared", 99, ["t0-9", "t1-11"])
+    create_token(get_user_model().objects.create(username="ada"))
+    ApiToken.objects.update(expires_at=ago(99))
+
+
+def test_a_dry_run_tells_what_would_go_and_changes_nothing(media, settings):
+    fill(settings)
+    before = rows(), files(media)
+    told = prune(dry_run=True, **ALL)
+    assert (rows(), files(media)) == before
+    done = prune(**ALL)
+    assert counts(told) == counts(done)
+    assert all(counts(done).values()), done
+    assert all(line.startswith("Would delete ") for line in told.splitlines())
+    assert set(counts(prune(dry_run=True, **ALL)).values()) == {0}
+
+
+def test_others_can_write_in_between(monkeypatch):
+    monkeypatch.setattr(prune_agent_data, "BATCH", 2)
+    for number in range(5):
+        save_thread(f"t{number}", 11)
+        save_record(days=11)
+        save_file(f"f{number}", 11)
+    written = []
+
+    def write():
+        try:
+            with connection.cursor() as cursor:
+                cursor.execute("PRAGMA busy_timeout = 0" if connection.vendor == "sqlite" else "SET lock_timeout = 1")
+            written.append(save_record("new"))
+        finally:
+            connection.close()
+
+    def write_in_between(execute, sql, params, many, context):
+        if sql.startswith("SELECT") and not connection.in_atomic_block:
+            thread = threading.Thread(target=write)
+            thread.start()
+            thread.join()
+            assert written.pop()
+        return execute(sql, params, many, context)
+
+    with connection.execute_wrapper(write_in_between):
+        prune(**ALL)
+    assert not Thread.objects.exists()
+    assert not Attachment.objects.exists()
+    assert set(names(AuditRecord)) == {"new"}
+
+
+@pytest.mark.parametrize("table", ["agui_run", "agui_auditrecord", "agui_apitoken", "agui_message", "agui_attachment"])
+def test_one_table_s_failure_stops_no_other(table, settings, caplog):
+    fill(settings)
+
+    def fail(execute, sql, params, many, context):
+        if sql.startswith("DELETE") and f'"{table}"' in sql.partition("WHERE")[0]:
+            raise DatabaseError("disk I/O error")
+        return execute(sql, params, many, context)
+
+    with connection.execute_wrapper(fail), pytest.raises(CommandError, match="log"):
+        prune(**ALL)
+    assert "disk I/O error" in caplog.text
+    old = {
+        "agui_run": Run.objects.filter(started_at__lt=ago(10)).exclude(status=Run.Status.RUNNING),
+        "agui_auditrecord": AuditRecord.objects.filter(started_at__lt=ago(10)),
+        "agui_apitoken": ApiToken.objects.all(),
+        "agui_message": Message.objects.filter(thread__updated_at__lt=ago(10)).exclude(thread__thread_id="t1-99"),
+        "agui_attachment": Attachment.objects.filter(created_at__lt=ago(10), uses=None),
+    }
+    # A conversation goes with its runs and files, or not at all.
+    tied = {"agui_message"} if table in ("agui_run", "agui_attachment") else set()
+    assert {name for name, left in old.items() if left.exists()} == {table} | tied
+
+
+def test_one_file_s_failure_stops_no_other(media, caplog):
+    for name in ("a", "b", "c"):
+        save_file(name, 2)
+    broken = Attachment.objects.get(name="b").pk
+
+    def fail(execute, sql, params, many, context):
+        if sql.startswith('DELETE FROM "agui_attachment"') and params and str(params[0]).replace("-", "") == broken.hex:
+            raise DatabaseError("disk I/O error")
+        return execute(sql, params, many, context)
+
+    with connection.execute_wrapper(fail), pytest.raises(CommandError, match="log"):
+        prune()
+    assert names(Attachment, "name") == files(media) == ["b"]
+    assert str(broken) in caplog.text
+
+
+def test_a_storage_that_fails_stops_nothing_else(media, caplog):
+    save_file("a", 2)
+    save_file("b", 2)
+    next(media.rglob("attachments")).rename(media / "elsewhere")
+    (media / "attachments").write_text("no folder")
+    assert counts(prune())["unused files"] == 2
+    assert caplog.text.count("NotADirectoryError: ") == 2
+
+
+@pytest.mark.parametrize("option", ["--conversations=0", "--runs=-1", "--audit=soon", "--attachments=1000000"])
+def test_an_age_has_to_make_sense(option):
+    with pytest.raises(CommandError, match="not a number from 1 to"):
+        call_command("prune_agent_data", option)

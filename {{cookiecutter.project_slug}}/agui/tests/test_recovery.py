@@ -1,0 +1,270 @@
+"""What a run had reached when its process was killed is in the thread, once."""
+
+import asyncio
+import os
+import threading
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.utils import timezone
+from pydantic_ai.conversation import Conversation
+
+from agui import checkpoints as module
+from agui import runs
+from agui.checkpoints import process_name, recover
+from agui.models import Run
+from agui.stores import codec
+from agui.stores.model import ModelConversationStore
+from agui.stores.session import DjangoSessionConversationStore
+from agui.testing import call, collect, say, think, wait
+from agui.tests import urls
+from agui.tests.conftest import Client, results_of, run_input, script
+
+HERE = process_name().rpartition("/")[0].rpartition("/")[0]
+# Above every system's limit: no process has this id.
+GONE = f"{HERE}/{2**31 - 2}/abc"
+LONG_AGO = timezone.now() - timedelta(minutes=1)
+
+
+async def kill(client: Client, *answer: Any, then: Sequence[Any] = (), **changes: Any) -> Run:
+    """Play a run up to its `answer`, and put into the thread "killed" what a kill leaves of it."""
+    reached = asyncio.Event()
+    with script(*answer[:-1], [*answer[-1], wait(asyncio.Event(), reached), *then]):
+        response = await client.post(run_input("Go", thread="alive"))
+        await reached.wait()
+        await runs.checkpoints.write()
+        run = await Run.objects.aget(thread_id="alive")
+        stored = await ModelConversationStore().load("alive")
+        await runs.logs.stop(run.scope, "alive")
+        await collect(response)
+    assert stored is not None
+    left = Conversation(conversation_id="killed", messages=stored.messages)
+    await ModelConversationStore().save(left, scope=run.scope)
+    return await Run.objects.acreate(
+        **{
+            "thread_id": "killed",
+            "scope": run.scope,
+            "owner_id": run.owner_id,
+            "process": GONE,
+            "revision": left.revision,
+            "draft": run.draft,
+            "usage": run.usage,
+            **changes,
+        }
+    )
+
+
+def texts(thread: dict[str, Any]) -> list[tuple[str, Any]]:
+    return [(message["role"], message.get("content")) for message in thread["messages"]]
+
+
+async def test_partial_text_is_there_and_the_next_turn_works(client: Client):
+    run = await kill(client, [say("Half of it")])
+    thread = await client.thread("killed")
+    assert texts(thread) == [("user", "Go"), ("assistant", "Half of it")]
+    assert not thread["running"]
+    await run.arefresh_from_db()
+    assert (run.status, run.code, run.draft) == (Run.Status.INTERRUPTED, "interrupted", None)
+    with script(say("The rest")) as model:
+        events = await client.run("Go on", thread="killed")
+    assert events[-1]["type"] == "RUN_FINISHED"
+    assert "Half of it" in str(model.requests[0].messages)
+
+
+async def test_the_next_turn_alone_takes_it_up(client: Client):
+    await kill(client, [say("Half of it")])
+    with script(say("The rest")):
+        await client.run("Go on", thread="killed")
+    found = texts(await client.thread("killed"))
+    assert found == [("user", "Go"), ("assistant", "Half of it"), ("user", "Go on"), ("assistant", "The rest")]
+
+
+async def test_the_ids_are_those_that_were_streamed(client: Client):
+    await kill(client, [call("echo", text="x", _id="c1")], [say("Half of it")])
+    streamed = [m["id"] for m in (await client.thread("alive"))["messages"]]
+    assert [m["id"] for m in (await client.thread("killed"))["messages"]] == streamed
+
+
+async def test_what_tools_did_is_known(client: Client):
+    await kill(client, [call("echo", text="done", _id="c1")], [say("Half of it")])
+    with script(say("ok")) as model:
+        await client.run("Go on", thread="killed")
+    assert results_of(model.requests[0])["c1"].content == "done"
+
+
+async def test_a_result_is_known_although_another_tool_was_still_at_work(client: Client):
+    with script([call("echo", text="done", _id="c1"), call("hang", _id="c2")]):
+        response = await client.post(run_input("Go", thread="alive"))
+        await asyncio.to_thread(urls.hanging.wait, 10)
+        async for piece in response.streaming_content:
+            if b"TOOL_CALL_RESULT" in piece:
+                break
+        await runs.checkpoints.write()
+        run = await Run.objects.aget(thread_id="alive")
+        urls.let_go.set()
+    parts = [part for message in codec.load_messages(run.draft or ()) for part in message.parts]
+    assert [(part.part_kind, getattr(part, "tool_call_id", None)) for part in parts] == [
+        ("tool-call", "c1"),
+        ("tool-call", "c2"),
+        ("tool-return", "c1"),
+    ]
+
+
+async def test_half_a_call_is_not_there(client: Client):
+    await kill(client, [say("I will "), call("echo", text="x" * 50, _chunks=5)])
+    assert texts(await client.thread("killed")) == [("user", "Go"), ("assistant", "I will ")]
+
+
+async def test_thoughts_of_an_answer_under_way_are_let_go(client: Client):
+    await kill(client, [think("Hm"), say("Half")])
+    assert texts(await client.thread("killed")) == [("user", "Go"), ("assistant", "Half")]
+
+
+async def test_the_state_is_as_tools_left_it(client: Client):
+    await kill(client, [call("note", text="Milk")], [say("Noted")])
+    assert (await client.thread("killed"))["state"] == {"text": "Milk"}
+
+
+async def test_nothing_is_added_twice(client: Client):
+    # Killed after the end was stored, before it was noted
+    await kill(client, [say("Half of it")], revision="another")
+    assert texts(await client.thread("killed")) == [("user", "Go")]
+    assert (await Run.objects.aget(thread_id="killed")).status == Run.Status.INTERRUPTED
+
+
+async def test_who_looks_at_once_adds_it_once(client: Client):
+    await kill(client, [say("Half of it")])
+    await asyncio.gather(*[client.thread("killed") for _ in range(5)])
+    assert texts(await client.thread("killed")) == [("user", "Go"), ("assistant", "Half of it")]
+
+
+@pytest.mark.parametrize(
+    "process",
+    [
+        f"{HERE}/{os.getppid()}/abc",
+        f"elsewhere/{os.getpid()}/abc",  # A container with our host's name has processes with our ids
+    ],
+)
+async def test_the_run_of_a_living_process_is_left_alone(client: Client, process, settings, caplog):
+    settings.AGUI = {"REDIS_URL": None}
+    module._warn_of.cache_clear()
+    run = await kill(client, [say("Half of it")], process=process)
+    assert (await client.thread("killed"))["running"]
+    response = await client.post(run_input("Go on", thread="killed"))
+    assert response.status_code == 409
+    assert response.headers["Retry-After"]
+    # This process can't stop it, and says so, once in the log.
+    for _ in range(2):
+        assert (await client.http.post("/agent/threads/killed/cancel/")).status_code == 503
+    assert caplog.text.count("Set REDIS_URL") == 1
+    await run.arefresh_from_db()
+    assert run.status == Run.Status.RUNNING
+    assert texts(await client.thread("killed")) == [("user", "Go")]
+
+
+@pytest.mark.parametrize(
+    ("process", "seen_at"),
+    [
+        ("elsewhere/1/abc", LONG_AGO),
+        (f"{HERE}/{os.getpid()}/before", timezone.now()),
+        (process_name(), timezone.now()),
+        ("", LONG_AGO),
+    ],
+)
+async def test_a_process_that_is_gone_is_known_by_its_silence_or_its_id(client: Client, process, seen_at):
+    await kill(client, [say("Half of it")], process=process, seen_at=seen_at)
+    assert not (await client.thread("killed"))["running"]
+
+
+async def test_a_living_run_gives_signs_of_life(client: Client, monkeypatch):
+    monkeypatch.setattr("agui.checkpoints.SIGN_OF_LIFE_SECONDS", 0)
+    reached, go_on = asyncio.Event(), asyncio.Event()
+    with script([say("Half"), wait(go_on, reached)]):
+        response = await client.post(run_input("Go"))
+        await reached.wait()
+        await Run.objects.aupdate(seen_at=LONG_AGO)
+        await runs.checkpoints.write()
+        await runs.checkpoints.write()
+        assert (await Run.objects.aget()).seen_at > LONG_AGO
+        go_on.set()
+        await collect(response)
+
+
+async def test_a_process_that_was_taken_for_dead_stops_its_run_and_changes_nothing(client: Client, monkeypatch):
+    monkeypatch.setattr("agui.checkpoints.SIGN_OF_LIFE_SECONDS", 0)
+    reached = asyncio.Event()
+    with script([say("Half"), wait(asyncio.Event(), reached)]):
+        response = await client.post(run_input("Go"))
+        await reached.wait()
+        # What another process does that finds no sign of life.
+        await Run.objects.aupdate(status=Run.Status.INTERRUPTED, code="interrupted")
+        await runs.checkpoints.write()
+        events = await asyncio.wait_for(collect(response), 5)
+    assert (events[-1]["type"], events[-1]["code"]) == ("RUN_ERROR", "interrupted")
+    assert texts(await client.thread()) == [("user", "Go")]
+    assert (await Run.objects.aget()).code == "interrupted"
+
+
+async def test_an_ended_run_has_no_draft(client: Client):
+    with script(call("echo", text="x"), say("Done")):
+        await client.run("Go")
+    await runs.checkpoints.write()
+    assert (await Run.objects.aget()).draft is None
+
+
+async def test_a_tool_that_ends_is_written_down_at_once(client: Client, monkeypatch):
+    monkeypatch.setattr("agui.checkpoints.DRAFT_SECONDS", 3600)
+    written, real = threading.Event(), module._write
+
+    def write(drafts, alive):
+        lost = real(drafts, alive)
+        written.set()
+        return lost
+
+    reached = asyncio.Event()
+    with script(call("hang", _id="c1"), [wait(asyncio.Event(), reached)]):
+        response = await client.post(run_input("Go"))
+        await asyncio.to_thread(urls.hanging.wait, 10)
+        # All that there is so far is written down: nothing is new but the result.
+        await runs.checkpoints.write()
+        monkeypatch.setattr("agui.checkpoints._write", write)
+        urls.let_go.set()
+        await reached.wait()
+        assert await asyncio.to_thread(written.wait, 5)
+        draft = (await Run.objects.aget()).draft
+        assert draft
+        assert codec.load_messages(draft)[-1].parts[0].part_kind == "tool-return"
+        await runs.logs.stop(f"user:{client.user.pk}", "t1")
+        await collect(response)
+
+
+async def test_a_store_that_keeps_nothing_has_no_drafts(client: Client, settings):
+    settings.AGUI = {"CONVERSATION_STORE": "agui.stores.null.NullConversationStore"}
+    reached, go_on = asyncio.Event(), asyncio.Event()
+    with script([say("Secret"), wait(go_on, reached)]):
+        response = await client.post(run_input("Go"))
+        await reached.wait()
+        await runs.checkpoints.write()
+        assert (await Run.objects.aget()).draft is None
+        go_on.set()
+        await collect(response)
+
+
+async def test_it_works_for_threads_in_sessions(client: Client, settings):
+    await kill(client, [say("Half of it")])
+    run = await Run.objects.aget(thread_id="killed")
+    settings.AGUI = {"CONVERSATION_STORE": "agui.stores.session.DjangoSessionConversationStore"}
+    from importlib import import_module
+
+    session = import_module(settings.SESSION_ENGINE).SessionStore()
+    await session.acreate()
+    store = DjangoSessionConversationStore(session.session_key)
+    conversation = await ModelConversationStore().load("killed")
+    assert conversation is not None
+    left = Conversation(conversation_id="killed", messages=conversation.messages)
+    await store.save(left, scope=run.scope)
+    await Run.objects.filter(pk=run.pk).aupdate(revision=left.revision)
+    assert not await recover(store, run.scope, "killed")
+    assert len((await store.load("killed")).messages) == 2  # type: ignore[union-attr]

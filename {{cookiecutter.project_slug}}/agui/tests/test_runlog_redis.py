@@ -1,0 +1,547 @@
+"""With REDIS_URL a run is taken, followed and stopped by any process, and none of it depends on Redis."""
+
+import asyncio
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import AsyncIterator, Iterator
+from contextlib import aclosing, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("redis")
+
+from redis import Redis
+
+from agui import runs
+from agui.checkpoints import process_name
+from agui.errors import NotFound, Unavailable
+from agui.models import Run, Thread
+from agui.runlog import RunLog
+from agui.runlog.redis import RedisLogs
+from agui.stream import encode, run_error
+from agui.testing import collect, event_types, read_frames, say, wait
+from agui.tests.conftest import Client, run_input, script
+
+REDIS_SERVER = shutil.which("redis-server")
+pytestmark = pytest.mark.skipif(not REDIS_SERVER, reason="redis-server is not installed")
+
+# Above every system's limit: no process has this id.
+GONE = f"{process_name().rpartition('/')[0].rpartition('/')[0]}/{2**31 - 2}/abc"
+
+
+class RedisServer:
+    """A server of our own, on a socket in a directory."""
+
+    def __init__(self, directory: Path) -> None:
+        self.socket = directory / "socket"
+        self.url = f"unix://{self.socket}"
+
+    def start(self) -> None:
+        options = ["--port", "0", "--unixsocket", str(self.socket), "--save", "", "--dir", str(self.socket.parent)]
+        self.process = subprocess.Popen(  # noqa: S603 # our own words
+            [str(REDIS_SERVER), *options], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+        with self.client() as client:
+            deadline = time.monotonic() + 10
+            while True:
+                try:
+                    client.ping()
+                    return
+                except OSError:
+                    assert time.monotonic() < deadline
+                except Exception:
+                    assert time.monotonic() < deadline, "Redis did not start"
+
+    def stop(self) -> None:
+        self.process.kill()
+        self.process.wait()
+
+    def client(self) -> Redis:
+        return Redis.from_url(self.url)
+
+    @contextmanager
+    def hanging(self) -> Iterator[None]:
+        self.process.send_signal(signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            self.process.send_signal(signal.SIGCONT)
+
+
+class Processes:
+    """The logs of two processes in the place of this one's."""
+
+    def __init__(self, url: str) -> None:
+        self.all = [RedisLogs(url), RedisLogs(url)]
+        self.here = self.all[0]
+
+    @contextmanager
+    def elsewhere(self) -> Iterator[RedisLogs]:
+        self.here = self.all[1]
+        try:
+            yield self.here
+        finally:
+            self.here = self.all[0]
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.here, name)
+
+    def close(self, log: Any) -> None:
+        self._owner(log).close(log)
+
+    def release(self, log: Any, error: BaseException) -> None:
+        self._owner(log).release(log, error)
+
+    def _owner(self, log: Any) -> RedisLogs:
+        return next(logs for logs in self.all if log in logs._active.values())
+
+    async def aclose(self) -> None:
+        for logs in self.all:
+            await logs.aclose()
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
+    server = RedisServer(tmp_path_factory.mktemp("redis"))
+    server.start()
+    yield server
+    server.stop()
+
+
+@pytest.fixture(autouse=True)
+async def processes(server: RedisServer, monkeypatch) -> AsyncIterator[Processes]:
+    with server.client() as redis:
+        redis.flushall()
+    processes = Processes(server.url)
+    monkeypatch.setattr(runs, "logs", processes)
+    yield processes
+    for logs in processes.all:
+        for log in list(logs._active.values()):
+            log.stop()
+    if runs.tasks:
+        await asyncio.wait(runs.tasks, timeout=10)
+    await processes.aclose()
+
+
+async def body_of(response: Any) -> bytes:
+    return b"".join([chunk async for chunk in response])
+
+
+async def test_a_run_is_followed_elsewhere_to_the_same_bytes(client: Client, processes: Processes):
+    go_on = asyncio.Event()
+    with script([say("one "), wait(go_on), say("two")]):
+        response = await client.post(run_input("Hi"))
+        with processes.elsewhere():
+            assert (await client.thread())["running"] is True
+            follower = await client.get("threads/t1/events/")
+            assert follower.status_code == 200
+        go_on.set()
+        first, second = await asyncio.gather(body_of(response), body_of(follower))
+    assert first == second
+    with processes.elsewhere():
+        assert await body_of(await client.get("threads/t1/events/")) == first
+        assert (await client.thread())["running"] is False
+
+
+async def test_following_elsewhere_resumes_after_the_last_event(client: Client, processes: Processes):
+    with script(say("one two three", chunks=3)):
+        response = await client.post(run_input("Hi"))
+        async with aclosing(read_frames(response)) as frames:
+            everything = [frame async for frame in frames]
+    with processes.elsewhere():
+        for position in range(len(everything)):
+            resumed = await client.get("threads/t1/events/", **{"Last-Event-ID": everything[position].id})
+            async with aclosing(read_frames(resumed)) as frames:
+                assert [frame async for frame in frames] == everything[position + 1 :]
+
+
+async def test_a_run_is_stopped_from_elsewhere(client: Client, processes: Processes):
+    reached = asyncio.Event()
+    with script([say("Half"), wait(asyncio.Event(), reached)]):
+        response = await client.post(run_input("Hi"))
+        await reached.wait()
+        with processes.elsewhere():
+            assert (await client.http.post("/agent/threads/t1/cancel/")).status_code == 202
+        events = await asyncio.wait_for(collect(response), 5)
+    assert events[-1]["outcome"] == {"type": "cancelled"}
+    assert (await client.thread())["messages"][-1]["content"] == "Half"
+
+
+@pytest.mark.parametrize(("reader", "asked"), [(None, 1), (0, 1), (1, 1), (1, 0)])
+async def test_a_run_makes_way_for_the_next_turn_if_nobody_reads_it_anywhere(client: Client, processes, reader, asked):
+    reached, go_on = asyncio.Event(), asyncio.Event()
+    with script([say("Half"), wait(go_on, reached)], say("Next")):
+        response = await client.post(run_input("Hi"))
+        async with aclosing(read_frames(response)) as frames:
+            await anext(frames)
+        await reached.wait()
+        response.close()  # As a client that aborts: it says nothing, it is gone
+        if reader is not None:
+            processes.here = processes.all[reader]
+            follower = await client.get("threads/t1/events/")
+        processes.here = processes.all[asked]
+        answer = await client.post(run_input("And now?"))
+        assert answer.status_code == (200 if reader is None else 409)
+        go_on.set()
+        assert (await collect(answer if reader is None else follower))[-1]["type"] == "RUN_FINISHED"
+    statuses = [run.status async for run in Run.objects.order_by("started_at")]
+    assert statuses == (["cancelled", "finished"] if reader is None else ["finished"])
+
+
+async def test_a_copy_of_a_log_stops_its_run(client: Client, processes: Processes):
+    reached = asyncio.Event()
+    with script([say("Half"), wait(asyncio.Event(), reached)]):
+        response = await client.post(run_input("Hi"))
+        await reached.wait()
+        with processes.elsewhere():
+            replica = await processes.find(f"user:{client.user.pk}", "t1")
+        await asyncio.to_thread(replica.stop)  # As Django closes a response
+        assert (await asyncio.wait_for(collect(response), 5))[-1]["outcome"] == {"type": "cancelled"}
+
+
+async def test_the_same_request_elsewhere_runs_once(client: Client, processes: Processes):
+    go_on = asyncio.Event()
+    body = run_input("Hi")
+    with script([wait(go_on), say("once")]) as model:
+        first = await client.post(body)
+        with processes.elsewhere():
+            second = await client.post(body)
+            other = await client.post(run_input("Me too"))
+            assert (other.status_code, other["Retry-After"]) == (409, "1")
+        go_on.set()
+        whole = await body_of(first)
+        assert await body_of(second) == whole
+        with processes.elsewhere():
+            assert await body_of(await client.post(body)) == whole  # And after its end
+    assert len(model.requests) == 1
+
+
+async def test_a_request_at_once_on_all_processes_runs_once(client: Client, processes: Processes):
+    entries = [logs.reserve("user:1", "t1", "same") for logs in processes.all for _ in range(5)]
+    found = await asyncio.gather(*entries)
+    assert sum(is_new for _, is_new in found) == 1
+    assert len({log.key for log, _ in found}) == 1
+
+
+async def test_the_next_turn_may_go_elsewhere_at_once(client: Client, processes: Processes):
+    with script(say("1"), say("2"), say("3")):
+        for number in range(3):
+            processes.here = processes.all[number % 2]
+            assert (await client.run(f"Number {number}"))[-1]["type"] == "RUN_FINISHED"
+    assert len((await client.thread())["messages"]) == 6
+
+
+async def test_nobody_finds_the_run_of_another(client: Client, other_client: Client, processes: Processes):
+    reached, go_on = asyncio.Event(), asyncio.Event()
+    with script([say("Secret"), wait(go_on, reached)]):
+        response = await client.post(run_input("Hi"))
+        await reached.wait()
+        with processes.elsewhere():
+            assert (await other_client.get("threads/t1/events/")).status_code == 404
+            assert (await other_client.http.post("/agent/threads/t1/cancel/")).status_code == 404
+        go_on.set()
+        assert (await collect(response))[-1]["type"] == "RUN_FINISHED"
+
+
+async def test_another_project_on_the_same_redis_does_not_meet_it(client: Client, processes: Processes, settings):
+    go_on = asyncio.Event()
+    with script([say("ours"), wait(go_on)]):
+        response = await client.post(run_input("Hi"))
+        scope = f"user:{client.user.pk}"
+        settings.SECRET_KEY = "another project's, which has a user of this number as well"
+        with processes.elsewhere() as logs:
+            assert await logs.find(scope, "t1") is None
+            assert await logs.stop(scope, "t1") is False
+        go_on.set()
+        assert b"RUN_FINISHED" in await body_of(response)
+
+
+async def test_who_waits_elsewhere_is_told_of_a_refusal(client: Client, other_client: Client, processes: Processes):
+    with script(say("Hi")):
+        await client.run("Hi", thread="mine")
+    log, _ = await processes.reserve(f"user:{other_client.user.pk}", "mine", "same")
+    with processes.elsewhere() as logs:
+        waiting, is_new = await logs.reserve(f"user:{other_client.user.pk}", "mine", "same")
+    assert not is_new
+    processes.all[0].release(log, NotFound("There is no such thread."))
+    with pytest.raises(NotFound, match="There is no such thread"):
+        await asyncio.wait_for(waiting.started(), 5)
+
+
+async def test_the_limit_of_a_user_holds_over_all_processes(client: Client, processes: Processes, settings):
+    settings.AGUI = {"MAX_RUNS_PER_USER": 1}
+    go_on = asyncio.Event()
+    with script([wait(go_on), say("Hi")], say("Hi")):
+        first = await client.post(run_input("Hi", thread="a"))
+        with processes.elsewhere():
+            assert (await client.post(run_input("Hi", thread="b"))).status_code == 429
+        go_on.set()
+        await collect(first)
+        with processes.elsewhere():
+            assert (await client.run("Hi", thread="b"))[-1]["type"] == "RUN_FINISHED"
+
+
+async def test_nothing_is_left_of_a_thread_that_is_deleted_elsewhere(
+    client: Client, processes: Processes, server: RedisServer
+):
+    reached = asyncio.Event()
+    with script([say("My secret"), wait(asyncio.Event(), reached)]):
+        response = await client.post(run_input("Hi"))
+        await reached.wait()
+        with processes.elsewhere():
+            assert (await client.http.delete("/agent/threads/t1/")).status_code == 204
+        await asyncio.wait_for(collect(response), 5)
+        await asyncio.gather(*runs.tasks)
+    assert not await Thread.objects.aexists()
+    await pushed(processes)
+    with server.client() as redis:
+        assert not redis.keys("agui:l*")
+
+
+async def test_what_redis_has_of_a_thread_goes_with_it_even_if_it_was_away_when_that_was_deleted(
+    processes: Processes, server: RedisServer
+):
+    log, _ = await processes.reserve("user:1", "t1", "same")
+    log.start()
+    log.append(b"id: 1\ndata: secret\n\n")
+    await pushed(processes)
+    with server.client() as redis:
+        assert redis.exists(f"agui:log:{log.key}")
+        processes.server._away_until = time.monotonic() + 60
+        await processes.forget("user:1", "t1")
+        processes.server._away_until = 0.0
+        assert redis.exists(f"agui:log:{log.key}")
+        log.append(b"id: 2\ndata: secret\n\n")  # The run has not heard of it yet
+        await pushed(processes)
+        assert not redis.keys("agui:log:*")
+        processes.close(log)
+        await pushed(processes)
+        assert not redis.keys("agui:log:*")
+
+
+async def pushed(processes: Processes) -> None:
+    """Wait until Redis has all that the processes have to tell it."""
+    for logs in processes.all:
+        if logs._tasks:
+            await logs.mirror.push()
+
+
+async def test_what_is_in_redis_goes_by_itself_and_names_nobody(
+    client: Client, processes: Processes, server: RedisServer
+):
+    with script(say("Hi")):
+        await client.run("Hi", thread="t-secret-id")
+    await pushed(processes)
+    with server.client() as redis:
+        keys = redis.keys()
+        assert keys
+        for key in keys:
+            assert key.startswith(b"agui:")
+            assert redis.pttl(key) > 0, key
+            assert b"t-secret-id" not in key
+            assert b"user:" not in key
+
+
+async def test_a_run_survives_a_redis_that_forgets_everything(
+    client: Client, processes: Processes, server: RedisServer
+):
+    reached, go_on = asyncio.Event(), asyncio.Event()
+    with script([say("one "), wait(go_on, reached), say("two")]):
+        response = await client.post(run_input("Hi"))
+        await reached.wait()
+        with processes.elsewhere():
+            early = await client.get("threads/t1/events/")
+        with server.client() as redis:
+            redis.flushall()
+        go_on.set()
+        whole, seen = await asyncio.gather(body_of(response), body_of(early))
+        assert seen == whole
+        with processes.elsewhere():
+            assert await body_of(await client.get("threads/t1/events/")) == whole
+
+
+async def test_runs_go_on_while_redis_is_away_and_are_read_elsewhere_when_it_is_back(
+    client: Client, processes: Processes, server: RedisServer
+):
+    reached, go_on = asyncio.Event(), asyncio.Event()
+    with script([say("one "), wait(go_on, reached), say("two")], say("alone")):
+        response = await client.post(run_input("Hi"))
+        await reached.wait()
+        with processes.elsewhere():
+            early = await client.get("threads/t1/events/")
+        server.stop()
+        try:
+            # Somebody else's run begins and ends meanwhile.
+            started = time.monotonic()
+            events = await client.run("Hi", thread="t2")
+            assert event_types(events)[-1] == "RUN_FINISHED"
+            assert time.monotonic() - started < 3
+            with processes.elsewhere():
+                assert (await client.get("threads/t2/events/")).status_code == 503
+        finally:
+            server.start()
+        go_on.set()
+        whole, seen = await asyncio.wait_for(asyncio.gather(body_of(response), body_of(early)), 20)
+    assert seen == whole
+    assert (await client.thread())["messages"][-1]["content"] == "one two"
+
+
+async def test_nobody_waits_for_long_for_a_redis_that_hangs(client: Client, processes: Processes, server: RedisServer):
+    with script(say("Hi"), say("Ho")), server.hanging():
+        for thread in ("t1", "t2"):
+            started = time.monotonic()
+            assert (await client.run("Hi", thread=thread))[-1]["type"] == "RUN_FINISHED"
+            assert time.monotonic() - started < 4
+    # What it did not answer to comes to it now.
+    processes.server._away_until = 0.0
+    await processes.mirror.push()
+    with processes.elsewhere():
+        assert (await client.get("threads/t2/events/")).status_code == 200
+
+
+async def test_a_redis_that_is_full_stops_nobody(client: Client, processes: Processes, server: RedisServer):
+    with server.client() as redis, script(say("Hi")):
+        redis.config_set("maxmemory", 1)
+        try:
+            assert (await client.run("Hi"))[-1]["type"] == "RUN_FINISHED"
+        finally:
+            redis.config_set("maxmemory", 0)
+
+
+@pytest.mark.parametrize("forgets", [False, True])
+async def test_readers_of_a_dead_process_are_told(
+    client: Client, processes: Processes, server: RedisServer, forgets: bool
+):
+    reached = asyncio.Event()
+    with script([say("Half"), wait(asyncio.Event(), reached)]):
+        response = await client.post(run_input("Hi"))
+        await reached.wait()
+        with processes.elsewhere():
+            follower = await client.get("threads/t1/events/")
+        lines = aiter(follower)
+        await anext(lines)
+        log = await die(processes)
+        if forgets:
+            with server.client() as redis:
+                redis.flushall()
+        async with asyncio.timeout(20):
+            rest = b"".join([chunk async for chunk in lines])
+        assert b'"code":"interrupted"' in rest
+        assert (await Run.objects.aget()).status == "interrupted"
+        with processes.elsewhere():
+            # A reader who had seen more than Redis has gets the end, too.
+            for number in (len(log.frames) + 1, 999):
+                late = await client.get("threads/t1/events/", **{"Last-Event-ID": f"{log.key}:{number}"})
+                assert (await body_of(late)).count(b'"code":"interrupted"') == 1
+            assert (await client.thread())["messages"][-1]["content"] == "Half"
+        log.stop()
+        await collect(response)
+
+
+async def die(processes: Processes) -> RunLog:
+    """What a kill leaves: nobody writes to Redis any more, and a row with a process that is gone."""
+    for task in processes.all[0]._tasks:
+        task.cancel()
+    await runs.checkpoints.write()
+    [log] = processes.all[0]._active.values()
+    runs.checkpoints.remove(log.key)
+    await Run.objects.aupdate(process=GONE)
+    return log
+
+
+async def test_who_reads_a_run_that_nobody_else_has_heard_of_is_told(
+    client: Client, other_client: Client, processes: Processes, server: RedisServer
+):
+    reached = asyncio.Event()
+    with script(say("Before"), [say("Half"), wait(asyncio.Event(), reached)]):
+        await client.run("Hi")
+        await pushed(processes)
+        with server.client() as redis:
+            heard = {key: redis.dump(key) for key in redis.scan_iter()}
+        response = await client.post(run_input("And now?"))
+        await reached.wait()
+        log = await die(processes)
+        with server.client() as redis:
+            redis.flushall()  # It was to hear of the run next; of the one before it has heard
+            for key, value in heard.items():
+                redis.restore(key, 60_000, value)
+        with processes.elsewhere():
+            told = await client.get("threads/t1/events/", **{"Last-Event-ID": f"{log.key}:2"})
+            assert await body_of(told) == encode(log.key, 3, run_error("interrupted"))
+            other = await other_client.get("threads/t1/events/", **{"Last-Event-ID": f"{log.key}:2"})
+            assert other.status_code == 404
+            # Without that name it is the last run that is known.
+            assert b"Before" in await body_of(await client.get("threads/t1/events/"))
+        log.stop()
+        await collect(response)
+
+
+async def test_who_reads_a_run_that_is_out_of_reach_is_to_come_again(
+    client: Client, processes: Processes, server: RedisServer
+):
+    reached = asyncio.Event()
+    with script([say("Half"), wait(asyncio.Event(), reached)]):
+        response = await client.post(run_input("Hi"))
+        await reached.wait()
+        log = await die(processes)
+        await Run.objects.aupdate(process="another host/1/abc")  # It can't be looked at
+        with server.client() as redis:
+            redis.flushall()
+        with processes.elsewhere():
+            answer = await client.get("threads/t1/events/", **{"Last-Event-ID": f"{log.key}:2"})
+            assert (answer.status_code, answer["Retry-After"]) == (503, "1")
+        log.stop()
+        await collect(response)
+
+
+async def test_another_process_goes_on_with_a_log(processes: Processes):
+    log, _ = await processes.reserve("user:1", "t1", "same")
+    log.start()
+    log.append(b"id: 1\ndata: {}\n\n")
+    replica = await processes.hand_over(log)
+    with processes.elsewhere() as logs:
+        adopted = await logs.adopt(log.key, "user:1", "t1", "same")
+        assert adopted.frames == log.frames
+        adopted.append(b"id: 2\ndata: {}\n\n")
+        await logs.mirror.push()
+        logs.close(adopted)
+    async with asyncio.timeout(5):
+        frames = b"".join([chunk async for chunk in replica.follow()])
+    assert frames == b"".join(adopted.frames)
+
+
+async def test_a_log_is_left_to_another_process_even_while_redis_is_away(processes: Processes):
+    log, _ = await processes.reserve("user:1", "t1", "same")
+    log.start()
+    processes.server._away_until = time.monotonic() + 60  # As after a moment in which the event loop stood still
+    with pytest.raises(Unavailable):
+        await processes.hand_over(log)
+    processes.server._away_until = 0.0
+    with processes.elsewhere() as logs:
+        adopted = await logs.adopt(log.key, "user:1", "t1", "same")
+        adopted.append(b"id: 1\ndata: {}\n\n")
+        logs.close(adopted)
+    found = await processes.find("user:1", "t1")
+    async with asyncio.timeout(5):
+        assert [frame async for frame in found.follow()] == adopted.frames
+
+
+async def test_a_process_that_comes_back_adds_nothing_to_a_log_that_another_goes_on_with(processes: Processes):
+    frozen, _ = await processes.reserve("user:1", "t1", "same")
+    frozen.start()
+    frozen.append(b"id: 1\ndata: {}\n\n")
+    await processes.mirror.push()
+    ended_for: list[str] = []
+    frozen.fail = ended_for.append
+    with processes.elsewhere() as logs:
+        adopted = await logs.adopt(frozen.key, "user:1", "t1", "same")
+        adopted.append(b"id: 2\ndata: {}\n\n")
+        await logs.mirror.push()
+    frozen.append(b"id: 2\ndata: other\n\n")
+    await processes.mirror.push()
+    assert ended_for == ["interrupted"]
+    assert await processes.server.frames(frozen.key) == (adopted.frames, False)

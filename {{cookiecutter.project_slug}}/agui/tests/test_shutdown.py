@@ -1,0 +1,131 @@
+"""A server that is told to end: what is short finishes, what is long keeps its part, and all who read are told."""
+
+import asyncio
+import signal
+from typing import Any
+
+import pytest
+
+from agui import runs
+from agui.models import Run
+from agui.shutdown import Shutdown
+from agui.testing import call, collect, say, wait
+from agui.tests import urls
+from agui.tests.conftest import Client, run_input, script
+
+
+@pytest.fixture
+def ended(monkeypatch) -> Any:
+    """The server's own handler, as a future that is done when it is called."""
+    future: asyncio.Future[int] = asyncio.Future()
+
+    def end(number: int, frame: Any) -> None:
+        if not future.done():
+            future.set_result(number)
+
+    before = signal.signal(signal.SIGTERM, end)
+    monkeypatch.setattr("agui.views.shutdown", Shutdown())
+    yield future
+    signal.signal(signal.SIGTERM, before)
+
+
+async def test_short_runs_finish_and_the_server_waits_for_them(client: Client, ended):
+    reached, go_on = asyncio.Event(), asyncio.Event()
+    with script([say("Half, "), wait(go_on, reached), say("whole.")]):
+        response = await client.post(run_input("Hi"))
+        reading = asyncio.create_task(collect(response))
+        await reached.wait()
+        signal.raise_signal(signal.SIGTERM)
+        await asyncio.sleep(0)
+        assert not ended.done()
+        go_on.set()
+        assert (await reading)[-1]["type"] == "RUN_FINISHED"
+        response.close()
+        assert await asyncio.wait_for(ended, 5) == signal.SIGTERM
+    assert (await client.thread())["messages"][-1]["content"] == "Half, whole."
+    assert (await Run.objects.aget()).status == Run.Status.FINISHED
+
+
+async def test_long_runs_are_interrupted_and_keep_their_part(client: Client, ended, settings):
+    settings.AGUI = {"SHUTDOWN_SECONDS": 0.1}
+    reached = asyncio.Event()
+    with script(call("echo", text="done"), [say("Half"), wait(asyncio.Event(), reached)]):
+        response = await client.post(run_input("Go"))
+        follower = await client.get("threads/t1/events/")
+        await reached.wait()
+        signal.raise_signal(signal.SIGTERM)
+        for stream in (response, follower):
+            assert (await collect(stream))[-1]["code"] == "interrupted"
+            stream.close()
+        await asyncio.wait_for(ended, 5)
+    messages = (await client.thread())["messages"]
+    assert [message.get("content") for message in messages] == ["Go", None, "done", "Half"]
+    assert (await Run.objects.aget()).status == Run.Status.INTERRUPTED
+
+
+async def test_a_tool_that_hangs_holds_nothing_up(client: Client, ended, settings):
+    settings.AGUI = {"SHUTDOWN_SECONDS": 0.1}
+    with script(call("hang")):
+        response = await client.post(run_input("Go"))
+        assert await asyncio.to_thread(urls.hanging.wait, 10)
+        signal.raise_signal(signal.SIGTERM)
+        try:
+            assert (await collect(response))[-1]["code"] == "interrupted"
+            response.close()
+            await asyncio.wait_for(ended, 5)
+        finally:
+            urls.let_go.set()
+    assert (await Run.objects.aget()).status == Run.Status.INTERRUPTED
+
+
+async def test_meanwhile_new_runs_are_refused_and_all_else_is_answered(client: Client, ended):
+    reached, go_on = asyncio.Event(), asyncio.Event()
+    with script([say("Half, "), wait(go_on, reached), say("whole.")]):
+        response = await client.post(run_input("Hi"))
+        await reached.wait()
+        signal.raise_signal(signal.SIGTERM)
+        refused = await client.post(run_input("Me too", thread="t2"))
+        assert (refused.status_code, refused.json()["error"], refused["Retry-After"]) == (503, "at_capacity", "1")
+        assert (await client.thread())["running"] is True
+        go_on.set()
+        await collect(response)
+        response.close()
+        await asyncio.wait_for(ended, 5)
+
+
+async def test_a_reader_that_does_not_read_is_not_waited_for(client: Client, ended):
+    with script(say("Hi")):
+        response = await client.post(run_input("Hi"))
+        await asyncio.wait(runs.tasks)
+        signal.raise_signal(signal.SIGTERM)
+        assert await asyncio.wait_for(ended, 5) == signal.SIGTERM
+        await collect(response)
+
+
+async def test_a_reader_of_another_process_is_let_go(client: Client, ended):
+    log = runs.logs._active[f"user:{client.user.pk}", "t1"] = runs.RunLog(f"user:{client.user.pk}", "t1", "f")
+    log.append(b"id: 1\ndata: {}\n\n")
+    response = await client.get("threads/t1/events/")
+    signal.raise_signal(signal.SIGTERM)
+    # It has not heard of an end, and goes on elsewhere after what it has.
+    assert [chunk async for chunk in response] == [b"id: 1\ndata: {}\n\n"]
+    response.close()
+    await asyncio.wait_for(ended, 5)
+
+
+async def test_a_second_signal_ends_the_server_at_once(client: Client, ended):
+    reached = asyncio.Event()
+    with script([say("Half"), wait(asyncio.Event(), reached)]):
+        response = await client.post(run_input("Hi"))
+        await reached.wait()
+        signal.raise_signal(signal.SIGTERM)
+        assert not ended.done()
+        signal.raise_signal(signal.SIGTERM)
+        assert ended.done()
+        response.close()
+
+
+async def test_where_nobody_handles_the_signal_nobody_takes_it(client: Client):
+    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+    await client.get("threads/")
+    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL

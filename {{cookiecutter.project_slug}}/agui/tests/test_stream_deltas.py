@@ -1,0 +1,245 @@
+"""Deltas that come fast are joined, and texts take a short cut: nothing of what is said may change by that."""
+
+import asyncio
+import json
+from collections import defaultdict
+from contextlib import aclosing
+
+import pytest
+from pydantic_ai.agent import WrapperAgent
+from pydantic_ai.exceptions import ModelHTTPError
+from pydantic_ai.messages import (
+    PartDeltaEvent,
+    PartEndEvent,
+    PartStartEvent,
+    TextPart,
+    TextPartDelta,
+    ThinkingPartDelta,
+    ToolCallPartDelta,
+)
+
+from agui import deltas
+from agui.deltas import join_deltas
+from agui.protocol import EventType
+from agui.shortcut import LongWay
+from agui.stream import EventStream, TextMessageContentEvent, text_template, to_data
+from agui.testing import call, fail, say, think
+from agui.tests import urls
+from agui.tests.conftest import Client, run_input, script
+
+FOREVER = 3600
+END = PartEndEvent(index=0, part=TextPart("all"))
+
+
+def text(content: str, index: int = 0) -> PartDeltaEvent:
+    return PartDeltaEvent(index=index, delta=TextPartDelta(content))
+
+
+async def joined(*events, seconds: float = FOREVER) -> list:
+    async def source():
+        for event in events:
+            yield event
+
+    return [event async for event in join_deltas(source(), seconds)]
+
+
+async def test_the_library_has_what_is_built_on():
+    assert deltas.can_join, "StreamedResponse has changed: find its events anew in agui/deltas.py"
+    assert text_template("m1"), "Events are encoded in another form: see agui/stream.py"
+
+
+async def test_what_comes_at_once_is_joined_and_only_what_belongs_together():
+    start = PartStartEvent(index=0, part=TextPart("0"))
+    signed = PartDeltaEvent(index=1, delta=ThinkingPartDelta(content_delta="c", signature_delta="s"))
+    named = PartDeltaEvent(index=2, delta=ToolCallPartDelta(tool_name_delta="t", args_delta="{", tool_call_id="1"))
+    arguments = [PartDeltaEvent(index=2, delta=ToolCallPartDelta(args_delta=one, tool_call_id="1")) for one in "ab"]
+    thoughts = [PartDeltaEvent(index=1, delta=ThinkingPartDelta(content_delta=one)) for one in "ab"]
+    events = await joined(
+        start, text("1"), text("2"), text("x", 3), *thoughts, signed, thoughts[0], named, *arguments, END
+    )
+    assert [one.delta for one in events[1:-1]] == [
+        TextPartDelta("12"),
+        TextPartDelta("x"),
+        ThinkingPartDelta(content_delta="ab"),
+        signed.delta,
+        ThinkingPartDelta(content_delta="a"),
+        named.delta,
+        *(one.delta for one in arguments),
+    ]
+    assert [events[0], events[-1]] == [start, END]
+
+
+async def test_the_first_delta_and_the_end_of_a_part_are_not_held():
+    arrived = asyncio.Queue()
+
+    async def source():
+        while (event := await arrived.get()) is not None:
+            yield event
+
+    async with aclosing(join_deltas(source(), FOREVER)) as events, asyncio.timeout(10):
+        arrived.put_nowait(text("1"))
+        assert await anext(events) == text("1")
+        waiting = asyncio.ensure_future(anext(events))
+        for piece in "23":
+            arrived.put_nowait(text(piece))
+            for _ in range(5):
+                await asyncio.sleep(0)
+        assert not waiting.done()
+        arrived.put_nowait(END)
+        assert [await waiting, await anext(events)] == [text("23"), END]
+
+
+async def test_a_delta_after_a_pause_is_not_held_and_a_held_one_comes_by_itself():
+    go_on = asyncio.Queue()
+
+    async def source():
+        for number in range(3):
+            yield text(str(number))
+            await go_on.get()
+
+    async with aclosing(join_deltas(source(), 0.02)) as events, asyncio.timeout(10):
+        for number in range(3):
+            assert await anext(events) == text(str(number))
+            go_on.put_nowait(None)
+
+
+async def test_a_model_goes_on_from_an_end_only_when_that_has_been_passed_on():
+    reached = asyncio.Event()
+
+    async def source():
+        yield END
+        reached.set()
+
+    async with aclosing(join_deltas(source(), FOREVER)) as events:
+        await anext(events)
+        for _ in range(5):
+            await asyncio.sleep(0)
+        assert not reached.is_set()
+        assert [event async for event in events] == []
+    assert reached.is_set()
+
+
+async def test_a_model_that_never_waits_is_read_no_further_than_it_is_passed_on():
+    made = []
+
+    async def endless():
+        while True:
+            made.append(text("x"))
+            yield made[-1]
+
+    async with aclosing(join_deltas(endless(), FOREVER)) as events:
+        taken = [len((await anext(events)).delta.content_delta) for _ in range(3)]
+        assert len(made) <= sum(taken) + deltas.MOST_EVENTS
+    assert max(taken) == deltas.MOST_EVENTS
+
+
+async def test_what_came_before_an_error_is_passed_on():
+    async def broken():
+        yield text("1")
+        yield text("2")
+        yield text("3")
+        raise ModelHTTPError(500, "m")
+
+    events = join_deltas(broken(), FOREVER)
+    assert await anext(events) == text("123")
+    with pytest.raises(ModelHTTPError):
+        await anext(events)
+
+
+async def test_a_stream_that_is_left_closes_its_source():
+    closed = asyncio.Event()
+
+    async def source():
+        try:
+            yield text("1")
+            await asyncio.Event().wait()
+        finally:
+            closed.set()
+
+    async with aclosing(join_deltas(source(), FOREVER)) as events:
+        await anext(events)
+    assert closed.is_set()
+
+
+async def test_nothing_overtakes_an_event_on_the_long_way():
+    long_way = LongWay()
+
+    async def run():
+        await long_way.send(END)
+        long_way.end()
+        return "all"
+
+    running = asyncio.create_task(run())
+    async with aclosing(long_way.receive(running)) as events:
+        assert await anext(events) == END
+        for _ in range(5):
+            await asyncio.sleep(0)
+        assert not running.done()  # What has the event may still be at work
+        assert (await anext(events)).result == "all"
+
+
+ANSWERS = {
+    "text": [[say("Some words, and more. ", chunks=9)]],
+    "thoughts, texts": [[think("Hm. Well.", chunks=4), say("One, two", chunks=3), think("Oh", 2), say("three", 5)]],
+    "a tool": [[say("Let me see. ", chunks=4), call("echo", text="hey", _chunks=5)], [say("It said hey.", chunks=6)]],
+    "half characters": [[say("a\ud83d\ude00b\ud83d", chunks=4), say('\x00\u2028"\\/</é', chunks=7)]],
+    "an error": [[say("Well, the answer", chunks=5), fail(ModelHTTPError(500, "m"))]],
+    "an approval": [[say("I wipe. ", chunks=3), call("wipe", _id="w1")]],
+}
+
+
+async def play(client: Client, answers: list, thread: str) -> tuple[list[dict], list[dict]]:
+    """The events of a run and the messages of its thread, without what is new each time."""
+    with script(*answers):
+        events = await client.run("Hi", thread=thread)
+    names: dict[str, str] = defaultdict(lambda: f"id {len(names)}")
+    known = {"messageId", "toolCallId", "id"}
+    new = {"parentMessageId", "runId", "threadId", "timestamp", "createdAt", "metadata"}
+
+    def plain(value):
+        if isinstance(value, dict):
+            return {key: names[one] if key in known else plain(one) for key, one in value.items() if key not in new}
+        if isinstance(value, str):
+            # Two halves of a character are a character, as they are for a browser.
+            return value.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
+        return [plain(one) for one in value] if isinstance(value, list) else value
+
+    told: list[dict] = []
+    for event in events:
+        last = told[-1] if told else {}
+        same = all(last.get(key) == event.get(key) for key in ("type", "messageId", "toolCallId"))
+        if "delta" in event and same:
+            last["delta"] += event["delta"]
+        else:
+            told.append(dict(event))
+    messages = (await client.thread(thread))["messages"]
+    return [plain({**one, "outcome": None}) for one in told], plain(messages)
+
+
+@pytest.mark.parametrize("answers", ANSWERS.values(), ids=ANSWERS)
+async def test_a_run_says_the_same_in_whatever_way(client: Client, settings, monkeypatch, answers):
+    quick = await play(client, answers, "quick")
+    settings.AGUI = {"DELTA_WINDOW_SECONDS": 0}
+    assert await play(client, answers, "not joined") == quick
+    monkeypatch.setattr(type(urls.view), "agent", WrapperAgent(urls.view.agent))
+    assert await play(client, answers, "the long way") == quick
+
+
+async def test_deltas_of_a_text_take_the_short_cut_as_the_same_bytes(client: Client, settings, monkeypatch):
+    settings.AGUI = {"DELTA_WINDOW_SECONDS": 0}
+    translated = []
+    long_way = EventStream.handle_text_delta
+
+    def noted(self, delta):
+        translated.append(delta.content_delta)
+        return long_way(self, delta)
+
+    monkeypatch.setattr(EventStream, "handle_text_delta", noted)
+    with script([say("One, two, three.", chunks=8), say("\x7fé\ud83d\n", chunks=4)]):
+        response = await client.post(run_input("Hi"))
+        chunks = b"".join([chunk async for chunk in response])
+    frames = [line.removeprefix(b"data: ") for line in chunks.split(b"\n") if line.startswith(b"data: ")]
+    pieces = [frame for frame in frames if json.loads(frame)["type"] == EventType.TEXT_MESSAGE_CONTENT.value]
+    assert [to_data(TextMessageContentEvent.model_validate(json.loads(frame))) for frame in pieces] == pieces
+    assert len(pieces) == 12
+    assert translated == ["\ud83d"]

@@ -1,0 +1,212 @@
+"""A conversation as an administrator reads it: who said what and when, what tools were given and what they gave."""
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from django.template.defaultfilters import filesizeformat
+from pydantic_ai.messages import (
+    BaseToolCallPart,
+    BaseToolReturnPart,
+    BinaryContent,
+    FileUrl,
+    ModelMessage,
+    TextContent,
+    TextPart,
+    ThinkingPart,
+    UserPromptPart,
+)
+
+from agui.interrupts import open_interrupts
+from agui.models import Attachment, Message, Thread
+from agui.protocol import annotation
+from agui.stores import codec
+from agui.stores.rows import read_entries
+from agui.stores.summary import preview_of
+
+MAX_MESSAGES = 200
+MAX_CHARS = 5000
+MAX_BRANCHES = 50
+
+
+@dataclass
+class Line:
+    """Something that was said, thought or done."""
+
+    kind: str
+    """'user', 'assistant', 'reasoning', 'tool' or 'other'."""
+    who: str
+    at: datetime | None
+    text: str = ""
+    arguments: str = ""
+    result: str | None = None
+    outcome: str = ""
+    files: list["File"] = field(default_factory=list)
+    is_cut_off: bool = False
+
+
+@dataclass
+class File:
+    """A file that a message came with."""
+
+    name: str
+    about: str
+    attachment_id: str | None = None
+    """That of the attachment, if it is still there."""
+
+
+@dataclass
+class Branch:
+    """A version that was left."""
+
+    end: str
+    text: str
+    at: datetime
+
+
+@dataclass
+class Question:
+    """What the conversation waits for."""
+
+    text: str
+    until: datetime | None
+
+
+@dataclass
+class Transcript:
+    lines: list[Line]
+    earlier: str | None
+    """The end of what comes before, if that is not all."""
+    is_broken: bool = False
+
+
+def read_transcript(end: str | None) -> Transcript:
+    """Read the last messages of the history that ends here."""
+    try:
+        entries = read_entries(end, MAX_MESSAGES) if end else []
+    except (LookupError, ValueError):
+        return Transcript([], None, is_broken=True)
+    lines = _lines([entry.message for entry in entries])
+    _find_attachments(file for line in lines for file in line.files)
+    return Transcript(lines, entries[0].parent_id if entries else None)
+
+
+def read_branches(thread: Thread) -> list[Branch]:
+    """Read how the versions that were left end, the newest first."""
+    ends = Message.objects.filter(pk__in=thread.branches[-MAX_BRANCHES:]).order_by("-created_at")
+    return [Branch(row.pk, _preview(row.data), row.created_at) for row in ends]
+
+
+def _preview(data: Any) -> str:
+    with suppress(ValueError):
+        return preview_of(codec.load_messages([data]))
+    return ""
+
+
+def read_questions(thread: Thread) -> list[Question]:
+    """Read what the user has to answer before the conversation goes on."""
+    with suppress(ValueError):
+        requests = None if thread.deferred is None else codec.load(codec.DEFERRED, thread.deferred)
+        return [Question(one.interrupt.message or "", _moment(one.expires_at)) for one in open_interrupts(requests)]
+    return []
+
+
+def _moment(text: str | None) -> datetime | None:
+    return None if text is None else datetime.fromisoformat(text)
+
+
+def _lines(messages: Sequence[ModelMessage]) -> list[Line]:
+    lines: list[Line] = []
+    calls: dict[str, Line] = {}
+    for message in messages:
+        for line, part in _parts_of(message):
+            if isinstance(part, BaseToolReturnPart) and part.tool_call_id in calls:
+                call = calls.pop(part.tool_call_id)
+                call.result, call.outcome = line.result, line.outcome
+                continue
+            if isinstance(part, BaseToolCallPart):
+                calls[part.tool_call_id] = line
+            lines.append(line)
+        if getattr(message, "state", "") == "interrupted" and lines:
+            lines[-1].is_cut_off = True
+    return lines
+
+
+def _parts_of(message: ModelMessage) -> Iterator[tuple[Line, Any]]:
+    named = [
+        File(str(one["name"]), f"{one['media_type']}, {filesizeformat(one['size'])}", one["id"])
+        for one in annotation(message, "attachments") or ()
+    ]
+    for part in message.parts:
+        line = _line(part, getattr(part, "timestamp", None) or message.timestamp)
+        if line is not None:
+            if line.kind == "user":
+                line.files += named
+                named = []
+            yield line, part
+
+
+def _line(part: Any, at: datetime | None) -> Line | None:
+    match part:
+        case UserPromptPart():
+            contents = [part.content] if isinstance(part.content, str) else part.content
+            texts = [item.content if isinstance(item, TextContent) else item for item in contents]
+            said = "\n".join(text for text in texts if isinstance(text, str))
+            files = [_file(item) for item in contents if not isinstance(item, str | TextContent)]
+            return Line("user", "User", at, cut(said), files=files)
+        case TextPart():
+            return Line("assistant", "Assistant", at, cut(part.content)) if part.content else None
+        case ThinkingPart():
+            return Line("reasoning", "Reasoning", at, cut(part.content)) if part.content else None
+        case BaseToolCallPart():
+            return Line("tool", part.tool_name, at, arguments=cut(pretty(part.args)))
+        case BaseToolReturnPart():
+            result = cut(pretty(part.content))
+            return Line("tool", part.tool_name, at, result=result, outcome=part.outcome)
+    content = getattr(part, "content", "")
+    who = part.part_kind.replace("-", " ").capitalize()
+    if isinstance(content, BinaryContent):
+        return Line("other", who, at, files=[_file(content)])
+    return Line("other", who, at, cut(pretty(content)))
+
+
+def _file(item: Any) -> File:
+    if isinstance(item, BinaryContent):
+        return File(item.media_type, filesizeformat(len(item.data)))
+    return File(item.url if isinstance(item, FileUrl) else type(item).__name__, "")
+
+
+def _find_attachments(files: Iterable[File]) -> None:
+    named = [file for file in files if file.attachment_id]
+    if named:
+        known = Attachment.objects.filter(pk__in={file.attachment_id for file in named}).values_list("pk", flat=True)
+        there = {str(pk) for pk in known}
+        for file in named:
+            if file.attachment_id not in there:
+                file.attachment_id, file.about = None, "deleted"
+
+
+def pretty(value: Any) -> str:
+    """Show a value as text: JSON over several lines, texts as they are."""
+    if isinstance(value, str):
+        try:
+            value = json.loads(value)
+        except ValueError:
+            return value
+    if isinstance(value, str) or value is None:
+        return value or ""
+    return json.dumps(value, indent=2, ensure_ascii=False, default=_describe)
+
+
+def _describe(value: Any) -> str:
+    return (
+        f"[{value.media_type}, {filesizeformat(len(value.data))}]" if isinstance(value, BinaryContent) else str(value)
+    )
+
+
+def cut(text: str) -> str:
+    more = len(text) - MAX_CHARS
+    return f"{text[:MAX_CHARS]}… ({more} more characters)" if more > 0 else text

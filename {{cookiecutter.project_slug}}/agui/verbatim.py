@@ -1,0 +1,164 @@
+"""Stored messages as a client knows them, with what it said beside all that a model's message can hold.
+
+What is missing there is told apart when a message comes, kept beside it, and put back when it is asked for. Both
+sides are messages as they go over the wire. The items of two lists are compared in pairs, and what one is missing
+is noted by its index. The bytes of a file are never noted: the model's message has them.
+"""
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
+
+from pydantic_ai.messages import (
+    BinaryContent,
+    FileUrl,
+    ModelMessage,
+    ModelRequest,
+    ToolCallPart,
+    ToolReturnPart,
+    UserPromptPart,
+)
+from pydantic_ai.ui.ag_ui import AGUIAdapter
+
+from agui.errors import Unprocessable
+
+# What one message may bring that the model does not read: the names of its files, where it was written, ...
+MAX_EXTRA_BYTES = 16_000
+
+
+def to_wire(model: Any) -> dict[str, Any]:
+    """Dump a model of AG-UI as it goes over the wire: camelCase, absent rather than null."""
+    dumped: dict[str, Any] = model.model_dump(mode="json", by_alias=True, exclude_none=True)
+    return dumped
+
+
+def dump(message: ModelMessage, cuts: Sequence[int]) -> list[Any]:
+    """Turn a stored message into AG-UI's; `cuts` are the parts at which another one begins."""
+    edges = pairwise([0, *cuts, len(message.parts)])
+    pieces: list[Any] = [replace(message, parts=message.parts[start:end]) for start, end in edges]  # type: ignore[arg-type]
+    return AGUIAdapter.dump_messages(pieces if cuts else [message])
+
+
+def extra_of(sent: Any, dumped: Any, message: ModelMessage) -> dict[str, Any]:
+    """What a client's message says that its stored form does not. Raises Unprocessable if it is too much."""
+    misspelt = {name for name, field in type(sent).model_fields.items() if field.alias != name}
+    wire = {name: value for name, value in to_wire(sent).items() if name not in misspelt}
+    has_parts = isinstance(wire.get("content"), list)
+    extra = missing(wire, {**_told(dumped, message, has_parts), "id": sent.id})
+    if has_parts and not isinstance(dumped.content, list):
+        extra.setdefault("content", {})
+    if len(json.dumps(extra)) > MAX_EXTRA_BYTES:
+        raise Unprocessable(f"A message has more than {MAX_EXTRA_BYTES} bytes beside its text and its files.")
+    return extra
+
+
+def tell(dumped: Any, message: ModelMessage, extra: dict[str, Any]) -> dict[str, Any]:
+    """A stored message as it was streamed or sent."""
+    told = completed(_told(dumped, message, isinstance(extra.get("content"), dict)), extra)
+    if (result := _result(dumped, message)) and (outcome := outcome_of(result)):
+        told["metadata"] = {**told.get("metadata", {}), "outcome": outcome}
+    return told
+
+
+def _told(dumped: Any, message: ModelMessage, has_parts: bool) -> dict[str, Any]:
+    wire = to_wire(dumped)
+    # Signatures and the like, for histories held by clients. Ours stays on the server.
+    wire.pop("encryptedValue", None)
+    calls = {part.tool_call_id: part for part in message.parts if isinstance(part, ToolCallPart)}
+    for call in wire.get("toolCalls", ()):
+        call.pop("encryptedValue", None)
+        written = calls[call["id"]].args if call["id"] in calls else None
+        if written and isinstance(written, str):
+            call["function"]["arguments"] = written  # Tidied up it would not be what was streamed
+    if has_parts and (result := _result(dumped, message)):
+        wire["content"] = _as_prompt(result.content) or wire["content"]
+    if has_parts and isinstance(wire["content"], str):
+        wire["content"] = [{"type": "text", "text": wire["content"]}]
+    for part in wire.get("content", ()):
+        if isinstance(part, dict) and part.get("source", {}).get("type") == "url":
+            part["source"].pop("mimeType", None)  # A guess, unless it was sent
+    return wire
+
+
+def _result(dumped: Any, message: ModelMessage) -> ToolReturnPart | None:
+    call_id = getattr(dumped, "tool_call_id", None)
+    results = (part for part in message.parts if isinstance(part, ToolReturnPart) and part.tool_call_id == call_id)
+    return next(results, None)
+
+
+def _as_prompt(content: Any) -> Any:
+    """A tool's result as a message of the user would have it, or None if it is more than texts and files."""
+    items = content if isinstance(content, list) else [content]
+    if not all(isinstance(item, str | BinaryContent | FileUrl) for item in items):
+        return None
+    [dumped] = AGUIAdapter.dump_messages([ModelRequest([UserPromptPart(items)])])
+    return to_wire(dumped)["content"]
+
+
+def place(told: dict[str, Any], wire: Sequence[dict[str, Any]]) -> int:
+    """Where a client puts a message: a result beside those of the same answer, whatever it was told meanwhile."""
+    if told["role"] == "tool":
+        for index in reversed(range(len(wire))):
+            if any(call["id"] == told["toolCallId"] for call in wire[index].get("toolCalls", ())):
+                following = (n for n in range(index + 1, len(wire)) if wire[n]["role"] != "tool")
+                return next(following, len(wire))
+    return len(wire)
+
+
+def new_activities(notes: Iterable[dict[str, Any]], shown: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
+    """What is new to a client of these; one that it has changes where it is."""
+    new = []
+    for note in notes:
+        told = {"id": note["id"], "role": "activity", "activityType": note["activityType"], "content": note["content"]}
+        if note["id"] not in shown:
+            new.append(shown.setdefault(note["id"], told))
+        elif note["replaces"]:
+            shown[note["id"]].update(told)
+    return new
+
+
+def outcome_of(result: ToolReturnPart) -> str | None:
+    """How a tool call ended for a client: 'failed', 'denied', or None for a success."""
+    return None if result.outcome == "success" else "denied" if result.outcome == "denied" else "failed"
+
+
+def missing(sent: dict[str, Any], known: dict[str, Any]) -> dict[str, Any]:
+    """What has to be put into `known` to make it what was sent."""
+    found = {}
+    for name, value in sent.items():
+        inner: Any = known.get(name)
+        if name == "value" and sent.get("type") == "data":
+            continue  # Base64 has several forms of the same bytes
+        if isinstance(value, dict) and isinstance(inner, dict):
+            rest = missing(value, inner)
+        elif _are_pairs(value, inner):
+            pairs = enumerate(zip(value, inner, strict=True))
+            rest = {str(index): lost for index, pair in pairs if (lost := missing(*pair))}
+        else:
+            rest = {}
+            if name not in known or inner != value:
+                found[name] = value
+        if rest:
+            found[name] = rest
+    return found
+
+
+def completed(known: dict[str, Any], found: dict[str, Any]) -> dict[str, Any]:
+    """Put back what `missing` has found."""
+    whole = dict(known)
+    for name, value in found.items():
+        inner = known.get(name)
+        if isinstance(value, dict) and isinstance(inner, dict):
+            whole[name] = completed(inner, value)
+        elif isinstance(value, dict) and isinstance(inner, list):
+            whole[name] = [completed(item, value.get(str(index), {})) for index, item in enumerate(inner)]
+        else:
+            whole[name] = value
+    return whole
+
+
+def _are_pairs(one: Any, other: Any) -> bool:
+    lists = isinstance(one, list) and isinstance(other, list) and len(one) == len(other)
+    return lists and all(isinstance(item, dict) for item in [*one, *other])
