@@ -1,11 +1,12 @@
 # `make` lists the commands. They make their own .venv with uv when that is installed, else with venv and pip.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint clean
+.PHONY: help demo test bench lint clean
 
 PYTHON ?= $(shell for p in python3.13 python3.14 python3.12 python3.11 python3 python; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
 BIN := .venv/bin
+BENCH := .demo/bench/my_assistant
 
 help: ## List the commands
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST)
@@ -18,6 +19,16 @@ demo: .venv/.demo ## Generate a project into .demo/ and serve it at http://127.0
 
 test: .venv/.dev ## Test the template and the projects that it makes; what this machine can't run is listed with its reason
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -B -m pytest $(ARGS)
+
+bench: .venv/.demo ## Measure what turns, streams and the page cost, side by side with peers (ARGS=--quick for a short run)
+	@rm -rf .demo/template
+	@$(BIN)/python tests/snapshot.py .demo/template
+	@$(BIN)/cookiecutter .demo/template --no-input --default-config --overwrite-if-exists --output-dir .demo/bench >/dev/null
+	@$(MAKE) --no-print-directory -C $(BENCH) .venv/.installed EXTRAS=postgres
+	@$(call install_into,$(BENCH)/.venv/bin,benchmarks/requirements.txt)
+	@$(BENCH)/.venv/bin/python -B benchmarks/conversations.py $(ARGS)
+	@$(BENCH)/.venv/bin/python -B benchmarks/streams.py $(ARGS)
+	@$(BENCH)/.venv/bin/python -B benchmarks/page.py $(ARGS)
 
 # RUF200: a requirement with a question of cookiecutter in it becomes valid when it is answered.
 lint: .venv/.dev ## Check and format-check all Python files
@@ -48,10 +59,14 @@ define install
 	@echo "Installing the tools ($(1)) into .venv ..."
 	@$(BIN)/python -c "import sys, tomllib; groups = tomllib.load(open('pyproject.toml', 'rb'))['dependency-groups']; \
 		print(*(line for name in sys.argv[1:] for line in groups[name]), sep='\n')" $(1) > .venv/requirements.txt
-	@if command -v uv >/dev/null; then \
-		uv pip install --quiet --python $(BIN)/python -r .venv/requirements.txt; \
-	else \
-		$(BIN)/python -m pip install --quiet --disable-pip-version-check -r .venv/requirements.txt; \
-	fi
+	@$(call install_into,$(BIN),.venv/requirements.txt)
 	@touch $@
+endef
+
+define install_into
+	if command -v uv >/dev/null; then \
+		uv pip install --quiet --python $(1)/python -r $(2); \
+	else \
+		$(1)/python -m pip install --quiet --disable-pip-version-check -r $(2); \
+	fi
 endef

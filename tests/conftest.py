@@ -13,7 +13,12 @@ from pathlib import Path
 import pytest
 import snapshot
 from cookiecutter.main import cookiecutter
-from servers import LiveProject, serve
+from postgresql import PostgreSQL, find_memory, find_postgresql, postgresql
+from redis_server import RedisServer
+from servers import LiveProject, serve, usual
+from sites import WholeSite
+
+pytest_plugins = ["pages"]
 
 ROOT = Path(__file__).resolve().parent.parent
 TEMPLATE_NAME = "{{cookiecutter.project_slug}}"
@@ -145,6 +150,7 @@ def environment(rendered: dict[str, Path]) -> Path:
         groups = [data["project"]["dependencies"], data["dependency-groups"]["dev"]]
         groups += data["project"]["optional-dependencies"].values()
         wanted |= dict.fromkeys(line for group in groups for line in group)
+    wanted["uvicorn>=0.35"] = None  # The other server that projects run under
     constraints = rendered["demo"] / "constraints.txt"
     text = "\n".join([sys.version, *wanted, constraints.read_text()])
     venv = CACHE / f"venv-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
@@ -182,24 +188,29 @@ def npm_install(package: Path, *options: str) -> Path | None:
     return directory / "node_modules"
 
 
-@pytest.fixture(scope="session")
-def node_modules(rendered: dict[str, Path]) -> Path | None:
-    """What `npm install` makes of the generated project's package.json."""
-    return npm_install(rendered["demo"] / "package.json")
-
-
 @pytest.fixture
-def furnish(environment: Path, node_modules: Path | None):
+def furnish(environment: Path):
     """Give a rendered project what `make setup` would install, without installing it again."""
-    return lambda project: furnish_project(project, environment, node_modules)
+    return lambda project: furnish_project(project, environment)
 
 
-def furnish_project(project: Path, environment: Path, node_modules: Path | None) -> None:
+def furnish_project(project: Path, environment: Path) -> None:
     (project / ".venv").symlink_to(environment)
-    if node_modules:
-        (project / "node_modules").symlink_to(node_modules)
-        (node_modules / ".installed").touch()
     (environment / ".installed").touch()  # make looks at times: newer than the project's files
+
+
+@pytest.fixture(scope="session", autouse=True)
+def whole_site(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """With WHOLE_SITE=1, each live project is two processes behind nginx, with PostgreSQL and Redis."""
+    if not os.environ.get("WHOLE_SITE"):
+        yield
+        return
+    redis = RedisServer(tmp_path_factory.mktemp("redis"))
+    redis.start()
+    usual.append(WholeSite(request.getfixturevalue("postgresql_server"), redis))
+    yield
+    usual.pop()
+    redis.stop()
 
 
 @pytest.fixture(scope="session")
@@ -207,7 +218,6 @@ def live_project(
     template: Path,
     cookiecutter_config: Path,
     environment: Path,
-    node_modules: Path | None,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[LiveProject]:
     """The default project, served by its own `runserver` on a free port."""
@@ -219,9 +229,19 @@ def live_project(
             config_file=str(cookiecutter_config),
         )
     )
-    furnish_project(project, environment, node_modules)
+    furnish_project(project, environment)
     with serve(project) as live:
         yield live
+
+
+@pytest.fixture(scope="session")
+def postgresql_server() -> Iterator[PostgreSQL]:
+    tools = find_postgresql()
+    if tools is None:
+        pytest.skip("PostgreSQL is not installed")
+    # What a crash of the machine would lose is lost anyway.
+    with postgresql(tools, "fsync=off", parent=find_memory()) as server:
+        yield server
 
 
 def quick_start(readme: Path, heading: str = "Quick start") -> list[str]:

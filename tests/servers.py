@@ -29,19 +29,60 @@ class LiveProject:
     username: str
     password: str
     token: str
-    log: Path
-    process: subprocess.Popen[bytes] = field(repr=False)
+    settings: dict[str, str]
+    process: subprocess.Popen[bytes] = field(init=False, repr=False)
 
     @property
     def url(self) -> str:
         return f"http://127.0.0.1:{self.port}"
 
+    @property
+    def log(self) -> Path:
+        return self.path / "server.log"
+
+    @property
+    def command(self) -> list[str]:
+        """What serves it, as arguments of Python."""
+        return ["manage.py", "runserver", f"127.0.0.1:{self.port}", "--noreload"]
+
+    def start(self) -> None:
+        with self.log.open("ab") as stream:
+            self.process = subprocess.Popen(
+                [self.path / ".venv/bin/python", *self.command],
+                cwd=self.path,
+                env=project_environment(**self.settings),
+                stdin=subprocess.DEVNULL,
+                stdout=stream,
+                stderr=stream,
+            )
+        wait_until_healthy(self.port, self.process, self.log)
+
+    def stop(self) -> None:
+        self.process.send_signal(signal.SIGINT)
+        try:
+            self.process.wait(timeout=10)
+        except subprocess.TimeoutExpired:
+            self.kill()
+
+    def kill(self) -> None:
+        """End the server as a crash would: it can't do anything about it."""
+        self.process.kill()
+        self.process.wait()
+
     def manage(self, *arguments: str) -> str:
         """Run manage.py; its standard output."""
-        return manage(self.path, *arguments)
+        return manage(self.path, *arguments, **self.settings)
 
     def client(self, token: str | None = None) -> "Client":
         return Client(self.port, token)
+
+
+class Daphne(LiveProject):
+    """As in production."""
+
+    @property
+    def command(self) -> list[str]:
+        return ["-m", "daphne", "-b", "127.0.0.1", "-p", str(self.port), "-v", "0", "config.asgi:application"]
 
 
 class Client:
@@ -112,15 +153,15 @@ def text_of(stream: list[dict]) -> str:
 
 def project_environment(**changes: str) -> dict[str, str]:
     """This process's environment without what would change a project's settings or slow it down."""
-    unwanted = re.compile(r"_API_KEY$|^DJANGO|^DATABASE|^PYTHONDONTWRITEBYTECODE$|^MAKE|^MFLAGS")
+    unwanted = re.compile(r"_API_KEY$|^DJANGO|^DATABASE|^REDIS|^PYTHONDONTWRITEBYTECODE$|^MAKE|^MFLAGS")
     return {name: value for name, value in os.environ.items() if not unwanted.search(name)} | changes
 
 
-def manage(project: Path, *arguments: str) -> str:
+def manage(project: Path, *arguments: str, **settings: str) -> str:
     done = subprocess.run(
         [project / ".venv/bin/python", "manage.py", *arguments],
         cwd=project,
-        env=project_environment(),
+        env=project_environment(**settings),
         capture_output=True,
         text=True,
         timeout=120,
@@ -154,37 +195,37 @@ def wait_until_healthy(port: int, process: subprocess.Popen[bytes], log: Path, s
     raise AssertionError(f"The server did not start in {seconds} s:\n{log.read_text()}")
 
 
+class Usual:
+    """What serves a project when nothing else is asked for; tests/sites.py puts another one into its place."""
+
+    server: type[LiveProject] = LiveProject
+
+    def settings(self, project: Path) -> dict[str, str]:
+        return {}
+
+
+usual = [Usual()]
+
+
 @contextmanager
-def serve(project: Path, **settings: str) -> Iterator[LiveProject]:
+def serve(project: Path, server: type[LiveProject] | None = None, **settings: str) -> Iterator[LiveProject]:
     """Migrate, make the first administrator if there is none, and serve until the block ends."""
-    manage(project, "migrate", "--verbosity", "0")
-    output = manage(project, "create_first_admin")
+    if server is None:
+        server, settings = usual[-1].server, usual[-1].settings(project) | settings
+    manage(project, "migrate", "--verbosity", "0", **settings)
+    output = manage(project, "create_first_admin", **settings)
     credentials = project / ".first_admin"
     if output:
         credentials.write_text(output)
     username, password, token = (
         credential(credentials.read_text(), label) for label in ("Username", "Password", "API token")
     )
-    port, log = free_port(), project / "server.log"
-    with log.open("ab") as stream:
-        process = subprocess.Popen(
-            [project / ".venv/bin/python", "manage.py", "runserver", f"127.0.0.1:{port}", "--noreload"],
-            cwd=project,
-            env=project_environment(**settings),
-            stdin=subprocess.DEVNULL,
-            stdout=stream,
-            stderr=stream,
-        )
+    live = server(project, free_port(), username, password, token, settings)
     try:
-        wait_until_healthy(port, process, log)
-        yield LiveProject(project, port, username, password, token, log, process)
+        live.start()
+        yield live
     except BaseException:
-        print(f"--- {log}\n{log.read_text()[-5000:]}")
+        print(f"--- {live.log}\n{live.log.read_text()[-5000:]}")
         raise
     finally:
-        process.send_signal(signal.SIGINT)
-        try:
-            process.wait(timeout=10)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+        live.stop()

@@ -342,6 +342,20 @@ def test_progress_is_as_shown(client: Client):
     assert is_like(between, promised), between
 
 
+def test_what_the_page_draws_is_as_shown(client: Client):
+    shown = [e for e in client.run("compare_trains") if e["type"] == "ACTIVITY_SNAPSHOT"]
+    told = [(kind, json.loads(content)) for kind, content in table("Progress")]
+    assert [(event["activityType"], event["content"]) for event in shown] == told
+
+
+def test_result_tells_how_long_it_took(client: Client):
+    thread = run_input("")["threadId"]
+    (result,) = [e for e in client.run("list_tasks", threadId=thread) if e["type"] == "TOOL_CALL_RESULT"]
+    assert result["metadata"].keys() == {"duration_ms"}
+    stored = json.loads(client.fetch("GET", f"/agent/threads/{thread}/")[1])["messages"]
+    assert [m["metadata"] for m in stored if m["role"] == "tool"] == [result["metadata"]]
+
+
 def test_state_is_sent_as_described(client: Client):
     thread = run_input("")["threadId"]
 

@@ -5,7 +5,6 @@ import re
 import shutil
 import subprocess
 from collections.abc import Iterator
-from pathlib import Path
 from urllib.parse import urlencode
 
 import pytest
@@ -179,14 +178,6 @@ def test_page_asks_for_login_and_loads_its_files(live_project: LiveProject):
             kind = response.headers["Content-Type"]
             assert response.status == 200, path
             assert ("javascript" in kind) == path.endswith(("js",)), (path, kind)
-
-
-def test_markdown_libraries_are_served(live_project: LiveProject, node_modules: Path | None):
-    if node_modules is None:
-        pytest.skip("npm is not on the PATH: the Markdown libraries are not installed")
-    for path in ("marked/marked.esm.js", "dompurify/purify.es.mjs"):
-        with live_project.client().open("GET", f"/static/vendor/{path}") as response:
-            assert (response.status, "javascript" in response.headers["Content-Type"]) == (200, True), path
 
 
 def test_admin_shows_every_model(live_project: LiveProject):

@@ -1,5 +1,6 @@
 """Odd answers either give a whole project or one readable line, and then nothing is left behind."""
 
+import re
 import tempfile
 import tomllib
 from pathlib import Path
@@ -8,6 +9,7 @@ from uuid import uuid4
 import environ
 import pytest
 import yaml
+from conftest import ROOT
 
 GOOD_NAMES = {
     "My Assistant": "my_assistant",
@@ -113,6 +115,16 @@ def test_slug_is_refused_and_leaves_nothing(run_cli, tmp_path: Path, slug: str):
     new = {entry for entry in set(entries(tmp_path)) - before if not entry.startswith("home/")}
     assert all(entry.endswith(".py") for entry in new), "only cookiecutter's own rendered hooks"
     assert not Path(ABSOLUTE).parent.exists()
+
+
+def test_every_package_that_the_project_needs_is_refused_as_its_slug(rendered):
+    project = tomllib.loads((rendered["demo"] / "pyproject.toml").read_text())
+    extras = project["project"]["optional-dependencies"].values()
+    groups = [project["project"]["dependencies"], project["dependency-groups"]["dev"], *extras]
+    needed = [requirement for group in groups for requirement in group]
+    names = {re.split(r"[^\w-]", requirement)[0].replace("-", "_") for requirement in needed}
+    hook = (ROOT / "hooks/pre_gen_project.py").read_text()
+    assert names == set(re.findall(r'"(\w+)"', re.search(r"^DEPENDENCIES = \{(.*?)\}", hook, re.M | re.S)[1]))
 
 
 def test_slug_is_refused_in_an_existing_directory_with_force(run_cli):

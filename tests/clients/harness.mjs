@@ -1,10 +1,11 @@
 // One conversation of an official client with the scripted server, held to what every stream has to be.
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
+import { appendFileSync } from "node:fs";
 import { test } from "node:test";
 
 export const CLIENT = process.env.AG_UI_CLIENT;
-const { AGUI_URL, AGUI_TOKEN, AGUI_OTHER_TOKEN } = process.env;
+const { AGUI_URL, AGUI_TOKEN, AGUI_OTHER_TOKEN, AGUI_RECORD } = process.env;
 const { HttpAgent } = await import(CLIENT);
 
 /** Does this client declare the protocol's version? It then gets the shapes that came with it. */
@@ -90,13 +91,23 @@ class Talk {
       onRunFinishedEvent: ({ event, messages, state, agent, input, ...rest }) => void Object.assign(ending, rest),
       onRunErrorEvent: ({ event }) => void (ending.error = event),
     };
+    const before = this.#snapshot();
     const { newMessages } = await this.agent.runAgent(parameters, subscriber).catch((error) => {
       warnings.length = 0;
       throw error;
     });
-    if (!this.agent.abortController.signal.aborted) checkStream(await this.received, this.sent);
+    if (!this.agent.abortController.signal.aborted) {
+      const bytes = await this.received;
+      checkStream(bytes, this.sent);
+      if (AGUI_RECORD) appendFileSync(AGUI_RECORD, `${JSON.stringify({ before, events: framesOf(bytes), after: this.#snapshot() })}\n`);
+    }
     assert.deepEqual(warnings.splice(0), [], "the client was given a reason to warn");
     return { events, newMessages, ...ending, types: events.map((event) => event.type) };
+  }
+
+  /** What tests/test_reducer.py compares another reducer with. */
+  #snapshot() {
+    return structuredClone({ messages: this.agent.messages, state: this.agent.state });
   }
 
   async #request(method, path, status) {
@@ -131,8 +142,7 @@ class Talk {
   /** The server has to remember exactly what the client has seen, under the same ids. */
   async compare() {
     const { messages } = await this.thread();
-    const seen = this.messages.filter(({ role }) => role !== "activity");
-    assert.deepEqual(inOrder(messages), inOrder(seen));
+    assert.deepEqual(inOrder(messages), inOrder(this.messages));
   }
 }
 
@@ -148,9 +158,9 @@ function inOrder(messages) {
 }
 
 /** What two who know the same message agree on: not the spaces in its JSON, nor whether no text is "". */
-function essence({ id, role, content = "", toolCalls = [], toolCallId, metadata }) {
+function essence({ id, role, content = "", toolCalls = [], toolCallId, metadata, activityType }) {
   const calls = toolCalls.map(({ id, function: { name, arguments: args } }) => ({ id, name, args: JSON.parse(args) }));
-  return { id, role, content, calls, toolCallId, metadata };
+  return { id, role, content, calls, toolCallId, metadata, activityType };
 }
 
 /** The events of a stream, whose frames are to be such that every client can split them. */

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 
-import { call, say, scenario } from "./harness.mjs";
+import { call, fail, say, scenario } from "./harness.mjs";
 
 /** Let a tool work until something of it has been seen, then let it go on. */
 async function research(talk, seen) {
@@ -42,9 +42,21 @@ scenario("an activity is shown, and changes", async (talk) => {
   assert.deepEqual(activities.map(({ activityType, content }) => [activityType, content]), [
     ["plan", { topic: "Tea", done: ["Search", "Write"] }],
   ]);
-  // The client has it, and the next run does not mind.
+  // The client has it, so has the thread, and the next run does not mind.
+  await talk.compare();
   const { outcome } = await talk.ask([[say("Anything else?")]]);
   assert.equal(outcome, "success");
+});
+
+scenario("what was shown in a run that failed stays where it was", async (talk) => {
+  const gate = randomUUID();
+  await talk.post(`/gates/${gate}/`);
+  const { types } = await talk.ask([[say("Wait."), call("research", { topic: "Tea", gate })], [fail()]]);
+  assert.equal(types.at(-1), "RUN_ERROR");
+  assert.deepEqual(
+    (await talk.thread()).messages.map(({ role }) => role),
+    ["user", "assistant", "tool", "activity"],
+  );
 });
 
 scenario("the state changes while a tool works", async (talk) => {

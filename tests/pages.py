@@ -1,0 +1,290 @@
+"""What the tests of the page share: a model that does as it is told, a signed-in page, and how to use it."""
+
+import os
+import re
+import select
+import shutil
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing, suppress
+from pathlib import Path
+
+import pytest
+from playwright import sync_api
+from servers import LiveProject, serve
+
+Browser, Page, Route, expect = sync_api.Browser, sync_api.Page, sync_api.Route, sync_api.expect
+
+SECONDS = 30  # to wait for anything: a busy machine is no failure
+expect.set_options(timeout=SECONDS * 1000)
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+FLAGS = ["--no-sandbox", "--disable-background-networking", "--disable-component-update", "--no-first-run"]
+
+# Answers word by word; "slow" stops halfway until the test has let it go on, "fail" fails on the first try.
+MODEL = """
+import asyncio
+import re
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, Field
+from pydantic_ai.models.function import DeltaToolCall, FunctionModel
+
+from agui import Question, tool
+from assistant.tools import registry
+
+failed = set()
+gate = Path(__file__).with_suffix(".gate")
+
+
+class Trip(BaseModel):
+    day: Literal["Monday", "Tuesday"]
+    people: int = 2
+    code: str | None = Field(None, pattern="^X")
+
+
+@tool(registry)
+def plan_trip() -> str:
+    "Plan a trip."
+    raise Question("When do you go?", answer=Trip)
+
+
+async def answer(messages, info):
+    prompts = [p.content for m in messages for p in m.parts if p.part_kind == "user-prompt"]
+    prompt = prompts[-1]
+    called = any(p.part_kind == "tool-return" for p in messages[-1].parts)
+    if "both" in prompt and not called:
+        yield {0: DeltaToolCall("add_task", '{"title": "one"}', tool_call_id=f"a{len(messages)}")}
+        yield {1: DeltaToolCall("delete_finished_tasks", "{}", tool_call_id=f"b{len(messages)}")}
+        return
+    if "trip" in prompt and not called:
+        yield {0: DeltaToolCall("plan_trip", "{}", tool_call_id=f"c{len(messages)}")}
+        return
+    if "read" in prompt and not called:
+        for index, one in enumerate(re.findall(r'"id": "(.+?)"', prompts[-2])):
+            yield {index: DeltaToolCall("read_attachment", f'{{"attachment_id": "{one}"}}', tool_call_id=f"r{index}")}
+        return
+    if "twice" in prompt and not called:
+        for index in range(2):
+            yield {index: DeltaToolCall("delete_finished_tasks", "{}", tool_call_id=f"d{index}-{len(messages)}")}
+        return
+    before = gate.stat().st_mtime_ns
+    for number in range(40 if "slow" in prompt else 4):
+        yield f"word{number} "
+        await asyncio.sleep(0.03 if "slow" in prompt else 0)
+        while number == 20 and gate.stat().st_mtime_ns == before:
+            await asyncio.sleep(0.03)
+        if "fail" in prompt and number == 2 and prompt not in failed:
+            failed.add(prompt)
+            raise RuntimeError("secret detail")
+    yield "end."
+
+
+model = FunctionModel(stream_function=answer)
+"""
+SLOW_ANSWER = " ".join(f"word{number}" for number in range(40)) + " end."
+
+
+class Proxy:
+    """Passes bytes on to the server, until its connections are cut."""
+
+    def __init__(self, port: int) -> None:
+        self.target = port
+        self.open: list[socket.socket] = []
+        self.requests: list[bytes] = []
+        self.latest: dict[socket.socket, bytes] = {}
+        self.asleep: set[socket.socket] = set()
+        self.is_asleep = False
+        self.is_down = False
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.listener.getsockname()[1]}"
+
+    def cut(self) -> None:
+        """Drop every connection: what a change of network does."""
+        for connection in self.open:
+            with suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
+        self.open.clear()
+
+    def sleep(self) -> None:
+        """Let the runs that are followed fall silent for ever: what sleep, or a change of network, may do."""
+        runs = [one for one, request in self.latest.items() if b" /agent/ " in request or b"/events/ " in request]
+        self.asleep |= set(runs)
+
+    def close(self) -> None:
+        self.listener.close()
+        self.cut()
+
+    def _accept(self) -> None:
+        with suppress(OSError):
+            while True:
+                client, _ = self.listener.accept()
+                if self.is_down:
+                    client.close()
+                    continue
+                server = socket.create_connection(("127.0.0.1", self.target))
+                self.open += [client, server]
+                self.asleep |= {client} if self.is_asleep else set()
+                threading.Thread(target=self._pass_on, args=(client, server), daemon=True).start()
+
+    def _pass_on(self, client: socket.socket, server: socket.socket) -> None:
+        with suppress(OSError, ValueError), client, server:
+            while True:
+                for readable in select.select([client, server], [], [])[0]:
+                    data = readable.recv(65536)
+                    if not data:
+                        return
+                    if client in self.asleep:
+                        continue
+                    if readable is client:
+                        self.requests.append(data)
+                        self.latest[client] = data
+                    (server if readable is client else client).sendall(data)
+
+
+# --- Fixtures
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    if not CHROMIUM:
+        pytest.skip("chromium is not installed")
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="session")
+def scripted_project(live_project: LiveProject) -> Iterator[LiveProject]:
+    """The same project, served by a second process with the model above."""
+    (live_project.path / "scripted.py").write_text(MODEL)
+    (live_project.path / "scripted.gate").touch()
+    with serve(live_project.path, AGENT_MODEL="python:scripted.model") as live:
+        yield live
+
+
+@pytest.fixture
+def new_page(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Callable[..., Page]]:
+    """Open pages; errors of any script, and refusals of the Content-Security-Policy, fail the test."""
+    errors: list[str] = []
+    pages: list[Page] = []
+
+    def open_page(url: str = "", **options) -> Page:
+        context = browser.new_context(**({"viewport": {"width": 1200, "height": 800}} | options))
+        context.set_default_timeout(SECONDS * 1000)
+        page = context.new_page()
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        page.on("console", lambda m: errors.append(m.text) if "Content Security Policy" in m.text else None)
+        pages.append(page)
+        if url:
+            page.goto(url)
+        return page
+
+    yield open_page
+    if directory := os.environ.get("SCREENSHOTS"):
+        for number, page in enumerate(pages):
+            page.screenshot(path=Path(directory) / f"{request.node.name}-{number}.png")
+    for page in pages:
+        page.context.close()
+    assert errors == []
+
+
+@pytest.fixture(scope="session")
+def signed_in(browser: Browser, live_project: LiveProject) -> dict:
+    """The cookies of somebody who has signed in, good for both servers: they share a database."""
+    with closing(browser.new_context()) as context:
+        page = context.new_page()
+        page.goto(live_project.url)
+        sign_in(page, live_project)
+        return context.storage_state()
+
+
+@pytest.fixture
+def chat(new_page: Callable[..., Page], live_project: LiveProject, signed_in: dict) -> Page:
+    """A signed-in page on the demo model."""
+    return new_page(live_project.url, storage_state=signed_in)
+
+
+@pytest.fixture
+def scripted(new_page: Callable[..., Page], scripted_project: LiveProject, signed_in: dict) -> Page:
+    """A signed-in page on the model above."""
+    return new_page(scripted_project.url, storage_state=signed_in)
+
+
+@pytest.fixture
+def go_on(scripted_project: LiveProject) -> Callable[[], None]:
+    """Let the slow answer come to its end, once some of it has been seen."""
+    return (scripted_project.path / "scripted.gate").touch
+
+
+# --- How to use a page
+
+
+def sign_in(page: Page, live: LiveProject) -> Page:
+    page.get_by_label("Username").fill(live.username)
+    page.get_by_label("Password").fill(live.password)
+    page.get_by_role("button", name="Sign in").click()
+    expect(message_box(page)).to_be_visible()
+    return page
+
+
+def message_box(page: Page):
+    return page.get_by_role("textbox", name="Your message")
+
+
+def say(page: Page, text: str) -> None:
+    message_box(page).fill(text)
+    # Nothing is sent into a conversation that is not there yet.
+    page.wait_for_function("() => !document.querySelector('agui-chat').session.loading")
+    message_box(page).press("Enter")
+    drawn(page)
+
+
+def drawn(page: Page) -> None:
+    """The page draws once a frame: what follows is to see what it drew."""
+    page.evaluate("() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))")
+
+
+def finished(page: Page) -> None:
+    """Wait until the run has ended that has just begun: the button sends again."""
+    drawn(page)
+    expect(page.get_by_role("button", name="Send", exact=True)).to_be_visible()
+
+
+def first(page: Page, held: list[Route]) -> Route:
+    """The first request that a test holds back, as soon as it has come."""
+    deadline = time.monotonic() + SECONDS
+    while not held:
+        assert time.monotonic() < deadline
+        page.wait_for_timeout(10)
+    return held[0]
+
+
+def answers(page: Page) -> list[str]:
+    return page.locator(".assistant .prose:visible").all_inner_texts()
+
+
+def thread_id(page: Page) -> str:
+    page.wait_for_url(re.compile(r"\?thread="))
+    return page.url.partition("?thread=")[2]
+
+
+def origin(page: Page) -> str:
+    return page.evaluate("location.origin")
+
+
+def stored(page: Page) -> dict:
+    """The conversation as the server has it."""
+    return page.request.get(f"{origin(page)}/agent/threads/{thread_id(page)}/").json()
+
+
+def stored_texts(page: Page, role: str) -> list[str]:
+    return [m["content"] for m in stored(page)["messages"] if m["role"] == role and m.get("content")]

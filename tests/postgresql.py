@@ -1,0 +1,75 @@
+"""A PostgreSQL server of our own on the loopback interface: for the tests, and for the benchmarks."""
+
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from servers import free_port
+
+
+@dataclass
+class PostgreSQL:
+    """A running server, which lets everybody on this machine in."""
+
+    tools: Path
+    port: int
+
+    def create(self, name: str) -> str:
+        """Make a database: its DATABASE_URL."""
+        address = ["-h", "127.0.0.1", "-p", str(self.port), "-U", "postgres"]
+        subprocess.run([self.tools / "createdb", *address, name], check=True)
+        return f"postgres://postgres@127.0.0.1:{self.port}/{name}"
+
+    def connections(self, name: str) -> int:
+        """How many there are to one of its databases."""
+        return int(
+            self.query("postgres", "SELECT count(*) FROM pg_stat_activity WHERE datname = :'name'", name=name)[0]
+        )
+
+    def query(self, database: str, sql: str, **variables: str) -> list[str]:
+        """The rows, as psql prints them."""
+        address = ["-h", "127.0.0.1", "-p", str(self.port), "-U", "postgres", "-d", database]
+        named = [word for name, value in variables.items() for word in ("-v", f"{name}={value}")]
+        command = [self.tools / "psql", *address, "-Atq", *named]
+        return subprocess.run(command, input=sql, check=True, capture_output=True, text=True).stdout.splitlines()
+
+
+def find_postgresql() -> Path | None:
+    """The directory of the newest PostgreSQL's programs; Debian keeps them off the PATH."""
+    debian = Path("/usr/lib/postgresql").glob("*/bin/initdb")
+    found = max(debian, key=lambda path: int(path.parts[-3]), default=None) or shutil.which("initdb")
+    return Path(found).parent if found else None
+
+
+def find_memory() -> Path | None:
+    """A directory in memory with room for a small server: tests empty all tables a thousand times."""
+    memory = Path("/dev/shm")  # noqa: S108
+    return memory if memory.is_dir() and shutil.disk_usage(memory).free > 2**30 else None
+
+
+@contextmanager
+def postgresql(tools: Path, *options: str, parent: Path | None = None) -> Iterator[PostgreSQL]:
+    """Serve until the block ends, with the data in a new directory; an option is "name=value"."""
+    # Not below pytest's directory, which only its user may enter.
+    directory = Path(tempfile.mkdtemp(prefix="postgresql-", dir=parent))
+    data, port = directory / "data", free_port()
+    # PostgreSQL refuses to run as root.
+    prefix = ["runuser", "-u", "postgres", "--"] if os.geteuid() == 0 else []
+    if prefix:
+        shutil.chown(directory, "postgres")
+    settings = ["listen_addresses=127.0.0.1", f"unix_socket_directories={directory}", *options]
+    arguments = " ".join([f"-p {port}", *(f"-c {setting}" for setting in settings)])
+    run = {"check": True, "cwd": directory, "stdout": subprocess.DEVNULL}
+    subprocess.run([*prefix, tools / "initdb", "-D", data, "-A", "trust", "-U", "postgres"], **run)
+    control = [*prefix, tools / "pg_ctl", "-D", data, "-w"]
+    subprocess.run([*control, "-o", arguments, "-l", directory / "log", "start"], **run)
+    try:
+        yield PostgreSQL(tools, port)
+    finally:
+        subprocess.run([*control, "-m", "immediate", "stop"], **run)
+        shutil.rmtree(directory)

@@ -1,0 +1,47 @@
+"""A Redis of our own on the loopback interface, to be stopped, emptied and started again."""
+
+import shutil
+import subprocess
+import time
+from pathlib import Path
+
+from servers import free_port
+
+
+class RedisServer:
+    """Keeps everything in memory: a restart forgets it."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory, self.port = directory, free_port()
+
+    @property
+    def url(self) -> str:
+        return f"redis://127.0.0.1:{self.port}/0"
+
+    def start(self) -> None:
+        address = ["--port", str(self.port), "--bind", "127.0.0.1"]
+        with (self.directory / "redis.log").open("ab") as log:
+            self.process = subprocess.Popen(
+                [find_redis(), *address, "--save", "", "--appendonly", "no", "--dir", self.directory],
+                stdout=log,
+                stderr=log,
+            )
+        deadline = time.monotonic() + 10
+        while self.ask("PING") != "PONG":
+            assert time.monotonic() < deadline, (self.directory / "redis.log").read_text()
+            time.sleep(0.02)
+
+    def stop(self) -> None:
+        self.process.kill()
+        self.process.wait()
+
+    def ask(self, *command: str) -> str:
+        """What redis-cli prints."""
+        done = subprocess.run(
+            ["redis-cli", "-p", str(self.port), *command], capture_output=True, text=True, timeout=10, check=False
+        )
+        return done.stdout.strip()
+
+
+def find_redis() -> str | None:
+    return shutil.which("redis-server")

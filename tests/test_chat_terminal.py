@@ -1,0 +1,197 @@
+"""`manage.py chat` as a person has it: in a pseudo-terminal, with the project's own agent and with one over HTTP."""
+
+import json
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from servers import LiveProject, free_port, project_environment
+from terminal import Screen, Terminal, terminal
+from test_python_client import FILES, microsoft_server, pydantic_server, wait_until_listening  # noqa: F401
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture
+def chat(live_project: LiveProject):
+    """Start the chat; `url=True` is over HTTP, with the server that runs."""
+
+    def start(*arguments: str, url: bool = False, columns: int = 80, rows: int = 24):
+        python = live_project.path / ".venv/bin/python"
+        remote = ["--url", f"{live_project.url}/agent/"] if url else ["--user", live_project.username]
+        environment = project_environment(AGENT_TOKEN=live_project.token, **live_project.settings)
+        command = [python, "manage.py", "chat", *remote, *arguments]
+        return terminal(command, live_project.path, environment, columns, rows)
+
+    return start
+
+
+def ask(chat: Terminal, text: str) -> None:
+    chat.wait_for("> ")
+    chat.type(f"{text}\r")
+
+
+@pytest.mark.parametrize("url", [False, True], ids=["own agent", "over HTTP"])
+def test_conversation_with_an_approval(chat, url: bool):
+    with chat(url=url) as person:
+        ask(person, 'add_task title="Buy milk" category=home')
+        person.wait_for("done: false")
+        ask(person, "delete_finished_tasks")
+        person.wait_for("[y]es, [n]o, [e]dit: ")
+        person.type("n\r")
+        person.wait_for("Why not?")
+        person.type("Not today.\r")
+        person.wait_for("it was declined")
+        ask(person, "delete_finished_tasks")
+        person.wait_for("[y]es, [n]o, [e]dit: ")
+        person.type("y\r")
+        person.wait_for("this:")
+        person.wait_for("> ")
+        person.type("\x04")  # Ctrl-D
+        assert person.wait_for_end() == 0
+    lines = person.screen.text.splitlines()
+    assert '→ add_task title="Buy milk" category="home"' in lines
+    assert " • title: Buy milk" in lines
+    assert "Delete all your finished tasks? They can't be restored." in lines
+    assert "  ✗ delete_finished_tasks: Not today." in lines
+    assert "Deleted 0 finished tasks." in lines
+
+
+@pytest.mark.parametrize(("columns", "rows"), [(40, 10), (80, 24), (200, 50)])
+def test_what_streams_is_drawn_once(chat, columns: int, rows: int):
+    """The answer is longer than a small screen, and is drawn anew many times."""
+    with chat(columns=columns, rows=rows) as person:
+        ask(person, "help")
+        person.wait_for("and restart.")
+        person.wait_for("> ")
+        person.type("/quit\r")
+        assert person.wait_for_end() == 0
+    words = person.screen.text.split()
+    assert words.count("delete_finished_tasks:") == 1
+    assert words.count("Draw") == 1
+    assert "This is what I can do." in " ".join(words)
+    assert person.output.count("Draw a chart") > 1 or rows == 10
+
+
+def test_control_c_stops_the_answer_and_typing_does_not_disturb_it(chat):
+    with chat() as person:
+        ask(person, "help")
+        person.wait_for("what I can do.")
+        person.type("hello\x03")
+        person.wait_for("Stopped.")
+        person.wait_for("> ")
+        person.type("\x03")
+        ask(person, "summarize_tasks")
+        person.wait_for("summarize_tasks returned")
+        ask(person, "/quit")
+        assert person.wait_for_end() == 0
+    assert "and restart." not in person.output
+    assert "^C" not in person.screen.text
+
+
+def test_stop_stops_the_answer_too(chat):
+    with chat(url=True) as person:
+        ask(person, "help")
+        person.wait_for("what I can do.")
+        person.type("/stop\r")
+        person.wait_for("Stopped.")
+        ask(person, "/quit")
+        assert person.wait_for_end() == 0
+    assert "and restart." not in person.output
+
+
+def test_control_c_leaves_a_question_open(chat):
+    with chat() as person:
+        ask(person, "/new")
+        ask(person, "delete_finished_tasks")
+        person.wait_for("[y]es, [n]o, [e]dit: ")
+        person.type("\x03")
+        ask(person, "/threads")
+        person.wait_for("1  delete_finished_tasks")
+        ask(person, "/resume 1")
+        person.wait_for("[y]es, [n]o, [e]dit: ")
+        person.type("e\r")
+        person.wait_for("Arguments: {}")
+        person.type("\r")
+        person.wait_for("Deleted")
+        ask(person, "/quit")
+        assert person.wait_for_end() == 0
+
+
+def test_script_reads_json_and_the_exit_code(live_project: LiveProject):
+    python, url = live_project.path / ".venv/bin/python", f"{live_project.url}/agent/"
+
+    def run(*arguments: str, token: str = live_project.token):
+        return subprocess.run(
+            [python, "manage.py", "chat", "--url", url, "--token", token, "--message", *arguments],
+            cwd=live_project.path,
+            env=project_environment(**live_project.settings),
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
+
+    done = run("summarize_tasks", "--json")
+    assert done.returncode == 0, done.stderr
+    events = [json.loads(line) for line in done.stdout.splitlines()]
+    assert events[-1]["type"] == "RUN_FINISHED"
+    assert run("delete_finished_tasks").returncode == 3
+    refused = run("hello", token="wrong")
+    assert refused.returncode == 4
+    assert "401" in refused.stderr
+    assert "Traceback" not in refused.stderr
+
+
+# The script of another's agent, with a call of what the terminal offers.
+OTHER = """
+import plan, runpy
+plan.PLANS["read"] = [["read_file"]]
+plan.ARGUMENTS["read_file"] = {"path": "notes.txt"}
+runpy.run_path("%s.py", run_name="__main__")
+"""
+
+
+@pytest.fixture(params=["pydantic_server", "microsoft_server"])
+def other_agent(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """An endpoint that is not the project's, and keeps no threads."""
+    python, port, log = request.getfixturevalue(request.param), free_port(), tmp_path / "log"
+    with log.open("wb") as stream:
+        command = [python, "-c", OTHER % request.param, str(port)]
+        process = subprocess.Popen(command, cwd=FILES, env=project_environment(), stdout=stream, stderr=stream)
+    try:
+        wait_until_listening(port, process, log)
+        yield f"http://127.0.0.1:{port}/"
+    finally:
+        process.kill()
+        process.wait()
+
+
+def test_agent_of_others(other_agent: str, live_project: LiveProject, tmp_path: Path):
+    """All that was said goes along with each message: the agent counts what its user said."""
+    python = live_project.path / ".venv/bin/python"
+    (tmp_path / "notes.txt").write_text("Buy milk")
+    lines = ["hello", "server", "approve", "n", "", "approve", "y", "read", "fail", "/threads", "hello again"]
+    done = subprocess.run(
+        [python, "manage.py", "chat", "--url", other_agent, "--allow-read-file", tmp_path],
+        cwd=live_project.path,
+        env=project_environment(COLUMNS="100", **live_project.settings),
+        input="".join(f"{line}\n" for line in lines),
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    printed = done.stdout.splitlines()
+    assert done.returncode == 0, done.stderr
+    assert "1: hello" in printed, done.stdout
+    assert "2: ä✓" in printed, done.stdout
+    assert "4: wiped disk" in printed, done.stdout
+    assert "5: Buy milk" in printed, done.stdout
+    assert "This agent has no list of conversations." in printed, done.stdout
+    assert any(line.endswith(": hello again") for line in printed), done.stdout
+
+
+def test_screen_draws_as_a_terminal_does():
+    screen = Screen(5, 2)
+    screen.draw("abcdefg\r\n12\r\n\x1b[1A\x1b[2Kx\x1b[1A\r\x1b[Ky")
+    assert screen.text == "abcde\nfg\ny"

@@ -1,0 +1,331 @@
+"""Runs that workers execute: when a worker is killed, the next one brings them to their end, and does nothing twice."""
+
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import ROOT, furnish_project
+from postgresql import PostgreSQL
+from redis_server import RedisServer, find_redis
+from servers import LiveProject, events, project_environment, run_input, serve
+from wire import check_stream
+
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(not find_redis(), reason="Redis is not installed")]
+
+KILLS = int(os.environ.get("KILLS", "5"))
+AT_ONCE = 4
+# How long the runs of a round take, from the first one's start.
+ROUND_SECONDS = 2.4
+# A worker is there at once if it has imported what it needs before it is told to begin.
+WORKER = """
+import sys, django
+django.setup()
+import agui.durable.worker, config.urls
+from django.core.management import call_command
+if sys.stdin.readline():
+    call_command("agent_worker")
+"""
+
+
+class Site:
+    """A web process, a worker that can be replaced, and what they have done."""
+
+    def __init__(self, live: LiveProject, database: PostgreSQL, redis: RedisServer) -> None:
+        self.live, self.database, self.redis = live, database, redis
+        self.worker: subprocess.Popen[bytes] | None = None
+        self.prepared = self._prepare()
+
+    @property
+    def log(self) -> Path:
+        """What all workers have written."""
+        return self.live.path / "worker.log"
+
+    def _prepare(self) -> subprocess.Popen[bytes]:
+        with self.log.open("ab") as log:
+            return subprocess.Popen(
+                [self.live.path / ".venv/bin/python", "-c", WORKER],
+                cwd=self.live.path,
+                env=project_environment(**self.live.settings),
+                stdin=subprocess.PIPE,
+                stdout=log,
+                stderr=log,
+            )
+
+    def start_worker(self) -> subprocess.Popen[bytes]:
+        self.worker, self.prepared = self.prepared, self._prepare()
+        assert self.worker.stdin
+        with self.worker.stdin as told:
+            told.write(b"begin\n")
+        return self.worker
+
+    def end_worker(self, by: signal.Signals = signal.SIGKILL) -> None:
+        if self.worker:
+            self.worker.send_signal(by)
+            self.worker.wait(timeout=20)
+            self.worker = None
+
+    def end(self) -> None:
+        self.end_worker()
+        self.prepared.kill()
+        self.prepared.communicate()
+
+    def run(self, body: dict[str, Any]) -> list[dict[str, Any]]:
+        with self.live.client(self.live.token).open("POST", "/agent/", body) as response:
+            assert response.status == 200, response.read()
+            return list(events(response))
+
+    def fetch(self, method: str, path: str) -> Any:
+        status, text = self.live.client(self.live.token).fetch(method, path)
+        assert status in (200, 202), text
+        return json.loads(text or "null")
+
+    def query(self, sql: str) -> list[str]:
+        return self.database.query("durable", sql)
+
+    def effects(self, prompt: str) -> list[str]:
+        return self.query(f"SELECT title FROM assistant_task WHERE title LIKE '{prompt} %' ORDER BY id")  # noqa: S608
+
+    def requests(self, prompt: str) -> list[int]:
+        """Which of the run's requests the model was asked, by the number of tools that had ended."""
+        return self._noted("requests", prompt)
+
+    def calls(self, prompt: str) -> list[int]:
+        """Which tools have begun."""
+        return self._noted("calls", prompt)
+
+    def _noted(self, name: str, prompt: str) -> list[int]:
+        lines = (self.live.path / name).read_text().splitlines()
+        return [int(line.rpartition(" ")[2]) for line in lines if line.rpartition(" ")[0] == prompt]
+
+
+@pytest.fixture(scope="module")
+def site(
+    rendered, environment: Path, postgresql_server: PostgreSQL, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Site]:
+    directory = tmp_path_factory.mktemp("durable")
+    project = directory / "project"
+    shutil.copytree(rendered["demo"], project)
+    furnish_project(project, environment)
+    shutil.copytree(ROOT / "tests/fixtures/durable", project, dirs_exist_ok=True)
+    for noted in ("requests", "calls"):
+        (project / noted).touch()
+    redis = RedisServer(directory)
+    settings = {
+        "DJANGO_SETTINGS_MODULE": "probing_settings",
+        "AGENT_MODEL": "python:probing.model",
+        "DATABASE_URL": postgresql_server.create("durable"),
+        "REDIS_URL": redis.url,
+        "RUN_EXECUTOR": "dbos",
+    }
+    redis.start()
+    with ExitStack() as stack:
+        stack.callback(redis.stop)
+        site = Site(stack.enter_context(serve(project, **settings)), postgresql_server, redis)
+        # From here on: what a paused worker has locked is free again before a test has waited for long.
+        site.query("ALTER DATABASE durable SET idle_in_transaction_session_timeout = '5s'")
+        stack.callback(site.end)
+        yield site
+
+
+@contextmanager
+def running(site: Site, *bodies: dict[str, Any]) -> Iterator[list[Future[list[dict[str, Any]]]]]:
+    with ThreadPoolExecutor(len(bodies)) as pool:
+        yield [pool.submit(site.run, body) for body in bodies]
+
+
+def wait_for(condition, seconds: float = 120) -> Any:
+    deadline = time.monotonic() + seconds
+    while not (found := condition()):
+        assert time.monotonic() < deadline, "It did not happen"
+        time.sleep(0.02)
+    return found
+
+
+def transcript(stream: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The messages of a run as a client has them after its last event, in the form in which a thread tells them."""
+    messages: list[dict[str, Any]] = []
+    calls: dict[str, dict[str, Any]] = {}
+
+    def message(message_id: str, role: str) -> dict[str, Any]:
+        found = next((one for one in messages if one["id"] == message_id), None)
+        if found is None:
+            messages.append(found := {"id": message_id, "role": role})
+        return found
+
+    for event in stream:
+        kind = event["type"]
+        if kind == "MESSAGES_SNAPSHOT":
+            messages = json.loads(json.dumps(event["messages"]))
+            calls = {call["id"]: call for one in messages for call in one.get("toolCalls", ())}
+        elif kind in ("TEXT_MESSAGE_START", "REASONING_MESSAGE_START"):
+            message(event["messageId"], event["role"]).setdefault("content", "")
+        elif kind in ("TEXT_MESSAGE_CONTENT", "REASONING_MESSAGE_CONTENT"):
+            message(event["messageId"], "")["content"] += event["delta"]
+        elif kind == "TOOL_CALL_START":
+            call = {"id": event["toolCallId"], "function": {"name": event["toolCallName"], "arguments": ""}}
+            message(event["parentMessageId"], "assistant").setdefault("toolCalls", []).append(call)
+            calls[call["id"]] = call
+        elif kind == "TOOL_CALL_ARGS":
+            calls[event["toolCallId"]]["function"]["arguments"] += event["delta"]
+        elif kind == "TOOL_CALL_RESULT":
+            message(event["messageId"], "tool").update(content=event["content"], toolCallId=event["toolCallId"])
+    return plain(messages)
+
+
+def plain(messages: list[dict[str, Any]]) -> list[Any]:
+    return [
+        (
+            one["role"],
+            one["id"],
+            one.get("content") or "",
+            one.get("toolCallId"),
+            [(call["id"], json.loads(call["function"]["arguments"])) for call in one.get("toolCalls", ())],
+        )
+        for one in messages
+        if one["role"] != "user"
+    ]
+
+
+def check(site: Site, body: dict[str, Any], stream: list[dict[str, Any]]) -> None:
+    """One whole run, whatever happened to its workers: well-formed, as it is stored, and each effect once."""
+    prompt = body["messages"][0]["content"]
+    assert [event["type"] for event in stream].count("RUN_STARTED") == 1
+    assert check_stream(stream, body).ended == stream[-1]
+    assert stream[-1].get("outcome") == {"type": "success"}, stream[-1]
+    thread = site.fetch("GET", f"/agent/threads/{body['threadId']}/")
+    assert transcript(stream) == plain(thread["messages"])
+    assert thread["state"] == {"category": f"{prompt} 1"}
+    assert site.effects(prompt) == [f"{prompt} 0", f"{prompt} 1"]
+
+
+def begin(prompt: str, **changes: Any) -> dict[str, Any]:
+    return run_input(prompt, protocolVersion="1.0", **changes)
+
+
+@pytest.mark.parametrize("number", range(KILLS))
+def test_killed_at_any_moment_each_run_ends_and_each_effect_is_there_once(site: Site, number: int):
+    chance = random.Random(number)  # noqa: S311
+    bodies = [begin(f"round {number} run {one}") for one in range(AT_ONCE)]
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        streams = []
+        for body in bodies:
+            streams.append(pool.submit(site.run, body))
+            time.sleep(chance.random() * ROUND_SECONDS / 2 / AT_ONCE)
+        site.worker or site.start_worker()
+        wait_for(lambda: site.requests(bodies[0]["messages"][0]["content"]))
+        time.sleep(chance.random() * ROUND_SECONDS / 2)
+        # A worker that is told to end has no time for them either.
+        site.end_worker(signal.SIGTERM if number == 1 else signal.SIGKILL)
+        site.start_worker()
+    for body, stream in zip(bodies, streams, strict=True):
+        check(site, body, stream.result())
+        asked = site.requests(body["messages"][0]["content"])
+        # None again after a later one: what was asked before is known.
+        assert asked == sorted(asked)
+        assert len(asked) <= 4
+
+
+def test_a_turn_after_it_finds_the_thread_free(site: Site):
+    site.worker or site.start_worker()
+    thread = site.query("SELECT thread_id FROM agui_run ORDER BY started_at LIMIT 1")[0]
+    body = begin("next turn", threadId=thread)
+    assert check_stream(site.run(body), body).ended["outcome"] == {"type": "success"}
+    for left in ("agui_tooloutcome", "agui_run WHERE status = 'running' OR \"order\" IS NOT NULL"):
+        wait_for(lambda: site.query(f"SELECT count(*) FROM {left}") == ["0"])  # noqa: B023, S608
+
+
+def test_what_the_user_and_the_page_answer_counts_once(site: Site):
+    site.worker or site.start_worker()
+    prompt, tools = "risk and page", [{"name": "paint", "description": "Paint", "parameters": {"type": "object"}}]
+    body = begin(prompt, tools=tools)
+    [asked] = check_stream(site.run(body), body).interrupts
+    assert site.effects(prompt) == []
+    resume = begin("", threadId=body["threadId"], messages=[], tools=tools)
+    resume["resume"] = [{"interruptId": asked["id"], "status": "resolved", "payload": {"approved": True}}]
+    with running(site, resume) as [stream]:
+        wait_for(lambda: site.effects(prompt))
+        site.end_worker()
+        site.start_worker()
+    ended = check_stream(stream.result(), resume, calls=[asked["toolCallId"]]).ended
+    [painting] = ended["outcome"]["pendingToolCallIds"]
+    result = {"id": "painted", "role": "tool", "toolCallId": painting, "content": "blue"}
+    last = begin("", threadId=body["threadId"], messages=[result], tools=tools)
+    with running(site, last) as [stream]:
+        wait_for(lambda: 2 in site.requests(prompt))
+        site.end_worker()
+        site.start_worker()
+    assert check_stream(stream.result(), last, calls=[painting]).ended["outcome"] == {"type": "success"}
+    assert site.effects(prompt) == [f"{prompt} 0"]
+    assert site.requests(prompt) == sorted(site.requests(prompt))
+    thread = site.fetch("GET", f"/agent/threads/{body['threadId']}/")
+    assert transcript(stream.result()) == plain(thread["messages"])
+
+
+def test_a_worker_that_was_paused_while_another_took_over_adds_nothing(site: Site, request: pytest.FixtureRequest):
+    paused = site.worker or site.start_worker()
+    prompt = "pause me"
+    body = begin(prompt)
+    with running(site, body) as [stream]:
+        wait_for(lambda: site.calls(prompt))
+        paused.send_signal(signal.SIGSTOP)
+        try:
+            site.query(
+                f"UPDATE agui_run SET seen_at = now() - interval '1 minute' WHERE thread_id = '{body['threadId']}'"  # noqa: S608
+            )
+            site.start_worker()
+            wait_for(lambda: len(site.calls(prompt)) == 2)
+        finally:
+            paused.send_signal(signal.SIGCONT)
+            request.addfinalizer(lambda: (paused.kill(), paused.wait()))
+    check(site, body, stream.result())
+
+
+def test_redis_forgets_everything_under_a_worker(site: Site):
+    site.worker or site.start_worker()
+    prompt = "restart"
+    body = begin(prompt)
+    with running(site, body) as [stream]:
+        wait_for(lambda: site.effects(prompt))
+        site.redis.stop()
+        site.redis.start()
+    check(site, body, stream.result())
+
+
+def test_a_run_is_stopped_while_a_worker_is_at_it(site: Site):
+    site.worker or site.start_worker()
+    body = begin("stop me")
+    with running(site, body) as [stream]:
+        wait_for(lambda: site.effects("stop me"))
+        site.fetch("POST", f"/agent/threads/{body['threadId']}/cancel/")
+    assert check_stream(stream.result(), body).ended["outcome"] == {"type": "cancelled"}
+    assert site.requests("stop me")[-1] < 2
+
+
+def test_a_run_is_stopped_while_it_waits_for_a_worker(site: Site):
+    site.end_worker()
+    logged = site.log.read_text()
+    body = begin("not even begun")
+    with running(site, body) as [stream]:
+        wait_for(lambda: site.query(f"SELECT 1 FROM agui_run WHERE thread_id = '{body['threadId']}'"))  # noqa: S608
+        site.fetch("POST", f"/agent/threads/{body['threadId']}/cancel/")
+        site.query("UPDATE dbos.workflow_status SET created_at = 0 WHERE status <> 'ENQUEUED'")
+        site.start_worker()
+    assert check_stream(stream.result(), body).ended["outcome"] == {"type": "cancelled"}
+    assert site.effects("not even begun") == []
+    assert "put into the queue again" not in site.log.read_text().removeprefix(logged)
+    # What the queue knows of old runs goes, however they ended.
+    wait_for(lambda: site.query("SELECT count(*) FROM dbos.workflow_status WHERE created_at = 0") == ["0"])
+
+
+def test_nothing_of_it_was_an_error_for_the_web_process(site: Site):
+    assert "Traceback" not in site.live.log.read_text()

@@ -1,0 +1,85 @@
+"""The manual of the element, docs/element.md: all that it names is there, and all that is there is named."""
+
+import re
+
+import pytest
+from conftest import ROOT, TEMPLATE_NAME
+
+PROJECT = ROOT / TEMPLATE_NAME
+STATIC = PROJECT / "agui/static/agui"
+MANUAL = (PROJECT / "docs/element.md").read_text()
+ELEMENT = (STATIC / "agui-chat.js").read_text()
+HEADER = ELEMENT.partition("*/")[0]
+CODE = "\n".join(path.read_text() for path in sorted(STATIC.glob("*.js")))
+STYLE = (STATIC / "agui-chat.css").read_text()
+
+
+def named(heading: str, first_head: str) -> set[str]:
+    """What the first column of a table names."""
+    section = re.split(r"^## ", MANUAL.split(f"\n## {heading}\n")[1], flags=re.M)[0]
+    rows = section.split(f"\n| {first_head} |")[1].split("\n\n")[0].splitlines()[2:]
+    return {name for row in rows for name in re.findall(r"`([\w-]+)[^`]*`", row.split("|")[1])}
+
+
+def in_header(tag: str) -> set[str]:
+    """What the comment at the top of the element names."""
+    found = re.findall(rf"@{tag} ((?:[^@]|\n)*?)(?= - |\n \*\n|\n \* @|$)", HEADER)
+    return set(re.findall(r"--[\w-]+|[a-z][\w-]+", " ".join(found)))
+
+
+def attribute(name: str) -> str:
+    """`toolsUrl` of a dataset as it is written."""
+    return "data-" + re.sub("[A-Z]", lambda hit: f"-{hit[0].lower()}", name)
+
+
+def test_attributes():
+    documented = named("Attributes", "attribute")
+    datasets = re.findall(r"(?:this|chat|#host|host)\.dataset\.(\w+)", CODE)
+    for fields in re.findall(r"const \{([^{}]*)\} = this\.dataset;", CODE):
+        datasets += [field.split(":")[0].strip() for field in fields.split(",")]
+    plain = re.findall(r"(?:this|host)\.(?:get|has|toggle)Attribute\(\"([\w-]+)\"", CODE)
+    styled = set(re.findall(r":host\(\[([\w-]+)", STYLE)) - {"hidden"}
+    read = {*map(attribute, datasets), *plain, *styled, "lang"}
+    assert documented == read == in_header("attr")
+
+
+def test_attributes_that_the_template_sets_are_marked():
+    template = (PROJECT / "agui/templates/agui/attributes.html").read_text()
+    rows = re.findall(r"^\| `([\w-]+)` \|.*\| (yes|if .*) \|$", MANUAL, re.M)
+    assert {name for name, _ in rows} == set(re.findall(r"^([a-z-]+)(?:=|$)", template, re.M))
+
+
+def test_events():
+    assert named("Events", "event") == set(re.findall(r"\"(ag-ui-[\w-]+)\"", CODE)) == in_header("event")
+
+
+@pytest.mark.parametrize("kind", ["parts", "custom property", "slot"])
+def test_what_a_page_can_change_of_the_look(kind):
+    section = MANUAL.split("\n## Look\n")[1].split("\n## ")[0]
+    found = section.split(f"\n| {kind} |")[1].split("\n\n")[0]
+    documented = set(re.findall(r"`([\w-]+)`", found.split("\n", 2)[2]))
+    if kind == "parts":
+        there, header = set(re.findall(r"\bpart: \"([\w-]+)\"", CODE)), in_header("csspart")
+    elif kind == "slot":
+        there, header = set(re.findall(r"h\(\"slot\", \{ name: \"([\w-]+)\"", CODE)), in_header("slot")
+    else:
+        there = {name for name in re.findall(r"--agui-[\w-]+", CODE + STYLE) if not name.endswith("-")}
+        header = in_header("cssprop") | {"--agui-docked-width"}
+        header = {name for name in header if name.startswith("--")}
+    assert documented == there == header
+
+
+def test_methods_and_properties():
+    body = ELEMENT.split("--- What a page may use or override")[1].split("  // --- ")[0]
+    methods = re.findall(r"^  (?:async |get |set )?(\w+)\(.*\{$", body, re.M)
+    fields = re.findall(r"^  (\w+) = ", ELEMENT.split("// --- ")[0], re.M)
+    section = MANUAL.split("\n## Methods and properties\n")[1].split("\n## ")[0]
+    rows = [row.split("|")[1] for row in section.splitlines() if row.startswith("| `")]
+    assert {name for row in rows for name in re.findall(r"`(\w+)", row)} == {*methods, *fields}
+
+
+def test_what_a_tool_is_made_of():
+    typed = re.search(r"@typedef \{\{\n(.*?)\}\} FrontendTool ", (STATIC / "frontend-tools.js").read_text(), re.S)
+    assert typed
+    own = re.sub(r"\(args.*?\) => any", "", typed[1])
+    assert named("Tools of the page", "of a tool") == set(re.findall(r"(\w+)\??:", own))

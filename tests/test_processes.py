@@ -1,0 +1,314 @@
+"""Two processes behind nginx, with PostgreSQL and Redis: any of them may be asked, stopped or killed at any time."""
+
+import json
+import os
+import random
+import shutil
+import signal
+import time
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from http.client import HTTPException
+from pathlib import Path
+from threading import Event
+from typing import Any
+
+import pytest
+from conftest import ROOT, furnish_project
+from nginx import find_nginx, nginx
+from postgresql import PostgreSQL
+from redis_server import RedisServer, find_redis
+from servers import Client, Daphne, run_input, serve
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not find_redis(), reason="Redis is not installed"),
+    pytest.mark.skipif(not find_nginx(), reason="nginx is not installed"),
+]
+
+KILLS = int(os.environ.get("KILLS", "6"))
+READERS = 4
+# How long the readers of a killed process may be left in the dark, and its threads be taken.
+TOLD_SECONDS = 15
+
+
+@dataclass
+class Site:
+    """Two processes, what is behind them, and the proxy before them."""
+
+    processes: list[Daphne]
+    redis: RedisServer
+    port: int
+    token: str
+
+    def client(self, process: int | None = None) -> Client:
+        """Who speaks to this process, or to the site."""
+        return Client(self.port if process is None else self.processes[process].port, self.token)
+
+
+@pytest.fixture(scope="module")
+def site(
+    rendered, environment: Path, postgresql_server: PostgreSQL, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Site]:
+    directory = tmp_path_factory.mktemp("processes")
+    project = directory / "project"
+    shutil.copytree(rendered["demo"], project)
+    furnish_project(project, environment)
+    shutil.copytree(ROOT / "tests/fixtures/killed", project, dirs_exist_ok=True)
+    (project / "effects").touch()
+    redis = RedisServer(directory)
+    redis.start()
+    settings = {
+        "DJANGO_SETTINGS_MODULE": "killed_settings",
+        "DATABASE_URL": postgresql_server.create("processes"),
+        "REDIS_URL": redis.url,
+        "DEBUG": "1",
+    }
+    with ExitStack() as stack:
+        stack.callback(redis.stop)
+        processes = [stack.enter_context(serve(project, Daphne, **settings)) for _ in range(2)]
+        (directory / "nginx").mkdir()
+        ports = [process.port for process in processes]
+        port = stack.enter_context(nginx(project / "nginx.conf", ports, directory / "nginx"))
+        yield Site(processes, redis, port, processes[0].token)
+
+
+@dataclass
+class Reading:
+    """A run as one client sees it, over all its connections: each frame as it came."""
+
+    thread_id: str
+    frames: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
+    begun: Event = field(default_factory=Event)
+    """It has some text."""
+    reader: Future[int] | None = None
+    """Who reads in the background: one at a time."""
+
+    @property
+    def has_ended(self) -> bool:
+        return bool(self.frames) and self.last["type"] in ("RUN_FINISHED", "RUN_ERROR")
+
+    @property
+    def last(self) -> dict[str, Any]:
+        return self.frames[-1][1]
+
+    @property
+    def path(self) -> str:
+        return f"/agent/threads/{self.thread_id}/events/"
+
+    def read(self, client: Client, method: str = "GET", body: Any = None, *, most: int = 10**6) -> int:
+        """Read what there is from the last frame on, as far as the connection lasts: the status of the answer."""
+        resumed = {"Last-Event-ID": self.frames[-1][0]} if self.frames else {}
+        try:
+            with client.open(method, self.path if body is None else "/agent/", body, resumed) as response:
+                if response.status != 200:
+                    return response.status
+                self.take(response, most)
+                return 200
+        except (OSError, HTTPException, json.JSONDecodeError):
+            return 0
+
+    def take(self, response: Any, most: int) -> None:
+        frame_id = ""
+        while (line := response.readline()).endswith(b"\n") and len(self.frames) < most:
+            if line.startswith(b"id:"):
+                frame_id = line[3:].strip().decode()
+            elif line.startswith(b"data:"):
+                self.frames.append((frame_id, json.loads(line[5:])))
+                if self.last["type"] == "TEXT_MESSAGE_CONTENT":
+                    self.begun.set()
+
+    def read_to_the_end(self, client: Client, body: Any = None, seconds: float = 60) -> "Reading":
+        """Ask, and follow again and again until the run has ended."""
+        if self.reader:
+            self.reader.result()
+        deadline = time.monotonic() + seconds
+        while not self.has_ended:
+            assert time.monotonic() < deadline, (self.thread_id, self.frames[-1:])
+            if body is not None and not self.frames:
+                self.read(client, "POST", body)
+            else:
+                status = self.read(client)
+                assert status != 204 or not self.frames, self.thread_id
+            if not self.has_ended:
+                time.sleep(0.1)
+        self.check()
+        return self
+
+    def check(self) -> None:
+        """No event is missing, none is there twice, and nothing comes after the end."""
+        numbers = [int(frame_id.rpartition(":")[2]) for frame_id, _ in self.frames]
+        if self.last["type"] == "RUN_ERROR":
+            # Its process may have sent what nobody else had heard of: the end's number is then another.
+            numbers = numbers[:-1]
+        assert numbers == list(range(1, len(numbers) + 1))
+        assert len({frame_id.rpartition(":")[0] for frame_id, _ in self.frames}) == 1
+        ends = [event for _, event in self.frames if event["type"] in ("RUN_FINISHED", "RUN_ERROR")]
+        assert len(ends) == 1
+
+    @property
+    def text(self) -> str:
+        return "".join(event["delta"] for _, event in self.frames if event["type"] == "TEXT_MESSAGE_CONTENT")
+
+
+def in_background(pool: ThreadPoolExecutor, site: Site, process: int | None, text: str, thread_id: str) -> Reading:
+    """Start a run, and read it in a thread."""
+    reading = Reading(thread_id)
+    reading.reader = pool.submit(reading.read, site.client(process), "POST", run_input(text, threadId=thread_id))
+    assert reading.begun.wait(10)
+    return reading
+
+
+def read_thread(site: Site, process: int | None, thread_id: str) -> dict[str, Any]:
+    status, text = site.client(process).fetch("GET", f"/agent/threads/{thread_id}/")
+    assert status == 200, text
+    return json.loads(text)
+
+
+def contents(thread: dict[str, Any]) -> list[str]:
+    return [message["content"] for message in thread["messages"] if message.get("content")]
+
+
+def test_a_run_is_followed_through_the_other_process(site: Site):
+    with ThreadPoolExecutor() as pool:
+        first = in_background(pool, site, 0, "slow follow", "followed")
+        assert read_thread(site, 1, "followed")["running"] is True
+        second = Reading("followed").read_to_the_end(site.client(1))
+    first.check()
+    assert second.frames == first.frames
+    # Cut anywhere, and joined again: by either process, or by the one that the proxy chooses.
+    for number, process in zip((1, 7, 40), (0, 1, None), strict=True):
+        joined = Reading("followed", first.frames[:number])
+        assert joined.read_to_the_end(site.client(process)).frames == first.frames
+
+
+def test_a_run_is_stopped_through_the_other_process(site: Site):
+    with ThreadPoolExecutor() as pool:
+        reading = in_background(pool, site, 0, "slow stop", "stopped")
+        started = time.monotonic()
+        assert site.client(1).fetch("POST", "/agent/threads/stopped/cancel/")[0] == 202
+        reading.read_to_the_end(site.client(1))
+    assert time.monotonic() - started < 2
+    assert reading.last["type"] == "RUN_FINISHED"
+    thread = read_thread(site, 1, "stopped")
+    assert (thread["running"], contents(thread)[-1]) == (False, reading.text)
+
+
+def test_a_busy_thread_is_busy_everywhere_and_an_equal_request_is_one_run(site: Site):
+    body = run_input("slow twice", threadId="twice")
+    with ThreadPoolExecutor() as pool:
+        readings = [Reading("twice") for _ in range(4)]
+        for number, reading in enumerate(readings):
+            pool.submit(reading.read, site.client(number % 2), "POST", body)
+        assert all(reading.begun.wait(10) for reading in readings)
+        assert site.client(1).fetch("POST", "/agent/", run_input("other", threadId="twice"))[0] == 409
+    assert all(reading.frames == readings[0].frames for reading in readings)
+    readings[0].check()
+
+
+def test_redis_is_restarted_in_mid_run(site: Site):
+    with ThreadPoolExecutor() as pool:
+        first = in_background(pool, site, 0, "slow restart", "restarted")
+        second = Reading("restarted")
+        pool.submit(second.read_to_the_end, site.client(1))
+        assert second.begun.wait(10)
+        site.redis.stop()
+        time.sleep(1)
+        # Nobody waits for it: a run begins and ends, and a process says what it lacks.
+        started = time.monotonic()
+        assert Reading("alone").read_to_the_end(site.client(0), run_input("quick", threadId="alone")).text == "Fine."
+        assert time.monotonic() - started < 5
+        status, health = site.client(1).fetch("GET", "/healthz")
+        assert (status, json.loads(health)["redis"]) == (200, False)
+        site.redis.start()
+    assert first.last["type"] == "RUN_FINISHED"
+    assert second.frames == first.frames
+    assert contents(read_thread(site, 1, "restarted"))[0] == "slow restart"
+    assert Reading("restarted").read_to_the_end(site.client(1)).frames == first.frames
+    assert json.loads(site.client(1).fetch("GET", "/healthz")[1])["redis"] is True
+
+
+def test_a_process_that_was_taken_for_dead_changes_nothing_when_it_is_back(site: Site):
+    with ThreadPoolExecutor() as pool:
+        stopped = in_background(pool, site, 0, "slow zombie", "zombie")
+        site.processes[0].process.send_signal(signal.SIGSTOP)
+        try:
+            told = Reading("zombie").read_to_the_end(site.client(1), seconds=TOLD_SECONDS + 10)
+            assert told.last["code"] == "interrupted"
+            answer = Reading("zombie").read_to_the_end(site.client(1), run_input("next", threadId="zombie"))
+            assert answer.text == "Fine."
+        finally:
+            site.processes[0].process.send_signal(signal.SIGCONT)
+        stopped.read_to_the_end(site.client(0))
+    assert (stopped.last["type"], stopped.last["code"]) == ("RUN_ERROR", "interrupted")
+    for process in range(2):
+        thread = read_thread(site, process, "zombie")
+        assert thread["running"] is False
+        assert contents(thread)[-2:] == ["next", "Fine."]
+        assert contents(thread).count("next") == 1
+
+
+def test_one_process_after_the_other_is_killed(site: Site):
+    seed = time.time_ns()
+    print(f"The seed of the moments: {seed}")
+    chance = random.Random(seed)  # noqa: S311 # not a secret
+    is_over = Event()
+    readings: list[Reading] = []
+
+    def talk(number: int) -> None:
+        turn = 0
+        while not is_over.is_set():
+            turn += 1
+            name = f"talk-{number}-{turn}"
+            reading = Reading(name)
+            readings.append(reading)
+            reading.read_to_the_end(site.client(), run_input(f"slow {name}", threadId=name))
+            next_turn(site, name)
+
+    with ThreadPoolExecutor(READERS) as pool:
+        talks = [pool.submit(talk, number) for number in range(READERS)]
+        try:
+            for kill in range(KILLS):
+                time.sleep(chance.uniform(0.2, 1.5))
+                site.processes[kill % 2].kill()
+                site.processes[kill % 2].start()
+        finally:
+            is_over.set()
+        for one in talks:
+            one.result()
+    effects = (site.processes[0].path / "effects").read_text().splitlines()
+    assert len(effects) == len(set(effects)), "A tool was called twice."
+    codes = [reading.last.get("code") for reading in readings]
+    print({code: codes.count(code) for code in set(codes)})
+    assert {"interrupted", None} <= set(codes) <= {"interrupted", "log_lost", None}
+    for reading in readings:
+        check_thread(site, reading)
+
+
+def next_turn(site: Site, thread_id: str) -> None:
+    """The thread is free, at once or within seconds."""
+    body = run_input("next", threadId=thread_id)
+    deadline = time.monotonic() + TOLD_SECONDS
+    reading = Reading(thread_id)
+    while reading.read(site.client(), "POST", body) != 200:
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    reading.read_to_the_end(site.client(), body)
+
+
+def check_thread(site: Site, reading: Reading) -> None:
+    """What a thread has of a run is what its reader was shown of it, but for the last moments of a killed process."""
+    thread = read_thread(site, None, reading.thread_id)
+    messages = thread["messages"]
+    assert (thread["running"], messages[0]["content"]) == (False, f"slow {reading.thread_id}")
+    answers = [message.get("content") or "" for message in messages if message["role"] == "assistant"]
+    assert answers.pop() == "Fine."
+    kept = "".join(answers)
+    ids = [message["id"] for message in messages]
+    assert len(ids) == len(set(ids))
+    if reading.last["type"] == "RUN_FINISHED":
+        assert kept == reading.text
+    else:
+        assert reading.text.startswith(kept) or kept.startswith(reading.text)

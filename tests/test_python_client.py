@@ -1,0 +1,118 @@
+"""AGUIModel on servers that are not the project's: pydantic-ai's own adapter, and Microsoft Agent Framework."""
+
+import hashlib
+import json
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from conftest import CACHE, ROOT
+from servers import free_port, project_environment
+
+pytestmark = pytest.mark.slow
+
+FILES = ROOT / "tests/python_client"
+SCENARIOS = [
+    "text",
+    "streamed",
+    "turns",
+    "server",
+    "client",
+    "mixed",
+    "mixed_reversed",
+    "chain",
+    "parallel",
+    "approved",
+    "edited",
+    "denied",
+    "error",
+    "state",
+]
+# Tools of Microsoft's server don't see the state, and it tells of no usage.
+PLAYED = {"pydantic_server": [*SCENARIOS, "state_both_ways", "usage"], "microsoft_server": SCENARIOS}
+START_SECONDS = 60
+
+
+@pytest.fixture(scope="session")
+def microsoft_server() -> Path:
+    """Python with Microsoft's server, which asks for an older ag-ui-protocol than the project."""
+    requirements = FILES / "microsoft.txt"
+    key = hashlib.sha256(f"{sys.version}\n{requirements.read_text()}".encode()).hexdigest()[:12]
+    venv = CACHE / f"microsoft-server-{key}"
+    if not (venv / ".installed").exists():
+        shutil.rmtree(venv, ignore_errors=True)
+        subprocess.run(["uv", "venv", "--quiet", "--python", sys.executable, venv], check=True)
+        install = ["uv", "pip", "install", "--quiet", "--python", venv / "bin/python", "-r", requirements]
+        subprocess.run(install, check=True)
+        (venv / ".installed").touch()
+    return venv / "bin/python"
+
+
+@pytest.fixture(scope="session")
+def pydantic_server(environment: Path) -> Path:
+    return environment / "bin/python"
+
+
+@contextmanager
+def running(python: Path, server: str, log: Path) -> Iterator[str]:
+    """Run one of the servers; yields its URL."""
+    port = free_port()
+    with log.open("wb") as stream:
+        process = subprocess.Popen(
+            [python, f"{server}.py", str(port)], cwd=FILES, env=project_environment(), stdout=stream, stderr=stream
+        )
+    try:
+        wait_until_listening(port, process, log)
+        yield f"http://127.0.0.1:{port}/"
+    finally:
+        process.kill()
+        process.wait()
+
+
+def wait_until_listening(port: int, process: subprocess.Popen[bytes], log: Path) -> None:
+    deadline = time.monotonic() + START_SECONDS
+    while time.monotonic() < deadline:
+        assert process.poll() is None, log.read_text()
+        try:
+            with socket.create_connection(("127.0.0.1", port), timeout=1):
+                return
+        except OSError:
+            time.sleep(0.1)
+    raise AssertionError(f"The server did not start in {START_SECONDS} s:\n{log.read_text()}")
+
+
+@pytest.fixture(scope="session")
+def verdicts(
+    request: pytest.FixtureRequest,
+    rendered: dict[str, Path],
+    environment: Path,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> dict[tuple[str, str], str]:
+    """How each scenario ended, by server and name: "ok" or a traceback."""
+    found = {}
+    for server, names in PLAYED.items():
+        log = tmp_path_factory.mktemp(server) / "log"
+        with running(request.getfixturevalue(server), server, log) as url:
+            played = subprocess.run(
+                [environment / "bin/python", FILES / "scenarios.py", url, *names],
+                cwd=rendered["demo"],
+                env=project_environment(PYTHONPATH=".", DEBUG="1", DJANGO_SETTINGS_MODULE="config.settings"),
+                capture_output=True,
+                text=True,
+                timeout=400,
+                check=False,
+            )
+        found |= {(server, name): verdict for name, verdict in map(json.loads, played.stdout.splitlines())}
+        assert played.returncode == 0, played.stderr
+    return found
+
+
+@pytest.mark.parametrize(("server", "name"), [(server, name) for server, names in PLAYED.items() for name in names])
+def test_another_server_is_understood(server: str, name: str, verdicts: dict[tuple[str, str], str]):
+    assert verdicts[server, name] == "ok", verdicts[server, name]

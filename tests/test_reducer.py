@@ -1,0 +1,81 @@
+"""The page's reducer, held to the official client's: over streams of live servers, and over hundreds made at random."""
+
+import json
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from conftest import ROOT, TEMPLATE_NAME, npm_install
+from test_clients import other_token, run_suite, scripted_project, suite  # noqa: F401
+
+pytestmark = pytest.mark.slow
+
+ELEMENT = ROOT / TEMPLATE_NAME / "agui/static/agui"
+GENERATED = 400
+EVENT_TYPES = 31  # all that AG-UI 1.0 has
+ASKED = ['add a task title="Buy milk" category=home', "Think about it: list tasks", "delete finished tasks"]
+
+
+@pytest.fixture(scope="session")
+def compare(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Compare with the reducer of a folder."""
+    packages = npm_install(ROOT / "tests/clients/package.json")
+    if packages is None:
+        pytest.skip("npm is not on the PATH")
+    directory = tmp_path_factory.mktemp("reducer")
+    for file in (ROOT / "tests/reducer").glob("*.mjs"):
+        shutil.copy(file, directory)
+    (directory / "node_modules").symlink_to(packages)
+
+    def run(element: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+        command = ["node", "compare.mjs", str(element), *arguments]
+        return subprocess.run(command, cwd=directory, capture_output=True, text=True, timeout=120, check=False)
+
+    return run
+
+
+def test_reducer_agrees_with_the_official_client_on_generated_streams(compare):
+    result = compare(ELEMENT, str(GENERATED))
+    assert result.returncode == 0, result.stdout[-8000:] + result.stderr[-2000:]
+    told = json.loads(result.stdout)
+    assert told["total"] == GENERATED
+    assert len(told["types"]) == EVENT_TYPES
+
+
+def test_reducer_agrees_with_the_official_client_on_live_streams(compare, run_suite, live_project, tmp_path):  # noqa: F811
+    record = tmp_path / "record"
+    run_suite("@ag-ui/client", AGUI_RECORD=str(record))  # Whether it passes is for test_clients.py to say
+    with record.open("a") as file:
+        for text in ASKED:
+            events = live_project.client(live_project.token).run(text, protocolVersion="1.0")
+            file.write(json.dumps({"events": events}) + "\n")
+    result = compare(ELEMENT, "0", str(record))
+    assert result.returncode == 0, result.stdout[-8000:] + result.stderr[-2000:]
+    assert json.loads(result.stdout)["recorded"] > 50
+
+
+BREAKS = {
+    "a result stands where it came": ("messages.splice(at, 0, message);", "messages.push(message);"),
+    "text replaces text": ('"") + event.delta }', '"") && event.delta }'),
+    "reasoning is lost in a snapshot": ('["activity", "reasoning"].filter', '["activity"].filter'),
+    "metadata replaces metadata": ("{ ...target.metadata, ...metadata }", "{ ...metadata }"),
+    "a patch is its first operation": ("operations.reduce(apply", "operations.slice(0, 1).reduce(apply"),
+    "a list grows at its end only": ("parent.splice(index, 0, value);", "parent.push(value);"),
+    "chunks of all agents are one": ("(one.owner === owner || END_ALL", "(true || END_ALL"),
+}
+
+
+@pytest.mark.parametrize("name", BREAKS)
+def test_broken_reducer_is_noticed(name: str, compare, tmp_path: Path):
+    broken = tmp_path / "agui"
+    broken.mkdir()
+    for file in ("conversation.js", "chunks.js", "json-patch.js"):
+        shutil.copy(ELEMENT / file, broken)
+    (broken / "package.json").write_text('{"type": "module"}')
+    old, new = BREAKS[name]
+    [file] = [file for file in broken.glob("*.js") if old in file.read_text()]
+    file.write_text(file.read_text().replace(old, new))
+    result = compare(broken, "60")
+    assert "differs" in result.stdout, result.stdout + result.stderr

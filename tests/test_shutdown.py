@@ -1,0 +1,151 @@
+"""The server is told to end in mid-run, as with every deploy: nothing is lost, and everybody is told."""
+
+import json
+import shutil
+import socket
+import sqlite3
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from pathlib import Path
+from threading import Event
+from typing import Any
+
+import pytest
+from conftest import furnish_project
+from servers import LiveProject, events, run_input, serve, text_of
+
+pytestmark = pytest.mark.slow
+
+FINISH_SECONDS = 3
+# Docker's patience with a container, by default.
+GRACE_SECONDS = 10
+
+# Speaks until it may end.
+MODEL = """
+import asyncio
+from pathlib import Path
+from pydantic_ai.messages import UserPromptPart
+from pydantic_ai.models.function import FunctionModel
+
+
+async def answer(messages, info):
+    prompt = [part.content for part in messages[-1].parts if isinstance(part, UserPromptPart)][-1]
+    yield "Well, "
+    while not Path(__file__).with_name(prompt).exists():
+        yield "and "
+        await asyncio.sleep(0.02)
+    yield "so on."
+
+
+model = FunctionModel(stream_function=answer)
+"""
+PROJECT_SETTINGS = f"""
+from config.settings import *
+
+AGUI = {{"SHUTDOWN_SECONDS": {FINISH_SECONDS}}}
+"""
+SETTINGS = {
+    "AGENT_MODEL": "python:speaking.model",
+    "DJANGO_SETTINGS_MODULE": "ending_settings",
+    "DEBUG": "0",
+    "SECRET_KEY": "only-for-this-test-on-the-loopback-interface-0123456789",
+    "ALLOWED_HOSTS": "127.0.0.1",
+    "SECURE_SSL_REDIRECT": "0",
+}
+
+
+class Served(LiveProject):
+    """Under one server, and then under the other."""
+
+    server = "daphne"
+
+    @property
+    def command(self) -> list[str]:
+        if self.server == "daphne":
+            return ["-m", "daphne", "-p", str(self.port), "config.asgi:application"]
+        # By itself it would wait for ever for a body that does not come.
+        patience = ["--timeout-graceful-shutdown", "2"]
+        return ["-m", "uvicorn", "--port", str(self.port), *patience, "config.asgi:application"]
+
+
+class Reader:
+    """Reads a stream in a thread of its own."""
+
+    def __init__(self, live: LiveProject, pool: ThreadPoolExecutor, method: str, path: str, body: Any = None) -> None:
+        self.events: list[dict[str, Any]] = []
+        self.has_text = Event()
+        self._read = pool.submit(self._follow, live, method, path, body)
+
+    def _follow(self, live: LiveProject, method: str, path: str, body: Any) -> None:
+        with live.client(live.token).open(method, path, body) as response:
+            assert response.status == 200, response.read()
+            for event in events(response):
+                self.events.append(event)
+                if event["type"] == "TEXT_MESSAGE_CONTENT":
+                    self.has_text.set()
+
+    def last(self) -> dict[str, Any]:
+        self._read.result(timeout=30)
+        return self.events[-1]
+
+
+def statuses(project: Path) -> dict[str, str]:
+    with closing(sqlite3.connect(project / "db.sqlite3")) as database:
+        return dict(database.execute("SELECT thread_id, status FROM agui_run ORDER BY started_at").fetchall())
+
+
+@pytest.fixture
+def live(rendered, environment: Path, tmp_path: Path) -> Iterator[LiveProject]:
+    project = tmp_path / "project"
+    shutil.copytree(rendered["demo"], project)
+    furnish_project(project, environment)
+    (project / "speaking.py").write_text(MODEL)
+    (project / "nothing").touch()
+    (project / "ending_settings.py").write_text(PROJECT_SETTINGS)
+    with serve(project, Served, **SETTINGS) as live:
+        yield live
+
+
+def test_a_deploy_loses_nothing(live: Served):
+    for live.server, following in (("daphne", "uvicorn"), ("uvicorn", "daphne")):
+        long = end_in_mid_run(live)
+        live.server = following
+        live.start()
+        thread = json.loads(live.client(live.token).fetch("GET", "/agent/threads/long/")[1])
+        # And what was about to be sent.
+        assert thread["messages"][-1]["content"].startswith(text_of(long))
+        assert live.client(live.token).run("nothing", threadId="long")[-1]["type"] == "RUN_FINISHED"
+
+
+def end_in_mid_run(live: LiveProject) -> list[dict[str, Any]]:
+    """Tell the server to end while two runs are on; the events of the one that is too long."""
+    with ThreadPoolExecutor(3) as pool, socket.socket() as half:
+        short = Reader(live, pool, "POST", "/agent/", run_input("short", threadId="short"))
+        long = Reader(live, pool, "POST", "/agent/", run_input("long", threadId="long"))
+        assert short.has_text.wait(30)
+        assert long.has_text.wait(30)
+        follower = Reader(live, pool, "GET", "/agent/threads/long/events/")
+        assert follower.has_text.wait(30)
+        # A client that never comes to the end of its body.
+        half.connect(("127.0.0.1", live.port))
+        half.sendall(b"POST /agent/ HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 1000\r\n\r\n{")
+
+        told_at = time.monotonic()
+        live.process.terminate()
+        while (refused := live.client(live.token).open("POST", "/agent/", run_input("nothing"))).status == 200:
+            pass  # It has not heard of it yet
+        assert (refused.status, refused.headers["Retry-After"]) == (503, "1")
+
+        (live.path / "short").touch()
+        assert short.last()["type"] == "RUN_FINISHED"
+        for reader in (long, follower):
+            assert (reader.last()["type"], reader.last()["code"]) == ("RUN_ERROR", "interrupted")
+        assert text_of(long.events) == text_of(follower.events)
+        live.process.wait(GRACE_SECONDS)
+        assert time.monotonic() - told_at < GRACE_SECONDS - 2
+    assert statuses(live.path).items() >= {"short": "finished", "long": "interrupted"}.items()
+    assert "Traceback" not in live.log.read_text()
+    (live.path / "short").unlink()
+    return long.events
