@@ -11,6 +11,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from http.client import HTTPException
+from itertools import count
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -258,14 +259,15 @@ def test_one_process_after_the_other_is_killed(site: Site):
     readings: list[Reading] = []
 
     def talk(number: int) -> None:
-        turn = 0
-        while not is_over.is_set():
-            turn += 1
+        for turn in count(1):
+            is_last = is_over.is_set()  # Nobody kills it any more
             name = f"talk-{number}-{turn}"
             reading = Reading(name)
             readings.append(reading)
             reading.read_to_the_end(site.client(), run_input(f"slow {name}", threadId=name))
             next_turn(site, name)
+            if is_last:
+                return
 
     with ThreadPoolExecutor(READERS) as pool:
         talks = [pool.submit(talk, number) for number in range(READERS)]
