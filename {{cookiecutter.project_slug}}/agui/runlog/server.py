@@ -151,8 +151,8 @@ class Server:
     async def _asked(self, seconds: float = TIMEOUT_SECONDS) -> AsyncGenerator[Any]:
         if time.monotonic() < self._away_until:
             raise Away
-        is_home = self._client is not None and self._home is asyncio.get_running_loop()
-        client = self._client if is_home and self._client else _connect(self.url)
+        kept = self._client if self._home is asyncio.get_running_loop() else None
+        client = kept or _connect(self.url)
         try:
             async with asyncio.timeout(seconds):
                 yield client
@@ -165,16 +165,17 @@ class Server:
             self._is_away = True
             raise Away from error
         finally:
-            if not is_home:
+            if client is not self._client:  # Nobody keeps it, or nobody keeps it any more
                 await client.aclose()
         if self._is_away:
             logger.warning("Redis is back.")
         self._is_away = False
 
     async def aclose(self) -> None:
-        if self._client is not None and self._home is asyncio.get_running_loop():
-            await self._client.aclose()
+        home, client = self._home, self._client
         self._home = self._client = None
+        if client is not None and home is asyncio.get_running_loop():
+            await client.aclose()
 
 
 def _connect(url: str) -> "Redis":

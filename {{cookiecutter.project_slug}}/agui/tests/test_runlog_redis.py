@@ -22,6 +22,7 @@ from agui.errors import NotFound, Unavailable
 from agui.models import Run, Thread
 from agui.runlog import RunLog
 from agui.runlog.redis import RedisLogs
+from agui.runlog.server import Server
 from agui.stream import encode, run_error
 from agui.testing import collect, event_types, read_frames, say, wait
 from agui.tests.conftest import Client, run_input, script
@@ -545,3 +546,19 @@ async def test_a_process_that_comes_back_adds_nothing_to_a_log_that_another_goes
     await processes.mirror.push()
     assert ended_for == ["interrupted"]
     assert await processes.server.frames(frozen.key) == (adopted.frames, False)
+
+
+async def test_who_still_asks_when_connections_are_closed_gets_an_answer_and_leaves_none_open(server: RedisServer):
+    asked = Server(server.url)
+    asked.start()
+    assert asked._client
+    pool = asked._client.connection_pool
+    asking = asyncio.create_task(asked.read({asked.inbox: "0-0"}, 60_000))
+    while not any(one.is_connected for one in pool._in_use_connections):  # noqa: ASYNC110 # nothing else tells it
+        await asyncio.sleep(0)
+    await asked.aclose()
+    with server.client() as redis:
+        redis.xadd(asked.inbox, {"run": ""})
+    assert asked.inbox in await asking
+    assert pool._available_connections
+    assert not any(one.is_connected for one in pool._available_connections)
