@@ -1,7 +1,11 @@
-"""An endpoint, two users, and a client that speaks AG-UI."""
+"""An endpoint, two users, and a client that speaks AG-UI.
+
+TEST_REDIS_URL names a Redis that the runs of all tests here then use.
+"""
 
 import asyncio
 import json
+import os
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -16,6 +20,7 @@ from pydantic_ai.messages import ToolReturnPart
 from pydantic_ai.models import Model
 
 from agui import runs
+from agui.runlog import open_logs
 from agui.testing import Request, ScriptedModel, collect
 from agui.tests import urls
 from agui.tokens import create_token
@@ -105,7 +110,14 @@ def endpoint(settings: Any) -> None:
 
 
 @pytest.fixture(autouse=True)
-async def no_run_outlives_its_test() -> AsyncIterator[None]:
+def shared_logs(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    if url := os.environ.get("TEST_REDIS_URL"):
+        settings.AGUI = {**settings.AGUI, "REDIS_URL": url}
+        monkeypatch.setattr(runs, "logs", open_logs())
+
+
+@pytest.fixture(autouse=True)
+async def no_run_outlives_its_test(shared_logs: None) -> AsyncIterator[None]:
     yield
     for log in list(runs.logs._active.values()):
         log.stop()
