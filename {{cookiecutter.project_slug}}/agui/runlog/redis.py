@@ -133,7 +133,12 @@ class RedisLogs(RunLogs):
         if await super().stop(scope, thread_id, key):
             return True
         place = Place.of(scope, thread_id)
+        ended = self._ended.get((scope, thread_id))
         try:
+            if ended and (entry := self.mirror.entry(ended)):
+                found = await self.server.run(FIND, [place.lock, place.last])
+                if found.decode() == entry:  # Redis has not heard of its end yet
+                    return False
             return bool(await self.server.run(STOP, [place.lock, place.last], key))
         except Away:
             return False

@@ -548,6 +548,14 @@ async def test_a_process_that_comes_back_adds_nothing_to_a_log_that_another_goes
     assert await processes.server.frames(frozen.key) == (adopted.frames, False)
 
 
+async def test_what_has_ended_is_not_stopped_though_redis_has_not_heard_of_its_end(processes: Processes):
+    log, _ = await processes.reserve("user:1", "t1", "same")
+    processes.here._tasks[0].cancel()  # What tells Redis
+    log.start()
+    processes.close(log)
+    assert not await processes.stop("user:1", "t1")
+
+
 async def test_who_still_asks_when_connections_are_closed_gets_an_answer_and_leaves_none_open(server: RedisServer):
     asked = Server(server.url)
     asked.start()
