@@ -89,6 +89,11 @@ class Mirror:
         mirrored = self._logs.get(log.key)
         return mirrored.entry if mirrored else ""
 
+    def is_forgotten(self, key: str) -> bool:
+        """Whether the thread of a run was deleted that Redis may still hold it for."""
+        mirrored = self._logs.get(key)
+        return mirrored is not None and mirrored.log.forgotten
+
     def look(self) -> None:
         """See what is asked of the runs."""
         for mirrored in self._logs.values():

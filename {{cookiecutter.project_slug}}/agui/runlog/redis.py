@@ -110,9 +110,10 @@ class RedisLogs(RunLogs):
         place = Place.of(scope, thread_id)
         try:
             entry = (await self.server.run(FIND, [place.lock, place.last])).decode()
-            if not entry:
+            key = entry.partition(" ")[0]
+            if not entry or self.mirror.is_forgotten(key):
                 return None
-            here = self._by_key(scope, thread_id, entry.partition(" ")[0])
+            here = self._by_key(scope, thread_id, key)
             return here or await self.replicas.follow(entry, scope, thread_id)
         except Away:
             if kept := self._kept(scope, thread_id):

@@ -556,6 +556,15 @@ async def test_what_has_ended_is_not_stopped_though_redis_has_not_heard_of_its_e
     assert not await processes.stop("user:1", "t1")
 
 
+async def test_what_was_deleted_is_not_followed_though_redis_has_not_heard_of_its_end(processes: Processes):
+    log, _ = await processes.reserve("user:1", "t1", "same")
+    processes.here._tasks[0].cancel()
+    log.start()
+    await processes.forget("user:1", "t1")
+    processes.close(log)
+    assert await processes.find("user:1", "t1") is None
+
+
 async def test_who_still_asks_when_connections_are_closed_gets_an_answer_and_leaves_none_open(server: RedisServer):
     asked = Server(server.url)
     asked.start()
