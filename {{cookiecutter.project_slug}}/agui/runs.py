@@ -32,6 +32,7 @@ from agui.errors import Conflict, TooManyRequests
 from agui.executor import in_database, release_connections, release_thread_later
 from agui.history import Turn, take_turn
 from agui.interrupts import ask
+from agui.log_fields import logged
 from agui.models import Run
 from agui.parts import in_sequence
 from agui.progress import Page, dump_state, share_progress
@@ -174,6 +175,7 @@ def _detached_context() -> contextvars.Context:
     return context
 
 
+@logged
 async def drive(run: ActiveRun) -> None:
     """Append the run's events to its log; whatever happens, the log ends with one terminal event."""
     last: BaseEvent | None = None

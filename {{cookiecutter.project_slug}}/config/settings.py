@@ -7,6 +7,8 @@ from pathlib import Path
 import environ
 from csp.constants import NONE, SELF
 
+from config.logs import logging_config
+
 BASE_DIR = Path(__file__).resolve().parent.parent
 
 env = environ.Env()
@@ -166,17 +168,7 @@ if not DEBUG:
     SESSION_COOKIE_SECURE = True
     CSRF_COOKIE_SECURE = True
 
-# --- Logging: one line an event on standard error
+# --- Logging: one line an event on standard error, as text or, with LOG_FORMAT=json, as JSON (config/logs.py)
 
-LOG_LEVEL = env.str("LOG_LEVEL", default="INFO")
 LOGGING_CONFIG = None
-logging.config.dictConfig(
-    {
-        "version": 1,
-        "disable_existing_loggers": False,
-        "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
-        "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
-        "root": {"handlers": ["console"], "level": "WARNING"},
-        "loggers": {name: {"level": LOG_LEVEL} for name in ("agui", "assistant", "django")},
-    }
-)
+logging.config.dictConfig(logging_config(env.str("LOG_LEVEL", default="INFO"), env.str("LOG_FORMAT", default="text")))
