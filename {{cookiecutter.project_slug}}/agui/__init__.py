@@ -11,6 +11,7 @@ A request passes through the files in this order:
                    (incoming.py: a client's messages as the model's; attached.py: the files that they name)
     interrupts.py  what a paused thread asks, and what a resume answers
     agent.py       the agent, and what a run gives to its tools
+                   (llm.py: which model answers)
     tools.py       the registry behind `@tool`, and how a run calls its tools
                    (tool_schema.py: function to JSON Schema; executor.py: threads for blocking code)
     audit.py       who called which tool, and how it ended

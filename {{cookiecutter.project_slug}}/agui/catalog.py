@@ -61,6 +61,8 @@ def build_capabilities(config: AgentConfig, tools: Sequence[ToolBinding]) -> dic
             "interrupts": has_threads,
             "approveWithEdits": has_threads,
         },
+        # By which names of models a client may ask for one, with `forwardedProps.model`.
+        **({"custom": {"models": list(config.models)}} if config.models else {}),
     }
 
 

@@ -12,7 +12,7 @@ from django.db import connections, router
 from django.utils.module_loading import import_string
 
 from agui import conf
-from agui.agent import missing_key
+from agui.llm import missing_keys
 
 
 def register() -> None:
@@ -38,11 +38,14 @@ def check_applications(**kwargs: Any) -> list[checks.CheckMessage]:
 
 def check_model(**kwargs: Any) -> list[checks.CheckMessage]:
     """Is the model's key there? In production its absence stops the server, so this is for developers."""
-    if settings.DEBUG and (missing := missing_key(settings.AGENT_MODEL)):
+    model = settings.AGENT_MODEL
+    if settings.DEBUG and (missing := " and ".join(missing_keys(model))):
+        partly = any(not missing_keys(name) for name in model.split(","))
+        answers = "the others answer" if partly else "the offline demo model answers"
         return [
             checks.Warning(
-                f"AGENT_MODEL is {settings.AGENT_MODEL!r}, but {missing} is not set.",
-                hint=f"Set {missing} in .env. Until then the offline demo model answers.",
+                f"AGENT_MODEL is {model!r}, but {missing} is not set.",
+                hint=f"Set {missing} in .env. Until then {answers}.",
                 id="agui.W001",
             )
         ]

@@ -89,6 +89,8 @@ RUN_ERRORS = {
     "internal_error": "The run failed on the server.",
     "model_error": "The model could not answer.",
     "model_unavailable": "The model is busy or out of reach. Try again later.",
+    "model_refused": "The model's provider refused the request.",
+    "context_window": "The conversation is too long for the model. Start a new one.",
     "usage_limit": "The run reached a limit on requests, tool calls or tokens.",
     "output_limit": "The answer became too long and was stopped.",
     "timeout": "The run took too long and was stopped.",

@@ -117,7 +117,7 @@ async def _begin(
 ) -> Turn:
     """Do all that can refuse a run, and store the new turn. Raises HttpError and RunFailed."""
     check_tool_names(run_input, endpoint.agent)
-    model = getattr(endpoint.agent.model, "model_name", "")
+    model = endpoint.model_name(run_input)
 
     def begin(revision: str) -> None:
         Run.objects.create(
@@ -276,6 +276,7 @@ def _stages(run: ActiveRun) -> AsyncGenerator[BaseEvent]:
     # Typed as iterators, made as generators.
     native: Any = adapter.run_stream_native(
         message_history=run.turn.history,
+        model=endpoint.chosen_model(run.run_input),
         deferred_tool_results=run.turn.answers,
         deps=run.events.deps,
         usage=run.usage,

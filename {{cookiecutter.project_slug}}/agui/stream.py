@@ -29,14 +29,7 @@ from ag_ui.core import (
 )
 from django.http import StreamingHttpResponse
 from pydantic_ai import CustomEvent, DeferredToolRequests, UsageLimitExceeded
-from pydantic_ai.exceptions import (
-    ModelAPIError,
-    ModelHTTPError,
-    RunCancelled,
-    RunTimedOut,
-    UnexpectedModelBehavior,
-    UserError,
-)
+from pydantic_ai.exceptions import RunCancelled, RunTimedOut, UserError
 from pydantic_ai.messages import (
     FunctionToolCallEvent,
     FunctionToolResultEvent,
@@ -50,7 +43,7 @@ from pydantic_ai.ui import NativeEvent
 from pydantic_ai.ui.ag_ui import AGUIAdapter, AGUIEventStream
 from pydantic_core import PydanticSerializationError
 
-from agui import conf
+from agui import conf, llm
 from agui.additions import part_without_bytes
 from agui.agent import AgentDeps
 from agui.audit import AuditLogger, ToolCallTimer, record_event
@@ -218,13 +211,7 @@ def error_code(error: Exception) -> str:
         return "tool_name_conflict"  # With a toolset that only the run could open
     if isinstance(error, UsageLimitExceeded):
         return "usage_limit"
-    if isinstance(error, ModelHTTPError):
-        return "model_unavailable" if error.status_code in (408, 429) or error.status_code >= 500 else "model_error"
-    if isinstance(error, ModelAPIError):
-        return "model_unavailable"
-    if isinstance(error, UnexpectedModelBehavior):
-        return "model_error"
-    return "internal_error"
+    return llm.error_code(error) or "internal_error"
 
 
 async def record_tool_calls(events: AsyncGenerator[NativeEvent], run: RunEvents) -> AsyncGenerator[NativeEvent]:

@@ -10,6 +10,7 @@ from asgiref.sync import markcoroutinefunction
 from django.db import connections, transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse, StreamingHttpResponse
 from pydantic_ai import Agent
+from pydantic_ai.models import Model
 
 from agui import conf, runs
 from agui.agent import AgentConfig, AgentDeps, build_agent
@@ -17,7 +18,8 @@ from agui.auth import Actor, GetUser, authenticate, enforce_csrf
 from agui.catalog import build_capabilities, build_tool_catalog
 from agui.errors import HttpError, MethodNotAllowed, RunFailed, Unavailable
 from agui.executor import release_connections
-from agui.protocol import read_run_input
+from agui.llm import choose_model, name_of, resolve_models
+from agui.protocol import RunAgentInput, read_run_input
 from agui.shutdown import shutdown
 from agui.skills import SkillRegistry
 from agui.stores import open_store
@@ -94,7 +96,20 @@ class DjangoAGUIView(AgentView):
 
     @cached_property
     def agent(self) -> Agent[AgentDeps, Any]:
+        self.models  # noqa: B018  # A wrong name there is told as early as one here
         return build_agent(self.registry, self.config)
+
+    @cached_property
+    def models(self) -> dict[str, Model]:
+        return resolve_models(self.config.models)
+
+    def chosen_model(self, run_input: RunAgentInput) -> Model | None:
+        """The model that a client asks for; None is the agent's own. Raises Unprocessable."""
+        return choose_model(self.models, run_input.forwarded_props)
+
+    def model_name(self, run_input: RunAgentInput) -> str:
+        """What the record of a run calls its model. Raises Unprocessable."""
+        return name_of(self.chosen_model(run_input) or self.agent.model)
 
     async def respond(self, request: HttpRequest, actor: Actor, **kwargs: Any) -> HttpResponseBase:
         shutdown.refuse_runs()

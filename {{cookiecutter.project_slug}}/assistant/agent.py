@@ -15,6 +15,7 @@ config = AgentConfig(
     instructions=INSTRUCTIONS,
     state_type=TaskState,
     # model=...  The environment's AGENT_MODEL, unless you name one here.
+    # models={"quick": "openai:..."}  What a client may choose from with forwardedProps.model.
     # limits=UsageLimits(...)  AGUI["LIMITS"] of the settings, unless you set others here.
 )
 
