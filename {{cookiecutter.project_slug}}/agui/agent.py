@@ -18,6 +18,7 @@ from pydantic_ai.usage import UsageLimits
 
 from agui import conf
 from agui.llm import resolve_model
+from agui.tool_search import SearchManyTools
 from agui.tools import build_toolset
 
 if TYPE_CHECKING:
@@ -133,7 +134,7 @@ def build_agent(registry: "ToolRegistry", config: AgentConfig) -> Agent[AgentDep
         model_settings=config.model_settings,
         retries=config.retries,
         toolsets=[build_toolset(registry), *config.toolsets, *_own_tools(registry, config)],
-        capabilities=list(config.capabilities),
+        capabilities=[*config.capabilities, SearchManyTools()],
     )
 
 

@@ -75,6 +75,9 @@ class EngineSettings(_Section):
     auto_confirm: bool | list[str] = Field(
         False, description="Destructive tools that run without asking: True for all, or a list of names."
     )
+    search_tools_above: int | None = Field(
+        40, gt=0, description="With more tools than this, the model searches for one; None shows it all of them."
+    )
     on_disconnect: Literal["continue", "cancel"] = Field(
         "continue", description="What happens to a run whose client goes away."
     )

@@ -1,8 +1,10 @@
 """A client's messages as the model's, without what a client may not decide."""
 
 import asyncio
+import json
 from collections import defaultdict, deque
 from collections.abc import Container, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -11,11 +13,12 @@ from pydantic_ai.messages import ModelMessage, ModelRequest, ToolReturnPart, Use
 from pydantic_ai.ui.ag_ui import AGUIAdapter
 
 from agui.errors import Unprocessable
-from agui.interrupts import READER, frontend_calls
+from agui.interrupts import READER, Open, frontend_calls, open_interrupts
 from agui.protocol import (
     AssistantMessage,
     Message,
     MessageIds,
+    ResumeEntry,
     RunAgentInput,
     ToolMessage,
     annotation,
@@ -60,6 +63,36 @@ def load_results(messages: Sequence[Message], conversation: Conversation) -> lis
     loaded = _read(with_calls(list(fitting.values()), [open_calls[call_id] for call_id in fitting]))[1:]
     MessageIds(fitting.values()).stamp(loaded)
     return loaded
+
+
+def answer_deferred(run_input: RunAgentInput, conversation: Conversation) -> RunAgentInput:
+    """Take a tool message for a call that one of our tools has deferred as the answer to its interrupt.
+
+    An approval and a question need a resume, and where there is one, it is what counts.
+    """
+    requests = conversation.deferred_tool_requests
+    deferred = {
+        one.call.tool_call_id: one
+        for one in open_interrupts(requests)
+        if requests and requests.kind(one.call.tool_call_id) == "external"
+    }
+    given = {entry.interrupt_id for entry in run_input.resume or ()}
+    entries = [
+        ResumeEntry(interrupt_id=deferred[call_id].id, status="resolved", payload=_payload(message, deferred[call_id]))
+        for call_id, message in (_fitting(run_input.messages, deferred, conversation) if deferred else {}).items()
+        if deferred[call_id].id not in given
+    ]
+    return run_input.model_copy(update={"resume": [*(run_input.resume or ()), *entries]}) if entries else run_input
+
+
+def _payload(message: ToolMessage, call: Open) -> Any:
+    text = _only_text(message.content)
+    if text is None:
+        raise Unprocessable("The result of a deferred call has to be a text.")
+    if call.schema is not None:
+        with suppress(ValueError):
+            return json.loads(text)
+    return text
 
 
 def _fitting(

@@ -52,6 +52,7 @@ from pydantic_ai.ui.ag_ui import AGUIAdapter
 from agui import conf
 from agui.bodies import parse_json, read_body, tidy_messages
 from agui.errors import BadRequest, RunFailed, Unprocessable, UnsupportedMediaType
+from agui.tool_search import reserved_names
 from agui.verbatim import dump, extra_of, new_activities, outcome_of, place, tell, to_wire
 
 __all__ = [
@@ -174,6 +175,7 @@ def _locations(error: ValidationError) -> list[str]:
 def check_tool_names(run_input: RunAgentInput, agent: Agent[Any, Any]) -> None:
     """Refuse a client's tool with the name of one of ours, before anything runs."""
     ours = {name for toolset in agent.toolsets if isinstance(toolset, FunctionToolset) for name in toolset.tools}
+    ours |= reserved_names(agent)
     if any(tool.name in ours for tool in run_input.tools or ()):
         raise RunFailed("tool_name_conflict")
 

@@ -25,6 +25,7 @@ from agui.skills import SkillRegistry
 from agui.stores import open_store
 from agui.stream import refusal, sse_response
 from agui.throttle import throttle
+from agui.tool_search import check_toolsets
 from agui.tools import ToolBinding, ToolRegistry, is_permitted
 
 logger = logging.getLogger("agui.views")
@@ -92,6 +93,7 @@ class DjangoAGUIView(AgentView):
         super().__init__(get_user=get_user, require_authenticated=require_authenticated)
         self.registry = registry
         self.config = config or AgentConfig()
+        check_toolsets(self.config.toolsets)
         self.skills = skills if skills is not None else SkillRegistry()
 
     @cached_property

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 from uuid import uuid4
@@ -15,7 +15,7 @@ from django.test import AsyncClient
 from pydantic_ai.messages import ToolReturnPart
 from pydantic_ai.models import Model
 
-from agui import runs
+from agui import AgentConfig, DjangoAGUIView, ToolRegistry, get_urls, runs
 from agui.testing import Request, ScriptedModel, collect
 from agui.tests import urls
 from agui.tokens import create_token
@@ -93,6 +93,19 @@ def script(*answers: Any) -> Iterator[ScriptedModel]:
 def played_by(model: Model) -> Iterator[None]:
     with urls.view.agent.override(model=model), urls.open_view.agent.override(model=model):
         yield
+
+
+@pytest.fixture
+def mount(settings: Any) -> Callable[..., ScriptedModel]:
+    """Serve an agent with these tools, under /agent/, and let a script answer."""
+
+    def serve(registry: ToolRegistry, *answers: Any, **config: Any) -> ScriptedModel:
+        model = ScriptedModel(answers)
+        view = DjangoAGUIView(registry, AgentConfig(model=model, **config))
+        settings.ROOT_URLCONF = type("Urls", (), {"urlpatterns": get_urls(view)})
+        return model
+
+    return serve
 
 
 @pytest.fixture(autouse=True)
