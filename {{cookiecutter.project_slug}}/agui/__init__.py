@@ -20,7 +20,7 @@ A request passes through the files in this order:
                    (shutdown.py: what becomes of runs when the server ends; pacing.py: readers that are slow)
     active_run.py  what is kept of a run: while it is at work, and however it ends
                    (additions.py: what it adds; checkpoints.py: what a killed process must not take along;
-                   log_fields.py: what the log says of it)
+                   log_fields.py: what the log says of it; money.py: what it costs)
     runlog/        where a run's events wait for readers
     deltas.py      what a model says, joined while it comes fast
     shortcut.py    texts go straight to the log; all else takes the way through
@@ -32,10 +32,10 @@ A request passes through the files in this order:
     threads.py     the threads of a user (feedback.py: what he thinks of answers)
 
 Beside the path: conf.py has the settings and checks.py what is said at start-up, errors.py what clients are told,
-models.py and admin.py the tables (admin_lists.py, transcript.py), export.py all that is kept of a user,
-skills.py and catalog.py what a page offers, attachments.py the uploads, read_attachment.py the model's way to them,
-demo.py the offline model, testing.py a scripted one for tests, terminal/ the chat of `manage.py chat`,
-client/ the agents of others.
+models.py and admin.py the tables (admin_lists.py, admin_budgets.py, transcript.py), export.py all that is kept of a
+user, skills.py and catalog.py what a page offers, attachments.py the uploads, read_attachment.py the model's way to
+them, demo.py the offline model, testing.py a scripted one for tests, terminal/ the chat of `manage.py chat`, client/
+the agents of others.
 """
 
 from importlib import import_module

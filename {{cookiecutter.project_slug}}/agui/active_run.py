@@ -7,6 +7,7 @@ from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from django.db import router, transaction
 from pydantic_ai.capabilities import AbstractCapability
 from pydantic_ai.conversation_store import ConversationConflict
 from pydantic_ai.messages import ModelMessage
@@ -20,8 +21,9 @@ from agui.errors import RunFailed
 from agui.executor import in_database
 from agui.history import Turn
 from agui.models import Run
+from agui.money import Spent, add_spending, dump_spent, spent_by_model
 from agui.progress import dump_state, same_json
-from agui.protocol import BaseEvent, RunAgentInput, annotate
+from agui.protocol import BaseEvent, EventType, RunAgentInput, annotate
 from agui.runlog import RunLog
 from agui.stores import codec
 from agui.stream import RunEvents
@@ -31,6 +33,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("agui.runs")
 
+# What a model begins an answer with.
+FIRST_EVENTS = (EventType.TEXT_MESSAGE_START, EventType.REASONING_START, EventType.TOOL_CALL_START)
 # How a run ended that was stopped, by the reason.
 ENDINGS = {None: Run.Status.CANCELLED, "timeout": Run.Status.TIMED_OUT, "interrupted": Run.Status.INTERRUPTED}
 
@@ -62,6 +66,9 @@ class ActiveRun:
     drafted: tuple[int, int] = (0, 0)
     """Its size, and how many tools had ended, when it was last written down."""
     status: Run.Status = Run.Status.FAILED
+    spent: dict[str, Spent] = field(default_factory=dict)
+    """What of its usage is among the spending of its user."""
+    first_event_ms: int | None = None
     is_recorded: bool = False
     started: float = field(default_factory=time.monotonic)
 
@@ -70,6 +77,14 @@ class ActiveRun:
         if not self.events.failure and not self.is_recorded:
             self.events.failure = code
             self.log.token.cancel()
+
+    def note_event(self, kind: EventType) -> None:
+        """Note how long the model took to say something."""
+        if self.first_event_ms is None and kind in FIRST_EVENTS:
+            self.first_event_ms = self._milliseconds()
+
+    def _milliseconds(self) -> int:
+        return round((time.monotonic() - self.started) * 1000)
 
     def draft(self) -> dict[str, Any] | None:
         """Take down what the run has added so far, as columns of its row; None when nothing is new."""
@@ -122,20 +137,34 @@ class ActiveRun:
     def _note(self, status: Run.Status) -> None:
         # Without a row the thread was deleted, and the run with it.
         row = Run.objects.filter(pk=self.log.key)
-        is_noted = (
-            row.filter(process=process_name())
-            .exclude(status=Run.Status.INTERRUPTED)
-            .update(
-                status=status,
-                code="" if status in (Run.Status.FINISHED, Run.Status.PAUSED) else self.events.failure or "",
-                usage=to_jsonable_python(self.usage),
-                duration_ms=round((time.monotonic() - self.started) * 1000),
-                draft=None,
+        spent = self.spending()
+        with transaction.atomic(using=router.db_for_write(Run), savepoint=False):
+            is_noted = (
+                row.filter(process=process_name())
+                .exclude(status=Run.Status.INTERRUPTED)
+                .update(
+                    status=status,
+                    code="" if status in (Run.Status.FINISHED, Run.Status.PAUSED) else self.events.failure or "",
+                    usage=to_jsonable_python(self.usage),
+                    cost=self.usage.cost,
+                    spent=dump_spent(spent),
+                    first_event_ms=self.first_event_ms,
+                    duration_ms=self._milliseconds(),
+                    draft=None,
+                )
             )
-        )
-        if not is_noted and (self.journal or row.exists()):
-            # This process was taken for dead: another one has ended the run, or goes on with it.
-            raise ConversationConflict(self.log.thread_id)
+            if not is_noted and (self.journal or row.exists()):
+                # This process was taken for dead: another one has ended the run, or goes on with it.
+                raise ConversationConflict(self.log.thread_id)
+            owner = self.events.deps.user
+            if is_noted or owner.pk is None or type(owner)._default_manager.filter(pk=owner.pk).exists():
+                add_spending(self.log.scope, owner.pk, spent, self.spent)
+
+    def spending(self) -> dict[str, Spent]:
+        """What it has used so far, by model."""
+        before = {message.run_id for message in self.turn.history}
+        new = [one for one in self.events.unfinished.captured if one.run_id is not None and one.run_id not in before]
+        return spent_by_model(self.usage, [*self.earlier, *new], getattr(self.endpoint.agent.model, "model_name", ""))
 
     def _partial(self, asked: Collection[str] = ()) -> list[ModelMessage]:
         """What the run has added, as of now."""

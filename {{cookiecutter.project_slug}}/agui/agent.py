@@ -162,4 +162,5 @@ def usage_limits(config: AgentConfig) -> UsageLimits:
         request_limit=limits.requests,
         tool_calls_limit=limits.tool_calls,
         total_tokens_limit=limits.total_tokens,
+        cost_limit=limits.cost,
     )

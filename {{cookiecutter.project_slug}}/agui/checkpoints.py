@@ -39,6 +39,7 @@ from agui import conf
 from agui.additions import answered
 from agui.executor import in_database, run_in_thread
 from agui.models import Run
+from agui.money import add_spending, dump_spent, load_spent, spent_by_model
 from agui.stores import ThreadStore, codec, store_class
 
 logger = logging.getLogger("agui.runs")
@@ -314,5 +315,14 @@ async def take_up(store: ThreadStore, run: Run) -> None:
         conversation.usage += codec.load(codec.USAGE, run.usage)
         with suppress(ConversationConflict):  # Somebody else takes it up
             await store.save(conversation, scope=run.scope)
+    await in_database(_end_dead, run)
+
+
+def _end_dead(run: Run) -> None:
+    usage = codec.load(codec.USAGE, run.usage)
+    spent = spent_by_model(usage, codec.load_messages(run.draft or []), run.model)
     ending = {"status": Run.Status.INTERRUPTED, "code": "interrupted", "draft": None, "order": None}
-    await in_database(lambda: Run.objects.filter(pk=run.pk, status=Run.Status.RUNNING).update(**ending))
+    with transaction.atomic(using=router.db_for_write(Run)):
+        row = Run.objects.filter(pk=run.pk, status=Run.Status.RUNNING)
+        if row.update(cost=usage.cost, spent=dump_spent(spent), **ending):
+            add_spending(run.scope, run.owner_id, spent, load_spent(run.spent))

@@ -7,6 +7,7 @@ A field `heartbeat_seconds` is the key "HEARTBEAT_SECONDS". Reading waits until 
 `override_settings` works in tests; `apps.py` loads once at start-up, so a mistake stops the server.
 """
 
+from decimal import Decimal
 from functools import lru_cache
 from typing import Annotated, Any, Literal
 
@@ -14,13 +15,24 @@ from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.core.signals import setting_changed
 from django.utils.module_loading import import_string
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator
 
 RATE = r"^[1-9][0-9]{0,8}/(second|minute|hour|day)$"
 
 
+def _as_written(amount: Any) -> Any:
+    """0.1 is meant as 0.1, not as the nearest float."""
+    if isinstance(amount, bool | str):
+        raise ValueError("it should be a number of US dollars")
+    return str(amount) if isinstance(amount, float) else amount
+
+
 class _Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, alias_generator=str.upper)
+
+
+Dollars = Annotated[Decimal, Field(strict=False, allow_inf_nan=False), BeforeValidator(_as_written)]
+"""An amount of US dollars, as a number or a Decimal."""
 
 
 class Limits(_Section):
@@ -29,6 +41,7 @@ class Limits(_Section):
     requests: int | None = Field(25, gt=0, description="Requests to the model in one run.")
     tool_calls: int | None = Field(50, gt=0, description="Successful tool calls in one run.")
     total_tokens: int | None = Field(None, gt=0, description="Tokens in and out in one run.")
+    cost: Dollars | None = Field(None, gt=0, description="What one run may cost; needs a model with a known price.")
 
 
 class Retention(_Section):
@@ -36,6 +49,7 @@ class Retention(_Section):
 
     conversations_days: int | None = Field(None, gt=0, description="Age of a conversation's last message.")
     runs_days: int | None = Field(None, gt=0, description="Age of the record of a run.")
+    spending_days: int | None = Field(None, gt=0, description="Age of what somebody has spent on a day.")
     audit_days: int | None = Field(None, gt=0, description="Age of the record of a tool call.")
     attachments_hours: int | None = Field(24, gt=0, description="Age of a file that no conversation names.")
 

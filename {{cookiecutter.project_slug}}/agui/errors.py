@@ -91,7 +91,7 @@ RUN_ERRORS = {
     "model_unavailable": "The model is busy or out of reach. Try again later.",
     "model_refused": "The model's provider refused the request.",
     "context_window": "The conversation is too long for the model. Start a new one.",
-    "usage_limit": "The run reached a limit on requests, tool calls or tokens.",
+    "usage_limit": "The run reached a limit on requests, tool calls, tokens or cost.",
     "output_limit": "The answer became too long and was stopped.",
     "timeout": "The run took too long and was stopped.",
     "conversation_changed": "The conversation was changed or deleted meanwhile. Reload it.",

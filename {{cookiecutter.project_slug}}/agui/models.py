@@ -117,7 +117,14 @@ class Run(Owned):
     code = models.CharField(max_length=64, blank=True, help_text="The code of the error that ended it.")
     model = models.CharField(max_length=255, blank=True)
     usage = models.JSONField(default=dict, blank=True)
+    cost = models.DecimalField(
+        max_digits=20, decimal_places=10, null=True, blank=True, help_text="US dollars. Empty: no price is known."
+    )
+    spent = models.JSONField(default=dict, blank=True, help_text="What of it is in Spending, by model.")
     started_at = models.DateTimeField(default=timezone.now)
+    first_event_ms = models.PositiveBigIntegerField(
+        null=True, blank=True, help_text="How long until the model's first word, thought or tool call."
+    )
     duration_ms = models.PositiveBigIntegerField(null=True, blank=True)
     process = models.CharField(max_length=255, blank=True, help_text="Who runs it: place, process id, a random word.")
     seen_at = models.DateTimeField(default=timezone.now, help_text="When that process last said that it is alive.")
@@ -136,6 +143,34 @@ class Run(Owned):
 
     def __str__(self) -> str:
         return f"{self.thread_id} {self.status}"
+
+    @property
+    def unpriced(self) -> int:
+        """How many of its requests have a price that nobody knows."""
+        return sum(amounts[3] for amounts in self.spent.values())
+
+
+class Spending(Owned):
+    """What somebody has used of a model on a day. Deleting runs and conversations does not forget it."""
+
+    day = models.DateField(help_text="In the site's time zone.")
+    model = models.CharField(max_length=255)
+    requests = models.PositiveBigIntegerField(default=0)
+    input_tokens = models.PositiveBigIntegerField(default=0)
+    output_tokens = models.PositiveBigIntegerField(default=0)
+    unpriced = models.PositiveBigIntegerField(default=0, help_text="Requests whose price nobody knows.")
+    cost = models.DecimalField(
+        max_digits=20, decimal_places=10, null=True, blank=True, help_text="US dollars, of the other requests."
+    )
+
+    class Meta:
+        ordering = ["-day", "-pk"]
+        verbose_name_plural = "spending"
+        indexes = [models.Index(fields=["day"])]
+        constraints = [models.UniqueConstraint(fields=["scope", "day", "model"], name="agui_spending_once")]
+
+    def __str__(self) -> str:
+        return f"{self.day} {self.model}"
 
 
 class ToolOutcome(models.Model):

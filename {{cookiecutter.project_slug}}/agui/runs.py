@@ -217,6 +217,7 @@ def _append(run: ActiveRun, event: BaseEvent) -> bool:
         # A tool's own event, with something in it that has no JSON form: the run goes on without it.
         logger.exception("A %s of run %s can't be sent", event.type, run.log.key)
         return False
+    run.note_event(event.type)
     _write(run, data, is_needed=event.type.endswith(BRACKETS))
     return True
 

@@ -27,6 +27,7 @@ from agui.errors import Unavailable
 from agui.executor import in_database
 from agui.history import Turn, continue_turn
 from agui.models import Run
+from agui.money import load_spent
 from agui.protocol import RunAgentInput
 from agui.runlog import RunLog
 from agui.stores import ThreadStore, codec, store_class
@@ -117,7 +118,9 @@ async def activate(run: Ordered) -> ActiveRun | None:
         return None
     usage = codec.load(codec.USAGE, row.usage)
     actor = Actor(await _user(row), row.scope)
-    active = runs.activate(log, run.endpoint, actor, run_input, turn, earlier=earlier, usage=usage)
+    active = runs.activate(
+        log, run.endpoint, actor, run_input, turn, earlier=earlier, usage=usage, spent=load_spent(row.spent)
+    )
     active.journal = Journal(active)
     active.go_on = partial(go_on, run=run, earlier=earlier)
     return active

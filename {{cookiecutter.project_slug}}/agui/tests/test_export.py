@@ -3,7 +3,8 @@
 import json
 import stat
 import tracemalloc
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
 from io import StringIO
 from uuid import UUID
 
@@ -21,7 +22,18 @@ from pydantic_ai.messages import ModelRequest, ModelResponse, TextPart, ToolCall
 
 from agui.auth import Actor
 from agui.export import write_document
-from agui.models import ApiToken, Attachment, AttachmentUse, AuditRecord, Feedback, Message, Run, Thread, ToolOutcome
+from agui.models import (
+    ApiToken,
+    Attachment,
+    AttachmentUse,
+    AuditRecord,
+    Feedback,
+    Message,
+    Run,
+    Spending,
+    Thread,
+    ToolOutcome,
+)
 from agui.protocol import METADATA_KEY, annotate
 from agui.stores import codec
 from agui.stores.model import ModelConversationStore
@@ -46,7 +58,9 @@ ABSENT = {
         "revision": "ours",
         "order": "the request, while the run is on",
         "attempts": "ours",
+        "spent": "the spending's",
     },
+    Spending: {"id": "ours", "scope": "as Thread's"},
     ToolOutcome: {
         "id": "ours",
         "tool_call_id": "the message's, soon",
@@ -100,6 +114,7 @@ class Marked:
         self.message = self.make(Message, user, thread=self.thread, data=lambda mark: dump(mark)[0])
         self.make(Feedback, user, thread=self.thread)
         self.run = self.make(Run, user, draft=dump, status=lambda mark: mark[:16])
+        self.make(Spending, user)
         self.make(ToolOutcome, user, run=self.run)
         self.make(AuditRecord, user)
         self.make(ApiToken, user)
@@ -132,6 +147,11 @@ class Marked:
             case models.DateTimeField():
                 moment = datetime(2001, 1, 1, tzinfo=UTC) + timedelta(days=self.number)
                 return moment, moment.isoformat()[:19]
+            case models.DateField():
+                day = date(2001, 1, 1) + timedelta(days=self.number)
+                return day, day.isoformat()
+            case models.DecimalField():
+                return Decimal(self.number), str(self.number)
             case models.UUIDField():
                 return UUID(int=self.number), str(UUID(int=self.number))
             case models.CharField() | models.TextField() | models.FileField():

@@ -1,0 +1,34 @@
+"""Money in the admin: what was spent, by whom, on which day."""
+
+from typing import Any
+
+from django.contrib import admin
+from django.contrib.auth import get_user_model
+
+from agui.admin_lists import RecordAdmin, cost, recent
+from agui.models import Spending
+
+USERNAME = get_user_model().USERNAME_FIELD
+
+
+def count(column: str) -> Any:
+    @admin.display(description=column.replace("_", " "), ordering=column)
+    def show(row: Any) -> str:
+        return f"{getattr(row, column):,}"
+
+    return show
+
+
+COST: Any = cost
+COUNTS = [count(column) for column in ("requests", "input_tokens", "output_tokens")]
+
+
+@admin.register(Spending)
+class SpendingAdmin(RecordAdmin):
+    list_display = ["day", "who", "model", *COUNTS, COST]
+    list_filter = ["day", recent("model")]
+    list_select_related = ["owner"]
+    search_fields = [f"owner__{USERNAME}", "model"]
+    search_help_text = "A user's name, or a model"
+    fields = ["day", "who", "model", *COUNTS, COST, "unpriced"]
+    readonly_fields = ["who", *COUNTS, COST]
