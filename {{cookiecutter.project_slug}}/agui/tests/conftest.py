@@ -18,6 +18,7 @@ from pydantic_ai.models import Model
 from agui import AgentConfig, DjangoAGUIView, ToolRegistry, get_urls, runs
 from agui.testing import Request, ScriptedModel, collect
 from agui.tests import urls
+from agui.tests.recipes import Recipe
 from agui.tokens import create_token
 
 # The ids of the interrupts that were seen, by tool call.
@@ -148,3 +149,9 @@ def client(user: Any) -> Client:
 @pytest.fixture
 def other_client(other: Any) -> Client:
     return Client(other)
+
+
+@pytest.fixture
+def paste(transactional_db: None, settings: Any, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Recipe]:
+    """Put the code of a page of docs/recipes into a project."""
+    return lambda name: Recipe(name, settings, monkeypatch)

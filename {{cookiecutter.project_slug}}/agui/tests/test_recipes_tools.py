@@ -1,0 +1,119 @@
+"""docs/recipes/, the part about tools: what each page claims."""
+
+from django.contrib.auth.models import Permission
+
+from agui.testing import Chat, call, say
+
+
+async def test_run_context(paste, user):
+    paste("run-context")
+    answer = await Chat(user, call("write_report"), say("Done.")).send("Write it")
+    assert answer.results == ["Written for ada after 1 request(s) to the model."]
+    told = [event["value"] for event in answer.events if event["type"] == "CUSTOM"]
+    assert told == [{"percent": 50}, {"percent": 100}]
+    assert [event["name"] for event in answer.events if event["type"] == "CUSTOM"] == ["report_progress"] * 2
+    assert {"category": "reports"} in [event.get("snapshot") for event in answer.events]
+
+
+async def test_tool_options(paste, user):
+    paste("tool-options")
+    chat = Chat(user, say("I can't."), call("archive", category=""), call("archive", category="home"), say("Done."))
+    await chat.send("Archive them")
+    assert list(chat.model.requests[0].tools) == ["send_invitation"]
+
+    permission = await Permission.objects.aget(codename="change_task")
+    await user.user_permissions.aadd(permission)
+    answer = await chat.send("And now?")
+    archive = chat.model.requests[1].tools["archive"]
+    assert archive.description == "Archive all tasks of a category."
+    assert (archive.strict, archive.sequential, archive.timeout, archive.kind) == (True, True, None, "unapproved")
+    assert "at least 1 character" in str(chat.model.requests[2].tool_results)
+    assert [one["message"] for one in answer.interrupts] == ["Archive these tasks?"]
+    answer = await chat.approve()
+    assert answer.results == ["Archived home."]
+    catalog = (await chat.http.get("/agent/tools/")).json()
+    assert catalog[0]["summary"] == "Archive tasks"
+
+    chat = Chat(user, call("send_invitation", address="b@example.com"))
+    [waiting] = (await chat.send("Invite Bob")).interrupts
+    assert waiting["metadata"]["x-destructive"] is False
+
+
+async def test_approvals(paste, other, settings):
+    recipe = paste("approvals")
+    assert await recipe.run_tests() == 1
+    chat = Chat(other, call("send_message", to="Bob", text="Go!"), say("All right."))
+    await chat.send("Tell Bob to go")
+    answer = await chat.deny("Too rude")
+    assert answer.text == "All right."
+    assert "Too rude" in str(chat.model.requests[-1].tool_results)
+
+    settings.AGUI = {**settings.AGUI, "AUTO_CONFIRM": ["send_message"]}
+    chat = Chat(other, call("send_message", to="Bob", text="Go!"), say("Sent."))
+    assert (await chat.send("Tell Bob")).results == ["Sent to Bob: Go!"]
+
+
+async def test_deferred_calls(paste, user):
+    paste("deferred-calls")
+    chat = Chat(user, call("refund", euros=20), call("refund", euros=200), say("Done."), call("book_visit"), say("Ok."))
+    answer = await chat.send("Refund both")
+    assert answer.results == ["Refunded 20 euros."]
+    assert [one["message"] for one in answer.interrupts] == ["Refund 200 euros?"]
+    assert (await chat.approve()).results == ["Refunded 200 euros."]
+
+    answer = await chat.send("Book a visit")
+    [question] = answer.interrupts
+    assert (question["message"], question["responseSchema"]["format"]) == ("Which day suits you?", "date")
+    assert (await chat.resume("2026-12-24")).results == ["2026-12-24"]
+
+
+async def test_tool_kinds(paste):
+    assert await paste("tool-kinds").run_tests() == 1
+
+
+async def test_sequential(paste, user):
+    paste("sequential")
+    together = [call("read_balance"), call("move_money", amount=5), call("read_balance")]
+    answer = await Chat(user, together, say("Done.")).send("Move 5")
+    assert answer.results == ["42", "Moved 5, alone: True", "42"]
+
+
+async def test_function_toolset(paste, user):
+    paste("function-toolset")
+    answer = await Chat(user, [call("site_time_zone"), call("site_thread_name")], say("Paris."), thread="t1").send(
+        "Where?"
+    )
+    assert sorted(answer.results) == ["Europe/Paris", "t1"]
+
+
+async def test_abstract_toolset(paste, user, other):
+    paste("abstract-toolset")
+    answer = await Chat(user, call("report_of_ada"), say("Well.")).send("How is it?")
+    assert answer.results == ["report_of_ada: all is well"]
+    chat = Chat(other, say("Nothing."))
+    await chat.send("How is it?")
+    assert "report_of_bob" in chat.model.requests[0].tools
+    assert "report_of_ada" not in chat.model.requests[0].tools
+
+
+async def test_tool_events(paste, user):
+    recipe = paste("tool-events")
+    recipe.registry.add(lambda: "none", name="list_tasks", description="List the tasks.")
+    recipe.registry.add(lambda: 1 / 0, name="fail", description="Fail.")
+    await Chat(user, call("list_tasks"), call("fail"), say("None.")).send("List them")
+    assert recipe.seen == [("list_tasks", "began"), ("list_tasks", "success"), ("fail", "began"), ("fail", "failed")]
+
+
+async def test_prepare_tools(paste, user):
+    recipe = paste("prepare-tools")
+    recipe.registry.add(lambda: "added", name="add_task", description="Add a task.")
+    chat = Chat(user, say("Yes."), say("No."))
+    await chat.send("Can you add tasks?", state={"category": "home"})
+    await chat.send("And now?", state={"category": "archive"})
+    first, second = chat.model.requests
+    assert first.tools["add_task"].description == "Add a task. For ada."
+    assert "add_task" not in second.tools
+
+
+async def test_testing(paste):
+    assert await paste("testing").run_tests() == 3
