@@ -20,7 +20,8 @@ A request passes through the files in this order:
                    (shutdown.py: what becomes of runs when the server ends; pacing.py: readers that are slow)
     active_run.py  what is kept of a run: while it is at work, and however it ends
                    (additions.py: what it adds; checkpoints.py: what a killed process must not take along;
-                   log_fields.py: what the log says of it; money.py: what it costs)
+                   money.py: what it costs; telemetry.py: what OpenTelemetry and the log hear of it, otel.py,
+                   log_fields.py)
     runlog/        where a run's events wait for readers
     deltas.py      what a model says, joined while it comes fast
     shortcut.py    texts go straight to the log; all else takes the way through

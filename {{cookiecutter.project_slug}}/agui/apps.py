@@ -21,5 +21,7 @@ class AguiConfig(AppConfig):
         # A signal, because it is Django's own way to tell what its cascades delete.
         post_delete.connect(attachments.delete_file, sender=Attachment)
         autodiscover_modules("tools", "skills")
+        if conf.get().telemetry:
+            import_module("agui.otel")  # Now: it takes long enough to hold up a server that is at work
         if conf.get().run_executor == "dbos" and find_spec("dbos"):
-            import_module("agui.durable.orders")  # Now: it takes long enough to hold up a server that is at work
+            import_module("agui.durable.orders")  # Now, too

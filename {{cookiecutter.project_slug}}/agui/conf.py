@@ -160,6 +160,12 @@ class EngineSettings(_Section):
         default_factory=dict, description="Agents elsewhere that this one may leave tasks to, by the name of the tool."
     )
     token_days: int | None = Field(90, gt=0, description="Life of a new API token; None is for ever.")
+    telemetry: bool = Field(
+        False, description="Make OpenTelemetry spans and metrics of runs, sent where the OTEL_* variables say."
+    )
+    telemetry_content: bool = Field(
+        False, description="Export with them what users, models and tools say: prompts, answers, arguments, results."
+    )
     include_usage: bool = Field(False, description="Tell clients the tokens used; it reveals provider and model.")
     send_reasoning: bool = Field(True, description="Stream the model's reasoning to clients.")
 
@@ -177,6 +183,16 @@ class EngineSettings(_Section):
                 cure = "name a redis://, rediss:// or unix:// address, what is special in a password percent-encoded"
                 raise ValueError(cure) from None
         return url
+
+    @field_validator("telemetry")
+    @classmethod
+    def _has_its_library(cls, is_on: bool) -> bool:
+        if is_on:
+            try:
+                import_string("opentelemetry.exporter.otlp.proto.http.trace_exporter.OTLPSpanExporter")
+            except ImportError:
+                raise ValueError("it needs the library: `make setup EXTRAS=otel`") from None
+        return is_on
 
     @field_validator("conversation_store")
     @classmethod

@@ -1,14 +1,9 @@
 """Which run a line of the log belongs to: ids that are known while a run is on, wherever the line comes from."""
 
 import logging
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import wraps
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from agui.active_run import ActiveRun
 
 FIELDS = ("run_id", "thread_id", "user_id", "trace_id")
 
@@ -41,15 +36,3 @@ def log_fields(**fields: str) -> Iterator[None]:
         yield
     finally:
         _fields.reset(before)
-
-
-def logged(drive: Callable[["ActiveRun"], Awaitable[None]]) -> Callable[["ActiveRun"], Awaitable[None]]:
-    """Let the log tell, all along, whose run it is."""
-
-    @wraps(drive)
-    async def driven(run: "ActiveRun") -> None:
-        user = getattr(run.events.deps.user, "pk", None)
-        with log_fields(run_id=run.log.key, thread_id=run.log.thread_id, user_id="" if user is None else str(user)):
-            await drive(run)
-
-    return driven

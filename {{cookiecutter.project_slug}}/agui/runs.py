@@ -32,7 +32,6 @@ from agui.errors import Conflict, TooManyRequests
 from agui.executor import in_database, release_connections, release_thread_later
 from agui.history import Turn, take_turn
 from agui.interrupts import ask
-from agui.log_fields import logged
 from agui.models import Run
 from agui.parts import in_sequence
 from agui.progress import Page, dump_state, share_progress
@@ -41,6 +40,7 @@ from agui.runlog import RunLog, open_logs
 from agui.shortcut import ShortCut
 from agui.stores import ThreadStore
 from agui.stream import Adapter, RunEvents, frame, record_tool_calls, run_error, shape_events, to_data
+from agui.telemetry import observed
 
 if TYPE_CHECKING:
     from agui.views import DjangoAGUIView
@@ -175,7 +175,7 @@ def _detached_context() -> contextvars.Context:
     return context
 
 
-@logged
+@observed
 async def drive(run: ActiveRun) -> None:
     """Append the run's events to its log; whatever happens, the log ends with one terminal event."""
     last: BaseEvent | None = None

@@ -61,6 +61,7 @@ from agui.protocol import (
     RunAgentInput,
     outcome_of,
 )
+from agui.telemetry import trace_metadata
 
 logger = logging.getLogger("agui.runs")
 
@@ -183,7 +184,7 @@ class EventStream(AGUIEventStream[AgentDeps, Any]):
         failure = self._masked(error)
         async for event in super().on_error(failure):
             if isinstance(event, RunErrorEvent):
-                event.code = failure.code
+                event.code, event.metadata = failure.code, trace_metadata()
             yield event
 
     async def on_cancelled(self, cancelled: RunCancelled) -> AsyncIterator[BaseEvent]:
@@ -307,7 +308,7 @@ async def refusal(run_input: RunAgentInput, failure: RunFailed) -> AsyncGenerato
 
 
 def run_error(code: str) -> RunErrorEvent:
-    return RunErrorEvent(message=RUN_ERRORS[code], code=code)
+    return RunErrorEvent(message=RUN_ERRORS[code], code=code, metadata=trace_metadata())
 
 
 def sse_response(frames: AsyncIterable[bytes]) -> StreamingHttpResponse:

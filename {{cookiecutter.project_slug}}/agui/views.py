@@ -24,6 +24,7 @@ from agui.shutdown import shutdown
 from agui.skills import SkillRegistry
 from agui.stores import open_store
 from agui.stream import refusal, sse_response
+from agui.telemetry import continued
 from agui.throttle import throttle
 from agui.tool_search import check_toolsets
 from agui.tools import ToolBinding, ToolRegistry, is_permitted
@@ -123,7 +124,8 @@ class DjangoAGUIView(AgentView):
             log, is_new = await runs.reserve(actor.scope, run_input.thread_id, fingerprint)
             follower.read(log, started_run=is_new)
             if is_new:
-                runs.start(log, self, actor, run_input, open_store(request), request.path_info)
+                with continued(request.headers):
+                    runs.start(log, self, actor, run_input, open_store(request), request.path_info)
             # The stream may last for long: it is not to hold the request's connection all the time.
             await release_connections()
             try:

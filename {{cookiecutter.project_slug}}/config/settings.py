@@ -28,6 +28,7 @@ AGENT_MODEL = env.str("AGENT_MODEL", default="demo")
 REDIS_URL = env.str("REDIS_URL", default="")  # With it any number of processes serve the site
 AGUI: dict[str, object] = {
     "REDIS_URL": REDIS_URL or None,
+    "TELEMETRY": env.bool("TELEMETRY", default=False),  # OpenTelemetry (docs/observe.md)
     "RUN_EXECUTOR": env.str("RUN_EXECUTOR", default="local"),  # "dbos": `manage.py agent_worker` executes runs
 }
 
