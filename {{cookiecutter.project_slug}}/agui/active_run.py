@@ -164,7 +164,7 @@ class ActiveRun:
         """What it has used so far, by model."""
         before = {message.run_id for message in self.turn.history}
         new = [one for one in self.events.unfinished.captured if one.run_id is not None and one.run_id not in before]
-        return spent_by_model(self.usage, [*self.earlier, *new], getattr(self.endpoint.agent.model, "model_name", ""))
+        return spent_by_model(self.usage, [*self.earlier, *new], self.endpoint.model_name(self.run_input))
 
     def _partial(self, asked: Collection[str] = ()) -> list[ModelMessage]:
         """What the run has added, as of now."""

@@ -9,7 +9,7 @@ from django.conf import settings
 from django.utils.module_loading import import_string
 from pydantic import BaseModel
 from pydantic_ai import Agent, DeferredToolRequests, FunctionToolset, RunContext
-from pydantic_ai.capabilities import AbstractCapability
+from pydantic_ai.capabilities import AbstractCapability, AgentCapability
 from pydantic_ai.messages import ModelRequest, UserPromptPart
 from pydantic_ai.models import Model, ModelRequestContext
 from pydantic_ai.settings import ModelSettings
@@ -111,7 +111,8 @@ class AgentConfig:
     retries: int = 2
     """How often a model may correct a wrong tool call before the run fails."""
     toolsets: Sequence[AbstractToolset[AgentDeps]] = ()
-    capabilities: Sequence[AbstractCapability[AgentDeps]] = ()
+    capabilities: Sequence[AgentCapability[AgentDeps]] = ()
+    """What changes how it works; a function of the run's context makes one for each run. The first is the outermost."""
 
 
 AgentFactoryFn = Callable[["ToolRegistry", AgentConfig], Agent[AgentDeps, Any]]

@@ -300,7 +300,8 @@ def wire_messages(messages: Iterable[ModelMessage]) -> list[dict[str, Any]]:
 def _wire_message(message: ModelMessage) -> Iterator[tuple[str, dict[str, Any] | None]]:
     """Each message with its id; None for one that a client is not told."""
     extras = annotation(message, "extras") or {}
-    hidden = {"system", "developer"} if conf.get().send_reasoning else {"system", "developer", "reasoning"}
+    # What tools have shown is no part of a message: an activity here is a note of pydantic-ai's for the model.
+    hidden = {"system", "developer", "activity"} | (set() if conf.get().send_reasoning else {"reasoning"})
     if not all(isinstance(part, UserPromptPart) for part in message.parts):
         # A prompt beside anything else is not the user's: a tool has shown the model something, or it is to try again.
         hidden.add("user")

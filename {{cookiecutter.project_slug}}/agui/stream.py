@@ -250,9 +250,10 @@ async def shape_events(events: AsyncGenerator[BaseEvent], run: RunEvents) -> Asy
         hidden = REASONING
     async with aclosing(events):
         async for event in events:
-            # Signatures and outcomes are for histories that clients hold, and ours stays here; clients before 1.0
-            # don't survive an empty delta.
-            if event.type in hidden or getattr(event, "delta", None) == "":
+            # Signatures, outcomes and summaries are for histories that clients hold, and ours stays here; clients
+            # before 1.0 don't survive an empty delta.
+            of_history = getattr(event, "activity_type", "").startswith("pydantic_ai_")
+            if event.type in hidden or of_history or getattr(event, "delta", None) == "":
                 continue
             if isinstance(event, TextMessageStartEvent):
                 run.ids.add("assistant", event.message_id)
