@@ -252,8 +252,8 @@ async def shape_events(events: AsyncGenerator[BaseEvent], run: RunEvents) -> Asy
         async for event in events:
             # Signatures, outcomes and summaries are for histories that clients hold, and ours stays here; clients
             # before 1.0 don't survive an empty delta.
-            of_history = getattr(event, "activity_type", "").startswith("pydantic_ai_")
-            if event.type in hidden or of_history or getattr(event, "delta", None) == "":
+            is_summary = getattr(event, "activity_type", "") == "pydantic_ai_compaction"
+            if event.type in hidden or is_summary or getattr(event, "delta", None) == "":
                 continue
             if isinstance(event, TextMessageStartEvent):
                 run.ids.add("assistant", event.message_id)
