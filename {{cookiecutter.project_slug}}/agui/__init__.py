@@ -4,7 +4,7 @@ A request passes through the files in this order:
 
     urls.py        every endpoint of one agent under one prefix
     views.py       the endpoints, as lists of steps
-    auth.py        who acts (tokens.py: API tokens; throttle.py: how often)
+    auth.py        who acts (tokens.py: API tokens; throttle.py: how often; budgets.py: for how much)
     protocol.py    body to RunAgentInput, stored messages to AG-UI's
                    (bodies.py: a request's bytes and JSON; verbatim.py: stored messages as a client knows them)
     history.py     what is new in this request

@@ -7,6 +7,7 @@ from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from django.contrib.auth import get_user_model
 from django.db import router, transaction
 from pydantic_ai.capabilities import AbstractCapability
 from pydantic_ai.conversation_store import ConversationConflict
@@ -14,9 +15,12 @@ from pydantic_ai.messages import ModelMessage
 from pydantic_ai.usage import RunUsage
 from pydantic_core import to_jsonable_python
 
+from agui import conf
 from agui.additions import added, without_bytes, without_drawings, without_open_calls
-from agui.agent import AgentDeps
+from agui.agent import AgentDeps, page_context
+from agui.budgets import KeepBudget, may_exist
 from agui.checkpoints import process_name
+from agui.deltas import JoinDeltas
 from agui.errors import RunFailed
 from agui.executor import in_database
 from agui.history import Turn
@@ -85,6 +89,16 @@ class ActiveRun:
 
     def _milliseconds(self) -> int:
         return round((time.monotonic() - self.started) * 1000)
+
+    def capabilities(self) -> list[AbstractCapability[AgentDeps]]:
+        """What only this run has."""
+        context = self.events.deps.context
+        return [
+            JoinDeltas(conf.get().delta_window_seconds),
+            *([page_context(context)] if context else ()),
+            *([self.journal] if self.journal else ()),
+            *([KeepBudget(self.note_spending)] if may_exist() else ()),
+        ]
 
     def draft(self) -> dict[str, Any] | None:
         """Take down what the run has added so far, as columns of its row; None when nothing is new."""
@@ -156,9 +170,19 @@ class ActiveRun:
             if not is_noted and (self.journal or row.exists()):
                 # This process was taken for dead: another one has ended the run, or goes on with it.
                 raise ConversationConflict(self.log.thread_id)
-            owner = self.events.deps.user
-            if is_noted or owner.pk is None or type(owner)._default_manager.filter(pk=owner.pk).exists():
-                add_spending(self.log.scope, owner.pk, spent, self.spent)
+            owner = self.events.deps.user.pk
+            if is_noted or owner is None or get_user_model()._default_manager.filter(pk=owner).exists():
+                add_spending(self.log.scope, owner, spent, self.spent)
+
+    def note_spending(self) -> None:
+        """Note now, and not at the end, what it has used so far."""
+        row = Run.objects.filter(pk=self.log.key, process=process_name(), status=Run.Status.RUNNING)
+        spent = self.spending()
+        with transaction.atomic(using=router.db_for_write(Run)):
+            if not row.update(spent=dump_spent(spent)):
+                return  # It was deleted, or is another process's
+            add_spending(self.log.scope, self.events.deps.user.pk, spent, self.spent)
+        self.spent = spent
 
     def spending(self) -> dict[str, Spent]:
         """What it has used so far, by model."""

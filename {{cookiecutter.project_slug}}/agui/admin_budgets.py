@@ -1,4 +1,4 @@
-"""Money in the admin: what was spent, by whom, on which day."""
+"""Money in the admin: what was spent, by whom, on which day; and what may be."""
 
 from typing import Any
 
@@ -6,7 +6,8 @@ from django.contrib import admin
 from django.contrib.auth import get_user_model
 
 from agui.admin_lists import RecordAdmin, cost, recent
-from agui.models import Spending
+from agui.models import Budget, Spending
+from agui.money import dollars
 
 USERNAME = get_user_model().USERNAME_FIELD
 
@@ -32,3 +33,22 @@ class SpendingAdmin(RecordAdmin):
     search_help_text = "A user's name, or a model"
     fields = ["day", "who", "model", *COUNTS, COST, "unpriced"]
     readonly_fields = ["who", *COUNTS, COST]
+
+
+@admin.register(Budget)
+class BudgetAdmin(admin.ModelAdmin):
+    list_display = ["__str__", "user", "group", "period", "amount", "token_count"]
+    list_filter = ["period", ("user", admin.EmptyFieldListFilter), "group"]
+    list_select_related = ["user", "group"]
+    search_fields = [f"user__{USERNAME}", "group__name"]
+    search_help_text = "A user's or a group's name"
+    fields = [("user", "group"), "period", "cost", "tokens"]
+    raw_id_fields = ["user"]
+
+    @admin.display(description="cost", ordering="cost")
+    def amount(self, budget: Budget) -> str:
+        return dollars(budget.cost)
+
+    @admin.display(description="tokens", ordering="tokens")
+    def token_count(self, budget: Budget) -> str:
+        return "-" if budget.tokens is None else f"{budget.tokens:,}"

@@ -61,6 +61,21 @@ class Throttle(_Section):
     token: str | None = Field(None, pattern=RATE, description="With one API token.")
 
 
+class Allowance(_Section):
+    """What a user may spend in a while; None is no limit."""
+
+    cost: Dollars | None = Field(None, ge=0, description="In US dollars; needs models with a known price.")
+    tokens: int | None = Field(None, ge=0, description="In tokens, in and out.")
+
+
+class Budgets(_Section):
+    """What each user may spend who has no closer budget, his own or his groups', in the admin."""
+
+    day: Allowance = Field(default_factory=Allowance, description="From midnight in the site's time zone.")
+    week: Allowance = Field(default_factory=Allowance, description="From Monday.")
+    month: Allowance = Field(default_factory=Allowance, description="From the first.")
+
+
 class RemoteAgent(_Section):
     """An agent elsewhere that this one may leave a task to."""
 
@@ -99,6 +114,9 @@ class EngineSettings(_Section):
         "local", description='Who executes runs: the process that was asked, or with "dbos" `manage.py agent_worker`.'
     )
     limits: Limits = Field(default_factory=Limits, description="What one run may use at most.")
+    budgets: Budgets = Field(
+        default_factory=Budgets, description="What a user may spend a day, week or month; above it 429."
+    )
     run_timeout_seconds: float | None = Field(600.0, gt=0, description="Longest run; None is no limit.")
     max_output_bytes: int = Field(8 * 1024 * 1024, gt=0, description="Largest stream of one run.")
     max_concurrent_runs: int = Field(100, gt=0, description="Runs at once in one process; above it 503.")
@@ -240,6 +258,7 @@ def _sentence(error: Any) -> str:
     name = "AGUI" + "".join(f"[{key}]" if key.isdigit() else f"[{key!r}]" for key in keys)
     if unknown:
         sections: dict[str, type[_Section]] = {"LIMITS": Limits, "RETENTION": Retention, "THROTTLE": Throttle}
+        sections["BUDGETS"] = Budgets if len(keys) == 2 else Allowance
         model = sections.get(keys[0], RemoteAgent) if len(keys) > 1 else EngineSettings
         known = ", ".join(field.upper() for field in model.model_fields)
         return f"{name} is not a setting. Remove it, or use one of: {known}."

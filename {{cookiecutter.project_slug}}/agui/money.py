@@ -103,12 +103,17 @@ def add_spending(scope: str, owner_id: Any, now: ByModel, before: ByModel) -> No
     connection = connections[router.db_for_write(Spending)]
     day, owner, price = (cast(Field, Spending._meta.get_field(name)) for name in ("day", "owner", "cost"))
     whose = (scope, owner.get_db_prep_save(owner_id, connection))
-    today = day.get_db_prep_save(timezone.localdate(), connection)
+    on = day.get_db_prep_save(today(), connection)
     params: list[Any] = []
     for *counts, cost in rows:
-        params += [*whose, today, *counts, price.get_db_prep_save(cost, connection)]
+        params += [*whose, on, *counts, price.get_db_prep_save(cost, connection)]
     with connection.cursor() as cursor:
         cursor.execute(ADD.format(rows=", ".join([ROW] * len(rows))), params)
+
+
+def today() -> date:
+    """The day in the site's time zone: whatever the user's is."""
+    return timezone.localdate(timezone=timezone.get_default_timezone())
 
 
 def dump_spent(spent: ByModel) -> dict[str, Any]:

@@ -17,17 +17,16 @@ from weakref import WeakValueDictionary
 from asgiref.sync import ThreadSensitiveContext
 from django.db.models.functions import Now
 from pydantic_ai import Agent, DeferredToolRequests, capture_run_messages
-from pydantic_ai.capabilities import AbstractCapability
 from pydantic_ai.run import AgentRunResult
 
 from agui import conf
 from agui.active_run import ActiveRun
-from agui.agent import AgentDeps, page_context, usage_limits
+from agui.agent import AgentDeps, usage_limits
 from agui.attached import named_in
 from agui.audit import resolve_audit_logger
 from agui.auth import Actor
+from agui.budgets import check_budget
 from agui.checkpoints import checkpoints, process_name
-from agui.deltas import JoinDeltas
 from agui.errors import Conflict, TooManyRequests
 from agui.executor import in_database, release_connections, release_thread_later
 from agui.history import Turn, take_turn
@@ -117,6 +116,7 @@ async def _begin(
 ) -> Turn:
     """Do all that can refuse a run, and store the new turn. Raises HttpError and RunFailed."""
     check_tool_names(run_input, endpoint.agent)
+    await check_budget(actor.user, actor.scope)
     model = endpoint.model_name(run_input)
 
     def begin(revision: str) -> None:
@@ -284,22 +284,12 @@ def _stages(run: ActiveRun) -> AsyncGenerator[BaseEvent]:
         usage_limits=usage_limits(endpoint.config),
         cancellation_token=run.log.token,
         instructions=_skill(run),
-        capabilities=_capabilities(run),
+        capabilities=run.capabilities(),
     )
     events: Any = adapter.transform_stream(record_tool_calls(native, run.events), on_complete=finished)
     shaped = in_sequence(shape_events(events, run.events), run.events)
     shared = share_progress(shaped, run.events.page)
     return run.go_on(shared) if run.go_on else shared
-
-
-def _capabilities(run: ActiveRun) -> list[AbstractCapability[AgentDeps]]:
-    """What only this run has."""
-    context = run.events.deps.context
-    return [
-        JoinDeltas(conf.get().delta_window_seconds),
-        *([page_context(context)] if context else ()),
-        *([run.journal] if run.journal else ()),
-    ]
 
 
 def _skill(run: ActiveRun) -> str | None:

@@ -27,6 +27,7 @@ from agui.models import (
     Attachment,
     AttachmentUse,
     AuditRecord,
+    Budget,
     Feedback,
     Message,
     Run,
@@ -61,6 +62,7 @@ ABSENT = {
         "spent": "the spending's",
     },
     Spending: {"id": "ours", "scope": "as Thread's"},
+    Budget: {"id": "ours"},
     ToolOutcome: {
         "id": "ours",
         "tool_call_id": "the message's, soon",
@@ -115,6 +117,7 @@ class Marked:
         self.make(Feedback, user, thread=self.thread)
         self.run = self.make(Run, user, draft=dump, status=lambda mark: mark[:16])
         self.make(Spending, user)
+        self.make(Budget, user, group=None, period=lambda mark: mark[:8])
         self.make(ToolOutcome, user, run=self.run)
         self.make(AuditRecord, user)
         self.make(ApiToken, user)
@@ -130,7 +133,7 @@ class Marked:
                 values["scope"] = f"user:{user.pk}"
             elif field.related_model is get_user_model():
                 values[field.name] = user
-            elif isinstance(special.get(field.name), models.Model):
+            elif isinstance(special.get(field.name, ""), models.Model | None):
                 values[field.name] = special[field.name]
             else:
                 values[field.name], self.told[model, field.name] = self.value(field, mark, special.get(field.name))
