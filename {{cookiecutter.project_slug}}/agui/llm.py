@@ -8,6 +8,7 @@ from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.utils.module_loading import import_string
 from pydantic_ai.exceptions import (
+    ConcurrencyLimitExceeded,
     ContentFilterError,
     FallbackExceptionGroup,
     ModelAPIError,
@@ -129,6 +130,6 @@ def error_code(error: Exception) -> str | None:
         return "model_refused"
     if isinstance(error, ModelHTTPError) and 400 <= error.status_code < 500 and error.status_code not in (408, 429):
         return "model_refused"
-    if isinstance(error, ModelAPIError):
+    if isinstance(error, ModelAPIError | ConcurrencyLimitExceeded):
         return "model_unavailable"
     return "model_error" if isinstance(error, UnexpectedModelBehavior) else None

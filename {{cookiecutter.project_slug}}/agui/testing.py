@@ -320,15 +320,19 @@ class Chat:
 
     async def send(self, text: str = "", **body: Any) -> Answer:
         """Say something; `body` has other fields of AG-UI's RunAgentInput, such as `state` and `tools`."""
+        self.answer = Answer(await collect(await self.post(text, **body)))
+        return self.answer
+
+    async def post(self, text: str = "", **body: Any) -> Any:
+        """Do the same for the response alone: one that refuses the run has a status, and `.json()`."""
         if self.user is not None and not self.http.cookies:
             await self.http.aforce_login(self.user)
         messages = [{"id": uuid4().hex, "role": "user", "content": text}] if text else []
         told = {"threadId": self.thread, "runId": uuid4().hex, "protocolVersion": "1.0", "messages": messages, **body}
         view: Any = resolve(self.url).func
+        # The run begins before the response does, and keeps the model.
         with view.agent.override(model=self.model) if self.model else nullcontext():
-            response = await self.http.post(self.url, json.dumps(told), content_type="application/json")
-            self.answer = Answer(await collect(response))
-        return self.answer
+            return await self.http.post(self.url, json.dumps(told), content_type="application/json")
 
     async def approve(self, **edited: Any) -> Answer:
         """Agree to all that waits; `edited` takes the place of the model's arguments."""

@@ -46,6 +46,12 @@ def read_page(name: str) -> str:
     return (DIRECTORY / f"{name}.md").read_text()
 
 
+def order(file: str) -> int:
+    """When a file is read; those that a page adds come last."""
+    known = ["config/settings.py", *STAND_INS]
+    return known.index(file) if file in known else len(known)
+
+
 class Recipe:
     """A page's code in a project: its modules, and the agent's endpoint at /agent/."""
 
@@ -56,19 +62,25 @@ class Recipe:
             self.run(file, code)
         blocks = BLOCK.findall(read_page(name))
         assert blocks, f"{name} has no code"
-        for file, code in blocks:
+        for file, code in sorted(blocks, key=lambda block: order(block[0])):
+            if order(file) > order("assistant/agent.py"):
+                self.build_view()
             if file == "config/settings.py":
                 self.configure(code)
-        for file, code in blocks:
-            if file not in ("config/settings.py", "config/urls.py"):
+            else:
                 self.run(file, code)
-        agent = self.modules["assistant/agent.py"]
-        if "view" not in vars(agent):
-            agent.view = DjangoAGUIView(agent.registry, agent.config, skills=agent.skills)  # type: ignore[attr-defined]
+        agent = self.build_view()
         urls = ModuleType("recipe_urls")
         urls.urlpatterns = get_urls(agent.view)  # type: ignore[attr-defined]
         monkeypatch.setitem(sys.modules, "recipe_urls", urls)
         settings.ROOT_URLCONF = "recipe_urls"
+
+    def build_view(self) -> Any:
+        """End assistant/agent.py as it ends."""
+        agent: Any = self.modules["assistant/agent.py"]
+        if "view" not in vars(agent):
+            agent.view = DjangoAGUIView(agent.registry, agent.config, skills=agent.skills)
+        return agent
 
     def run(self, file: str, code: str) -> None:
         """Append code to a file."""

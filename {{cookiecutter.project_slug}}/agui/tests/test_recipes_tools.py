@@ -2,6 +2,7 @@
 
 from django.contrib.auth.models import Permission
 
+from agui.models import Run
 from agui.testing import Chat, call, say
 
 
@@ -113,6 +114,24 @@ async def test_prepare_tools(paste, user):
     first, second = chat.model.requests
     assert first.tools["add_task"].description == "Add a task. For ada."
     assert "add_task" not in second.tools
+
+
+async def test_tool_search(paste, user):
+    paste("tool-search")
+    search = call("search_tools", queries=["tax report"])
+    chat = Chat(user, search, call("export_tax_report", year=2025), say("There it is."))
+    answer = await chat.send("Export my tax report")
+    assert list(chat.model.requests[0].tools) == ["help_me", "search_tools"]
+    assert "export_tax_report" in chat.model.requests[1].tools
+    assert answer.results[1:] == ["Report of 2025"]
+
+
+async def test_delegation(paste, user):
+    paste("delegation")
+    chat = Chat(user, call("translate", text="cat"), say("chat"), say("It is chat."))
+    assert (await chat.send("What is cat in French?")).results == ["chat"]
+    assert "into French" in chat.model.requests[1].instructions
+    assert (await Run.objects.aget()).usage["requests"] == 3
 
 
 async def test_testing(paste):
