@@ -163,5 +163,9 @@ def usage_limits(config: AgentConfig) -> UsageLimits:
         request_limit=limits.requests,
         tool_calls_limit=limits.tool_calls,
         total_tokens_limit=limits.total_tokens,
+        input_tokens_limit=limits.input_tokens,
+        output_tokens_limit=limits.output_tokens,
+        per_request_input_tokens_limit=limits.request_input_tokens,
+        count_tokens_before_request=limits.count_tokens,
         cost_limit=limits.cost,
     )

@@ -41,6 +41,12 @@ class Limits(_Section):
     requests: int | None = Field(25, gt=0, description="Requests to the model in one run.")
     tool_calls: int | None = Field(50, gt=0, description="Successful tool calls in one run.")
     total_tokens: int | None = Field(None, gt=0, description="Tokens in and out in one run.")
+    input_tokens: int | None = Field(None, gt=0, description="Tokens that the model reads in one run.")
+    output_tokens: int | None = Field(None, gt=0, description="Tokens that the model writes in one run.")
+    request_input_tokens: int | None = Field(None, gt=0, description="Tokens that the model reads in one request.")
+    count_tokens: bool = Field(
+        False, description="Ask the provider to count before each request, so that limits stop what would pass them."
+    )
     cost: Dollars | None = Field(None, gt=0, description="What one run may cost; needs a model with a known price.")
 
 
@@ -152,6 +158,11 @@ class EngineSettings(_Section):
     max_upload_total_bytes: int | None = Field(
         1024 * 1024 * 1024, gt=0, description="All attachments of one owner together; above it 413. None is no limit."
     )
+    allowed_file_url_schemes: list[Literal["http", "https", "s3", "gs"]] = Field(
+        ["http", "https"],
+        description="Addresses of files that a client may hand to the model; [] is none. The provider opens s3 and gs "
+        "with rights of yours.",
+    )
     max_read_bytes: int = Field(4 * 1024 * 1024, gt=0, description="Largest image or PDF that the model reads.")
     read_page_bytes: int = Field(
         50_000, ge=1000, description="How much of a text attachment the model reads at once; it can read on."
@@ -169,6 +180,11 @@ class EngineSettings(_Section):
     )
     shutdown_seconds: float = Field(
         5.0, ge=0, description="How long runs may go on after SIGTERM; then they end as interrupted."
+    )
+    tool_timeout_seconds: float | None = Field(
+        None,
+        gt=0,
+        description="Longest call of a tool of the registry that has no timeout of its own; None is no limit.",
     )
     tool_threads: int = Field(8, gt=0, description="Threads that run synchronous tools.")
     database_threads: int = Field(

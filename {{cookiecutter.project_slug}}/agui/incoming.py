@@ -12,6 +12,7 @@ from pydantic_ai.conversation import Conversation
 from pydantic_ai.messages import ModelMessage, ModelRequest, ToolReturnPart, UserPromptPart
 from pydantic_ai.ui.ag_ui import AGUIAdapter
 
+from agui import conf
 from agui.errors import Unprocessable
 from agui.interrupts import READER, Open, frontend_calls, open_interrupts
 from agui.protocol import (
@@ -44,7 +45,9 @@ def _load(messages: Sequence[Message], run_input: RunAgentInput) -> list[ModelMe
         messages = [m for m in messages if m.role == "tool" or AGUIAdapter.load_messages([m])]
         if not messages:
             return []
-        loaded = _one_prompt_each(AGUIAdapter(READER, run_input).sanitize_messages(_read(messages)))
+        schemes = frozenset(conf.get().allowed_file_url_schemes)
+        reader = AGUIAdapter(READER, run_input, allowed_file_url_schemes=schemes)
+        loaded = _one_prompt_each(reader.sanitize_messages(_read(messages)))
     except ValueError:
         raise Unprocessable("A message can't be read: a result without its call, or a broken attachment.") from None
     if not loaded or not isinstance(loaded[-1], ModelRequest):
@@ -123,12 +126,22 @@ def _read(messages: Sequence[Message]) -> list[ModelMessage]:
         if isinstance(message, ToolMessage) and (text := _only_text(message.content)) is not None:
             texts[message.tool_call_id].append(text)
             message = message.model_copy(update={"content": ""})
+        elif isinstance(message.content, list):
+            message = message.model_copy(update={"content": [_without_orders(part) for part in message.content]})
         plain.append(message)
     loaded = AGUIAdapter.load_messages(plain)
     for part in [part for one in loaded for part in one.parts if isinstance(part, ToolReturnPart)]:
         if texts[part.tool_call_id]:
             part.content = texts[part.tool_call_id].popleft()
     return loaded
+
+
+def _without_orders(part: Any) -> Any:
+    """The part without the word that makes the server download its file, even from the server's own network."""
+    metadata = getattr(part, "metadata", None)
+    if not isinstance(metadata, dict) or "force_download" not in metadata:
+        return part
+    return part.model_copy(update={"metadata": {k: v for k, v in metadata.items() if k != "force_download"}})
 
 
 def _one_prompt_each(messages: Sequence[ModelMessage]) -> list[ModelMessage]:

@@ -186,7 +186,9 @@ def check_attachments(messages: Iterable[Message]) -> None:
         content = getattr(message, "content", None)
         for part in content if isinstance(content, list) else ():
             if not _is_readable(getattr(part, "source", None)):
-                raise Unprocessable("An attachment can't be used: send it as base64 data, or as an http or https URL.")
+                schemes = ", ".join(conf.get().allowed_file_url_schemes)
+                urls = f", or as a URL ({schemes})" if schemes else ""
+                raise Unprocessable(f"An attachment can't be used: send it as base64 data{urls}.")
 
 
 def _is_readable(source: Any) -> bool:
@@ -197,7 +199,8 @@ def _is_readable(source: Any) -> bool:
             return bool(base64.b64decode(source.value, validate=True))
         except ValueError:
             return False
-    return source.type == "url" and re.match(r"https?://[^/]", source.value, re.IGNORECASE) is not None
+    scheme = re.match(r"(.*?)://[^/]", source.value)
+    return source.type == "url" and scheme is not None and scheme[1].lower() in conf.get().allowed_file_url_schemes
 
 
 def with_calls(tool_messages: Sequence[ToolMessage], calls: Iterable[ToolCallPart]) -> list[Message]:

@@ -26,6 +26,7 @@ from pydantic_ai.exceptions import RunCancelled, SkipToolExecution, ToolFailed, 
 from pydantic_ai.messages import ToolReturn
 from pydantic_core import PydanticSerializationError
 
+from agui import conf
 from agui.approval import (
     build_prepare,
     build_question,
@@ -233,7 +234,7 @@ def _build_tool(binding: ToolBinding) -> "Tool[AgentDeps]":
         sequential=spec.sequential,
         # pydantic-ai makes a timeout a retry. A synchronous tool goes on in its thread, so a retry
         # would do its work twice: `_guard` has the clock of those.
-        timeout=spec.timeout if binding.is_async else None,
+        timeout=_timeout_of(spec) if binding.is_async else None,
         defer_loading=bool(spec.defer_loading),
         requires_approval=is_gated(spec),
         prepare=build_prepare(spec),
@@ -243,10 +244,14 @@ def _build_tool(binding: ToolBinding) -> "Tool[AgentDeps]":
     )
 
 
+def _timeout_of(spec: ToolSpec) -> float | None:
+    return conf.get().tool_timeout_seconds if spec.timeout is None else spec.timeout
+
+
 def _guard(binding: ToolBinding) -> Callable[..., Awaitable[Any]]:
     """Wrap the function so that whatever happens in it ends its call, not the run."""
     spec = binding.spec
-    sync_timeout = None if binding.is_async else spec.timeout
+    sync_timeout = None if binding.is_async else _timeout_of(spec)
 
     async def call(ctx: "RunContext[AgentDeps]", /, **arguments: Any) -> Any:
         if not await is_permitted(spec, ctx.deps.user, afresh=True):
