@@ -4,7 +4,9 @@ GROUPS has the groups that the specification describes and some more, with where
 """
 
 import json
+import os
 import re
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -67,6 +69,8 @@ GROUPS = {
     "Models for tests": ["models.test.TestModel", "models.function.FunctionModel"],
 }
 
+BLOCK = re.compile(r"^```python\n# (\S+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
 RESOLVE = """
 import importlib, json, sys, dataclasses
 lost = []
@@ -114,6 +118,46 @@ def test_every_group_has_a_row_and_a_page_that_names_its_classes(recipes: Path, 
 
 def test_every_page_has_a_row(recipes: Path):
     assert set(rows(recipes)) == {path.stem for path in recipes.glob("*.md")} - {"README"}
+
+
+@pytest.fixture(scope="session")
+def pasted(rendered: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A project with a copy of assistant/ for each page, its code in it: `assistant_<page>`."""
+    project = tmp_path_factory.mktemp("pasted") / "project"
+    shutil.copytree(rendered["demo"], project)
+    for page in (project / "docs/recipes").glob("*.md"):
+        package = f"assistant_{page.stem.replace('-', '_')}"
+        for file, code in BLOCK.findall(page.read_text()):
+            if not file.startswith("assistant/"):
+                continue
+            path = project / package / file.removeprefix("assistant/")
+            path.parent.mkdir(parents=True, exist_ok=True)
+            for directory in (project / package, path.parent):
+                (directory / "__init__.py").touch()
+            there = project / file
+            before = there.read_text().partition("\nview = ")[0] if there.exists() else ""
+            path.write_text(f"{before}\n\n{code}".replace("from assistant.agent", f"from {package}.agent"))
+        for name in ("agent", "tools"):
+            path = project / package / f"{name}.py"
+            text = path.read_text() if path.exists() else (project / f"assistant/{name}.py").read_text()
+            if path.parent.exists():
+                view = "\nview = DjangoAGUIView(registry, config, skills=skills, get_user=get_user)\n"
+                path.write_text(text + (view if name == "agent" and "\nview = " not in text else ""))
+    return project
+
+
+@pytest.mark.slow
+def test_the_code_of_the_pages_fits_the_files_that_it_is_pasted_into(pasted: Path, environment: Path):
+    """No name is missing, and every type is right: as if a user had pasted one page and nothing else."""
+    packages = sorted(path.name for path in pasted.glob("assistant_*"))
+    assert len(packages) > 40
+    ruff = [environment / "bin/ruff", "check", "--no-cache", "--select", "F", "--ignore", "F401,F811", *packages]
+    told = subprocess.run(ruff, cwd=pasted, capture_output=True, text=True)
+    assert told.returncode == 0, told.stdout
+    mypy = [environment / "bin/mypy", "--no-incremental", "--disable-error-code", "no-redef", *packages]
+    told = subprocess.run(mypy, cwd=pasted, env={**os.environ, "DEBUG": "1"}, capture_output=True, text=True)
+    assert [line for line in told.stdout.splitlines() if ": error: " in line] == []
+    assert told.returncode == 0, told.stderr
 
 
 @pytest.mark.slow
