@@ -151,6 +151,11 @@ def _own_tools(registry: "ToolRegistry", config: AgentConfig) -> list[AbstractTo
         from agui.client.remote import remote_toolset  # Only where it is asked for
 
         toolsets.append(remote_toolset(remote_agents))
+    if conf.get().mcp_config:
+        from agui.mcp.toolset import mcp_toolset  # Its library is an extra
+
+        ours = {name for toolset in toolsets if isinstance(toolset, FunctionToolset) for name in toolset.tools}
+        toolsets.append(mcp_toolset(ours | theirs | {binding.spec.name for binding in registry}))
     return toolsets
 
 

@@ -22,7 +22,12 @@ class AguiConfig(AppConfig):
         post_delete.connect(attachments.delete_file, sender=Attachment)
         post_save.connect(budgets.belief.forget, sender=Budget)
         autodiscover_modules("tools", "skills")
+        # Now: they take long enough to hold up a server that is at work.
         if conf.get().telemetry:
-            import_module("agui.otel")  # Now: it takes long enough to hold up a server that is at work
+            import_module("agui.otel")
+        if conf.get().mcp_config:
+            import_module("agui.mcp.toolset")
+        if conf.get().mcp_endpoint:
+            import_module("agui.mcp.endpoint")
         if conf.get().run_executor == "dbos" and find_spec("dbos"):
-            import_module("agui.durable.orders")  # Now, too
+            import_module("agui.durable.orders")

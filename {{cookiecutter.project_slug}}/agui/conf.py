@@ -9,13 +9,15 @@ A field `heartbeat_seconds` is the key "HEARTBEAT_SECONDS". Reading waits until 
 
 from decimal import Decimal
 from functools import lru_cache
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.core.signals import setting_changed
 from django.utils.module_loading import import_string
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
 
 RATE = r"^[1-9][0-9]{0,8}/(second|minute|hour|day)$"
 
@@ -193,6 +195,17 @@ class EngineSettings(_Section):
     remote_agents: dict[Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,63}$")], RemoteAgent] = Field(
         default_factory=dict, description="Agents elsewhere that this one may leave tasks to, by the name of the tool."
     )
+    mcp_config: str | Path | None = Field(
+        None, description="Path of an mcp.json: servers elsewhere whose tools the agent may call, after approval."
+    )
+    mcp_headers: str | None = Field(
+        None, description="Dotted path of a function of a user and a server's name: the headers that are the user's."
+    )
+    mcp_timeout_seconds: float = Field(
+        5.0, gt=0, description="Longest wait for an MCP server to say what it offers; then runs go on without it."
+    )
+    mcp_call_seconds: float = Field(120.0, gt=0, description="Longest call of a tool of an MCP server.")
+    mcp_endpoint: bool = Field(False, description="Serve the project's own tools to MCP clients, under mcp/.")
     token_days: int | None = Field(90, gt=0, description="Life of a new API token; None is for ever.")
     telemetry: bool = Field(
         False, description="Make OpenTelemetry spans and metrics of runs, sent where the OTEL_* variables say."
@@ -241,7 +254,18 @@ class EngineSettings(_Section):
             raise ValueError(f"{path!r} is no store: name a subclass of agui.stores.ThreadStore")
         return path
 
-    @field_validator("agent_factory", "conversation_store", "audit_logger")
+    @field_validator("mcp_config", "mcp_endpoint")
+    @classmethod
+    def _has_mcp(cls, value: Any, info: ValidationInfo) -> Any:
+        if value and find_spec("fastmcp") is None:
+            raise ValueError("it needs the library: `make setup EXTRAS=mcp`")
+        if value and info.field_name == "mcp_config":
+            from agui.mcp.servers import read_servers
+
+            read_servers(value)
+        return value
+
+    @field_validator("agent_factory", "conversation_store", "audit_logger", "mcp_headers")
     @classmethod
     def _importable(cls, path: str | None) -> str | None:
         if path is not None:

@@ -81,7 +81,7 @@ def start(
     `path` is where the endpoint is: workers find it there.
     """
     task = asyncio.get_running_loop().create_task(
-        _run(log, endpoint, actor, run_input, store, path), context=_detached_context()
+        _run(log, endpoint, actor, run_input, store, path), context=detached_context()
     )
     tasks[task] = log
     task.add_done_callback(tasks.pop)
@@ -166,7 +166,7 @@ def activate(
     return run
 
 
-def _detached_context() -> contextvars.Context:
+def detached_context() -> contextvars.Context:
     """Everything of the request's context but its thread, which ends with the request."""
     context = contextvars.Context()
     for variable, value in contextvars.copy_context().items():

@@ -26,9 +26,12 @@ SITE_NAME = env.str("SITE_NAME", default="Assistant")
 
 AGENT_MODEL = env.str("AGENT_MODEL", default="demo")
 REDIS_URL = env.str("REDIS_URL", default="")  # With it any number of processes serve the site
+MCP_CONFIG = env.str("MCP_CONFIG", default="")
 AGUI: dict[str, object] = {
     "REDIS_URL": REDIS_URL or None,
     "TELEMETRY": env.bool("TELEMETRY", default=False),  # OpenTelemetry (docs/observe.md)
+    "MCP_CONFIG": BASE_DIR / MCP_CONFIG if MCP_CONFIG else None,  # docs/mcp.md
+    "MCP_ENDPOINT": env.bool("MCP_ENDPOINT", default=False),
     "RUN_EXECUTOR": env.str("RUN_EXECUTOR", default="local"),  # "dbos": `manage.py agent_worker` executes runs
 }
 
