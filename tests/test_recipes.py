@@ -44,6 +44,8 @@ GROUPS = {
         "capabilities.XSearch",
     ],
     "Usage limits": ["UsageLimits", "UsageLimitExceeded"],
+    "Usage": ["usage.RunUsage", "usage.RequestUsage"],
+    "Instrumentation": ["InstrumentationSettings", "capabilities.Instrumentation"],
     "Concurrency": ["ConcurrencyLimit", "ConcurrencyLimitedModel"],
     "Output types": ["NativeOutput", "ToolOutput", "PromptedOutput"],
     "Direct requests": ["direct.model_request"],

@@ -8,9 +8,10 @@ from pydantic_ai.embeddings import TestEmbeddingModel
 from pydantic_ai.exceptions import ConcurrencyLimitExceeded, ModelHTTPError
 from pydantic_ai.models.fallback import FallbackModel
 from pydantic_ai.native_tools import CodeExecutionTool, WebSearchTool
+from pydantic_ai.usage import RequestUsage
 
 from agui.models import Run
-from agui.testing import Chat, ScriptedModel, call, fail, say, wait
+from agui.testing import Chat, Response, ScriptedModel, call, fail, say, wait
 from agui.tests.test_recipes_capabilities import Unprepared
 
 
@@ -70,6 +71,20 @@ async def test_concurrency(paste, user):
     assert len(script.requests) == 2
     let_go.set()
     assert [(await run).output for run in waiting] == ["Hello."] * 12
+
+
+async def test_budgets(paste, user, settings):
+    paste("budgets")
+    used = Response([say("Hello.")], usage=RequestUsage(input_tokens=40_000, output_tokens=2_000))
+    chat = Chat(user, used, call("my_spending"), used, say("Never asked."))
+    await chat.send("Hi")
+    answer = await chat.send("What have I used?")
+    assert answer.results == ["42000 tokens, -; this turn so far 15 tokens"]
+
+    settings.AGUI = {**settings.AGUI, "BUDGETS": {"DAY": {"TOKENS": 80_000}}}
+    response = await chat.post("And now?")
+    assert (response.status_code, response.json()["error"]) == (429, "budget_exceeded")
+    assert response.json()["resets_at"]
 
 
 async def test_output_types(paste, user):

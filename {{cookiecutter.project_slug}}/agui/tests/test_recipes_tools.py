@@ -1,9 +1,11 @@
 """docs/recipes/, the part about tools: what each page claims."""
 
+import pytest
 from django.contrib.auth.models import Permission
 
 from agui.models import Run
-from agui.testing import Chat, call, say
+from agui.testing import Chat, ScriptedModel, call, say
+from agui.tests.recipes import read_page
 
 
 async def test_run_context(paste, user):
@@ -136,3 +138,41 @@ async def test_delegation(paste, user):
 
 async def test_testing(paste):
     assert await paste("testing").run_tests() == 3
+
+
+async def test_telemetry(paste, user):
+    pytest.importorskip("opentelemetry.sdk")
+    from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+    from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+
+    from agui import otel
+
+    recipe = paste("telemetry")
+    exporter = InMemorySpanExporter()
+    sent = otel.start(processor=SimpleSpanProcessor(exporter))
+    recipe.modules["assistant/tools.py"].tracer = sent.spans.get_tracer("recipe")
+    try:
+        await Chat(user, call("look_up_price", product="lamp"), say("12 euros.")).send("What is a lamp?")
+    finally:
+        otel.stop()
+    spans = {span.context.span_id: span for span in exporter.get_finished_spans()}
+    [span] = [span for span in spans.values() if span.name == "ask the shop"]
+    line = []
+    while span:
+        line.append(span.name)
+        span = spans.get(span.parent.span_id) if span.parent else None
+    assert line == ["ask the shop", "execute_tool look_up_price", "invoke_agent assistant", "agui.run"]
+    assert "12 euros" not in "".join(span.to_json() for span in spans.values())
+
+
+async def test_evals(paste, user, tmp_path):
+    pytest.importorskip("pydantic_evals", exc_type=ImportError)
+    from agui.evals import EVALUATORS, Suite, passed, read_cases
+
+    recipe = paste("evals")
+    path = tmp_path / "brief.yaml"
+    path.write_text(read_page("evals").split("```yaml\n")[1].split("```")[0])
+    cases = read_cases(path, (*EVALUATORS, *recipe.EVALUATORS))
+    for said, good in (("Hello.", 1), ("Hello, how do you do today?", 0)):
+        report = await Suite(cases, model=ScriptedModel([say(said)])).run()
+        assert passed(report) == good
