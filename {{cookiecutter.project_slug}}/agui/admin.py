@@ -22,6 +22,7 @@ from agui import admin_budgets as admin_budgets
 from agui import conf, runs
 from agui.admin_lists import RecordAdmin, cost, cost_of_usage, count_of, link, link_list, moment, recent, used
 from agui.attachments import download
+from agui.dashboard import DashboardAdmin
 from agui.errors import NotFound
 from agui.models import ApiToken, Attachment, AttachmentUse, AuditRecord, Feedback, Message, Run, Thread
 from agui.stores import search_words
@@ -162,7 +163,7 @@ class OfThreadAdmin(RecordAdmin):
 
 
 @admin.register(Run)
-class RunAdmin(OfThreadAdmin):
+class RunAdmin(DashboardAdmin, OfThreadAdmin):
     list_display = [moment("started_at"), "thread", "who", "ending", *TOKENS, COST, "duration", "model"]
     list_filter = ["status", recent("code"), recent("model"), "started_at"]
     list_select_related = ["owner"]

@@ -228,6 +228,20 @@ class Budget(models.Model):
         return f"{self.user or self.group}: {self.get_period_display()}"
 
 
+class RunSpan(models.Model):
+    """What the runs of an hour that is over came to, or of a day, whoever's they were: few rows for the dashboard."""
+
+    begin = models.DateTimeField(primary_key=True)
+    is_day = models.BooleanField(default=False, help_text="A day of the site's time zone, and not an hour.")
+    figures = models.JSONField(help_text="As figures.py counts them.")
+
+    class Meta:
+        ordering = ["begin"]
+
+    def __str__(self) -> str:
+        return f"{self.begin:%Y-%m-%d %H:%M}"
+
+
 class ToolOutcome(models.Model):
     """How a tool call of a run ended that workers execute: whoever goes on with the run does not call it again."""
 

@@ -21,6 +21,7 @@ from django.utils import timezone
 from pydantic_ai.conversation_store import ConversationConflict
 
 from agui import conf
+from agui.figures import roll_up
 from agui.models import ApiToken, Attachment, AttachmentUse, AuditRecord, Run, Spending, Thread
 from agui.stores import store_class
 from agui.stores.model import ModelConversationStore
@@ -63,6 +64,8 @@ class Command(BaseCommand):
         self.dry_run: bool = options["dry_run"]
         self.failed = False
         self.gone: set[str] = set()  # The threads that a dry run has come across
+        if not self.dry_run:
+            roll_up()  # The dashboard is to know of what goes
         # Before the conversations, which take the rest of their runs along: so a dry run counts the same.
         if days := options["runs"]:
             self.prune("runs", self.prune_rows, self.ended_runs().filter(started_at__lt=self.before(days=days)))
