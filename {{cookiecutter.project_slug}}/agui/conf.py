@@ -17,7 +17,10 @@ from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.core.signals import setting_changed
 from django.utils.module_loading import import_string
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
+from pydantic import BeforeValidator, Field, ValidationError, ValidationInfo, field_validator
+
+from agui.conf_sections import Section as _Section
+from agui.conf_sections import Transcription, imported
 
 RATE = r"^[1-9][0-9]{0,8}/(second|minute|hour|day)$"
 
@@ -27,10 +30,6 @@ def _as_written(amount: Any) -> Any:
     if isinstance(amount, bool | str):
         raise ValueError("it should be a number of US dollars")
     return str(amount) if isinstance(amount, float) else amount
-
-
-class _Section(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, alias_generator=str.upper)
 
 
 Dollars = Annotated[Decimal, Field(strict=False, allow_inf_nan=False), BeforeValidator(_as_written)]
@@ -206,6 +205,9 @@ class EngineSettings(_Section):
     )
     mcp_call_seconds: float = Field(120.0, gt=0, description="Longest call of a tool of an MCP server.")
     mcp_endpoint: bool = Field(False, description="Serve the project's own tools to MCP clients, under mcp/.")
+    transcription: Transcription | None = Field(
+        None, description="Who turns what users say into text, for `transcribe/`; None is nobody."
+    )
     token_days: int | None = Field(90, gt=0, description="Life of a new API token; None is for ever.")
     telemetry: bool = Field(
         False, description="Make OpenTelemetry spans and metrics of runs, sent where the OTEL_* variables say."
@@ -268,14 +270,7 @@ class EngineSettings(_Section):
     @field_validator("agent_factory", "conversation_store", "audit_logger", "mcp_headers")
     @classmethod
     def _importable(cls, path: str | None) -> str | None:
-        if path is not None:
-            try:
-                import_string(path)
-            except ImportError as error:
-                raise ValueError(
-                    f"{path!r} can't be imported ({error}): name what exists, by its dotted path"
-                ) from None
-        return path
+        return None if path is None else imported(path)
 
 
 def load(raw: Any = None) -> EngineSettings:
@@ -298,12 +293,13 @@ def _sentence(error: Any) -> str:
     name = "AGUI" + "".join(f"[{key}]" if key.isdigit() else f"[{key!r}]" for key in keys)
     if unknown:
         sections: dict[str, type[_Section]] = {"LIMITS": Limits, "RETENTION": Retention, "THROTTLE": Throttle}
+        sections["TRANSCRIPTION"] = Transcription
         sections["BUDGETS"] = Budgets if len(keys) == 2 else Allowance
         model = sections.get(keys[0], RemoteAgent) if len(keys) > 1 else EngineSettings
         known = ", ".join(field.upper() for field in model.model_fields)
         return f"{name} is not a setting. Remove it, or use one of: {known}."
     # An address may hold a password, and headers hold tokens.
-    given = "" if set(keys[:1]) & {"REDIS_URL", "REMOTE_AGENTS"} else f" = {error['input']!r}"
+    given = "" if set(keys[:1]) & {"REDIS_URL", "REMOTE_AGENTS", "TRANSCRIPTION"} else f" = {error['input']!r}"
     return f"{name}{given}: {error['msg']}."
 
 

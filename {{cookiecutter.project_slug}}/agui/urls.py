@@ -16,6 +16,7 @@ from agui.threads import (
     ThreadView,
 )
 from agui.views import AgentView, CapabilitiesView, DjangoAGUIView, SkillsView, ToolsView
+from agui.voice import TranscribeView
 
 
 def get_urls(view: DjangoAGUIView, prefix: str = "agent/") -> list[URLPattern | URLResolver]:
@@ -36,6 +37,7 @@ def get_urls(view: DjangoAGUIView, prefix: str = "agent/") -> list[URLPattern | 
         ("threads/<path:thread_id>/", thread, "thread"),
         ("attachments/", AttachmentsView(**access), "attachments"),
         ("attachments/<uuid:attachment_id>/", AttachmentView(**access), "attachment"),
+        ("transcribe/", TranscribeView(**access), "transcribe"),
         ("export/", ExportView(**access), "export"),
     ]
     if conf.get().mcp_endpoint:

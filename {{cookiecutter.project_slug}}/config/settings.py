@@ -32,6 +32,13 @@ AGUI: dict[str, object] = {
     "TELEMETRY": env.bool("TELEMETRY", default=False),  # OpenTelemetry (docs/observe.md)
     "MCP_CONFIG": BASE_DIR / MCP_CONFIG if MCP_CONFIG else None,  # docs/mcp.md
     "MCP_ENDPOINT": env.bool("MCP_ENDPOINT", default=False),
+    "TRANSCRIPTION": {  # Voice input (docs/voice.md)
+        "URL": env.str("TRANSCRIPTION_URL"),
+        "API_KEY": env.str("TRANSCRIPTION_API_KEY", default=""),
+        "MODEL": env.str("TRANSCRIPTION_MODEL", default="whisper-1"),
+    }
+    if env.str("TRANSCRIPTION_URL", default="")
+    else None,
     "RUN_EXECUTOR": env.str("RUN_EXECUTOR", default="local"),  # "dbos": `manage.py agent_worker` executes runs
 }
 
