@@ -26,9 +26,12 @@ from agui.mcp.servers import Server
 
 logger = logging.getLogger("agui.mcp")
 
-# After so long a server that was away is tried again, and what tools one has is asked again.
+# After so long a server that was away is tried again.
 RETRY_SECONDS = 30.0
-LIST_SECONDS = 60.0
+# After so long one is asked again what tools it has, and with that whether it is still there: one of this machine,
+# and one elsewhere.
+NEAR_SECONDS = 1.0
+FAR_SECONDS = 60.0
 # After so long without a call, a user's own connection is closed.
 IDLE_SECONDS = 300.0
 MAX_ERROR_CHARS = 2000
@@ -52,10 +55,8 @@ class Session:
             cache_tools=False,
             init_timeout=settings.mcp_timeout_seconds,
             read_timeout=max(settings.mcp_timeout_seconds, settings.mcp_call_seconds),
-            message_handler=self._receive,
         )
         self.calls = 0
-        self.tools_changed = False
         self._is_retired = False
         self._closing = asyncio.Event()
         self.opened: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -76,14 +77,8 @@ class Session:
         finally:
             self.opened.cancel()
 
-    async def _receive(self, message: Any) -> None:
-        if type(message).__name__.startswith("ToolListChanged") or "list_changed" in str(
-            getattr(message, "method", "")
-        ):
-            self.tools_changed = True
-
     async def list_tools(self) -> list[Tool]:
-        self.tools_changed = False
+        await asyncio.shield(self.opened)
         return await self._toolset.list_tools()
 
     async def call(self, name: str, arguments: dict[str, Any]) -> Any:
@@ -126,8 +121,8 @@ class Connection:
         self.used_at = time.monotonic()
         if self.used_at < self._away_until:
             raise ServerAway(self.server.name)
-        is_fresh = self._session and not self._session.tools_changed and self.used_at - self._listed_at < LIST_SECONDS
-        if not is_fresh:
+        keep_seconds = FAR_SECONDS if self.server.url else NEAR_SECONDS
+        if self._session is None or self.used_at - self._listed_at > keep_seconds:
             # One attempt for all who ask, and none of them ends it.
             if self._listing is None:
                 self._listing = _detach(self._list())
@@ -138,11 +133,7 @@ class Connection:
     async def _list(self) -> bool:
         try:
             async with asyncio.timeout(conf.get().mcp_timeout_seconds):
-                session = self._session
-                if session is None:
-                    session = self._session = Session(self.server, self._headers)
-                await asyncio.shield(session.opened)
-                self._tools = await session.list_tools()
+                self._tools = await self._ask()
         except Exception as error:
             self._be_away(self._session, error)
             return False
@@ -150,6 +141,16 @@ class Connection:
             self._listing = None
         self._listed_at = time.monotonic()
         return True
+
+    async def _ask(self) -> list[Tool]:
+        if session := self._session:
+            try:
+                return await session.list_tools()
+            except Exception as error:
+                logger.info("The MCP server %r has left (%r): it is entered again", self.server.name, error)
+                self._lose(session)
+        self._session = Session(self.server, self._headers)
+        return await self._session.list_tools()
 
     async def call(self, name: str, arguments: dict[str, Any]) -> Any:
         """Call a tool. Raises ToolFailed with what the model may know; the log has the rest."""

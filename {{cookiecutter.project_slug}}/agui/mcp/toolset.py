@@ -95,7 +95,7 @@ class McpToolset(AbstractToolset[AgentDeps]):
 
     def _tool(self, name: str, server: Server, tool: Tool, max_retries: int) -> ToolsetTool[AgentDeps]:
         asks = waits_for_approval(name, tool)
-        schema = {"type": "object", **tool.model_dump(by_alias=True)["inputSchema"]}
+        schema = {"type": "object", **tool.input_schema}
         definition = ToolDefinition(
             name=name,
             description=tool.description or tool.title,
@@ -144,8 +144,8 @@ def tool_name(server: str, name: str) -> str:
 
 def waits_for_approval(name: str, tool: Tool) -> bool:
     """A foreign tool may do anything, unless its server says that it destroys nothing."""
-    hints = tool.model_dump(by_alias=True).get("annotations") or {}
-    if hints.get("readOnlyHint") is True or hints.get("destructiveHint") is False:
+    hints = tool.annotations
+    if hints and (hints.read_only_hint is True or hints.destructive_hint is False):
         return False
     exempt = conf.get().auto_confirm
     return not exempt if isinstance(exempt, bool) else name not in exempt

@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+import os
+import signal
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Iterator
@@ -14,6 +16,7 @@ from django.core.exceptions import ImproperlyConfigured
 
 pytest.importorskip("fastmcp")
 
+from mcp.server.mcpserver import MCPServer
 from pydantic_ai.messages import BinaryContent
 
 from agui import AgentConfig, DjangoAGUIView, ToolRegistry, conf, get_urls, tool
@@ -137,6 +140,37 @@ async def test_a_server_is_started_once_for_all_runs(client: Client, settings: A
     assert first["c1"].content == second["c1"].content
     assert first["c1"].content.startswith(f"None in {tmp_path} of ")
     assert first["c2"].content.startswith("given-word in ")
+    await sessions.close_all()
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(first["c1"].content.split()[-1]), 0)
+
+
+async def test_a_tool_that_is_new_is_found(client: Client, settings: Any, tmp_path: Path, monkeypatch: Any):
+    monkeypatch.setattr(sessions, "FAR_SECONDS", 0.0)
+    server = mcp_server.build_server()
+    async with mcp_server.http_application(server) as application, serving(application) as url:
+        configure(settings, tmp_path, {"one": {"url": f"{url}/mcp"}})
+        with agent(client, settings, say("Hi."), call("one_grown", _id="c1"), say("Big.")) as llm:
+            await client.run("Hi")
+            server.add_tool(lambda: "grown", "grown", description="Answer.", annotations=mcp_server.READ_ONLY)
+            await client.run("Grow")
+    assert results_of(llm.requests[2])["c1"].content == "grown"
+
+
+async def test_of_two_tools_with_one_name_the_first_is_kept(client: Client, settings: Any, tmp_path: Path):
+    first, second = MCPServer("first"), MCPServer("second")
+    first.add_tool(lambda: "first", "b_c", description="Answer.", annotations=mcp_server.READ_ONLY)
+    second.add_tool(lambda: "second", "c", description="Answer.", annotations=mcp_server.READ_ONLY)
+    async with (
+        mcp_server.http_application(first) as one,
+        mcp_server.http_application(second) as two,
+        serving(one) as one_url,
+        serving(two) as two_url,
+    ):
+        configure(settings, tmp_path, {"a": {"url": f"{one_url}/mcp"}, "a_b": {"url": f"{two_url}/mcp"}})
+        with agent(client, settings, call("a_b_c", _id="c1"), say("Done.")) as llm:
+            await client.run("Call")
+    assert results_of(llm.requests[1])["c1"].content == "first"
 
 
 async def test_a_tool_that_fails_fails_its_call_alone(client: Client, settings: Any, tmp_path: Path):
@@ -296,6 +330,21 @@ async def test_a_process_that_dies_in_a_call_fails_it_and_is_started_again(
     assert (result.outcome, "did not answer" in result.content) == ("failed", True)
     assert results_of(llm.requests[2])["c2"].content == "2"
     assert away(events) == []
+
+
+async def test_a_process_that_died_meanwhile_is_started_again(
+    client: Client, settings: Any, tmp_path: Path, monkeypatch: Any
+):
+    configure(settings, tmp_path, {"one": STDIO})
+    where, again = call("one_where", key="X", _id="c1"), call("one_where", key="X", _id="c2")
+    with agent(client, settings, where, say("There."), again, say("There.")) as llm:
+        await client.run("Where?")
+        process = int(results_of(llm.requests[1])["c1"].content.split()[-1])
+        os.kill(process, signal.SIGKILL)
+        monkeypatch.setattr(sessions, "NEAR_SECONDS", 0.0)
+        await client.run("Where?")
+    assert results_of(llm.requests[3])["c2"].outcome == "success"
+    assert not results_of(llm.requests[3])["c2"].content.endswith(str(process))
 
 
 async def test_a_connection_that_breaks_in_a_call_fails_it_alone(client: Client, settings: Any, tmp_path: Path):
