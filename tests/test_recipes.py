@@ -24,6 +24,7 @@ GROUPS = {
     "FunctionToolset": ["toolsets.FunctionToolset"],
     "AbstractToolset": ["toolsets.AbstractToolset", "toolsets.ToolsetTool"],
     "Events of tools": ["FunctionToolCallEvent", "FunctionToolResultEvent", "ToolReturnPart"],
+    "MCP": ["mcp.MCPToolset", "mcp.load_mcp_toolsets"],
     "Binary content": ["BinaryContent", "BinaryImage", "BinaryAudio"],
     "Files by address": ["FileUrl", "ImageUrl", "AudioUrl", "VideoUrl", "DocumentUrl", "UploadedFile"],
     "Multimodal types": ["ImageMediaType", "AudioMediaType", "DocumentMediaType", "MultiModalContent"],
