@@ -6,8 +6,9 @@ from django.contrib import admin
 from django.contrib.auth import get_user_model
 
 from agui.admin_lists import RecordAdmin, cost, recent
+from agui.budgets import first_day
 from agui.models import Budget, Spending
-from agui.money import dollars
+from agui.money import Spent, dollars, spent_by_day, today
 
 USERNAME = get_user_model().USERNAME_FIELD
 
@@ -42,8 +43,17 @@ class BudgetAdmin(admin.ModelAdmin):
     list_select_related = ["user", "group"]
     search_fields = [f"user__{USERNAME}", "group__name"]
     search_help_text = "A user's or a group's name"
-    fields = [("user", "group"), "period", "cost", "tokens"]
+    fields = [("user", "group"), "period", "cost", "tokens", "spent"]
+    readonly_fields = ["spent"]
     raw_id_fields = ["user"]
+
+    @admin.display(description="spent so far")
+    def spent(self, budget: Budget) -> str:
+        if budget.user_id is None:
+            return "-"
+        begin = first_day(budget.period, today())
+        spent = sum(spent_by_day(f"user:{budget.user_id}", begin).values(), Spent())
+        return f"{dollars(spent.cost)} and {spent.input_tokens + spent.output_tokens:,} tokens since {begin}"
 
     @admin.display(description="cost", ordering="cost")
     def amount(self, budget: Budget) -> str:

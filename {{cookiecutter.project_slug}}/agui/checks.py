@@ -11,14 +11,16 @@ from django.core.cache import caches
 from django.core.cache.backends.base import BaseCache
 from django.db import connections, router
 from django.utils.module_loading import import_string
+from pydantic_ai.usage import RequestUsage
 
 from agui import conf
-from agui.llm import missing_keys
+from agui.llm import PROVIDER_KEYS, missing_keys
 
 
 def register() -> None:
     checks.register(check_applications)
     checks.register(check_model)
+    checks.register(check_prices)
     checks.register(check_throttle)
     checks.register(check_processes, deploy=True)
     checks.register(check_executor)
@@ -52,6 +54,37 @@ def check_model(**kwargs: Any) -> list[checks.CheckMessage]:
             )
         ]
     return []
+
+
+def check_prices(**kwargs: Any) -> list[checks.CheckMessage]:
+    """Is the price known of what money limits? Else it limits nothing."""
+    budgets = conf.get().budgets
+    amounts = [conf.get().limits.cost, budgets.day.cost, budgets.week.cost, budgets.month.cost]
+    if all(amount is None for amount in amounts):
+        return []
+    unknown = [name.strip() for name in settings.AGENT_MODEL.split(",") if not has_price(name.strip())]
+    return [
+        checks.Warning(
+            f"No price is known of {name!r} in AGENT_MODEL, so no limit or budget in US dollars holds it back.",
+            hint="Set LIMITS['TOTAL_TOKENS'], or 'TOKENS' of BUDGETS, too.",
+            id="agui.W002",
+        )
+        for name in unknown
+    ]
+
+
+def has_price(model: str) -> bool:
+    """Whether a model of a provider that we know is on the list of prices; of others nothing can be told."""
+    provider, _, name = model.partition(":")
+    if provider not in PROVIDER_KEYS:
+        return True
+    from genai_prices import calc_price
+
+    try:
+        calc_price(RequestUsage(input_tokens=1), name, provider_id=provider.partition("-")[0])
+    except LookupError:
+        return False
+    return True
 
 
 def check_throttle(**kwargs: Any) -> list[checks.CheckMessage]:

@@ -1,6 +1,7 @@
 """Nobody spends more than his budget: asked before a run, and before each further request to the model."""
 
 import asyncio
+import re
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
@@ -19,6 +20,7 @@ from pydantic_ai.usage import RequestUsage
 
 from agui import budgets, conf
 from agui.budgets import Allowed, check_budget, find_budgets, first_day, next_begin
+from agui.checks import check_prices
 from agui.errors import BudgetExceeded
 from agui.models import Budget, Run, Spending
 from agui.money import today
@@ -288,6 +290,23 @@ def test_a_wrong_setting_stops_the_start(given, named):
         conf.load({"BUDGETS": given})
 
 
+@pytest.mark.parametrize("setting", [{"LIMITS": {"COST": 1}}, {"BUDGETS": {"WEEK": {"COST": 1}}}])
+@pytest.mark.parametrize(
+    ("model", "unknown"),
+    [
+        ("openai:gpt-4o", []),
+        ("openai-chat:gpt-4o, anthropic:nonsense-9", ["anthropic:nonsense-9"]),
+        ("demo", []),
+        ("ollama:anything", []),
+    ],
+)
+def test_a_model_without_a_price_is_told_where_money_limits(settings, setting, model, unknown):
+    settings.AGENT_MODEL = model
+    assert check_prices() == []
+    settings.AGUI = setting
+    assert [re.findall("'(.*?)'", str(one.msg))[0] for one in check_prices()] == unknown
+
+
 @pytest.fixture
 def browser(settings, transactional_db):
     settings.ROOT_URLCONF = __name__
@@ -304,6 +323,14 @@ def test_budgets_are_made_in_the_admin(browser, user):
     assert add(browser, user=user.pk, period="day", cost="2.5").status_code == 302
     assert find_budgets(user)["day"] == (Decimal("2.5"), None)
     assert "$2.50" in browser.get("/admin/agui/budget/").content.decode()
+
+
+def test_what_is_spent_of_a_budget_is_seen_with_it(browser, user):
+    budget = Budget.objects.create(user=user, period="day", cost=1)
+    save_spending(user, "0.25", 1200)
+    save_spending(user, "0.5", 1200, ago=1)
+    html = browser.get(f"/admin/agui/budget/{budget.pk}/change/").content.decode()
+    assert f"$0.2500 and 1,200 tokens since {today()}" in html
 
 
 @pytest.mark.parametrize(
