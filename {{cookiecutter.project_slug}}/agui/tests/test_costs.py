@@ -133,13 +133,15 @@ async def test_deleting_a_conversation_forgets_no_spending(client: Client):
     assert (await Spending.objects.aget()).cost == Decimal("0.02")
 
 
-async def test_nor_does_deleting_it_while_its_run_is_on(client: Client):
+@pytest.mark.parametrize("is_visitor", [False, True])
+async def test_nor_does_deleting_it_while_its_run_is_on(client: Client, is_visitor):
+    who = Client(None, "/open/") if is_visitor else client
     reached, go_on = asyncio.Event(), asyncio.Event()
     last = Response([wait(go_on, reached), say("Hi")], usage=RequestUsage(input_tokens=1, cost=Decimal("0.01")))
     with script(priced(call("echo", text="x"), "0.02"), last):
-        run = asyncio.create_task(client.run("Hi"))
+        run = asyncio.create_task(who.run("Hi"))
         await reached.wait()
-        await ModelConversationStore().delete("t1", scope=f"user:{client.user.pk}")
+        await ModelConversationStore().delete("t1", scope=(await Run.objects.aget()).scope)
         go_on.set()
         await run
     assert not await Run.objects.aexists()
