@@ -1,15 +1,16 @@
 """Who looks on from outside: the log, and with AGUI["TELEMETRY"] OpenTelemetry (otel.py)."""
 
-from collections.abc import Awaitable, Callable, Mapping
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import wraps
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from agui import conf
 from agui.log_fields import current, log_fields
 
 if TYPE_CHECKING:
     from agui.active_run import ActiveRun
+    from agui.runlog import RunLog
 
 # otel.py is imported where it is needed only: its library is an extra.
 
@@ -19,12 +20,22 @@ def observed(drive: Callable[["ActiveRun"], Awaitable[None]]) -> Callable[["Acti
 
     @wraps(drive)
     async def driven(run: "ActiveRun") -> None:
-        user = getattr(run.events.deps.user, "pk", None)
-        ids = {"run_id": run.log.key, "thread_id": run.log.thread_id, "user_id": "" if user is None else str(user)}
-        with log_fields(**ids), _span(run) as trace_id, log_fields(trace_id=trace_id):
+        with _ids(run.log, run.events.deps.user), _span(run) as trace_id, log_fields(trace_id=trace_id):
             await drive(run)
 
     return driven
+
+
+@contextmanager
+def begun(log: "RunLog", user: Any, headers: Mapping[str, str]) -> Iterator[None]:
+    """Let what is begun here be known as a run's, and as a part of the trace that its request names."""
+    with _ids(log, user), continued(headers):
+        yield
+
+
+def _ids(log: "RunLog", user: Any) -> AbstractContextManager[None]:
+    user_id = "" if user.pk is None else str(user.pk)
+    return log_fields(run_id=log.key, thread_id=log.thread_id, user_id=user_id)
 
 
 def _span(run: "ActiveRun") -> AbstractContextManager[str]:

@@ -24,7 +24,7 @@ from agui.shutdown import shutdown
 from agui.skills import SkillRegistry
 from agui.stores import open_store
 from agui.stream import refusal, sse_response
-from agui.telemetry import continued
+from agui.telemetry import begun
 from agui.throttle import throttle
 from agui.tool_search import check_toolsets
 from agui.tools import ToolBinding, ToolRegistry, is_permitted
@@ -124,7 +124,7 @@ class DjangoAGUIView(AgentView):
             log, is_new = await runs.reserve(actor.scope, run_input.thread_id, fingerprint)
             follower.read(log, started_run=is_new)
             if is_new:
-                with continued(request.headers):
+                with begun(log, actor.user, request.headers):
                     runs.start(log, self, actor, run_input, open_store(request), request.path_info)
             # The stream may last for long: it is not to hold the request's connection all the time.
             await release_connections()

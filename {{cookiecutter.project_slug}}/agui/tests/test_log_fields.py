@@ -7,8 +7,17 @@ import pytest
 
 from agui.log_fields import RunFields, current, log_fields
 from agui.models import Run
+from agui.stores.model import ModelConversationStore
 from agui.testing import call, fail, say
 from agui.tests.conftest import Client, script
+
+
+class TalkingStore(ModelConversationStore):
+    """Says in the log what it does."""
+
+    async def load_turn(self, *args, **kwargs):
+        logging.getLogger("talking").info("I look it up")
+        return await super().load_turn(*args, **kwargs)
 
 
 @pytest.fixture
@@ -40,6 +49,15 @@ async def test_what_is_logged_on_another_thread_names_them_too(client: Client, l
     record = next(record for record in log.records if record.name == "agui.audit")
     assert record.threadName != "MainThread"
     assert ids(record)["thread_id"] == "t7"
+
+
+async def test_what_is_logged_before_the_first_event_names_them_too(client: Client, log, settings):
+    settings.AGUI = {"CONVERSATION_STORE": "agui.tests.test_log_fields.TalkingStore"}
+    with script(say("Hello")):
+        await client.run("Hi", thread="t7")
+    record = next(record for record in log.records if record.name == "talking")
+    run = await Run.objects.aget()
+    assert ids(record) == {"run_id": str(run.pk), "thread_id": "t7", "user_id": str(client.user.pk)}
 
 
 async def test_two_runs_at_once_don_t_mix(client: Client, other_client: Client, log):
