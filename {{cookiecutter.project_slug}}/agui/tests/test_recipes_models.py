@@ -73,18 +73,20 @@ async def test_concurrency(paste, user):
     assert [(await run).output for run in waiting] == ["Hello."] * 12
 
 
-async def test_budgets(paste, user, settings):
+async def test_budgets(paste, user, other):
     paste("budgets")
     used = Response([say("Hello.")], usage=RequestUsage(input_tokens=40_000, output_tokens=2_000))
-    chat = Chat(user, used, call("my_spending"), used, say("Never asked."))
+    chat = Chat(user, used, call("my_spending"), used, used, say("Never asked."))
     await chat.send("Hi")
     answer = await chat.send("What have I used?")
     assert answer.results == ["42000 tokens, -; this turn so far 15 tokens"]
-
-    settings.AGUI = {**settings.AGUI, "BUDGETS": {"DAY": {"TOKENS": 80_000}}}
+    assert (await chat.send("Go on")).text == "Hello."
     response = await chat.post("And now?")
     assert (response.status_code, response.json()["error"]) == (429, "budget_exceeded")
     assert response.json()["resets_at"]
+
+    much = Response([call("my_spending")], usage=RequestUsage(input_tokens=51_000))
+    assert (await Chat(other, much, say("Never asked.")).send("Hi")).error == "usage_limit"
 
 
 async def test_output_types(paste, user):
