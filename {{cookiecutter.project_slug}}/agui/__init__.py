@@ -28,6 +28,7 @@ A request passes through the files in this order:
     stream.py      from the events of a run to bytes
     parts.py       one part of an answer after the other
     progress.py    steps, activities and the shared state, as a client can follow them
+    follow_ups.py  what the user may want to say next
     activities.py  plans, tables and charts in one line
     stores/        where conversations are kept
     threads.py     the threads of a user (feedback.py: what he thinks of answers)
@@ -57,6 +58,7 @@ from agui.audit import (
     resolve_audit_logger,
 )
 from agui.catalog import build_tool_catalog
+from agui.follow_ups import FollowUps
 from agui.interrupts import Question
 from agui.progress import show_activity, step
 from agui.skills import SkillRegistry, SkillSpec
@@ -107,6 +109,7 @@ __all__ = [
     "ConversationStore",
     "DjangoAGUIView",
     "DjangoSessionConversationStore",
+    "FollowUps",
     "LoggingAuditLogger",
     "ModelAuditLogger",
     "ModelConversationStore",

@@ -17,17 +17,18 @@ from pydantic_core import to_jsonable_python
 
 from agui import conf
 from agui.additions import added, without_bytes, without_drawings, without_open_calls
-from agui.agent import AgentDeps, page_context
+from agui.agent import AgentDeps, page_context, usage_limits
 from agui.budgets import KeepBudget, may_exist
 from agui.checkpoints import process_name
 from agui.deltas import JoinDeltas
 from agui.errors import RunFailed
 from agui.executor import in_database
+from agui.follow_ups import EVENT as FOLLOW_UPS
 from agui.history import Turn
 from agui.models import Run
 from agui.money import Spent, add_spending, dump_spent, spent_by_model
 from agui.progress import dump_state, same_json
-from agui.protocol import BaseEvent, EventType, RunAgentInput, annotate
+from agui.protocol import BaseEvent, CustomEvent, EventType, RunAgentInput, annotate
 from agui.runlog import RunLog
 from agui.stores import codec
 from agui.stream import RunEvents
@@ -147,6 +148,17 @@ class ActiveRun:
             logger.info("Run %s was taken up by another process", self.log.key)
         except Exception:
             logger.exception("The end of run %s could not be recorded", self.log.key)
+
+    async def follow_ups(self, answer: Any) -> list[BaseEvent]:
+        """Make suggestions after an answer, and note them with it."""
+        follow_ups, message_id = self.endpoint.config.follow_ups, self.events.last_text
+        if follow_ups is None or not message_id or not isinstance(answer, str):
+            return []
+        texts = await follow_ups.suggest(self, answer, usage_limits(self.endpoint.config))
+        if not texts:
+            return []
+        self.events.ids.extend(message_id, {"metadata": {FOLLOW_UPS: texts}})
+        return [CustomEvent(name=FOLLOW_UPS, value={"messageId": message_id, "suggestions": texts})]
 
     def _note(self, status: Run.Status) -> None:
         # Without a row the thread was deleted, and the run with it.

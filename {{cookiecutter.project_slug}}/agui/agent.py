@@ -17,6 +17,7 @@ from pydantic_ai.toolsets import AbstractToolset
 from pydantic_ai.usage import UsageLimits
 
 from agui import conf
+from agui.follow_ups import FollowUps
 from agui.llm import resolve_model
 from agui.tool_search import SearchManyTools
 from agui.tools import build_toolset
@@ -113,6 +114,8 @@ class AgentConfig:
     toolsets: Sequence[AbstractToolset[AgentDeps]] = ()
     capabilities: Sequence[AgentCapability[AgentDeps]] = ()
     """What changes how it works; a function of the run's context makes one for each run. The first is the outermost."""
+    follow_ups: FollowUps | None = None
+    """What the user may want to say next, suggested after each answer; None is nothing."""
 
 
 AgentFactoryFn = Callable[["ToolRegistry", AgentConfig], Agent[AgentDeps, Any]]

@@ -18,6 +18,7 @@ from ag_ui.core import (
     ActivitySnapshotEvent,
     AssistantMessage,
     BaseEvent,
+    CustomEvent,
     EventType,
     FunctionCall,
     Interrupt,
@@ -63,6 +64,7 @@ __all__ = [
     "ActivitySnapshotEvent",
     "AssistantMessage",
     "BaseEvent",
+    "CustomEvent",
     "EventType",
     "Interrupt",
     "Message",
@@ -236,6 +238,10 @@ class MessageIds:
         self._known[role, tool_call_id].append((message_id, sent))
         if extra:
             self._extras[message_id] = extra
+
+    def extend(self, message_id: str, extra: dict[str, Any]) -> None:
+        """Note what a client was told of a message besides."""
+        self._extras[message_id] = extra
 
     def stamp(self, messages: Iterable[ModelMessage]) -> None:
         """Write into each message under which ids it is known, and what else the client said of it, to store it.

@@ -267,12 +267,15 @@ def _stages(run: ActiveRun) -> AsyncGenerator[BaseEvent]:
         shared=run.events,
     )
 
-    async def finished(result: AgentRunResult[Any]) -> None:
+    async def finished(result: AgentRunResult[Any]) -> AsyncGenerator[BaseEvent]:
         paused = isinstance(result.output, DeferredToolRequests)
         run.events.requests = result.output if paused else None
         if run.events.requests:
             ask(run.events.requests, run.run_input, run.log.key)
+        told = await run.follow_ups(result.output)
         await run.save(result.new_messages(), Run.Status.PAUSED if paused else Run.Status.FINISHED)
+        for event in told:
+            yield event
 
     # Typed as iterators, made as generators.
     native: Any = adapter.run_stream_native(
