@@ -158,7 +158,7 @@ class OfThreadAdmin(RecordAdmin):
     @admin.display(description="thread")
     def thread(self, row: Any) -> SafeString | str:
         if row.of_pk is None:
-            return f"{row.thread_id} (deleted)"
+            return f"{row.thread_id} (deleted)" if row.thread_id else "-"  # A call over MCP has none
         return link(Thread(pk=row.of_pk, title=row.of_title, thread_id=row.thread_id))
 
 

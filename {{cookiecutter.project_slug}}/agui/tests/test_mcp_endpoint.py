@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from asgiref.sync import sync_to_async
+from django.contrib import admin
 from django.contrib.auth.models import Permission
 from django.core.asgi import get_asgi_application
 from django.core.exceptions import ImproperlyConfigured
@@ -152,6 +153,22 @@ async def test_a_call_is_audited_like_one_of_the_agent(user: Any):
     ]
     assert records[0].arguments == {"text": "ä"}
     assert records[0].run_id.startswith("mcp-")
+
+
+async def test_the_admin_shows_a_call_without_a_thread(user: Any, settings: Any):
+    settings.ROOT_URLCONF = type("Urls", (), {"urlpatterns": [*get_urls(urls.view), path("admin/", admin.site.urls)]})
+    async with site() as url, mcp_client(user, url) as client:
+        await client.call_tool("echo", {"text": "ä"})
+    user.is_staff = user.is_superuser = True
+    await user.asave()
+    browser = AsyncClient()
+    await sync_to_async(browser.force_login)(user)
+    listed = (await browser.get("/admin/agui/auditrecord/")).content.decode()
+    record = await AuditRecord.objects.aget()
+    shown = (await browser.get(f"/admin/agui/auditrecord/{record.pk}/change/")).content.decode()
+    assert "echo" in listed
+    assert "(deleted)" not in listed + shown
+    assert record.run_id in shown
 
 
 async def test_progress_goes_nowhere_and_state_starts_afresh(user: Any):
