@@ -100,42 +100,66 @@ def test_a_case_that_is_wrong_is_refused(tmp_path, flaw):
         suite(tmp_path, text=f"name: sample\ncases:\n  - inputs: {{{flaw}}}\n")
 
 
-def test_the_project_s_cases_are_found():
-    assert "tasks" in {one.cases.name for one in evals.find_suites()}
-
-
 # --- The command, in a process of its own: it makes its own database
 
+SAMPLE = {
+    "sample/__init__.py": "",
+    "sample/evals/__init__.py": "",
+    "sample/evals/manners.yaml": """
+name: manners
+cases:
+  - name: greets
+    inputs: {says: [Hi]}
+    evaluators: [Calls: {tools: []}, Says: hello]
+  - name: says goodbye
+    inputs: {says: [Bye]}
+    evaluators: [Says: goodbye]
+""",
+    "sample/model.py": """
+from pydantic_ai.models.test import TestModel
+polite = TestModel(call_tools=[], custom_output_text="Hello, and goodbye.")
+curt = TestModel(call_tools=[], custom_output_text="Hello.")
+""",
+    "sample_settings.py": "from config.settings import *\nINSTALLED_APPS += ['sample']\n",
+}
 
-def evaluate(*options, **environment):
-    return subprocess.run(  # noqa: S603
-        [sys.executable, "manage.py", "evaluate", *options],
-        cwd=ROOT,
-        env={**os.environ, "DEBUG": "1", "AGENT_MODEL": "demo", **environment},
-        capture_output=True,
-        text=True,
-    )
+
+@pytest.fixture
+def evaluate(tmp_path):
+    """Play the cases of an application with a model that calls no tools, in a project whose database is empty."""
+    for name, text in SAMPLE.items():
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    environment = {"DJANGO_SETTINGS_MODULE": "sample_settings", "PYTHONPATH": str(tmp_path), "DEBUG": "1"}
+
+    def evaluate(model, *options, **more):
+        return subprocess.run(  # noqa: S603
+            [sys.executable, "manage.py", "evaluate", "manners", "--model", f"python:sample.model.{model}", *options],
+            cwd=ROOT,
+            env={**os.environ, **environment, **more},
+            capture_output=True,
+            text=True,
+        )
+
+    return evaluate
 
 
-def test_the_demo_model_passes_all_and_the_project_s_own_database_stays_as_it_is(tmp_path):
+def test_what_passes_is_told_and_the_project_s_own_database_stays_as_it_is(evaluate, tmp_path):
     path = tmp_path / "mine.sqlite3"
-    done = evaluate(DATABASE_URL=f"sqlite:///{path}")
+    done = evaluate("polite", DATABASE_URL=f"sqlite:///{path}")
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "adds a task with its title" in done.stdout
-    assert done.stdout.splitlines()[-1].endswith("cases passed.")
+    assert "says goodbye" in done.stdout
+    assert done.stdout.splitlines()[-1] == "2 of 2 cases passed."
     assert not path.exists() or path.stat().st_size == 0
 
 
-def test_what_does_not_pass_fails_the_command(tmp_path):
-    # A model that knows no tools: it can only greet.
-    (tmp_path / "silent.py").write_text(
-        "from pydantic_ai.models.test import TestModel\nmodel = TestModel(call_tools=[], custom_output_text='Hello')\n"
-    )
-    options = ("--model", "python:silent.model")
-    done = evaluate("tasks", *options, PYTHONPATH=str(tmp_path))
+def test_what_does_not_pass_fails_the_command(evaluate):
+    done = evaluate("curt")
     assert done.returncode == 1
-    assert done.stderr.strip().endswith("1 of 6 cases passed. At least 100% have to.")
-    assert evaluate("tasks", *options, "--min", "0.1", PYTHONPATH=str(tmp_path)).returncode == 0
+    assert "It said 'Hello.'" in done.stdout
+    assert done.stderr.strip().endswith("1 of 2 cases passed. At least 100% have to.")
+    assert evaluate("curt", "--min", "0.5").returncode == 0
 
 
 def test_a_name_that_does_not_exist_is_refused():
