@@ -11,6 +11,7 @@ export class Suggestions {
   constructor({ host, strings }, column) {
     this.#host = /** @type {any} */ (host);
     this.element = h("div", { class: "chips", role: "group", "aria-label": strings.suggestions, hidden: true });
+    this.element.style.justifyContent = "start"; // below what they follow
     column.append(this.element);
   }
 
