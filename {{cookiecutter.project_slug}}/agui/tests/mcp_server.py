@@ -66,9 +66,11 @@ def build_server(name: str = "tested") -> MCPServer:
 
 
 @asynccontextmanager
-async def http_application(server: MCPServer, around: Callable[[Any], Any] | None = None) -> AsyncIterator[Any]:
+async def http_application(
+    server: MCPServer, around: Callable[[Any], Any] | None = None, *, stateless: bool = True
+) -> AsyncIterator[Any]:
     """The server as an ASGI application; `around` wraps it."""
-    application: Any = server.streamable_http_app(json_response=True, stateless_http=True)
+    application: Any = server.streamable_http_app(json_response=True, stateless_http=stateless)
     async with server.session_manager.run():
         yield around(application) if around else application
 

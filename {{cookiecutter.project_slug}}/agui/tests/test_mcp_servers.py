@@ -129,6 +129,15 @@ async def test_tools_of_a_process_and_of_a_url_are_called(client: Client, settin
     }
 
 
+async def test_an_older_server_is_spoken_to_over_sse(client: Client, settings: Any, tmp_path: Path):
+    async with serving(mcp_server.build_server().sse_app()) as url:
+        configure(settings, tmp_path, {"old": {"type": "sse", "url": f"{url}/sse"}})
+        with agent(client, settings, call("old_add", a=1, b=2, _id="c1"), say("Done.")) as llm:
+            await client.run("Add")
+        await sessions.close_all()
+    assert results_of(llm.requests[1])["c1"].content == "3"
+
+
 async def test_a_server_is_started_once_for_all_runs(client: Client, settings: Any, tmp_path: Path, monkeypatch: Any):
     monkeypatch.setenv("MINE", "secret")
     monkeypatch.setenv("GIVEN", "given")
@@ -345,6 +354,43 @@ async def test_a_process_that_died_meanwhile_is_started_again(
         await client.run("Where?")
     assert results_of(llm.requests[3])["c2"].outcome == "success"
     assert not results_of(llm.requests[3])["c2"].content.endswith(str(process))
+
+
+async def test_a_server_that_has_lost_its_sessions_is_entered_again(
+    client: Client, settings: Any, tmp_path: Path, monkeypatch: Any
+):
+    """One of the protocol's older versions, which had sessions; it is started anew between two runs."""
+    monkeypatch.setattr(sessions, "FAR_SECONDS", 0.0)
+    running: list[Any] = []
+
+    async def older(scope: Any, receive: Any, send: Any) -> None:
+        message = await receive()
+        if b'"server/discover"' in message["body"]:
+            await send({"type": "http.response.start", "status": 400, "headers": []})
+            return await send({"type": "http.response.body", "body": b""})
+        received = iter([message])
+
+        async def receive_again() -> Any:
+            for one in received:
+                return one
+            return await receive()
+
+        await running[-1](scope, receive_again, send)
+
+    async with (
+        mcp_server.http_application(mcp_server.build_server(), stateless=False) as first,
+        mcp_server.http_application(mcp_server.build_server(), stateless=False) as second,
+        serving(older) as url,
+    ):
+        configure(settings, tmp_path, {"one": {"url": f"{url}/mcp"}})
+        script = call("one_add", a=1, b=1, _id="c1"), say("2"), call("one_add", a=1, b=2, _id="c2"), say("3")
+        with agent(client, settings, *script) as llm:
+            for application in (first, second):
+                running.append(application)
+                assert away(await client.run("Add")) == []
+        await sessions.close_all()
+    assert results_of(llm.requests[1])["c1"].content == "2"
+    assert results_of(llm.requests[3])["c2"].content == "3"
 
 
 async def test_a_connection_that_breaks_in_a_call_fails_it_alone(client: Client, settings: Any, tmp_path: Path):
