@@ -137,3 +137,16 @@ async def test_ui_adapter(paste, user, other):
     told = await recipe.transcript(user, "t1")
     assert [(one["role"], one["content"]) for one in told] == [("user", "Hi"), ("assistant", "Hello.")]
     assert await recipe.transcript(other, "t1") == []
+
+
+async def test_voice(paste, user):
+    paste("voice")
+    chat = Chat(user)
+    await chat.http.aforce_login(user)
+    for size, status in ((12, 200), (2 * 1024 * 1024, 413)):
+        file = SimpleUploadedFile("recording", b"RIFF....WAVE".ljust(size, b"\0"))
+        response = await chat.http.post("/agent/transcribe/", {"file": file, "language": "en"})
+        assert response.status_code == status
+        if status == 200:
+            assert response.json() == {"text": "12 bytes of audio/wav in en"}
+    assert (await chat.http.get("/agent/capabilities/")).json()["custom"]["transcription"] is True

@@ -174,3 +174,16 @@ async def test_final_result(paste, user):
     assert seen[-2:] == ["text", "answer by text"]
     assert seen[:-2].count("tool-call") == 1
     assert output == "Done."
+
+
+async def test_follow_ups(paste, user):
+    recipe = paste("follow-ups")
+    suggested = call("final_result", response=["Buy it", "Drink it", "Spill it"])
+    recipe.view.config = replace(recipe.config, model=ScriptedModel([say("There is milk."), suggested]))
+    chat = Chat(user)
+    answer = await chat.send("Is there milk?")
+    assert answer.text == "There is milk."
+    assert answer.events[-2]["name"] == "follow_ups"
+    assert answer.events[-2]["value"]["suggestions"] == ["Buy it", "Drink it"]
+    thread = (await chat.http.get(f"/agent/threads/{chat.thread}/")).json()
+    assert thread["messages"][-1]["metadata"]["follow_ups"] == ["Buy it", "Drink it"]
