@@ -1,11 +1,14 @@
 """docs/recipes/, the part about tools: what each page claims."""
 
+import re
+
 import pytest
 from django.contrib.auth.models import Permission
 
 from agui.models import Run
 from agui.testing import Chat, ScriptedModel, call, say
 from agui.tests.recipes import read_page
+from agui.tool_schema import ToolOptions
 
 
 async def test_run_context(paste, user):
@@ -23,6 +26,8 @@ async def test_tool_options(paste, user):
     chat = Chat(user, say("I can't."), call("archive", category=""), call("archive", category="home"), say("Done."))
     await chat.send("Archive them")
     assert list(chat.model.requests[0].tools) == ["send_invitation"]
+    shown = set(re.findall(r"\b(\w+)=", read_page("tool-options")))
+    assert set(ToolOptions.__annotations__) <= shown
 
     permission = await Permission.objects.aget(codename="change_task")
     await user.user_permissions.aadd(permission)
@@ -36,6 +41,9 @@ async def test_tool_options(paste, user):
     assert answer.results == ["Archived home."]
     catalog = (await chat.http.get("/agent/tools/")).json()
     assert catalog[0]["summary"] == "Archive tasks"
+    night = Chat(user, say("Not now."))
+    await night.send("Archive them", state={"category": "night"})
+    assert "archive" not in night.model.requests[0].tools
 
     chat = Chat(user, call("send_invitation", address="b@example.com"))
     [waiting] = (await chat.send("Invite Bob")).interrupts
