@@ -38,7 +38,8 @@ clients are told, models.py and admin.py the tables (admin_lists.py, admin_budge
 and dashboard_charts.py, transcript.py), export.py all that is kept of a user, skills.py and catalog.py what a page
 offers, attachments.py the uploads, voice.py speech to text, read_attachment.py the model's way to them, demo.py the
 offline model, testing.py a scripted one for tests, evals.py the cases of `make eval`, terminal/ the chat of
-`manage.py chat`, client/ the agents of others, mcp/ their tools, and ours for them.
+`manage.py chat`, client/ the agents of others, mcp/ their tools, and ours for them,
+drf_mcp.py the services of Django REST framework.
 """
 
 from importlib import import_module
@@ -87,6 +88,7 @@ if TYPE_CHECKING:
 _NEEDS_MODELS = {
     "DjangoAGUIView": "agui.views",
     "DjangoSessionConversationStore": "agui.stores.session",
+    "DrfMcpToolset": "agui.drf_mcp",  # And an extra
     "ModelConversationStore": "agui.stores.model",
     "NullConversationStore": "agui.stores.null",
     "SkillsView": "agui.views",

@@ -154,11 +154,18 @@ def _own_tools(registry: "ToolRegistry", config: AgentConfig) -> list[AbstractTo
         from agui.client.remote import remote_toolset  # Only where it is asked for
 
         toolsets.append(remote_toolset(remote_agents))
+    taken = {name for toolset in toolsets if isinstance(toolset, FunctionToolset) for name in toolset.tools}
+    taken |= theirs | {binding.spec.name for binding in registry}
+    if server := conf.get().drf_mcp_server:
+        from agui.drf_mcp import DrfMcpToolset  # Its library is an extra
+
+        bridge = DrfMcpToolset(import_string(server), taken=taken)
+        taken |= bridge.names
+        toolsets.append(bridge)
     if conf.get().mcp_config:
         from agui.mcp.toolset import mcp_toolset  # Its library is an extra
 
-        ours = {name for toolset in toolsets if isinstance(toolset, FunctionToolset) for name in toolset.tools}
-        toolsets.append(mcp_toolset(ours | theirs | {binding.spec.name for binding in registry}))
+        toolsets.append(mcp_toolset(taken))
     return toolsets
 
 

@@ -194,6 +194,9 @@ class EngineSettings(_Section):
     remote_agents: dict[Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,63}$")], RemoteAgent] = Field(
         default_factory=dict, description="Agents elsewhere that this one may leave tasks to, by the name of the tool."
     )
+    drf_mcp_server: str | None = Field(
+        None, description="Dotted path of an MCPServer of djangorestframework-mcp-server whose tools the agent has."
+    )
     mcp_config: str | Path | None = Field(
         None, description="Path of an mcp.json: servers elsewhere whose tools the agent may call, after approval."
     )
@@ -266,6 +269,19 @@ class EngineSettings(_Section):
 
             read_servers(value)
         return value
+
+    @field_validator("drf_mcp_server")
+    @classmethod
+    def _is_an_mcp_server(cls, path: str | None) -> str | None:
+        if path is not None:
+            try:
+                from rest_framework_mcp import MCPServer
+            except ImportError:
+                raise ValueError("it needs the library: `make setup EXTRAS=drf-mcp`") from None
+            found = import_string(imported(path))
+            if not isinstance(found, MCPServer):
+                raise ValueError(f"{path!r} is a {type(found).__name__}: name an MCPServer, the object itself")
+        return path
 
     @field_validator("agent_factory", "conversation_store", "audit_logger", "mcp_headers")
     @classmethod

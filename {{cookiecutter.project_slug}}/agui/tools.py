@@ -68,6 +68,7 @@ __all__ = [
     "ToolRegistry",
     "ToolSpec",
     "build_input_schema",
+    "build_tool",
     "build_toolset",
     "confirmation_metadata",
     "confirmation_text",
@@ -218,10 +219,11 @@ def tool(
 
 def build_toolset(registry: ToolRegistry, toolset_id: str = "tools") -> "FunctionToolset[AgentDeps]":
     """Build pydantic-ai's tools, once for all runs."""
-    return Toolset([_build_tool(binding) for binding in registry], id=toolset_id)
+    return Toolset([build_tool(binding) for binding in registry], id=toolset_id)
 
 
-def _build_tool(binding: ToolBinding) -> "Tool[AgentDeps]":
+def build_tool(binding: ToolBinding) -> "Tool[AgentDeps]":
+    """Build pydantic-ai's tool, with all that the engine does around each call."""
     spec, schema = binding.spec, binding.parsed.function_schema
     call = _guard(binding)
     return Tool(

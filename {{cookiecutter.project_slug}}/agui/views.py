@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 from asgiref.sync import markcoroutinefunction
 from django.db import connections, transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse, StreamingHttpResponse
+from django.utils.module_loading import import_string
 from pydantic_ai import Agent
 from pydantic_ai.models import Model
 
@@ -176,4 +177,10 @@ class CapabilitiesView(AgentView):
 
 
 async def _permitted(registry: ToolRegistry, actor: Actor) -> list[ToolBinding]:
-    return [binding for binding in registry if await is_permitted(binding.spec, actor.user)]
+    permitted = [binding for binding in registry if await is_permitted(binding.spec, actor.user)]
+    if server := conf.get().drf_mcp_server:
+        from agui.drf_mcp import DrfMcpToolset  # Its library is an extra
+
+        taken = [binding.spec.name for binding in registry]
+        permitted += await DrfMcpToolset(import_string(server), taken=taken).bindings(actor.user)
+    return permitted
