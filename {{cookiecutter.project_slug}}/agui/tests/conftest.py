@@ -125,6 +125,11 @@ async def no_run_outlives_its_test() -> AsyncIterator[None]:
         log.stop()
     if runs.tasks:
         await asyncio.wait(runs.tasks, timeout=10)
+    # A request whose server has gone may still be at work: it would open connections again.
+    left = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in left:
+        task.cancel()
+    await asyncio.gather(*left, return_exceptions=True)
     runs.followers.clear()
     await runs.logs.aclose()
     # asgiref's worker thread keeps its connection: PostgreSQL could not drop the test database.
