@@ -248,6 +248,24 @@ def say(page: Page, text: str) -> None:
     drawn(page)
 
 
+def open_stream(page: Page):
+    """Start a run whose events come when they are pushed."""
+    page.locator("agui-chat").evaluate("""chat => {
+        const headers = { "Content-Type": "text/event-stream" };
+        chat.request = async () => new Response(new ReadableStream({ start: (stream) => {
+            window.push = (event) => stream.enqueue(new TextEncoder().encode(`data: ${JSON.stringify(event)}\\n\\n`));
+        } }), { headers });
+    }""")
+    say(page, "hello")
+    page.wait_for_function("() => window.push !== undefined")
+
+    def push(*events: dict) -> None:
+        page.evaluate("events => events.forEach(push)", list(events))
+
+    push({"type": "RUN_STARTED", "threadId": "t", "runId": "r"})
+    return push
+
+
 def drawn(page: Page) -> None:
     """The page draws once a frame: what follows is to see what it drew."""
     page.evaluate("() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))")

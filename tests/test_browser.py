@@ -18,6 +18,7 @@ from pages import (
     finished,
     first,
     message_box,
+    open_stream,
     origin,
     say,
     sign_in,
@@ -533,18 +534,8 @@ def test_long_form_begins_at_its_beginning_on_a_phone(new_page, live_project, si
 
 
 def test_active_step_is_shown_while_the_run_is_on(chat):
-    chat.locator("agui-chat").evaluate("""chat => {
-        const headers = { "Content-Type": "text/event-stream" };
-        chat.request = async () => new Response(new ReadableStream({ start: (stream) => {
-            window.push = (event) => stream.enqueue(new TextEncoder().encode(`data: ${JSON.stringify(event)}\n\n`));
-        } }), { headers });
-    }""")
-    say(chat, "hello")
-
-    def push(*events: dict) -> None:
-        chat.evaluate("events => events.forEach(push)", list(events))
-
-    push(STARTED, {"type": "STEP_STARTED", "stepName": "Read the archive"})
+    push = open_stream(chat)
+    push({"type": "STEP_STARTED", "stepName": "Read the archive"})
     expect(chat.locator(".working")).to_have_text("Read the archive")
     expect(chat.get_by_role("status")).to_have_text("Read the archive")
     text = {"messageId": "m", "role": "assistant", "delta": "Some text."}

@@ -4,7 +4,7 @@ import json
 import re
 
 import pytest
-from pages import Page, Route, expect, finished, message_box, say
+from pages import Page, Route, expect, finished, message_box, open_stream, say
 
 pytestmark = pytest.mark.slow
 
@@ -47,23 +47,6 @@ def answer_with(page: Page, *runs: list[dict]) -> list[dict]:
 
     page.route("**/agent/", answer)
     return sent
-
-
-def open_stream(page: Page):
-    """Start a run whose events come when they are pushed."""
-    page.locator("agui-chat").evaluate("""chat => {
-        const headers = { "Content-Type": "text/event-stream" };
-        chat.request = async () => new Response(new ReadableStream({ start: (stream) => {
-            window.push = (event) => stream.enqueue(new TextEncoder().encode(`data: ${JSON.stringify(event)}\\n\\n`));
-        } }), { headers });
-    }""")
-    say(page, "hello")
-
-    def push(*events: dict) -> None:
-        page.evaluate("events => events.forEach(push)", list(events))
-
-    push(STARTED)
-    return push
 
 
 def cards(page: Page):

@@ -17,18 +17,28 @@ from servers import LiveProject, run_input, serve, text_of
 pytestmark = pytest.mark.slow
 
 LAZY_READERS = 30
-OUTPUT_BYTES = 6_000_000
+OUTPUT_BYTES = 20_000_000
 
 MODEL = f"""
 from pydantic_ai.models.function import FunctionModel
 
 
 async def answer(messages, info):
-    for _ in range({OUTPUT_BYTES} // 20_000):
+    for _ in range({OUTPUT_BYTES} // 20_000 if messages[-1].parts[-1].content == "long" else 1):
         yield "x" * 20_000
 
 
 model = FunctionModel(stream_function=answer)
+"""
+ROOM = f"""
+from config.settings import *
+
+AGUI = {{
+    "MAX_CONCURRENT_RUNS": 500,
+    "MAX_RUNS_PER_USER": 500,
+    "MAX_READERS_PER_USER": 500,
+    "MAX_OUTPUT_BYTES": {2 * OUTPUT_BYTES},
+}}
 """
 SETTINGS = {
     "AGENT_MODEL": "python:answering.model",
@@ -46,7 +56,8 @@ def live(rendered, environment: Path, tmp_path: Path) -> Iterator[LiveProject]:
     shutil.copytree(rendered["demo"], project)
     furnish_project(project, environment)
     (project / "answering.py").write_text(MODEL)
-    with serve(project, **SETTINGS) as live:
+    (project / "roomy_settings.py").write_text(ROOM)
+    with serve(project, **SETTINGS, DJANGO_SETTINGS_MODULE="roomy_settings") as live:
         yield live
 
 
@@ -58,7 +69,7 @@ def memory(live: LiveProject) -> int:
 
 def test_readers_that_never_read_fill_no_memory(live: LiveProject):
     client = live.client(live.token)
-    assert len(text_of(client.run("Hi", threadId="long"))) == OUTPUT_BYTES
+    assert len(text_of(client.run("long", threadId="long"))) == OUTPUT_BYTES
     before = memory(live)
     with ExitStack() as lazy:
         for _ in range(LAZY_READERS):
@@ -69,7 +80,8 @@ def test_readers_that_never_read_fill_no_memory(live: LiveProject):
             connection.sendall(f"{request}\r\n\r\n".encode())
             assert connection.recv(15) == b"HTTP/1.1 200 OK"
         # The others are served as ever.
-        assert len(text_of(client.run("Hi", threadId="other"))) == OUTPUT_BYTES
+        for number in range(20):
+            assert len(text_of(client.run("short", threadId=f"other-{number}"))) == 20_000
         grown = memory(live) - before
     # All of it for each would be twice as much, at least.
     assert grown < LAZY_READERS * OUTPUT_BYTES / 2
@@ -92,11 +104,6 @@ async def answer(messages, info):
 
 
 model = FunctionModel(stream_function=answer)
-"""
-ROOM = """
-from config.settings import *
-
-AGUI = {"MAX_CONCURRENT_RUNS": 500, "MAX_RUNS_PER_USER": 500, "MAX_READERS_PER_USER": 500}
 """
 
 
