@@ -1,9 +1,5 @@
-"""What every test starts from, whatever .env says: the demo model, no way to reach a real one, no Redis, no workers.
+"""What every test starts from, whatever .env says: the demo model, no way to reach a real one, no Redis, no workers."""
 
-TEST_REDIS_URL names one that all tests of runs then use.
-"""
-
-import os
 from collections.abc import Iterator
 
 import pytest
@@ -18,7 +14,7 @@ from agui.runlog import open_logs
 models.ALLOW_MODEL_REQUESTS = False
 override_settings(
     AGENT_MODEL="demo",
-    AGUI={**settings.AGUI, "REDIS_URL": os.environ.get("TEST_REDIS_URL"), "RUN_EXECUTOR": "local", "TELEMETRY": False},
+    AGUI={**settings.AGUI, "REDIS_URL": None, "RUN_EXECUTOR": "local", "TELEMETRY": False},
     CACHES={"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}},
     # The real ones are slow on purpose: half a second for each user that a test makes.
     PASSWORD_HASHERS=["django.contrib.auth.hashers.MD5PasswordHasher"],

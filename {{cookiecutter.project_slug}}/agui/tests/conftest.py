@@ -1,7 +1,11 @@
-"""An endpoint, two users, and a client that speaks AG-UI."""
+"""An endpoint, two users, and a client that speaks AG-UI.
+
+TEST_REDIS_URL names a Redis that the runs of all tests here then use.
+"""
 
 import asyncio
 import json
+import os
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -16,6 +20,7 @@ from pydantic_ai.messages import ToolReturnPart
 from pydantic_ai.models import Model
 
 from agui import AgentConfig, DjangoAGUIView, ToolRegistry, get_urls, runs
+from agui.runlog import open_logs
 from agui.testing import Request, ScriptedModel, collect
 from agui.tests import urls
 from agui.tests.recipes import Recipe
@@ -119,17 +124,19 @@ def endpoint(settings: Any) -> None:
 
 
 @pytest.fixture(autouse=True)
-async def no_run_outlives_its_test() -> AsyncIterator[None]:
+def shared_logs(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    if url := os.environ.get("TEST_REDIS_URL"):
+        settings.AGUI = {**settings.AGUI, "REDIS_URL": url}
+        monkeypatch.setattr(runs, "logs", open_logs())
+
+
+@pytest.fixture(autouse=True)
+async def no_run_outlives_its_test(shared_logs: None) -> AsyncIterator[None]:
     yield
     for log in list(runs.logs._active.values()):
         log.stop()
     if runs.tasks:
         await asyncio.wait(runs.tasks, timeout=10)
-    # A request whose server has gone may still be at work: it would open connections again.
-    left = asyncio.all_tasks() - {asyncio.current_task()}
-    for task in left:
-        task.cancel()
-    await asyncio.gather(*left, return_exceptions=True)
     runs.followers.clear()
     await runs.logs.aclose()
     # asgiref's worker thread keeps its connection: PostgreSQL could not drop the test database.
