@@ -22,9 +22,11 @@ UNPRINTABLE = {"Cc", "Cs", "Zl", "Zp"}
 WINDOWS_RESERVED = {"con", "prn", "aux", "nul"} | {f"{port}{n}" for port in ("com", "lpt") for n in range(1, 10)}
 # Installers refuse a project that has the name of something that it depends on.
 DEPENDENCIES = {
-    "ag_ui_protocol", "anyio", "daphne", "dbos", "django", "django_csp", "django_environ", "django_stubs", "httpx2",
-    "jsonpatch", "jsonschema", "mypy", "psycopg", "pydantic_ai_slim", "pytest", "pytest_asyncio", "pytest_django",
-    "redis", "rich", "ruff", "tdewolff_minify", "twisted", "whitenoise",
+    "ag_ui_protocol", "anyio", "daphne", "dbos", "ddgs", "django", "django_csp", "django_environ", "django_stubs",
+    "djangorestframework_mcp_server",
+    "httpx2", "jsonpatch", "jsonschema", "markdownify", "mcp", "mypy", "opentelemetry_exporter_otlp_proto_http",
+    "opentelemetry_sdk", "psycopg", "pydantic_ai_slim", "pydantic_evals", "pytest", "pytest_asyncio", "pytest_django",
+    "pyyaml", "redis", "rich", "ruff", "tdewolff_minify", "twisted", "whitenoise",
 }  # fmt: skip
 
 

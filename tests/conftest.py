@@ -169,6 +169,9 @@ def environment(rendered: dict[str, Path]) -> Path:
             constraints,
         ]
         subprocess.run([*install, *wanted], check=True)
+        # As `make eval` does.
+        evals = tomllib.loads((rendered["demo"] / "pyproject.toml").read_text())["dependency-groups"]["evals"]
+        subprocess.run([*install, "--no-deps", *evals], check=True)
         (venv / ".installed").touch()
     return venv
 

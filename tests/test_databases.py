@@ -12,7 +12,11 @@ from redis_server import RedisServer, find_redis
 pytestmark = pytest.mark.slow
 
 # Much of what these send never reaches a database, and emptying PostgreSQL's tables after each test takes long.
-LEFT_OUT = ("data_docs", "demo", "hostile", "isolation", "layout", "tool_schema", "tools", "wire")
+LEFT_OUT = (
+    *("data_docs", "demo", "evals", "hostile", "isolation", "layout", "mcp_endpoint", "mcp_servers", "recipes"),
+    *("recipes_capabilities", "recipes_mcp", "recipes_messages", "recipes_models", "recipes_tools", "telemetry"),
+    *("tool_schema", "tools", "wire"),
+)
 ELSEWHERE = [f"--ignore=agui/tests/test_{name}.py" for name in LEFT_OUT]
 
 

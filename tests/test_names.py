@@ -120,7 +120,7 @@ def test_slug_is_refused_and_leaves_nothing(run_cli, tmp_path: Path, slug: str):
 def test_every_package_that_the_project_needs_is_refused_as_its_slug(rendered):
     project = tomllib.loads((rendered["demo"] / "pyproject.toml").read_text())
     extras = project["project"]["optional-dependencies"].values()
-    groups = [project["project"]["dependencies"], project["dependency-groups"]["dev"], *extras]
+    groups = [project["project"]["dependencies"], *project["dependency-groups"].values(), *extras]
     needed = [requirement for group in groups for requirement in group]
     names = {re.split(r"[^\w-]", requirement)[0].replace("-", "_") for requirement in needed}
     hook = (ROOT / "hooks/pre_gen_project.py").read_text()

@@ -14,7 +14,7 @@ from agui.runlog import open_logs
 models.ALLOW_MODEL_REQUESTS = False
 override_settings(
     AGENT_MODEL="demo",
-    AGUI={**settings.AGUI, "REDIS_URL": None, "RUN_EXECUTOR": "local"},
+    AGUI={**settings.AGUI, "REDIS_URL": None, "RUN_EXECUTOR": "local", "TELEMETRY": False},
     CACHES={"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}},
     # The real ones are slow on purpose: half a second for each user that a test makes.
     PASSWORD_HASHERS=["django.contrib.auth.hashers.MD5PasswordHasher"],

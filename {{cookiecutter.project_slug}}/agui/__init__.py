@@ -4,35 +4,42 @@ A request passes through the files in this order:
 
     urls.py        every endpoint of one agent under one prefix
     views.py       the endpoints, as lists of steps
-    auth.py        who acts (tokens.py: API tokens; throttle.py: how often)
+    auth.py        who acts (tokens.py: API tokens; throttle.py: how often; budgets.py: for how much)
     protocol.py    body to RunAgentInput, stored messages to AG-UI's
                    (bodies.py: a request's bytes and JSON; verbatim.py: stored messages as a client knows them)
     history.py     what is new in this request
                    (incoming.py: a client's messages as the model's; attached.py: the files that they name)
     interrupts.py  what a paused thread asks, and what a resume answers
     agent.py       the agent, and what a run gives to its tools
+                   (llm.py: which model answers)
     tools.py       the registry behind `@tool`, and how a run calls its tools
-                   (tool_schema.py: function to JSON Schema; executor.py: threads for blocking code)
+                   (tool_schema.py: function to JSON Schema; approval.py: who may, and after which question;
+                   tool_search.py: many tools; executor.py: threads for blocking code)
     audit.py       who called which tool, and how it ended
     runs.py        one run: start, follow, cancel
                    (shutdown.py: what becomes of runs when the server ends; pacing.py: readers that are slow)
     active_run.py  what is kept of a run: while it is at work, and however it ends
-                   (additions.py: what it adds; checkpoints.py: what a killed process must not take along)
+                   (additions.py: what it adds; checkpoints.py: what a killed process must not take along;
+                   money.py: what it costs; telemetry.py: what OpenTelemetry and the log hear of it, otel.py,
+                   log_fields.py)
     runlog/        where a run's events wait for readers
     deltas.py      what a model says, joined while it comes fast
     shortcut.py    texts go straight to the log; all else takes the way through
     stream.py      from the events of a run to bytes
     parts.py       one part of an answer after the other
     progress.py    steps, activities and the shared state, as a client can follow them
+    follow_ups.py  what the user may want to say next
     activities.py  plans, tables and charts in one line
     stores/        where conversations are kept
     threads.py     the threads of a user (feedback.py: what he thinks of answers)
 
-Beside the path: conf.py has the settings and checks.py what is said at start-up, errors.py what clients are told,
-models.py and admin.py the tables (admin_lists.py, transcript.py), export.py all that is kept of a user,
-skills.py and catalog.py what a page offers, attachments.py the uploads, read_attachment.py the model's way to them,
-demo.py the offline model, testing.py a scripted one for tests, terminal/ the chat of `manage.py chat`,
-client/ the agents of others.
+Beside the path: conf.py (conf_sections.py) has the settings and checks.py what is said at start-up, errors.py what
+clients are told, models.py and admin.py the tables (admin_lists.py, admin_budgets.py, dashboard.py with figures.py
+and dashboard_charts.py, transcript.py), export.py all that is kept of a user, skills.py and catalog.py what a page
+offers, attachments.py the uploads, voice.py speech to text, read_attachment.py the model's way to them, demo.py the
+offline model, testing.py a scripted one for tests, evals.py the cases of `make eval`, terminal/ the chat of
+`manage.py chat`, client/ the agents of others, mcp/ their tools, and ours for them,
+drf_mcp.py the services of Django REST framework.
 """
 
 from importlib import import_module
@@ -52,6 +59,7 @@ from agui.audit import (
     resolve_audit_logger,
 )
 from agui.catalog import build_tool_catalog
+from agui.follow_ups import FollowUps
 from agui.interrupts import Question
 from agui.progress import show_activity, step
 from agui.skills import SkillRegistry, SkillSpec
@@ -80,6 +88,7 @@ if TYPE_CHECKING:
 _NEEDS_MODELS = {
     "DjangoAGUIView": "agui.views",
     "DjangoSessionConversationStore": "agui.stores.session",
+    "DrfMcpToolset": "agui.drf_mcp",  # And an extra
     "ModelConversationStore": "agui.stores.model",
     "NullConversationStore": "agui.stores.null",
     "SkillsView": "agui.views",
@@ -102,6 +111,7 @@ __all__ = [
     "ConversationStore",
     "DjangoAGUIView",
     "DjangoSessionConversationStore",
+    "FollowUps",
     "LoggingAuditLogger",
     "ModelAuditLogger",
     "ModelConversationStore",

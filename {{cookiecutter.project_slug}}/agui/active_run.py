@@ -7,21 +7,28 @@ from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from django.contrib.auth import get_user_model
+from django.db import router, transaction
 from pydantic_ai.capabilities import AbstractCapability
 from pydantic_ai.conversation_store import ConversationConflict
 from pydantic_ai.messages import ModelMessage
 from pydantic_ai.usage import RunUsage
 from pydantic_core import to_jsonable_python
 
+from agui import conf
 from agui.additions import added, without_bytes, without_drawings, without_open_calls
-from agui.agent import AgentDeps
+from agui.agent import AgentDeps, page_context, usage_limits
+from agui.budgets import KeepBudget, may_exist
 from agui.checkpoints import process_name
+from agui.deltas import JoinDeltas
 from agui.errors import RunFailed
 from agui.executor import in_database
+from agui.follow_ups import EVENT as FOLLOW_UPS
 from agui.history import Turn
 from agui.models import Run
+from agui.money import Spent, add_spending, dump_spent, spent_by_model
 from agui.progress import dump_state, same_json
-from agui.protocol import BaseEvent, RunAgentInput, annotate
+from agui.protocol import BaseEvent, CustomEvent, EventType, RunAgentInput, annotate
 from agui.runlog import RunLog
 from agui.stores import codec
 from agui.stream import RunEvents
@@ -31,6 +38,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("agui.runs")
 
+# What a model begins an answer with.
+FIRST_EVENTS = (EventType.TEXT_MESSAGE_START, EventType.REASONING_START, EventType.TOOL_CALL_START)
 # How a run ended that was stopped, by the reason.
 ENDINGS = {None: Run.Status.CANCELLED, "timeout": Run.Status.TIMED_OUT, "interrupted": Run.Status.INTERRUPTED}
 
@@ -62,6 +71,9 @@ class ActiveRun:
     drafted: tuple[int, int] = (0, 0)
     """Its size, and how many tools had ended, when it was last written down."""
     status: Run.Status = Run.Status.FAILED
+    spent: dict[str, Spent] = field(default_factory=dict)
+    """What of its usage is among the spending of its user."""
+    first_event_ms: int | None = None
     is_recorded: bool = False
     started: float = field(default_factory=time.monotonic)
 
@@ -70,6 +82,24 @@ class ActiveRun:
         if not self.events.failure and not self.is_recorded:
             self.events.failure = code
             self.log.token.cancel()
+
+    def note_event(self, kind: EventType) -> None:
+        """Note how long the model took to say something."""
+        if self.first_event_ms is None and kind in FIRST_EVENTS:
+            self.first_event_ms = self._milliseconds()
+
+    def _milliseconds(self) -> int:
+        return round((time.monotonic() - self.started) * 1000)
+
+    def capabilities(self) -> list[AbstractCapability[AgentDeps]]:
+        """What only this run has."""
+        context = self.events.deps.context
+        return [
+            JoinDeltas(conf.get().delta_window_seconds),
+            *([page_context(context)] if context else ()),
+            *([self.journal] if self.journal else ()),
+            *([KeepBudget(self.note_spending)] if may_exist() else ()),
+        ]
 
     def draft(self) -> dict[str, Any] | None:
         """Take down what the run has added so far, as columns of its row; None when nothing is new."""
@@ -119,23 +149,58 @@ class ActiveRun:
         except Exception:
             logger.exception("The end of run %s could not be recorded", self.log.key)
 
+    async def follow_ups(self, answer: Any) -> list[BaseEvent]:
+        """Make suggestions after an answer, and note them with it."""
+        follow_ups, message_id = self.endpoint.config.follow_ups, self.events.last_text
+        if follow_ups is None or not message_id or not isinstance(answer, str):
+            return []
+        texts = await follow_ups.suggest(self, answer, usage_limits(self.endpoint.config))
+        if not texts:
+            return []
+        self.events.ids.extend(message_id, {"metadata": {FOLLOW_UPS: texts}})
+        return [CustomEvent(name=FOLLOW_UPS, value={"messageId": message_id, "suggestions": texts})]
+
     def _note(self, status: Run.Status) -> None:
         # Without a row the thread was deleted, and the run with it.
         row = Run.objects.filter(pk=self.log.key)
-        is_noted = (
-            row.filter(process=process_name())
-            .exclude(status=Run.Status.INTERRUPTED)
-            .update(
-                status=status,
-                code="" if status in (Run.Status.FINISHED, Run.Status.PAUSED) else self.events.failure or "",
-                usage=to_jsonable_python(self.usage),
-                duration_ms=round((time.monotonic() - self.started) * 1000),
-                draft=None,
+        spent = self.spending()
+        with transaction.atomic(using=router.db_for_write(Run), savepoint=False):
+            is_noted = (
+                row.filter(process=process_name())
+                .exclude(status=Run.Status.INTERRUPTED)
+                .update(
+                    status=status,
+                    code="" if status in (Run.Status.FINISHED, Run.Status.PAUSED) else self.events.failure or "",
+                    usage=to_jsonable_python(self.usage),
+                    cost=self.usage.cost,
+                    spent=dump_spent(spent),
+                    first_event_ms=self.first_event_ms,
+                    duration_ms=self._milliseconds(),
+                    draft=None,
+                )
             )
-        )
-        if not is_noted and (self.journal or row.exists()):
-            # This process was taken for dead: another one has ended the run, or goes on with it.
-            raise ConversationConflict(self.log.thread_id)
+            if not is_noted and (self.journal or row.exists()):
+                # This process was taken for dead: another one has ended the run, or goes on with it.
+                raise ConversationConflict(self.log.thread_id)
+            owner = self.events.deps.user.pk
+            if is_noted or owner is None or get_user_model()._default_manager.filter(pk=owner).exists():
+                add_spending(self.log.scope, owner, spent, self.spent)
+
+    def note_spending(self) -> None:
+        """Note now, and not at the end, what it has used so far."""
+        row = Run.objects.filter(pk=self.log.key, process=process_name(), status=Run.Status.RUNNING)
+        spent = self.spending()
+        with transaction.atomic(using=router.db_for_write(Run)):
+            if not row.update(spent=dump_spent(spent)):
+                return  # It was deleted, or is another process's
+            add_spending(self.log.scope, self.events.deps.user.pk, spent, self.spent)
+        self.spent = spent
+
+    def spending(self) -> dict[str, Spent]:
+        """What it has used so far, by model."""
+        before = {message.run_id for message in self.turn.history}
+        new = [one for one in self.events.unfinished.captured if one.run_id is not None and one.run_id not in before]
+        return spent_by_model(self.usage, [*self.earlier, *new], self.endpoint.model_name(self.run_input))
 
     def _partial(self, asked: Collection[str] = ()) -> list[ModelMessage]:
         """What the run has added, as of now."""

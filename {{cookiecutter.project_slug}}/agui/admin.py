@@ -18,9 +18,11 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from pydantic_ai.conversation_store import ConversationConflict
 
+from agui import admin_budgets as admin_budgets
 from agui import conf, runs
-from agui.admin_lists import RecordAdmin, count_of, link, link_list, moment, recent, used
+from agui.admin_lists import RecordAdmin, cost, cost_of_usage, count_of, link, link_list, moment, recent, used
 from agui.attachments import download
+from agui.dashboard import DashboardAdmin
 from agui.errors import NotFound
 from agui.models import ApiToken, Attachment, AttachmentUse, AuditRecord, Feedback, Message, Run, Thread
 from agui.stores import search_words
@@ -29,19 +31,21 @@ from agui.tokens import MAX_DAYS, mint
 from agui.transcript import pretty, read_branches, read_questions, read_transcript
 
 USERNAME = get_user_model().USERNAME_FIELD
+COST: Any = cost
+USAGE_COST: Any = cost_of_usage
 TOKENS = [used("input_tokens"), used("output_tokens"), used("requests")]
 
 
 @admin.register(Thread)
 class ThreadAdmin(RecordAdmin):
-    list_display = ["__str__", moment("updated_at"), "who", "message_count", *TOKENS[:2]]
+    list_display = ["__str__", moment("updated_at"), "who", "message_count", *TOKENS[:2], USAGE_COST]
     list_filter = ["updated_at"]
     list_select_related = ["owner"]
     search_fields = ["thread_id"]  # See get_search_results
     search_help_text = "Words of titles and messages, a user's name, or a conversation's id"
     heavy = ["words", "deferred", "branches"]
-    fields = ["who", "thread_id", "created_at", "updated_at", *TOKENS, "forked", "related"]
-    readonly_fields = ["who", *TOKENS, "forked", "related"]
+    fields = ["who", "thread_id", "created_at", "updated_at", *TOKENS, USAGE_COST, "forked", "related"]
+    readonly_fields = ["who", *TOKENS, USAGE_COST, "forked", "related"]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Thread]:
         return super().get_queryset(request).annotate(messages_kept=count_of(Message, thread=OuterRef("pk")))
@@ -154,23 +158,23 @@ class OfThreadAdmin(RecordAdmin):
     @admin.display(description="thread")
     def thread(self, row: Any) -> SafeString | str:
         if row.of_pk is None:
-            return f"{row.thread_id} (deleted)"
+            return f"{row.thread_id} (deleted)" if row.thread_id else "-"  # A call over MCP has none
         return link(Thread(pk=row.of_pk, title=row.of_title, thread_id=row.thread_id))
 
 
 @admin.register(Run)
-class RunAdmin(OfThreadAdmin):
-    list_display = [moment("started_at"), "thread", "who", "ending", *TOKENS, "duration", "model"]
+class RunAdmin(DashboardAdmin, OfThreadAdmin):
+    list_display = [moment("started_at"), "thread", "who", "ending", *TOKENS, COST, "duration", "model"]
     list_filter = ["status", recent("code"), recent("model"), "started_at"]
     list_select_related = ["owner"]
     search_fields = ["=thread_id", "=run_id", "=id", f"owner__{USERNAME}"]
     search_help_text = "A user's name, or the id of a conversation or run"
     heavy = ["draft"]
     fields = [
-        *("started_at", "duration", "thread", "who", "status", "code", "model", *TOKENS),
+        *("started_at", "first_event", "duration", "thread", "who", "status", "code", "model", *TOKENS, COST),
         *("id", "run_id", "process", "seen_at", "related"),
     ]
-    readonly_fields = ["id", "thread", "who", *TOKENS, "duration", "related"]
+    readonly_fields = ["id", "thread", "who", *TOKENS, COST, "first_event", "duration", "related"]
     actions = ["stop"]
 
     def has_stop_permission(self, request: HttpRequest) -> bool:
@@ -188,6 +192,10 @@ class RunAdmin(OfThreadAdmin):
     @admin.display(description="status", ordering="status")
     def ending(self, run: Run) -> str:
         return run.status if run.code in ("", run.status) else f"{run.status}: {run.code}"
+
+    @admin.display
+    def first_event(self, run: Run) -> str:
+        return "-" if run.first_event_ms is None else f"{run.first_event_ms / 1000:,.1f} s"
 
     @admin.display
     def duration(self, run: Run) -> str:

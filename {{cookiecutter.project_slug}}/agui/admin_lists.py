@@ -1,6 +1,7 @@
 """Lists of the admin that stay fast with many rows: nothing is counted to its end, no row costs a query."""
 
 from collections.abc import Iterable
+from decimal import Decimal
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -16,6 +17,8 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.http import urlencode
 from django.utils.safestring import SafeString
+
+from agui.money import dollars
 
 MAX_ROWS = 10_000
 RECENT_ROWS = 1000
@@ -90,6 +93,20 @@ def used(key: str) -> Any:
         return f"{row.usage.get(key, 0):,}"
 
     return show
+
+
+@admin.display(description="cost")
+def cost_of_usage(row: Any) -> str:
+    """Show the cost that pydantic-ai has counted."""
+    found = row.usage.get("cost")
+    return dollars(None if found is None else Decimal(found))
+
+
+@admin.display(description="cost", ordering="cost")
+def cost(row: Any) -> str:
+    """Show what is known of a cost: a part of it, where the price of some requests is not."""
+    text = dollars(row.cost)
+    return f"{text} and more" if row.cost is not None and row.unpriced else text
 
 
 def recent(column: str) -> type[admin.SimpleListFilter]:

@@ -107,13 +107,13 @@ async def download(attachment: Attachment, *, with_content: bool = True) -> Http
     return HttpResponse(headers=headers)
 
 
-def check_size(size: int) -> None:
-    limit = conf.get().max_upload_bytes
+def check_size(size: int, limit: int | None = None) -> None:
+    limit = limit or conf.get().max_upload_bytes
     if size > limit:
         raise TooLarge(f"The file is too large: at most {limit} bytes.", limit=limit)
 
 
-def read_upload(request: HttpRequest) -> UploadedFile:
+def read_upload(request: HttpRequest, limit: int | None = None) -> UploadedFile:
     """Take the one file out of a multipart body. Django keeps what is large on disk, not in memory."""
     if request.content_type != "multipart/form-data":
         raise UnsupportedMediaType("Send multipart/form-data with a file in the field 'file'.")
@@ -123,7 +123,7 @@ def read_upload(request: HttpRequest) -> UploadedFile:
         raise BadRequest("The form could not be read.") from None
     if len(uploads) != 1:
         raise BadRequest(f"Send one file in the field 'file', not {len(uploads)}.")
-    check_size(uploads[0].size or 0)
+    check_size(uploads[0].size or 0, limit)
     if not uploads[0].size:
         raise BadRequest("The file is empty.")
     return uploads[0]

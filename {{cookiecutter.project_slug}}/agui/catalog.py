@@ -61,6 +61,16 @@ def build_capabilities(config: AgentConfig, tools: Sequence[ToolBinding]) -> dic
             "interrupts": has_threads,
             "approveWithEdits": has_threads,
         },
+        **({"custom": custom} if (custom := _custom(config)) else {}),
+    }
+
+
+def _custom(config: AgentConfig) -> dict[str, Any]:
+    """What AG-UI has no word for."""
+    return {
+        # By which names of models a client may ask for one, with `forwardedProps.model`.
+        **({"models": list(config.models)} if config.models else {}),
+        **({"transcription": True} if conf.get().transcription else {}),
     }
 
 

@@ -38,7 +38,9 @@ from pydantic_ai.messages import (
 from agui import conf
 from agui.additions import answered
 from agui.executor import in_database, run_in_thread
+from agui.figures import keep_up
 from agui.models import Run
+from agui.money import add_spending, dump_spent, load_spent, spent_by_model
 from agui.stores import ThreadStore, codec, store_class
 
 logger = logging.getLogger("agui.runs")
@@ -111,6 +113,8 @@ class Checkpoints:
         """Held from taking down what a run has reached until it is written: what is older must not come later."""
         self._hurried: set[str] = set()
         self._signed_at = 0.0
+        self._hour = 0
+        self._counting: asyncio.Task[None] | None = None
 
     def add(self, key: str, draft: Draft, lost: Callable[[], object]) -> None:
         """Write a run down from now on; `lost` is called should another process have taken it up."""
@@ -145,10 +149,17 @@ class Checkpoints:
             is_due = time.monotonic() >= due
             if is_due:
                 due = time.monotonic() + DRAFT_SECONDS
+                self._keep_figures()
             try:
                 await self.write(None if is_due else hurried)
             except Exception:
                 logger.exception("The runs of this process could not be written down")
+
+    def _keep_figures(self) -> None:
+        if (hour := int(time.time() // 3600)) != self._hour:
+            self._hour = hour
+            # On a thread of its own: after a long pause there is much to count, and signs of life can't wait.
+            self._counting = asyncio.create_task(run_in_thread(keep_up, pool="figures"), context=contextvars.Context())
 
     async def write(self, keys: Collection[str] | None = None) -> None:
         """Write down what is new of these runs, or of all. Afterwards, what was taken before is written too."""
@@ -314,5 +325,14 @@ async def take_up(store: ThreadStore, run: Run) -> None:
         conversation.usage += codec.load(codec.USAGE, run.usage)
         with suppress(ConversationConflict):  # Somebody else takes it up
             await store.save(conversation, scope=run.scope)
+    await in_database(_end_dead, run)
+
+
+def _end_dead(run: Run) -> None:
+    usage = codec.load(codec.USAGE, run.usage)
+    spent = spent_by_model(usage, codec.load_messages(run.draft or []), run.model)
     ending = {"status": Run.Status.INTERRUPTED, "code": "interrupted", "draft": None, "order": None}
-    await in_database(lambda: Run.objects.filter(pk=run.pk, status=Run.Status.RUNNING).update(**ending))
+    with transaction.atomic(using=router.db_for_write(Run)):
+        row = Run.objects.filter(pk=run.pk, status=Run.Status.RUNNING)
+        if row.update(cost=usage.cost, spent=dump_spent(spent), **ending):
+            add_spending(run.scope, run.owner_id, spent, load_spent(run.spent))

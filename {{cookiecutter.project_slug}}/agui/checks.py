@@ -1,5 +1,6 @@
 """Django system checks: what would fail later, said at start-up with its cure."""
 
+import os
 from importlib.util import find_spec
 from typing import Any
 
@@ -10,17 +11,20 @@ from django.core.cache import caches
 from django.core.cache.backends.base import BaseCache
 from django.db import connections, router
 from django.utils.module_loading import import_string
+from pydantic_ai.usage import RequestUsage
 
 from agui import conf
-from agui.agent import missing_key
+from agui.llm import PROVIDER_KEYS, missing_keys
 
 
 def register() -> None:
     checks.register(check_applications)
     checks.register(check_model)
+    checks.register(check_prices)
     checks.register(check_throttle)
     checks.register(check_processes, deploy=True)
     checks.register(check_executor)
+    checks.register(check_telemetry)
 
 
 def check_applications(**kwargs: Any) -> list[checks.CheckMessage]:
@@ -38,15 +42,49 @@ def check_applications(**kwargs: Any) -> list[checks.CheckMessage]:
 
 def check_model(**kwargs: Any) -> list[checks.CheckMessage]:
     """Is the model's key there? In production its absence stops the server, so this is for developers."""
-    if settings.DEBUG and (missing := missing_key(settings.AGENT_MODEL)):
+    model = settings.AGENT_MODEL
+    if settings.DEBUG and (missing := " and ".join(missing_keys(model))):
+        partly = any(not missing_keys(name) for name in model.split(","))
+        answers = "the others answer" if partly else "the offline demo model answers"
         return [
             checks.Warning(
-                f"AGENT_MODEL is {settings.AGENT_MODEL!r}, but {missing} is not set.",
-                hint=f"Set {missing} in .env. Until then the offline demo model answers.",
+                f"AGENT_MODEL is {model!r}, but {missing} is not set.",
+                hint=f"Set {missing} in .env. Until then {answers}.",
                 id="agui.W001",
             )
         ]
     return []
+
+
+def check_prices(**kwargs: Any) -> list[checks.CheckMessage]:
+    """Is the price known of what money limits? Else it limits nothing."""
+    budgets = conf.get().budgets
+    amounts = [conf.get().limits.cost, budgets.day.cost, budgets.week.cost, budgets.month.cost]
+    if all(amount is None for amount in amounts):
+        return []
+    unknown = [name.strip() for name in settings.AGENT_MODEL.split(",") if not has_price(name.strip())]
+    return [
+        checks.Warning(
+            f"No price is known of {name!r} in AGENT_MODEL, so no limit or budget in US dollars holds it back.",
+            hint="Set LIMITS['TOTAL_TOKENS'], or 'TOKENS' of BUDGETS, too.",
+            id="agui.W002",
+        )
+        for name in unknown
+    ]
+
+
+def has_price(model: str) -> bool:
+    """Whether a model of a provider that we know is on the list of prices; of others nothing can be told."""
+    provider, _, name = model.partition(":")
+    if provider not in PROVIDER_KEYS:
+        return True
+    from genai_prices import calc_price
+
+    try:
+        calc_price(RequestUsage(input_tokens=1), name, provider_id=provider.partition("-")[0])
+    except LookupError:
+        return False
+    return True
 
 
 def check_throttle(**kwargs: Any) -> list[checks.CheckMessage]:
@@ -93,4 +131,23 @@ def check_executor(**kwargs: Any) -> list[checks.CheckMessage]:
         checks.Error(f"AGUI['RUN_EXECUTOR'] is {conf.get().run_executor!r}, and lacks {need}.", id="agui.E003")
         for need, is_met in needs.items()
         if not is_met
+    ]
+
+
+def check_telemetry(**kwargs: Any) -> list[checks.CheckMessage]:
+    """Do OpenTelemetry's own variables ask for what is not there?"""
+    if not conf.get().telemetry:
+        return []
+    known = {"_PROTOCOL": ("http/protobuf",), "_EXPORTER": ("otlp", "none")}
+    names = [f"OTEL_EXPORTER_OTLP{signal}_PROTOCOL" for signal in ("", "_TRACES", "_METRICS")]
+    names += ["OTEL_TRACES_EXPORTER", "OTEL_METRICS_EXPORTER"]
+    return [
+        checks.Error(
+            f"{name} is {value!r}, and AGUI['TELEMETRY'] does not know that.",
+            hint=f"Remove it, or use {' or '.join(allowed)}.",
+            id="agui.E010",
+        )
+        for name in names
+        for ending, allowed in known.items()
+        if name.endswith(ending) and (value := os.environ.get(name, "").strip()) and value not in allowed
     ]

@@ -7,20 +7,33 @@ A field `heartbeat_seconds` is the key "HEARTBEAT_SECONDS". Reading waits until 
 `override_settings` works in tests; `apps.py` loads once at start-up, so a mistake stops the server.
 """
 
+from decimal import Decimal
 from functools import lru_cache
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.core.signals import setting_changed
 from django.utils.module_loading import import_string
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BeforeValidator, Field, ValidationError, ValidationInfo, field_validator
+
+from agui.conf_sections import Section as _Section
+from agui.conf_sections import Transcription, imported
 
 RATE = r"^[1-9][0-9]{0,8}/(second|minute|hour|day)$"
 
 
-class _Section(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, alias_generator=str.upper)
+def _as_written(amount: Any) -> Any:
+    """0.1 is meant as 0.1, not as the nearest float."""
+    if isinstance(amount, bool | str):
+        raise ValueError("it should be a number of US dollars")
+    return str(amount) if isinstance(amount, float) else amount
+
+
+Dollars = Annotated[Decimal, Field(strict=False, allow_inf_nan=False), BeforeValidator(_as_written)]
+"""An amount of US dollars, as a number or a Decimal."""
 
 
 class Limits(_Section):
@@ -29,6 +42,13 @@ class Limits(_Section):
     requests: int | None = Field(25, gt=0, description="Requests to the model in one run.")
     tool_calls: int | None = Field(50, gt=0, description="Successful tool calls in one run.")
     total_tokens: int | None = Field(None, gt=0, description="Tokens in and out in one run.")
+    input_tokens: int | None = Field(None, gt=0, description="Tokens that the model reads in one run.")
+    output_tokens: int | None = Field(None, gt=0, description="Tokens that the model writes in one run.")
+    request_input_tokens: int | None = Field(None, gt=0, description="Tokens that the model reads in one request.")
+    count_tokens: bool = Field(
+        False, description="Ask the provider to count before each request, so that limits stop what would pass them."
+    )
+    cost: Dollars | None = Field(None, gt=0, description="What one run may cost; needs a model with a known price.")
 
 
 class Retention(_Section):
@@ -36,6 +56,7 @@ class Retention(_Section):
 
     conversations_days: int | None = Field(None, gt=0, description="Age of a conversation's last message.")
     runs_days: int | None = Field(None, gt=0, description="Age of the record of a run.")
+    spending_days: int | None = Field(None, gt=0, description="Age of what somebody has spent on a day.")
     audit_days: int | None = Field(None, gt=0, description="Age of the record of a tool call.")
     attachments_hours: int | None = Field(24, gt=0, description="Age of a file that no conversation names.")
 
@@ -45,6 +66,21 @@ class Throttle(_Section):
 
     user: str | None = Field(None, pattern=RATE, description="By one user, over all tokens and sessions.")
     token: str | None = Field(None, pattern=RATE, description="With one API token.")
+
+
+class Allowance(_Section):
+    """What a user may spend in a while; None is no limit."""
+
+    cost: Dollars | None = Field(None, ge=0, description="In US dollars; needs models with a known price.")
+    tokens: int | None = Field(None, ge=0, description="In tokens, in and out.")
+
+
+class Budgets(_Section):
+    """What each user may spend who has no closer budget, his own or his groups', in the admin."""
+
+    day: Allowance = Field(default_factory=Allowance, description="From midnight in the site's time zone.")
+    week: Allowance = Field(default_factory=Allowance, description="From Monday.")
+    month: Allowance = Field(default_factory=Allowance, description="From the first.")
 
 
 class RemoteAgent(_Section):
@@ -75,6 +111,9 @@ class EngineSettings(_Section):
     auto_confirm: bool | list[str] = Field(
         False, description="Destructive tools that run without asking: True for all, or a list of names."
     )
+    search_tools_above: int | None = Field(
+        40, gt=0, description="With more tools than this, the model searches for one; None shows it all of them."
+    )
     on_disconnect: Literal["continue", "cancel"] = Field(
         "continue", description="What happens to a run whose client goes away."
     )
@@ -82,6 +121,9 @@ class EngineSettings(_Section):
         "local", description='Who executes runs: the process that was asked, or with "dbos" `manage.py agent_worker`.'
     )
     limits: Limits = Field(default_factory=Limits, description="What one run may use at most.")
+    budgets: Budgets = Field(
+        default_factory=Budgets, description="What a user may spend a day, week or month; above it 429."
+    )
     run_timeout_seconds: float | None = Field(600.0, gt=0, description="Longest run; None is no limit.")
     max_output_bytes: int = Field(8 * 1024 * 1024, gt=0, description="Largest stream of one run.")
     max_concurrent_runs: int = Field(100, gt=0, description="Runs at once in one process; above it 503.")
@@ -117,6 +159,11 @@ class EngineSettings(_Section):
     max_upload_total_bytes: int | None = Field(
         1024 * 1024 * 1024, gt=0, description="All attachments of one owner together; above it 413. None is no limit."
     )
+    allowed_file_url_schemes: list[Literal["http", "https", "s3", "gs"]] = Field(
+        ["http", "https"],
+        description="Addresses of files that a client may hand to the model; [] is none. The provider opens s3 and gs "
+        "with rights of yours.",
+    )
     max_read_bytes: int = Field(4 * 1024 * 1024, gt=0, description="Largest image or PDF that the model reads.")
     read_page_bytes: int = Field(
         50_000, ge=1000, description="How much of a text attachment the model reads at once; it can read on."
@@ -135,6 +182,11 @@ class EngineSettings(_Section):
     shutdown_seconds: float = Field(
         5.0, ge=0, description="How long runs may go on after SIGTERM; then they end as interrupted."
     )
+    tool_timeout_seconds: float | None = Field(
+        None,
+        gt=0,
+        description="Longest call of a tool of the registry that has no timeout of its own; None is no limit.",
+    )
     tool_threads: int = Field(8, gt=0, description="Threads that run synchronous tools.")
     database_threads: int = Field(
         4, gt=0, description="Threads, each with a connection, that conversations are read and written on."
@@ -142,7 +194,30 @@ class EngineSettings(_Section):
     remote_agents: dict[Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,63}$")], RemoteAgent] = Field(
         default_factory=dict, description="Agents elsewhere that this one may leave tasks to, by the name of the tool."
     )
+    drf_mcp_server: str | None = Field(
+        None, description="Dotted path of an MCPServer of djangorestframework-mcp-server whose tools the agent has."
+    )
+    mcp_config: str | Path | None = Field(
+        None, description="Path of an mcp.json: servers elsewhere whose tools the agent may call, after approval."
+    )
+    mcp_headers: str | None = Field(
+        None, description="Dotted path of a function of a user and a server's name: the headers that are the user's."
+    )
+    mcp_timeout_seconds: float = Field(
+        5.0, gt=0, description="Longest wait for an MCP server to say what it offers; then runs go on without it."
+    )
+    mcp_call_seconds: float = Field(120.0, gt=0, description="Longest call of a tool of an MCP server.")
+    mcp_endpoint: bool = Field(False, description="Serve the project's own tools to MCP clients, under mcp/.")
+    transcription: Transcription | None = Field(
+        None, description="Who turns what users say into text, for `transcribe/`; None is nobody."
+    )
     token_days: int | None = Field(90, gt=0, description="Life of a new API token; None is for ever.")
+    telemetry: bool = Field(
+        False, description="Make OpenTelemetry spans and metrics of runs, sent where the OTEL_* variables say."
+    )
+    telemetry_content: bool = Field(
+        False, description="Export with them what users, models and tools say: prompts, answers, arguments, results."
+    )
     include_usage: bool = Field(False, description="Tell clients the tokens used; it reveals provider and model.")
     send_reasoning: bool = Field(True, description="Stream the model's reasoning to clients.")
 
@@ -161,6 +236,16 @@ class EngineSettings(_Section):
                 raise ValueError(cure) from None
         return url
 
+    @field_validator("telemetry")
+    @classmethod
+    def _has_its_library(cls, is_on: bool) -> bool:
+        if is_on:
+            try:
+                import_string("opentelemetry.exporter.otlp.proto.http.trace_exporter.OTLPSpanExporter")
+            except ImportError:
+                raise ValueError("it needs the library: `make setup EXTRAS=otel`") from None
+        return is_on
+
     @field_validator("conversation_store")
     @classmethod
     def _is_a_store(cls, path: str) -> str:
@@ -174,17 +259,34 @@ class EngineSettings(_Section):
             raise ValueError(f"{path!r} is no store: name a subclass of agui.stores.ThreadStore")
         return path
 
-    @field_validator("agent_factory", "conversation_store", "audit_logger")
+    @field_validator("mcp_config", "mcp_endpoint")
     @classmethod
-    def _importable(cls, path: str | None) -> str | None:
+    def _has_mcp(cls, value: Any, info: ValidationInfo) -> Any:
+        if value and find_spec("fastmcp") is None:
+            raise ValueError("it needs the library: `make setup EXTRAS=mcp`")
+        if value and info.field_name == "mcp_config":
+            from agui.mcp.servers import read_servers
+
+            read_servers(value)
+        return value
+
+    @field_validator("drf_mcp_server")
+    @classmethod
+    def _is_an_mcp_server(cls, path: str | None) -> str | None:
         if path is not None:
             try:
-                import_string(path)
-            except ImportError as error:
-                raise ValueError(
-                    f"{path!r} can't be imported ({error}): name what exists, by its dotted path"
-                ) from None
+                from rest_framework_mcp import MCPServer
+            except ImportError:
+                raise ValueError("it needs the library: `make setup EXTRAS=drf-mcp`") from None
+            found = import_string(imported(path))
+            if not isinstance(found, MCPServer):
+                raise ValueError(f"{path!r} is a {type(found).__name__}: name an MCPServer, the object itself")
         return path
+
+    @field_validator("agent_factory", "conversation_store", "audit_logger", "mcp_headers")
+    @classmethod
+    def _importable(cls, path: str | None) -> str | None:
+        return None if path is None else imported(path)
 
 
 def load(raw: Any = None) -> EngineSettings:
@@ -207,11 +309,13 @@ def _sentence(error: Any) -> str:
     name = "AGUI" + "".join(f"[{key}]" if key.isdigit() else f"[{key!r}]" for key in keys)
     if unknown:
         sections: dict[str, type[_Section]] = {"LIMITS": Limits, "RETENTION": Retention, "THROTTLE": Throttle}
+        sections["TRANSCRIPTION"] = Transcription
+        sections["BUDGETS"] = Budgets if len(keys) == 2 else Allowance
         model = sections.get(keys[0], RemoteAgent) if len(keys) > 1 else EngineSettings
         known = ", ".join(field.upper() for field in model.model_fields)
         return f"{name} is not a setting. Remove it, or use one of: {known}."
     # An address may hold a password, and headers hold tokens.
-    given = "" if set(keys[:1]) & {"REDIS_URL", "REMOTE_AGENTS"} else f" = {error['input']!r}"
+    given = "" if set(keys[:1]) & {"REDIS_URL", "REMOTE_AGENTS", "TRANSCRIPTION"} else f" = {error['input']!r}"
     return f"{name}{given}: {error['msg']}."
 
 

@@ -8,6 +8,7 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import aclosing, asynccontextmanager
+from copy import copy
 from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any
@@ -23,6 +24,7 @@ from pydantic_ai.messages import (
     ThinkingPartDelta,
 )
 from pydantic_ai.models import Model, ModelRequestParameters, StreamedResponse
+from pydantic_ai.models.fallback import FallbackModel
 from pydantic_ai.models.wrapper import WrapperModel
 from pydantic_ai.settings import ModelSettings
 
@@ -52,7 +54,14 @@ class JoinDeltas(AbstractCapability[AgentDeps]):
     seconds: float
 
     def get_wrapper_model(self, model: Model) -> Model | None:
-        return JoiningModel(model, self.seconds) if can_join and self.seconds else None
+        if not can_join or not self.seconds:
+            return None
+        if isinstance(model, FallbackModel):
+            # It reads the first event before it hands a stream over: what joins has to be inside.
+            chain = copy(model)
+            chain.models = [JoiningModel(one, self.seconds) for one in model.models]
+            return chain
+        return JoiningModel(model, self.seconds)
 
 
 class JoiningModel(WrapperModel):

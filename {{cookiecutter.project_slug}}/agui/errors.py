@@ -3,7 +3,7 @@
     HttpError              before the first byte: a status with a JSON body
     ├── BadRequest 400, Unauthorized 401, Forbidden 403, NotFound 404, MethodNotAllowed 405
     ├── Conflict 409, TooLarge 413, UnsupportedMediaType 415, Unprocessable 422
-    └── TooManyRequests 429, AtCapacity and Unavailable 503
+    └── TooManyRequests and BudgetExceeded 429, AtCapacity and Unavailable 503
     RunFailed              after it: one RUN_ERROR event with a stable code
 
 Whatever is not one of these is a bug or somebody else's failure: the client learns a code and an
@@ -76,6 +76,10 @@ class TooManyRequests(HttpError):
     status, code, message = HTTPStatus.TOO_MANY_REQUESTS, "too_many_requests", "Too many runs at once."
 
 
+class BudgetExceeded(TooManyRequests):
+    code, message = "budget_exceeded", "Your budget is used up."
+
+
 class AtCapacity(HttpError):
     status, code, message = HTTPStatus.SERVICE_UNAVAILABLE, "at_capacity", "The server is busy. Try again soon."
 
@@ -89,7 +93,10 @@ RUN_ERRORS = {
     "internal_error": "The run failed on the server.",
     "model_error": "The model could not answer.",
     "model_unavailable": "The model is busy or out of reach. Try again later.",
-    "usage_limit": "The run reached a limit on requests, tool calls or tokens.",
+    "model_refused": "The model's provider refused the request.",
+    "context_window": "The conversation is too long for the model. Start a new one.",
+    "usage_limit": "The run reached a limit on requests, tool calls, tokens or cost.",
+    "budget_exceeded": "Your budget is used up. What was done so far is kept.",
     "output_limit": "The answer became too long and was stopped.",
     "timeout": "The run took too long and was stopped.",
     "conversation_changed": "The conversation was changed or deleted meanwhile. Reload it.",

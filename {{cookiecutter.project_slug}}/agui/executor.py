@@ -18,7 +18,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from agui import conf
 
 R = TypeVar("R")
-Pool = Literal["tools", "audit", "database", "checkpoints"]
+Pool = Literal["tools", "audit", "database", "checkpoints", "figures"]
 
 # After so long a pause, a kept connection is tried before it is used.
 IDLE_SECONDS = 1

@@ -20,7 +20,7 @@ from pydantic_ai.messages import ModelMessage
 from agui.auth import Actor
 from agui.executor import release_connections
 from agui.interrupts import open_interrupts
-from agui.models import ApiToken, Attachment, AuditRecord, Feedback, Message, Run, Thread
+from agui.models import ApiToken, Attachment, AuditRecord, Budget, Feedback, Message, Run, Spending, Thread
 from agui.protocol import annotation, to_wire, wire_messages
 from agui.stores import ThreadStore, codec, open_store
 from agui.stores.model import ModelConversationStore
@@ -36,7 +36,9 @@ UNTOLD: dict[type[Model], set[str]] = {
     Thread: {"id", "scope", "owner", "words", "revision", "deferred"},
     Message: {"thread", "words", "data"},
     Feedback: {"id", "thread"},
-    Run: {"scope", "owner", "process", "seen_at", "revision", "draft", "order", "attempts"},
+    Run: {"scope", "owner", "process", "seen_at", "revision", "draft", "order", "attempts", "spent"},
+    Spending: {"id", "scope", "owner"},
+    Budget: {"id", "user", "group"},
     AuditRecord: {"id", "user"},
     ApiToken: {"id", "user", "digest"},
     Attachment: {"scope", "owner", "file"},
@@ -118,6 +120,8 @@ def _tables(
     feedback = Feedback.objects.filter(thread__scope=scope).order_by("created_at").select_related("thread")
     yield "feedback", _read(feedback, lambda row: {"thread_id": row.thread.thread_id, **_tell(row)})
     yield "runs", _read(Run.objects.filter(scope=scope, owner=owner).order_by("started_at"), _tell_run)
+    yield "spending", _read(Spending.objects.filter(scope=scope, owner=owner).order_by("day", "pk"), _tell)
+    yield "budgets", _read(Budget.objects.filter(user=owner, group=None), _tell)
     yield "tool_calls", _read(_audit_records(actor, own).order_by("started_at"), _tell)
     files = Attachment.objects.filter(scope=scope).order_by("created_at").prefetch_related("uses")
     yield "attachments", _read(files, lambda row: _tell_attachment(row, save_file))

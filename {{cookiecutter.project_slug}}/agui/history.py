@@ -27,7 +27,7 @@ from agui.attached import name_attachments, use_attachments, with_manifests
 from agui.auth import Actor
 from agui.checkpoints import recover
 from agui.errors import Conflict, NotFound, RunFailed, Unprocessable
-from agui.incoming import load_aside, load_results
+from agui.incoming import answer_deferred, load_aside, load_results
 from agui.interrupts import frontend_calls, read_answers
 from agui.progress import to_json
 from agui.protocol import Message, RunAgentInput, annotation
@@ -98,6 +98,7 @@ async def take_turn(
         if run_input.resume:
             raise RunFailed("interrupt_unknown")
     waiting = conversation.deferred_tool_requests
+    run_input = answer_deferred(run_input, conversation)
     answers = read_answers(run_input, waiting, registry)
     view, conversation, new = await _new_messages(store, actor, run_input, conversation)
     if answers is not None and not answered(new) >= frontend_calls(waiting).keys():

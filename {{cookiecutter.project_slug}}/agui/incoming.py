@@ -1,8 +1,10 @@
 """A client's messages as the model's, without what a client may not decide."""
 
 import asyncio
+import json
 from collections import defaultdict, deque
 from collections.abc import Container, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -10,12 +12,14 @@ from pydantic_ai.conversation import Conversation
 from pydantic_ai.messages import ModelMessage, ModelRequest, ToolReturnPart, UserPromptPart
 from pydantic_ai.ui.ag_ui import AGUIAdapter
 
+from agui import conf
 from agui.errors import Unprocessable
-from agui.interrupts import READER, frontend_calls
+from agui.interrupts import READER, Open, frontend_calls, open_interrupts
 from agui.protocol import (
     AssistantMessage,
     Message,
     MessageIds,
+    ResumeEntry,
     RunAgentInput,
     ToolMessage,
     annotation,
@@ -41,7 +45,9 @@ def _load(messages: Sequence[Message], run_input: RunAgentInput) -> list[ModelMe
         messages = [m for m in messages if m.role == "tool" or AGUIAdapter.load_messages([m])]
         if not messages:
             return []
-        loaded = _one_prompt_each(AGUIAdapter(READER, run_input).sanitize_messages(_read(messages)))
+        schemes = frozenset(conf.get().allowed_file_url_schemes)
+        reader = AGUIAdapter(READER, run_input, allowed_file_url_schemes=schemes)
+        loaded = _one_prompt_each(reader.sanitize_messages(_read(messages)))
     except ValueError:
         raise Unprocessable("A message can't be read: a result without its call, or a broken attachment.") from None
     if not loaded or not isinstance(loaded[-1], ModelRequest):
@@ -60,6 +66,36 @@ def load_results(messages: Sequence[Message], conversation: Conversation) -> lis
     loaded = _read(with_calls(list(fitting.values()), [open_calls[call_id] for call_id in fitting]))[1:]
     MessageIds(fitting.values()).stamp(loaded)
     return loaded
+
+
+def answer_deferred(run_input: RunAgentInput, conversation: Conversation) -> RunAgentInput:
+    """Take a tool message for a call that one of our tools has deferred as the answer to its interrupt.
+
+    An approval and a question need a resume, and where there is one, it is what counts.
+    """
+    requests = conversation.deferred_tool_requests
+    deferred = {
+        one.call.tool_call_id: one
+        for one in open_interrupts(requests)
+        if requests and requests.kind(one.call.tool_call_id) == "external"
+    }
+    given = {entry.interrupt_id for entry in run_input.resume or ()}
+    entries = [
+        ResumeEntry(interrupt_id=deferred[call_id].id, status="resolved", payload=_payload(message, deferred[call_id]))
+        for call_id, message in (_fitting(run_input.messages, deferred, conversation) if deferred else {}).items()
+        if deferred[call_id].id not in given
+    ]
+    return run_input.model_copy(update={"resume": [*(run_input.resume or ()), *entries]}) if entries else run_input
+
+
+def _payload(message: ToolMessage, call: Open) -> Any:
+    text = _only_text(message.content)
+    if text is None:
+        raise Unprocessable("The result of a deferred call has to be a text.")
+    if call.schema is not None:
+        with suppress(ValueError):
+            return json.loads(text)
+    return text
 
 
 def _fitting(
@@ -90,12 +126,22 @@ def _read(messages: Sequence[Message]) -> list[ModelMessage]:
         if isinstance(message, ToolMessage) and (text := _only_text(message.content)) is not None:
             texts[message.tool_call_id].append(text)
             message = message.model_copy(update={"content": ""})
+        elif isinstance(message.content, list):
+            message = message.model_copy(update={"content": [_without_orders(part) for part in message.content]})
         plain.append(message)
     loaded = AGUIAdapter.load_messages(plain)
     for part in [part for one in loaded for part in one.parts if isinstance(part, ToolReturnPart)]:
         if texts[part.tool_call_id]:
             part.content = texts[part.tool_call_id].popleft()
     return loaded
+
+
+def _without_orders(part: Any) -> Any:
+    """The part without the word that makes the server download its file, even from the server's own network."""
+    metadata = getattr(part, "metadata", None)
+    if not isinstance(metadata, dict) or "force_download" not in metadata:
+        return part
+    return part.model_copy(update={"metadata": {k: v for k, v in metadata.items() if k != "force_download"}})
 
 
 def _one_prompt_each(messages: Sequence[ModelMessage]) -> list[ModelMessage]:

@@ -18,6 +18,7 @@ from ag_ui.core import (
     ActivitySnapshotEvent,
     AssistantMessage,
     BaseEvent,
+    CustomEvent,
     EventType,
     FunctionCall,
     Interrupt,
@@ -52,6 +53,8 @@ from pydantic_ai.ui.ag_ui import AGUIAdapter
 from agui import conf
 from agui.bodies import parse_json, read_body, tidy_messages
 from agui.errors import BadRequest, RunFailed, Unprocessable, UnsupportedMediaType
+from agui.tool_search import reserved_names
+from agui.toolset import ListedToolset
 from agui.verbatim import dump, extra_of, new_activities, outcome_of, place, tell, to_wire
 
 __all__ = [
@@ -62,6 +65,7 @@ __all__ = [
     "ActivitySnapshotEvent",
     "AssistantMessage",
     "BaseEvent",
+    "CustomEvent",
     "EventType",
     "Interrupt",
     "Message",
@@ -174,6 +178,10 @@ def _locations(error: ValidationError) -> list[str]:
 def check_tool_names(run_input: RunAgentInput, agent: Agent[Any, Any]) -> None:
     """Refuse a client's tool with the name of one of ours, before anything runs."""
     ours = {name for toolset in agent.toolsets if isinstance(toolset, FunctionToolset) for name in toolset.tools}
+    ours |= reserved_names(agent)
+    for toolset in agent.toolsets:
+        if isinstance(toolset, ListedToolset):
+            ours |= toolset.names
     if any(tool.name in ours for tool in run_input.tools or ()):
         raise RunFailed("tool_name_conflict")
 
@@ -184,7 +192,9 @@ def check_attachments(messages: Iterable[Message]) -> None:
         content = getattr(message, "content", None)
         for part in content if isinstance(content, list) else ():
             if not _is_readable(getattr(part, "source", None)):
-                raise Unprocessable("An attachment can't be used: send it as base64 data, or as an http or https URL.")
+                schemes = ", ".join(conf.get().allowed_file_url_schemes)
+                urls = f", or as a URL ({schemes})" if schemes else ""
+                raise Unprocessable(f"An attachment can't be used: send it as base64 data{urls}.")
 
 
 def _is_readable(source: Any) -> bool:
@@ -195,7 +205,8 @@ def _is_readable(source: Any) -> bool:
             return bool(base64.b64decode(source.value, validate=True))
         except ValueError:
             return False
-    return source.type == "url" and re.match(r"https?://[^/]", source.value, re.IGNORECASE) is not None
+    scheme = re.match(r"(.*?)://[^/]", source.value)
+    return source.type == "url" and scheme is not None and scheme[1].lower() in conf.get().allowed_file_url_schemes
 
 
 def with_calls(tool_messages: Sequence[ToolMessage], calls: Iterable[ToolCallPart]) -> list[Message]:
@@ -231,6 +242,10 @@ class MessageIds:
         self._known[role, tool_call_id].append((message_id, sent))
         if extra:
             self._extras[message_id] = extra
+
+    def extend(self, message_id: str, extra: dict[str, Any]) -> None:
+        """Note what a client was told of a message besides."""
+        self._extras[message_id] = extra
 
     def stamp(self, messages: Iterable[ModelMessage]) -> None:
         """Write into each message under which ids it is known, and what else the client said of it, to store it.
@@ -298,7 +313,8 @@ def wire_messages(messages: Iterable[ModelMessage]) -> list[dict[str, Any]]:
 def _wire_message(message: ModelMessage) -> Iterator[tuple[str, dict[str, Any] | None]]:
     """Each message with its id; None for one that a client is not told."""
     extras = annotation(message, "extras") or {}
-    hidden = {"system", "developer"} if conf.get().send_reasoning else {"system", "developer", "reasoning"}
+    # What tools have shown is no part of a message: an activity here is a note of pydantic-ai's for the model.
+    hidden = {"system", "developer", "activity"} | (set() if conf.get().send_reasoning else {"reasoning"})
     if not all(isinstance(part, UserPromptPart) for part in message.parts):
         # A prompt beside anything else is not the user's: a tool has shown the model something, or it is to try again.
         hidden.add("user")

@@ -21,7 +21,7 @@ READ_ATTACHMENT = "read_attachment"
 registry = ToolRegistry("attachments")
 
 
-@tool(registry, name=READ_ATTACHMENT)
+@tool(registry, name=READ_ATTACHMENT, defer_loading=False)
 def read_attachment(
     ctx: RunContext[AgentDeps], attachment_id: str | None = None, offset: Annotated[int, Field(ge=0)] = 0
 ) -> Any:

@@ -17,17 +17,16 @@ from weakref import WeakValueDictionary
 from asgiref.sync import ThreadSensitiveContext
 from django.db.models.functions import Now
 from pydantic_ai import Agent, DeferredToolRequests, capture_run_messages
-from pydantic_ai.capabilities import AbstractCapability
 from pydantic_ai.run import AgentRunResult
 
 from agui import conf
 from agui.active_run import ActiveRun
-from agui.agent import AgentDeps, page_context, usage_limits
+from agui.agent import AgentDeps, usage_limits
 from agui.attached import named_in
 from agui.audit import resolve_audit_logger
 from agui.auth import Actor
+from agui.budgets import check_budget
 from agui.checkpoints import checkpoints, process_name
-from agui.deltas import JoinDeltas
 from agui.errors import Conflict, TooManyRequests
 from agui.executor import in_database, release_connections, release_thread_later
 from agui.history import Turn, take_turn
@@ -40,6 +39,7 @@ from agui.runlog import RunLog, open_logs
 from agui.shortcut import ShortCut
 from agui.stores import ThreadStore
 from agui.stream import Adapter, RunEvents, frame, record_tool_calls, run_error, shape_events, to_data
+from agui.telemetry import observed
 
 if TYPE_CHECKING:
     from agui.views import DjangoAGUIView
@@ -81,7 +81,7 @@ def start(
     `path` is where the endpoint is: workers find it there.
     """
     task = asyncio.get_running_loop().create_task(
-        _run(log, endpoint, actor, run_input, store, path), context=_detached_context()
+        _run(log, endpoint, actor, run_input, store, path), context=detached_context()
     )
     tasks[task] = log
     task.add_done_callback(tasks.pop)
@@ -116,7 +116,8 @@ async def _begin(
 ) -> Turn:
     """Do all that can refuse a run, and store the new turn. Raises HttpError and RunFailed."""
     check_tool_names(run_input, endpoint.agent)
-    model = getattr(endpoint.agent.model, "model_name", "")
+    await check_budget(actor.user, actor.scope)
+    model = endpoint.model_name(run_input)
 
     def begin(revision: str) -> None:
         Run.objects.create(
@@ -165,7 +166,7 @@ def activate(
     return run
 
 
-def _detached_context() -> contextvars.Context:
+def detached_context() -> contextvars.Context:
     """Everything of the request's context but its thread, which ends with the request."""
     context = contextvars.Context()
     for variable, value in contextvars.copy_context().items():
@@ -174,6 +175,7 @@ def _detached_context() -> contextvars.Context:
     return context
 
 
+@observed
 async def drive(run: ActiveRun) -> None:
     """Append the run's events to its log; whatever happens, the log ends with one terminal event."""
     last: BaseEvent | None = None
@@ -215,6 +217,7 @@ def _append(run: ActiveRun, event: BaseEvent) -> bool:
         # A tool's own event, with something in it that has no JSON form: the run goes on without it.
         logger.exception("A %s of run %s can't be sent", event.type, run.log.key)
         return False
+    run.note_event(event.type)
     _write(run, data, is_needed=event.type.endswith(BRACKETS))
     return True
 
@@ -264,38 +267,32 @@ def _stages(run: ActiveRun) -> AsyncGenerator[BaseEvent]:
         shared=run.events,
     )
 
-    async def finished(result: AgentRunResult[Any]) -> None:
+    async def finished(result: AgentRunResult[Any]) -> AsyncGenerator[BaseEvent]:
         paused = isinstance(result.output, DeferredToolRequests)
         run.events.requests = result.output if paused else None
         if run.events.requests:
             ask(run.events.requests, run.run_input, run.log.key)
+        told = await run.follow_ups(result.output)
         await run.save(result.new_messages(), Run.Status.PAUSED if paused else Run.Status.FINISHED)
+        for event in told:
+            yield event
 
     # Typed as iterators, made as generators.
     native: Any = adapter.run_stream_native(
         message_history=run.turn.history,
+        model=endpoint.chosen_model(run.run_input),
         deferred_tool_results=run.turn.answers,
         deps=run.events.deps,
         usage=run.usage,
         usage_limits=usage_limits(endpoint.config),
         cancellation_token=run.log.token,
         instructions=_skill(run),
-        capabilities=_capabilities(run),
+        capabilities=run.capabilities(),
     )
     events: Any = adapter.transform_stream(record_tool_calls(native, run.events), on_complete=finished)
     shaped = in_sequence(shape_events(events, run.events), run.events)
     shared = share_progress(shaped, run.events.page)
     return run.go_on(shared) if run.go_on else shared
-
-
-def _capabilities(run: ActiveRun) -> list[AbstractCapability[AgentDeps]]:
-    """What only this run has."""
-    context = run.events.deps.context
-    return [
-        JoinDeltas(conf.get().delta_window_seconds),
-        *([page_context(context)] if context else ()),
-        *([run.journal] if run.journal else ()),
-    ]
 
 
 def _skill(run: ActiveRun) -> str | None:

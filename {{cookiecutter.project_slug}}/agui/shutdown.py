@@ -14,6 +14,7 @@ from typing import Any
 
 from agui import conf, runs
 from agui.errors import AtCapacity
+from agui.telemetry import flush
 
 logger = logging.getLogger("agui.shutdown")
 
@@ -89,6 +90,8 @@ async def end_runs() -> None:
         async with asyncio.timeout(SEND_SECONDS):
             while runs.followers:  # noqa: ASYNC110 # it is in threads that they leave
                 await asyncio.sleep(0.02)
+    if conf.get().telemetry:
+        await asyncio.to_thread(flush)
 
 
 shutdown = Shutdown()

@@ -29,14 +29,7 @@ from ag_ui.core import (
 )
 from django.http import StreamingHttpResponse
 from pydantic_ai import CustomEvent, DeferredToolRequests, UsageLimitExceeded
-from pydantic_ai.exceptions import (
-    ModelAPIError,
-    ModelHTTPError,
-    RunCancelled,
-    RunTimedOut,
-    UnexpectedModelBehavior,
-    UserError,
-)
+from pydantic_ai.exceptions import RunCancelled, RunTimedOut, UserError
 from pydantic_ai.messages import (
     FunctionToolCallEvent,
     FunctionToolResultEvent,
@@ -50,7 +43,7 @@ from pydantic_ai.ui import NativeEvent
 from pydantic_ai.ui.ag_ui import AGUIAdapter, AGUIEventStream
 from pydantic_core import PydanticSerializationError
 
-from agui import conf
+from agui import conf, llm
 from agui.additions import part_without_bytes
 from agui.agent import AgentDeps
 from agui.audit import AuditLogger, ToolCallTimer, record_event
@@ -68,6 +61,7 @@ from agui.protocol import (
     RunAgentInput,
     outcome_of,
 )
+from agui.telemetry import trace_metadata
 
 logger = logging.getLogger("agui.runs")
 
@@ -190,7 +184,7 @@ class EventStream(AGUIEventStream[AgentDeps, Any]):
         failure = self._masked(error)
         async for event in super().on_error(failure):
             if isinstance(event, RunErrorEvent):
-                event.code = failure.code
+                event.code, event.metadata = failure.code, trace_metadata()
             yield event
 
     async def on_cancelled(self, cancelled: RunCancelled) -> AsyncIterator[BaseEvent]:
@@ -218,13 +212,7 @@ def error_code(error: Exception) -> str:
         return "tool_name_conflict"  # With a toolset that only the run could open
     if isinstance(error, UsageLimitExceeded):
         return "usage_limit"
-    if isinstance(error, ModelHTTPError):
-        return "model_unavailable" if error.status_code in (408, 429) or error.status_code >= 500 else "model_error"
-    if isinstance(error, ModelAPIError):
-        return "model_unavailable"
-    if isinstance(error, UnexpectedModelBehavior):
-        return "model_error"
-    return "internal_error"
+    return llm.error_code(error) or "internal_error"
 
 
 async def record_tool_calls(events: AsyncGenerator[NativeEvent], run: RunEvents) -> AsyncGenerator[NativeEvent]:
@@ -262,9 +250,10 @@ async def shape_events(events: AsyncGenerator[BaseEvent], run: RunEvents) -> Asy
         hidden = REASONING
     async with aclosing(events):
         async for event in events:
-            # Signatures and outcomes are for histories that clients hold, and ours stays here; clients before 1.0
-            # don't survive an empty delta.
-            if event.type in hidden or getattr(event, "delta", None) == "":
+            # Signatures, outcomes and summaries are for histories that clients hold, and ours stays here; clients
+            # before 1.0 don't survive an empty delta.
+            is_summary = getattr(event, "activity_type", "") == "pydantic_ai_compaction"
+            if event.type in hidden or is_summary or getattr(event, "delta", None) == "":
                 continue
             if isinstance(event, TextMessageStartEvent):
                 run.ids.add("assistant", event.message_id)
@@ -320,7 +309,7 @@ async def refusal(run_input: RunAgentInput, failure: RunFailed) -> AsyncGenerato
 
 
 def run_error(code: str) -> RunErrorEvent:
-    return RunErrorEvent(message=RUN_ERRORS[code], code=code)
+    return RunErrorEvent(message=RUN_ERRORS[code], code=code, metadata=trace_metadata())
 
 
 def sse_response(frames: AsyncIterable[bytes]) -> StreamingHttpResponse:

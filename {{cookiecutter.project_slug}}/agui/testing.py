@@ -10,12 +10,13 @@
     assert model.requests[1].tool_results == {"add_task": {"id": 1}}
 
 An answer is a step, a list of steps, or a Response. A script may be endless: `itertools.repeat(say("Hi"))`.
+`Chat` is all of it at once: a user at the endpoint, with a script in the place of the model.
 """
 
 import asyncio
 import json
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Sequence
-from contextlib import aclosing, asynccontextmanager
+from contextlib import aclosing, asynccontextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, NamedTuple, TypeAlias
@@ -23,6 +24,8 @@ from uuid import uuid4
 
 from django.http import StreamingHttpResponse
 from django.http.response import HttpResponseBase
+from django.test import AsyncClient
+from django.urls import resolve
 from pydantic_ai import messages as m
 from pydantic_ai.models import Model, ModelRequestParameters, StreamedResponse
 from pydantic_ai.settings import ModelSettings
@@ -231,3 +234,115 @@ async def collect(response: HttpResponseBase) -> list[dict[str, Any]]:
 def event_types(events: Iterable[dict[str, Any]]) -> list[str]:
     """The types of the events, in order."""
     return [event["type"] for event in events]
+
+
+class ToolUse(NamedTuple):
+    """A tool call as a client sees it."""
+
+    name: str
+    arguments: Any
+    result: str | None
+    """None while the call waits for somebody."""
+    outcome: str | None
+    """'success', 'failed' or 'denied'; None while it waits."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a client was sent in one run."""
+
+    events: list[dict[str, Any]]
+
+    @property
+    def text(self) -> str:
+        """What the agent said."""
+        texts: dict[str, str] = {}
+        for event in self.events:
+            if event["type"] == "TEXT_MESSAGE_CONTENT":
+                texts[event["messageId"]] = texts.get(event["messageId"], "") + event["delta"]
+        return "\n\n".join(texts.values())
+
+    @property
+    def calls(self) -> list[ToolUse]:
+        """The tool calls that the agent began, in order."""
+        return [self._call(event) for event in self.events if event["type"] == "TOOL_CALL_START"]
+
+    def _call(self, start: dict[str, Any]) -> ToolUse:
+        own = [event for event in self.events if event.get("toolCallId") == start["toolCallId"]]
+        arguments = "".join(event["delta"] for event in own if event["type"] == "TOOL_CALL_ARGS")
+        end: dict[str, Any] = next((event for event in own if event["type"] == "TOOL_CALL_RESULT"), {})
+        outcome = end.get("metadata", {}).get("outcome", "success") if end else None
+        return ToolUse(start["toolCallName"], json.loads(arguments or "{}"), end.get("content"), outcome)
+
+    @property
+    def results(self) -> list[str]:
+        """What tools answered in this run, also those that an approval let go on."""
+        return [event["content"] for event in self.events if event["type"] == "TOOL_CALL_RESULT"]
+
+    @property
+    def interrupts(self) -> list[dict[str, Any]]:
+        """What waits for the user: approvals and questions."""
+        outcome: dict[str, Any] = self.events[-1].get("outcome", {})
+        return list(outcome.get("interrupts", []))
+
+    @property
+    def error(self) -> str | None:
+        """The code with which the run failed."""
+        return self.events[-1].get("code")
+
+    @property
+    def activities(self) -> dict[str, Any]:
+        """What tools have shown, by its type, as it was shown first."""
+        shown = [event for event in self.events if event["type"] == "ACTIVITY_SNAPSHOT"]
+        return {event["activityType"]: event["content"] for event in reversed(shown)}
+
+
+class Chat:
+    """A signed-in user at the agent's endpoint, and a script in the place of the model.
+
+        chat = Chat(ada, call("delete_finished_tasks"), say("Deleted."))
+        answer = await chat.send("Tidy up")
+        assert answer.interrupts[0]["message"].startswith("Delete all")
+        answer = await chat.approve()
+        assert answer.text == "Deleted."
+
+    What the model was asked is in `chat.model.requests`; without a script, the agent's own model answers.
+    A test needs `@pytest.mark.django_db(transaction=True)`.
+    """
+
+    def __init__(
+        self, user: Any, *script: Any, model: Model | None = None, url: str = "/agent/", thread: str = ""
+    ) -> None:
+        self.user, self.url, self.thread = user, url, thread or uuid4().hex
+        self.model: Any = model or (ScriptedModel(script) if script else None)
+        self.http = AsyncClient()
+        self.answer = Answer([{}])
+
+    async def send(self, text: str = "", **body: Any) -> Answer:
+        """Say something; `body` has other fields of AG-UI's RunAgentInput, such as `state` and `tools`."""
+        self.answer = Answer(await collect(await self.post(text, **body)))
+        return self.answer
+
+    async def post(self, text: str = "", **body: Any) -> Any:
+        """Do the same for the response alone: one that refuses the run has a status, and `.json()`."""
+        if self.user is not None and not self.http.cookies:
+            await self.http.aforce_login(self.user)
+        messages = [{"id": uuid4().hex, "role": "user", "content": text}] if text else []
+        told = {"threadId": self.thread, "runId": uuid4().hex, "protocolVersion": "1.0", "messages": messages, **body}
+        view: Any = resolve(self.url).func
+        # The run begins before the response does, and keeps the model.
+        with view.agent.override(model=self.model) if self.model else nullcontext():
+            return await self.http.post(self.url, json.dumps(told), content_type="application/json")
+
+    async def approve(self, **edited: Any) -> Answer:
+        """Agree to all that waits; `edited` takes the place of the model's arguments."""
+        return await self.resume({"approved": True, **({"editedArgs": edited} if edited else {})})
+
+    async def deny(self, reason: str = "") -> Answer:
+        """Refuse all that waits."""
+        return await self.resume({"approved": False, **({"reason": reason} if reason else {})})
+
+    async def resume(self, payload: Any) -> Answer:
+        """Answer all that waits with the same words: an approval's, or what a question asks for."""
+        ids = [interrupt["id"] for interrupt in self.answer.interrupts]
+        return await self.send(resume=[{"interruptId": one, "status": "resolved", "payload": payload} for one in ids])

@@ -45,12 +45,13 @@ class ToolOptions(TypedDict, total=False):
     strict: bool | None
     timeout: float | None
     retries: int | None
-    defer_loading: bool
+    defer_loading: bool | None
+    prepare: Callable[..., Any] | None
 
 
 @dataclass(frozen=True)
 class ToolSpec:
-    """A tool as its author declared it. The last five fields are pydantic-ai's, by their names there."""
+    """A tool as its author declared it. The last six fields are pydantic-ai's, by their names there."""
 
     name: str
     fn: Callable[..., Any]
@@ -61,11 +62,13 @@ class ToolSpec:
     summary: str | None = None  # A label for people; by default the prettified name
     permission: str | None = None  # "app.codename": who lacks it neither sees nor runs the tool
     requires_approval: bool = False  # Waits for approval without being called destructive
-    sequential: bool = False
+    sequential: bool = False  # Runs alone: calls beside it wait
     strict: bool | None = None
     timeout: float | None = None  # Seconds
     retries: int | None = None  # How often the model may correct a call; None is the agent's default
-    defer_loading: bool = False
+    defer_loading: bool | None = None  # Whether the model has to search for it; None is if there are many tools
+    # Before each request to the model: (ctx, definition) -> the definition, changed or not, or None to hide the tool
+    prepare: Callable[..., Any] | None = None
 
     @property
     def label(self) -> str:
@@ -86,6 +89,8 @@ def check_spec(spec: ToolSpec) -> None:
         )
     if spec.timeout is not None and spec.timeout <= 0:
         raise ValueError(f"Tool {name!r} has timeout={spec.timeout}: give seconds above 0, or leave it out.")
+    if spec.prepare is not None and not callable(spec.prepare):
+        raise ValueError(f"Tool {name!r} has prepare={spec.prepare!r}: give a function of (ctx, definition).")
     if spec.permission is not None and not re.fullmatch(r"\w+\.\w+", spec.permission):
         raise ValueError(f"Tool {name!r} has permission={spec.permission!r}: write it as 'app_label.codename'.")
 

@@ -19,17 +19,24 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
-from django.contrib.auth import get_user_model
 from django.core.exceptions import PermissionDenied
 from pydantic import ConfigDict, TypeAdapter
 from pydantic_ai import ApprovalRequired, CallDeferred, FunctionToolset, ModelRetry, RunContext, Tool, ToolDenied
 from pydantic_ai.exceptions import RunCancelled, SkipToolExecution, ToolFailed, UsageLimitExceeded
 from pydantic_ai.messages import ToolReturn
-from pydantic_ai.tools import ToolDefinition, ToolPrepareFunc
 from pydantic_core import PydanticSerializationError
 
 from agui import conf
-from agui.executor import release_connections, run_in_thread
+from agui.approval import (
+    build_prepare,
+    build_question,
+    confirmation_metadata,
+    confirmation_text,
+    is_gated,
+    is_permitted,
+    needs_confirmation,
+)
+from agui.executor import run_in_thread
 from agui.tool_schema import (
     PARAMETERS_KEY,
     X_CATEGORY_KEY,
@@ -44,6 +51,7 @@ from agui.tool_schema import (
     parse,
     x_keys,
 )
+from agui.tool_search import DEFER_KEY, check_reserved
 from agui.toolset import Toolset
 
 if TYPE_CHECKING:
@@ -60,6 +68,7 @@ __all__ = [
     "ToolRegistry",
     "ToolSpec",
     "build_input_schema",
+    "build_tool",
     "build_toolset",
     "confirmation_metadata",
     "confirmation_text",
@@ -135,6 +144,7 @@ class ToolRegistry:
     def register(self, spec: ToolSpec) -> ToolBinding:
         """Add a tool. Raises ValueError or TypeError, naming the cure."""
         check_spec(spec)
+        check_reserved(spec, (binding.spec for binding in self))
         if spec.name in self._bindings:
             raise ValueError(f"Tool {spec.name!r} is registered twice in {self.name!r}: rename one, or pass name=.")
         parsed = parse(spec.fn, spec.name)
@@ -204,53 +214,17 @@ def tool(
     return decorate
 
 
-# --- Who may call it, and after which question
-
-
-def needs_confirmation(spec: ToolSpec) -> bool:
-    """Must the user approve each call of this tool, as the settings are now?"""
-    if not (spec.destructive or spec.requires_approval):
-        return False
-    exempt = conf.get().auto_confirm
-    return not exempt if isinstance(exempt, bool) else spec.name not in exempt
-
-
-def confirmation_text(spec: ToolSpec) -> str:
-    """The question that an approval asks."""
-    return spec.confirm or f'Run "{spec.label}"?'
-
-
-def confirmation_metadata(spec: ToolSpec) -> dict[str, Any]:
-    """What an interrupt tells the client about the tool."""
-    keys = x_keys(spec.destructive, spec.category, spec.confirm, spec.label)
-    return {"toolName": spec.name, X_DESTRUCTIVE_KEY: spec.destructive, **keys}
-
-
-async def is_permitted(spec: ToolSpec, user: Any, *, afresh: bool = False) -> bool:
-    """May this user call the tool? `afresh` asks the database, as a user object remembers its permissions."""
-    if spec.permission is None:
-        return True
-    if user is None or not user.is_authenticated:
-        return False
-    if afresh:
-        user = await get_user_model()._default_manager.filter(pk=user.pk).afirst()
-    try:
-        return user is not None and await user.ahas_perm(spec.permission)
-    finally:
-        await release_connections()
-
-
 # --- How a run calls it
 
 
 def build_toolset(registry: ToolRegistry, toolset_id: str = "tools") -> "FunctionToolset[AgentDeps]":
     """Build pydantic-ai's tools, once for all runs."""
-    return Toolset([_build_tool(binding) for binding in registry], id=toolset_id)
+    return Toolset([build_tool(binding) for binding in registry], id=toolset_id)
 
 
-def _build_tool(binding: ToolBinding) -> "Tool[AgentDeps]":
+def build_tool(binding: ToolBinding) -> "Tool[AgentDeps]":
+    """Build pydantic-ai's tool, with all that the engine does around each call."""
     spec, schema = binding.spec, binding.parsed.function_schema
-    gated = spec.destructive or spec.requires_approval
     call = _guard(binding)
     return Tool(
         call,
@@ -262,41 +236,24 @@ def _build_tool(binding: ToolBinding) -> "Tool[AgentDeps]":
         sequential=spec.sequential,
         # pydantic-ai makes a timeout a retry. A synchronous tool goes on in its thread, so a retry
         # would do its work twice: `_guard` has the clock of those.
-        timeout=spec.timeout if binding.is_async else None,
-        defer_loading=spec.defer_loading,
-        requires_approval=gated,
-        prepare=_prepare(spec) if gated or spec.permission else None,
-        args_validator=_ask(binding) if gated else None,
-        metadata={key: value for key, value in binding.input_schema.items() if key.startswith("x-")},
+        timeout=_timeout_of(spec) if binding.is_async else None,
+        defer_loading=bool(spec.defer_loading),
+        requires_approval=is_gated(spec),
+        prepare=build_prepare(spec),
+        args_validator=build_question(spec, schema.json_schema) if is_gated(spec) else None,
+        metadata={key: value for key, value in binding.input_schema.items() if key.startswith("x-")}
+        | ({DEFER_KEY: False} if spec.defer_loading is False else {}),
     )
 
 
-def _prepare(spec: ToolSpec) -> "ToolPrepareFunc[AgentDeps]":
-    """Before each request to the model: hide the tool, or decide whether a call of it must be approved."""
-
-    async def prepare(ctx: "RunContext[AgentDeps]", definition: ToolDefinition) -> ToolDefinition | None:
-        if not await is_permitted(spec, ctx.deps.user):
-            return None
-        return replace(definition, kind="unapproved" if needs_confirmation(spec) else "function")
-
-    return prepare
-
-
-def _ask(binding: ToolBinding) -> Callable[..., None]:
-    """Ask for approval once the arguments are known to be valid, with what the client shows."""
-    spec, parameters = binding.spec, binding.parsed.function_schema.json_schema
-
-    def ask(ctx: "RunContext[AgentDeps]", /, **arguments: Any) -> None:
-        if needs_confirmation(spec) and not ctx.tool_call_approved:
-            raise ApprovalRequired({**confirmation_metadata(spec), PARAMETERS_KEY: parameters})
-
-    return ask
+def _timeout_of(spec: ToolSpec) -> float | None:
+    return conf.get().tool_timeout_seconds if spec.timeout is None else spec.timeout
 
 
 def _guard(binding: ToolBinding) -> Callable[..., Awaitable[Any]]:
     """Wrap the function so that whatever happens in it ends its call, not the run."""
     spec = binding.spec
-    sync_timeout = None if binding.is_async else spec.timeout
+    sync_timeout = None if binding.is_async else _timeout_of(spec)
 
     async def call(ctx: "RunContext[AgentDeps]", /, **arguments: Any) -> Any:
         if not await is_permitted(spec, ctx.deps.user, afresh=True):

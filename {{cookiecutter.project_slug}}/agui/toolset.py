@@ -1,11 +1,19 @@
 """The tools of a registry, as a run gets them."""
 
+from collections.abc import Set
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
 from pydantic_ai import FunctionToolset, RunContext
-from pydantic_ai.toolsets import ToolsetTool
+from pydantic_ai.toolsets import AbstractToolset, ToolsetTool
+
+
+class ListedToolset(AbstractToolset[Any]):
+    """Tools that are found out for each run."""
+
+    names: Set[str]
+    """The names of all of them, whoever is shown them: no client may bring a tool with one."""
 
 
 class Toolset(FunctionToolset[Any]):

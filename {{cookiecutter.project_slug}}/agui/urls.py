@@ -4,6 +4,7 @@ from typing import Any
 
 from django.urls import URLPattern, URLResolver, include, path
 
+from agui import conf
 from agui.attachments import AttachmentsView, AttachmentView
 from agui.export import ExportView
 from agui.threads import (
@@ -14,14 +15,15 @@ from agui.threads import (
     ThreadsView,
     ThreadView,
 )
-from agui.views import CapabilitiesView, DjangoAGUIView, SkillsView, ToolsView
+from agui.views import AgentView, CapabilitiesView, DjangoAGUIView, SkillsView, ToolsView
+from agui.voice import TranscribeView
 
 
 def get_urls(view: DjangoAGUIView, prefix: str = "agent/") -> list[URLPattern | URLResolver]:
     """Mount the agent: names are in the namespace "agui", routes answer with and without the last slash."""
     access: dict[str, Any] = {"get_user": view.get_user, "require_authenticated": view.require_authenticated}
     thread = ThreadView(**access)
-    routes = [
+    routes: list[tuple[str, AgentView, str]] = [
         ("", view, "run"),
         ("tools/", ToolsView(view.registry, **access), "tools"),
         ("skills/", SkillsView(view.skills, **access), "skills"),
@@ -35,8 +37,13 @@ def get_urls(view: DjangoAGUIView, prefix: str = "agent/") -> list[URLPattern | 
         ("threads/<path:thread_id>/", thread, "thread"),
         ("attachments/", AttachmentsView(**access), "attachments"),
         ("attachments/<uuid:attachment_id>/", AttachmentView(**access), "attachment"),
+        ("transcribe/", TranscribeView(**access), "transcribe"),
         ("export/", ExportView(**access), "export"),
     ]
+    if conf.get().mcp_endpoint:
+        from agui.mcp.endpoint import McpView  # Its library is an extra
+
+        routes.append(("mcp/", McpView(view, **access), "mcp"))
     # A redirect would lose a POST's body.
     bare = [path(f"{prefix}{route}".rstrip("/"), endpoint) for route, endpoint, _ in routes]
     named = [path(route, endpoint, name=name) for route, endpoint, name in routes]

@@ -9,7 +9,9 @@ from typing import Any, ClassVar
 from asgiref.sync import markcoroutinefunction
 from django.db import connections, transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse, StreamingHttpResponse
+from django.utils.module_loading import import_string
 from pydantic_ai import Agent
+from pydantic_ai.models import Model
 
 from agui import conf, runs
 from agui.agent import AgentConfig, AgentDeps, build_agent
@@ -17,12 +19,15 @@ from agui.auth import Actor, GetUser, authenticate, enforce_csrf
 from agui.catalog import build_capabilities, build_tool_catalog
 from agui.errors import HttpError, MethodNotAllowed, RunFailed, Unavailable
 from agui.executor import release_connections
-from agui.protocol import read_run_input
+from agui.llm import choose_model, name_of, resolve_models
+from agui.protocol import RunAgentInput, read_run_input
 from agui.shutdown import shutdown
 from agui.skills import SkillRegistry
 from agui.stores import open_store
 from agui.stream import refusal, sse_response
+from agui.telemetry import begun
 from agui.throttle import throttle
+from agui.tool_search import check_toolsets
 from agui.tools import ToolBinding, ToolRegistry, is_permitted
 
 logger = logging.getLogger("agui.views")
@@ -90,11 +95,25 @@ class DjangoAGUIView(AgentView):
         super().__init__(get_user=get_user, require_authenticated=require_authenticated)
         self.registry = registry
         self.config = config or AgentConfig()
+        check_toolsets(self.config.toolsets)
         self.skills = skills if skills is not None else SkillRegistry()
 
     @cached_property
     def agent(self) -> Agent[AgentDeps, Any]:
+        self.models  # noqa: B018  # A wrong name there is told as early as one here
         return build_agent(self.registry, self.config)
+
+    @cached_property
+    def models(self) -> dict[str, Model]:
+        return resolve_models(self.config.models)
+
+    def chosen_model(self, run_input: RunAgentInput) -> Model | None:
+        """The model that a client asks for; None is the agent's own. Raises Unprocessable."""
+        return choose_model(self.models, run_input.forwarded_props)
+
+    def model_name(self, run_input: RunAgentInput) -> str:
+        """What the record of a run calls its model. Raises Unprocessable."""
+        return name_of(self.chosen_model(run_input) or self.agent.model)
 
     async def respond(self, request: HttpRequest, actor: Actor, **kwargs: Any) -> HttpResponseBase:
         shutdown.refuse_runs()
@@ -106,7 +125,8 @@ class DjangoAGUIView(AgentView):
             log, is_new = await runs.reserve(actor.scope, run_input.thread_id, fingerprint)
             follower.read(log, started_run=is_new)
             if is_new:
-                runs.start(log, self, actor, run_input, open_store(request), request.path_info)
+                with begun(log, actor.user, request.headers):
+                    runs.start(log, self, actor, run_input, open_store(request), request.path_info)
             # The stream may last for long: it is not to hold the request's connection all the time.
             await release_connections()
             try:
@@ -157,4 +177,10 @@ class CapabilitiesView(AgentView):
 
 
 async def _permitted(registry: ToolRegistry, actor: Actor) -> list[ToolBinding]:
-    return [binding for binding in registry if await is_permitted(binding.spec, actor.user)]
+    permitted = [binding for binding in registry if await is_permitted(binding.spec, actor.user)]
+    if server := conf.get().drf_mcp_server:
+        from agui.drf_mcp import DrfMcpToolset  # Its library is an extra
+
+        taken = [binding.spec.name for binding in registry]
+        permitted += await DrfMcpToolset(import_string(server), taken=taken).bindings(actor.user)
+    return permitted

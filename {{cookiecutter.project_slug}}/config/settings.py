@@ -7,6 +7,8 @@ from pathlib import Path
 import environ
 from csp.constants import NONE, SELF
 
+from config.logs import logging_config
+
 BASE_DIR = Path(__file__).resolve().parent.parent
 
 env = environ.Env()
@@ -24,8 +26,19 @@ SITE_NAME = env.str("SITE_NAME", default="Assistant")
 
 AGENT_MODEL = env.str("AGENT_MODEL", default="demo")
 REDIS_URL = env.str("REDIS_URL", default="")  # With it any number of processes serve the site
+MCP_CONFIG = env.str("MCP_CONFIG", default="")
 AGUI: dict[str, object] = {
     "REDIS_URL": REDIS_URL or None,
+    "TELEMETRY": env.bool("TELEMETRY", default=False),  # OpenTelemetry (docs/observe.md)
+    "MCP_CONFIG": BASE_DIR / MCP_CONFIG if MCP_CONFIG else None,  # docs/mcp.md
+    "MCP_ENDPOINT": env.bool("MCP_ENDPOINT", default=False),
+    "TRANSCRIPTION": {  # Voice input (docs/voice.md)
+        "URL": env.str("TRANSCRIPTION_URL"),
+        "API_KEY": env.str("TRANSCRIPTION_API_KEY", default=""),
+        "MODEL": env.str("TRANSCRIPTION_MODEL", default="whisper-1"),
+    }
+    if env.str("TRANSCRIPTION_URL", default="")
+    else None,
     "RUN_EXECUTOR": env.str("RUN_EXECUTOR", default="local"),  # "dbos": `manage.py agent_worker` executes runs
 }
 
@@ -166,17 +179,7 @@ if not DEBUG:
     SESSION_COOKIE_SECURE = True
     CSRF_COOKIE_SECURE = True
 
-# --- Logging: one line an event on standard error
+# --- Logging: one line an event on standard error, as text or, with LOG_FORMAT=json, as JSON (config/logs.py)
 
-LOG_LEVEL = env.str("LOG_LEVEL", default="INFO")
 LOGGING_CONFIG = None
-logging.config.dictConfig(
-    {
-        "version": 1,
-        "disable_existing_loggers": False,
-        "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
-        "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
-        "root": {"handlers": ["console"], "level": "WARNING"},
-        "loggers": {name: {"level": LOG_LEVEL} for name in ("agui", "assistant", "django")},
-    }
-)
+logging.config.dictConfig(logging_config(env.str("LOG_LEVEL", default="INFO"), env.str("LOG_FORMAT", default="text")))

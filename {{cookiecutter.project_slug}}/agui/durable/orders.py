@@ -27,9 +27,11 @@ from agui.errors import Unavailable
 from agui.executor import in_database
 from agui.history import Turn, continue_turn
 from agui.models import Run
+from agui.money import load_spent
 from agui.protocol import RunAgentInput
 from agui.runlog import RunLog
 from agui.stores import ThreadStore, codec, store_class
+from agui.telemetry import carrier
 from agui.views import DjangoAGUIView
 
 logger = logging.getLogger("agui.durable")
@@ -46,6 +48,8 @@ class Order(BaseModel):
     run_input: RunAgentInput
     """Without its messages: the new ones are in the thread."""
     answers: DeferredToolResults | None
+    trace: dict[str, str] = {}
+    """The trace that the request is in, as headers."""
 
 
 ORDER = TypeAdapter(Order)
@@ -56,7 +60,7 @@ AWAY_SECONDS = 1
 async def place_order(log: RunLog, run_input: RunAgentInput, turn: Turn, path: str) -> None:
     """Leave a run, whose turn is stored, to the workers."""
     run_input = run_input.model_copy(update={"messages": [], "resume": None})
-    order = Order(path=path, fingerprint=log.fingerprint, run_input=run_input, answers=turn.answers)
+    order = Order(path=path, fingerprint=log.fingerprint, run_input=run_input, answers=turn.answers, trace=carrier())
     columns = {"order": codec.dump(ORDER, order), "process": "", "seen_at": Now()}
     with suppress(Unavailable):  # The worker waits for Redis to come back
         await runs.logs.hand_over(log)
@@ -117,7 +121,9 @@ async def activate(run: Ordered) -> ActiveRun | None:
         return None
     usage = codec.load(codec.USAGE, row.usage)
     actor = Actor(await _user(row), row.scope)
-    active = runs.activate(log, run.endpoint, actor, run_input, turn, earlier=earlier, usage=usage)
+    active = runs.activate(
+        log, run.endpoint, actor, run_input, turn, earlier=earlier, usage=usage, spent=load_spent(row.spent)
+    )
     active.journal = Journal(active)
     active.go_on = partial(go_on, run=run, earlier=earlier)
     return active

@@ -22,6 +22,7 @@ from agui.durable.orders import accept, activate
 from agui.durable.queue import NAME, QUEUE, VERSION, WORKFLOW, database_url, enqueue_again, forget_ended, states
 from agui.executor import in_database
 from agui.models import Run, ToolOutcome
+from agui.telemetry import continued, flush
 
 logger = logging.getLogger("agui.durable")
 
@@ -89,7 +90,8 @@ async def _execute(key: str) -> None:
         return
     is_on = run.row.status == Run.Status.RUNNING
     if is_on and run.row.attempts <= MAX_ATTEMPTS and (active := await activate(run)):
-        await runs.drive(active)
+        with continued(run.order.trace):
+            await runs.drive(active)
     else:
         if is_on:
             await take_up(run.store, run.row)
@@ -136,6 +138,7 @@ async def _leave() -> None:
     except Exception:
         logger.exception("The runs of this worker could not be given back: others will see that it is gone")
     finally:
+        flush()
         os._exit(0)  # Else these runs would be ended as interrupted
 
 

@@ -6,7 +6,7 @@ TEST_REDIS_URL names a Redis that the runs of all tests here then use.
 import asyncio
 import json
 import os
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 from uuid import uuid4
@@ -19,10 +19,11 @@ from django.test import AsyncClient
 from pydantic_ai.messages import ToolReturnPart
 from pydantic_ai.models import Model
 
-from agui import runs
+from agui import AgentConfig, DjangoAGUIView, ToolRegistry, get_urls, runs
 from agui.runlog import open_logs
 from agui.testing import Request, ScriptedModel, collect
 from agui.tests import urls
+from agui.tests.recipes import Recipe
 from agui.tokens import create_token
 
 # The ids of the interrupts that were seen, by tool call.
@@ -100,6 +101,19 @@ def played_by(model: Model) -> Iterator[None]:
         yield
 
 
+@pytest.fixture
+def mount(settings: Any) -> Callable[..., ScriptedModel]:
+    """Serve an agent with these tools, under /agent/, and let a script answer."""
+
+    def serve(registry: ToolRegistry, *answers: Any, **config: Any) -> ScriptedModel:
+        model = ScriptedModel(answers)
+        view = DjangoAGUIView(registry, AgentConfig(model=model, **config))
+        settings.ROOT_URLCONF = type("Urls", (), {"urlpatterns": get_urls(view)})
+        return model
+
+    return serve
+
+
 @pytest.fixture(autouse=True)
 def endpoint(settings: Any) -> None:
     settings.ROOT_URLCONF = "agui.tests.urls"
@@ -147,3 +161,9 @@ def client(user: Any) -> Client:
 @pytest.fixture
 def other_client(other: Any) -> Client:
     return Client(other)
+
+
+@pytest.fixture
+def paste(transactional_db: None, settings: Any, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Recipe]:
+    """Put the code of a page of docs/recipes into a project."""
+    return lambda name: Recipe(name, settings, monkeypatch)

@@ -10,7 +10,7 @@ The path of a request chooses the format: /v1/chat/completions, /v1/responses or
 
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
@@ -49,6 +49,17 @@ class ToolUse:
 
 
 @dataclass(frozen=True)
+class Extra:
+    """Items that only this provider knows, in its own words, and then text: what its own tools have done, and so on.
+
+    Of Anthropic, "deltas" of an item come after it.
+    """
+
+    items: list[Event]
+    text: str
+
+
+@dataclass(frozen=True)
 class Refusal:
     """An HTTP error, with the body and headers that the provider would send."""
 
@@ -66,7 +77,7 @@ class Received:
     body: dict[str, Any]
 
 
-Reply = Answer | ToolUse | Refusal
+Reply = Answer | ToolUse | Extra | Refusal
 
 
 class ProviderStub:
@@ -135,7 +146,7 @@ def chat_completions(reply: Answer | ToolUse) -> Iterator[str]:
     yield "data: [DONE]\n\n"
 
 
-def responses(reply: Answer | ToolUse) -> Iterator[str]:
+def responses(reply: Answer | ToolUse | Extra) -> Iterator[str]:
     """OpenAI's responses: an output item with its parts, between response.created and response.completed."""
     number = iter(range(1000))
 
@@ -145,12 +156,22 @@ def responses(reply: Answer | ToolUse) -> Iterator[str]:
 
     response = {"id": "resp_1", "object": "response", "created_at": 1, "model": "stub", "output": [], "tools": []}
     response |= {"parallel_tool_calls": True, "tool_choice": "auto"}
-    place = {"item_id": "item_1", "output_index": 0}
+    place: Event = {"item_id": "item_1", "output_index": 0}
     yield event("created", response={**response, "status": "in_progress"})
+    output: list[Event] = []
+    if isinstance(reply, Extra):
+        for one in reply.items:
+            yield event("output_item.added", output_index=len(output), item={**one, "status": "in_progress"})
+            yield event("output_item.done", output_index=len(output), item=one)
+            output.append(one)
+        reply = Answer(reply.text)
+        place["output_index"] = len(output)
     if isinstance(reply, Answer):
         item: Event = {"id": "item_1", "type": "message", "role": "assistant"}
         part = {"type": "output_text", "text": "", "annotations": []}
-        yield event("output_item.added", output_index=0, item={**item, "status": "in_progress", "content": []})
+        yield event(
+            "output_item.added", output_index=len(output), item={**item, "status": "in_progress", "content": []}
+        )
         yield event("content_part.added", **place, content_index=0, part=part)
         for delta in reply.deltas:
             yield event("output_text.delta", **place, content_index=0, delta=delta, logprobs=[])
@@ -160,19 +181,19 @@ def responses(reply: Answer | ToolUse) -> Iterator[str]:
         item["content"] = [part]
     else:
         item = {"id": "item_1", "type": "function_call", "call_id": reply.id, "name": reply.name, "arguments": ""}
-        yield event("output_item.added", output_index=0, item={**item, "status": "in_progress"})
+        yield event("output_item.added", output_index=len(output), item={**item, "status": "in_progress"})
         for delta in reply.deltas:
             yield event("function_call_arguments.delta", **place, delta=delta)
         item["arguments"] = "".join(reply.deltas)
         yield event("function_call_arguments.done", **place, name=reply.name, arguments=item["arguments"])
     item["status"] = "completed"
-    yield event("output_item.done", output_index=0, item=item)
+    yield event("output_item.done", output_index=len(output), item=item)
     usage: Event = {"input_tokens": 10, "output_tokens": 5, "total_tokens": 15}
     usage |= {"input_tokens_details": {"cached_tokens": 0}, "output_tokens_details": {"reasoning_tokens": 0}}
-    yield event("completed", response={**response, "status": "completed", "output": [item], "usage": usage})
+    yield event("completed", response={**response, "status": "completed", "output": [*output, item], "usage": usage})
 
 
-def messages(reply: Answer | ToolUse) -> Iterator[str]:
+def messages(reply: Answer | ToolUse | Extra) -> Iterator[str]:
     """Anthropic's messages: a content block with its deltas, between message_start and message_stop."""
 
     def event(kind: str, **fields: Any) -> str:
@@ -181,19 +202,32 @@ def messages(reply: Answer | ToolUse) -> Iterator[str]:
     message = {"id": "msg_1", "type": "message", "role": "assistant", "model": "stub", "content": []}
     usage = {"input_tokens": 10, "output_tokens": 1}
     yield event("message_start", message={**message, "stop_reason": None, "stop_sequence": None, "usage": usage})
+    index = 0
+    if isinstance(reply, Extra):
+        for index, item in enumerate(reply.items, 1):
+            block: Event = {name: value for name, value in item.items() if name != "deltas"}
+            yield event("content_block_start", index=index - 1, content_block=block)
+            for delta in item.get("deltas", ()):
+                yield event("content_block_delta", index=index - 1, delta=delta)
+            yield event("content_block_stop", index=index - 1)
+        reply = Answer(reply.text)
     if isinstance(reply, Answer):
-        block: Event = {"type": "text", "text": ""}
+        block = {"type": "text", "text": ""}
         deltas = ({"type": "text_delta", "text": delta} for delta in reply.deltas)
     else:
         block = {"type": "tool_use", "id": reply.id, "name": reply.name, "input": {}}
         deltas = ({"type": "input_json_delta", "partial_json": delta} for delta in reply.deltas)
-    yield event("content_block_start", index=0, content_block=block)
+    yield event("content_block_start", index=index, content_block=block)
     for delta in deltas:
-        yield event("content_block_delta", index=0, delta=delta)
-    yield event("content_block_stop", index=0)
+        yield event("content_block_delta", index=index, delta=delta)
+    yield event("content_block_stop", index=index)
     stop_reason = "end_turn" if isinstance(reply, Answer) else "tool_use"
     yield event("message_delta", delta={"stop_reason": stop_reason, "stop_sequence": None}, usage={"output_tokens": 5})
     yield event("message_stop")
 
 
-FORMATS = {"/v1/chat/completions": chat_completions, "/v1/responses": responses, "/v1/messages": messages}
+FORMATS: dict[str, Callable[[Any], Iterator[str]]] = {
+    "/v1/chat/completions": chat_completions,
+    "/v1/responses": responses,
+    "/v1/messages": messages,
+}

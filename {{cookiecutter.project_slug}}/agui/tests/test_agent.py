@@ -6,7 +6,8 @@ from pydantic_ai import Agent
 from pydantic_ai.models.test import TestModel
 
 from agui import AgentConfig, AgentDeps, ToolRegistry, build_agent
-from agui.agent import resolve_model, usage_limits
+from agui.agent import usage_limits
+from agui.llm import resolve_model
 from agui.tests.urls import view
 
 a_model = TestModel(model_name="mine")

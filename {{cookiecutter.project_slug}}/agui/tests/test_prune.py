@@ -19,7 +19,7 @@ from pydantic_ai.conversation import Conversation
 from pydantic_ai.messages import ModelRequest, UserPromptPart
 
 from agui.management.commands import prune_agent_data
-from agui.models import ApiToken, Attachment, AttachmentUse, AuditRecord, Message, Run, Thread
+from agui.models import ApiToken, Attachment, AttachmentUse, AuditRecord, Message, Run, Spending, Thread
 from agui.stores.model import ModelConversationStore
 from agui.testing import say
 from agui.tests.conftest import script
@@ -27,7 +27,7 @@ from agui.tokens import create_token
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-ALL = {"conversations": 10, "runs": 10, "audit": 10, "attachments": 10 * 24}
+ALL = {"conversations": 10, "runs": 10, "spending": 10, "audit": 10, "attachments": 10 * 24}
 
 
 @pytest.fixture(autouse=True)
@@ -66,6 +66,10 @@ def save_thread(thread_id, days=0, scope="alice", texts=("one", "two")):
 def save_run(thread_id="t", days=0, scope="alice", **fields):
     fields = {"status": Run.Status.FINISHED, "seen_at": ago(days), **fields}
     return Run.objects.create(thread_id=thread_id, run_id="r", scope=scope, started_at=ago(days), **fields)
+
+
+def save_spending(scope="alice", days=0):
+    return Spending.objects.create(scope=scope, day=ago(days).date(), model=f"m{days}", input_tokens=1)
 
 
 def save_record(thread_id="t", days=0):
@@ -324,11 +328,34 @@ def fill(settings):
             save_run(thread, 99)
             save_record(thread, days)
             save_file(thread, days, [thread] if number % 2 else [])
+    for scope in ("alice", "session:gone"):
+        save_spending(scope, 99)
     save_run("t0-99", 99, status=Run.Status.RUNNING, draft=["words"])
     save_run("t1-99", 99, status=Run.Status.RUNNING, seen_at=ago(0))
     save_file("shared", 99, ["t0-9", "t1-11"])
     create_token(get_user_model().objects.create(username="ada"))
     ApiToken.objects.update(expires_at=ago(99))
+
+
+def test_what_was_spent_outlives_the_runs():
+    save_run(days=99)
+    save_spending(days=99)
+    prune(runs=10, conversations=10)
+    assert not Run.objects.exists()
+    assert Spending.objects.count() == 1
+    save_spending(days=9)
+    prune(spending=10)
+    assert [spent.model for spent in Spending.objects.all()] == ["m9"]
+
+
+def test_what_a_visitor_spent_goes_a_month_after_his_session(settings):
+    settings.SESSION_COOKIE_AGE = 8 * 24 * 3600
+    for days in (9, 30, 33):
+        save_spending("session:gone", days)
+        save_spending("user:1", days)
+    prune()
+    assert {spent.day for spent in Spending.objects.filter(scope="session:gone")} == {ago(d).date() for d in (9, 30)}
+    assert Spending.objects.filter(scope="user:1").count() == 3
 
 
 def test_a_dry_run_tells_what_would_go_and_changes_nothing(media, settings):

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from math import inf
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from django.db.backends.signals import connection_created
 from pydantic_ai.conversation import Conversation
 from pydantic_ai.messages import ModelRequest, ModelResponse, TextPart, UserPromptPart
 
+from agui import budgets
 from agui.executor import in_database
 from agui.models import Message, Run, Thread
 from agui.protocol import annotate
@@ -48,9 +50,11 @@ def recorded() -> Iterator[list[tuple[str, int]]]:
 
 
 @pytest.fixture(autouse=True)
-def statements(settings: Any) -> Iterator[list[tuple[str, int]]]:
+def statements(settings: Any, monkeypatch: Any) -> Iterator[list[tuple[str, int]]]:
     # One thread: the first query of a test opens its connection.
     settings.AGUI = {"DATABASE_THREADS": 1}
+    # Whether there are budgets is asked every few seconds, and not for each turn.
+    monkeypatch.setattr(budgets, "belief", budgets.Belief(is_so=False, until=inf))
     with recorded() as statements:
         yield statements
 
@@ -91,8 +95,8 @@ BEGINNING = ["UPDATE", "INSERT", "INSERT"]
 """The thread, the user's message and the run, in one transaction."""
 ANSWERING = ["SELECT", "SELECT"]
 """What the user may do: one of the tools asks for a permission."""
-ENDING = ["UPDATE", "INSERT", "UPDATE"]
-"""The thread, the answer and the run, in one transaction."""
+ENDING = ["UPDATE", "INSERT", "UPDATE", "INSERT"]
+"""The thread, the answer, the run and what it has spent, in one transaction."""
 
 
 async def test_a_turn_costs_the_same_on_a_short_and_on_a_long_thread(client: Client, statements):

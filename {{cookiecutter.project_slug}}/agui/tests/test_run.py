@@ -123,7 +123,7 @@ async def test_reasoning_can_be_kept_on_the_server(client: Client, settings):
     [
         (ModelHTTPError(500, "m", body={"secret": "hunter2"}), "model_unavailable"),
         (ModelHTTPError(429, "m", body="hunter2"), "model_unavailable"),
-        (ModelHTTPError(401, "m", body="hunter2"), "model_error"),
+        (ModelHTTPError(401, "m", body="hunter2"), "model_refused"),
         (RuntimeError("postgres://user:hunter2@db"), "internal_error"),
     ],
 )

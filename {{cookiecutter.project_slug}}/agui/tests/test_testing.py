@@ -8,7 +8,20 @@ from django.http import JsonResponse, StreamingHttpResponse
 from pydantic_ai import Agent, UsageLimitExceeded, UsageLimits
 from pydantic_ai.messages import PartDeltaEvent, TextPart, ThinkingPart, ToolCallPart
 
-from agui.testing import Frame, Response, ScriptedModel, call, collect, event_types, fail, read_frames, say, think, wait
+from agui.testing import (
+    Chat,
+    Frame,
+    Response,
+    ScriptedModel,
+    call,
+    collect,
+    event_types,
+    fail,
+    read_frames,
+    say,
+    think,
+    wait,
+)
 
 
 def build(*script):
@@ -165,3 +178,35 @@ async def test_read_frames_gives_ids_as_they_arrive():
 async def test_collect_of_an_error_shows_it():
     with pytest.raises(AssertionError, match=r"Not a stream but 409.*busy"):
         await collect(JsonResponse({"error": "busy"}, status=409))
+
+
+async def test_chat_tells_how_each_tool_ended(user, caplog):
+    together = [call("echo", text="hey"), call("broken"), call("wipe", what="disk")]
+    chat = Chat(user, together, say("Done."), thread="t1")
+    answer = await chat.send("Go")
+    assert [(use.name, use.outcome) for use in answer.calls] == [
+        ("echo", "success"),
+        ("broken", "failed"),
+        ("wipe", None),
+    ]
+    assert answer.calls[2].arguments == {"what": "disk"}
+    answer = await chat.deny("No")
+    assert (answer.text, answer.results, answer.interrupts, answer.error) == ("Done.", ["No"], [], None)
+
+
+async def test_chat_gives_the_code_of_a_failed_run(user, caplog):
+    answer = await Chat(user, [say("Hel"), fail(ConnectionError("down"))]).send("Hi")
+    assert (answer.text, answer.error) == ("Hel", "internal_error")
+
+
+async def test_chat_of_nobody_is_refused(transactional_db):
+    assert (await Chat(None, say("Hi")).post("Hi")).status_code == 401
+    with pytest.raises(AssertionError, match="Not a stream but 401"):
+        await Chat(None, say("Hi")).send("Hi")
+
+
+async def test_chats_of_one_user_are_separate_conversations(user):
+    one, other = Chat(user, say("One.")), Chat(user, say("Two."))
+    await one.send("Hi")
+    await other.send("Hi")
+    assert len(other.model.requests[0].messages) == 1

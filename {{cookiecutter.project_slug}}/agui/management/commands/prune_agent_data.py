@@ -21,7 +21,8 @@ from django.utils import timezone
 from pydantic_ai.conversation_store import ConversationConflict
 
 from agui import conf
-from agui.models import ApiToken, Attachment, AttachmentUse, AuditRecord, Run, Thread
+from agui.figures import roll_up
+from agui.models import ApiToken, Attachment, AttachmentUse, AuditRecord, Run, Spending, Thread
 from agui.stores import store_class
 from agui.stores.model import ModelConversationStore
 from agui.stores.null import NullConversationStore
@@ -39,6 +40,7 @@ PAUSE_SECONDS = 0.12
 SILENCE = timedelta(hours=1)
 # For so long, a token that is no longer good may still explain something.
 TOKEN_AGE = timedelta(days=30)
+MONTH_DAYS = 31
 
 
 class Command(BaseCommand):
@@ -49,6 +51,7 @@ class Command(BaseCommand):
         for name, unit, default, what in (
             ("conversations", "DAYS", kept.conversations_days, "Conversations without a new message for so long"),
             ("runs", "DAYS", kept.runs_days, "Records of runs that began so long ago"),
+            ("spending", "DAYS", kept.spending_days, "What somebody has spent on days so long ago"),
             ("audit", "DAYS", kept.audit_days, "Records of tool calls made so long ago"),
             ("attachments", "HOURS", kept.attachments_hours, "Files uploaded so long ago that no conversation names"),
         ):
@@ -61,9 +64,17 @@ class Command(BaseCommand):
         self.dry_run: bool = options["dry_run"]
         self.failed = False
         self.gone: set[str] = set()  # The threads that a dry run has come across
+        if not self.dry_run:
+            roll_up()  # The dashboard is to know of what goes
         # Before the conversations, which take the rest of their runs along: so a dry run counts the same.
         if days := options["runs"]:
             self.prune("runs", self.prune_rows, self.ended_runs().filter(started_at__lt=self.before(days=days)))
+        # Visitors': no budget looks further back than a month.
+        days = max(MONTH_DAYS, settings.SESSION_COOKIE_AGE // (24 * 60 * 60) + 1)
+        old = Q(owner=None, scope__startswith=VISITOR, day__lt=self.before(days=days))
+        if days := options["spending"]:
+            old |= Q(day__lt=self.before(days=days))
+        self.prune("spending", self.prune_rows, Spending.objects.filter(old))
         if days := options["audit"]:
             records = AuditRecord.objects.filter(started_at__lt=self.before(days=days))
             self.prune("records of tool calls", self.prune_rows, records)

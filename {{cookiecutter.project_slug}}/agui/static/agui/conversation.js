@@ -163,7 +163,8 @@ const reducers = {
   // Two agents may be at steps of the same name.
   STEP_FINISHED: (c, { stepName, metadata }) =>
     tellCall({ ...c, steps: c.steps.filter((_, index) => index !== c.steps.lastIndexOf(stepName)) }, metadata, { step: undefined }),
-  CUSTOM: (c, { value, metadata }) =>
+  CUSTOM: (c, { name, value, metadata }) =>
+    name === "follow_ups" ? patchMessage(c, value?.messageId, (message) => withMetadata(message, { metadata: { follow_ups: value.suggestions } })) :
     Number.isFinite(value?.percent) ? tellCall(c, metadata, { percent: Math.min(Math.max(value.percent, 0), 100) }) : c,
 
   TEXT_MESSAGE_START: (c, event) => beginMessage(c, event, event.role ?? "assistant"),

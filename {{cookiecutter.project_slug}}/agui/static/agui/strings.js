@@ -161,6 +161,7 @@ export const STRINGS = {
   previousVersion: "Previous version",
   nextVersion: "Next version",
   queued: "Sent after this answer",
+  suggestions: "Suggested messages",
   editQueued: "Edit the waiting message",
   removeQueued: "Remove the waiting message",
   retry: "Try again",

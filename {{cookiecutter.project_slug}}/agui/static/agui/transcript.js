@@ -174,9 +174,11 @@ export class Transcript {
     const { conversation: { messages }, queued } = session;
     if (messages.length) this.#later("actions", () => import("./message-actions.js"), ({ MessageActions }) => new MessageActions(this.#context, this.#list), session);
     if (queued) this.#later("queued", () => import("./queued.js"), ({ Queued }) => new Queued(this.#context, this.#column), session);
+    if (messages.at(-1)?.metadata?.follow_ups) this.#later("suggestions", () => import("./suggestions.js"), ({ Suggestions }) => new Suggestions(this.#context, this.#column), session);
     if (this.#asks) this.#later("questions", () => import("./standing-questions.js"), ({ StandingQuestions }) => new StandingQuestions(this.#context, this.#list), session);
     this.#extras.actions?.render(session, this.#views);
     this.#extras.queued?.render(queued);
+    this.#extras.suggestions?.render(session);
     this.#extras.questions?.render(session);
   }
 

@@ -254,3 +254,14 @@ test("a stored thread may hold what this page doesn't know, and activities where
   const { messages, status } = fromThread({ messages: stored, branches: { u: [{ id: "e", text: "hi", current: true }] }, new: 1 });
   assert.deepEqual([messages, status], [stored, "idle"]);
 });
+
+test("suggestions are kept with the message that they come after, and with no other", () => {
+  const value = { messageId: "a", suggestions: ["Buy milk"] };
+  const suggested = { type: "CUSTOM", name: "follow_ups", value };
+  const { messages } = play([started, ...text("a", "Hello"), suggested, finished]);
+  assert.deepEqual(messages, [{ id: "a", role: "assistant", content: "Hello", metadata: { follow_ups: ["Buy milk"] } }]);
+  for (const odd of [{ ...value, messageId: "b" }, {}, null]) {
+    const { messages: same } = play([started, ...text("a", "Hello"), { ...suggested, value: odd }, finished]);
+    assert.deepEqual(same, [{ id: "a", role: "assistant", content: "Hello" }]);
+  }
+});

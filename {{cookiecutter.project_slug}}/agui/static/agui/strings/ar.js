@@ -168,6 +168,7 @@ export const STRINGS = {
   previousVersion: "النسخة السابقة",
   nextVersion: "النسخة التالية",
   queued: "تُرسل بعد هذه الإجابة",
+  suggestions: "رسائل مقترحة",
   editQueued: "تعديل الرسالة المنتظرة",
   removeQueued: "إزالة الرسالة المنتظرة",
   retry: "إعادة المحاولة",

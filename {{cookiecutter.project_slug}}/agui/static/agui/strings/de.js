@@ -160,6 +160,7 @@ export const STRINGS = {
   previousVersion: "Vorige Version",
   nextVersion: "Nächste Version",
   queued: "Wird nach dieser Antwort gesendet",
+  suggestions: "Vorgeschlagene Nachrichten",
   editQueued: "Wartende Nachricht bearbeiten",
   removeQueued: "Wartende Nachricht entfernen",
   retry: "Erneut versuchen",

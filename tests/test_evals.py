@@ -1,0 +1,40 @@
+"""`make eval` of a generated project: its own installation, the table, and the threshold."""
+
+import subprocess
+import tomllib
+from pathlib import Path
+
+import pytest
+from servers import project_environment
+
+
+def make_eval(project: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    command = ["make", "--no-print-directory", "eval", *options]
+    return subprocess.run(command, cwd=project, env=project_environment(), capture_output=True, text=True, timeout=600)
+
+
+@pytest.mark.slow
+def test_make_eval_prints_a_table_and_fails_under_the_threshold(bake, furnish):
+    project = bake(project_slug="evaluated")
+    furnish(project)
+    (project / ".venv/.evals").unlink(missing_ok=True)  # It is for make to install them
+    done = make_eval(project)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "Evaluation Summary" in done.stdout
+    assert done.stdout.splitlines()[-1] == "6 of 6 cases passed."
+    assert (project / ".venv/.evals").exists()
+
+    cases = project / "assistant/evals/tasks.yaml"
+    cases.write_text(cases.read_text().replace("Says: Pay the rent", "Says: Pay the milkman"))
+    done = make_eval(project)
+    assert done.returncode != 0
+    assert "5 of 6 cases passed. At least 100% have to." in done.stderr
+    assert make_eval(project, "MIN=0.8").returncode == 0
+    assert not (project / "db.sqlite3").exists()
+
+
+def test_the_installation_gains_nothing_by_the_evals(rendered):
+    data = tomllib.loads((rendered["demo"] / "pyproject.toml").read_text())
+    others = [data["project"]["dependencies"], *data["project"]["optional-dependencies"].values()]
+    others.append(data["dependency-groups"]["dev"])
+    assert not any("evals" in line for group in others for line in group)

@@ -1,0 +1,36 @@
+"""What conf.py is made of: how strict a section is, and those that say much."""
+
+from django.utils.module_loading import import_string
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+
+class Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, alias_generator=str.upper)
+
+
+def imported(path: str) -> str:
+    try:
+        import_string(path)
+    except ImportError as error:
+        raise ValueError(f"{path!r} can't be imported ({error}): name what exists, by its dotted path") from None
+    return path
+
+
+class Transcription(Section):
+    """Who turns recordings into text."""
+
+    url: str = Field(
+        "https://api.openai.com/v1", pattern=r"^https?://[^/]", description="A service with OpenAI's interface."
+    )
+    api_key: str = Field("", description="Its key.")
+    model: str = Field("whisper-1", min_length=1, description="Which of its models listens.")
+    max_bytes: int = Field(10 * 1024 * 1024, gt=0, description="Largest recording; above it 413.")
+    timeout_seconds: float = Field(60.0, gt=0, description="Longest silence of the service.")
+    backend: str = Field(
+        "agui.voice.OpenAITranscriber", description="Dotted path of a class that listens, for other interfaces."
+    )
+
+    @field_validator("backend")
+    @classmethod
+    def _importable(cls, path: str) -> str:
+        return imported(path)

@@ -1,0 +1,38 @@
+"""Which run a line of the log belongs to: ids that are known while a run is on, wherever the line comes from."""
+
+import logging
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+FIELDS = ("run_id", "thread_id", "user_id", "trace_id")
+
+_fields: ContextVar[Mapping[str, str]] = ContextVar("agui_log_fields")
+
+
+class RunFields(logging.Filter):
+    """Gives each record that is logged while a run is on the ids of it, as attributes, and drops none.
+
+    `run_id` is the run's own, which the admin and error messages have. It belongs on a handler: then it sees
+    what any logger says, in the run's task and on the threads of its tools.
+    """
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        for name, value in current().items():
+            record.__dict__.setdefault(name, value)
+        return True
+
+
+def current() -> Mapping[str, str]:
+    """What is known of the run that is on: some of FIELDS, nothing outside of a run."""
+    return _fields.get({})
+
+
+@contextmanager
+def log_fields(**fields: str) -> Iterator[None]:
+    """Put these on each record that is logged meanwhile."""
+    before = _fields.set({**current(), **{name: value for name, value in fields.items() if value}})
+    try:
+        yield
+    finally:
+        _fields.reset(before)

@@ -1,0 +1,101 @@
+"""Talk to the agent as the cases in `evals/` say, and judge what comes of it: see docs/evals.md."""
+
+import asyncio
+import tempfile
+from argparse import ArgumentParser
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError
+from django.db import connections
+from django.test.utils import (
+    override_settings,
+    setup_databases,
+    setup_test_environment,
+    teardown_databases,
+    teardown_test_environment,
+)
+from pydantic_ai.models import Model
+
+from agui import runs
+from agui.agent import resolve_model
+from agui.demo import build_demo_model
+from agui.executor import close_kept_connections
+from agui.runlog import open_logs
+
+if TYPE_CHECKING:
+    from agui.evals import Suite
+
+
+class Command(BaseCommand):
+    help = "Play the cases in the evals/ of all applications, each in a database that is empty, and print how they end."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("names", nargs="*", metavar="NAME", help="Files of cases, without their ending [all].")
+        parser.add_argument("--model", help="Which model answers [AGENT_MODEL].")
+        parser.add_argument("--min", type=float, default=1.0, help="The part of all cases that has to pass [1.0].")
+        parser.add_argument("--concurrency", type=int, default=1, metavar="N", help="Cases at once [1].")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        if find_spec("pydantic_evals") is None:
+            raise CommandError("It needs the library: `make eval` installs it.")
+        from agui.evals import find_suites, passed
+
+        suites = list(find_suites(model_of(options["model"])))
+        names = {suite.cases.name for suite in suites}
+        if unknown := set(options["names"]) - names:
+            raise CommandError(f"There is no file of cases {sorted(unknown)[0]!r}: there is {sorted(names)}.")
+        chosen = [suite for suite in suites if suite.cases.name in options["names"] or not options["names"]]
+        total = sum(len(suite.cases.cases) for suite in chosen)
+        if not total:
+            raise CommandError("There are no cases: write some in evals/ of an application.")
+        with scratch():
+            reports = asyncio.run(self.play(chosen, options["concurrency"]))
+        good = sum(map(passed, reports))
+        told = f"{good} of {total} cases passed."
+        if good < options["min"] * total:
+            raise CommandError(f"{told} At least {options['min']:.0%} have to.")
+        self.stdout.write(told)
+
+    async def play(self, suites: "list[Suite]", concurrency: int) -> list[Any]:
+        reports = []
+        for suite in suites:
+            report = await suite.run(concurrency)
+            self.stdout.write(report.render(include_reasons=True))
+            reports.append(report)
+        await runs.logs.aclose()
+        return reports
+
+
+def model_of(name: str | None) -> Model | None:
+    """The model that was asked for; the demo model without its pauses; else the agent's own."""
+    if (name or settings.AGENT_MODEL) == "demo":
+        return build_demo_model(pace_seconds=0)
+    return resolve_model(name) if name else None
+
+
+@contextmanager
+def scratch() -> Iterator[None]:
+    """A database and a folder that nobody needs, runs in this process, and no mail that leaves it."""
+    with tempfile.TemporaryDirectory() as folder:
+        for connection in connections.all():
+            is_file = connection.vendor == "sqlite"
+            name = (
+                Path(folder) / f"{connection.alias}.sqlite3" if is_file else f"evals_{connection.settings_dict['NAME']}"
+            )
+            connection.settings_dict["TEST"]["NAME"] = name
+        quiet = {**settings.AGUI, "RUN_EXECUTOR": "local", "REDIS_URL": None}
+        with override_settings(AGUI=quiet, MEDIA_ROOT=folder, SECURE_SSL_REDIRECT=False):
+            runs.logs = open_logs()
+            setup_test_environment(debug=settings.DEBUG)
+            databases = setup_databases(verbosity=0, interactive=False, serialized_aliases=set())
+            try:
+                yield
+            finally:
+                close_kept_connections()
+                teardown_databases(databases, verbosity=0)
+                teardown_test_environment()

@@ -1,0 +1,80 @@
+"""Write a conversation as a case for `make eval`: what its user said, and what the agent did."""
+
+import json
+import os
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+from django.utils import timezone
+
+from agui.models import Thread
+from agui.protocol import wire_messages
+from agui.stores.rows import read_entries
+
+MAX_MESSAGES = 10_000
+
+
+class Command(BaseCommand):
+    help = "Write a conversation as a case: a file for evals/ of an application."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("thread", help="The id of the conversation.")
+        parser.add_argument("--output", type=Path, metavar="FILE", help="Where to write it [standard output].")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        thread = Thread.objects.select_related("owner").filter(thread_id=options["thread"]).first()
+        if thread is None:
+            raise CommandError(f"There is no conversation {options['thread']!r} in the database.")
+        document = json.dumps(case_of(thread), indent=2, ensure_ascii=not options["output"]) + "\n"
+        if options["output"]:
+            with open(options["output"], "w", encoding="utf-8", opener=_private) as output:
+                output.write(document)
+        else:
+            self.stdout.write(document, ending="")
+        self.stderr.write(f"These are the words of {owner_of(thread)}: take out what others are not to read.")
+
+
+def case_of(thread: Thread) -> dict[str, Any]:
+    """The document: one case, held to the tools that were called. Nothing but this conversation is in it."""
+    try:
+        kept = [entry.message for entry in read_entries(thread.head or "", MAX_MESSAGES)]
+    except (LookupError, ValueError):
+        raise CommandError(f"The conversation {thread.thread_id!r} can't be read.") from None
+    messages = wire_messages(kept)
+    said = [text for one in messages if one["role"] == "user" and (text := _text(one["content"]))]
+    if not said:
+        raise CommandError(f"The conversation {thread.thread_id!r} has no words of its user.")
+    functions = [call["function"] for one in messages for call in one.get("toolCalls") or ()]
+    denied = any(getattr(part, "outcome", "") == "denied" for message in kept for part in message.parts)
+    calls = [{"name": each["name"], "arguments": _arguments(each["arguments"])} for each in functions]
+    answers = [one["content"] for one in messages if one["role"] == "assistant" and one.get("content")]
+    case = {
+        "name": thread.title or thread.thread_id,
+        "metadata": {"thread": thread.thread_id, "owner": owner_of(thread), "exported": f"{timezone.now():%Y-%m-%d}"},
+        "inputs": {"says": said, **({"approves": False} if denied else {})},
+        "expected_output": {"answers": answers, "calls": calls},
+        "evaluators": [{"Calls": {"tools": [call["name"] for call in calls]}}],
+    }
+    return {"name": f"thread-{thread.thread_id}", "cases": [case]}
+
+
+def owner_of(thread: Thread) -> str:
+    return str(thread.owner.get_username()) if thread.owner else "a visitor"
+
+
+def _text(content: Any) -> str:
+    parts = [content] if isinstance(content, str) else [one.get("text", "") for one in content]
+    return "\n".join(filter(None, parts))
+
+
+def _arguments(text: str) -> Any:
+    try:
+        return json.loads(text or "{}")
+    except ValueError:
+        return text
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)

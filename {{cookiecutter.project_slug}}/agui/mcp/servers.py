@@ -1,0 +1,123 @@
+"""Which MCP servers there are: a file of the shape that other MCP clients read, `{"mcpServers": {name: {...}}}`.
+
+    {"mcpServers": {
+        "files": {"command": "npx", "args": ["-y", "@modelcontextprotocol/server-filesystem", "/srv/files"]},
+        "search": {"url": "https://search.example.com/mcp", "headers": {"Authorization": "Bearer ${SEARCH_TOKEN}"}}
+    }}
+
+`${NAME}` and `${NAME:-default}` are environment variables. It knows no library of MCP: settings are checked with it.
+"""
+
+import json
+import os
+import re
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+
+# The name goes before those of the tools, which may have 64 characters together.
+SERVER_NAME = r"[A-Za-z][A-Za-z0-9_-]{0,31}"
+VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
+
+
+def _pairs(value: Any) -> Any:
+    return tuple(sorted(value.items())) if isinstance(value, dict) else value or ()
+
+
+def _strings(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value or ()
+
+
+def _sendable(headers: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
+    check_headers(dict(headers))
+    return headers
+
+
+Pairs = Annotated[tuple[tuple[str, str], ...], BeforeValidator(_pairs)]
+
+
+class Server(BaseModel):
+    """One entry of the file. Two that are equal are the same connection."""
+
+    # What else other clients keep there is none of ours.
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+    name: str
+    type: Literal["stdio", "http", "streamable-http", "streamableHttp", "sse"] | None = None
+    command: str | None = Field(None, min_length=1)
+    args: Annotated[tuple[str, ...], BeforeValidator(_strings)] = ()
+    env: Pairs = ()
+    cwd: str | None = None
+    url: str | None = Field(None, pattern=r"^https?://[^/]")
+    headers: Annotated[Pairs, AfterValidator(_sendable)] = ()
+    disabled: bool = False
+
+    @model_validator(mode="after")
+    def _is_one_kind(self) -> "Server":
+        if (self.command is None) == (self.url is None):
+            raise ValueError('it needs either a "command" to start, or a "url"')
+        return self
+
+
+def check_headers(headers: Any) -> dict[str, str]:
+    """Refuse what can't be sent. Raises ValueError, which repeats no value: they are secrets."""
+    if not isinstance(headers, dict):
+        raise ValueError(f"headers are a dictionary, not a {type(headers).__name__}")
+    for name, value in headers.items():
+        if not isinstance(name, str) or not re.fullmatch(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+", name):
+            raise ValueError(f"the header {name!r} has no name that HTTP knows")
+        if not isinstance(value, str) or not re.fullmatch(r"[\t\x20-\x7e]*", value):
+            raise ValueError(f"the value of the header {name!r} is no text of ASCII characters in one line")
+    return headers
+
+
+def read_servers(path: str | Path) -> tuple[Server, ...]:
+    """Read the file. Raises ValueError with what is wrong and the cure; it repeats no value."""
+    try:
+        payload = json.loads(Path(path).read_text())
+    except OSError as error:
+        raise ValueError(f"it can't be read ({error.strerror}): name the file with the servers") from None
+    except (ValueError, RecursionError) as error:
+        where = f" (line {error.lineno})" if isinstance(error, json.JSONDecodeError) else ""
+        raise ValueError(f"it is not valid JSON{where}") from None
+    entries = payload.get("mcpServers") if isinstance(payload, dict) else None
+    if not isinstance(entries, dict):
+        raise ValueError('it has no servers: write {"mcpServers": {"name": {...}}}')
+    servers = [_read_server(name, entry, Path(path).parent) for name, entry in entries.items()]
+    return tuple(server for server in servers if not server.disabled)
+
+
+def _read_server(name: str, entry: Any, directory: Path) -> Server:
+    if not re.fullmatch(SERVER_NAME, name):
+        raise ValueError(
+            f"the server {name!r} needs another name: a letter, then at most 31 letters, digits, _ or -, "
+            "as it becomes a part of the names of its tools"
+        )
+    if not isinstance(entry, dict):
+        raise ValueError(f"the server {name!r} is no object")
+    if entry.get("disabled") is True:
+        return Server(name=name, command="-", disabled=True)
+    try:
+        server = Server.model_validate({**_expand(entry), "name": name})
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = f" {first['loc'][0]!r}:" if first["loc"] else ""
+        raise ValueError(f"the server {name!r}:{where} {first['msg'].removeprefix('Value error, ')}") from None
+    except KeyError as error:
+        raise ValueError(f"the server {name!r} needs the environment variable {error.args[0]}: set it") from None
+    return server.model_copy(update={"cwd": str(directory / server.cwd)}) if server.cwd else server
+
+
+def _expand(value: Any) -> Any:
+    """Put in the environment's variables, at any depth. Raises KeyError."""
+    if isinstance(value, str):
+        return VARIABLE.sub(_variable, value)
+    if isinstance(value, dict):
+        return {key: _expand(item) for key, item in value.items()}
+    return [_expand(item) for item in value] if isinstance(value, list) else value
+
+
+def _variable(match: re.Match[str]) -> str:
+    name, default = match.groups()
+    return os.environ[name] if default is None else os.environ.get(name) or default

@@ -1,0 +1,41 @@
+// @ts-check
+/** What the user may want to say next, below the last answer: a click says it. Loaded with the first suggestions. */
+import { h } from "./dom.js";
+
+export class Suggestions {
+  #host;
+  /** @type {any} */ #shown;
+  element;
+
+  /** @param {import("./message-views.js").Context} context @param {HTMLElement} column */
+  constructor({ host, strings }, column) {
+    this.#host = /** @type {any} */ (host);
+    this.element = h("div", { class: "chips", role: "group", "aria-label": strings.suggestions, hidden: true });
+    this.element.style.justifyContent = "start"; // below what they follow
+    column.append(this.element);
+  }
+
+  /** @param {import("./session.js").Session} session */
+  render(session) {
+    const { conversation: { messages, status }, queued, loading } = session;
+    const isOpen = !session.busy && !queued && !loading && status === "idle";
+    const texts = isOpen ? readTexts(messages.at(-1)?.metadata?.follow_ups) : [];
+    const shown = JSON.stringify(texts);
+    if (shown === this.#shown) return;
+    this.#shown = shown;
+    // What is about to go must not take the focus along.
+    if (this.element.matches(":focus-within")) this.#host.focus();
+    this.element.hidden = !texts.length;
+    this.element.replaceChildren(...texts.map((text) => this.#chip(text)));
+  }
+
+  /** @param {string} text */
+  #chip(text) {
+    return h("button", { type: "button", class: "chip", part: "chip", dir: "auto", onclick: () => this.#host.sendMessage(text) }, text);
+  }
+}
+
+/** @param {any} texts @returns {string[]} */
+export function readTexts(texts) {
+  return Array.isArray(texts) ? texts.filter((text) => typeof text === "string" && text.trim()).slice(0, 5) : [];
+}

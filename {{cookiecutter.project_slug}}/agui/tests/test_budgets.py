@@ -1,0 +1,356 @@
+"""Nobody spends more than his budget: asked before a run, and before each further request to the model."""
+
+import asyncio
+import re
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from asgiref.sync import async_to_sync, sync_to_async
+from django.contrib import admin
+from django.contrib.auth import get_user_model
+from django.contrib.auth.models import AnonymousUser, Group
+from django.core.exceptions import ImproperlyConfigured
+from django.db import IntegrityError
+from django.test import Client as Browser
+from django.urls import path
+from django.utils import timezone
+from pydantic_ai.usage import RequestUsage
+
+from agui import budgets, conf
+from agui.budgets import Allowed, check_budget, find_budgets, first_day, next_begin
+from agui.checks import check_prices
+from agui.errors import BudgetExceeded
+from agui.models import Budget, Run, Spending
+from agui.money import today
+from agui.testing import Response, call, event_types, say, wait
+from agui.tests import urls
+from agui.tests.conftest import Client, run_input, script
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+urlpatterns = [*urls.urlpatterns, path("admin/", admin.site.urls)]
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_believed():
+    budgets.belief.forget()
+    yield
+    budgets.belief.forget()
+
+
+def priced(step, cost, tokens=5):
+    return Response([step], usage=RequestUsage(input_tokens=tokens, output_tokens=tokens, cost=Decimal(cost)))
+
+
+def save_spending(user, cost=None, tokens=0, ago=0):
+    return Spending.objects.create(
+        scope=f"user:{user.pk}",
+        owner=user,
+        day=today() - timedelta(days=ago),
+        model="m",
+        cost=None if cost is None else Decimal(cost),
+        input_tokens=tokens,
+    )
+
+
+def is_refused(user):
+    try:
+        async_to_sync(check_budget)(user, f"user:{user.pk}")
+    except BudgetExceeded:
+        return True
+    return False
+
+
+# --- Before a run
+
+
+async def test_who_has_spent_his_budget_is_refused(client: Client, other_client: Client, settings, user):
+    settings.AGUI = {"BUDGETS": {"DAY": {"COST": 0.05}}}
+    with script(priced(say("Hi"), "0.03"), priced(say("Hi"), "0.03"), priced(say("Hi"), "0.03")):
+        assert (await client.run("One"))[-1]["type"] == "RUN_FINISHED"
+        assert (await client.run("Two"))[-1]["type"] == "RUN_FINISHED"
+        refused = await client.post(run_input("Three"))
+        assert refused.status_code == 429
+        assert (await other_client.run("Hi", thread="other"))[-1]["type"] == "RUN_FINISHED"
+    body = refused.json()
+    assert (body["error"], body["period"]) == ("budget_exceeded", "day")
+    resets_at = datetime.fromisoformat(body["resets_at"])
+    assert timedelta(0) < resets_at - timezone.now() <= timedelta(days=1)
+    assert 0 < int(refused["Retry-After"]) <= 24 * 60 * 60
+    # Nothing of what was refused is stored.
+    assert await Run.objects.filter(thread_id="t1").acount() == 2
+    assert "Three" not in str(await client.thread())
+
+
+async def test_the_thread_is_free_after_a_refusal(client: Client, settings, user):
+    settings.AGUI = {"BUDGETS": {"DAY": {"TOKENS": 5}}}
+    with script(priced(say("Hi"), 0), priced(say("Hi"), 0)):
+        await client.run("One")
+        assert (await client.post(run_input("Two"))).status_code == 429
+        await Budget.objects.acreate(user=user, period="day", tokens=1000)
+        assert (await client.run("Two"))[-1]["type"] == "RUN_FINISHED"
+
+
+async def test_a_budget_of_nothing_lets_nothing_begin(client: Client, user):
+    await Budget.objects.acreate(user=user, period="month", cost=0)
+    assert (await client.post(run_input("Hi"))).status_code == 429
+
+
+async def test_a_visitor_has_the_default(settings):
+    settings.AGUI = {"BUDGETS": {"DAY": {"TOKENS": 5}}}
+    visitor = Client(None, "/open/")
+    with script(priced(say("Hi"), 0), priced(say("Hi"), 0)):
+        await visitor.run("One")
+        assert (await visitor.post(run_input("Two"))).status_code == 429
+        assert (await Client(None, "/open/").run("One", thread="t2"))[-1]["type"] == "RUN_FINISHED"
+
+
+def test_tokens_count_both_ways(user):
+    Budget.objects.create(user=user, period="day", tokens=10)
+    Spending.objects.create(scope=f"user:{user.pk}", day=today(), model="m", input_tokens=4, output_tokens=5)
+    assert not is_refused(user)
+    Spending.objects.update(output_tokens=6)
+    assert is_refused(user)
+
+
+def test_of_several_models_all_is_spent(user):
+    Budget.objects.create(user=user, period="day", cost=1)
+    for model in ("a", "b"):
+        Spending.objects.create(scope=f"user:{user.pk}", day=today(), model=model, cost=Decimal("0.5"))
+    assert is_refused(user)
+
+
+def test_an_unknown_price_uses_up_no_money(user):
+    Budget.objects.create(user=user, period="day", cost=1)
+    save_spending(user, None, 10**9)
+    assert not is_refused(user)
+
+
+@pytest.mark.parametrize("period", budgets.PERIODS)
+def test_what_was_spent_before_the_period_does_not_count(user, period):
+    Budget.objects.create(user=user, period=period, cost=1)
+    before = (today() - first_day(period, today())).days + 1
+    spent = save_spending(user, 2, ago=before)
+    assert not is_refused(user)
+    Spending.objects.filter(pk=spent.pk).update(day=first_day(period, today()))
+    assert is_refused(user)
+
+
+def test_of_several_that_are_used_up_the_one_that_ends_last_is_told(user):
+    for period in budgets.PERIODS:
+        Budget.objects.create(user=user, period=period, cost=1)
+    save_spending(user, 2)
+    found = budgets.find_used_up(user, f"user:{user.pk}")
+    assert found is not None
+    assert found[1] == max(next_begin(period, today()) for period in budgets.PERIODS)
+
+
+@pytest.mark.parametrize(
+    ("period", "day", "begin", "reset"),
+    [
+        ("day", date(2026, 2, 28), date(2026, 2, 28), datetime(2026, 3, 1)),
+        ("week", date(2026, 3, 1), date(2026, 2, 23), datetime(2026, 3, 2)),
+        ("week", date(2026, 3, 2), date(2026, 3, 2), datetime(2026, 3, 9)),
+        ("month", date(2026, 12, 31), date(2026, 12, 1), datetime(2027, 1, 1)),
+        ("month", date(2026, 2, 1), date(2026, 2, 1), datetime(2026, 3, 1)),
+    ],
+)
+def test_periods_begin_at_midnight(period, day, begin, reset):
+    assert first_day(period, day) == begin
+    assert next_begin(period, day) == reset.replace(tzinfo=UTC)
+
+
+def test_midnight_is_the_site_s(settings):
+    settings.TIME_ZONE = "America/New_York"
+    assert next_begin("day", date(2026, 7, 1)) == datetime(2026, 7, 2, 4, tzinfo=UTC)
+
+
+# --- Whose holds
+
+
+def group_of(user, name, **budget):
+    group = Group.objects.create(name=name)
+    user.groups.add(group)
+    Budget.objects.create(group=group, period="day", **budget)
+
+
+def test_the_default_holds_for_who_has_no_other(user, settings):
+    settings.AGUI = {"BUDGETS": {"DAY": {"COST": 1}, "MONTH": {"TOKENS": 9}}}
+    assert find_budgets(user) == {"day": (1, None), "week": (None, None), "month": (None, 9)}
+    assert find_budgets(AnonymousUser())["day"] == Allowed(Decimal(1), None)
+
+
+def test_a_group_s_comes_before_the_default_and_the_largest_counts(user, settings):
+    settings.AGUI = {"BUDGETS": {"DAY": {"COST": 100}, "MONTH": {"COST": 200}}}
+    group_of(user, "small", cost=1, tokens=50)
+    group_of(user, "large", cost=2)
+    assert find_budgets(user)["day"] == (2, 50)
+    # For other periods the default still holds.
+    assert find_budgets(user)["month"] == (200, None)
+
+
+def test_a_user_s_own_comes_before_his_groups(user, settings):
+    group_of(user, "large", cost=2, tokens=50)
+    Budget.objects.create(user=user, period="day", cost=1)
+    # What it leaves open the next one says.
+    assert find_budgets(user)["day"] == (1, 50)
+
+
+def test_others_budgets_are_not_his(user, other):
+    group_of(other, "theirs", cost=1)
+    Budget.objects.create(user=other, period="day", cost=1)
+    assert find_budgets(user)["day"] == (None, None)
+
+
+# --- In a run
+
+
+async def test_a_run_ends_before_the_request_that_it_may_not_pay(client: Client, user):
+    await Budget.objects.acreate(user=user, period="day", cost=Decimal("0.05"))
+    with script(priced(call("echo", text="x"), "0.03"), priced(call("echo", text="y"), "0.03")) as model:
+        events = await client.run("Hi")
+    assert (events[-1]["type"], events[-1]["code"]) == ("RUN_ERROR", "budget_exceeded")
+    assert len(model.requests) == 2
+    # Both tools have run, and what they said is kept.
+    assert event_types(events).count("TOOL_CALL_RESULT") == 2
+    run = await Run.objects.aget()
+    assert (run.status, run.code, run.cost) == (Run.Status.FAILED, "budget_exceeded", Decimal("0.06"))
+    assert (await Spending.objects.aget()).cost == Decimal("0.06")
+    assert "echo" in str(await client.thread())
+
+
+async def test_what_other_runs_spend_meanwhile_counts(client: Client, user):
+    await Budget.objects.acreate(user=user, period="day", cost=Decimal("0.05"))
+    reached, go_on = asyncio.Event(), asyncio.Event()
+    with script([wait(go_on, reached), call("echo", text="x")]):
+        run = asyncio.create_task(client.run("Hi"))
+        await reached.wait()
+        await sync_to_async(save_spending)(user, 1)
+        go_on.set()
+        events = await run
+    assert events[-1]["code"] == "budget_exceeded"
+
+
+async def test_each_response_is_noted_once(client: Client, user):
+    await Budget.objects.acreate(user=user, period="day", cost=10)
+    with script(*[priced(call("echo", text="x"), "0.01")] * 3, priced(say("Done"), "0.01")):
+        await client.run("Hi")
+    spent = await Spending.objects.aget()
+    assert (spent.cost, spent.requests) == (Decimal("0.04"), 4)
+    assert (await Run.objects.aget()).spent == {"scripted": [4, 20, 20, 0, "0.04"]}
+
+
+# --- What it costs
+
+
+async def test_without_budgets_a_run_asks_nothing(client: Client, monkeypatch):
+    monkeypatch.setattr(budgets, "BELIEVED_SECONDS", 3600)
+    asked: list[Any] = []
+    with script(say("One"), call("echo", text="x"), say("Two")):
+        await client.run("One")
+        monkeypatch.setattr(budgets, "find_used_up", lambda *args: asked.append(args))
+        monkeypatch.setattr(budgets.belief, "renew", lambda: asked.append("renew"))
+        assert (await client.run("Two", thread="t2"))[-1]["type"] == "RUN_FINISHED"
+    assert asked == []
+
+
+async def test_a_new_budget_holds_at_once(client: Client, user, monkeypatch):
+    monkeypatch.setattr(budgets, "BELIEVED_SECONDS", 3600)
+    with script(say("One")):
+        await client.run("One")
+    await Budget.objects.acreate(user=user, period="day", tokens=1)
+    assert (await client.post(run_input("Two"))).status_code == 429
+
+
+async def test_one_that_another_process_has_made_holds_soon(client: Client, user, monkeypatch):
+    monkeypatch.setattr(budgets, "BELIEVED_SECONDS", 0)
+    with script(say("One")):
+        await client.run("One")
+    await Budget.objects.abulk_create([Budget(user=user, period="day", tokens=1)])
+    assert (await client.post(run_input("Two"))).status_code == 429
+
+
+# --- Settings and admin
+
+
+@pytest.mark.parametrize(
+    ("given", "named"),
+    [
+        ({"YEAR": {}}, r"\['BUDGETS'\]\['YEAR'\] is not a setting.*DAY, WEEK, MONTH"),
+        ({"DAY": {"EUROS": 1}}, r"\['DAY'\]\['EUROS'\] is not a setting.*COST, TOKENS"),
+        ({"DAY": {"COST": -1}}, r"\['DAY'\]\['COST'\]"),
+        ({"DAY": {"TOKENS": 0.5}}, r"\['DAY'\]\['TOKENS'\]"),
+        ({"DAY": 5}, r"\['DAY'\] = 5"),
+    ],
+)
+def test_a_wrong_setting_stops_the_start(given, named):
+    with pytest.raises(ImproperlyConfigured, match=named):
+        conf.load({"BUDGETS": given})
+
+
+@pytest.mark.parametrize("setting", [{"LIMITS": {"COST": 1}}, {"BUDGETS": {"WEEK": {"COST": 1}}}])
+@pytest.mark.parametrize(
+    ("model", "unknown"),
+    [
+        ("openai:gpt-4o", []),
+        ("openai-chat:gpt-4o, anthropic:nonsense-9", ["anthropic:nonsense-9"]),
+        ("demo", []),
+        ("ollama:anything", []),
+    ],
+)
+def test_a_model_without_a_price_is_told_where_money_limits(settings, setting, model, unknown):
+    settings.AGENT_MODEL = model
+    assert check_prices() == []
+    settings.AGUI = setting
+    assert [re.findall("'(.*?)'", str(one.msg))[0] for one in check_prices()] == unknown
+
+
+@pytest.fixture
+def browser(settings, transactional_db):
+    settings.ROOT_URLCONF = __name__
+    browser = Browser()
+    browser.force_login(get_user_model().objects.create_superuser("root"))
+    return browser
+
+
+def add(browser, **form):
+    return browser.post("/admin/agui/budget/add/", {"user": "", "group": "", "cost": "", "tokens": "", **form})
+
+
+def test_budgets_are_made_in_the_admin(browser, user):
+    assert add(browser, user=user.pk, period="day", cost="2.5").status_code == 302
+    assert find_budgets(user)["day"] == (Decimal("2.5"), None)
+    assert "$2.50" in browser.get("/admin/agui/budget/").content.decode()
+
+
+def test_what_is_spent_of_a_budget_is_seen_with_it(browser, user):
+    budget = Budget.objects.create(user=user, period="day", cost=1)
+    save_spending(user, "0.25", 1200)
+    save_spending(user, "0.5", 1200, ago=1)
+    html = browser.get(f"/admin/agui/budget/{budget.pk}/change/").content.decode()
+    assert f"$0.2500 and 1,200 tokens since {today()}" in html
+
+
+@pytest.mark.parametrize(
+    ("form", "error"),
+    [
+        ({"cost": "1"}, "Name a user, or a group, and not both."),
+        ({"user": "me", "group": "mine", "cost": "1"}, "Name a user, or a group, and not both."),
+        ({"user": "me"}, "Say how much: a cost, tokens, or both."),
+        ({"user": "me", "cost": "-1"}, "greater than or equal to 0"),
+        ({"group": "mine", "cost": "1"}, "This group has a budget for this period"),
+    ],
+)
+def test_a_wrong_budget_is_told(browser, user, form, error):
+    group_of(user, "mine", cost=5)
+    keys = {"me": user.pk, "mine": Group.objects.get().pk}
+    response = add(browser, period="day", **{name: keys.get(value, value) for name, value in form.items()})
+    assert response.status_code == 200
+    assert error in response.content.decode()
+
+
+def test_the_database_holds_to_it(user):
+    with pytest.raises(IntegrityError):
+        Budget.objects.bulk_create([Budget(period="day", cost=1)])

@@ -1,0 +1,305 @@
+"""docs/capabilities.md: its examples do what they say, up to the wire to a provider."""
+
+import json
+import logging
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic_ai.capabilities import AbstractCapability, Hooks, ProcessHistory
+from pydantic_ai.models import ModelRequestContext
+
+from agui import AgentConfig
+from agui.testing import ScriptedModel, call, event_types, say
+from agui.tests.conftest import Client, parts_of
+from agui.tests.provider_stub import Answer, Extra, ProviderStub
+from agui.tests.test_llm import answering, mounted, stub, text_of
+from agui.tests.wire import check_stream
+
+__all__ = ["stub"]
+
+PAGE = (Path(__file__).parent.parent.parent / "docs/capabilities.md").read_text()
+CLAUDE, GPT = "anthropic:claude-sonnet-5-5", "openai:gpt-5.6-terra"
+
+
+def example(heading: str, number: int = 0) -> dict[str, Any]:
+    """What a program of a section defines."""
+    section = PAGE.split(f"## {heading}\n")[1].split("\n## ")[0]
+    code = re.findall(r"```python\n(.*?)```", section, re.S)[number]
+    defined: dict[str, Any] = {"__name__": heading}
+    exec(compile(code, heading, "exec"), defined)  # noqa: S102
+    return defined
+
+
+async def asked(client: Client, stub: ProviderStub, model: str, reply: Any = None, **config: Any) -> dict[str, Any]:
+    """What a provider is asked."""
+    pytest.importorskip(model.partition(":")[0].partition("-")[0])
+    stub.replies = [reply or Answer("Hello.")]
+    with answering(model=model, **config):
+        events = await client.run("Hi", thread="wire")
+    assert events[-1]["type"] == "RUN_FINISHED", events[-1]
+    check_stream(events)
+    return stub.requests[0].body
+
+
+def test_the_page_links_to_each_of_its_sections():
+    headings = re.findall(r"^## (.*)$", PAGE, re.M)
+    linked = re.findall(r"\[([^\]]+)\]\(#", PAGE.split("\n## ")[0])
+    assert [name for name in linked if name != "below"] == headings
+
+
+def test_the_first_example_is_a_config():
+    code = re.findall(r"```python\n(.*?)```", PAGE, re.S)[0]
+    defined: dict[str, Any] = {}
+    exec(compile(code, "config", "exec"), defined)  # noqa: S102
+    assert defined["config"].capabilities[0].effort == "high"
+
+
+async def test_a_hook_changes_what_the_model_and_the_client_read(client: Client):
+    model = ScriptedModel([call("echo", text="Write to ada@example.com."), say("Done.")])
+    with mounted(model=model, capabilities=[example("Hooks")["hooks"]]):
+        events = await client.run("Go", thread="hooks")
+
+    [result] = [event["content"] for event in events if event["type"] == "TOOL_CALL_RESULT"]
+    assert result == model.requests[1].tool_results["echo"] == "Write to [e-mail]."
+
+
+async def test_a_hook_that_fails_fails_its_tool_or_run_and_no_other(client: Client):
+    hooks: Hooks[Any] = Hooks()
+
+    @hooks.on.before_model_request
+    async def broken(ctx: Any, request_context: Any) -> Any:
+        raise ValueError("postgres://user:hunter2@db")
+
+    with mounted(model=ScriptedModel([]), capabilities=[hooks]):
+        events = await client.run("Hi", thread="hooks")
+
+    assert events[-1]["code"] == "internal_error"
+    assert "hunter2" not in json.dumps(events)
+
+
+async def test_a_function_decides_for_each_user(client: Client, user: Any, stub: ProviderStub):
+    capabilities = [example("By user or flag")["thorough_for_staff"]]
+    assert "effort" not in (await asked(client, stub, GPT, capabilities=capabilities)).get("reasoning", {})
+    stub.requests.clear()
+    user.is_staff = True
+    await user.asave()
+    assert (await asked(client, stub, GPT, capabilities=capabilities))["reasoning"]["effort"] == "high"
+
+
+async def test_a_wrapper_goes_on_without_what_it_wraps(client: Client, caplog: Any):
+    @dataclass
+    class Broken(AbstractCapability[Any]):
+        async def before_model_request(self, ctx: Any, request_context: ModelRequestContext) -> ModelRequestContext:
+            raise ValueError("no")
+
+    wrapper = example("Wrappers and order")["Optional"](Broken())
+    with mounted(model=ScriptedModel([say("Hello.")]), capabilities=[wrapper]):
+        assert text_of(await client.run("Hi", thread="wrapped")) == "Hello."
+    assert "A capability failed in run" in caplog.text
+
+
+async def test_an_innermost_capability_comes_last_wherever_it_stands(client: Client, caplog: Any):
+    caplog.set_level(logging.INFO, "assistant")
+    count = example("Wrappers and order")["CountMessages"]()
+    short = example("Long conversations")["ProcessHistory"](lambda messages: messages[-1:])
+    with mounted(model=ScriptedModel([say("One."), say("Two.")]), capabilities=[count, short]):
+        await client.run("Hi", thread="order")
+        await client.run("Again", thread="order")
+    assert re.findall(r"sends (\d+) messages", caplog.text) == ["1", "1"]
+
+
+async def test_thinking_is_for_each_provider_what_it_knows(client: Client, stub: ProviderStub):
+    capabilities = [example("Thinking")["thinking"]]
+    assert (await asked(client, stub, GPT, capabilities=capabilities))["reasoning"]["effort"] == "low"
+    stub.requests.clear()
+    body = await asked(client, stub, CLAUDE, capabilities=capabilities)
+    assert body["thinking"]["type"] in ("adaptive", "enabled")
+
+
+async def test_caching_marks_what_anthropic_is_to_keep(client: Client, stub: ProviderStub):
+    body = await asked(client, stub, CLAUDE, capabilities=[example("Prompt caching")["caching"]])
+    assert '"cache_control": {"type": "ephemeral", "ttl": "1h"}' in json.dumps(body)
+    stub.requests.clear()
+    assert "cache_control" not in json.dumps(await asked(client, stub, CLAUDE))
+
+
+async def test_settings_reach_the_provider(client: Client, stub: ProviderStub):
+    config: AgentConfig = example("Model settings")["config"]
+    body = await asked(client, stub, "openai-chat:gpt-4o", model_settings=config.model_settings)
+    assert (body["temperature"], body["max_completion_tokens"]) == (0.2, 2000)
+
+
+SEARCHED = [
+    {
+        "type": "server_tool_use",
+        "id": "srvtoolu_1",
+        "name": "web_search",
+        "input": {},
+        "deltas": [{"type": "input_json_delta", "partial_json": '{"query": "milk"}'}],
+    },
+    {
+        "type": "web_search_tool_result",
+        "tool_use_id": "srvtoolu_1",
+        "content": [
+            {
+                "type": "web_search_result",
+                "url": "https://example.com/",
+                "title": "Milk",
+                "encrypted_content": "c2VjcmV0",
+                "page_age": None,
+            }
+        ],
+    },
+]
+FOUND = {"type": "web_search_call", "id": "ws_1", "status": "completed", "action": {"type": "search", "query": "milk"}}
+RAN = {
+    "type": "code_interpreter_call",
+    "id": "ci_1",
+    "status": "completed",
+    "container_id": "c1",
+    "code": "1 + 1",
+    "outputs": [{"type": "logs", "logs": "2"}],
+}
+CODED = [
+    {
+        "type": "server_tool_use",
+        "id": "srvtoolu_2",
+        "name": "code_execution",
+        "input": {},
+        "deltas": [{"type": "input_json_delta", "partial_json": '{"code": "1 + 1"}'}],
+    },
+    {
+        "type": "code_execution_tool_result",
+        "tool_use_id": "srvtoolu_2",
+        "content": {
+            "type": "code_execution_result",
+            "stdout": "2",
+            "stderr": "",
+            "return_code": 0,
+            "content": [],
+        },
+    },
+]
+
+
+@pytest.mark.parametrize(
+    ("model", "heading", "name", "items", "offered"),
+    [
+        (CLAUDE, "The web", "search", SEARCHED, "web_search"),
+        (GPT, "The web", "search", [FOUND], "web_search"),
+        (CLAUDE, "Code", "code", CODED, "code_execution"),
+        (GPT, "Code", "code", [RAN], "code_interpreter"),
+    ],
+)
+async def test_a_providers_own_tool_is_a_tool_call_for_a_client(
+    client: Client, stub: ProviderStub, model: str, heading: str, name: str, items: list[Any], offered: str
+):
+    pytest.importorskip(model.partition(":")[0])
+    stub.replies = [Extra(items, "Found it."), Answer("As I said.")]
+    with answering(model=model, capabilities=[example(heading)[name]]):
+        events = await client.run("Look it up", thread="native")
+        check_stream(events)
+        thread = await client.thread("native")
+        again = await client.run("And?", thread="native")
+
+    assert offered in json.dumps(stub.requests[0].body["tools"])
+    kinds = event_types(events)
+    assert kinds.index("TOOL_CALL_START") < kinds.index("TOOL_CALL_RESULT") < kinds.index("TEXT_MESSAGE_CONTENT")
+    assert text_of(events) == "Found it."
+    assert text_of(again) == "As I said."
+    # The thread tells what was streamed, and the provider reads its own words again.
+    streamed = {event["messageId"] for event in events if "messageId" in event}
+    assert streamed <= {one["id"] for one in thread["messages"]}
+    assert "Found it." in json.dumps(stub.requests[1].body)
+
+
+async def test_a_fetch_is_the_providers_where_it_can(client: Client, stub: ProviderStub):
+    body = await asked(client, stub, CLAUDE, capabilities=[example("The web")["fetch"]])
+    [offered] = [tool for tool in body["tools"] if tool.get("name") == "web_fetch"]
+    assert offered["max_uses"] == 3
+
+
+async def test_the_web_is_the_servers_for_a_model_that_can_not(client: Client):
+    pytest.importorskip("ddgs")
+    pytest.importorskip("markdownify")
+    local = example("The web", 1)
+    model = ScriptedModel(
+        [
+            [
+                call("web_fetch", url="http://127.0.0.1:8000/admin/"),
+                call("web_fetch", url="http://169.254.169.254/latest/meta-data/"),
+                call("web_fetch", url="https://intranet.example.com/"),
+            ],
+            say("I may not."),
+        ]
+    )
+    with mounted(model=model, capabilities=[local["search"], local["fetch"]]):
+        events = await client.run("Read it", thread="web")
+
+    assert {"duckduckgo_search", "web_fetch"} <= model.requests[0].tools.keys()
+    results = [part for part in parts_of(model.requests[1]) if getattr(part, "tool_name", "") == "web_fetch"]
+    assert [part.outcome for part in results if part.part_kind == "tool-return"] == ["retried"] * 3
+    assert text_of(events) == "I may not."
+
+
+async def test_old_turns_are_left_out_for_the_model_and_kept_in_the_thread(client: Client):
+    last_turns = example("Long conversations")["last_turns"]
+    model = ScriptedModel([say("1"), [call("echo", text="x")], say("2"), say("3"), say("4")])
+    with mounted(model=model, capabilities=[ProcessHistory(lambda messages: last_turns(messages, 2))]):
+        for text in ("one", "two", "three", "four"):
+            await client.run(text, thread="long")
+        thread = await client.thread("long")
+
+    assert [part.content for part in parts_of(model.requests[-1]) if part.part_kind == "user-prompt"] == [
+        "three",
+        "four",
+    ]
+    told = [(one["role"], one.get("content")) for one in thread["messages"] if one["role"] == "user"]
+    assert told == [("user", "one"), ("user", "two"), ("user", "three"), ("user", "four")]
+    assert [one["content"] for one in thread["messages"] if one["role"] == "assistant" and one.get("content")] == [
+        "1",
+        "2",
+        "3",
+        "4",
+    ]
+
+
+def test_follow_ups_are_an_option():
+    follow_ups = example("Suggested follow-ups")["config"].follow_ups
+    assert (follow_ups.count, follow_ups.timeout_seconds) == (3, 5)
+
+
+SUMMARY = {
+    "type": "compaction",
+    "content": None,
+    "deltas": [{"type": "compaction_delta", "content": "They spoke of milk."}],
+}
+SUMMED_UP = {"type": "compaction", "id": "cmp_1", "encrypted_content": "c2VjcmV0"}
+
+
+@pytest.mark.parametrize("model", [CLAUDE, GPT])
+async def test_a_provider_sums_up_what_is_old(client: Client, stub: ProviderStub, model: str):
+    pytest.importorskip("anthropic")
+    pytest.importorskip("openai")
+    from pydantic_ai.models.openai import OpenAICompaction  # Of an extra
+
+    is_claude = model == CLAUDE
+    compaction = example("Long conversations", 1)["compaction"] if is_claude else OpenAICompaction(token_threshold=1000)
+    stub.replies = [Answer("One."), Extra([SUMMARY if is_claude else SUMMED_UP], "Two."), Answer("Three.")]
+    with answering(model=model, capabilities=[compaction]):
+        await client.run("The milk is old", thread="old")
+        events = await client.run("And now?", thread="old")
+        check_stream(events)
+        thread = await client.thread("old")
+        await client.run("Then?", thread="old")
+
+    assert "context_management" in stub.requests[0].body
+    assert "The milk is old" not in json.dumps(stub.requests[2].body)
+    assert ("They spoke of milk." if is_claude else "c2VjcmV0") in json.dumps(stub.requests[2].body)
+    # Nothing of it is for a client, and the thread still has all that was said.
+    for seen in (events, thread["messages"]):
+        assert not any(word in json.dumps(seen) for word in ("They spoke", "c2VjcmV0", "compaction"))
+    assert [one["content"] for one in thread["messages"]] == ["The milk is old", "One.", "And now?", "Two."]

@@ -1,0 +1,307 @@
+"""What runs cost is counted by run, thread, user, day and model, and outlives the runs."""
+
+import asyncio
+from contextlib import asynccontextmanager
+from datetime import timedelta
+from decimal import Decimal
+
+import pytest
+from asgiref.sync import async_to_sync, sync_to_async
+from django.apps import apps
+from django.contrib import admin
+from django.contrib.auth import get_user_model
+from django.core.exceptions import ImproperlyConfigured
+from django.test import Client as Browser
+from django.urls import path
+from django.utils import timezone
+from pydantic_ai.conversation import Conversation
+from pydantic_ai.messages import ModelResponse, TextPart
+from pydantic_ai.usage import RequestUsage, RunUsage
+
+from agui import conf
+from agui.checkpoints import take_up
+from agui.models import Run, Spending, Thread
+from agui.money import Spent, add_spending, dollars, dump_spent, load_spent, spent_by_day, spent_by_model
+from agui.stores import codec
+from agui.stores.model import ModelConversationStore
+from agui.testing import Response, ScriptedModel, call, fail, say, wait
+from agui.tests import urls
+from agui.tests.conftest import Client, played_by, script
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+urlpatterns = [*urls.urlpatterns, path("admin/", admin.site.urls)]
+
+
+def priced(step, cost, tokens=100):
+    """An answer that costs so many dollars."""
+    usage = RequestUsage(input_tokens=tokens, output_tokens=tokens, cost=None if cost is None else Decimal(cost))
+    return Response([step], usage=usage)
+
+
+def used(**usage):
+    return RunUsage(**usage)
+
+
+# --- Runs
+
+
+async def test_a_run_and_its_user_are_charged_what_its_responses_cost(client: Client, user):
+    with script(priced(call("echo", text="x"), "0.02"), priced(say("Done"), "0.005", 50)):
+        await client.run("Hi")
+    run = await Run.objects.aget()
+    assert run.cost == Decimal("0.025")
+    spent = await Spending.objects.aget()
+    assert (spent.owner_id, spent.day, spent.model) == (user.pk, timezone.localdate(), "scripted")
+    assert (spent.requests, spent.input_tokens, spent.output_tokens) == (2, 150, 150)
+    assert (spent.cost, spent.unpriced) == (Decimal("0.025"), 0)
+    thread = await Thread.objects.aget()
+    assert Decimal(thread.usage["cost"]) == Decimal("0.025")
+
+
+async def test_the_turns_of_a_day_add_up(client: Client, other_client: Client, user, other):
+    with script(*[priced(say("Hi"), "0.1")] * 3):
+        await client.run("One")
+        await client.run("Two", thread="t2")
+        await other_client.run("Three", thread="t3")
+    spent = {row.owner_id: row.cost async for row in Spending.objects.all()}
+    assert spent == {user.pk: Decimal("0.2"), other.pk: Decimal("0.1")}
+
+
+async def test_runs_at_once_forget_nothing_of_each_other(client: Client, settings):
+    settings.AGUI = {"MAX_RUNS_PER_USER": 20}
+    go_on = asyncio.Event()
+    answer = Response([wait(go_on), say("Hi")], usage=RequestUsage(input_tokens=1, cost=Decimal("0.01")))
+    with script(*[answer] * 10):
+        streams = [asyncio.create_task(client.run("Hi", thread=str(number))) for number in range(10)]
+        while await Run.objects.acount() < 10:  # noqa: ASYNC110 # they begin by themselves
+            await asyncio.sleep(0.01)
+        go_on.set()
+        await asyncio.gather(*streams)
+    spent = await Spending.objects.aget()
+    assert (spent.requests, spent.cost) == (10, Decimal("0.1"))
+
+
+class KnownModel(ScriptedModel):
+    """A model that genai-prices knows."""
+
+    @asynccontextmanager
+    async def request_stream(self, *args):
+        async with super().request_stream(*args) as stream:
+            stream.model_name, stream.provider_name = "gpt-4o", "openai"
+            yield stream
+
+
+async def test_a_known_model_is_priced_by_its_tokens(client: Client):
+    with played_by(KnownModel([Response([say("Hi")], usage=RequestUsage(input_tokens=1_000_000))])):
+        await client.run("Hi")
+    spent = await Spending.objects.aget()
+    assert spent.model == "gpt-4o"
+    assert spent.cost == (await Run.objects.aget()).cost
+    assert spent.cost is not None
+    assert spent.cost > Decimal("0.1")
+
+
+async def test_an_unknown_price_is_none_and_not_0(client: Client):
+    with script(say("Hi")):
+        await client.run("Hi")
+    assert (await Run.objects.aget()).cost is None
+    spent = await Spending.objects.aget()
+    assert (spent.cost, spent.unpriced, spent.input_tokens) == (None, 1, 10)
+
+
+async def test_a_known_price_beside_an_unknown_one_is_a_part(client: Client):
+    with script(priced(call("echo", text="x"), "0.02"), priced(say("Done"), None)):
+        await client.run("Hi")
+    spent = await Spending.objects.aget()
+    assert (spent.cost, spent.unpriced, spent.requests) == (Decimal("0.02"), 1, 2)
+    assert (await Run.objects.aget()).unpriced == 1
+
+
+async def test_a_run_that_fails_has_spent_what_it_used(client: Client):
+    with script(priced(call("echo", text="x"), "0.02"), fail(ValueError("down"))):
+        events = await client.run("Hi")
+    assert events[-1]["type"] == "RUN_ERROR"
+    assert (await Run.objects.aget()).cost == (await Spending.objects.aget()).cost == Decimal("0.02")
+
+
+async def test_deleting_a_conversation_forgets_no_spending(client: Client):
+    with script(priced(say("Hi"), "0.02")):
+        await client.run("Hi")
+    await client.http.delete("/agent/threads/t1/")
+    assert not await Run.objects.aexists()
+    assert (await Spending.objects.aget()).cost == Decimal("0.02")
+
+
+@pytest.mark.parametrize("is_visitor", [False, True])
+async def test_nor_does_deleting_it_while_its_run_is_on(client: Client, is_visitor):
+    who = Client(None, "/open/") if is_visitor else client
+    reached, go_on = asyncio.Event(), asyncio.Event()
+    last = Response([wait(go_on, reached), say("Hi")], usage=RequestUsage(input_tokens=1, cost=Decimal("0.01")))
+    with script(priced(call("echo", text="x"), "0.02"), last):
+        run = asyncio.create_task(who.run("Hi"))
+        await reached.wait()
+        await ModelConversationStore().delete("t1", scope=(await Run.objects.aget()).scope)
+        go_on.set()
+        await run
+    assert not await Run.objects.aexists()
+    assert (await Spending.objects.aget()).cost == Decimal("0.03")
+
+
+async def test_the_time_to_the_first_word_is_noted(client: Client):
+    with script(say("Hi")):
+        await client.run("Hi")
+    run = await Run.objects.aget()
+    assert 0 <= (run.first_event_ms or 0) <= (run.duration_ms or 0)
+    assert run.first_event_ms is not None
+
+
+async def test_a_run_without_a_word_has_no_such_time(client: Client):
+    with script(fail(ValueError("down"))):
+        await client.run("Hi")
+    assert (await Run.objects.aget()).first_event_ms is None
+
+
+# --- Processes that die
+
+
+def save_thread(user):
+    conversation = Conversation(conversation_id="t", messages=[])
+    async_to_sync(ModelConversationStore().save)(conversation, scope=f"user:{user.pk}")
+
+
+def dead_run(user, spent=None):
+    messages = [
+        ModelResponse(parts=[TextPart("Half")], model_name="big", usage=RequestUsage(input_tokens=5, cost=Decimal(2)))
+    ]
+    return Run.objects.create(
+        thread_id="t",
+        run_id="r",
+        scope=f"user:{user.pk}",
+        owner=user,
+        model="small",
+        process="elsewhere/1/word",
+        usage=codec.dump(codec.USAGE, used(input_tokens=5, requests=1, cost=Decimal(2))),
+        spent=dump_spent(spent or {}),
+        draft=codec.dump_messages(messages),
+    )
+
+
+def test_what_a_killed_process_had_used_is_spent(user):
+    save_thread(user)
+    run = dead_run(user)
+    async_to_sync(take_up)(ModelConversationStore(), run)
+    spent = Spending.objects.get()
+    assert (spent.model, spent.cost, spent.input_tokens) == ("big", 2, 5)
+    assert Run.objects.get().cost == 2
+    # It is taken up once.
+    async_to_sync(take_up)(ModelConversationStore(), run)
+    assert Spending.objects.get().cost == 2
+
+
+def test_what_was_noted_before_it_died_is_not_spent_again(user):
+    save_thread(user)
+    run = dead_run(user, {"big": Spent(1, 4, 0, 0, Decimal("1.5"))})
+    async_to_sync(take_up)(ModelConversationStore(), run)
+    spent = Spending.objects.get()
+    assert (spent.requests, spent.input_tokens, spent.cost) == (0, 1, Decimal("0.5"))
+
+
+# --- Sums
+
+
+def test_what_no_response_accounts_for_is_put_down_to_the_run_s_model():
+    answer = ModelResponse(parts=[], model_name="big", usage=RequestUsage(input_tokens=5, cost=Decimal(2)))
+    usage = used(input_tokens=8, requests=2, cost=Decimal(3))
+    assert spent_by_model(usage, [answer], "own") == {
+        "big": Spent(1, 5, 0, 0, Decimal(2)),
+        "own": Spent(1, 3, 0, 0, Decimal(1)),
+    }
+
+
+def test_a_rest_without_a_price_is_unpriced():
+    answer = ModelResponse(parts=[], model_name="big", usage=RequestUsage(input_tokens=5, cost=Decimal(2)))
+    found = spent_by_model(used(input_tokens=8, requests=2, cost=Decimal(2)), [answer], "own")
+    assert found["own"] == Spent(1, 3, 0, 1, None)
+
+
+def test_a_model_s_odd_name_is_no_reason_to_forget(user):
+    answer = ModelResponse(parts=[], model_name="\0\ud800" + "x" * 300, usage=RequestUsage(input_tokens=5))
+    spent = spent_by_model(used(input_tokens=5, requests=1), [answer], "own")
+    add_spending("user:1", user.pk, load_spent(dump_spent(spent)), {})
+    assert len(Spending.objects.get().model) == 255
+
+
+def test_amounts_stay_exact(user):
+    for _ in range(1000):
+        add_spending("user:1", user.pk, {"m": Spent(1, 1, 1, 0, Decimal("0.0000001"))}, {})
+    assert spent_by_day("user:1", timezone.localdate()) == {
+        timezone.localdate(): Spent(1000, 1000, 1000, 0, Decimal("0.0001"))
+    }
+
+
+def test_a_sum_of_several_models_is_of_all(user):
+    amounts = {"a": Spent(1, 1, 1, 0, Decimal("0.5")), "b": Spent(2, 1, 1, 2, None)}
+    add_spending("user:1", user.pk, amounts, {})
+    assert spent_by_day("user:1", timezone.localdate() - timedelta(days=3)) == {
+        timezone.localdate(): Spent(3, 2, 2, 2, Decimal("0.5"))
+    }
+
+
+@pytest.mark.parametrize(
+    ("cost", "text"),
+    [
+        (None, "-"),
+        (0, "$0.00"),
+        (Decimal("0.00001"), "< $0.0001"),
+        (Decimal("0.0234"), "$0.0234"),
+        (Decimal("1234.5"), "$1,234.50"),
+    ],
+)
+def test_amounts_are_written_as_people_read_them(cost, text):
+    assert dollars(cost) == text
+
+
+# --- LIMITS["COST"]
+
+
+async def test_a_run_that_costs_too_much_is_ended(client: Client, settings):
+    settings.AGUI = {"LIMITS": {"COST": 0.05}}
+    with script(priced(call("echo", text="x"), "0.03"), priced(call("echo", text="x"), "0.03"), say("Done")) as model:
+        events = await client.run("Hi")
+    assert (events[-1]["type"], events[-1]["code"]) == ("RUN_ERROR", "usage_limit")
+    assert len(model.requests) == 2
+    assert (await Spending.objects.aget()).cost == Decimal("0.06")
+
+
+@pytest.mark.parametrize("cost", [0, -1, "1", True, float("nan")])
+def test_a_limit_that_is_no_amount_stops_the_start(cost):
+    with pytest.raises(ImproperlyConfigured, match=r"AGUI\['LIMITS'\]\['COST'\]"):
+        conf.load({"LIMITS": {"COST": cost}})
+
+
+@pytest.mark.parametrize("cost", [1, 0.1, Decimal("0.1")])
+def test_a_limit_is_what_was_written(cost):
+    assert str(conf.load({"LIMITS": {"COST": cost}}).limits.cost) == str(cost)
+
+
+# --- In the admin
+
+
+@pytest.fixture
+def browser(settings, transactional_db):
+    settings.ROOT_URLCONF = __name__
+    browser = Browser()
+    browser.force_login(get_user_model().objects.create_superuser("root"))
+    return browser
+
+
+@pytest.mark.parametrize("name", ["run", "thread", "spending"])
+async def test_costs_are_seen_in_the_admin(client: Client, browser, name):
+    with script(priced(call("echo", text="x"), "0.0234"), priced(say("Done"), None)):
+        await client.run("Hi")
+    page = await sync_to_async(browser.get)(f"/admin/agui/{name}/")
+    assert "$0.0234" in page.content.decode()
+    assert ("$0.0234 and more" in page.content.decode()) == (name != "thread")
+    row = await apps.get_model("agui", name).objects.aget()
+    assert "$0.0234" in (await sync_to_async(browser.get)(f"/admin/agui/{name}/{row.pk}/change/")).content.decode()

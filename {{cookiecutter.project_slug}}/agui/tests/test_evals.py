@@ -1,0 +1,221 @@
+"""Cases against the real endpoint, the command that plays them, and conversations that become cases."""
+
+import json
+import os
+import subprocess
+import sys
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from asgiref.sync import sync_to_async
+from django.core.management import CommandError, call_command
+
+from agui import conf
+from agui.testing import ScriptedModel, call, fail, say
+from agui.tests.conftest import Client, decision, script
+
+pytest.importorskip("pydantic_evals", exc_type=ImportError)
+
+from agui import evals
+
+ROOT = Path(conf.__file__).parent.parent
+
+CASES = """
+name: sample
+cases:
+  - name: echoes
+    inputs: {says: [Echo hello]}
+    evaluators:
+      - Calls: {tools: [echo]}
+      - CallsWith: {tool: echo, arguments: {text: hello}}
+      - Says: HELLO
+      - Avoids: goodbye
+"""
+
+
+def suite(tmp_path, *script, text=CASES, **options):
+    path = tmp_path / "sample.yaml"
+    path.write_text(text)
+    return evals.Suite(evals.read_cases(path), model=ScriptedModel(script), **options)
+
+
+def verdicts(report):
+    return [{name: found.value for name, found in case.assertions.items()} for case in report.cases]
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_a_case_that_holds_passes(tmp_path):
+    report = await suite(tmp_path, call("echo", text="hello"), say("It said hello.")).run()
+    assert verdicts(report) == [{"Calls": True, "CallsWith": True, "Says": True, "Avoids": True}]
+    assert evals.passed(report) == 1
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_a_case_that_does_not_hold_fails_and_says_why(tmp_path):
+    report = await suite(tmp_path, call("whoami"), say("Goodbye.")).run()
+    assert verdicts(report) == [{"Calls": False, "CallsWith": False, "Says": False, "Avoids": False}]
+    assert report.cases[0].assertions["Calls"].reason == "It called ['whoami']."
+    assert evals.passed(report) == 0
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_a_run_that_fails_fails_its_case(tmp_path):
+    report = await suite(tmp_path, fail(RuntimeError("The cable is cut."))).run()
+    assert [failure.error_message for failure in report.failures] == ["AgentFailed: internal_error"]
+    assert evals.passed(report) == 0
+
+
+@pytest.mark.parametrize(("approves", "told"), [(True, "wiped all"), (False, "denied")])
+@pytest.mark.django_db(transaction=True)
+async def test_an_approval_is_answered_as_the_case_says(tmp_path, approves, told):
+    talk = evals.Talk(says=["Wipe it", "Thanks"], approves=approves)
+    one = suite(tmp_path, [say("Sure."), call("wipe")], say("Answered."), say("Welcome."))
+    outcome = await one.play(talk)
+    assert outcome.answers == ["Sure.\n\nAnswered.", "Welcome."]
+    assert (outcome.asked, [used.name for used in outcome.calls]) == (["wipe"], ["wipe"])
+    result = one.model.requests[1].messages[-1].parts[0]
+    assert told in f"{result.content} {result.outcome}"
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_each_case_has_a_user_of_its_own_and_what_it_is_given(tmp_path):
+    made = []
+    one = suite(tmp_path, say("One"), say("Two"), prepare=lambda user, given: made.append((user.pk, given)))
+    for _ in range(2):
+        await one.play(evals.Talk(says=["Hi"], given={"tasks": 1}))
+    assert [given for _, given in made] == [{"tasks": 1}] * 2
+    assert len({pk for pk, _ in made}) == 2
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_what_nobody_makes_is_no_given(tmp_path):
+    with pytest.raises(ValueError, match="write `prepare` beside the cases"):
+        await suite(tmp_path).play(evals.Talk(says=["Hi"], given={"tasks": 1}))
+
+
+@pytest.mark.parametrize("flaw", ["says: []", "says: [Hi], approve: true"])
+def test_a_case_that_is_wrong_is_refused(tmp_path, flaw):
+    with pytest.raises(Exception, match=r"says|approve"):
+        suite(tmp_path, text=f"name: sample\ncases:\n  - inputs: {{{flaw}}}\n")
+
+
+# --- The command, in a process of its own: it makes its own database
+
+SAMPLE = {
+    "sample/__init__.py": "",
+    "sample/evals/__init__.py": "",
+    "sample/evals/manners.yaml": """
+name: manners
+cases:
+  - name: greets
+    inputs: {says: [Hi]}
+    evaluators: [Calls: {tools: []}, Says: hello]
+  - name: says goodbye
+    inputs: {says: [Bye]}
+    evaluators: [Says: goodbye]
+""",
+    "sample/model.py": """
+from pydantic_ai.models.test import TestModel
+polite = TestModel(call_tools=[], custom_output_text="Hello, and goodbye.")
+curt = TestModel(call_tools=[], custom_output_text="Hello.")
+""",
+    "sample_settings.py": "from config.settings import *\nINSTALLED_APPS += ['sample']\n",
+}
+
+
+@pytest.fixture
+def evaluate(tmp_path):
+    """Play the cases of an application with a model that calls no tools, in a project whose database is empty."""
+    for name, text in SAMPLE.items():
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    environment = {"DJANGO_SETTINGS_MODULE": "sample_settings", "PYTHONPATH": str(tmp_path), "DEBUG": "1"}
+
+    def evaluate(model, *options, **more):
+        return subprocess.run(  # noqa: S603
+            [sys.executable, "manage.py", "evaluate", "manners", "--model", f"python:sample.model.{model}", *options],
+            cwd=ROOT,
+            env={**os.environ, **environment, **more},
+            capture_output=True,
+            text=True,
+        )
+
+    return evaluate
+
+
+def test_what_passes_is_told_and_the_project_s_own_database_stays_as_it_is(evaluate, tmp_path):
+    path = tmp_path / "mine.sqlite3"
+    done = evaluate("polite", DATABASE_URL=f"sqlite:///{path}")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "says goodbye" in done.stdout
+    assert done.stdout.splitlines()[-1] == "2 of 2 cases passed."
+    assert not path.exists() or path.stat().st_size == 0
+
+
+def test_what_does_not_pass_fails_the_command(evaluate):
+    done = evaluate("curt")
+    assert done.returncode == 1
+    assert "It said 'Hello.'" in done.stdout
+    assert done.stderr.strip().endswith("1 of 2 cases passed. At least 100% have to.")
+    assert evaluate("curt", "--min", "0.5").returncode == 0
+
+
+def test_a_name_that_does_not_exist_is_refused():
+    with pytest.raises(CommandError, match="no file of cases 'taks'"):
+        call_command("evaluate", "taks")
+
+
+def test_without_its_library_the_command_says_how_to_get_it(monkeypatch):
+    monkeypatch.setattr("agui.management.commands.evaluate.find_spec", lambda name: None)
+    with pytest.raises(CommandError, match="`make eval` installs it"):
+        call_command("evaluate")
+
+
+# --- A conversation as a case
+
+
+def export(thread, *options):
+    out, err = StringIO(), StringIO()
+    call_command("export_case", thread, *options, stdout=out, stderr=err)
+    return out.getvalue(), err.getvalue()
+
+
+async def test_a_conversation_becomes_a_case_that_passes(client: Client, other_client: Client, tmp_path):
+    answers = [call("echo", text="hello"), say("It said hello."), say("Bye.")]
+    with script(*answers):
+        await client.run("Echo hello", thread="t1")
+        await client.run("Thanks", thread="t1")
+    with script(say("Sesame.")):
+        await other_client.run("A secret", thread="t2")
+    path = tmp_path / "t1.json"
+    written, told = await sync_to_async(export)("t1", "--output", str(path))
+    assert (written, told.strip()) == ("", "These are the words of ada: take out what others are not to read.")
+    assert path.stat().st_mode & 0o077 == 0
+    (case,) = json.loads(path.read_text())["cases"]
+    assert case["inputs"] == {"says": ["Echo hello", "Thanks"]}
+    assert case["expected_output"]["calls"] == [{"name": "echo", "arguments": {"text": "hello"}}]
+    assert case["expected_output"]["answers"] == ["It said hello.", "Bye."]
+    assert (case["metadata"]["owner"], case["metadata"]["thread"]) == ("ada", "t1")
+    assert "secret" not in path.read_text()
+
+    report = await evals.Suite(evals.read_cases(path), model=ScriptedModel(answers)).run()
+    assert evals.passed(report) == 1
+    report = await evals.Suite(evals.read_cases(path), model=ScriptedModel([say("Hello."), say("Bye.")])).run()
+    assert evals.passed(report) == 0
+
+
+async def test_a_denial_becomes_a_part_of_the_case(client: Client):
+    with script(call("wipe", _id="c1"), say("Then not.")):
+        await client.run("Wipe it")
+        await client.run(resume=[decision("c1", approved=False)])
+    written, _ = await sync_to_async(export)("t1")
+    (case,) = json.loads(written)["cases"]
+    assert case["inputs"] == {"says": ["Wipe it"], "approves": False}
+
+
+@pytest.mark.django_db
+def test_a_conversation_that_does_not_exist_is_refused():
+    with pytest.raises(CommandError, match="no conversation 't9'"):
+        export("t9")

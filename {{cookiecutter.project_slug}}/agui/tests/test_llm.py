@@ -1,0 +1,255 @@
+"""Which model answers: chains of fallbacks, a client's choice, and what is said when a provider fails."""
+
+import json
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.core.exceptions import ImproperlyConfigured
+from django.test import override_settings
+from pydantic_ai.exceptions import (
+    ContentFilterError,
+    FallbackExceptionGroup,
+    ModelAPIError,
+    ModelHTTPError,
+    UnexpectedModelBehavior,
+)
+from pydantic_ai.models import override_allow_model_requests
+from pydantic_ai.models.fallback import FallbackModel
+from pydantic_ai.models.test import TestModel
+
+from agui import AgentConfig, DjangoAGUIView, ToolRegistry, get_urls
+from agui.checks import check_model
+from agui.llm import error_code, missing_keys, resolve_model, resolve_models
+from agui.models import Run
+from agui.testing import ScriptedModel, fail, read_frames, say
+from agui.tests.conftest import Client, run_input
+from agui.tests.provider_stub import Answer, ProviderStub, Refusal, ToolUse
+from agui.tests.urls import registry
+from agui.tests.wire import check_stream
+
+CHAIN = "openai:gpt-5.6-terra, anthropic:claude-sonnet-5-5"
+OVERLOADED = Refusal(529, {"type": "error", "error": {"type": "overloaded_error", "message": "a secret"}})
+BROKEN = Refusal(500, {"error": {"type": "server_error", "message": "a secret"}})
+TOO_LONG = Refusal(400, {"error": {"code": "context_length_exceeded", "message": "a secret", "type": "invalid"}})
+
+a_model = TestModel(model_name="mine")
+
+
+@pytest.fixture
+def stub(monkeypatch: pytest.MonkeyPatch) -> Iterator[ProviderStub]:
+    """Both providers, one local server."""
+    with ProviderStub() as stub, override_allow_model_requests(True):
+        monkeypatch.setenv("OPENAI_BASE_URL", f"{stub.url}/v1")
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", stub.url)
+        for provider in ("OPENAI", "ANTHROPIC"):
+            monkeypatch.setenv(f"{provider}_API_KEY", "not-a-real-key")
+        for variable in ("ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_CUSTOM_HEADERS", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID"):
+            monkeypatch.delenv(variable, raising=False)
+        yield stub
+
+
+def mounted(**config: Any) -> Any:
+    """An endpoint of an agent of its own at agent/, in the place of the tests' one."""
+
+    class Routes:
+        urlpatterns = get_urls(DjangoAGUIView(registry, AgentConfig(**config)))
+
+    return override_settings(ROOT_URLCONF=Routes)
+
+
+def answering(**config: Any) -> Any:
+    # The providers' libraries would else try again for a while.
+    return mounted(**{"model_settings": {"max_retries": 0}, **config})
+
+
+def text_of(events: list[dict[str, Any]]) -> str:
+    return "".join(event["delta"] for event in events if event["type"] == "TEXT_MESSAGE_CONTENT")
+
+
+@pytest.mark.parametrize("failure", [BROKEN, TOO_LONG, Refusal(401, {"error": {"message": "no such key"}})])
+async def test_the_next_of_the_chain_answers_when_one_fails(client: Client, stub: ProviderStub, failure: Refusal):
+    pytest.importorskip("openai")
+    pytest.importorskip("anthropic")
+    stub.replies = [failure, Answer("From the second.")]
+    with answering(model=CHAIN):
+        events = await client.run("Hi", thread="chain")
+
+    assert text_of(events) == "From the second."
+    assert [one.path for one in stub.requests] == ["/v1/responses", "/v1/messages"]
+    assert "a secret" not in json.dumps(events)
+    check_stream(events)
+
+
+async def test_a_chain_calls_tools_like_one_model(client: Client, stub: ProviderStub):
+    pytest.importorskip("openai")
+    pytest.importorskip("anthropic")
+    stub.replies = [BROKEN, ToolUse("echo", {"text": "yes"}), BROKEN, Answer("Done.")]
+    with answering(model=CHAIN):
+        events = await client.run("Go", thread="chain")
+
+    assert [event["content"] for event in events if event["type"] == "TOOL_CALL_RESULT"] == ["yes"]
+    assert text_of(events) == "Done."
+    check_stream(events)
+
+
+async def test_a_chain_streams(client: Client, stub: ProviderStub):
+    pytest.importorskip("openai")
+    pytest.importorskip("anthropic")
+    gate = threading.Event()
+    stub.replies = [BROKEN, Answer("One two three", gate)]
+    seen = []
+    with answering(model=CHAIN):
+        async for frame in read_frames(await client.post(run_input("Count", thread="chain"))):
+            if frame.event["type"] == "TEXT_MESSAGE_CONTENT":
+                seen.append((frame.event["delta"], gate.is_set()))
+                gate.set()
+
+    assert seen[0] == ("One", False)
+    assert "".join(text for text, _ in seen) == "One two three"
+
+
+async def test_deltas_of_a_chain_are_joined_too(client: Client, settings: Any):
+    settings.AGUI = {**settings.AGUI, "DELTA_WINDOW_SECONDS": 1.0}
+    first, second = (ScriptedModel([fail(ModelAPIError("m", "away"))]), ScriptedModel([say("x" * 500, 500)]))
+    with mounted(model=FallbackModel(first, second)):
+        events = await client.run("Hi", thread="chain")
+
+    assert text_of(events) == "x" * 500
+    assert sum(event["type"] == "TEXT_MESSAGE_CONTENT" for event in events) < 20
+
+
+async def test_what_a_chain_that_failed_says(client: Client, stub: ProviderStub, caplog: Any):
+    pytest.importorskip("openai")
+    pytest.importorskip("anthropic")
+    stub.replies = [TOO_LONG, OVERLOADED]
+    with answering(model=CHAIN):
+        events = await client.run("Hi", thread="chain")
+
+    assert events[-1]["code"] == "model_unavailable"
+    assert "a secret" not in json.dumps(events)
+    assert "a secret" in caplog.text
+
+
+async def test_a_conversation_that_is_too_long_has_a_code_of_its_own(client: Client, stub: ProviderStub):
+    pytest.importorskip("openai")
+    stub.replies = [TOO_LONG]
+    with answering(model="openai:gpt-5.6-terra"):
+        events = await client.run("Hi", thread="long")
+
+    assert events[-1]["code"] == "context_window"
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (ModelHTTPError(400, "m"), "model_refused"),
+        (ModelHTTPError(404, "m"), "model_refused"),
+        (ModelHTTPError(408, "m"), "model_unavailable"),
+        (ModelHTTPError(429, "m"), "model_unavailable"),
+        (ModelHTTPError(503, "m"), "model_unavailable"),
+        (ModelAPIError("m", "out of reach"), "model_unavailable"),
+        (ContentFilterError("indecent"), "model_refused"),
+        (UnexpectedModelBehavior("nonsense"), "model_error"),
+        (FallbackExceptionGroup("all", [ModelHTTPError(400, "m"), ModelHTTPError(503, "m")]), "model_unavailable"),
+        (FallbackExceptionGroup("all", [ModelHTTPError(400, "m"), UnexpectedModelBehavior("odd")]), "model_refused"),
+        (ValueError("a bug"), None),
+    ],
+)
+def test_a_failure_has_a_code(error: Exception, code: str | None):
+    assert error_code(error) == code
+
+
+@pytest.mark.parametrize("name", ["demo,", ",demo", "demo,,demo", ""])
+def test_a_chain_with_a_gap_is_refused(name: str):
+    with pytest.raises(ImproperlyConfigured, match="lacks a name beside a comma"):
+        resolve_model(name)
+
+
+def test_of_a_chain_every_key_has_to_be_there_in_production(settings: Any, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-1")
+    monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
+    settings.DEBUG = False
+    assert missing_keys(CHAIN) == ["ANTHROPIC_API_KEY"]
+    with pytest.raises(ImproperlyConfigured, match="needs ANTHROPIC_API_KEY: set it"):
+        resolve_model(CHAIN)
+
+
+def test_on_a_developers_machine_those_without_a_key_are_left_out(settings: Any, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
+    settings.DEBUG = True
+    settings.AGENT_MODEL = "anthropic:claude-sonnet-5-5,python:agui.tests.test_llm.a_model"
+    assert resolve_model(settings.AGENT_MODEL) is a_model
+    [warning] = check_model()
+    assert "ANTHROPIC_API_KEY is not set" in warning.msg
+    assert "Until then the others answer." in str(warning.hint)
+
+
+def test_the_demo_answers_when_no_key_is_there(settings: Any, monkeypatch: pytest.MonkeyPatch):
+    for variable in ("ANTHROPIC_API_KEY", "OPENAI_API_KEY"):
+        monkeypatch.delenv(variable, raising=False)
+    settings.DEBUG = True
+    settings.AGENT_MODEL = CHAIN
+    assert resolve_model(CHAIN).model_name == "demo"
+    [warning] = check_model()
+    assert "OPENAI_API_KEY and ANTHROPIC_API_KEY is not set" in warning.msg
+    assert "the offline demo model answers" in str(warning.hint)
+
+
+# --- A client's choice
+
+
+async def test_a_client_chooses_among_the_models(client: Client):
+    quick, deep = ScriptedModel([say("quick")]), ScriptedModel([say("deep")])
+    quick.model_name = "gpt-quick"
+    with mounted(model=ScriptedModel([say("usual")]), models={"quick": quick, "deep": deep}):
+        answers = [
+            text_of(await client.run("Hi", thread="choice", forwardedProps=props))
+            for props in ({"model": "quick"}, {"model": "deep"}, {"model": None})
+        ]
+        offered = json.loads((await client.get("capabilities/")).content)["custom"]
+
+    assert answers == ["quick", "deep", "usual"]
+    assert offered == {"models": ["quick", "deep"]}
+    assert [run.model async for run in Run.objects.order_by("started_at")] == ["gpt-quick", "scripted", "scripted"]
+
+
+@pytest.mark.parametrize("name", ["openai:gpt-6.1-terra", "", "QUICK", 7, ["quick"], {"quick": 1}])
+async def test_any_other_name_is_refused_before_anything_is_kept(client: Client, name: Any):
+    usual, quick = ScriptedModel([say("usual")]), ScriptedModel([])
+    with mounted(model=usual, models={"quick": quick}):
+        response = await client.post(run_input("Hi", thread="choice", forwardedProps={"model": name}))
+        thread = await client.get("threads/choice/")
+
+    assert response.status_code == 422
+    assert json.loads(response.content)["message"] == "forwardedProps.model has to be one of: quick."
+    assert thread.status_code == 404
+    assert usual.requests == quick.requests == []
+    assert not await Run.objects.aexists()
+
+
+@pytest.mark.parametrize("props", [{"model": "anything"}, "quick", ["model"], None])
+async def test_without_a_choice_the_word_means_nothing(client: Client, props: Any):
+    with mounted(model=ScriptedModel([say("usual")])):
+        assert text_of(await client.run("Hi", thread="choice", forwardedProps=props)) == "usual"
+
+
+async def test_the_chosen_model_is_for_one_run(client: Client):
+    """A retry or a resume that does not name it is the agent's own model's to answer."""
+    quick = ScriptedModel([say("quick")])
+    with mounted(model=ScriptedModel([say("usual")]), models={"quick": quick}):
+        await client.run("Hi", thread="choice", forwardedProps={"model": "quick"})
+        assert text_of(await client.run("And now?", thread="choice")) == "usual"
+
+
+def test_names_stand_for_themselves_or_for_others():
+    path = "python:agui.tests.test_llm.a_model"
+    assert resolve_models([path]) == {path: a_model}
+    assert resolve_models({"mine": path}) == {"mine": a_model}
+
+
+def test_a_wrong_choice_is_told_with_the_agent():
+    view = DjangoAGUIView(ToolRegistry(), AgentConfig(model="demo", models=["nobody:knows"]))
+    with pytest.raises(ImproperlyConfigured, match="'nobody:knows' can't be used"):
+        view.agent  # noqa: B018

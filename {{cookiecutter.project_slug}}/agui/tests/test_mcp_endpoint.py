@@ -1,0 +1,321 @@
+"""The project's tools for MCP clients: the official client against a real socket, and bodies that no client sends."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+from asgiref.sync import sync_to_async
+from django.contrib import admin
+from django.contrib.auth.models import Permission
+from django.core.asgi import get_asgi_application
+from django.core.exceptions import ImproperlyConfigured
+from django.test import AsyncClient
+from django.urls import path
+
+pytest.importorskip("fastmcp")
+
+import httpx2
+from mcp import Client as McpClient
+from mcp import MCPError
+from mcp.client.streamable_http import streamable_http_client
+from pydantic_ai import BinaryContent
+
+from agui import AgentConfig, DjangoAGUIView, ToolRegistry, conf, get_urls, tool
+from agui.mcp.endpoint import McpView
+from agui.models import AuditRecord
+from agui.testing import ScriptedModel
+from agui.tests import urls
+from agui.tests.conftest import Client
+from agui.tests.serving import serving
+from agui.tokens import create_token
+
+ECHO = b'{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "echo", "arguments": {"text": %s}}}'
+JSON = {"Accept": "application/json, text/event-stream"}
+
+
+@pytest.fixture(autouse=True)
+def mounted(settings: Any) -> None:
+    settings.AGUI = {**settings.AGUI, "MCP_ENDPOINT": True}
+    settings.ROOT_URLCONF = type("Urls", (), {"urlpatterns": get_urls(urls.view)})
+
+
+@asynccontextmanager
+async def site() -> AsyncIterator[str]:
+    async with serving(get_asgi_application(), grace_seconds=10) as url:
+        yield f"{url}/agent/mcp/"
+
+
+@asynccontextmanager
+async def mcp_client(user: Any, url: str, mode: Any = "auto") -> AsyncIterator[McpClient]:
+    """The official client, with a token of the user."""
+    token = (await sync_to_async(create_token)(user))[1]
+    async with (
+        httpx2.AsyncClient(headers={"Authorization": f"Bearer {token}"}, timeout=60) as http,
+        McpClient(streamable_http_client(url, http_client=http), mode=mode) as client,
+    ):
+        yield client
+
+
+async def permit(user: Any) -> None:
+    permission = await Permission.objects.aget(codename="view_run", content_type__app_label="agui")
+    await user.user_permissions.aadd(permission)
+
+
+def text_of(result: Any) -> str:
+    (block,) = result.content
+    return str(block.text)
+
+
+# --- What the official client sees
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+async def test_the_official_client_lists_and_calls_tools(user: Any, mode: str):
+    async with site() as url, mcp_client(user, url, mode) as client:
+        tools = {tool.name: tool for tool in (await client.list_tools()).tools}
+        echoed = await client.call_tool("echo", {"text": "ä"})
+        who = await client.call_tool("whoami", {})
+    assert tools["echo"].description == "Repeat a text."
+    assert tools["echo"].input_schema["properties"]["text"] == {"type": "string"}
+    assert (text_of(echoed), echoed.is_error) == ("ä", False)
+    assert text_of(who) == "ada"
+
+
+async def test_who_has_no_token_is_refused(user: Any):
+    async with site() as url, httpx2.AsyncClient() as http:
+        body = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+        nobody = await http.post(url, json=body, headers=JSON)
+        stranger = await http.post(url, json=body, headers={**JSON, "Authorization": "Bearer agui_wrong"})
+    assert [nobody.status_code, stranger.status_code] == [401, 401]
+    assert nobody.headers["www-authenticate"] == "Bearer"
+
+
+async def test_a_tool_that_the_user_may_not_use_does_not_exist(user: Any):
+    async with site() as url, mcp_client(user, url) as client:
+        assert "inspect" not in {tool.name for tool in (await client.list_tools()).tools}
+        with pytest.raises(MCPError, match="Unknown tool"):
+            await client.call_tool("inspect", {})
+        await permit(user)
+        assert "inspect" in {tool.name for tool in (await client.list_tools()).tools}
+        assert text_of(await client.call_tool("inspect", {})) == "all is well"
+    outcomes = [record.outcome async for record in AuditRecord.objects.order_by("started_at")]
+    assert outcomes == ["denied", "success"]
+
+
+async def test_tools_that_wait_for_approval_are_neither_listed_nor_callable(user: Any, settings: Any):
+    calls: dict[str, dict[str, Any]] = {"wipe": {"what": "x"}, "place": {"spot": {"x": 1}}}
+    async with site() as url, mcp_client(user, url) as client:
+        assert not {"wipe", "place"} & {tool.name for tool in (await client.list_tools()).tools}
+        for name, arguments in calls.items():
+            with pytest.raises(MCPError, match="Unknown tool"):
+                await client.call_tool(name, arguments)
+        assert urls.effects == []
+        settings.AGUI = {**settings.AGUI, "AUTO_CONFIRM": ["wipe"]}
+        tools = {tool.name: tool for tool in (await client.list_tools()).tools}
+        assert tools["wipe"].annotations
+        assert tools["wipe"].annotations.destructive_hint is True
+        assert text_of(await client.call_tool("wipe", {"what": "x"})) == "wiped x"
+
+
+@pytest.mark.parametrize("name", ["ask", "book", "delegate"])
+async def test_a_tool_that_asks_while_at_work_says_where_it_can(user: Any, name: str):
+    async with site() as url, mcp_client(user, url) as client:
+        result = await client.call_tool(name, {})
+    assert result.is_error
+    assert "only be given in the chat" in text_of(result)
+    assert urls.effects == []
+
+
+async def test_failures_keep_their_secrets(user: Any):
+    async with site() as url, mcp_client(user, url) as client:
+        broken = await client.call_tool("broken", {})
+        wrong = await client.call_tool("echo", {"text": {"not": "secret"}})
+        unknown = client.call_tool("no_such_tool", {})
+        with pytest.raises(MCPError, match="Unknown tool"):
+            await unknown
+    assert (broken.is_error, text_of(broken)) == (True, "The tool failed. The failure was logged.")
+    assert wrong.is_error
+    assert "text" in text_of(wrong)
+    assert "secret" not in text_of(wrong)
+
+
+async def test_a_call_is_audited_like_one_of_the_agent(user: Any):
+    async with site() as url, mcp_client(user, url) as client:
+        await client.call_tool("echo", {"text": "ä"})
+        await client.call_tool("broken", {})
+    records = [record async for record in AuditRecord.objects.order_by("started_at")]
+    assert [(one.tool_name, one.outcome, one.user_id) for one in records] == [
+        ("echo", "success", user.pk),
+        ("broken", "failed", user.pk),
+    ]
+    assert records[0].arguments == {"text": "ä"}
+    assert records[0].run_id.startswith("mcp-")
+
+
+async def test_the_admin_shows_a_call_without_a_thread(user: Any, settings: Any):
+    settings.ROOT_URLCONF = type("Urls", (), {"urlpatterns": [*get_urls(urls.view), path("admin/", admin.site.urls)]})
+    async with site() as url, mcp_client(user, url) as client:
+        await client.call_tool("echo", {"text": "ä"})
+    user.is_staff = user.is_superuser = True
+    await user.asave()
+    browser = AsyncClient()
+    await sync_to_async(browser.force_login)(user)
+    listed = (await browser.get("/admin/agui/auditrecord/")).content.decode()
+    record = await AuditRecord.objects.aget()
+    shown = (await browser.get(f"/admin/agui/auditrecord/{record.pk}/change/")).content.decode()
+    assert "echo" in listed
+    assert "(deleted)" not in listed + shown
+    assert record.run_id in shown
+
+
+async def test_progress_goes_nowhere_and_state_starts_afresh(user: Any):
+    async with site() as url, mcp_client(user, url) as client:
+        worked = await client.call_tool("work", {"events": [{"step": "s"}, {"activity": {"a": 1}}, {"note": "n"}]})
+        recalled = await client.call_tool("recall", {})
+    assert (text_of(worked), text_of(recalled)) == ("worked", "")
+
+
+async def test_results_have_their_forms(user: Any, settings: Any):
+    registry = ToolRegistry()
+
+    @tool(registry)
+    def table() -> dict[str, Any]:
+        """Answer with an object."""
+        return {"rows": [1, 2]}
+
+    @tool(registry)
+    def picture() -> Any:
+        """Answer with a picture and a text."""
+        return ["Look:", BinaryContent(b"\x89PNG", media_type="image/png"), BinaryContent(b"x", media_type="a/b")]
+
+    view = DjangoAGUIView(registry, AgentConfig(model=ScriptedModel([])))
+    settings.ROOT_URLCONF = type("Urls", (), {"urlpatterns": get_urls(view)})
+    async with site() as url, mcp_client(user, url) as client:
+        structured = await client.call_tool("table", {})
+        blocks = (await client.call_tool("picture", {})).content
+    assert structured.structured_content == {"rows": [1, 2]}
+    assert json.loads(text_of(structured)) == {"rows": [1, 2]}
+    assert [block.type for block in blocks] == ["text", "image", "resource"]
+
+
+# --- Clients that leave, and too many of them
+
+
+async def test_a_call_outlives_its_client(user: Any, settings: Any):
+    registry, begun, go_on, done = ToolRegistry(), asyncio.Event(), asyncio.Event(), asyncio.Event()
+
+    @tool(registry)
+    async def last() -> str:
+        """Last until it is let go."""
+        begun.set()
+        await go_on.wait()
+        done.set()
+        return "done"
+
+    view = McpView(DjangoAGUIView(registry, AgentConfig(model=ScriptedModel([]))))
+    settings.ROOT_URLCONF = type("Urls", (), {"urlpatterns": [path("agent/mcp/", view)]})
+    async with asyncio.timeout(60):
+        async with site() as url, mcp_client(user, url) as client:
+            call = asyncio.create_task(client.call_tool("last", {}))
+            await begun.wait()
+            call.cancel()
+            await asyncio.wait([call])
+        (left,) = view.calls
+        go_on.set()
+        await asyncio.wait([left])
+    assert done.is_set()
+    assert [record.outcome async for record in AuditRecord.objects.all()] == ["success"]
+
+
+async def test_one_user_has_only_so_many_calls_at_once(user: Any, settings: Any):
+    settings.AGUI = {**settings.AGUI, "MAX_RUNS_PER_USER": 1}
+    async with site() as url, mcp_client(user, url) as client:
+        first = asyncio.create_task(client.call_tool("hang", {}))
+        assert await asyncio.to_thread(urls.hanging.wait, 30)
+        second = await client.call_tool("echo", {"text": "x"})
+        urls.let_go.set()
+        assert text_of(await first) == "at last"
+        assert text_of(await client.call_tool("echo", {"text": "x"})) == "x"
+    assert (second.is_error, text_of(second)) == (True, "Too many calls at once. Try again soon.")
+
+
+# --- Bodies
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"{",
+        b"null",
+        b"5",
+        b"[]",
+        b'"text"',
+        b"\xff\xfe",
+        b"[" * 100_000,
+        b'{"jsonrpc": "2.0", "id": 1, "method": 5}',
+        b'{"jsonrpc": "1.0", "id": 1, "method": "tools/list"}',
+        b'{"jsonrpc": "2.0", "id": {}, "method": "tools/list"}',
+        b'{"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": 5}',
+        b'{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {}}',
+        b'{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "echo", "arguments": []}}',
+        b'{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": 5}}',
+        b'{"jsonrpc": "2.0", "id": 1, "method": "no/such"}',
+        b'[{"jsonrpc": "2.0", "id": 1, "method": "tools/list"}]',
+        b'{"jsonrpc": "2.0", "id": 1, "result": {}}',
+        ECHO % b"1e999",
+        ECHO % b'"\\ud800"',
+        b'{"jsonrpc": "2.0", "id": 99999999999999999999999999, "method": "ping"}',
+        b'{"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}}',
+    ],
+)
+@pytest.mark.parametrize("version", [None, "2025-11-25", "2026-07-28", "9999-01-01"])
+async def test_an_odd_body_gets_an_answer(client: Client, body: bytes, version: str | None):
+    headers = JSON | ({"MCP-Protocol-Version": version} if version else {})
+    async with asyncio.timeout(60):
+        response = await client.http.post("/agent/mcp/", body, content_type="application/json", headers=headers)
+    assert response.status_code < 500
+    if response.status_code != 202:
+        assert json.loads(response.content or b"null") is not None
+        assert b"Traceback" not in response.content
+
+
+async def test_a_giant_body_is_refused(client: Client, settings: Any):
+    settings.AGUI = {**settings.AGUI, "MAX_BODY_BYTES": 10_000}
+    arguments = {"name": "echo", "arguments": {"text": "x" * 20_000}}
+    body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": arguments}
+    response = await client.http.post("/agent/mcp/", json.dumps(body), content_type="application/json", headers=JSON)
+    assert response.status_code == 413
+
+
+@pytest.mark.parametrize(
+    ("method", "type", "status"),
+    [("get", "application/json", 405), ("delete", "application/json", 405), ("post", "text/plain", 415)],
+)
+async def test_other_methods_and_types_are_refused(client: Client, method: str, type: str, status: int):
+    body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/list"})
+    response = await client.http.generic(method.upper(), "/agent/mcp/", body, content_type=type, headers=JSON)
+    assert response.status_code in (status, 400)
+
+
+async def test_a_session_needs_the_csrf_token(user: Any):
+    browser = AsyncClient(enforce_csrf_checks=True)
+    await sync_to_async(browser.force_login)(user)
+    body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/list"})
+    response = await browser.post("/agent/mcp/", body, content_type="application/json", headers=JSON)
+    assert response.status_code == 403
+
+
+async def test_without_the_setting_there_is_no_endpoint(client: Client, settings: Any):
+    settings.AGUI = {**settings.AGUI, "MCP_ENDPOINT": False}
+    settings.ROOT_URLCONF = type("Urls", (), {"urlpatterns": get_urls(urls.view)})
+    assert (await client.http.post("/agent/mcp/")).status_code == 404
+
+
+def test_without_the_library_the_setting_says_so(monkeypatch: Any):
+    monkeypatch.setattr(conf, "find_spec", lambda name: None)
+    with pytest.raises(ImproperlyConfigured, match=r"AGUI\['MCP_ENDPOINT'\].*EXTRAS=mcp"):
+        conf.load({"MCP_ENDPOINT": True})

@@ -1,0 +1,546 @@
+"""The tools of other MCP servers: real ones, over stdio and over HTTP, up and down, slow and dying."""
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.exceptions import ImproperlyConfigured
+
+pytest.importorskip("fastmcp")
+
+from mcp.server.mcpserver import MCPServer
+from pydantic_ai.messages import BinaryContent
+
+from agui import AgentConfig, DjangoAGUIView, ToolRegistry, conf, get_urls, tool
+from agui.mcp import sessions
+from agui.mcp.servers import Server, read_servers
+from agui.mcp.toolset import tool_name
+from agui.models import AuditRecord
+from agui.testing import ScriptedModel, call, event_types, say
+from agui.tests import mcp_server, urls
+from agui.tests.conftest import Client, decision, results_of
+from agui.tests.serving import CUT, serving
+from agui.tests.wire import check_stream
+
+SCRIPT = str(Path(mcp_server.__file__))
+STDIO = {"command": sys.executable, "args": [SCRIPT]}
+
+
+@pytest.fixture(autouse=True)
+async def no_connection_outlives_its_test() -> AsyncIterator[None]:
+    yield
+    await sessions.close_all()
+
+
+@pytest.fixture(autouse=True)
+def patience(settings: Any) -> None:
+    # A process that starts on a busy machine takes its time.
+    settings.AGUI = {**settings.AGUI, "MCP_TIMEOUT_SECONDS": 60.0}
+
+
+def configure(settings: Any, tmp_path: Path, servers: dict[str, Any], **agui: Any) -> None:
+    path = tmp_path / "mcp.json"
+    path.write_text(json.dumps({"mcpServers": servers}))
+    settings.AGUI = {**settings.AGUI, "MCP_CONFIG": path, **agui}
+
+
+@contextmanager
+def agent(
+    client: Client, settings: Any, *answers: Any, registry: ToolRegistry | None = None
+) -> Iterator[ScriptedModel]:
+    """An agent at /mcp-agent/ that has what the settings say, and these answers."""
+    llm = ScriptedModel(answers)
+    view = DjangoAGUIView(registry or ToolRegistry(), AgentConfig(model=llm))
+    settings.ROOT_URLCONF = type("Urls", (), {"urlpatterns": [*get_urls(view, "mcp-agent/"), *urls.urlpatterns]})
+    client.prefix = "/mcp-agent/"
+    yield llm
+
+
+def away(events: list[dict[str, Any]]) -> list[list[str]]:
+    return [event["value"]["servers"] for event in events if event.get("name") == "servers_away"]
+
+
+@asynccontextmanager
+async def http_server(around: Any = None, name: str = "tested") -> AsyncIterator[str]:
+    """A server on a port of its own; `around` wraps its application."""
+    async with (
+        mcp_server.http_application(mcp_server.build_server(name), around) as application,
+        serving(application) as url,
+    ):
+        yield f"{url}/mcp"
+
+
+class Traffic:
+    """Notes the headers of all requests; lets them wait, or cuts them off."""
+
+    def __init__(self) -> None:
+        self.headers: list[dict[str, str]] = []
+        self.open = asyncio.Event()
+        self.open.set()
+        self.cut_calls = False
+        self.hold_calls: asyncio.Event | None = None
+
+    def __call__(self, application: Any) -> Any:
+        async def watched(scope: Any, receive: Any, send: Any) -> None:
+            self.headers.append({name.decode(): value.decode() for name, value in scope["headers"]})
+            await self.open.wait()
+            message = await receive()
+            if self.cut_calls and b'"tools/call"' in message["body"]:
+                return await send(CUT)
+            if self.hold_calls and b'"tools/call"' in message["body"]:
+                await self.hold_calls.wait()
+            received = iter([message])
+
+            async def receive_again() -> Any:
+                for one in received:
+                    return one
+                return await receive()
+
+            await application(scope, receive_again, send)
+
+        return watched
+
+
+# --- Their tools
+
+
+async def test_tools_of_a_process_and_of_a_url_are_called(client: Client, settings: Any, tmp_path: Path):
+    async with http_server() as url:
+        configure(settings, tmp_path, {"one": STDIO, "two": {"url": url}})
+        answers = [call("one_add", a=1, b=2, _id="c1"), call("two_add", a=3, b=4, _id="c2")]
+        with agent(client, settings, answers, say("Done.")) as llm:
+            events = await client.run("Add")
+    check_stream(events, {"protocolVersion": "1.0"})
+    assert event_types(events)[-1] == "RUN_FINISHED"
+    assert {key: part.content for key, part in results_of(llm.requests[1]).items()} == {"c1": "3", "c2": "7"}
+    assert llm.requests[0].tools["one_add"].description == "Add two numbers."
+    assert away(events) == []
+    assert {record.tool_name: record.outcome async for record in AuditRecord.objects.all()} == {
+        "one_add": "success",
+        "two_add": "success",
+    }
+
+
+async def test_an_older_server_is_spoken_to_over_sse(client: Client, settings: Any, tmp_path: Path):
+    async with serving(mcp_server.build_server().sse_app()) as url:
+        configure(settings, tmp_path, {"old": {"type": "sse", "url": f"{url}/sse"}})
+        with agent(client, settings, call("old_add", a=1, b=2, _id="c1"), say("Done.")) as llm:
+            await client.run("Add")
+        await sessions.close_all()
+    assert results_of(llm.requests[1])["c1"].content == "3"
+
+
+async def test_a_server_is_started_once_for_all_runs(client: Client, settings: Any, tmp_path: Path, monkeypatch: Any):
+    monkeypatch.setenv("MINE", "secret")
+    monkeypatch.setenv("GIVEN", "given")
+    configure(settings, tmp_path, {"one": {**STDIO, "env": {"WORD": "${GIVEN}-${NOT_SET:-word}"}, "cwd": "."}})
+    where = [call("one_where", key="MINE", _id="c1"), call("one_where", key="WORD", _id="c2")]
+    with agent(client, settings, where, say("Done."), where, say("Done.")) as llm:
+        await asyncio.gather(client.run("Where?"), client.run("Where?", thread="t2"))
+    first, second = (results_of(request) for request in llm.requests if results_of(request))
+    assert first["c1"].content == second["c1"].content
+    assert first["c1"].content.startswith(f"None in {tmp_path} of ")
+    assert first["c2"].content.startswith("given-word in ")
+    await sessions.close_all()
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(first["c1"].content.split()[-1]), 0)
+
+
+async def test_a_tool_that_is_new_is_found(client: Client, settings: Any, tmp_path: Path, monkeypatch: Any):
+    monkeypatch.setattr(sessions, "FAR_SECONDS", 0.0)
+    server = mcp_server.build_server()
+    async with mcp_server.http_application(server) as application, serving(application) as url:
+        configure(settings, tmp_path, {"one": {"url": f"{url}/mcp"}})
+        with agent(client, settings, say("Hi."), call("one_grown", _id="c1"), say("Big.")) as llm:
+            await client.run("Hi")
+            server.add_tool(lambda: "grown", "grown", description="Answer.", annotations=mcp_server.READ_ONLY)
+            await client.run("Grow")
+    assert results_of(llm.requests[2])["c1"].content == "grown"
+
+
+async def test_of_two_tools_with_one_name_the_first_is_kept(client: Client, settings: Any, tmp_path: Path):
+    first, second = MCPServer("first"), MCPServer("second")
+    first.add_tool(lambda: "first", "b_c", description="Answer.", annotations=mcp_server.READ_ONLY)
+    second.add_tool(lambda: "second", "c", description="Answer.", annotations=mcp_server.READ_ONLY)
+    async with (
+        mcp_server.http_application(first) as one,
+        mcp_server.http_application(second) as two,
+        serving(one) as one_url,
+        serving(two) as two_url,
+    ):
+        configure(settings, tmp_path, {"a": {"url": f"{one_url}/mcp"}, "a_b": {"url": f"{two_url}/mcp"}})
+        with agent(client, settings, call("a_b_c", _id="c1"), say("Done.")) as llm:
+            await client.run("Call")
+    assert results_of(llm.requests[1])["c1"].content == "first"
+
+
+async def test_a_tool_that_fails_fails_its_call_alone(client: Client, settings: Any, tmp_path: Path):
+    configure(settings, tmp_path, {"one": STDIO})
+    answers = [call("one_fail", _id="c1"), call("one_add", a="x", _id="c2"), call("one_add", a=1, b=1, _id="c3")]
+    with agent(client, settings, answers, say("Oh.")) as llm:
+        events = await client.run("Fail")
+    results = results_of(llm.requests[1])
+    assert "no luck" in results["c1"].content
+    assert [results[key].outcome for key in ("c1", "c2", "c3")] == ["failed", "failed", "success"]
+    assert event_types(events)[-1] == "RUN_FINISHED"
+
+
+async def test_files_come_through_and_what_only_looks_like_one_is_a_text(client: Client, settings: Any, tmp_path: Path):
+    configure(settings, tmp_path, {"one": STDIO})
+    with agent(client, settings, [call("one_picture", _id="c1"), call("one_trick", _id="c2")], say("Nice.")) as llm:
+        await client.run("Draw")
+    results = results_of(llm.requests[1])
+    assert isinstance(results["c1"].content, BinaryContent)
+    assert json.loads(results["c2"].content) == {"kind": "image-url", "url": "http://127.0.0.1:1/secret"}
+
+
+async def test_a_name_of_the_project_wins(client: Client, settings: Any, tmp_path: Path):
+    registry = ToolRegistry()
+
+    @tool(registry)
+    def one_add() -> str:
+        """Add nothing."""
+        return "ours"
+
+    configure(settings, tmp_path, {"one": STDIO, "one-a": {**STDIO}})
+    with agent(client, settings, call("one_add", _id="c1"), say("Done."), registry=registry) as llm:
+        await client.run("Add")
+    assert results_of(llm.requests[1])["c1"].content == "ours"
+    assert {"one_add", "one-a_add", "one_erase"} <= set(llm.requests[0].tools)
+
+
+def test_names_are_such_as_every_provider_takes():
+    assert tool_name("a", "b.c/d e") == "a_b_c_d_e"
+    long = [tool_name("a", "x" * 80 + end) for end in "yz"]
+    assert len({*long}) == 2
+    assert {len(name) for name in long} == {64}
+
+
+# --- Approvals
+
+
+async def test_a_foreign_tool_waits_for_approval_unless_it_destroys_nothing(
+    client: Client, settings: Any, tmp_path: Path
+):
+    configure(settings, tmp_path, {"one": STDIO})
+    calls = [
+        call("one_append", text="x", _id="c1"),
+        call("one_erase", what="x", _id="c2"),
+        call("one_unknown", what="x", _id="c3"),
+    ]
+    with agent(client, settings, calls, say("Done.")) as llm:
+        events = await client.run("Go")
+        asked = {one["toolCallId"]: one for one in events[-1]["outcome"]["interrupts"]}
+        assert set(asked) == {"c2", "c3"}
+        assert asked["c2"]["message"] == 'Run "Erase it (one)"?'
+        assert asked["c2"]["metadata"]["x-destructive"] is True
+        answers = [decision("c2", True, editedArgs={"what": "y"}), decision("c3", False)]
+        await client.run(resume=answers)
+    results = results_of(llm.requests[1])
+    assert results["c2"].content == "erased y"
+    assert results["c3"].outcome == "denied"
+
+
+async def test_auto_confirm_names_foreign_tools_too(client: Client, settings: Any, tmp_path: Path):
+    configure(settings, tmp_path, {"one": STDIO}, AUTO_CONFIRM=["one_erase"])
+    with agent(client, settings, call("one_erase", what="x", _id="c1"), say("Done.")) as llm:
+        await client.run("Go")
+    assert results_of(llm.requests[1])["c1"].content == "erased x"
+
+
+async def test_an_approved_call_of_a_server_that_is_away_fails_alone(
+    client: Client, settings: Any, tmp_path: Path, monkeypatch: Any
+):
+    traffic = Traffic()
+    async with http_server(traffic) as url:
+        configure(settings, tmp_path, {"one": {"url": url}})
+        with agent(client, settings, call("one_erase", what="x", _id="c1"), say("Sorry.")) as llm:
+            await client.run("Go")
+            await sessions.close_all()
+            settings.AGUI = {**settings.AGUI, "MCP_TIMEOUT_SECONDS": 0.05}
+            traffic.open.clear()
+            events = await client.run(resume=[decision("c1")])
+    assert event_types(events)[-1] == "RUN_FINISHED"
+    assert results_of(llm.requests[1])["c1"].outcome != "success"
+
+
+# --- Away
+
+
+@asynccontextmanager
+async def nobody() -> AsyncIterator[str]:
+    """The URL of a port at which nobody listens."""
+    async with serving(None) as url:  # type: ignore[arg-type]
+        pass
+    yield f"{url}/mcp"
+
+
+async def test_servers_that_are_down_cost_their_tools_and_not_the_chat(client: Client, settings: Any, tmp_path: Path):
+    async with nobody() as url, http_server() as up:
+        servers = {
+            "gone": {"url": url},
+            "missing": {"command": "/no/such/program"},
+            "dies": {"command": sys.executable, "args": ["-c", "raise SystemExit(1)"]},
+            "up": {"url": up},
+        }
+        configure(settings, tmp_path, servers)
+        with agent(client, settings, call("up_add", a=1, b=1, _id="c1"), say("Done."), say("Still here.")) as llm:
+            events = await client.run("Add")
+            again = await client.run("And now?")
+    check_stream(events, {"protocolVersion": "1.0"})
+    assert away(events) == away(again) == [["gone", "missing", "dies"]]
+    assert results_of(llm.requests[1])["c1"].content == "2"
+    assert "Out of reach now, with all their tools: gone, missing, dies." in llm.requests[0].instructions
+    assert not any(name.startswith("gone") for name in llm.requests[0].tools)
+
+
+async def test_a_slow_server_is_waited_for_once(client: Client, settings: Any, tmp_path: Path):
+    traffic = Traffic()
+    traffic.open.clear()
+    async with http_server(traffic) as url:
+        configure(settings, tmp_path, {"slow": {"url": url}}, MCP_TIMEOUT_SECONDS=0.05)
+        with agent(client, settings, say("Without."), say("Without.")):
+            assert away(await client.run("Hi")) == [["slow"]]
+            requests = len(traffic.headers)
+            assert away(await client.run("Hi")) == [["slow"]]
+            assert len(traffic.headers) == requests
+
+
+async def test_a_server_that_was_away_is_tried_again(client: Client, settings: Any, tmp_path: Path, monkeypatch: Any):
+    monkeypatch.setattr(sessions, "RETRY_SECONDS", 0.0)
+    traffic = Traffic()
+    traffic.open.clear()
+    async with http_server(traffic) as url:
+        configure(settings, tmp_path, {"one": {"url": url}}, MCP_TIMEOUT_SECONDS=0.05)
+        with agent(client, settings, say("Without."), call("one_add", a=1, b=1, _id="c1"), say("2")) as llm:
+            assert away(await client.run("Hi")) == [["one"]]
+            traffic.open.set()
+            settings.AGUI = {**settings.AGUI, "MCP_TIMEOUT_SECONDS": 60.0}
+            assert away(await client.run("Add")) == []
+    assert results_of(llm.requests[2])["c1"].content == "2"
+
+
+async def test_a_process_that_dies_in_a_call_fails_it_and_is_started_again(
+    client: Client, settings: Any, tmp_path: Path
+):
+    configure(settings, tmp_path, {"one": STDIO})
+    script = [call("one_die", _id="c1")], [call("one_add", a=1, b=1, _id="c2")], say("Done.")
+    with agent(client, settings, *script) as llm:
+        events = await client.run("Die")
+    result = results_of(llm.requests[1])["c1"]
+    assert (result.outcome, "did not answer" in result.content) == ("failed", True)
+    assert results_of(llm.requests[2])["c2"].content == "2"
+    assert away(events) == []
+
+
+async def test_a_process_that_died_meanwhile_is_started_again(
+    client: Client, settings: Any, tmp_path: Path, monkeypatch: Any
+):
+    configure(settings, tmp_path, {"one": STDIO})
+    where, again = call("one_where", key="X", _id="c1"), call("one_where", key="X", _id="c2")
+    with agent(client, settings, where, say("There."), again, say("There.")) as llm:
+        await client.run("Where?")
+        process = int(results_of(llm.requests[1])["c1"].content.split()[-1])
+        os.kill(process, signal.SIGKILL)
+        monkeypatch.setattr(sessions, "NEAR_SECONDS", 0.0)
+        await client.run("Where?")
+    assert results_of(llm.requests[3])["c2"].outcome == "success"
+    assert not results_of(llm.requests[3])["c2"].content.endswith(str(process))
+
+
+async def test_a_server_that_has_lost_its_sessions_is_entered_again(
+    client: Client, settings: Any, tmp_path: Path, monkeypatch: Any
+):
+    """One of the protocol's older versions, which had sessions; it is started anew between two runs."""
+    monkeypatch.setattr(sessions, "FAR_SECONDS", 0.0)
+    running: list[Any] = []
+
+    async def older(scope: Any, receive: Any, send: Any) -> None:
+        message = await receive()
+        if b'"server/discover"' in message["body"]:
+            await send({"type": "http.response.start", "status": 400, "headers": []})
+            return await send({"type": "http.response.body", "body": b""})
+        received = iter([message])
+
+        async def receive_again() -> Any:
+            for one in received:
+                return one
+            return await receive()
+
+        await running[-1](scope, receive_again, send)
+
+    async with (
+        mcp_server.http_application(mcp_server.build_server(), stateless=False) as first,
+        mcp_server.http_application(mcp_server.build_server(), stateless=False) as second,
+        serving(older) as url,
+    ):
+        configure(settings, tmp_path, {"one": {"url": f"{url}/mcp"}})
+        script = call("one_add", a=1, b=1, _id="c1"), say("2"), call("one_add", a=1, b=2, _id="c2"), say("3")
+        with agent(client, settings, *script) as llm:
+            for application in (first, second):
+                running.append(application)
+                assert away(await client.run("Add")) == []
+        await sessions.close_all()
+    assert results_of(llm.requests[1])["c1"].content == "2"
+    assert results_of(llm.requests[3])["c2"].content == "3"
+
+
+async def test_a_connection_that_breaks_in_a_call_fails_it_alone(client: Client, settings: Any, tmp_path: Path):
+    traffic = Traffic()
+    async with http_server(traffic) as url:
+        configure(settings, tmp_path, {"one": {"url": url}})
+        traffic.cut_calls = True
+        with agent(client, settings, call("one_add", a=1, b=1, _id="c1"), say("Sorry.")) as llm:
+            events = await client.run("Add")
+    assert results_of(llm.requests[1])["c1"].outcome == "failed"
+    assert event_types(events)[-1] == "RUN_FINISHED"
+
+
+async def test_a_call_that_takes_too_long_is_given_up(client: Client, settings: Any, tmp_path: Path):
+    traffic = Traffic()
+    traffic.hold_calls = asyncio.Event()
+    async with http_server(traffic) as url:
+        configure(settings, tmp_path, {"one": {"url": url}}, MCP_CALL_SECONDS=0.05)
+        with agent(client, settings, call("one_add", a=1, b=1, _id="c1"), say("Sorry.")) as llm:
+            events = await client.run("Add")
+        traffic.hold_calls.set()
+    assert results_of(llm.requests[1])["c1"].outcome == "failed"
+    assert away(events) == []
+    assert event_types(events)[-1] == "RUN_FINISHED"
+
+
+# --- Whose connection it is
+
+
+def headers_of(user: Any, server: str) -> dict[str, str]:
+    return {"X-User": user.username, "X-Server": server}
+
+
+async def slow_headers_of(user: Any, server: str) -> dict[str, str]:
+    return headers_of(user, server)
+
+
+def wrong_headers(user: Any, server: str) -> dict[str, str]:
+    return {"X-User": "two\nlines"}
+
+
+def no_headers(user: Any, server: str) -> None:
+    return None
+
+
+@pytest.mark.parametrize("function", ["headers_of", "slow_headers_of"])
+async def test_each_user_has_a_connection_with_his_headers(
+    client: Client, other_client: Client, settings: Any, tmp_path: Path, function: str
+):
+    traffic = Traffic()
+    async with http_server(traffic) as url:
+        server = {"url": url, "headers": {"X-All": "yes", "X-User": "nobody"}}
+        configure(settings, tmp_path, {"one": server}, MCP_HEADERS=f"{__name__}.{function}")
+        with agent(client, settings, *[call("one_add", a=1, b=1), say("2")] * 3):
+            other_client.prefix = client.prefix
+            for user in (client, other_client, client):
+                traffic.headers.clear()
+                await user.run("Add", thread=user.user.username)
+                assert {headers["x-user"] for headers in traffic.headers} == {user.user.username}
+                assert {headers["x-all"] for headers in traffic.headers} == {"yes"}
+                assert {headers["x-server"] for headers in traffic.headers} == {"one"}
+            assert len(traffic.headers) == 1  # The third run found its connection open
+        assert len(sessions._connections[asyncio.get_running_loop()]) == 2
+
+
+async def test_without_headers_of_their_own_users_share_one(
+    client: Client, other_client: Client, settings: Any, tmp_path: Path
+):
+    async with http_server() as url:
+        configure(settings, tmp_path, {"one": {"url": url}}, MCP_HEADERS=f"{__name__}.no_headers")
+        with agent(client, settings, say("Hi"), say("Hi")):
+            other_client.prefix = client.prefix
+            await client.run("Hi")
+            await other_client.run("Hi", thread="t2")
+        assert len(sessions._connections[asyncio.get_running_loop()]) == 1
+
+
+async def test_headers_that_cannot_be_sent_cost_the_tools_alone(client: Client, settings: Any, tmp_path: Path):
+    async with http_server() as url:
+        configure(settings, tmp_path, {"one": {"url": url}}, MCP_HEADERS=f"{__name__}.wrong_headers")
+        with agent(client, settings, say("Hi")):
+            assert away(await client.run("Hi")) == [["one"]]
+
+
+async def test_a_connection_of_a_user_that_is_idle_is_closed(settings: Any, monkeypatch: Any):
+    async with http_server() as url:
+        server = Server(name="one", url=url)
+        own, shared = sessions.connect(server, (("x-user", "ada"),)), sessions.connect(server)
+        await own.tools()
+        held = own._session
+        assert held
+        monkeypatch.setattr(sessions, "IDLE_SECONDS", -1.0)
+        again = sessions.connect(server)
+        assert again is shared
+        assert own not in sessions._connections[asyncio.get_running_loop()].values()
+        await asyncio.wait([held.task], timeout=30)
+        assert held.task.done()
+
+
+# --- The file
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (None, "can't be read .*name the file"),
+        ("{", r"not valid JSON \(line 1\)"),
+        ('{"servers": {}}', "has no servers: write"),
+        ('{"mcpServers": {"a b": {"command": "x"}}}', "'a b' needs another name"),
+        ('{"mcpServers": {"a": []}}', "'a' is no object"),
+        ('{"mcpServers": {"a": {}}}', """'a': it needs either a "command" to start, or a "url\""""),
+        ('{"mcpServers": {"a": {"command": "x", "url": "http://a/"}}}', "it needs either"),
+        ('{"mcpServers": {"a": {"url": "ftp://a/secret"}}}', "'a': 'url'"),
+        ('{"mcpServers": {"a": {"command": "x", "args": "secret"}}}', "'a': 'args'"),
+        ('{"mcpServers": {"a": {"command": "x", "env": {"K": 1}}}}', "'a': 'env'"),
+        ('{"mcpServers": {"a": {"url": "http://a/", "headers": {"K": "secret\\n"}}}}', "header 'K'"),
+        ('{"mcpServers": {"a": {"url": "http://a/", "headers": {"K k": "x"}}}}', "header 'K k'"),
+        ('{"mcpServers": {"a": {"url": "http://${NOT_SET_AT_ALL}/"}}}', "environment variable NOT_SET_AT_ALL: set it"),
+        ('{"mcpServers": {"a": {"url": "http://a/", "type": "secret"}}}', "'a': 'type'"),
+    ],
+)
+def test_a_wrong_file_is_named_with_its_cure(tmp_path: Path, text: str | None, message: str):
+    path = tmp_path / "mcp.json"
+    if text is not None:
+        path.write_text(text)
+    with pytest.raises(ImproperlyConfigured, match=message) as caught:
+        conf.load({"MCP_CONFIG": str(path)})
+    assert "MCP_CONFIG" in str(caught.value)
+    assert "secret" not in str(caught.value)
+
+
+def test_what_other_clients_write_is_read(tmp_path: Path, monkeypatch: Any):
+    monkeypatch.setenv("TOKEN", "t")
+    servers = {
+        "a": {"type": "http", "url": "http://a/", "headers": {"Authorization": "Bearer ${TOKEN}"}, "tools": ["*"]},
+        "b": {"command": "x", "args": None, "env": None, "autoApprove": []},
+        "c": {"command": "${NOT_SET_AT_ALL}", "disabled": True},
+    }
+    (tmp_path / "mcp.json").write_text(json.dumps({"mcpServers": servers, "inputs": []}))
+    a, b = read_servers(tmp_path / "mcp.json")
+    assert (a.name, a.headers) == ("a", (("Authorization", "Bearer t"),))
+    assert (b.args, b.env) == ((), ())
+
+
+def test_a_function_for_headers_that_is_not_there_is_named():
+    with pytest.raises(ImproperlyConfigured, match=r"AGUI\['MCP_HEADERS'\].*can't be imported"):
+        conf.load({"MCP_HEADERS": "agui.nothing"})
+
+
+def test_without_the_settings_nothing_of_it_is_imported():
+    code = "import django; django.setup(); import config.urls, sys; print({'mcp', 'agui.mcp'} & {*sys.modules})"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)  # noqa: S603
+    assert done.stdout.strip().endswith("set()")

@@ -1,0 +1,296 @@
+"""What OpenTelemetry hears of a run, and what it does not."""
+
+import json
+import subprocess
+import sys
+import threading
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+from django.core.exceptions import ImproperlyConfigured
+
+from agui import conf, telemetry
+from agui.checks import check_telemetry
+from agui.log_fields import RunFields
+from agui.models import Run
+from agui.shutdown import end_runs
+from agui.testing import call, collect, fail, say
+from agui.tests.conftest import Client, run_input, script
+
+pytest.importorskip("opentelemetry.exporter.otlp.proto.http", exc_type=ImportError)
+
+from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+from opentelemetry.sdk.metrics.export import InMemoryMetricReader
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+
+from agui import otel
+
+TRACE_ID, SPAN_ID = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
+TRACEPARENT = f"00-{TRACE_ID}-{SPAN_ID}-01"
+ROOT = Path(conf.__file__).parent.parent
+
+
+class Exported:
+    """What would have left the process."""
+
+    def __init__(self):
+        self.exporter, self.reader = InMemorySpanExporter(), InMemoryMetricReader()
+
+    @property
+    def spans(self):
+        return {span.name: span for span in self.exporter.get_finished_spans()}
+
+    def metrics(self):
+        data = json.loads(self.reader.get_metrics_data().to_json())
+        scopes = [scope for resource in data["resource_metrics"] for scope in resource["scope_metrics"]]
+        return {metric["name"]: metric["data"]["data_points"] for scope in scopes for metric in scope["metrics"]}
+
+    def text(self):
+        return "".join(span.to_json() for span in self.exporter.get_finished_spans()) + json.dumps(self.metrics())
+
+
+@pytest.fixture
+def exported(settings):
+    settings.AGUI = {"TELEMETRY": True}
+    seen = Exported()
+    otel.start(processor=SimpleSpanProcessor(seen.exporter), reader=seen.reader)
+    yield seen
+    otel.stop()
+
+
+@contextmanager
+def collector(is_open=None):
+    """An OTLP receiver on a real socket: what it was sent, by path. It waits for `is_open` before it answers."""
+    received = {}
+
+    class Receiver(BaseHTTPRequestHandler):
+        def do_POST(self):
+            body = self.rfile.read(int(self.headers["Content-Length"]))
+            received.setdefault(self.path, []).append((self.headers, body))
+            if is_open:
+                is_open.wait(30)
+            self.send_response(200)
+            self.end_headers()
+
+        def log_message(self, format, *args):
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Receiver) as server:
+        server.received = received
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+        thread.start()
+        try:
+            yield server
+        finally:
+            if is_open:
+                is_open.set()
+            server.shutdown()
+            thread.join()
+
+
+def send_to(server, monkeypatch):
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", f"http://127.0.0.1:{server.server_port}")
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_HEADERS", "authorization=Bearer%20key")
+    monkeypatch.setenv("OTEL_SERVICE_NAME", "shop")
+
+
+async def test_a_run_is_one_tree_of_spans_below_the_request_that_asked(client: Client, exported):
+    with script(call("echo", text="Hello"), say("Done.")):
+        response = await client.post(run_input("Hi", thread="t7"), traceparent=TRACEPARENT)
+        assert response.status_code == 200
+        await collect(response)
+    spans, run = exported.spans, await Run.objects.aget()
+    root = spans["agui.run"]
+    assert (root.parent.span_id, root.parent.is_remote) == (int(SPAN_ID, 16), True)
+    assert {f"{span.context.trace_id:032x}" for span in spans.values()} == {TRACE_ID}
+    agent = next(span for name, span in spans.items() if name.startswith("invoke_agent"))
+    assert agent.parent.span_id == root.context.span_id
+    inner = {name for name, span in spans.items() if span.parent.span_id == agent.context.span_id}
+    assert inner >= {"chat scripted", "execute_tool echo"}
+    assert dict(root.attributes) == {
+        "agui.run.id": str(run.pk),
+        "gen_ai.conversation.id": "t7",
+        "user.id": str(client.user.pk),
+        "agui.run.status": "finished",
+    }
+
+
+async def test_without_a_traceparent_each_run_is_a_trace_of_its_own(client: Client, exported):
+    with script(say("One"), say("Two")):
+        await client.run("Hi")
+        await client.run("Hi")
+    roots = [span for span in exported.exporter.get_finished_spans() if span.name == "agui.run"]
+    assert [span.parent for span in roots] == [None, None]
+    assert len({span.context.trace_id for span in roots}) == 2
+
+
+async def test_nothing_that_is_said_is_exported(client: Client, exported):
+    with script(call("echo", text="sesame-argument"), call("broken"), say("sesame-answer")):
+        await client.run("sesame-prompt", context=[{"description": "page", "value": "sesame-page"}])
+    with script(fail(RuntimeError("sesame-error"))):
+        await client.run("sesame-prompt")
+    told = exported.text()
+    assert "execute_tool broken" in told
+    assert "sesame" not in told
+    assert "hunter2" not in told  # What the tool's exception says
+
+
+async def test_what_is_said_is_exported_if_the_project_wants_it(client: Client, settings):
+    settings.AGUI = {"TELEMETRY": True, "TELEMETRY_CONTENT": True}
+    seen = Exported()
+    otel.start(processor=SimpleSpanProcessor(seen.exporter), reader=seen.reader)
+    try:
+        with script(call("echo", text="sesame-argument"), say("sesame-answer")):
+            await client.run("sesame-prompt")
+    finally:
+        otel.stop()
+    for word in ("sesame-prompt", "sesame-argument", "sesame-answer"):
+        assert word in "".join(span.to_json() for span in seen.exporter.get_finished_spans())
+
+
+async def test_an_error_tells_its_trace_to_the_client_and_to_the_log(client: Client, exported, caplog):
+    tagger = RunFields()
+    caplog.handler.addFilter(tagger)
+    with script(fail(RuntimeError("The cable is cut."))):
+        events = await client.run("Hi")
+    caplog.handler.removeFilter(tagger)
+    root = exported.spans["agui.run"]
+    trace_id = f"{root.context.trace_id:032x}"
+    assert events[-1]["type"] == "RUN_ERROR"
+    assert events[-1]["metadata"] == {"traceId": trace_id}
+    assert root.status.status_code.name == "ERROR"
+    assert (root.attributes["agui.run.status"], root.attributes["error.type"]) == ("failed", "internal_error")
+    record = next(record for record in caplog.records if "failed: internal_error" in record.getMessage())
+    assert record.trace_id == trace_id
+
+
+async def test_an_error_without_telemetry_has_no_trace(client: Client):
+    with script(fail(RuntimeError("The cable is cut."))):
+        events = await client.run("Hi")
+    assert "metadata" not in events[-1]
+
+
+async def test_a_stopped_run_ends_its_span(client: Client, exported, settings):
+    settings.AGUI = {"TELEMETRY": True, "MAX_OUTPUT_BYTES": 500}
+    with script(say("long " * 200, chunks=100)):
+        events = await client.run("Hi")
+    assert events[-1]["code"] == "output_limit"
+    assert exported.spans["agui.run"].attributes["error.type"] == "output_limit"
+
+
+async def test_runs_and_tokens_are_measured(client: Client, exported):
+    with script(say("Hello"), fail(RuntimeError("The cable is cut."))):
+        await client.run("Hi")
+        await client.run("Hi")
+    measured = exported.metrics()
+    ends = {point["attributes"]["agui.run.status"]: point for point in measured["agui.run.duration"]}
+    assert {how: point["count"] for how, point in ends.items()} == {"finished": 1, "failed": 1}
+    assert "gen_ai.client.token.usage" in measured
+    assert "user.id" not in json.dumps(measured)
+
+
+async def test_pydantic_ai_logs_no_trouble_with_its_spans(client: Client, exported, caplog):
+    """Its generators must be closed where they were opened, also when a run is stopped in the middle."""
+    with script([say("Half"), fail(RuntimeError("cut"))], call("wipe"), say("Hello")):
+        await client.run("Hi")
+        await client.run("Hi")
+    assert [record for record in caplog.records if record.name.startswith("opentelemetry")] == []
+
+
+async def test_a_collector_gets_all_when_the_server_ends(client: Client, settings, monkeypatch):
+    settings.AGUI = {"TELEMETRY": True}
+    with collector() as server:
+        send_to(server, monkeypatch)
+        try:
+            with script(call("echo", text="sesame"), say("Done.")):
+                await client.run("Hi")
+            await end_runs()
+            ((headers, body),) = server.received["/v1/traces"]
+            measured = server.received["/v1/metrics"][0][1]
+        finally:
+            otel.stop()
+    sent = ExportTraceServiceRequest.FromString(body).resource_spans[0]
+    names = {span.name for scope in sent.scope_spans for span in scope.spans}
+    assert names >= {"agui.run", "chat scripted", "execute_tool echo"}
+    assert "shop" in {attribute.value.string_value for attribute in sent.resource.attributes}
+    assert headers["Authorization"] == "Bearer key"
+    assert b"sesame" not in body
+    scopes = ExportMetricsServiceRequest.FromString(measured).resource_metrics[0].scope_metrics
+    assert "agui.run.duration" in {metric.name for scope in scopes for metric in scope.metrics}
+
+
+async def test_a_collector_that_hangs_holds_up_neither_a_run_nor_the_end(client: Client, settings, monkeypatch):
+    settings.AGUI = {"TELEMETRY": True}
+    monkeypatch.setattr(otel, "FLUSH_SECONDS", 0.1)
+    is_open = threading.Event()
+    with collector(is_open) as server:
+        send_to(server, monkeypatch)
+        try:
+            with script(say("Hello")):
+                events = await client.run("Hi")
+            await end_runs()
+            assert not is_open.is_set()
+            is_open.set()
+        finally:
+            otel.stop()
+    assert events[-1]["type"] == "RUN_FINISHED"
+
+
+def test_a_signal_that_nobody_wants_goes_nowhere(settings, monkeypatch):
+    settings.AGUI = {"TELEMETRY": True}
+    monkeypatch.setenv("OTEL_TRACES_EXPORTER", "none")
+    monkeypatch.setenv("OTEL_METRICS_EXPORTER", "none")
+    started = otel.start()
+    try:
+        assert started.spans._active_span_processor._span_processors == ()
+    finally:
+        otel.stop()
+
+
+def test_a_trace_goes_on_in_another_process(exported):
+    with telemetry.continued({"traceparent": TRACEPARENT}):
+        headers = telemetry.carrier()
+    assert headers["traceparent"] == TRACEPARENT
+    assert telemetry.carrier() == {}
+
+
+def test_a_span_that_is_there_goes_before_a_header(exported):
+    tracer = otel.start().spans.get_tracer("test")
+    with tracer.start_as_current_span("request") as span, telemetry.continued({"traceparent": TRACEPARENT}):
+        assert f"{span.get_span_context().trace_id:032x}" in telemetry.carrier()["traceparent"]
+
+
+def test_without_its_library_the_setting_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "opentelemetry.exporter.otlp.proto.http.trace_exporter", None)
+    with pytest.raises(ImproperlyConfigured, match=r"AGUI\['TELEMETRY'\].*make setup EXTRAS=otel"):
+        conf.load({"TELEMETRY": True})
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "expected"),
+    [
+        ("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc", ["agui.E010"]),
+        ("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "http/protobuf", []),
+        ("OTEL_METRICS_EXPORTER", "prometheus", ["agui.E010"]),
+        ("OTEL_TRACES_EXPORTER", "none", []),
+    ],
+)
+def test_a_variable_that_asks_for_another_way_is_refused(settings, monkeypatch, name, value, expected):
+    monkeypatch.setenv(name, value)
+    settings.AGUI = {}
+    assert check_telemetry() == []
+    settings.AGUI = {"TELEMETRY": True}
+    assert [message.id for message in check_telemetry()] == expected
+
+
+def test_a_project_without_telemetry_does_not_load_it():
+    program = "import django, sys; django.setup(); import agui.views; print('opentelemetry.sdk' in sys.modules)"
+    environment = {"DJANGO_SETTINGS_MODULE": "config.settings", "DEBUG": "1", "PATH": ""}
+    done = subprocess.run(  # noqa: S603
+        [sys.executable, "-c", program], cwd=ROOT, env=environment, capture_output=True, text=True
+    )
+    assert done.stdout.strip() == "False", done.stderr

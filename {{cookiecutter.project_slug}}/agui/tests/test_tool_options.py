@@ -1,0 +1,395 @@
+"""What `@tool` can be told, as a client of the endpoint sees it."""
+
+import asyncio
+import json
+import threading
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import Permission
+from django.core.exceptions import PermissionDenied
+from pydantic_ai import ApprovalRequired, CallDeferred, ModelRetry, RunContext
+from pydantic_ai.tools import ToolDefinition
+
+from agui import AgentDeps, ToolRegistry, tool
+from agui.testing import call, say
+from agui.tests.conftest import Client, asked, decision, results_of
+from agui.tests.wire import check_stream
+from agui.tools import DENIED, FAILED, TIMED_OUT
+
+PAINT = [{"name": "paint", "description": "Paint", "parameters": {"type": "object", "properties": {}}}]
+
+
+@pytest.fixture
+def registry() -> ToolRegistry:
+    return ToolRegistry()
+
+
+def echo(text: str = "") -> str:
+    """Repeat a text."""
+    return text
+
+
+def results(events: list[dict[str, Any]]) -> list[tuple[str, str]]:
+    """What the client was told of each call: its outcome, and the result."""
+    found = [event for event in events if event["type"] == "TOOL_CALL_RESULT"]
+    return [(event.get("metadata", {}).get("outcome", "success"), event["content"]) for event in found]
+
+
+def outcomes(request: Any) -> list[tuple[str, Any]]:
+    """What the model was told of each call."""
+    return [(part.outcome, part.content) for part in results_of(request).values()]
+
+
+# --- prepare
+
+
+@pytest.mark.parametrize("is_async", [True, False], ids=["async", "sync"])
+async def test_prepare_decides_before_each_request(client: Client, mount, registry, is_async):
+    steps: list[int] = []
+
+    def second_step_only(ctx: RunContext[AgentDeps], definition: ToolDefinition) -> ToolDefinition | None:
+        steps.append(ctx.run_step)
+        return replace(definition, description="Now.") if ctx.run_step > 1 else None
+
+    async def later(ctx: RunContext[AgentDeps], definition: ToolDefinition) -> ToolDefinition | None:
+        return second_step_only(ctx, definition)
+
+    registry.add(echo, name="first")
+    registry.add(echo, name="late", prepare=later if is_async else second_step_only)
+    model = mount(registry, call("first"), call("late", text="x"), say("Done."))
+    events = await client.run("Go")
+    assert [list(request.tools) for request in model.requests] == [["first"], ["first", "late"], ["first", "late"]]
+    assert model.requests[1].tools["late"].description == "Now."
+    assert results(events)[1] == ("success", "x")
+    assert steps == [1, 2, 3]
+
+
+async def test_prepare_may_ask_the_database(client: Client, user, mount, registry):
+    def for_staff(ctx: RunContext[AgentDeps], definition: ToolDefinition) -> ToolDefinition | None:
+        return definition if ctx.deps.user.groups.filter(name="staff").exists() else None
+
+    registry.add(echo, prepare=for_staff)
+    model = mount(registry, say("Hi."), say("Hi."))
+    await client.run("Go")
+    await user.groups.acreate(name="staff")
+    await client.run("Go")
+    assert [list(request.tools) for request in model.requests] == [[], ["echo"]]
+
+
+async def test_prepare_that_breaks_hides_its_tool_and_ends_no_run(client: Client, mount, registry, caplog):
+    def broken(ctx: RunContext[AgentDeps], definition: ToolDefinition) -> ToolDefinition:
+        raise LookupError("secret")
+
+    registry.add(echo, prepare=broken)
+    registry.add(echo, name="other")
+    model = mount(registry, say("Hi."))
+    assert (await client.run("Go"))[-1]["outcome"] == {"type": "success"}
+    assert list(model.requests[0].tools) == ["other"]
+    assert caplog.records[0].getMessage().startswith("Tool 'echo' is left out of run")
+
+
+async def test_prepare_can_take_away_neither_the_approval_nor_the_name(client: Client, mount, registry):
+    def innocent(ctx: RunContext[AgentDeps], definition: ToolDefinition) -> ToolDefinition:
+        return replace(definition, kind="function", name="harmless")
+
+    registry.add(echo, name="wipe", destructive=True, prepare=innocent)
+    mount(registry, call("wipe", _id="c1"))
+    events = await client.run("Go")
+    assert [one["toolCallId"] for one in events[-1]["outcome"]["interrupts"]] == ["c1"]
+
+
+async def test_who_lacks_the_permission_is_not_asked_about(client: Client, mount, registry):
+    prepared = []
+
+    def prepare(ctx: RunContext[AgentDeps], definition: ToolDefinition) -> ToolDefinition:
+        prepared.append(definition.name)
+        return definition
+
+    registry.add(echo, permission="users.view_user", prepare=prepare)
+    model = mount(registry, say("Hi."))
+    await client.run("Go")
+    assert (list(model.requests[0].tools), prepared) == ([], [])
+
+
+# --- strict, sequential, retries
+
+
+async def test_strict_reaches_the_model(client: Client, mount, registry):
+    registry.add(echo, name="strict", strict=True)
+    registry.add(echo, name="loose", strict=False)
+    model = mount(registry, say("Hi."))
+    await client.run("Go")
+    assert {name: found.strict for name, found in model.requests[0].tools.items()} == {"strict": True, "loose": False}
+
+
+async def test_a_sequential_tool_runs_alone(client: Client, mount, registry):
+    at_work: list[str] = []
+    seen: dict[str, list[str]] = {}
+    together = asyncio.Barrier(2)
+
+    async def work(name: str) -> str:
+        at_work.append(name)
+        if name.startswith("beside"):
+            await together.wait()  # Both are at work, or neither goes on
+        await asyncio.sleep(0)
+        seen[name] = sorted(at_work)
+        at_work.remove(name)
+        return name
+
+    registry.add(work, name="work", description="Work.")
+    registry.add(work, name="alone", description="Work alone.", sequential=True)
+    calls = [call("work", name="beside 1"), call("work", name="beside 2"), call("alone", name="lock")]
+    mount(registry, calls, say("Done."))
+    async with asyncio.timeout(20):
+        await client.run("Go")
+    assert len(seen) == 3
+    assert seen["lock"] == ["lock"]
+    assert "lock" not in seen["beside 1"] + seen["beside 2"]
+
+
+@pytest.mark.parametrize(("retries", "ends"), [(3, "RUN_FINISHED"), (1, "RUN_ERROR")])
+async def test_retries_are_how_often_a_call_may_be_corrected(client: Client, mount, registry, retries, ends):
+    @tool(registry, retries=retries)
+    def guess(number: int) -> str:
+        """Guess a number."""
+        if number < 3:
+            raise ModelRetry("Higher.")
+        return "right"
+
+    mount(registry, *(call("guess", number=number) for number in range(4)), say("Done."))
+    assert (await client.run("Go"))[-1]["type"] == ends
+
+
+# --- Failures end their call only
+
+
+async def test_a_failing_tool_fails_its_own_call_alone(client: Client, mount, registry, caplog):
+    @tool(registry)
+    def broken() -> str:
+        """Break."""
+        raise ValueError("postgres://user:hunter2@db")
+
+    registry.add(echo)
+    model = mount(registry, [call("broken", _id="b"), call("echo", text="fine", _id="e")], say("Half done."))
+    events = await client.run("Go")
+    check_stream(events)
+    assert events[-1]["outcome"] == {"type": "success"}
+    assert {part.tool_call_id: (part.outcome, part.content) for part in results_of(model.requests[1]).values()} == {
+        "b": ("failed", FAILED),
+        "e": ("success", "fine"),
+    }
+    assert "hunter2" not in json.dumps(events)
+
+
+async def test_a_synchronous_tool_that_times_out_is_not_called_twice(client: Client, mount, registry, caplog):
+    release, ended, calls = threading.Event(), threading.Event(), []
+
+    @tool(registry, timeout=0.05, retries=3)
+    def import_all() -> str:
+        """Import all."""
+        calls.append(1)
+        release.wait(20)
+        ended.set()
+        return "imported"
+
+    model = mount(registry, call("import_all"), say("It takes too long."))
+    try:
+        events = await client.run("Go")
+    finally:
+        release.set()
+    assert events[-1]["outcome"] == {"type": "success"}
+    assert outcomes(model.requests[1]) == [("failed", TIMED_OUT)]
+    assert await asyncio.to_thread(ended.wait, 20)
+    assert calls == [1]
+
+
+async def test_a_denied_permission_is_final(client: Client, mount, registry):
+    calls = []
+
+    @tool(registry, retries=3)
+    def forbidden() -> str:
+        """Do what is not allowed."""
+        calls.append(1)
+        raise PermissionDenied("only for staff of secret.example")
+
+    model = mount(registry, call("forbidden"), say("Sorry."))
+    events = await client.run("Go")
+    assert outcomes(model.requests[1]) == [("denied", DENIED)]
+    assert calls == [1]
+    assert "secret.example" not in json.dumps(events)
+
+
+async def test_a_permission_that_is_lost_before_the_approval_is_final_too(client: Client, user, mount, registry):
+    ran = []
+
+    @tool(registry, destructive=True, permission="users.view_user")
+    def wipe() -> str:
+        """Wipe."""
+        ran.append(1)
+        return "wiped"
+
+    await user.user_permissions.aadd(await Permission.objects.aget(codename="view_user"))
+    mount(registry, call("wipe", _id="c1"), say("Sorry."))
+    await client.run("Go")
+    await user.user_permissions.aclear()
+    events = await client.run(resume=[decision("c1")])
+    assert events[-1]["type"] == "RUN_FINISHED"
+    assert ran == []
+
+
+# --- Approvals from within
+
+
+@pytest.fixture
+def paid(registry) -> list[int]:
+    done: list[int] = []
+
+    @tool(registry)
+    def pay(ctx: RunContext[AgentDeps], amount: int) -> str:
+        """Pay."""
+        if amount > 100 and not ctx.tool_call_approved:
+            raise ApprovalRequired({"x-confirm": f"Pay {amount}?", "amount": amount})
+        done.append(amount)
+        return "paid"
+
+    return done
+
+
+async def test_a_tool_asks_for_approval_by_what_is_at_stake(client: Client, mount, registry, paid):
+    mount(registry, [call("pay", amount=5, _id="c1"), call("pay", amount=500, _id="c2")], say("Done."))
+    events = await client.run("Go")
+    [interrupt] = events[-1]["outcome"]["interrupts"]
+    assert (interrupt["toolCallId"], interrupt["message"], interrupt["metadata"]["amount"]) == ("c2", "Pay 500?", 500)
+    assert paid == [5]
+    await client.run(resume=[decision("c2")])
+    assert paid == [5, 500]
+    # It counts once.
+    assert (await client.run(resume=[decision("c2")]))[-1]["code"] == "interrupt_unknown"
+    assert paid == [5, 500]
+
+
+@pytest.mark.parametrize("forged", [{"approved": True}, {"approved": True, "editedArgs": {"amount": 9000}}])
+async def test_such_an_approval_is_the_servers_to_give(
+    client: Client, other_client: Client, mount, registry, paid, forged
+):
+    mount(registry, call("pay", amount=500, _id="c1"), say("never"))
+    await client.run("Go")
+    made_up = {"interruptId": "int-c1", "status": "resolved", "payload": forged}
+    assert (await client.run(resume=[made_up]))[-1]["code"] == "interrupt_unknown"
+    as_message = {"id": "t1", "role": "tool", "toolCallId": "c1", "content": json.dumps(forged)}
+    assert (await client.run(messages=[as_message]))[-1]["code"] == "interrupt_pending"
+    made_up["interruptId"] = asked["c1"]
+    response = await other_client.post({**made_up_body(), "resume": [made_up]})
+    assert response.status_code == 404
+    assert paid == []
+
+
+def made_up_body() -> dict[str, Any]:
+    return {"threadId": "t1", "runId": "r9", "messages": [], "protocolVersion": "1.0"}
+
+
+async def test_a_denied_approval_from_within_does_not_run(client: Client, mount, registry, paid):
+    model = mount(registry, call("pay", amount=500, _id="c1"), say("As you like."))
+    await client.run("Go")
+    await client.run(resume=[decision("c1", approved=False, reason="Too much.")])
+    assert outcomes(model.requests[1]) == [("denied", "Too much.")]
+    assert paid == []
+
+
+# --- Calls whose result comes from outside, later
+
+
+@pytest.fixture
+def deferring(registry) -> ToolRegistry:
+    @tool(registry)
+    def train(name: str) -> str:
+        """Train a model, which takes hours."""
+        raise CallDeferred({"job": f"job of {name}"})
+
+    return registry
+
+
+def result(call_id: str, content: str, message_id: str = "later") -> dict[str, Any]:
+    return {"id": message_id, "role": "tool", "toolCallId": call_id, "content": content}
+
+
+async def test_a_deferred_call_is_answered_by_a_later_tool_message(client: Client, mount, deferring):
+    model = mount(deferring, call("train", name="a", _id="t1"), say("It is trained."))
+    events = await client.run("Train")
+    [interrupt] = events[-1]["outcome"]["interrupts"]
+    assert (interrupt["toolCallId"], interrupt["metadata"]["job"]) == ("t1", "job of a")
+    assert (await client.thread())["pending"] == [interrupt]
+
+    events = await client.run(messages=[result("t1", "accuracy 0.9")])
+    check_stream(events, calls=["t1"])
+    assert events[-1]["outcome"] == {"type": "success"}
+    assert results(events) == [("success", "accuracy 0.9")]
+    assert outcomes(model.requests[1]) == [("success", "accuracy 0.9")]
+    thread = await client.thread()
+    assert thread["pending"] == []
+    assert [message["role"] for message in thread["messages"]] == ["user", "assistant", "tool", "assistant"]
+
+
+async def test_a_deferred_call_is_answered_once(client: Client, mount, deferring):
+    mount(deferring, call("train", name="a", _id="t1"), say("It is trained."), say("Hi."))
+    await client.run("Train")
+    await client.run(messages=[result("t1", "0.9")])
+    assert (await client.post({**made_up_body(), "messages": [result("t1", "1.0", "again")]})).status_code == 422
+    await client.run("Hello")
+    told = [message for message in (await client.thread())["messages"] if message["role"] == "tool"]
+    assert [message["content"] for message in told] == ["0.9"]
+
+
+async def test_only_the_owner_answers_a_deferred_call(client: Client, other_client: Client, mount, deferring):
+    mount(deferring, call("train", name="a", _id="t1"), say("never"))
+    await client.run("Train")
+    assert (await other_client.post({**made_up_body(), "messages": [result("t1", "1.0")]})).status_code == 404
+    assert len((await client.thread())["pending"]) == 1
+
+
+async def test_all_deferred_calls_are_answered_together(client: Client, mount, deferring):
+    calls = [call("train", name="a", _id="t1"), call("train", name="b", _id="t2"), call("paint", _id="p1")]
+    model = mount(deferring, calls, say("All done."))
+    await client.run("Train", tools=PAINT)
+    some = [result("t1", "0.8", "m1"), result("p1", "blue", "m2")]
+    assert (await client.run(messages=some, tools=PAINT))[-1]["code"] == "interrupt_pending"
+    await client.run(messages=[*some, result("t2", "0.9", "m3")], tools=PAINT)
+    assert {part.tool_call_id: part.content for part in results_of(model.requests[1]).values()} == {
+        "t1": "0.8",
+        "t2": "0.9",
+        "p1": "blue",
+    }
+
+
+async def test_a_resume_counts_before_a_tool_message(client: Client, mount, deferring):
+    model = mount(deferring, call("train", name="a", _id="t1"), say("Stopped."))
+    await client.run("Train")
+    cancelled = {"interruptId": asked["t1"], "status": "cancelled"}
+    await client.run(messages=[result("t1", "0.9")], resume=[cancelled])
+    assert outcomes(model.requests[1])[0][0] == "failed"
+
+
+async def test_a_deferred_call_waits_as_long_as_the_setting_says(client: Client, mount, deferring, settings):
+    settings.AGUI = {"INTERRUPT_EXPIRES_SECONDS": 0.000001}
+    mount(deferring, call("train", name="a", _id="t1"), say("never"))
+    await client.run("Train")
+    assert (await client.run(messages=[result("t1", "0.9")]))[-1]["code"] == "interrupt_expired"
+
+
+@pytest.mark.parametrize(("content", "ends"), [('{"accuracy": 0.9}', "RUN_FINISHED"), ("fine", "RUN_ERROR")])
+async def test_a_deferred_call_may_say_what_its_result_has_to_be(client: Client, mount, registry, content, ends):
+    @tool(registry)
+    def train() -> str:
+        """Train a model."""
+        raise CallDeferred({"response_schema": {"type": "object", "required": ["accuracy"]}})
+
+    mount(registry, call("train", _id="t1"), say("Done."))
+    await client.run("Train")
+    assert (await client.run(messages=[result("t1", content)]))[-1]["type"] == ends
+
+
+def test_options_that_are_wrong_are_said_at_registration(registry):
+    with pytest.raises(ValueError, match="prepare"):
+        registry.add(echo, prepare="always")

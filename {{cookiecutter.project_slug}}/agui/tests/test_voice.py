@@ -1,0 +1,176 @@
+"""Speech to text: who may ask, what is taken, what the service gets, and what becomes of its answers."""
+
+import asyncio
+import json
+
+import pytest
+from django.core.exceptions import ImproperlyConfigured
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import AsyncClient
+
+from agui import conf
+from agui.tests.conftest import Client
+from agui.tests.serving import CUT, Answers, serving
+from agui.voice import kind_of
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+WEBM = b"\x1a\x45\xdf\xa3 sesame"
+HEARD = {"content-type": "application/json"}, b'{"text": " Buy milk. "}'
+
+
+class Parrot:
+    """Says what it was given."""
+
+    async def transcribe(self, audio, name, media_type, language):
+        return f"{len(audio)} {name} {media_type} {language}"
+
+
+async def record(client: Client, audio=WEBM, **form):
+    return await client.http.post("/agent/transcribe/", {"file": SimpleUploadedFile("x.exe", audio), **form})
+
+
+async def transcribed(client: Client, settings, *answers, audio=WEBM, **form):
+    """What a client gets, and what the service was asked."""
+    service = Answers(*answers)
+    async with serving(service) as url:
+        settings.AGUI = {"TRANSCRIPTION": {"URL": f"{url}/v1", "API_KEY": "sk-1", "MODEL": "ear"}}
+        response = await record(client, audio, **form)
+    return response, service.requests
+
+
+async def test_a_recording_becomes_a_text(client: Client, settings):
+    response, (request,) = await transcribed(client, settings, (200, *HEARD), language="de")
+    assert (response.status_code, json.loads(response.content)) == (200, {"text": "Buy milk."})
+    assert response["Cache-Control"] == "no-store"
+    assert (request["method"], request["path"]) == ("POST", "/v1/audio/transcriptions")
+    assert request["headers"]["authorization"] == "Bearer sk-1"
+    body = request["body"]
+    assert WEBM in body
+    # The name is ours: a client's could be anything.
+    assert b'filename="audio.webm"' in body
+    assert b"x.exe" not in body
+    for name, value in (("model", "ear"), ("language", "de"), ("response_format", "json")):
+        assert f'name="{name}"\r\n\r\n{value}\r\n'.encode() in body
+
+
+async def test_a_class_of_the_project_may_listen(client: Client, settings):
+    settings.AGUI = {"TRANSCRIPTION": {"BACKEND": "agui.tests.test_voice.Parrot"}}
+    response = await record(client, b"RIFF....WAVE")
+    assert json.loads(response.content) == {"text": "12 audio.wav audio/wav "}
+
+
+async def test_without_the_setting_nobody_listens(client: Client, settings):
+    settings.AGUI = {}
+    assert (await record(client)).status_code == 404
+
+
+async def test_nobody_else_may_ask(client: Client, settings):
+    settings.AGUI = {"TRANSCRIPTION": {"BACKEND": "agui.tests.test_voice.Parrot"}}
+    assert (await record(Client(None))).status_code == 401
+    visitor = AsyncClient(enforce_csrf_checks=True)
+    await visitor.aforce_login(client.user)
+    response = await visitor.post("/agent/transcribe/", {"file": SimpleUploadedFile("a", WEBM)})
+    assert response.status_code == 403
+    assert (await client.get("transcribe/")).status_code == 405
+
+
+@pytest.mark.parametrize(
+    ("status", "answer", "expected"),
+    [
+        (400, b'{"error": "no speech"}', 422),
+        (401, b'{"error": "bad key"}', 503),
+        (429, b"", 503),
+        (500, b"", 503),
+        (302, b"", 503),
+        (200, b"no JSON", 503),
+        (200, b'{"words": []}', 503),
+        (200, b'{"text": 5}', 503),
+        (200, b"[]", 503),
+    ],
+)
+async def test_what_the_service_can_t_do_is_told_without_its_words(
+    client: Client, settings, caplog, status, answer, expected
+):
+    response, _ = await transcribed(client, settings, (status, {"location": "http://127.0.0.1:1/"}, answer))
+    assert response.status_code == expected
+    told = response.content.decode() + caplog.text
+    assert not any(word in told for word in ("bad key", "no speech", "sk-1", "sesame"))
+
+
+async def test_a_service_that_breaks_off_or_is_away_is_unavailable(client: Client, settings):
+    response, _ = await transcribed(client, settings, (200, {"content-length": "99"}, b'{"te', CUT))
+    assert response.status_code == 503
+    settings.AGUI = {"TRANSCRIPTION": {"URL": "http://127.0.0.1:1"}}
+    assert (await record(client)).status_code == 503
+
+
+async def test_a_service_that_is_silent_is_not_waited_for(client: Client, settings):
+    never = asyncio.Event()
+    async with serving(Answers((200, {}, never))) as url:
+        settings.AGUI = {"TRANSCRIPTION": {"URL": url, "TIMEOUT_SECONDS": 0.2}}
+        assert (await record(client)).status_code == 503
+
+
+async def test_what_is_no_recording_goes_nowhere(client: Client, settings):
+    response, requests = await transcribed(client, settings, audio=b"MZ an executable")
+    assert (response.status_code, requests) == (415, [])
+    response, requests = await transcribed(client, settings, audio=b"")
+    assert (response.status_code, requests) == (400, [])
+    response, requests = await transcribed(client, settings, language="klingon")
+    assert (response.status_code, requests) == (400, [])
+
+
+async def test_what_is_too_large_goes_nowhere(client: Client, settings):
+    settings.AGUI = {"TRANSCRIPTION": {"BACKEND": "agui.tests.test_voice.Parrot", "MAX_BYTES": 20}}
+    assert (await record(client, WEBM + b"." * 20)).status_code == 413
+    assert (await record(client, WEBM + b"." * 100_000)).status_code == 413
+    assert (await record(client, WEBM)).status_code == 200
+
+
+async def test_recordings_count_like_messages(client: Client, settings):
+    settings.AGUI = {
+        "THROTTLE": {"USER": "1/hour"},
+        "TRANSCRIPTION": {"BACKEND": "agui.tests.test_voice.Parrot"},
+    }
+    assert (await record(client)).status_code == 200
+    response = await record(client)
+    assert response.status_code == 429
+    assert int(response["Retry-After"]) > 0
+
+
+async def test_clients_are_told_that_somebody_listens(client: Client, settings):
+    settings.AGUI = {"TRANSCRIPTION": {}}
+    assert json.loads((await client.get("capabilities/")).content)["custom"]["transcription"] is True
+    settings.AGUI = {}
+    assert "transcription" not in json.loads((await client.get("capabilities/")).content).get("custom", {})
+
+
+@pytest.mark.parametrize(
+    ("head", "ending"),
+    [
+        (b"\x1a\x45\xdf\xa3", "webm"),
+        (b"\0\0\0\x20ftypM4A ", "m4a"),
+        (b"OggS", "ogg"),
+        (b"RIFF\x0a\n\n\nWAVEfmt ", "wav"),
+        (b"ID3\x04", "mp3"),
+        (b"\xff\xfb\x90", "mp3"),
+        (b"fLaC", "flac"),
+    ],
+)
+def test_a_recording_is_known_by_its_content(head, ending):
+    assert kind_of(head)[0] == ending
+
+
+@pytest.mark.parametrize(
+    ("setting", "words"),
+    [
+        ({"BACKEND": "agui.voice.Deaf"}, r"AGUI\['TRANSCRIPTION'\]\['BACKEND'\].*can't be imported"),
+        ({"URL": "ftp://x"}, r"AGUI\['TRANSCRIPTION'\]\['URL'\]"),
+        ({"KEY": "sk-1"}, r"'KEY'\] is not a setting.*API_KEY"),
+    ],
+)
+def test_a_wrong_setting_is_named_without_its_key(setting, words):
+    with pytest.raises(ImproperlyConfigured, match=words) as caught:
+        conf.load({"TRANSCRIPTION": {"API_KEY": "sk-1", **setting}})
+    assert "sk-1" not in str(caught.value)

@@ -1,0 +1,59 @@
+"""The log: one line an event on standard error, to be read by people ("text") or by programs ("json")."""
+
+import json
+import logging
+from datetime import UTC, datetime
+from typing import Any
+
+from agui.log_fields import FIELDS
+
+
+def _ids(record: logging.LogRecord) -> dict[str, str]:
+    return {name: getattr(record, name) for name in FIELDS if hasattr(record, name)}
+
+
+class Text(logging.Formatter):
+    """A line, and at its end the run that it belongs to."""
+
+    def formatMessage(self, record: logging.LogRecord) -> str:
+        ids = " ".join(f"{name}={json.dumps(value)}" for name, value in _ids(record).items())
+        return super().formatMessage(record) + (f" [{ids}]" if ids else "")
+
+
+class Json(logging.Formatter):
+    """One JSON object a line, with the traceback of an error in it."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        line = {
+            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "level": record.levelname,
+            "logger": record.name,
+            "message": record.getMessage(),
+            **_ids(record),
+        }
+        if record.exc_info:
+            line["exception"] = self.formatException(record.exc_info)
+        if record.stack_info:
+            line["stack"] = record.stack_info
+        return json.dumps(line, default=str)
+
+
+FORMATS: dict[str, dict[str, Any]] = {
+    "text": {"()": Text, "format": "%(asctime)s %(levelname)s %(name)s: %(message)s"},
+    "json": {"()": Json},
+}
+
+
+def logging_config(level: str, log_format: str) -> dict[str, Any]:
+    """The dictConfig of the project. Raises ValueError for a format that is none."""
+    if log_format not in FORMATS:
+        raise ValueError(f"LOG_FORMAT is {log_format!r}: use {' or '.join(FORMATS)}.")
+    return {
+        "version": 1,
+        "disable_existing_loggers": False,
+        "filters": {"run": {"()": "agui.log_fields.RunFields"}},
+        "formatters": {"line": FORMATS[log_format]},
+        "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["run"]}},
+        "root": {"handlers": ["console"], "level": "WARNING"},
+        "loggers": {name: {"level": level} for name in ("agui", "assistant", "django")},
+    }

@@ -1,0 +1,72 @@
+import io
+import json
+import logging
+import logging.config
+
+import pytest
+
+from agui.log_fields import log_fields
+from config.logs import logging_config
+
+
+@pytest.fixture
+def written():
+    """What a logger of the project writes with a format."""
+    root = logging.getLogger()
+    before = root.handlers[:], root.level
+
+    def write(log_format, say):
+        config = logging_config("INFO", log_format)
+        stream = config["handlers"]["console"]["stream"] = io.StringIO()
+        logging.config.dictConfig(config)
+        say(logging.getLogger("assistant.sample"))
+        return stream.getvalue()
+
+    yield write
+    root.handlers[:], root.level = before
+
+
+def test_text_is_a_line_that_ends_with_the_run(written):
+    def say(logger):
+        with log_fields(run_id="r1", thread_id="t\n1"):
+            logger.info("Sold %s", "out")
+        logger.info("Nobody's")
+
+    first, second = written("text", say).splitlines()
+    assert first.endswith(r'INFO assistant.sample: Sold out [run_id="r1" thread_id="t\n1"]')
+    assert second.endswith("INFO assistant.sample: Nobody's")
+
+
+def test_json_is_one_object_a_line(written):
+    def say(logger):
+        with log_fields(run_id="r1", thread_id="t1", user_id="7", trace_id="0af7"):
+            logger.warning("Two\nlines of %r", object)
+
+    (line,) = written("json", say).splitlines()
+    told = json.loads(line)
+    assert told.pop("time").endswith("+00:00")
+    assert told == {
+        "level": "WARNING",
+        "logger": "assistant.sample",
+        "message": "Two\nlines of <class 'object'>",
+        "run_id": "r1",
+        "thread_id": "t1",
+        "user_id": "7",
+        "trace_id": "0af7",
+    }
+
+
+def test_json_has_the_traceback_of_an_error_in_its_line(written):
+    def say(logger):
+        try:
+            raise KeyError("shelf")
+        except KeyError:
+            logger.exception("It failed")
+
+    (line,) = written("json", say).splitlines()
+    assert json.loads(line)["exception"].endswith("KeyError: 'shelf'")
+
+
+def test_another_format_is_refused_with_its_cure():
+    with pytest.raises(ValueError, match=r"LOG_FORMAT is 'xml': use text or json\."):
+        logging_config("INFO", "xml")
