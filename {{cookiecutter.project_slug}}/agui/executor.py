@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import Context, copy_context
-from functools import cache, partial
+from functools import partial
 from typing import Any, Literal, TypeVar
 from weakref import WeakSet
 
@@ -26,6 +26,7 @@ KEEP_SECONDS = 60
 # After so long a request is one that lasts.
 RELEASE_SECONDS = 1
 
+_executors: dict[tuple[Pool, int], ThreadPoolExecutor] = {}
 _thread = threading.local()
 _kept: WeakSet[BaseDatabaseWrapper] = WeakSet()
 _lasting: WeakSet[ThreadSensitiveContext] = WeakSet()
@@ -59,9 +60,10 @@ def _is_in_transaction() -> bool:
     return any(connection.in_atomic_block for connection in connections.all(initialized_only=True))
 
 
-@cache
 def _executor(pool: Pool, threads: int) -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(threads, thread_name_prefix=f"agui-{pool}")
+    if (pool, threads) not in _executors:
+        _executors.setdefault((pool, threads), ThreadPoolExecutor(threads, thread_name_prefix=f"agui-{pool}"))
+    return _executors[pool, threads]
 
 
 def _with_clean_connections(fn: Callable[..., R], *args: Any) -> R:
@@ -111,7 +113,13 @@ def _call(fn: Callable[..., R], *args: Any) -> R:
 
 
 def close_kept_connections() -> None:
-    """Close what the threads have kept: a test database can't be dropped while there are connections to it."""
+    """End the threads that keep connections, once they are done, and close these.
+
+    A test database can't be dropped while there are connections to it.
+    """
+    for pool, threads in list(_executors):
+        if pool != "tools":  # These may hang, and keep none
+            _executors.pop((pool, threads)).shutdown()
     for connection in list(_kept):
         connection.close()
 

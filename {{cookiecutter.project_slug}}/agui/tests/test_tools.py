@@ -37,6 +37,7 @@ from pydantic_ai import (
 from pydantic_ai.messages import ToolReturnPart
 
 from agui import AgentDeps, ToolBinding, ToolCategory, ToolRegistry, ToolSpec, needs_confirmation, tool
+from agui.executor import close_kept_connections, run_in_thread
 from agui.testing import ScriptedModel, call, say
 from agui.tool_schema import PARAMETERS_KEY
 from agui.tools import (
@@ -46,7 +47,6 @@ from agui.tools import (
     build_toolset,
     confirmation_metadata,
     confirmation_text,
-    run_in_thread,
 )
 
 
@@ -574,6 +574,25 @@ async def test_connections_are_kept_when_the_settings_say_so(settings, monkeypat
     assert used.connection is not None
     await run_in_thread(connections.close_all)
     assert used.connection is None
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_no_connection_is_closed_while_it_is_used():
+    asked, release = threading.Event(), threading.Event()
+
+    def ask() -> Any:
+        with connections["default"].cursor() as cursor:
+            cursor.execute("SELECT 1")
+            asked.set()
+            release.wait(10)
+            return cursor.fetchone()
+
+    answer = asyncio.create_task(run_in_thread(ask, pool="figures"))
+    assert await asyncio.to_thread(asked.wait, 10)
+    threading.Timer(0.1, release.set).start()
+    await asyncio.to_thread(close_kept_connections)
+    assert release.is_set()
+    assert await answer == (1,)
 
 
 # --- Permission
