@@ -94,7 +94,7 @@ def _named(text: str, words: Sequence[Span], tools: Sequence[ToolDefinition]) ->
         for index, first in enumerate(words):
             for run in (words[index : index + len(stems)], words[index : index + len(stems) + 1]):
                 said = [word.stem for word in run]
-                if first.stem == stems[0] and _is_row(said, stems) and not _means_another(said, tool, tools):
+                if stems[:1] == [first.stem] and _is_row(said, stems) and not _means_another(said, tool, tools):
                     found.append((Span(first.start, run[-1].end, ""), tool))
     chosen: list[tuple[Span, ToolDefinition]] = []
     for span, tool in sorted(found, key=lambda item: (item[0].start - item[0].end, item[0].stem != "exact")):

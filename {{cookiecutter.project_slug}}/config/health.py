@@ -5,12 +5,14 @@ import logging
 from asgiref.sync import sync_to_async
 from django.db import DatabaseError, connection
 from django.http import HttpRequest, JsonResponse
+from django.views.decorators.http import require_safe
 
 from agui import conf, runs
 
 logger = logging.getLogger(__name__)
 
 
+@require_safe
 async def healthz(request: HttpRequest) -> JsonResponse:
     """Answer 200 when the database does, else 503.
 

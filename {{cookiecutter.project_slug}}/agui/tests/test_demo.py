@@ -184,6 +184,11 @@ def test_exact_name_wins_over_words_that_mean_the_same():
     assert choose_tools("show_task", [*TOOLS, show_task]).matches[0].tool is show_task
 
 
+def test_name_without_a_letter_is_no_word():
+    odd = ToolDefinition(name="__", description="A tool of a client's.")
+    assert choose_tools("list my tasks", [odd, *TOOLS]).reason == "The message names `list_tasks`."
+
+
 def test_each_of_two_calls_has_its_own_arguments():
     text = "add task Milk category=home and then add task Bread, and echo hi"
     assert calls(text) == [

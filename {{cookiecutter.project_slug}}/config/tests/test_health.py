@@ -33,3 +33,7 @@ def test_healthz_database_fails(client: Client, settings):
     with connection.execute_wrapper(refuse):
         response = client.get("/healthz")
     assert (response.status_code, response.json()) == (503, {"status": "unavailable", "database": False})
+
+
+def test_healthz_only_tells(client: Client):
+    assert client.post("/healthz").status_code == 405

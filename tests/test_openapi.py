@@ -1,0 +1,156 @@
+"""The HTTP reference, docs/openapi.yaml: it has every route, and the live server does what it says."""
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import pytest
+import schemathesis
+import yaml
+from conftest import ROOT, TEMPLATE_NAME, furnish_project
+from servers import LiveProject, events, run_input, serve
+
+pytestmark = pytest.mark.slow
+REFERENCE = ROOT / TEMPLATE_NAME / "docs/openapi.yaml"
+PATHS: dict[str, dict[str, Any]] = yaml.safe_load(REFERENCE.read_text())["paths"]
+METHODS = ("get", "post", "put", "patch", "delete")
+OPERATIONS = [(method.upper(), path) for path, item in PATHS.items() for method in METHODS if method in item]
+PRIVATE = [operation for operation in OPERATIONS if operation != ("GET", "/healthz")]
+
+ROUTES = """
+import json
+from assistant.urls import urlpatterns
+agent = next(one for one in urlpatterns if getattr(one, "namespace", "") == "agui")
+print(json.dumps({str(one.pattern): sorted(one.callback.methods) for one in agent.url_patterns}))
+"""
+
+
+@pytest.fixture(scope="module")
+def live(rendered, environment: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveProject]:
+    """A project that has all routes. Nobody transcribes."""
+    project = tmp_path_factory.mktemp("documented") / "project"
+    shutil.copytree(rendered["demo"], project)
+    furnish_project(project, environment)
+    with serve(project, MCP_ENDPOINT="1", TRANSCRIPTION_URL="http://127.0.0.1:9/v1") as live:
+        yield live
+
+
+@pytest.fixture
+def ask(live: LiveProject):
+    """Send a request by the name of its operation; the answer has been held to the reference."""
+    schema = schemathesis.openapi.from_path(REFERENCE)
+
+    def ask(operation: str, body: Any = None, **path: str) -> Any:
+        found = schema.find_operation_by_id(operation)
+        given = {"path_parameters": path} if path else {}
+        if body is not None:
+            given |= {"body": body, "media_type": next(iter(found.definition.raw["requestBody"]["content"]))}
+        headers = {"Authorization": f"Bearer {live.token}", "Accept": "application/json, text/event-stream"}
+        return found.Case(**given, headers=headers).call_and_validate(base_url=live.url)
+
+    return ask
+
+
+def fill(path: str) -> str:
+    return path.replace("{thread_id}", "first").replace("{attachment_id}", str(UUID(int=0)))
+
+
+def run_to_the_end(live: LiveProject, ask: Any, thread_id: str, messages: list[dict[str, str]]) -> None:
+    """Run; what comes first is held to the reference. The same body again follows the run."""
+    body = run_input("", threadId=thread_id, messages=messages)
+    assert ask("run", body).status_code == 200
+    with live.client(live.token).open("POST", "/agent/", body) as response:
+        assert [*events(response)][-1]["type"] == "RUN_FINISHED"
+
+
+def test_it_has_every_route_with_its_methods(live: LiveProject):
+    routes = json.loads(live.manage("shell", "-c", ROUTES).splitlines()[-1])
+    served = {re.sub(r"<\w+:(\w+)>", r"{\1}", f"/agent/{route}"): methods for route, methods in routes.items()}
+    documented = {path: sorted(name.upper() for name in item if name in METHODS) for path, item in PATHS.items()}
+    assert documented == served | {"/healthz": ["GET"]}
+
+
+def test_the_server_does_what_it_says(live: LiveProject, tmp_path: Path):
+    command = [sys.executable, "-m", "schemathesis.cli", "--config-file", ROOT / "tests/schemathesis.toml", "run"]
+    options = ["--phases=examples,coverage,fuzzing", "--max-examples=5", "--generation-deterministic", "--no-color"]
+    where = ["--url", live.url, "--header", f"Authorization: Bearer {live.token}"]
+    result = subprocess.run(
+        [*command, REFERENCE, *where, *options, "--continue-on-failure"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
+    assert result.returncode == 0, result.stdout[-10_000:] + result.stderr[-2000:]
+    log = live.log.read_text()
+    assert "Traceback" not in log, log.partition("Traceback")[2][:5000]
+
+
+def test_what_succeeds_is_as_documented(live: LiveProject, ask):
+    messages = [{"id": "m1", "role": "user", "content": 'add_task title="Bread"'}]
+    run_to_the_end(live, ask, "whole", messages)
+    assert ask("followThread", thread_id="whole").status_code == 200
+    assert [row["thread_id"] for row in ask("listThreads").json()["threads"] if row["thread_id"] == "whole"]
+    thread = ask("readThread", thread_id="whole").json()
+    said = next(message["id"] for message in reversed(thread["messages"]) if message["role"] == "assistant")
+    assert ask("giveFeedback", {"message_id": said, "value": 1}, thread_id="whole").json()["value"] == 1
+    assert list(ask("readThread", thread_id="whole").json()["feedback"]) == [said]
+    assert ask("giveFeedback", {"message_id": said, "value": 0}, thread_id="whole").status_code == 204
+    assert ask("changeThread", {"title": "Baking"}, thread_id="whole").json()["title"] == "Baking"
+    assert ask("changeThread", {"unread": False}, thread_id="whole").json()["unread"] is False
+    assert ask("forkThread", {"thread_id": "forked"}, thread_id="whole").json()["thread_id"] == "forked"
+    assert ask("followThread", thread_id="forked").status_code == 204
+    assert ask("cancelRun", thread_id="whole").status_code == 204
+
+    # Another wording of the first message leaves a version, which can be switched to.
+    messages[0]["content"] = "list_tasks"
+    run_to_the_end(live, ask, "whole", messages)
+    (versions,) = ask("readThread", thread_id="whole").json()["branches"].values()
+    other = next(one["id"] for one in versions if not one["current"])
+    assert ask("changeThread", {"branch": other}, thread_id="whole").json()["messages"]
+    run_to_the_end(live, ask, "waits", [{"id": "m2", "role": "user", "content": "delete_finished_tasks"}])
+    assert ask("readThread", thread_id="waits").json()["pending"][0]["reason"] == "tool_call"
+    assert ask("deleteThread", thread_id="whole").status_code == 204
+
+    uploaded = ask("upload", {"file": b"Flour, water, salt."}).json()
+    assert uploaded["mime"] == "text/plain"
+    assert ask("download", attachment_id=uploaded["id"]).content == b"Flour, water, salt."
+    assert ask("exportData").json()["user"]["username"] == live.username
+    assert ask("deleteAttachment", attachment_id=uploaded["id"]).status_code == 204
+    assert ask("transcribe", {"file": b"Flour"}).status_code == 415
+    assert "add_task" in [one["name"] for one in ask("listTools").json()]
+    assert ask("listSkills").json()
+    assert ask("readCapabilities").json()["identity"]
+    assert ask("mcp", {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}).json()["result"]["tools"]
+    assert ask("health").json() == {"status": "ok", "database": True}
+
+
+def test_it_names_every_event(live: LiveProject):
+    program = "import json\nfrom agui.protocol import EventType\nprint(json.dumps([one.value for one in EventType]))"
+    known = set(json.loads(live.manage("shell", "-c", program).splitlines()[-1]))
+    event = yaml.safe_load(REFERENCE.read_text())["components"]["schemas"]["Event"]
+    # The server joins chunks, and keeps what providers seal.
+    unsent = {name for name in known if name.endswith(("_CHUNK", "_ENCRYPTED_VALUE"))}
+    assert set(event["properties"]["type"]["enum"]) == known - unsent
+
+
+@pytest.mark.parametrize(("method", "path"), PRIVATE)
+@pytest.mark.parametrize("token", [None, "agt_wrong"])
+def test_nobody_gets_in(live: LiveProject, method: str, path: str, token: str | None):
+    status, text = live.client(token).fetch(method, fill(path))
+    assert (status, json.loads(text)["error"]) == (401, "unauthorized")
+
+
+@pytest.mark.parametrize(("method", "path"), [one for one in PRIVATE if one[0] != "GET"])
+def test_a_session_has_to_prove_that_it_is_no_other_sites(live: LiveProject, method: str, path: str):
+    assert "403" in PATHS[path][method.lower()]["responses"]
+    client = live.client()
+    client.login(live.username, live.password)
+    status, text = client.fetch(method, fill(path), {})
+    assert (status, json.loads(text)["error"]) == (403, "forbidden")
