@@ -1,0 +1,85 @@
+"""Write the tables of docs/settings.md anew: `python -m agui.tests.settings_reference`."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
+
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+
+from agui import conf
+
+PAGE = Path(__file__).parent.parent.parent / "docs/settings.md"
+MARK = "<!-- What follows is written by `python -m agui.tests.settings_reference`. -->\n"
+BOUNDS = {"gt": "above", "ge": "from", "le": "to"}  # As pydantic names them
+
+
+def tables() -> str:
+    """One section for each model of conf.py, that of AGUI itself first."""
+    names: dict[type[BaseModel], str] = {conf.EngineSettings: "AGUI"}
+    models: list[type[BaseModel]] = [conf.EngineSettings]
+    for model in models:  # It grows while it is read
+        for key, field in model.model_fields.items():
+            for one in sections_in(field.annotation):
+                if one not in models:
+                    models.append(one)
+                    names[one] = f'{names[model]}["{key.upper()}"]'
+    return "\n".join(section(names[model], model) for model in models)
+
+
+def section(name: str, model: type[BaseModel]) -> str:
+    summary = (model.__doc__ or "").strip().splitlines()[0]
+    rows = [row(key.upper(), field) for key, field in model.model_fields.items()]
+    head = f"## `{name}`\n\n{summary}\n\n| key | type | default | |\n|---|---|---|---|\n"
+    return head + "".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |\n" for cells in rows)
+
+
+def row(key: str, field: FieldInfo) -> tuple[str, str, str, str]:
+    default = "required" if field.is_required() else code(field.get_default(call_default_factory=True))
+    found = [(word, getattr(one, name, None)) for one in field.metadata for name, word in BOUNDS.items()]
+    bounds = [f"{word} {bound}" for word, bound in found if bound is not None]
+    return f"`{key}`", ", ".join([type_name(field.annotation), *bounds]), default, field.description or ""
+
+
+def code(value: Any) -> str:
+    if isinstance(value, BaseModel):
+        return "each its own"
+    return f"`{value!r}`".replace("'", '"')
+
+
+def type_name(annotation: Any) -> str:
+    """Say an annotation in words."""
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    if origin in (Union, UnionType):
+        return " or ".join(type_name(one) for one in arguments)
+    if origin is Annotated:
+        return "US dollars" if annotation == conf.Dollars else type_name(arguments[0])
+    if origin is Literal:
+        return ", ".join(code(one) for one in arguments)
+    if origin is list:
+        return f"list of {type_name(arguments[0])}"
+    if origin is dict:
+        return f"dict of {type_name(arguments[1])} by name"
+    if annotation is NoneType:
+        return "`None`"
+    if issubclass(annotation, BaseModel):
+        return "section"
+    return f"`{annotation.__name__}`"
+
+
+def sections_in(annotation: Any) -> Iterator[type[BaseModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    for one in get_args(annotation):
+        yield from sections_in(one)
+
+
+def written() -> str:
+    """The page as it should be."""
+    above, _, _ = PAGE.read_text().partition(MARK)
+    return above + MARK + "\n" + tables()
+
+
+if __name__ == "__main__":
+    PAGE.write_text(written())

@@ -1,0 +1,26 @@
+"""docs/settings.md has every key of AGUI as agui/conf.py has it."""
+
+import re
+
+from agui import conf
+from agui.tests.settings_reference import PAGE, sections_in, written
+
+
+def test_its_tables_are_those_of_conf():
+    assert PAGE.read_text() == written(), "Run: python -m agui.tests.settings_reference"
+
+
+def test_every_key_has_a_description():
+    models = [conf.EngineSettings]
+    for model in models:
+        for name, field in model.model_fields.items():
+            assert field.description, name
+            models += [one for one in sections_in(field.annotation) if one not in models]
+    assert len(models) > 5
+
+
+def test_what_it_shows_of_settings_is_accepted():
+    shown = re.search(r"^AGUI = \{\n.*?^\}", PAGE.read_text(), re.MULTILINE | re.DOTALL)
+    values = {}
+    exec(shown[0], values)  # noqa: S102
+    conf.load(values["AGUI"])
