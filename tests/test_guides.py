@@ -1,0 +1,140 @@
+"""The guides of the generated project: their links lead somewhere, their names exist, their commands serve the site."""
+
+import os
+import re
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+from conftest import ROOT, TEMPLATE_NAME
+from postgresql import PostgreSQL
+from servers import Client, credential, free_port, project_environment, wait_until_healthy
+
+PROJECT = ROOT / TEMPLATE_NAME
+DOCS = PROJECT / "docs"
+PAGES = sorted([PROJECT / "README.md", PROJECT / "AGENTS.md", *DOCS.rglob("*.md")])
+GUIDES = ["architecture", "deployment", "scaling", "security"]
+
+
+def blocks(page: str, language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```$", (DOCS / f"{page}.md").read_text(), re.M | re.S)
+
+
+def anchors(page: Path) -> set[str]:
+    titles = re.findall(r"^#+ (.*)$", page.read_text(), re.M)
+    return {re.sub(r"[^\w-]", "", title.lower().replace(" ", "-")) for title in titles}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(PROJECT)))
+def test_links_lead_somewhere(page: Path):
+    prose = re.sub(r"^```.*?^```$", "", page.read_text(), flags=re.M | re.S)
+    for target, anchor in re.findall(r"\]\((?!https?:)([^)#\s]*)(?:#([^)]*))?\)", prose):
+        found = page.parent / target if target else page
+        assert found.exists(), target
+        assert not anchor or anchor in anchors(found), f"{target}#{anchor}"
+
+
+def test_the_readme_leads_to_every_page():
+    linked = set(re.findall(r"\]\(docs/([\w./-]+)", (PROJECT / "README.md").read_text()))
+    pages = {path.name for path in DOCS.iterdir() if path.is_file()}
+    assert linked >= pages | {"recipes/README.md"}
+
+
+@pytest.mark.parametrize("name", GUIDES)
+def test_files_that_a_guide_names_exist(name: str):
+    text = (DOCS / f"{name}.md").read_text()
+    named = re.findall(r"`((?:agui|assistant|config|docs|users)/[\w./-]*|[\w-]+\.(?:py|conf|yaml))`", text)
+    places = [PROJECT, PROJECT / "agui"]
+    missing = [one for one in named if not any((place / one).exists() for place in places)]
+    assert not missing
+    assert named
+
+
+@pytest.mark.parametrize("name", GUIDES)
+def test_settings_that_a_guide_names_exist(name: str):
+    named = set(re.findall(r"`([A-Z]+(?:_[A-Z]+)+)\b[^`]*`", (DOCS / f"{name}.md").read_text()))
+    known = (DOCS / "settings.md").read_text() + (PROJECT / "config/settings.py").read_text()
+    others = {"RUN_ERROR", "RUN_FINISHED", "POSTGRES_PASSWORD"}
+    assert not {one for one in named - others if not re.search(rf"\b{one}\b", known)}
+
+
+def test_limits_are_those_of_the_settings():
+    rows = re.findall(r"^\| `([A-Z_]+)` \| (\d+) \|", (DOCS / "scaling.md").read_text(), re.M)
+    settings = dict(re.findall(r"^\| `([A-Z_]+)` \| .*? \| `(\d+)` \|", (DOCS / "settings.md").read_text(), re.M))
+    assert rows
+    for key, default in rows:
+        assert settings[key] == default
+    threads, database = int(settings["TOOL_THREADS"]), int(settings["DATABASE_THREADS"])
+    pools = re.search(r'Pool = Literal\["tools", (.*)\]', (PROJECT / "agui/executor.py").read_text())
+    assert pools
+    most = threads + database * len(pools[1].split(","))
+    assert f"the dashboard: {most} as it is" in (DOCS / "scaling.md").read_text()
+
+
+def test_the_diagram_goes_one_way_through_the_files_in_their_reading_order():
+    [diagram] = blocks("architecture", "mermaid")
+    steps = re.findall(r"^ {4}([\w.]+)(?:\(\[.*?\]\)|\[.*?\])? (?:-->|-\.->)(?:\|.*?\|)? ([\w.]+)", diagram, re.M)
+    assert len(steps) == len(diagram.strip().splitlines()) - 1
+    seen = {"client"}
+    for source, target in steps:
+        assert source in seen or source.startswith("yours_")
+        seen.add(target)
+    files = {one for step in steps for one in step if one.endswith(".py")}
+    assert all((PROJECT / "agui" / name).exists() for name in files)
+
+
+def test_the_proxy_has_what_the_page_says_of_it():
+    section = (DOCS / "deployment.md").read_text().split("\n## The proxy\n")[1].split("\n## ")[0]
+    site = (PROJECT / "nginx.conf").read_text()
+    for name in re.findall(r"^\| `([\w-]+)` \|", section, re.M):
+        assert name in site
+
+
+def test_compose_needs_what_the_page_says():
+    section = (DOCS / "deployment.md").read_text().split("\n## With Docker\n")[1].split("\n## ")[0]
+    needed = set(re.findall(r"\$\{(\w+):\?", (PROJECT / "compose.yaml").read_text()))
+    assert needed <= set(re.findall(r"`([A-Z_]+)`", section))
+
+
+@pytest.mark.slow
+def test_the_steps_without_docker_serve_the_site(bake, furnish, postgresql_server: PostgreSQL, tmp_path: Path):
+    """As they are on the page, but for the addresses."""
+    project, port = bake(project_slug="deployed"), free_port()
+    furnish(project)
+    [steps, *_] = blocks("deployment", "sh")
+    steps, count = re.subn(r"(?m)^DATABASE_URL=.*$", f"DATABASE_URL={postgresql_server.create('deployed')}", steps)
+    assert count == 1
+    steps = re.sub(r"(?m)^REDIS_URL=.*\n", "", steps).replace("-p 8000", f"-p {port}")
+    steps = steps.replace("agent.example.com", "agent.example.com,127.0.0.1")
+    log = tmp_path / "log"
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            ["sh", "-e", "-c", steps],
+            cwd=project,
+            env=project_environment(),
+            stdout=output,
+            stderr=output,
+            start_new_session=True,
+        )
+    try:
+        wait_until_healthy(port, process, log, 120)
+        printed = log.read_text()
+        assert "CRITICAL" not in printed
+        assert "Installing" not in printed
+        client = Client(port)
+        assert client.fetch("GET", "/accounts/login/")[0] == 301  # To https
+        as_proxy = {"X-Forwarded-Proto": "https"}
+        status, page = client.fetch("GET", "/accounts/login/", headers=as_proxy)
+        assert status == 200
+        [style, *_] = re.findall(r'href="(/static/[^"]*\.css)"', page)
+        assert re.search(r"\.[0-9a-f]{12}\.css$", style)
+        with client.open("GET", style, headers=as_proxy) as response:
+            assert response.status == 200
+            assert "immutable" in response.headers["Cache-Control"]
+        stream = Client(port, credential(printed, "API token")).run("hello", headers=as_proxy)
+        assert stream[-1]["type"] == "RUN_FINISHED"
+    finally:
+        print(log.read_text()[-5000:])
+        os.killpg(process.pid, signal.SIGTERM)
+        process.wait(timeout=30)
