@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from conftest import ROOT, TEMPLATE_NAME
 from postgresql import PostgreSQL
-from servers import Client, credential, free_port, project_environment, wait_until_healthy
+from servers import Client, credential, free_port, manage, project_environment, wait_until_healthy
 
 PROJECT = ROOT / TEMPLATE_NAME
 DOCS = PROJECT / "docs"
@@ -95,6 +95,29 @@ def test_compose_needs_what_the_page_says():
     section = (DOCS / "deployment.md").read_text().split("\n## With Docker\n")[1].split("\n## ")[0]
     needed = set(re.findall(r"\$\{(\w+):\?", (PROJECT / "compose.yaml").read_text()))
     assert needed <= set(re.findall(r"`([A-Z_]+)`", section))
+
+
+def test_what_coding_assistants_are_told_exists(rendered):
+    project = rendered["demo"]
+    text = (project / "AGENTS.md").read_text()
+    named = re.findall(r"`((?:\.env\S*|(?:agui|assistant|config|docs|users)/[\w./-]*))`", text)
+    assert not [one for one in named if not (project / one).exists()]
+    targets = re.findall(r"^([a-z]+):", (project / "Makefile").read_text(), re.M)
+    assert set(re.findall(r"`make (\w+)", text)) <= set(targets)
+
+
+@pytest.mark.slow
+def test_the_command_for_coding_assistants_answers(bake, furnish):
+    project = bake(project_slug="asked")
+    furnish(project)
+    [command] = re.findall(r"`(\.venv/bin/python manage\.py chat .*?)`", (project / "AGENTS.md").read_text())
+    manage(project, "migrate", "--verbosity", "0")
+    manage(project, "create_first_admin")
+    done = subprocess.run(
+        ["sh", "-c", command], cwd=project, env=project_environment(), capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    assert '"RUN_FINISHED"' in done.stdout.splitlines()[-1].replace(" ", "")
 
 
 @pytest.mark.slow
