@@ -227,6 +227,7 @@ def test_retry_after_a_lost_run_answers_nothing_anew(scripted, go_on):
     expect(scripted.locator(".assistant .prose")).to_contain_text("word3")
     runs = runs_of(scripted)
     session(scripted, "session.close(); session.fail({ code: 'connection_lost' })")
+    expect(scripted.get_by_role("toolbar", name="This answer")).to_be_visible()  # the button moves no more
     scripted.get_by_role("button", name="Try again").click()
     go_on()
     expect(scripted.locator(".assistant .prose")).to_contain_text("end.")
