@@ -544,6 +544,7 @@ export class AguiChatElement extends HTMLElement {
   }
 
   #changed() {
+    this.#switchDraft(); // not a frame later: somebody may write by then
     this.#schedule();
     const { state } = this;
     if (state === this.#lastState) return;
