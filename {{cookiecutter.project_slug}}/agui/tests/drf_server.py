@@ -141,5 +141,5 @@ twins = Counted(name="twins")
 serve("a.b", say_who, on=twins)
 serve("a_b", broken, on=twins)
 
-slow = Counted(name="slow", config=replace(build_mcp_config(), dispatch_timeout=0.05))
+slow = Counted(name="slow", config=replace(build_mcp_config(), dispatch_timeout=60))
 serve("hang", hang, on=slow)

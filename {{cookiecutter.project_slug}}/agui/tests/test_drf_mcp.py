@@ -14,8 +14,8 @@ from django.core.cache import cache
 from django.core.exceptions import ImproperlyConfigured
 
 from agui import ToolRegistry, conf, tool
-from agui.testing import call, say
-from agui.tests.conftest import Client, decision, results_of
+from agui.testing import call, say, wait
+from agui.tests.conftest import Client, decision, let_pass, results_of
 from agui.tools import DENIED, FAILED, TIMED_OUT
 
 pytest.importorskip("rest_framework_mcp")
@@ -147,8 +147,14 @@ async def test_a_picture_reaches_the_model(client: Client, mount, registry):
 
 
 async def test_users_at_the_same_time_are_kept_apart(client: Client, other_client: Client, mount, registry):
-    model = mount(registry, call("who", _id="c1"), call("who", _id="c1"), say("Done."), say("Done."))
-    await asyncio.gather(client.run("Go", thread="a"), other_client.run("Go", thread="b"))
+    both = asyncio.Event()
+    turns = [[call("who", _id="c1"), wait(both)], [call("who", _id="c1"), wait(both)]]
+    model = mount(registry, *turns, say("Done."), say("Done."))
+    runs = asyncio.gather(client.run("Go", thread="a"), other_client.run("Go", thread="b"))
+    while len(model.requests) < 2:  # noqa: ASYNC110 # they begin by themselves
+        await asyncio.sleep(0.01)
+    both.set()
+    await runs
     told = [results_of(request)["c1"].content["who"] for request in model.requests[2:]]
     assert sorted(told) == ["ada", "bob"]
 
@@ -263,7 +269,10 @@ async def test_a_call_too_many_says_when_to_come_back(client: Client, mount, reg
 async def test_a_slow_tool_is_called_once(client: Client, mount, registry, settings, caplog):
     use(settings, "slow")
     try:
-        assert await outcome(client, mount, registry, "hang") == ("failed", TIMED_OUT)
+        ending = asyncio.create_task(outcome(client, mount, registry, "hang"))
+        assert await asyncio.to_thread(drf_server.hanging.wait, 20)
+        let_pass(60)
+        assert await ending == ("failed", TIMED_OUT)
     finally:
         drf_server.let_go.set()
     assert drf_server.calls == [("hang", "ada")]

@@ -39,6 +39,7 @@ from pydantic_ai.messages import ToolReturnPart
 from agui import AgentDeps, ToolBinding, ToolCategory, ToolRegistry, ToolSpec, needs_confirmation, tool
 from agui.executor import close_kept_connections, run_in_thread
 from agui.testing import ScriptedModel, call, say
+from agui.tests.conftest import let_pass
 from agui.tool_schema import PARAMETERS_KEY
 from agui.tools import (
     DENIED,
@@ -461,18 +462,22 @@ async def test_results_that_are_fine(registry, result):
 
 
 async def test_a_synchronous_tool_that_times_out_runs_once(registry, caplog):
-    release, ended, calls = threading.Event(), threading.Event(), []
+    begun, release, ended, calls = threading.Event(), threading.Event(), threading.Event(), []
 
-    @tool(registry, timeout=0.05)
+    @tool(registry, timeout=60)
     def import_all() -> str:
         """Import all."""
         calls.append(1)
-        release.wait(10)
+        begun.set()
+        release.wait(30)
         ended.set()
         return "imported"
 
     agency = Agency(registry, call("import_all"), say("It takes too long."))
-    assert await agency.run() == "It takes too long."
+    running = asyncio.create_task(agency.run())
+    assert await asyncio.to_thread(begun.wait, 20)
+    let_pass(60)
+    assert await running == "It takes too long."
     # Not "retried": the model isn't asked to call it again while the first call is still at work.
     assert agency.results == [("failed", TIMED_OUT)]
     assert caplog.records[0].getMessage() == "Tool 'import_all' timed out in run r1."
@@ -484,9 +489,11 @@ async def test_a_synchronous_tool_that_times_out_runs_once(registry, caplog):
 async def test_an_asynchronous_tool_that_times_out_is_cancelled(registry):
     ends = []
 
-    @tool(registry, timeout=0.05)
+    @tool(registry, timeout=60)
     async def wait(long: bool) -> str:
         """Wait."""
+        if long:
+            let_pass(60)
         try:
             await asyncio.sleep(60 if long else 0)
         except asyncio.CancelledError:
@@ -497,7 +504,7 @@ async def test_an_asynchronous_tool_that_times_out_is_cancelled(registry):
     agency = Agency(registry, call("wait", long=True), call("wait", long=False), say("Done"))
     await agency.run()
     assert ends == ["cancelled"]
-    assert agency.results == [("retried", "Timed out after 0.05 seconds."), ("success", "waited")]
+    assert agency.results == [("retried", "Timed out after 60 seconds."), ("success", "waited")]
 
 
 async def test_a_timeout_in_the_tool_is_a_failure_like_any_other(registry):
