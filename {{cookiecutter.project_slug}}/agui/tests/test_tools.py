@@ -13,6 +13,7 @@ from datetime import date
 from typing import Any
 
 import pytest
+from asgiref.sync import ThreadSensitiveContext, sync_to_async
 from django.contrib.auth import get_user_model
 from django.contrib.auth.backends import BaseBackend
 from django.contrib.auth.models import AnonymousUser, Permission
@@ -36,7 +37,7 @@ from pydantic_ai import (
 )
 from pydantic_ai.messages import ToolReturnPart
 
-from agui import AgentDeps, ToolBinding, ToolCategory, ToolRegistry, ToolSpec, needs_confirmation, tool
+from agui import AgentDeps, ToolBinding, ToolCategory, ToolRegistry, ToolSpec, executor, needs_confirmation, tool
 from agui.executor import close_kept_connections, run_in_thread
 from agui.testing import ScriptedModel, call, say
 from agui.tests.conftest import let_pass
@@ -600,6 +601,22 @@ async def test_no_connection_is_closed_while_it_is_used():
     await asyncio.to_thread(close_kept_connections)
     assert release.is_set()
     assert await answer == (1,)
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_a_thread_that_is_given_back_leaves_no_connection_open():
+    seen = []
+
+    def ask() -> None:
+        seen.append((threading.current_thread(), query()))
+
+    async with ThreadSensitiveContext():
+        await sync_to_async(ask)()
+        releasing = asyncio.create_task(executor._release_thread())
+        await asyncio.gather(releasing, sync_to_async(ask)())
+    for thread, _ in seen:
+        await asyncio.to_thread(thread.join, 30)
+    assert [used.connection for _, used in seen] == [None, None]
 
 
 # --- Permission
