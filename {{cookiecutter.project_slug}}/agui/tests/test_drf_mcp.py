@@ -14,7 +14,7 @@ from django.core.cache import cache
 from django.core.exceptions import ImproperlyConfigured
 
 from agui import ToolRegistry, conf, tool
-from agui.testing import call, say
+from agui.testing import call, say, wait
 from agui.tests.conftest import Client, decision, results_of
 from agui.tools import DENIED, FAILED, TIMED_OUT
 
@@ -116,6 +116,22 @@ async def test_they_count_as_any_tool_for_the_search(client: Client, mount, regi
     assert results_of(model.requests[2])["c1"].content["items"] == []
 
 
+async def test_nobody_is_shown_what_is_listed_for_others(
+    client: Client, other_client: Client, mount, registry, settings
+):
+    use(settings, "personal")
+    model = mount(registry, say("Hi."), say("Hi."))
+    run = asyncio.create_task(client.run("Go"))
+    try:
+        assert await asyncio.to_thread(drf_server.hanging.wait, 60)
+        await other_client.run("Go", thread="t2")
+    finally:
+        drf_server.let_go.set()
+    await run
+    told = [request.tools["greet"].description for request in model.requests]
+    assert told == [f"Greet {user}." for user in (other_client.user.get_username(), "ada")]
+
+
 # --- How a tool is called
 
 
@@ -147,7 +163,9 @@ async def test_a_picture_reaches_the_model(client: Client, mount, registry):
 
 
 async def test_users_at_the_same_time_are_kept_apart(client: Client, other_client: Client, mount, registry):
-    model = mount(registry, call("who", _id="c1"), call("who", _id="c1"), say("Done."), say("Done."))
+    first, second = asyncio.Event(), asyncio.Event()
+    who = call("who", _id="c1")
+    model = mount(registry, [wait(second, first), who], [wait(first, second), who], say("Done."), say("Done."))
     await asyncio.gather(client.run("Go", thread="a"), other_client.run("Go", thread="b"))
     told = [results_of(request)["c1"].content["who"] for request in model.requests[2:]]
     assert sorted(told) == ["ada", "bob"]
@@ -266,7 +284,8 @@ async def test_a_slow_tool_is_called_once(client: Client, mount, registry, setti
         assert await outcome(client, mount, registry, "hang") == ("failed", TIMED_OUT)
     finally:
         drf_server.let_go.set()
-    assert drf_server.calls == [("hang", "ada")]
+    # On a busy machine, time may be over before a thread is free: then it is not called at all.
+    assert drf_server.calls in ([], [("hang", "ada")])
 
 
 # --- Approval
@@ -284,6 +303,12 @@ async def test_what_may_destroy_waits_for_approval_and_runs_as_who_approved(clie
     assert await Group.objects.filter(name="crew").aexists()
     assert (await client.run(resume=[decision("c1")]))[-1]["code"] == "interrupt_unknown"
     assert len(drf_server.calls) == 1
+
+
+async def test_what_says_nothing_of_itself_waits_for_approval(client: Client, mount, registry):
+    mount(registry, call("groups_sweep", _id="c1"))
+    [interrupt] = (await client.run("Go"))[-1]["outcome"]["interrupts"]
+    assert interrupt["metadata"]["toolName"] == "groups_sweep"
 
 
 async def test_edited_arguments_go_through_the_serializer(client: Client, mount, registry):
