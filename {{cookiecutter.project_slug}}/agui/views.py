@@ -100,7 +100,8 @@ class DjangoAGUIView(AgentView):
 
     @cached_property
     def agent(self) -> Agent[AgentDeps, Any]:
-        self.models  # noqa: B018  # A wrong name there is told as early as one here
+        # A wrong name there is told as early as one here.
+        _ = self.models, self.config.follow_ups and self.config.follow_ups.own_model
         return build_agent(self.registry, self.config)
 
     @cached_property
