@@ -119,7 +119,7 @@ class AgentConfig:
 
 
 AgentFactoryFn = Callable[["ToolRegistry", AgentConfig], Agent[AgentDeps, Any]]
-"""What AGUI["AGENT_FACTORY"] names: builds the agent instead of `build_agent`'s own code."""
+"""What AGUI["AGENT_FACTORY"] names: builds the agent instead of `build_agent`'s own code (docs/capabilities.md)."""
 
 
 def build_agent(registry: "ToolRegistry", config: AgentConfig) -> Agent[AgentDeps, Any]:
@@ -137,9 +137,18 @@ def build_agent(registry: "ToolRegistry", config: AgentConfig) -> Agent[AgentDep
         output_type=[str, DeferredToolRequests],
         model_settings=config.model_settings,
         retries=config.retries,
-        toolsets=[build_toolset(registry), *config.toolsets, *_own_tools(registry, config)],
-        capabilities=[*config.capabilities, SearchManyTools()],
+        toolsets=collect_toolsets(registry, config),
+        capabilities=collect_capabilities(config),
     )
+
+
+def collect_toolsets(registry: "ToolRegistry", config: AgentConfig) -> list[AbstractToolset[AgentDeps]]:
+    """All tools: those of the registry, of the config, and of the settings."""
+    return [build_toolset(registry), *config.toolsets, *_own_tools(registry, config)]
+
+
+def collect_capabilities(config: AgentConfig) -> list[AgentCapability[AgentDeps]]:
+    return [*config.capabilities, SearchManyTools()]
 
 
 def _own_tools(registry: "ToolRegistry", config: AgentConfig) -> list[AbstractToolset[AgentDeps]]:
