@@ -97,6 +97,12 @@ async def end_runs() -> None:
         async with asyncio.timeout(SEND_SECONDS):
             while runs.followers:  # noqa: ASYNC110 # it is in threads that they leave
                 await asyncio.sleep(0.02)
+    if conf.get().mcp_config:
+        from agui.mcp.sessions import close_all  # Its library is an extra
+
+        with suppress(TimeoutError):
+            async with asyncio.timeout(SAVE_SECONDS):
+                await close_all()  # Processes of ours would else outlive us
     if conf.get().telemetry:
         await asyncio.to_thread(flush)
 

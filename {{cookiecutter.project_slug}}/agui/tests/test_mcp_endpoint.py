@@ -299,7 +299,7 @@ async def test_a_server_that_ends_waits_for_calls_and_then_stops_them(user: Any,
 
 async def test_a_name_that_no_tool_has_leaves_nothing_behind(user: Any):
     async with site() as url, mcp_client(user, url) as client:
-        with pytest.raises(MCPError, match="Unknown tool: x{64}$"):
+        with pytest.raises(MCPError, match=r"Unknown tool: x{64}$"):
             await client.call_tool("x" * 10_000, {})
     assert not await AuditRecord.objects.aexists()
 
