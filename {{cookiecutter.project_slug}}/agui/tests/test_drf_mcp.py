@@ -12,14 +12,17 @@ import pytest
 from django.contrib.auth.models import Group, Permission
 from django.core.cache import cache
 from django.core.exceptions import ImproperlyConfigured
+from pydantic_ai import FunctionToolset, Tool
 
 from agui import ToolRegistry, conf, tool
 from agui.testing import call, say, wait
 from agui.tests.conftest import Client, decision, results_of
+from agui.tests.test_llm import mounted
 from agui.tools import DENIED, FAILED, TIMED_OUT
 
 pytest.importorskip("rest_framework_mcp")
 
+from agui.drf_mcp import DrfMcpToolset
 from agui.tests import drf_server
 
 ROOT = Path(__file__).parent.parent.parent
@@ -350,6 +353,18 @@ async def test_the_catalog_has_labels(client: Client, mount, registry):
     assert entries["groups_replace"]["destructive"] is True
     items = json.loads((await client.get("capabilities/")).content)["tools"]["items"]
     assert "groups_create" in {item["name"] for item in items}
+
+
+async def test_a_bridge_of_the_config_is_in_the_catalog_and_other_toolsets_win(client: Client, settings):
+    settings.AGUI = {}
+    taken = FunctionToolset([Tool(lambda: "mine", name="who", description="Mine.")])
+    bridge = DrfMcpToolset(drf_server.server, taken={"who"})
+    with mounted(model="demo", toolsets=[taken, bridge]):
+        assert (await catalog(client)).keys() >= {"groups_create"}
+        assert "who" not in await catalog(client)
+    settings.AGUI = {"DRF_MCP_SERVER": "agui.tests.drf_server.server"}
+    with mounted(model="demo", toolsets=[taken]):
+        assert "who" not in await catalog(client)
 
 
 async def test_the_registry_wins_on_a_name(client: Client, mount, registry):
