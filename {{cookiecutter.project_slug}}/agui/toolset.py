@@ -1,7 +1,7 @@
 """The tools of a registry, as a run gets them."""
 
 from abc import abstractmethod
-from collections.abc import Set
+from collections.abc import Iterable, Set
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -22,6 +22,17 @@ class ListedToolset(AbstractToolset[Any]):
     @abstractmethod
     async def bindings(self, user: Any) -> "list[ToolBinding]":
         """What this user may call, for the catalog."""
+
+
+def known_names(toolsets: Iterable[AbstractToolset[Any]]) -> set[str]:
+    """The names of all tools that are known before a run: those of servers elsewhere are not."""
+    found: set[str] = set()
+    for toolset in toolsets:
+        if isinstance(toolset, FunctionToolset):
+            found |= toolset.tools.keys()
+        elif isinstance(toolset, ListedToolset):
+            found |= toolset.names
+    return found
 
 
 class Toolset(FunctionToolset[Any]):

@@ -15,7 +15,7 @@ from django.core.exceptions import ImproperlyConfigured
 from pydantic_ai import FunctionToolset, Tool
 
 from agui import ToolRegistry, conf, tool
-from agui.testing import call, say, wait
+from agui.testing import ScriptedModel, call, say, wait
 from agui.tests.conftest import Client, decision, results_of
 from agui.tests.test_llm import mounted
 from agui.tools import DENIED, FAILED, TIMED_OUT
@@ -365,6 +365,13 @@ async def test_a_bridge_of_the_config_is_in_the_catalog_and_other_toolsets_win(c
     settings.AGUI = {"DRF_MCP_SERVER": "agui.tests.drf_server.server"}
     with mounted(model="demo", toolsets=[taken]):
         assert "who" not in await catalog(client)
+
+
+async def test_a_bridge_of_the_config_wins_over_that_of_the_settings(client: Client):
+    model = ScriptedModel([call("who", _id="c1"), say("Done.")])
+    with mounted(model=model, toolsets=[DrfMcpToolset(drf_server.server, taken={"broken"})]):
+        assert (await client.run("Go"))[-1]["type"] == "RUN_FINISHED"
+    assert results_of(model.requests[1])["c1"].content == {"who": "ada"}
 
 
 async def test_the_registry_wins_on_a_name(client: Client, mount, registry):
