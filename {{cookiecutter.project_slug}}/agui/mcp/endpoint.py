@@ -30,7 +30,11 @@ from agui.agent import AgentDeps
 from agui.audit import Outcome, ToolCallTimer, record_event, resolve_audit_logger
 from agui.auth import Actor
 from agui.bodies import parse_json, read_body
-from agui.executor import release_connections
+from agui.budgets import check_budget
+from agui.errors import BudgetExceeded
+from agui.executor import in_database, release_connections
+from agui.llm import name_of
+from agui.money import add_spending, spent_by_model
 from agui.runs import detached_context
 from agui.shutdown import shutdown
 from agui.tools import FAILED, TIMED_OUT, build_toolset
@@ -103,6 +107,7 @@ class McpView(AgentView):
             timer.start(call)
             try:
                 outcome, content = await self._outcome(context, params.name, arguments)
+                await self._note_spending(context)
             finally:
                 await release_connections()
             returned = ToolReturnPart(params.name, content, tool_call_id=call.tool_call_id, outcome=outcome)
@@ -120,17 +125,26 @@ class McpView(AgentView):
                 tool = (await self._tools(context)).get(name)
                 if tool is None:
                     return "denied", UNKNOWN
+                await check_budget(context.deps.user, context.deps.scope)
                 result = await self._execute(tool, name, arguments, context)
         except (ToolFailed, ModelRetry) as error:
             return "failed", error.message
         except ValidationError as error:
             return "failed", error.errors(include_url=False, include_input=False, include_context=False)
+        except BudgetExceeded as error:
+            return "denied", str(error)
         except (ApprovalRequired, CallDeferred):
             return "failed", UNANSWERABLE
         except Exception:
             logger.exception("The call of %r failed", name)
             return "failed", TIMED_OUT if clock.expired() else FAILED
         return ("denied", result.message) if isinstance(result, ToolDenied) else ("success", result)
+
+    async def _note_spending(self, context: Context) -> None:
+        """A tool may have asked an agent of its own, with `usage=ctx.usage`."""
+        if context.usage.has_values():
+            spent = spent_by_model(context.usage, (), name_of(self.endpoint.agent.model))
+            await in_database(add_spending, context.deps.scope, context.deps.user.pk, spent, {})
 
     async def _execute(
         self, tool: ToolsetTool[AgentDeps], name: str, arguments: dict[str, Any], context: Context
