@@ -4,13 +4,12 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
-from decimal import Decimal
 from typing import Any
 
 from django.contrib import admin
 from django.contrib.auth import get_user_model
 from django.core.exceptions import PermissionDenied
-from django.db.models import Sum
+from django.db.models import F, Sum
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path
@@ -81,10 +80,6 @@ def time_text(ms: float | None) -> str:
     return f"{ms / 1000:,.1f} s" if ms < 120_000 else f"{ms / 60_000:,.1f} min"
 
 
-def dollar_text(cost: float) -> str:
-    return dollars(Decimal(str(round(cost, 10))))
-
-
 def share_text(part: float, whole: float) -> str:
     return f"{part / whole:.1%}" if whole else "-"
 
@@ -120,7 +115,7 @@ def charts_of(places: Sequence[Place], parts: Sequence[Figures]) -> list[Chart]:
         ),
         bars(
             "Cost",
-            dollar_text,
+            dollars,
             Series("US dollars", "a", [_used(part, 3) for part in parts]),
             note=f"Without {count_text(unpriced)} runs whose price is not known." if unpriced else "",
         ),
@@ -155,7 +150,7 @@ def _calls(figures: Figures, place: int) -> int:
 def tiles_of(whole: Figures) -> list[tuple[str, str]]:
     runs = whole.endings.total()
     unpriced = _used(whole, 4)
-    cost = "-" if runs and unpriced and not _used(whole, 3) else dollar_text(_used(whole, 3))
+    cost = "-" if runs and unpriced and not _used(whole, 3) else dollars(_used(whole, 3))
     calls = sum(_calls(whole, place) for place in range(3))
     return [
         ("Runs", f"{runs:,}"),
@@ -192,7 +187,7 @@ def tables_of(whole: Figures, users: Sequence[Any] | None) -> list[dict[str, Any
             "rows": [
                 [
                     *(model or "-", f"{number:,.0f}", count_text(tokens_in), count_text(tokens_out)),
-                    "-" if unpriced >= number else dollar_text(cost) + (" and more" if unpriced else ""),
+                    "-" if unpriced >= number else dollars(cost) + (" and more" if unpriced else ""),
                 ]
                 for model, (number, tokens_in, tokens_out, cost, unpriced) in models
             ],
@@ -215,9 +210,9 @@ def top_users(since: date) -> list[list[str]]:
     """Who has spent most since a day. Visitors have no name to tell."""
     spending = Spending.objects.filter(day__gte=since).exclude(owner=None).order_by()
     sums = spending.values_list("owner").annotate(
-        tokens=Sum("input_tokens") + Sum("output_tokens"), cost=Sum("cost"), unpriced=Sum("unpriced")
+        tokens=Sum("input_tokens") + Sum("output_tokens"), dollars=Sum("cost"), unpriced=Sum("unpriced")
     )
-    most = sorted(sums, key=lambda row: (row[2] or 0, row[1]), reverse=True)[:MAX_ROWS]
+    most = list(sums.order_by(F("dollars").desc(nulls_last=True), "-tokens")[:MAX_ROWS])
     names = get_user_model()._default_manager.in_bulk([owner for owner, *_ in most])
     return [
         [
