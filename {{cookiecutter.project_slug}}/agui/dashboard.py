@@ -1,6 +1,7 @@
 """The dashboard of the admin: how many runs, what they used and cost, how long they took, and what failed."""
 
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
@@ -22,6 +23,7 @@ from agui.money import dollars, today
 
 RANGES = {"24h": "24 hours", "7d": "7 days", "30d": "30 days", "13w": "13 weeks"}
 WELL = (Run.Status.FINISHED, Run.Status.PAUSED)
+NEITHER = (Run.Status.CANCELLED, Run.Status.RUNNING)
 MAX_ROWS = 10
 
 
@@ -90,12 +92,9 @@ def charts_of(places: Sequence[Place], parts: Sequence[Figures]) -> list[Chart]:
     def bars(title: str, write: Write, *series: Series, note: str = "") -> Chart:
         return Chart(title, series, labels, write, note=note)
 
-    def lines(title: str, name: str) -> Chart:
-        counts = [getattr(part, name) for part in parts]
-        series = [
-            Series("p50", "a", [percentile(one, 0.5) for one in counts]),
-            Series("p95", "b", [percentile(one, 0.95) for one in counts]),
-        ]
+    def lines(title: str, counts: Sequence[Counter[int]]) -> Chart:
+        shares = (("p50", "a", 0.5), ("p95", "b", 0.95))
+        series = [Series(name, kind, [percentile(one, share) for one in counts]) for name, kind, share in shares]
         return Chart(title, series, labels, time_text, is_lines=True)
 
     unpriced = sum(amounts[4] for part in parts for amounts in part.models.values())
@@ -104,7 +103,7 @@ def charts_of(places: Sequence[Place], parts: Sequence[Figures]) -> list[Chart]:
             "Runs",
             count_text,
             Series("ended well", "good", [_ended(part, WELL) for part in parts]),
-            Series("cancelled or on", "quiet", [_ended(part, ("cancelled", "running")) for part in parts]),
+            Series("cancelled or on", "quiet", [_ended(part, NEITHER) for part in parts]),
             Series("failed", "bad", [_failed(part) for part in parts]),
         ),
         bars(
@@ -119,8 +118,8 @@ def charts_of(places: Sequence[Place], parts: Sequence[Figures]) -> list[Chart]:
             Series("US dollars", "a", [_used(part, 3) for part in parts]),
             note=f"Without {count_text(unpriced)} runs whose price is not known." if unpriced else "",
         ),
-        lines("Time to the first word", "first"),
-        lines("Time of the whole run", "total"),
+        lines("Time to the first word", [part.first for part in parts]),
+        lines("Time of the whole run", [part.total for part in parts]),
         bars(
             "Tool calls",
             count_text,
@@ -136,7 +135,7 @@ def _ended(figures: Figures, statuses: Sequence[str]) -> int:
 
 
 def _failed(figures: Figures) -> int:
-    return figures.endings.total() - _ended(figures, (*WELL, "cancelled", "running"))
+    return figures.endings.total() - _ended(figures, (*WELL, *NEITHER))
 
 
 def _used(figures: Figures, place: int) -> float:
@@ -171,7 +170,7 @@ def tables_of(whole: Figures, users: Sequence[Any] | None) -> list[dict[str, Any
     failed = [
         (ending.replace(":", ": "), number)
         for ending, number in whole.endings.most_common()
-        if ending.partition(":")[0] not in (*WELL, "cancelled", "running")
+        if ending.partition(":")[0] not in (*WELL, *NEITHER)
     ]
     models = sorted(whole.models.items(), key=lambda item: -item[1][0])
     tools = sorted(whole.tools.items(), key=lambda item: -sum(item[1]))
