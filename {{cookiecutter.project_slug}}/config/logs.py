@@ -8,7 +8,6 @@ from typing import Any
 
 from agui.log_fields import FIELDS
 
-
 CONTROLS = re.compile(r"[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029]")
 
 
