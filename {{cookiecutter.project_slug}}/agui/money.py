@@ -103,7 +103,7 @@ def add_broken_off(usage: RunUsage, messages: Iterable[ModelMessage], before: Co
     read = 0
     for message in messages:
         size = _guess_tokens(message)
-        if isinstance(message, ModelResponse) and message.state == "interrupted" and message.run_id not in before:
+        if isinstance(message, ModelResponse) and _is_cut(message) and message.run_id not in before:
             known = message.usage
             # Some say at the beginning what they have read, and of the answer its first token.
             more_in = 0 if known.input_tokens else read
@@ -119,6 +119,10 @@ def add_broken_off(usage: RunUsage, messages: Iterable[ModelMessage], before: Co
                 more_cost = None if cost is None else cost - (known.cost or 0)
                 usage.incr(RequestUsage(input_tokens=more_in, output_tokens=more_out, cost=more_cost))
         read += size
+
+
+def _is_cut(response: ModelResponse) -> bool:
+    return response.state == "interrupted" and bool(response.parts)
 
 
 def _guess_tokens(message: ModelMessage) -> int:

@@ -367,3 +367,10 @@ def test_nothing_is_added_to_what_is_known(said, state, before):
     usage = used()
     add_broken_off(usage, messages, before)
     assert usage == used()
+
+
+def test_a_response_that_never_began_is_not_billed():
+    prompt, response = answer_to("Hi", "", RequestUsage())
+    usage = used()
+    add_broken_off(usage, [prompt, replace(response, parts=[])], set())
+    assert usage == used()
