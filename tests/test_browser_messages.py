@@ -177,6 +177,17 @@ def test_feedback_is_kept_and_seen_in_the_admin(scripted):
     expect(scripted.get_by_text(thread)).to_be_visible()
 
 
+@pytest.mark.parametrize("name", ["run/", "spending/", "run/dashboard/?range=7d"])
+def test_what_runs_cost_fits_a_small_laptop_in_the_admin(scripted, name):
+    scripted.set_viewport_size({"width": 1280, "height": 800})
+    ask(scripted, "judge me")
+    expect(button(scripted, "Good answer")).to_be_visible()
+    scripted.goto(f"{origin(scripted)}/admin/agui/{name}")
+    expect(scripted.locator("#result_list tbody tr, .agui-plot svg").first).to_be_visible()
+    wider = scripted.locator("html, .results").evaluate_all("all => all.map(e => e.scrollWidth - e.clientWidth)")
+    assert max(wider) <= 0
+
+
 def test_double_click_judges_once(scripted):
     ask(scripted, "judge me")
     lasting(scripted)

@@ -25,12 +25,13 @@ from mcp import MCPError
 from mcp.client.streamable_http import streamable_http_client
 from pydantic_ai import Agent, BinaryContent, RunContext
 from pydantic_ai.models.test import TestModel
+from pydantic_ai.usage import RequestUsage
 
 from agui import AgentConfig, AgentDeps, DjangoAGUIView, ToolRegistry, conf, get_urls, tool
 from agui.mcp.endpoint import McpView
 from agui.models import AuditRecord, Spending
 from agui.shutdown import end_runs
-from agui.testing import ScriptedModel
+from agui.testing import Response, ScriptedModel, say
 from agui.tests import urls
 from agui.tests.conftest import Client
 from agui.tests.serving import serving
@@ -86,6 +87,36 @@ async def test_the_official_client_lists_and_calls_tools(user: Any, mode: str):
     assert tools["echo"].input_schema["properties"]["text"] == {"type": "string"}
     assert (text_of(echoed), echoed.is_error) == ("ä", False)
     assert text_of(who) == "ada"
+
+
+def a_site_whose_tool_asks_an_agent(settings: Any) -> None:
+    tools = ToolRegistry()
+
+    @tool(tools)
+    async def translate(ctx: RunContext[AgentDeps]) -> str:
+        """Translate."""
+        answer = Response([say("chat")], usage=RequestUsage(input_tokens=3, output_tokens=2))
+        return (await Agent(ScriptedModel([answer])).run("cat", usage=ctx.usage)).output
+
+    settings.ROOT_URLCONF = type("Urls", (), {"urlpatterns": get_urls(DjangoAGUIView(tools, AgentConfig()))})
+
+
+async def test_what_the_agent_of_a_tool_uses_is_spent(user: Any, settings: Any):
+    a_site_whose_tool_asks_an_agent(settings)
+    async with site() as url, mcp_client(user, url) as client:
+        assert text_of(await client.call_tool("translate", {})) == "chat"
+    spent = await Spending.objects.aget()
+    assert (spent.owner_id, spent.requests, spent.input_tokens, spent.output_tokens) == (user.pk, 1, 3, 2)
+
+
+async def test_who_has_spent_his_budget_calls_nothing(user: Any, settings: Any):
+    a_site_whose_tool_asks_an_agent(settings)
+    settings.AGUI = {**settings.AGUI, "BUDGETS": {"DAY": {"TOKENS": 5}}}
+    async with site() as url, mcp_client(user, url) as client:
+        await client.call_tool("translate", {})
+        refused = await client.call_tool("translate", {})
+    assert (text_of(refused), refused.is_error) == ("Your budget for this day is used up.", True)
+    assert await AuditRecord.objects.filter(outcome="denied").acount() == 1
 
 
 async def test_who_has_no_token_is_refused(user: Any):

@@ -139,6 +139,15 @@ async def test_recordings_count_like_messages(client: Client, settings):
     assert int(response["Retry-After"]) > 0
 
 
+async def test_who_has_spent_his_budget_is_not_listened_to(client: Client, settings):
+    settings.AGUI = {
+        "BUDGETS": {"DAY": {"COST": 0}},
+        "TRANSCRIPTION": {"BACKEND": "agui.tests.test_voice.Parrot"},
+    }
+    response = await record(client)
+    assert (response.status_code, json.loads(response.content)["error"]) == (429, "budget_exceeded")
+
+
 async def test_clients_are_told_that_somebody_listens(client: Client, settings):
     settings.AGUI = {"TRANSCRIPTION": {}}
     assert json.loads((await client.get("capabilities/")).content)["custom"]["transcription"] is True
