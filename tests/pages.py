@@ -28,6 +28,8 @@ expect.set_options(timeout=SECONDS * 1000)
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 FLAGS = ["--no-sandbox", "--disable-background-networking", "--disable-component-update", "--no-first-run"]
+# A microphone that beeps.
+FLAGS += ["--use-fake-device-for-media-stream"]
 
 # Answers word by word; "slow" stops halfway until the test has let it go on, "fail" fails on the first try.
 MODEL = """

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from conftest import npm_install
-from pages import Page, Route, drawn, expect, finished, message_box, say
+from pages import Page, Route, drawn, expect, finished, first, message_box, say
 
 pytestmark = pytest.mark.slow
 PHONE = {"width": 380, "height": 740}
@@ -125,6 +125,7 @@ def open_chat(new_page: Callable[..., Page], live_project, signed_in: dict):
 
     def open_chat(language: str = "en", **options) -> Page:
         # Still, as the contrast of what moves is another one in each picture.
+        options |= {"permissions": ["microphone"]}
         page = new_page(storage_state=signed_in, bypass_csp=True, reduced_motion="reduce", **options)
         set_language(page, live_project.url, language)
         page.goto(live_project.url)
@@ -136,13 +137,14 @@ def open_chat(new_page: Callable[..., Page], live_project, signed_in: dict):
 
 
 def set_language(page: Page, url: str, language: str) -> None:
-    """Serve the page as a project in that language would."""
+    """Serve the page as a project in that language would, one that listens."""
 
     def answer(route: Route) -> None:
         response = route.fetch()
         tag = f'<html lang="{language}" dir="{"rtl" if language == "ar" else "ltr"}">'
         text, count = re.subn(r"<html [^>]*>", tag, response.text())
         assert count == 1
+        text = text.replace("<agui-chat", '<agui-chat data-transcribe-url="/agent/transcribe/"')
         route.fulfill(response=response, body=text)
 
     page.route(re.compile(re.escape(url) + r"/(\?.*)?$"), answer)
@@ -319,6 +321,29 @@ def files(page: Page) -> Iterator[str]:
     yield "files"
 
 
+def voice(page: Page) -> Iterator[str]:
+    inside, held = page.locator("agui-chat"), []
+    page.route("**/agent/transcribe/", lambda route: held.append(route))
+    microphone = inside.locator(".icon-button[aria-pressed]:has(+ .send)")
+    write(page, "What I have written")
+    microphone.click()
+    expect(inside.locator(".voice[data-state=recording]")).to_be_visible()
+    yield "recording"
+    microphone.click()
+    expect(inside.locator(".voice[data-state=transcribing]")).to_be_visible()
+    yield "transcribing"
+    first(page, held).abort()
+    expect(inside.locator(".voice[data-state=failed] .button")).to_be_visible()
+    yield "recording-failed"
+    held.clear()
+    inside.locator(".voice .button").click()
+    first(page, held).fulfill(status=401, json={})
+    expect(inside.locator(".voice a")).to_be_visible()
+    yield "recording-signed-out"
+    inside.locator(".voice .icon-close").click()
+    write(page, "")
+
+
 def stored(page: Page, url: str) -> Iterator[str]:
     """A thread as the server has it: what can be done with its messages, and with the list."""
     threads = [
@@ -378,7 +403,7 @@ def stored(page: Page, url: str) -> Iterator[str]:
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_no_state_of_the_chat_has_a_finding(open_chat, look, live_project, variant):
     page = open_chat(**VARIANTS[variant])
-    states = [a_run(page), activities(page), questions(page), files(page), stored(page, live_project.url)]
+    states = [a_run(page), activities(page), questions(page), files(page), voice(page), stored(page, live_project.url)]
     for name in chain(*states):
         look(page, name, VISUAL if variant != "light" else None)
         assert page.locator("agui-chat .log").evaluate("e => e.scrollWidth - e.clientWidth") <= 0, name
