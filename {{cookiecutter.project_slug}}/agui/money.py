@@ -115,8 +115,9 @@ def add_broken_off(usage: RunUsage, messages: Iterable[ModelMessage], before: Co
                     cache_read_tokens=known.cache_read_tokens,
                     cache_write_tokens=known.cache_write_tokens,
                 )
-                message.usage.cost = cost = _price(message)
-                more_cost = None if cost is None else cost - (known.cost or 0)
+                price = _price(message)
+                message.usage.cost = known.cost if price is None else price
+                more_cost = None if price is None else price - (known.cost or 0)
                 usage.incr(RequestUsage(input_tokens=more_in, output_tokens=more_out, cost=more_cost))
         read += size
 
