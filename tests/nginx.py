@@ -38,7 +38,7 @@ http {{
         [find_nginx(), "-c", directory / "nginx.conf", "-e", directory / "error.log"], stderr=subprocess.DEVNULL
     )
     try:
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + 60
         while True:
             try:
                 Client(port).fetch("GET", "/healthz")
@@ -49,7 +49,7 @@ http {{
         yield port
     finally:
         process.terminate()
-        process.wait(timeout=10)
+        process.wait(timeout=60)
 
 
 def find_nginx() -> str | None:

@@ -1,7 +1,6 @@
 """What the tests of the page share: a model that does as it is told, a signed-in page, and how to use it."""
 
 import os
-import re
 import select
 import shutil
 import socket
@@ -15,13 +14,22 @@ import pytest
 from playwright import sync_api
 from servers import LiveProject, serve
 
-Browser, Page, Route, expect = sync_api.Browser, sync_api.Page, sync_api.Route, sync_api.expect
+Browser, Page, Request, Response, Route = (
+    sync_api.Browser,
+    sync_api.Page,
+    sync_api.Request,
+    sync_api.Response,
+    sync_api.Route,
+)
+expect = sync_api.expect
 
 SECONDS = 30  # to wait for anything: a busy machine is no failure
 expect.set_options(timeout=SECONDS * 1000)
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 FLAGS = ["--no-sandbox", "--disable-background-networking", "--disable-component-update", "--no-first-run"]
+# A microphone that beeps.
+FLAGS += ["--use-fake-device-for-media-stream"]
 
 # Answers word by word; "slow" stops halfway until the test has let it go on, "fail" fails on the first try.
 MODEL = """
@@ -145,7 +153,8 @@ class Proxy:
                         continue
                     if readable is client:
                         self.requests.append(data)
-                        self.latest[client] = data
+                        if b" HTTP/1.1\r\n" in data:  # a body may come by itself
+                            self.latest[client] = data
                     (server if readable is client else client).sendall(data)
 
 
@@ -248,6 +257,21 @@ def say(page: Page, text: str) -> None:
     drawn(page)
 
 
+def seen(page: Page, text: str) -> None:
+    """Say it, see the answer, and wait until the server knows that: nothing is on its way any more."""
+    with page.expect_response(lambda response: response.request.method == "PATCH"):
+        say(page, text)
+        finished(page)
+
+
+def lasting(page: Page) -> None:
+    """Let what is told or offered for some seconds stay: a test on a busy machine comes late."""
+    page.evaluate("""() => {
+        const start = window.setTimeout;
+        window.setTimeout = (done, ms, ...rest) => start(done, ms >= 2000 ? 2 ** 30 : ms, ...rest);
+    }""")
+
+
 def open_stream(page: Page):
     """Start a run whose events come when they are pushed."""
     page.locator("agui-chat").evaluate("""chat => {
@@ -291,8 +315,8 @@ def answers(page: Page) -> list[str]:
 
 
 def thread_id(page: Page) -> str:
-    page.wait_for_url(re.compile(r"\?thread="))
-    return page.url.partition("?thread=")[2]
+    """What the page itself says: Playwright hears of a new address a little later."""
+    return page.wait_for_function("() => new URLSearchParams(location.search).get('thread')").json_value()
 
 
 def origin(page: Page) -> str:

@@ -26,7 +26,7 @@ class RedisServer:
                 stdout=log,
                 stderr=log,
             )
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + 60
         while self.ask("PING") != "PONG":
             assert time.monotonic() < deadline, (self.directory / "redis.log").read_text()
             time.sleep(0.02)
@@ -38,7 +38,7 @@ class RedisServer:
     def ask(self, *command: str) -> str:
         """What redis-cli prints."""
         done = subprocess.run(
-            ["redis-cli", "-p", str(self.port), *command], capture_output=True, text=True, timeout=10, check=False
+            ["redis-cli", "-p", str(self.port), *command], capture_output=True, text=True, timeout=60, check=False
         )
         return done.stdout.strip()
 

@@ -3,6 +3,7 @@
 import http.client
 import json
 import os
+import random
 import re
 import signal
 import socket
@@ -10,14 +11,15 @@ import subprocess
 import time
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.cookies import SimpleCookie
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
-START_SECONDS = 60
+START_SECONDS = 120
+PORTS = range(20_000, 32_000)
 
 
 @dataclass
@@ -60,7 +62,7 @@ class LiveProject:
     def stop(self) -> None:
         self.process.send_signal(signal.SIGINT)
         try:
-            self.process.wait(timeout=10)
+            self.process.wait(timeout=30)
         except subprocess.TimeoutExpired:
             self.kill()
 
@@ -164,7 +166,7 @@ def manage(project: Path, *arguments: str, **settings: str) -> str:
         env=project_environment(**settings),
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=300,
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
@@ -177,9 +179,12 @@ def credential(output: str, label: str) -> str:
 
 
 def free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return listener.getsockname()[1]
+    """A port that nobody listens on: below those of outgoing connections, so it stays free while a server is away."""
+    for port in random.sample(PORTS, len(PORTS)):
+        with socket.socket() as listener, suppress(OSError):
+            listener.bind(("127.0.0.1", port))
+            return port
+    raise AssertionError("All ports are taken.")
 
 
 def wait_until_healthy(port: int, process: subprocess.Popen[bytes], log: Path, seconds: float = START_SECONDS) -> None:

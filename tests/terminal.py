@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-WAIT_SECONDS = 30
+WAIT_SECONDS = 90
 # An escape sequence, its numbers and its letter; a control character; or text.
 PIECES = re.compile(r"\x1b\[\??([\d;]*)([A-Za-z])|([\r\n\x08\x07])|([^\x1b\r\n\x08\x07]+)")
 SEQUENCES = re.compile(r"\x1b\[[\d;?]*[A-Za-z]")

@@ -32,7 +32,7 @@ def test_a_turn_is_measured(rendered, environment: Path, tmp_path: Path):
         env=project_environment(),
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,
     )
     assert done.returncode == 0, done.stdout + done.stderr
     tables = [table.splitlines() for table in done.stdout.strip().split("\n\n")]

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from conftest import furnish_project
 from hypothesis import HealthCheck, Phase, given, note, settings
 from hypothesis import strategies as st
 from servers import LiveProject, run_input, serve
@@ -206,11 +207,13 @@ def sent_bodies(draw: st.DrawFn) -> Any:
 
 
 @pytest.fixture(scope="module")
-def server(live_project: LiveProject) -> Iterator[LiveProject]:
-    """The same project, served by a second process with an agent for every feature."""
-    shutil.copytree(Path(__file__).parent / "fixtures/bodies", live_project.path, dirs_exist_ok=True)
-    live_project.log.write_text("")
-    with serve(live_project.path, DJANGO_SETTINGS_MODULE="bodies_settings") as live:
+def server(rendered, environment: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveProject]:
+    """A project with an agent for every feature. Its log is its own: nobody else may complain in it."""
+    project = tmp_path_factory.mktemp("bodies") / "project"
+    shutil.copytree(rendered["demo"], project)
+    furnish_project(project, environment)
+    shutil.copytree(Path(__file__).parent / "fixtures/bodies", project, dirs_exist_ok=True)
+    with serve(project, DJANGO_SETTINGS_MODULE="bodies_settings") as live:
         yield live
 
 

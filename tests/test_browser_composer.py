@@ -74,6 +74,7 @@ def test_message_waits_for_the_answer_and_stop_stays_in_reach(scripted, go_on):
 def test_arrow_up_edits_the_last_message(scripted):
     say(scripted, "hello")
     finished(scripted)
+    expect(scripted.get_by_role("button", name="Edit the message")).to_have_count(1)
     message_box(scripted).fill("a draft")
     message_box(scripted).press("ArrowUp")
     expect(scripted.locator(".editor")).to_have_count(0)
@@ -180,6 +181,22 @@ def test_draft_stays_with_its_conversation(chat):
     assert thread_id(chat) != first
     chat.get_by_role("button", name="New chat").first.click()
     expect(message_box(chat)).to_have_value("")
+
+
+def test_what_is_written_before_a_new_chat_is_drawn_stays(chat):
+    say(chat, "hello")
+    finished(chat)
+    message_box(chat).fill("for the old one")
+    chat.locator("agui-chat").evaluate("""chat => {
+        chat.newChat();
+        const input = chat.shadowRoot.querySelector("textarea");
+        input.value += "for the new one";
+        input.dispatchEvent(new Event("input"));
+    }""")
+    drawn(chat)
+    expect(message_box(chat)).to_have_value("for the new one")
+    chat.go_back()
+    expect(message_box(chat)).to_have_value("for the old one")
 
 
 def test_phone_keeps_its_keyboard_down(new_page, live_project, signed_in):

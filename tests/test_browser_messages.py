@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from pages import Page, answers, expect, finished, message_box, origin, say, stored, thread_id
+from pages import Page, answers, expect, finished, lasting, message_box, origin, say, stored, thread_id
 
 pytestmark = pytest.mark.slow
 
@@ -65,6 +65,7 @@ def test_an_answer_is_given_again(scripted):
 
 def test_a_message_is_edited_by_keyboard_alone(scripted):
     ask(scripted, "hello")
+    expect(button(scripted, "Edit the message")).to_be_attached()
     keys = scripted.keyboard
     keys.press("Shift+Tab")  # past the files
     while scripted.evaluate(FOCUSED) != "Copy the answer":
@@ -115,6 +116,7 @@ def test_an_answer_is_copied_whole_and_as_markdown(chat, allowed):
         chat.context.grant_permissions(["clipboard-read", "clipboard-write"])
     else:
         chat.evaluate("() => { navigator.clipboard.writeText = () => Promise.reject(); }")
+    lasting(chat)
     button(chat, "Copy the answer").click()
     expect(bar(chat).get_by_role("status")).to_have_text("Copied")
     texts = [m["content"] for m in stored(chat)["messages"] if m["role"] == "assistant" and m.get("content")]
@@ -125,6 +127,7 @@ def test_an_answer_is_copied_whole_and_as_markdown(chat, allowed):
 def test_a_copy_that_fails_says_so(scripted):
     ask(scripted, "hello")
     scripted.evaluate("navigator.clipboard.writeText = () => Promise.reject(); document.execCommand = () => false")
+    lasting(scripted)
     button(scripted, "Copy the answer").click()
     expect(bar(scripted).get_by_role("status")).to_have_text("The browser does not let this page copy.")
 
@@ -149,6 +152,7 @@ def judged(page: Page) -> list:
 
 def test_feedback_is_kept_and_seen_in_the_admin(scripted):
     ask(scripted, "judge me")
+    lasting(scripted)
     good, bad = button(scripted, "Good answer"), button(scripted, "Bad answer")
     good.click()
     expect(bar(scripted).get_by_role("status")).to_have_text("Thank you.")
@@ -173,8 +177,20 @@ def test_feedback_is_kept_and_seen_in_the_admin(scripted):
     expect(scripted.get_by_text(thread)).to_be_visible()
 
 
+@pytest.mark.parametrize("name", ["run/", "spending/", "run/dashboard/?range=7d"])
+def test_what_runs_cost_fits_a_small_laptop_in_the_admin(scripted, name):
+    scripted.set_viewport_size({"width": 1280, "height": 800})
+    ask(scripted, "judge me")
+    expect(button(scripted, "Good answer")).to_be_visible()
+    scripted.goto(f"{origin(scripted)}/admin/agui/{name}")
+    expect(scripted.locator("#result_list tbody tr, .agui-plot svg").first).to_be_visible()
+    wider = scripted.locator("html, .results").evaluate_all("all => all.map(e => e.scrollWidth - e.clientWidth)")
+    assert max(wider) <= 0
+
+
 def test_double_click_judges_once(scripted):
     ask(scripted, "judge me")
+    lasting(scripted)
     button(scripted, "Good answer").dblclick()
     expect(bar(scripted).get_by_role("status")).to_have_text("Thank you.")
     assert judged(scripted) == [{"value": 1, "comment": ""}]
@@ -182,6 +198,7 @@ def test_double_click_judges_once(scripted):
 
 def test_feedback_is_taken_back_and_what_is_not_saved_is_not_shown(scripted):
     ask(scripted, "judge me")
+    lasting(scripted)
     bad = button(scripted, "Bad answer")
     bad.click()
     scripted.get_by_role("textbox", name="What was wrong with it? (optional)").press("Escape")

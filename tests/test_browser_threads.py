@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 
 import pytest
-from pages import SECONDS, Page, Route, drawn, expect, finished, first, message_box, origin, say, thread_id
+from pages import SECONDS, Page, Route, drawn, expect, finished, first, lasting, message_box, origin, say, thread_id
 from servers import LiveProject
 
 pytestmark = pytest.mark.slow
@@ -104,6 +104,10 @@ def numbers(drawer) -> list[int]:
     return [int(re.search(r"Question (\d+)", row)[1]) for row in drawer.locator(".thread-title").all_inner_texts()]
 
 
+def expect_numbers(drawer, wanted: list[int]) -> None:
+    expect(drawer.locator(".thread-title")).to_have_text([re.compile(f"^Question {number:02}") for number in wanted])
+
+
 def kept(page: Page) -> list[str]:
     return [one["thread_id"] for one in page.request.get(f"{origin(page)}/agent/threads/?limit=100").json()["threads"]]
 
@@ -121,8 +125,10 @@ def say_elsewhere(page: Page, thread: str, text: str) -> None:
     )
 
 
-def focused_text(page: Page) -> str:
-    return page.evaluate("document.querySelector('agui-chat').shadowRoot.activeElement?.innerText ?? ''")
+def expect_focus_on(page: Page, text: str) -> None:
+    page.wait_for_function(
+        "text => document.querySelector('agui-chat').shadowRoot.activeElement?.innerText.includes(text)", arg=text
+    )
 
 
 # --- The list
@@ -143,7 +149,7 @@ def test_search_finds_what_was_said_and_says_how_many(page_of):
         }
     }""")
     expect(drawer.get_by_role("status").filter(has_text="found")).to_have_text("3 found")
-    assert numbers(drawer) == [1, 10, 11]
+    expect_numbers(drawer, [1, 10, 11])
     assert len(asked) == 1
     search.fill("<img src=x> nowhere")
     expect(drawer.get_by_text("Nothing found for “<img src=x> nowhere”.")).to_be_visible()
@@ -160,7 +166,7 @@ def test_conversations_are_grouped_by_day(page_of):
     assert names[0] in ("Today", "Yesterday")  # The first minutes of a day
     assert "Last 7 days" in names
     assert re.fullmatch(r"[A-Z][a-z]+ \d{4}", names[-1])
-    assert numbers(drawer) == [0, 1, 2, 3, 4]
+    expect_numbers(drawer, [0, 1, 2, 3, 4])
 
 
 def test_more_are_loaded_where_the_list_ends_and_none_twice(page_of):
@@ -181,7 +187,7 @@ def test_more_are_loaded_where_the_list_ends_and_none_twice(page_of):
     expect(rows(drawer)).to_have_count(70)
     assert sorted(numbers(drawer)) == list(range(70))
     expect(more).to_be_hidden()
-    assert "Question 69" in focused_text(page)
+    expect_focus_on(page, "Question 69")
 
 
 # --- Deleted, and back
@@ -190,17 +196,18 @@ def test_more_are_loaded_where_the_list_ends_and_none_twice(page_of):
 def test_deleted_conversation_comes_back_where_it_was(page_of):
     page = page_of("undo", "/?thread=undo-02")
     expect(page.get_by_text("Answer 02")).to_be_visible()
+    lasting(page)
     drawer = open_drawer(page)
     before = kept(page)
     delete(drawer, "Question 02")
     expect(rows(drawer)).to_have_count(5)
     expect(drawer.get_by_role("status").filter(has_text="was deleted")).to_have_count(1)
-    assert "Question 03" in focused_text(page)
+    expect_focus_on(page, "Question 03")
     expect(page.get_by_text("Answer 02")).to_be_hidden()
     drawer.get_by_role("button", name="Undo", exact=True).click()
     expect(rows(drawer)).to_have_count(6)
-    assert numbers(drawer) == [0, 1, 2, 3, 4, 5]
-    assert "Question 02" in focused_text(page)
+    expect_numbers(drawer, [0, 1, 2, 3, 4, 5])
+    expect_focus_on(page, "Question 02")
     expect(page.get_by_text("Answer 02")).to_be_visible()
     assert kept(page) == before
     page.keyboard.press("Escape")
@@ -254,6 +261,7 @@ def test_deletion_is_sent_when_the_page_goes_away(page_of, how):
 def test_deletion_that_fails_brings_the_conversation_back_and_says_so(page_of, closed):
     page = page_of("rename")
     page.route("**/threads/*/", lambda route: route.abort() if route.request.method == "DELETE" else route.continue_())
+    lasting(page)
     drawer = open_drawer(page)
     delete(drawer, "Question 01")
     expect(rows(drawer)).to_have_count(2)
@@ -268,7 +276,7 @@ def test_deletion_that_fails_brings_the_conversation_back_and_says_so(page_of, c
         # That one has still its own time.
         drawer.get_by_role("button", name="Undo", exact=True).click()
     expect(rows(drawer)).to_have_count(3)
-    assert numbers(drawer) == [0, 1, 2]
+    expect_numbers(drawer, [0, 1, 2])
 
 
 # --- Keys
@@ -276,27 +284,28 @@ def test_deletion_that_fails_brings_the_conversation_back_and_says_so(page_of, c
 
 def test_everything_is_done_with_the_keyboard(page_of):
     page = page_of("keys")
+    lasting(page)
     drawer = open_drawer(page)
     press = page.keyboard.press
     expect(rows(drawer)).to_have_count(5)
     press("ArrowDown")
-    assert "Question 00" in focused_text(page)
+    expect_focus_on(page, "Question 00")
     press("ArrowDown")
     press("F2")
     expect(drawer.get_by_label("New title")).to_be_focused()
     page.keyboard.type("Stripes")
     press("Escape")
-    assert "Question 01" in focused_text(page)
+    expect_focus_on(page, "Question 01")
     press("F2")
     page.keyboard.type("Zebra")
     press("Enter")
-    assert "Zebra" in focused_text(page)
+    expect_focus_on(page, "Zebra")
     press("End")
-    assert "Question 04" in focused_text(page)
+    expect_focus_on(page, "Question 04")
     press("Delete")
-    assert "Question 03" in focused_text(page)
+    expect_focus_on(page, "Question 03")
     press("Control+z")
-    assert "Question 04" in focused_text(page)
+    expect_focus_on(page, "Question 04")
     press("Home")
     press("ArrowUp")
     expect(drawer.get_by_role("searchbox")).to_be_focused()
@@ -318,7 +327,7 @@ def test_everything_is_done_with_the_keyboard(page_of):
     expect(drawer).to_be_hidden()
     expect(page.get_by_text("Answer 01")).to_be_visible()
     expect(message_box(page)).to_be_focused()
-    assert open_drawer(page).locator("[aria-current]").inner_text() == "Zebra"
+    expect(open_drawer(page).locator("[aria-current]")).to_have_text("Zebra")
 
 
 def test_new_title_is_shown_although_the_list_came_anew_while_it_was_written(page_of):
@@ -425,7 +434,7 @@ def test_link_leads_through_the_login_to_its_conversation(new_page, live_project
     page.get_by_label("Password").fill("secret-1234")
     page.get_by_role("button", name="Sign in").click()
     expect(page.get_by_text("Answer 01")).to_be_visible()
-    assert page.url.endswith("/?thread=link-01")
+    expect(page).to_have_url(re.compile(r"/\?thread=link-01$"))
 
 
 @pytest.mark.parametrize("thread", ["nowhere", "search-00"], ids=["unknown", "somebody else's"])
@@ -434,7 +443,7 @@ def test_link_to_nowhere_says_so(page_of, sessions, thread):
     expect(page.get_by_text("Answer 00")).to_be_visible()
     page.goto(f"{origin(page)}/?thread={thread}")
     expect(page.get_by_role("status").filter(has_text="That conversation is not there")).to_be_visible()
-    assert "thread=" not in page.url
+    expect(page).not_to_have_url(re.compile("thread="))
     expect(page.locator(".chip").first).to_be_visible()
     page.go_back()
     expect(page.get_by_text("Answer 00")).to_be_visible()

@@ -6,23 +6,42 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from servers import LiveProject, free_port, project_environment
+from servers import LiveProject, free_port, project_environment, serve
 from terminal import Screen, Terminal, terminal
 from test_python_client import FILES, microsoft_server, pydantic_server, wait_until_listening  # noqa: F401
 
 pytestmark = pytest.mark.slow
 
 
+# Speaks for so long that it can be stopped on a slow machine, too.
+SLOW_MODEL = """
+from agui import demo
+
+demo.LONGEST_SECONDS = 120
+model = demo.build_demo_model(pace_seconds=0.3)
+"""
+
+
+@pytest.fixture
+def slow_project(live_project: LiveProject) -> Iterator[LiveProject]:
+    """The same project, served by a second process with a slow model."""
+    (live_project.path / "slow.py").write_text(SLOW_MODEL)
+    with serve(live_project.path, AGENT_MODEL="python:slow.model") as live:
+        yield live
+
+
 @pytest.fixture
 def chat(live_project: LiveProject):
     """Start the chat; `url=True` is over HTTP, with the server that runs."""
 
-    def start(*arguments: str, url: bool = False, columns: int = 80, rows: int = 24):
-        python = live_project.path / ".venv/bin/python"
-        remote = ["--url", f"{live_project.url}/agent/"] if url else ["--user", live_project.username]
-        environment = project_environment(AGENT_TOKEN=live_project.token, **live_project.settings)
+    def start(
+        *arguments: str, url: bool = False, columns: int = 80, rows: int = 24, project: LiveProject = live_project
+    ):
+        python = project.path / ".venv/bin/python"
+        remote = ["--url", f"{project.url}/agent/"] if url else ["--user", project.username]
+        environment = project_environment(AGENT_TOKEN=project.token, **project.settings)
         command = [python, "manage.py", "chat", *remote, *arguments]
-        return terminal(command, live_project.path, environment, columns, rows)
+        return terminal(command, project.path, environment, columns, rows)
 
     return start
 
@@ -74,8 +93,8 @@ def test_what_streams_is_drawn_once(chat, columns: int, rows: int):
     assert person.output.count("Draw a chart") > 1 or rows == 10
 
 
-def test_control_c_stops_the_answer_and_typing_does_not_disturb_it(chat):
-    with chat() as person:
+def test_control_c_stops_the_answer_and_typing_does_not_disturb_it(chat, slow_project: LiveProject):
+    with chat(project=slow_project) as person:
         ask(person, "help")
         person.wait_for("what I can do.")
         person.type("hello\x03")
@@ -90,8 +109,8 @@ def test_control_c_stops_the_answer_and_typing_does_not_disturb_it(chat):
     assert "^C" not in person.screen.text
 
 
-def test_stop_stops_the_answer_too(chat):
-    with chat(url=True) as person:
+def test_stop_stops_the_answer_too(chat, slow_project: LiveProject):
+    with chat(url=True, project=slow_project) as person:
         ask(person, "help")
         person.wait_for("what I can do.")
         person.type("/stop\r")
@@ -129,7 +148,7 @@ def test_script_reads_json_and_the_exit_code(live_project: LiveProject):
             env=project_environment(**live_project.settings),
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=300,
         )
 
     done = run("summarize_tasks", "--json")
@@ -179,7 +198,7 @@ def test_agent_of_others(other_agent: str, live_project: LiveProject, tmp_path: 
         input="".join(f"{line}\n" for line in lines),
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=300,
     )
     printed = done.stdout.splitlines()
     assert done.returncode == 0, done.stderr

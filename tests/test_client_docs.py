@@ -82,7 +82,7 @@ def run(*command: object, cwd: Path, **environment: str) -> str:
         env=os.environ | environment,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
         check=False,
     )
     assert result.returncode == 0, result.stdout + result.stderr
@@ -181,7 +181,7 @@ def runtime(live_project: LiveProject, tmp_path_factory: pytest.TempPathFactory)
         yield port
     finally:
         process.terminate()
-        process.wait(timeout=10)
+        process.wait(timeout=60)
 
 
 def ask_runtime(port: int, path: str, token: str = "", body: object = None) -> tuple[int, str]:

@@ -73,7 +73,7 @@ def run_suite(suite: Path, scripted_project: LiveProject, other_token: str):
             env=os.environ | environment | settings,
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=600,
             check=False,
         )
 

@@ -37,7 +37,7 @@ def test_the_projects_own_tests_pass_on_postgresql(
         env={**os.environ, **settings},
         capture_output=True,
         text=True,
-        timeout=1200,
+        timeout=3600,
         check=False,
     )
     assert result.returncode == 0, result.stdout[-4000:] + result.stderr[-2000:]

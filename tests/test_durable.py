@@ -71,7 +71,7 @@ class Site:
     def end_worker(self, by: signal.Signals = signal.SIGKILL) -> None:
         if self.worker:
             self.worker.send_signal(by)
-            self.worker.wait(timeout=20)
+            self.worker.wait(timeout=60)
             self.worker = None
 
     def end(self) -> None:
@@ -286,6 +286,7 @@ def test_a_worker_that_was_paused_while_another_took_over_adds_nothing(site: Sit
             wait_for(lambda: len(site.calls(prompt)) == 2)
         finally:
             paused.send_signal(signal.SIGCONT)
+            (site.live.path / "go-on").touch()
             request.addfinalizer(lambda: (paused.kill(), paused.wait()))
     check(site, body, stream.result())
 
@@ -313,7 +314,6 @@ def test_a_run_is_stopped_while_a_worker_is_at_it(site: Site):
 
 def test_a_run_is_stopped_while_it_waits_for_a_worker(site: Site):
     site.end_worker()
-    logged = site.log.read_text()
     body = begin("not even begun")
     with running(site, body) as [stream]:
         wait_for(lambda: site.query(f"SELECT 1 FROM agui_run WHERE thread_id = '{body['threadId']}'"))  # noqa: S608
@@ -322,7 +322,8 @@ def test_a_run_is_stopped_while_it_waits_for_a_worker(site: Site):
         site.start_worker()
     assert check_stream(stream.result(), body).ended["outcome"] == {"type": "cancelled"}
     assert site.effects("not even begun") == []
-    assert "put into the queue again" not in site.log.read_text().removeprefix(logged)
+    # That of the test before may be: its worker was ended while it cleared up.
+    assert f"of thread {body['threadId']} is put into the queue again" not in site.log.read_text()
     # What the queue knows of old runs goes, however they ended.
     wait_for(lambda: site.query("SELECT count(*) FROM dbos.workflow_status WHERE created_at = 0") == ["0"])
 

@@ -10,7 +10,7 @@ from servers import project_environment
 
 def make_eval(project: Path, *options: str) -> subprocess.CompletedProcess[str]:
     command = ["make", "--no-print-directory", "eval", *options]
-    return subprocess.run(command, cwd=project, env=project_environment(), capture_output=True, text=True, timeout=600)
+    return subprocess.run(command, cwd=project, env=project_environment(), capture_output=True, text=True, timeout=1800)
 
 
 @pytest.mark.slow

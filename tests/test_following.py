@@ -144,7 +144,7 @@ def test_many_streams_hold_no_threads_and_no_connections(
             streams = [group.create_task(stream(live, has_begun)) for _ in range(MANY)]
             for _ in streams:
                 await has_begun.acquire()
-            async with asyncio.timeout(30):
+            async with asyncio.timeout(90):
                 while threads(live) > 20 or postgresql_server.connections("many") > 10:  # noqa: ASYNC110
                     await asyncio.sleep(0.1)
             (project / "go-on").touch()

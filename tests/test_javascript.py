@@ -16,7 +16,7 @@ def test_modules_without_a_dom(rendered: dict[str, Path]):
         cwd=rendered["demo"],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,
         check=False,
     )
     assert result.returncode == 0, result.stdout[-3000:]

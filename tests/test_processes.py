@@ -31,8 +31,11 @@ pytestmark = [
 
 KILLS = int(os.environ.get("KILLS", "6"))
 READERS = 4
-# How long the readers of a killed process may be left in the dark, and its threads be taken.
-TOLD_SECONDS = 15
+# How long the readers of a killed process may be left in the dark, and its threads be taken; and how long a machine
+# may take that has much else to do.
+TOLD_SECONDS, WAIT_SECONDS = 15, 60
+# How much a run may still say after it was told to stop: what it says in two seconds.
+STOP_WORDS = 40
 
 
 @dataclass
@@ -158,7 +161,7 @@ def in_background(pool: ThreadPoolExecutor, site: Site, process: int | None, tex
     """Start a run, and read it in a thread."""
     reading = Reading(thread_id)
     reading.reader = pool.submit(reading.read, site.client(process), "POST", run_input(text, threadId=thread_id))
-    assert reading.begun.wait(10)
+    assert reading.begun.wait(WAIT_SECONDS)
     return reading
 
 
@@ -166,6 +169,10 @@ def read_thread(site: Site, process: int | None, thread_id: str) -> dict[str, An
     status, text = site.client(process).fetch("GET", f"/agent/threads/{thread_id}/")
     assert status == 200, text
     return json.loads(text)
+
+
+def answers_in(thread: dict[str, Any]) -> list[str]:
+    return [message.get("content") or "" for message in thread["messages"] if message["role"] == "assistant"]
 
 
 def contents(thread: dict[str, Any]) -> list[str]:
@@ -188,13 +195,13 @@ def test_a_run_is_followed_through_the_other_process(site: Site):
 def test_a_run_is_stopped_through_the_other_process(site: Site):
     with ThreadPoolExecutor() as pool:
         reading = in_background(pool, site, 0, "slow stop", "stopped")
-        started = time.monotonic()
         assert site.client(1).fetch("POST", "/agent/threads/stopped/cancel/")[0] == 202
+        before = reading.text
         reading.read_to_the_end(site.client(1))
-    assert time.monotonic() - started < 2
     assert reading.last["type"] == "RUN_FINISHED"
+    assert reading.text.removeprefix(before).count("/") < STOP_WORDS
     thread = read_thread(site, 1, "stopped")
-    assert (thread["running"], contents(thread)[-1]) == (False, reading.text)
+    assert (thread["running"], "".join(answers_in(thread))) == (False, reading.text)
 
 
 def test_a_busy_thread_is_busy_everywhere_and_an_equal_request_is_one_run(site: Site):
@@ -203,7 +210,7 @@ def test_a_busy_thread_is_busy_everywhere_and_an_equal_request_is_one_run(site: 
         readings = [Reading("twice") for _ in range(4)]
         for number, reading in enumerate(readings):
             pool.submit(reading.read, site.client(number % 2), "POST", body)
-        assert all(reading.begun.wait(10) for reading in readings)
+        assert all(reading.begun.wait(WAIT_SECONDS) for reading in readings)
         assert site.client(1).fetch("POST", "/agent/", run_input("other", threadId="twice"))[0] == 409
     assert all(reading.frames == readings[0].frames for reading in readings)
     readings[0].check()
@@ -214,13 +221,13 @@ def test_redis_is_restarted_in_mid_run(site: Site):
         first = in_background(pool, site, 0, "slow restart", "restarted")
         second = Reading("restarted")
         pool.submit(second.read_to_the_end, site.client(1))
-        assert second.begun.wait(10)
+        assert second.begun.wait(WAIT_SECONDS)
         site.redis.stop()
         time.sleep(1)
         # Nobody waits for it: a run begins and ends, and a process says what it lacks.
         started = time.monotonic()
         assert Reading("alone").read_to_the_end(site.client(0), run_input("quick", threadId="alone")).text == "Fine."
-        assert time.monotonic() - started < 5
+        assert time.monotonic() - started < TOLD_SECONDS
         status, health = site.client(1).fetch("GET", "/healthz")
         assert (status, json.loads(health)["redis"]) == (200, False)
         site.redis.start()
@@ -236,7 +243,7 @@ def test_a_process_that_was_taken_for_dead_changes_nothing_when_it_is_back(site:
         stopped = in_background(pool, site, 0, "slow zombie", "zombie")
         site.processes[0].process.send_signal(signal.SIGSTOP)
         try:
-            told = Reading("zombie").read_to_the_end(site.client(1), seconds=TOLD_SECONDS + 10)
+            told = Reading("zombie").read_to_the_end(site.client(1), seconds=TOLD_SECONDS + WAIT_SECONDS)
             assert told.last["code"] == "interrupted"
             answer = Reading("zombie").read_to_the_end(site.client(1), run_input("next", threadId="zombie"))
             assert answer.text == "Fine."
@@ -292,12 +299,14 @@ def test_one_process_after_the_other_is_killed(site: Site):
 def next_turn(site: Site, thread_id: str) -> None:
     """The thread is free, at once or within seconds."""
     body = run_input("next", threadId=thread_id)
-    deadline = time.monotonic() + TOLD_SECONDS
+    deadline = time.monotonic() + TOLD_SECONDS + WAIT_SECONDS
     reading = Reading(thread_id)
     while reading.read(site.client(), "POST", body) != 200:
         assert time.monotonic() < deadline
         time.sleep(0.1)
     reading.read_to_the_end(site.client(), body)
+    if reading.last["type"] == "RUN_ERROR":
+        next_turn(site, thread_id)  # A kill has struck this one, too
 
 
 def check_thread(site: Site, reading: Reading) -> None:
@@ -305,9 +314,10 @@ def check_thread(site: Site, reading: Reading) -> None:
     thread = read_thread(site, None, reading.thread_id)
     messages = thread["messages"]
     assert (thread["running"], messages[0]["content"]) == (False, f"slow {reading.thread_id}")
-    answers = [message.get("content") or "" for message in messages if message["role"] == "assistant"]
-    assert answers.pop() == "Fine."
-    kept = "".join(answers)
+    answers = answers_in(thread)
+    assert answers[-1] == "Fine."
+    assert answers.count("Fine.") <= contents(thread).count("next")
+    kept = "".join(answers).replace("Fine.", "")
     ids = [message["id"] for message in messages]
     assert len(ids) == len(set(ids))
     if reading.last["type"] == "RUN_FINISHED":

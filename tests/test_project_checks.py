@@ -15,7 +15,7 @@ PRODUCTION = {"DEBUG": "0", "SECRET_KEY": "x" * 25 + "abcdefghijklmnopqrstuvwxyz
 
 def run(project: Path, *command: str, **settings: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        command, cwd=project, env=project_environment(**settings), capture_output=True, text=True, timeout=1800
+        command, cwd=project, env=project_environment(**settings), capture_output=True, text=True, timeout=3600
     )
 
 

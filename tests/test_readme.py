@@ -4,7 +4,7 @@ import os
 import signal
 import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -37,8 +37,18 @@ def shell(commands: list[str], cwd: Path, log: Path, stdin: str = "", **settings
         yield port
     finally:
         print(log.read_text()[-5000:])
+        end(process)
+
+
+def end(process: subprocess.Popen[bytes]) -> None:
+    """End a session of processes as Ctrl-C does; those that don't obey are killed."""
+    with suppress(ProcessLookupError):  # It has ended by itself, which was told already
         os.killpg(process.pid, signal.SIGINT)
-        process.wait(timeout=20)
+    try:
+        process.wait(timeout=60)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        raise
 
 
 def ask(port: int, printed: str) -> None:

@@ -31,7 +31,7 @@ def compare(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., subproces
 
     def run(element: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
         command = ["node", "compare.mjs", str(element), *arguments]
-        return subprocess.run(command, cwd=directory, capture_output=True, text=True, timeout=120, check=False)
+        return subprocess.run(command, cwd=directory, capture_output=True, text=True, timeout=600, check=False)
 
     return run
 

@@ -95,7 +95,7 @@ def test_a_run_of_a_worker_is_in_the_trace_of_the_request(
                 stream = live.client(live.token).run("list_tasks", headers=HEADERS)
             finally:
                 worker.send_signal(signal.SIGTERM)
-                worker.wait(timeout=30)
+                worker.wait(timeout=60)
             assert stream[-1]["type"] == "RUN_FINISHED", (project / "worker.log").read_text()
     finally:
         redis.stop()

@@ -26,7 +26,7 @@ from agui.executor import in_database
 from agui.follow_ups import EVENT as FOLLOW_UPS
 from agui.history import Turn
 from agui.models import Run
-from agui.money import Spent, add_spending, dump_spent, spent_by_model
+from agui.money import Spent, add_broken_off, add_spending, dump_spent, spent_by_model
 from agui.progress import dump_state, same_json
 from agui.protocol import BaseEvent, CustomEvent, EventType, RunAgentInput, annotate
 from agui.runlog import RunLog
@@ -128,6 +128,7 @@ class ActiveRun:
     async def save_partial(self) -> None:
         """Keep what there is of a run that failed or was stopped."""
         self.status = ENDINGS.get(self.events.failure, Run.Status.FAILED)
+        add_broken_off(self.usage, self.events.unfinished.captured, self._before())
         if self.events.failure == "conversation_changed":
             return
         self.events.requests = None
@@ -198,9 +199,12 @@ class ActiveRun:
 
     def spending(self) -> dict[str, Spent]:
         """What it has used so far, by model."""
-        before = {message.run_id for message in self.turn.history}
-        new = [one for one in self.events.unfinished.captured if one.run_id is not None and one.run_id not in before]
+        before = {*self._before(), None}
+        new = [one for one in self.events.unfinished.captured if one.run_id not in before]
         return spent_by_model(self.usage, [*self.earlier, *new], self.endpoint.model_name(self.run_input))
+
+    def _before(self) -> set[str | None]:
+        return {message.run_id for message in self.turn.history}
 
     def _partial(self, asked: Collection[str] = ()) -> list[ModelMessage]:
         """What the run has added, as of now."""

@@ -164,7 +164,7 @@ class OfThreadAdmin(RecordAdmin):
 
 @admin.register(Run)
 class RunAdmin(DashboardAdmin, OfThreadAdmin):
-    list_display = [moment("started_at"), "thread", "who", "ending", *TOKENS, COST, "duration", "model"]
+    list_display = [moment("started_at"), "thread", "who", "ending", "tokens", COST, "duration"]
     list_filter = ["status", recent("code"), recent("model"), "started_at"]
     list_select_related = ["owner"]
     search_fields = ["=thread_id", "=run_id", "=id", f"owner__{USERNAME}"]
@@ -188,6 +188,10 @@ class RunAdmin(DashboardAdmin, OfThreadAdmin):
         if stopped < len(on):
             missed = len(on) - stopped
             messages.warning(request, f"Out of reach, in another process or on their way to the end: {missed}.")
+
+    @admin.display
+    def tokens(self, run: Run) -> str:
+        return f"{run.usage.get('input_tokens', 0) + run.usage.get('output_tokens', 0):,}"
 
     @admin.display(description="status", ordering="status")
     def ending(self, run: Run) -> str:

@@ -4,6 +4,7 @@ from typing import Any
 
 from django.contrib import admin
 from django.contrib.auth import get_user_model
+from django.http import HttpRequest
 
 from agui.admin_lists import RecordAdmin, cost, recent
 from agui.budgets import first_day
@@ -43,9 +44,12 @@ class BudgetAdmin(admin.ModelAdmin):
     list_select_related = ["user", "group"]
     search_fields = [f"user__{USERNAME}", "group__name"]
     search_help_text = "A user's or a group's name"
-    fields = [("user", "group"), "period", "cost", "tokens", "spent"]
     readonly_fields = ["spent"]
     raw_id_fields = ["user"]
+
+    def get_fields(self, request: HttpRequest, obj: Budget | None = None) -> Any:
+        spent = ["spent"] if obj and request.user.has_perm("agui.view_spending") else []
+        return [("user", "group"), "period", "cost", "tokens", *spent]
 
     @admin.display(description="spent so far")
     def spent(self, budget: Budget) -> str:

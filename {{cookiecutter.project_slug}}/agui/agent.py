@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from django.conf import settings
 from django.utils.module_loading import import_string
 from pydantic import BaseModel
-from pydantic_ai import Agent, DeferredToolRequests, FunctionToolset, RunContext
+from pydantic_ai import Agent, DeferredToolRequests, RunContext
 from pydantic_ai.capabilities import AbstractCapability, AgentCapability
 from pydantic_ai.messages import ModelRequest, UserPromptPart
 from pydantic_ai.models import Model, ModelRequestContext
@@ -21,6 +21,7 @@ from agui.follow_ups import FollowUps
 from agui.llm import resolve_model
 from agui.tool_search import SearchManyTools
 from agui.tools import build_toolset
+from agui.toolset import known_names
 
 if TYPE_CHECKING:
     from agui.tools import ToolRegistry
@@ -119,7 +120,7 @@ class AgentConfig:
 
 
 AgentFactoryFn = Callable[["ToolRegistry", AgentConfig], Agent[AgentDeps, Any]]
-"""What AGUI["AGENT_FACTORY"] names: builds the agent instead of `build_agent`'s own code."""
+"""What AGUI["AGENT_FACTORY"] names: builds the agent instead of `build_agent`'s own code (docs/capabilities.md)."""
 
 
 def build_agent(registry: "ToolRegistry", config: AgentConfig) -> Agent[AgentDeps, Any]:
@@ -137,16 +138,25 @@ def build_agent(registry: "ToolRegistry", config: AgentConfig) -> Agent[AgentDep
         output_type=[str, DeferredToolRequests],
         model_settings=config.model_settings,
         retries=config.retries,
-        toolsets=[build_toolset(registry), *config.toolsets, *_own_tools(registry, config)],
-        capabilities=[*config.capabilities, SearchManyTools()],
+        toolsets=collect_toolsets(registry, config),
+        capabilities=collect_capabilities(config),
     )
+
+
+def collect_toolsets(registry: "ToolRegistry", config: AgentConfig) -> list[AbstractToolset[AgentDeps]]:
+    """All tools: those of the registry, of the config, and of the settings."""
+    return [build_toolset(registry), *config.toolsets, *_own_tools(registry, config)]
+
+
+def collect_capabilities(config: AgentConfig) -> list[AgentCapability[AgentDeps]]:
+    return [*config.capabilities, SearchManyTools()]
 
 
 def _own_tools(registry: "ToolRegistry", config: AgentConfig) -> list[AbstractToolset[AgentDeps]]:
     """The engine's tools, unless the project has one of the same name."""
     from agui.read_attachment import READ_ATTACHMENT, attachment_toolset  # It needs Django's models
 
-    theirs = {name for toolset in config.toolsets if isinstance(toolset, FunctionToolset) for name in toolset.tools}
+    theirs = known_names(config.toolsets)
     toolsets: list[AbstractToolset[AgentDeps]] = []
     if READ_ATTACHMENT not in registry and READ_ATTACHMENT not in theirs:
         toolsets.append(attachment_toolset())
@@ -154,8 +164,7 @@ def _own_tools(registry: "ToolRegistry", config: AgentConfig) -> list[AbstractTo
         from agui.client.remote import remote_toolset  # Only where it is asked for
 
         toolsets.append(remote_toolset(remote_agents))
-    taken = {name for toolset in toolsets if isinstance(toolset, FunctionToolset) for name in toolset.tools}
-    taken |= theirs | {binding.spec.name for binding in registry}
+    taken = known_names(toolsets) | theirs | {binding.spec.name for binding in registry}
     if server := conf.get().drf_mcp_server:
         from agui.drf_mcp import DrfMcpToolset  # Its library is an extra
 

@@ -1,16 +1,16 @@
 """The dashboard of the admin: how many runs, what they used and cost, how long they took, and what failed."""
 
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
-from decimal import Decimal
 from typing import Any
 
 from django.contrib import admin
 from django.contrib.auth import get_user_model
 from django.core.exceptions import PermissionDenied
-from django.db.models import Sum
+from django.db.models import F, Sum
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path
@@ -23,6 +23,7 @@ from agui.money import dollars, today
 
 RANGES = {"24h": "24 hours", "7d": "7 days", "30d": "30 days", "13w": "13 weeks"}
 WELL = (Run.Status.FINISHED, Run.Status.PAUSED)
+NEITHER = (Run.Status.CANCELLED, Run.Status.RUNNING)
 MAX_ROWS = 10
 
 
@@ -81,10 +82,6 @@ def time_text(ms: float | None) -> str:
     return f"{ms / 1000:,.1f} s" if ms < 120_000 else f"{ms / 60_000:,.1f} min"
 
 
-def dollar_text(cost: float) -> str:
-    return dollars(Decimal(str(round(cost, 10))))
-
-
 def share_text(part: float, whole: float) -> str:
     return f"{part / whole:.1%}" if whole else "-"
 
@@ -95,12 +92,9 @@ def charts_of(places: Sequence[Place], parts: Sequence[Figures]) -> list[Chart]:
     def bars(title: str, write: Write, *series: Series, note: str = "") -> Chart:
         return Chart(title, series, labels, write, note=note)
 
-    def lines(title: str, name: str) -> Chart:
-        counts = [getattr(part, name) for part in parts]
-        series = [
-            Series("p50", "a", [percentile(one, 0.5) for one in counts]),
-            Series("p95", "b", [percentile(one, 0.95) for one in counts]),
-        ]
+    def lines(title: str, counts: Sequence[Counter[int]]) -> Chart:
+        shares = (("p50", "a", 0.5), ("p95", "b", 0.95))
+        series = [Series(name, kind, [percentile(one, share) for one in counts]) for name, kind, share in shares]
         return Chart(title, series, labels, time_text, is_lines=True)
 
     unpriced = sum(amounts[4] for part in parts for amounts in part.models.values())
@@ -109,7 +103,7 @@ def charts_of(places: Sequence[Place], parts: Sequence[Figures]) -> list[Chart]:
             "Runs",
             count_text,
             Series("ended well", "good", [_ended(part, WELL) for part in parts]),
-            Series("cancelled or on", "quiet", [_ended(part, ("cancelled", "running")) for part in parts]),
+            Series("cancelled or on", "quiet", [_ended(part, NEITHER) for part in parts]),
             Series("failed", "bad", [_failed(part) for part in parts]),
         ),
         bars(
@@ -120,12 +114,12 @@ def charts_of(places: Sequence[Place], parts: Sequence[Figures]) -> list[Chart]:
         ),
         bars(
             "Cost",
-            dollar_text,
+            dollars,
             Series("US dollars", "a", [_used(part, 3) for part in parts]),
             note=f"Without {count_text(unpriced)} runs whose price is not known." if unpriced else "",
         ),
-        lines("Time to the first word", "first"),
-        lines("Time of the whole run", "total"),
+        lines("Time to the first word", [part.first for part in parts]),
+        lines("Time of the whole run", [part.total for part in parts]),
         bars(
             "Tool calls",
             count_text,
@@ -141,7 +135,7 @@ def _ended(figures: Figures, statuses: Sequence[str]) -> int:
 
 
 def _failed(figures: Figures) -> int:
-    return figures.endings.total() - _ended(figures, (*WELL, "cancelled", "running"))
+    return figures.endings.total() - _ended(figures, (*WELL, *NEITHER))
 
 
 def _used(figures: Figures, place: int) -> float:
@@ -155,7 +149,7 @@ def _calls(figures: Figures, place: int) -> int:
 def tiles_of(whole: Figures) -> list[tuple[str, str]]:
     runs = whole.endings.total()
     unpriced = _used(whole, 4)
-    cost = "-" if runs and unpriced and not _used(whole, 3) else dollar_text(_used(whole, 3))
+    cost = "-" if runs and unpriced and not _used(whole, 3) else dollars(_used(whole, 3))
     calls = sum(_calls(whole, place) for place in range(3))
     return [
         ("Runs", f"{runs:,}"),
@@ -176,7 +170,7 @@ def tables_of(whole: Figures, users: Sequence[Any] | None) -> list[dict[str, Any
     failed = [
         (ending.replace(":", ": "), number)
         for ending, number in whole.endings.most_common()
-        if ending.partition(":")[0] not in (*WELL, "cancelled", "running")
+        if ending.partition(":")[0] not in (*WELL, *NEITHER)
     ]
     models = sorted(whole.models.items(), key=lambda item: -item[1][0])
     tools = sorted(whole.tools.items(), key=lambda item: -sum(item[1]))
@@ -192,7 +186,7 @@ def tables_of(whole: Figures, users: Sequence[Any] | None) -> list[dict[str, Any
             "rows": [
                 [
                     *(model or "-", f"{number:,.0f}", count_text(tokens_in), count_text(tokens_out)),
-                    "-" if unpriced >= number else dollar_text(cost) + (" and more" if unpriced else ""),
+                    "-" if unpriced >= number else dollars(cost) + (" and more" if unpriced else ""),
                 ]
                 for model, (number, tokens_in, tokens_out, cost, unpriced) in models
             ],
@@ -215,9 +209,9 @@ def top_users(since: date) -> list[list[str]]:
     """Who has spent most since a day. Visitors have no name to tell."""
     spending = Spending.objects.filter(day__gte=since).exclude(owner=None).order_by()
     sums = spending.values_list("owner").annotate(
-        tokens=Sum("input_tokens") + Sum("output_tokens"), cost=Sum("cost"), unpriced=Sum("unpriced")
+        tokens=Sum("input_tokens") + Sum("output_tokens"), dollars=Sum("cost"), unpriced=Sum("unpriced")
     )
-    most = sorted(sums, key=lambda row: (row[2] or 0, row[1]), reverse=True)[:MAX_ROWS]
+    most = list(sums.order_by(F("dollars").desc(nulls_last=True), "-tokens")[:MAX_ROWS])
     names = get_user_model()._default_manager.in_bulk([owner for owner, *_ in most])
     return [
         [

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger("agui.tools")
 
 _arguments: Any = TypeAdapter(dict[str, Any])
+Built = tuple[ToolBinding, Tool[Any]]
 
 
 class DrfMcpToolset(ListedToolset):
@@ -46,7 +47,7 @@ class DrfMcpToolset(ListedToolset):
         self.server = server
         self.taken = frozenset(taken)
         self.scopes = tuple(scopes)
-        self._built: dict[str, tuple[dict[str, Any], ToolBinding, Tool[Any]]] = {}
+        self._built: dict[str, tuple[dict[str, Any], Built]] = {}
 
     @property
     def id(self) -> str:
@@ -57,7 +58,11 @@ class DrfMcpToolset(ListedToolset):
         return {tool_name(tool.name) for tool in self.server.tools.all()} - self.taken
 
     async def bindings(self, user: Any) -> list[ToolBinding]:
-        """What the server lists for this user, as tools of ours. A list that fails is logged, and is empty."""
+        """What the server lists for this user, as tools of ours."""
+        return [binding for binding, _ in await self._listed(user)]
+
+    async def _listed(self, user: Any) -> list[Built]:
+        """Ask the server. A list that fails is logged, and is empty."""
         try:
             return await run_in_thread(self._list, user)
         except Exception:
@@ -65,8 +70,7 @@ class DrfMcpToolset(ListedToolset):
             return []
 
     async def for_run(self, ctx: "RunContext[AgentDeps]") -> AbstractToolset[Any]:
-        listed = await self.bindings(ctx.deps.user)
-        return Toolset([self._built[binding.spec.name][2] for binding in listed], id=self.id)
+        return Toolset([tool for _, tool in await self._listed(ctx.deps.user)], id=self.id)
 
     async def get_tools(self, ctx: "RunContext[AgentDeps]") -> dict[str, ToolsetTool[Any]]:
         return await (await self.for_run(ctx)).get_tools(ctx)
@@ -76,8 +80,8 @@ class DrfMcpToolset(ListedToolset):
     ) -> Any:
         return await tool.toolset.call_tool(name, tool_args, ctx, tool)
 
-    def _list(self, user: Any) -> list[ToolBinding]:
-        found: dict[str, ToolBinding] = {}
+    def _list(self, user: Any) -> list[Built]:
+        found: dict[str, Built] = {}
         cursor: str | None = None
         while True:
             page = self.server.list_tools(cursor, user=user or AnonymousUser(), scopes=self.scopes)
@@ -93,11 +97,11 @@ class DrfMcpToolset(ListedToolset):
             if cursor is None:
                 return list(found.values())
 
-    def _bind(self, name: str, entry: dict[str, Any]) -> ToolBinding:
+    def _bind(self, name: str, entry: dict[str, Any]) -> Built:
         known = self._built.get(name)
         if known is None or known[0] != entry:
             binding = self._binding(name, entry)
-            known = self._built[name] = entry, binding, build_tool(binding)
+            known = self._built[name] = entry, (binding, build_tool(binding))
         return known[1]
 
     def _binding(self, name: str, entry: dict[str, Any]) -> ToolBinding:
@@ -107,7 +111,8 @@ class DrfMcpToolset(ListedToolset):
             name=name,
             fn=self._call(entry["name"]),
             description=entry.get("description") or label or entry["name"],
-            destructive=hints.get("destructiveHint") is True and not hints.get("readOnlyHint"),
+            # As the protocol has it: what says nothing of itself may destroy.
+            destructive=hints.get("destructiveHint") is not False and not hints.get("readOnlyHint"),
             summary=label,
             # The server's own clock would tell the model to try again, with the first call still at work.
             timeout=self.server.config.dispatch_timeout,

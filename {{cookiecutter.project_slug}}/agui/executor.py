@@ -158,7 +158,9 @@ async def _release_thread() -> None:
     if owner in SyncToAsync.context_to_thread_executor:
         await sync_to_async(_release_connections)()
     if thread := SyncToAsync.context_to_thread_executor.pop(owner, None):
-        thread.shutdown(wait=False)  # What comes after gets another
+        # What was asked meanwhile may have opened one again. What comes after gets another thread.
+        thread.submit(_release_connections)
+        thread.shutdown(wait=False)
     _lasting.discard(owner)
 
 

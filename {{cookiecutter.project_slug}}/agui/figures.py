@@ -29,6 +29,9 @@ MARGIN = timedelta(minutes=5)
 # A run that is on for longer is not waited for.
 LONGEST = timedelta(days=1)
 OUTCOMES = ("success", "failed", "denied")
+# Models and MCP clients call tools by names of their own, too.
+MAX_TOOLS = 100
+OTHERS = "others"
 
 
 class HourOf(Func):
@@ -83,6 +86,16 @@ class Figures:
         for tool, counts in other.tools.items():
             self.tools[tool] = [a + b for a, b in zip(self.tools.get(tool, [0] * 3), counts, strict=True)]
 
+    def dump(self) -> dict[str, Any]:
+        """The figures as JSON, with no more tools than a project has."""
+        most = sorted(self.tools, key=lambda name: -sum(self.tools[name]))
+        rest = [self.tools[name] for name in most[MAX_TOOLS:]]
+        tools = {name: self.tools[name] for name in most[:MAX_TOOLS]}
+        return {
+            **vars(self),
+            "tools": {**tools, **({OTHERS: [sum(n) for n in zip(*rest, strict=True)]} if rest else {})},
+        }
+
     @classmethod
     def load(cls, data: dict[str, Any]) -> "Figures":
         first, total = (Counter({int(ms): n for ms, n in data[name].items()}) for name in ("first", "total"))
@@ -109,9 +122,9 @@ def read_figures(since: datetime) -> dict[datetime, Figures]:
 def roll_up() -> datetime:
     """Count the hours that are over and not counted yet. When the first one begins that is not over."""
     now = timezone.now()
-    oldest = midnight(now - KEPT)
+    oldest = _day(now - KEPT)
     last = RunSpan.objects.order_by("-begin").first()
-    after = last and (_next_midnight(last.begin) if last.is_day else last.begin + HOUR)
+    after = last and (_next_day(last.begin) if last.is_day else last.begin + HOUR)
     begin = max(oldest, after or oldest)
     end = _hour(now - MARGIN)
     if begin >= end:
@@ -119,10 +132,10 @@ def roll_up() -> datetime:
     on = Run.objects.filter(status=Run.Status.RUNNING, started_at__gte=now - LONGEST)
     if first := on.aggregate(first=Min("started_at"))["first"]:
         end = min(end, _hour(first))
-    long_ago = midnight(now - HOURS_KEPT)
+    long_ago = _day(now - HOURS_KEPT)
     while begin < end:
-        until = min(_next_midnight(begin), end)
-        _keep(begin, until, is_day=begin == midnight(begin) and until <= long_ago)
+        until = min(_next_day(begin), end)
+        _keep(begin, until, is_day=begin == _day(begin) and until <= long_ago)
         begin = until
     _join_days(long_ago)
     RunSpan.objects.filter(begin__lt=oldest).delete()
@@ -143,7 +156,7 @@ def _keep(begin: datetime, until: datetime, *, is_day: bool) -> None:
         counted = {begin: total(counted.values())}
     else:
         counted.setdefault(until - HOUR, Figures())  # It says how far they are counted
-    rows = [RunSpan(begin=one, is_day=is_day, figures=vars(figures)) for one, figures in counted.items()]
+    rows = [RunSpan(begin=one, is_day=is_day, figures=figures.dump()) for one, figures in counted.items()]
     # Whoever looks at the same time has counted the same.
     RunSpan.objects.bulk_create(rows, ignore_conflicts=True)
 
@@ -152,7 +165,7 @@ def _join_days(before: datetime) -> None:
     """Make hours that nobody looks at one by one any more into days."""
     days: dict[datetime, dict[datetime, Figures]] = {}
     for begin, figures in RunSpan.objects.filter(begin__lt=before, is_day=False).values_list("begin", "figures"):
-        days.setdefault(midnight(begin), {})[begin] = Figures.load(figures)
+        days.setdefault(_day(begin), {})[begin] = Figures.load(figures)
     for day, hours in days.items():
         with transaction.atomic(using=router.db_for_write(RunSpan)):
             gone, _ = RunSpan.objects.filter(begin__in=hours, is_day=False).delete()
@@ -160,7 +173,7 @@ def _join_days(before: datetime) -> None:
                 transaction.set_rollback(True, using=router.db_for_write(RunSpan))  # Somebody else does it
                 continue
             # If there is one, these hours were counted once more by somebody who was slow.
-            joined = RunSpan(begin=day, is_day=True, figures=vars(total(hours.values())))
+            joined = RunSpan(begin=day, is_day=True, figures=total(hours.values()).dump())
             RunSpan.objects.bulk_create([joined], ignore_conflicts=True)
 
 
@@ -177,8 +190,13 @@ def midnight(moment: datetime) -> datetime:
     return datetime.combine(moment.astimezone(zone), datetime.min.time(), zone)
 
 
-def _next_midnight(moment: datetime) -> datetime:
-    return midnight(midnight(moment) + 1.25 * DAY)  # When clocks change, a day has an hour less or more
+def _day(moment: datetime) -> datetime:
+    """The first hour that begins on its day: where midnight is at half past, no hour is cut in two."""
+    return _hour(midnight(moment) + HOUR - timedelta.resolution)
+
+
+def _next_day(moment: datetime) -> datetime:
+    return _day(midnight(moment) + 1.25 * DAY)  # When clocks change, a day has an hour less or more
 
 
 def _hour(moment: datetime) -> datetime:

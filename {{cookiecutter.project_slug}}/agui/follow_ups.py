@@ -50,7 +50,7 @@ class FollowUps:
 
     async def suggest(self, run: "ActiveRun", answer: str, limits: UsageLimits) -> list[str]:
         """Make suggestions after an answer; none if that fails or takes too long, or the user stops the run."""
-        model = self._model or run.endpoint.chosen_model(run.run_input) or run.endpoint.agent.model
+        model = self.own_model or run.endpoint.chosen_model(run.run_input) or run.endpoint.agent.model
         # The demo matches words: it could only invent some.
         if not answer or not run.turn.text or not isinstance(model, Model) or isinstance(model, DemoModel):
             return []
@@ -71,12 +71,13 @@ class FollowUps:
         return [text for text in plain if 0 < len(text) <= MAX_SUGGESTION_CHARS][: self.count]
 
     @cached_property
-    def _model(self) -> Model | None:
+    def own_model(self) -> Model | None:
+        """Raises ImproperlyConfigured: the agent asks for it at once, so that no run is the first to hear."""
         return None if self.model is None else resolve_model(self.model)
 
     @cached_property
     def _agent(self) -> Agent[None, list[str]]:
-        instructions = self.instructions.format(count=self.count)
+        instructions = self.instructions.replace("{count}", str(self.count))
         return Agent(name="follow-ups", output_type=list[str], instructions=instructions)
 
 

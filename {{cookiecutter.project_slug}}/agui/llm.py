@@ -96,6 +96,8 @@ def _import_model(path: str) -> Model:
 
 def resolve_models(models: Mapping[str, Model | str] | Sequence[str]) -> dict[str, Model]:
     """Find the models that a client may choose from, by the names that it chooses them by."""
+    if isinstance(models, str):  # A sequence of texts, to a type checker
+        raise ImproperlyConfigured(f"AgentConfig.models = {models!r} is one name: write [{models!r}].")
     named = models if isinstance(models, Mapping) else {name: name for name in models}
     return {name: resolve_model(model) for name, model in named.items()}
 

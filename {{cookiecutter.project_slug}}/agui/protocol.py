@@ -46,7 +46,7 @@ from ag_ui.core import (
 )
 from django.http import HttpRequest
 from pydantic import ValidationError
-from pydantic_ai import Agent, FunctionToolset
+from pydantic_ai import Agent
 from pydantic_ai.messages import BaseToolCallPart, ModelMessage, TextPart, ToolCallPart, UserPromptPart
 from pydantic_ai.ui.ag_ui import AGUIAdapter
 
@@ -54,7 +54,7 @@ from agui import conf
 from agui.bodies import parse_json, read_body, tidy_messages
 from agui.errors import BadRequest, RunFailed, Unprocessable, UnsupportedMediaType
 from agui.tool_search import reserved_names
-from agui.toolset import ListedToolset
+from agui.toolset import known_names
 from agui.verbatim import dump, extra_of, new_activities, outcome_of, place, tell, to_wire
 
 __all__ = [
@@ -177,11 +177,7 @@ def _locations(error: ValidationError) -> list[str]:
 
 def check_tool_names(run_input: RunAgentInput, agent: Agent[Any, Any]) -> None:
     """Refuse a client's tool with the name of one of ours, before anything runs."""
-    ours = {name for toolset in agent.toolsets if isinstance(toolset, FunctionToolset) for name in toolset.tools}
-    ours |= reserved_names(agent)
-    for toolset in agent.toolsets:
-        if isinstance(toolset, ListedToolset):
-            ours |= toolset.names
+    ours = known_names(agent.toolsets) | reserved_names(agent)
     if any(tool.name in ours for tool in run_input.tools or ()):
         raise RunFailed("tool_name_conflict")
 

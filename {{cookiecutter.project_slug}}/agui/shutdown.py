@@ -22,6 +22,9 @@ logger = logging.getLogger("agui.shutdown")
 SAVE_SECONDS = 3
 SEND_SECONDS = 1
 
+# Calls of tools by MCP clients: they end as runs do.
+calls: set[asyncio.Task[Any]] = set()
+
 
 class Shutdown:
     """What SIGTERM begins, once in the life of a process."""
@@ -72,12 +75,16 @@ class Shutdown:
 
 async def end_runs() -> None:
     """Let the runs of this process finish for SHUTDOWN_SECONDS, stop the others, and let readers read the end."""
-    if runs.tasks:
+    if at_work := [*runs.tasks, *calls]:
         seconds = conf.get().shutdown_seconds
-        logger.info("The server is about to end: %s runs may go on for %s seconds", len(runs.tasks), seconds)
-        await asyncio.wait(runs.tasks, timeout=seconds)
+        logger.info("The server is about to end: %s runs may go on for %s seconds", len(at_work), seconds)
+        await asyncio.wait(at_work, timeout=seconds)
+    for call in calls:
+        call.cancel()
     with suppress(TimeoutError):
         async with asyncio.timeout(SAVE_SECONDS):
+            if calls:
+                await asyncio.wait(calls)
             while runs.tasks:
                 for log in runs.tasks.values():
                     if log.fail:
@@ -90,6 +97,12 @@ async def end_runs() -> None:
         async with asyncio.timeout(SEND_SECONDS):
             while runs.followers:  # noqa: ASYNC110 # it is in threads that they leave
                 await asyncio.sleep(0.02)
+    if conf.get().mcp_config:
+        from agui.mcp.sessions import close_all  # Its library is an extra
+
+        with suppress(TimeoutError):
+            async with asyncio.timeout(SAVE_SECONDS):
+                await close_all()  # Processes of ours would else outlive us
     if conf.get().telemetry:
         await asyncio.to_thread(flush)
 

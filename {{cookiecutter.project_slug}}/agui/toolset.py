@@ -1,12 +1,16 @@
 """The tools of a registry, as a run gets them."""
 
-from collections.abc import Set
+from abc import abstractmethod
+from collections.abc import Iterable, Set
 from dataclasses import replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic_ai import FunctionToolset, RunContext
 from pydantic_ai.toolsets import AbstractToolset, ToolsetTool
+
+if TYPE_CHECKING:
+    from agui.tools import ToolBinding
 
 
 class ListedToolset(AbstractToolset[Any]):
@@ -14,6 +18,21 @@ class ListedToolset(AbstractToolset[Any]):
 
     names: Set[str]
     """The names of all of them, whoever is shown them: no client may bring a tool with one."""
+
+    @abstractmethod
+    async def bindings(self, user: Any) -> "list[ToolBinding]":
+        """What this user may call, for the catalog."""
+
+
+def known_names(toolsets: Iterable[AbstractToolset[Any]]) -> set[str]:
+    """The names of all tools that are known before a run: those of servers elsewhere are not."""
+    found: set[str] = set()
+    for toolset in toolsets:
+        if isinstance(toolset, FunctionToolset):
+            found |= toolset.tools.keys()
+        elif isinstance(toolset, ListedToolset):
+            found |= toolset.names
+    return found
 
 
 class Toolset(FunctionToolset[Any]):

@@ -25,9 +25,9 @@ def get_urls(view: DjangoAGUIView, prefix: str = "agent/") -> list[URLPattern | 
     thread = ThreadView(**access)
     routes: list[tuple[str, AgentView, str]] = [
         ("", view, "run"),
-        ("tools/", ToolsView(view.registry, **access), "tools"),
+        ("tools/", ToolsView(view, **access), "tools"),
         ("skills/", SkillsView(view.skills, **access), "skills"),
-        ("capabilities/", CapabilitiesView(view.registry, view.config, **access), "capabilities"),
+        ("capabilities/", CapabilitiesView(view, **access), "capabilities"),
         ("threads/", ThreadsView(**access), "threads"),
         # The longer routes first: a thread's id may itself hold slashes, and even end like one of these.
         ("threads/<path:thread_id>/events/", ThreadEventsView(thread, **access), "thread-events"),

@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 from asgiref.sync import markcoroutinefunction
 from django.db import connections, transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse, StreamingHttpResponse
-from django.utils.module_loading import import_string
 from pydantic_ai import Agent
 from pydantic_ai.models import Model
 
@@ -29,6 +28,7 @@ from agui.telemetry import begun
 from agui.throttle import throttle
 from agui.tool_search import check_toolsets
 from agui.tools import ToolBinding, ToolRegistry, is_permitted
+from agui.toolset import ListedToolset
 
 logger = logging.getLogger("agui.views")
 
@@ -100,7 +100,8 @@ class DjangoAGUIView(AgentView):
 
     @cached_property
     def agent(self) -> Agent[AgentDeps, Any]:
-        self.models  # noqa: B018  # A wrong name there is told as early as one here
+        # A wrong name there is told as early as one here.
+        _ = self.models, self.config.follow_ups and self.config.follow_ups.own_model
         return build_agent(self.registry, self.config)
 
     @cached_property
@@ -145,12 +146,12 @@ class DjangoAGUIView(AgentView):
 class ToolsView(AgentView):
     """What the agent can do for this user, for labels in a page."""
 
-    def __init__(self, registry: ToolRegistry, **access: Any) -> None:
+    def __init__(self, endpoint: DjangoAGUIView, **access: Any) -> None:
         super().__init__(**access)
-        self.registry = registry
+        self.endpoint = endpoint
 
     async def respond(self, request: HttpRequest, actor: Actor, **kwargs: Any) -> HttpResponse:
-        return JsonResponse(build_tool_catalog(await _permitted(self.registry, actor)), safe=False)
+        return JsonResponse(build_tool_catalog(await _permitted(self.endpoint, actor)), safe=False)
 
 
 class SkillsView(AgentView):
@@ -167,20 +168,17 @@ class SkillsView(AgentView):
 class CapabilitiesView(AgentView):
     """What this agent supports, as AG-UI's AgentCapabilities."""
 
-    def __init__(self, registry: ToolRegistry, config: AgentConfig, **access: Any) -> None:
+    def __init__(self, endpoint: DjangoAGUIView, **access: Any) -> None:
         super().__init__(**access)
-        self.registry = registry
-        self.config = config
+        self.endpoint = endpoint
 
     async def respond(self, request: HttpRequest, actor: Actor, **kwargs: Any) -> HttpResponse:
-        return JsonResponse(build_capabilities(self.config, await _permitted(self.registry, actor)))
+        return JsonResponse(build_capabilities(self.endpoint.config, await _permitted(self.endpoint, actor)))
 
 
-async def _permitted(registry: ToolRegistry, actor: Actor) -> list[ToolBinding]:
-    permitted = [binding for binding in registry if await is_permitted(binding.spec, actor.user)]
-    if server := conf.get().drf_mcp_server:
-        from agui.drf_mcp import DrfMcpToolset  # Its library is an extra
-
-        taken = [binding.spec.name for binding in registry]
-        permitted += await DrfMcpToolset(import_string(server), taken=taken).bindings(actor.user)
+async def _permitted(endpoint: DjangoAGUIView, actor: Actor) -> list[ToolBinding]:
+    permitted = [binding for binding in endpoint.registry if await is_permitted(binding.spec, actor.user)]
+    for toolset in endpoint.agent.toolsets:
+        if isinstance(toolset, ListedToolset):
+            permitted += await toolset.bindings(actor.user)
     return permitted

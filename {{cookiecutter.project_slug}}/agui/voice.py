@@ -17,6 +17,7 @@ from django.utils.module_loading import import_string
 from agui import conf
 from agui.attachments import FORM_BYTES, check_size, read_upload
 from agui.auth import Actor
+from agui.budgets import check_budget
 from agui.errors import BadRequest, NotFound, Unavailable, Unprocessable, UnsupportedMediaType
 from agui.executor import release_connections
 from agui.throttle import throttle
@@ -89,6 +90,7 @@ class TranscribeView(AgentView):
         if settings is None:
             raise NotFound("This agent does not listen.")
         await throttle(request, actor)
+        await check_budget(actor.user, actor.scope)
         upload, language = await sync_to_async(_read)(request, settings.max_bytes)
         audio = await asyncio.to_thread(upload.read)
         ending, media_type = kind_of(audio)

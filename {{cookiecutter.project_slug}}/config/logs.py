@@ -2,10 +2,13 @@
 
 import json
 import logging
+import re
 from datetime import UTC, datetime
 from typing import Any
 
 from agui.log_fields import FIELDS
+
+CONTROLS = re.compile(r"[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029]")
 
 
 def _ids(record: logging.LogRecord) -> dict[str, str]:
@@ -16,6 +19,8 @@ class Text(logging.Formatter):
     """A line, and at its end the run that it belongs to."""
 
     def formatMessage(self, record: logging.LogRecord) -> str:
+        # What somebody says can't look like a line of its own, nor write on a terminal.
+        record.message = CONTROLS.sub(lambda found: ascii(found[0])[1:-1], record.message)
         ids = " ".join(f"{name}={json.dumps(value)}" for name, value in _ids(record).items())
         return super().formatMessage(record) + (f" [{ids}]" if ids else "")
 

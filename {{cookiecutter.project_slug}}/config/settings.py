@@ -32,6 +32,8 @@ AGUI: dict[str, object] = {
     "TELEMETRY": env.bool("TELEMETRY", default=False),  # OpenTelemetry (docs/observe.md)
     "MCP_CONFIG": BASE_DIR / MCP_CONFIG if MCP_CONFIG else None,  # docs/mcp.md
     "MCP_ENDPOINT": env.bool("MCP_ENDPOINT", default=False),
+    "DRF_MCP_SERVER": env.str("DRF_MCP_SERVER", default="") or None,  # docs/tools.md
+    "SEARCH_TOOLS_ABOVE": env.int("SEARCH_TOOLS_ABOVE", default=40) or None,
     "TRANSCRIPTION": {  # Voice input (docs/voice.md)
         "URL": env.str("TRANSCRIPTION_URL"),
         "API_KEY": env.str("TRANSCRIPTION_API_KEY", default=""),

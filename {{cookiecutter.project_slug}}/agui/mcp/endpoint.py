@@ -30,9 +30,16 @@ from agui.agent import AgentDeps
 from agui.audit import Outcome, ToolCallTimer, record_event, resolve_audit_logger
 from agui.auth import Actor
 from agui.bodies import parse_json, read_body
-from agui.executor import release_connections
+from agui.budgets import check_budget
+from agui.errors import TooManyRequests
+from agui.executor import in_database, release_connections
+from agui.llm import name_of
+from agui.log_fields import log_fields
+from agui.money import add_spending, spent_by_model
 from agui.runs import detached_context
+from agui.shutdown import calls as calls_at_work
 from agui.shutdown import shutdown
+from agui.throttle import throttle
 from agui.tools import FAILED, TIMED_OUT, build_toolset
 from agui.views import AgentView
 
@@ -44,6 +51,8 @@ logger = logging.getLogger("agui.mcp")
 UNANSWERABLE = "The tool needs an answer of the user first, which can only be given in the chat."
 UNKNOWN = "The user has no such tool."
 BUSY = "Too many calls at once. Try again soon."
+LATER = "{} Try again in {} seconds."
+STOPPED = "The server ended before the tool did."
 
 
 class Context(RunContext[AgentDeps]):
@@ -77,7 +86,7 @@ class McpView(AgentView):
             config.name,
             instructions=config.description,
             on_list_tools=partial(self._list, actor),
-            on_call_tool=partial(self._call, actor),
+            on_call_tool=partial(self._call, request, actor),
         )
         return await _exchange(server, request, body)
 
@@ -85,13 +94,24 @@ class McpView(AgentView):
         tools = await self._tools(self._context(actor))
         return types.ListToolsResult(tools=[self._describe(tool) for tool in tools.values()])
 
-    async def _call(self, actor: Actor, _: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
+    async def _call(
+        self, request: HttpRequest, actor: Actor, _: Any, params: types.CallToolRequestParams
+    ) -> types.CallToolResult:
+        if params.name not in self.endpoint.registry:
+            raise _unknown(params.name)
+        try:
+            await throttle(request, actor)
+            await check_budget(actor.user, actor.scope)
+        except TooManyRequests as refusal:
+            return _result(LATER.format(refusal, refusal.headers["Retry-After"]), is_error=True)
         limits, present = conf.get(), list(self.calls.values())
         if len(present) >= limits.max_concurrent_runs or present.count(actor.scope) >= limits.max_runs_per_user:
             return _result(BUSY, is_error=True)
         task = asyncio.get_running_loop().create_task(self._run(actor, params), context=detached_context())
         self.calls[task] = actor.scope
+        calls_at_work.add(task)
         task.add_done_callback(self.calls.pop)
+        task.add_done_callback(calls_at_work.discard)
         return await asyncio.shield(task)
 
     async def _run(self, actor: Actor, params: types.CallToolRequestParams) -> types.CallToolResult:
@@ -99,18 +119,30 @@ class McpView(AgentView):
         context = self._context(actor, params.name)
         timer = ToolCallTimer(context.deps)
         call = ToolCallPart(params.name, arguments, tool_call_id=context.tool_call_id or "")
-        async with ThreadSensitiveContext():
-            timer.start(call)
-            try:
-                outcome, content = await self._outcome(context, params.name, arguments)
-            finally:
-                await release_connections()
+        with log_fields(run_id=context.deps.run_id, user_id=str(actor.user.pk or "")):
+            async with ThreadSensitiveContext():
+                timer.start(call)
+                try:
+                    outcome, content = await self._outcome(context, params.name, arguments)
+                finally:
+                    await release_connections()
             returned = ToolReturnPart(params.name, content, tool_call_id=call.tool_call_id, outcome=outcome)
             if event := timer.stop(returned):
                 await record_event(resolve_audit_logger(), event)
+            await self._note_spending(context)
         if content is UNKNOWN:
-            raise MCPError(types.INVALID_PARAMS, f"Unknown tool: {params.name}")
+            raise _unknown(params.name)
         return _result(content, is_error=outcome != "success")
+
+    async def _note_spending(self, context: Context) -> None:
+        """Note what models cost that the tool has asked with `ctx.usage`: budgets hold here, too."""
+        if not context.usage.has_values():
+            return
+        spent = spent_by_model(context.usage, (), name_of(context.model))
+        try:
+            await in_database(add_spending, context.deps.scope, context.deps.user.pk, spent, {})
+        except Exception:
+            logger.exception("What the call of %r has cost could not be noted", context.tool_name)
 
     async def _outcome(self, context: Context, name: str, arguments: dict[str, Any]) -> tuple[Outcome, Any]:
         """Call the tool: how it ended, and what the caller learns."""
@@ -127,6 +159,8 @@ class McpView(AgentView):
             return "failed", error.errors(include_url=False, include_input=False, include_context=False)
         except (ApprovalRequired, CallDeferred):
             return "failed", UNANSWERABLE
+        except asyncio.CancelledError:
+            return "failed", STOPPED  # By shutdown.py: clients that leave cancel nothing
         except Exception:
             logger.exception("The call of %r failed", name)
             return "failed", TIMED_OUT if clock.expired() else FAILED
@@ -166,6 +200,10 @@ class McpView(AgentView):
             input_schema=tool.tool_def.parameters_json_schema,
             annotations=types.ToolAnnotations(title=spec.label, destructive_hint=spec.destructive),
         )
+
+
+def _unknown(name: str) -> MCPError:
+    return MCPError(types.INVALID_PARAMS, f"Unknown tool: {name[:64]}")
 
 
 def _result(content: Any, *, is_error: bool = False) -> types.CallToolResult:

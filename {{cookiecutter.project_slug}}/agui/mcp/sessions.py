@@ -114,7 +114,7 @@ class Connection:
 
     @property
     def is_idle(self) -> bool:
-        return not self._calls and not self._listing and time.monotonic() - self.used_at > IDLE_SECONDS
+        return not self._calls and not self._listing and time.monotonic() - self.used_at >= IDLE_SECONDS
 
     async def tools(self) -> list[Tool]:
         """What tools the server has now. Raises ServerAway."""
@@ -169,6 +169,8 @@ class Connection:
                 raise ServerAway(self.server.name)
             async with asyncio.timeout(conf.get().mcp_call_seconds):
                 return _as_result(await session.call(name, arguments))
+        except ServerAway as error:
+            raise ToolFailed(f"The server {self.server.name!r} is out of reach. Tell the user.") from error
         except ToolError as error:
             raise ToolFailed(str(error)[:MAX_ERROR_CHARS] or "The tool failed.") from error
         except Exception as error:
@@ -211,14 +213,26 @@ _tasks: set[asyncio.Task[Any]] = set()
 def connect(server: Server, headers: Headers = ()) -> Connection:
     """Find the connection to a server, for this event loop and these headers; nothing is opened yet.
 
-    Not to be kept: one that is idle is closed, and another takes its place.
+    Not to be kept: a user's own is closed when it is idle, and another takes its place.
     """
+    for loop in [loop for loop in _connections if loop.is_closed()]:
+        del _connections[loop]  # Its connections refer to it, so that nothing else would forget it
     mine = _connections.setdefault(asyncio.get_running_loop(), {})
-    for key, connection in list(mine.items()):
-        if key[1] and connection.is_idle:
-            del mine[key]
-            _detach(connection.aclose())
-    return mine.setdefault((server, headers), Connection(server, headers))
+    if (server, headers) not in mine:
+        mine[server, headers] = Connection(server, headers)
+        if headers:
+            _close_later(mine, (server, headers))
+    return mine[server, headers]
+
+
+def _close_later(mine: dict[tuple[Server, Headers], Connection], key: tuple[Server, Headers]) -> None:
+    def close() -> None:
+        if key in mine and mine[key].is_idle:
+            _detach(mine.pop(key).aclose())
+        elif key in mine:
+            _close_later(mine, key)
+
+    asyncio.get_running_loop().call_later(IDLE_SECONDS, close, context=Context())
 
 
 async def close_all() -> None:

@@ -85,7 +85,8 @@ class McpToolset(AbstractToolset[AgentDeps]):
         """What the server offers to this user; None if it is away."""
         try:
             if server.name not in self._headers:
-                self._headers[server.name] = await _headers_of(user, server)
+                async with asyncio.timeout(conf.get().mcp_timeout_seconds):
+                    self._headers[server.name] = await _headers_of(user, server)
             return await connect(server, self._headers[server.name]).tools()
         except ServerAway:
             return None
@@ -95,7 +96,7 @@ class McpToolset(AbstractToolset[AgentDeps]):
 
     def _tool(self, name: str, server: Server, tool: Tool, max_retries: int) -> ToolsetTool[AgentDeps]:
         asks = waits_for_approval(name, tool)
-        schema = {"type": "object", **tool.input_schema}
+        schema = {**tool.input_schema, "type": "object"}
         definition = ToolDefinition(
             name=name,
             description=tool.description or tool.title,

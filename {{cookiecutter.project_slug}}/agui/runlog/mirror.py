@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
-from agui import conf
+from agui import conf, errors
 from agui.errors import HttpError, RunFailed
 from agui.runlog.memory import RunLog
 from agui.runlog.scripts import LOCK_MS, PUSH, RELEASE, RUNNING_MS
@@ -173,7 +173,8 @@ def dump_refusal(error: BaseException) -> str:
     if isinstance(error, RunFailed):
         return json.dumps({"failed": error.code})
     if isinstance(error, HttpError):
-        return json.dumps({"error": type(error).__name__, "message": str(error), "extra": error.extra}, default=str)
+        told = {"error": type(error).__name__, "message": str(error), "headers": error.headers, "extra": error.extra}
+        return json.dumps(told, default=str)
     return json.dumps({})
 
 
@@ -182,7 +183,9 @@ def load_refusal(text: bytes | str) -> Exception:
     reason = json.loads(text)
     if "failed" in reason:
         return RunFailed(reason["failed"])
-    kinds = {kind.__name__: kind for kind in HttpError.__subclasses__()}
-    if kind := kinds.get(reason.get("error")):
-        return kind(reason["message"], **reason["extra"])
-    return HttpError()
+    kind: type[HttpError] | None = getattr(errors, reason.get("error", ""), None)
+    if kind is None:
+        return HttpError()
+    error = kind(reason["message"])
+    error.headers, error.extra = reason["headers"], reason["extra"]
+    return error

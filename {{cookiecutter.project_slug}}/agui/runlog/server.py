@@ -148,13 +148,13 @@ class Server:
         return True
 
     @asynccontextmanager
-    async def _asked(self, seconds: float = TIMEOUT_SECONDS) -> AsyncGenerator[Any]:
+    async def _asked(self, seconds: float | None = None) -> AsyncGenerator[Any]:
         if time.monotonic() < self._away_until:
             raise Away
         kept = self._client if self._home is asyncio.get_running_loop() else None
         client = kept or _connect(self.url)
         try:
-            async with asyncio.timeout(seconds):
+            async with asyncio.timeout(TIMEOUT_SECONDS if seconds is None else seconds):
                 yield client
         except (RedisError, OSError) as error:  # Among them the timeout
             self._away_until = time.monotonic() + AWAY_SECONDS

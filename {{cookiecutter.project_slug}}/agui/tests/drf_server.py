@@ -141,5 +141,33 @@ twins = Counted(name="twins")
 serve("a.b", say_who, on=twins)
 serve("a_b", broken, on=twins)
 
-slow = Counted(name="slow", config=replace(build_mcp_config(), dispatch_timeout=0.05))
+# What nobody has called read-only is not.
+server.register_selector_tool(
+    name="groups.sweep",
+    description="Sweep the groups.",
+    annotations={"readOnlyHint": False},
+    paginate=True,
+    spec=SelectorSpec(
+        kind=SelectorKind.LIST, selector=groups, output_serializer=GroupOutput, permission_classes=[IsAuthenticated]
+    ),
+)
+
+
+class Personal(MCPServer):
+    """Describes a tool to each user otherwise. Its list has a second page, which comes to ada when she may have it."""
+
+    def list_tools(self, cursor: Any = None, **options: Any) -> Any:
+        who = options["user"].get_username()
+        if cursor and who == "ada":
+            hanging.set()
+            let_go.wait(60)
+        page = super().list_tools(None, **options)
+        tools = [{**tool, "description": f"Greet {who}."} for tool in page["tools"]]
+        return {"tools": []} if cursor else {"tools": tools, "nextCursor": "2"}
+
+
+personal = Personal(name="personal")
+serve("greet", say_who, on=personal)
+
+slow = Counted(name="slow", config=replace(build_mcp_config(), dispatch_timeout=60))
 serve("hang", hang, on=slow)

@@ -77,7 +77,8 @@ async def _answer(application: Application, reader: asyncio.StreamReader, writer
     async def receive() -> dict[str, Any]:
         for message in received:
             return message
-        await reader.read()  # To the end of the connection
+        with suppress(ConnectionError):  # Reset, as by a client that leaves something unread: that is an end, too
+            await reader.read()
         return {"type": "http.disconnect"}
 
     async def send(message: dict[str, Any]) -> None:

@@ -432,7 +432,7 @@ def test_runs_show_how_they_ended_and_what_they_used(browser):
     status = Run.Status.FAILED
     Run.objects.create(thread_id="t", run_id="r", status=status, code="timeout", usage=usage, duration_ms=61_500)
     html = browser.get("/admin/agui/run/").content.decode()
-    for text in ("failed: timeout", ">12,345<", ">678<", ">9<", "61.5 s"):
+    for text in ("failed: timeout", ">13,023<", "61.5 s"):
         assert text in html, text
 
 
@@ -602,5 +602,5 @@ async def test_runs_are_stopped_by_who_may_change_them(client, may, status):
         assert done.status_code == 302
         if status == "finished":
             go_on.set()
-        await asyncio.wait_for(collect(response), 5)
+        await asyncio.wait_for(collect(response), 30)
     assert (await Run.objects.aget(pk=running.pk)).status == status

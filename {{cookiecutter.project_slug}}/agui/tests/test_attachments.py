@@ -335,7 +335,7 @@ async def test_files_without_a_limit(client, settings):
 
 def test_uploads_at_once_have_no_more_room_than_one_after_the_other(user, settings, monkeypatch):
     settings.AGUI = {"MAX_UPLOAD_TOTAL_BYTES": 10}
-    actor, both = SimpleNamespace(user=user, scope=f"user:{user.pk}"), threading.Barrier(2, timeout=10)
+    actor, both = SimpleNamespace(user=user, scope=f"user:{user.pk}"), threading.Barrier(2, timeout=60)
     really_save = FileSystemStorage.save
 
     def save(*args, **kwargs):

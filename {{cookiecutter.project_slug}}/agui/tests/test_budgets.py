@@ -10,7 +10,7 @@ import pytest
 from asgiref.sync import async_to_sync, sync_to_async
 from django.contrib import admin
 from django.contrib.auth import get_user_model
-from django.contrib.auth.models import AnonymousUser, Group
+from django.contrib.auth.models import AnonymousUser, Group, Permission
 from django.core.exceptions import ImproperlyConfigured
 from django.db import IntegrityError
 from django.test import Client as Browser
@@ -24,6 +24,7 @@ from agui.checks import check_prices
 from agui.errors import BudgetExceeded
 from agui.models import Budget, Run, Spending
 from agui.money import today
+from agui.runlog.mirror import dump_refusal, load_refusal
 from agui.testing import Response, call, event_types, say, wait
 from agui.tests import urls
 from agui.tests.conftest import Client, run_input, script
@@ -105,6 +106,13 @@ async def test_a_visitor_has_the_default(settings):
         await visitor.run("One")
         assert (await visitor.post(run_input("Two"))).status_code == 429
         assert (await Client(None, "/open/").run("One", thread="t2"))[-1]["type"] == "RUN_FINISHED"
+
+
+def test_another_process_tells_the_same_of_a_refusal():
+    told = BudgetExceeded("Used up.", headers={"Retry-After": "7"}, period="day", resets_at="2026-01-01")
+    response = load_refusal(dump_refusal(told)).response()
+    assert (response.status_code, response.content) == (429, told.response().content)
+    assert response["Retry-After"] == "7"
 
 
 def test_tokens_count_both_ways(user):
@@ -331,6 +339,18 @@ def test_what_is_spent_of_a_budget_is_seen_with_it(browser, user):
     save_spending(user, "0.5", 1200, ago=1)
     html = browser.get(f"/admin/agui/budget/{budget.pk}/change/").content.decode()
     assert f"$0.2500 and 1,200 tokens since {today()}" in html
+
+
+def test_only_who_may_view_spending_sees_what_is_spent_of_it(browser, user, other):
+    budget = Budget.objects.create(user=user, period="day", cost=1)
+    save_spending(user, "0.25")
+    other.is_staff = True
+    other.save()
+    other.user_permissions.add(Permission.objects.get(codename="change_budget"))
+    browser.force_login(other)
+    html = browser.get(f"/admin/agui/budget/{budget.pk}/change/").content.decode()
+    assert "Tokens" in html
+    assert "$0.2500" not in html
 
 
 @pytest.mark.parametrize(

@@ -3,8 +3,10 @@
 import json
 import logging
 import re
+import sys
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -303,3 +305,16 @@ async def test_a_provider_sums_up_what_is_old(client: Client, stub: ProviderStub
     for seen in (events, thread["messages"]):
         assert not any(word in json.dumps(seen) for word in ("They spoke", "c2VjcmV0", "compaction"))
     assert [one["content"] for one in thread["messages"]] == ["The milk is old", "One.", "And now?", "Two."]
+
+
+async def test_an_agent_of_ones_own_has_all_tools_and_what_each_run_brings(client: Client, settings: Any, monkeypatch):
+    module = ModuleType("own_factory")
+    vars(module).update(example("An agent of your own"))
+    monkeypatch.setitem(sys.modules, "own_factory", module)
+    settings.AGUI = {"AGENT_FACTORY": "own_factory.build", "SEARCH_TOOLS_ABOVE": 1}
+    quick = ScriptedModel([say("Hi.")])
+    with mounted(models={"quick": quick}):
+        assert (await client.run("Go", thread="own", forwardedProps={"model": "quick"}))[-1]["type"] == "RUN_FINISHED"
+    [request] = quick.requests
+    assert request.instructions == "Answer in rhymes."
+    assert list(request.tools) == ["search_tools"]

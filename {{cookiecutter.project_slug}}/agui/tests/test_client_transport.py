@@ -11,6 +11,7 @@ from ag_ui.core import BaseEvent, RunAgentInput, TextMessageContentEvent, UserMe
 
 from agui.client import AGUIClient, AGUIConnectionError, AGUIError, AGUIProtocolError, AGUIStatusError, transport
 from agui.testing import call, say, think, wait
+from agui.tests.conftest import let_pass
 from agui.tests.serving import CUT, Answers, cutting, serving, site_that_says
 
 
@@ -238,8 +239,13 @@ async def test_a_refusal_is_not_asked_again(status: int):
 async def test_silence_is_an_error_and_nothing_is_asked_twice():
     server = Answers((200, {}, asyncio.Event()), (200, {}, WHOLE))
     async with serving(server) as url:
+        reading = asyncio.create_task(read(AGUIClient(url, timeout_seconds=3600), asking()))
+        while not reading.done():
+            await asyncio.sleep(0.01)
+            if server.requests:  # Sent, and not answered
+                let_pass(3600)
         with pytest.raises(AGUIConnectionError, match="silent") as caught:
-            await read(AGUIClient(url, timeout_seconds=0.2), asking())
+            await reading
     assert (caught.value.code, len(server.requests)) == ("timeout", 1)
 
 

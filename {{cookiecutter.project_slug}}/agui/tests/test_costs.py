@@ -2,6 +2,7 @@
 
 import asyncio
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from datetime import timedelta
 from decimal import Decimal
 
@@ -15,13 +16,22 @@ from django.test import Client as Browser
 from django.urls import path
 from django.utils import timezone
 from pydantic_ai.conversation import Conversation
-from pydantic_ai.messages import ModelResponse, TextPart
+from pydantic_ai.messages import ModelRequest, ModelResponse, TextPart, UserPromptPart
 from pydantic_ai.usage import RequestUsage, RunUsage
 
 from agui import conf
 from agui.checkpoints import take_up
 from agui.models import Run, Spending, Thread
-from agui.money import Spent, add_spending, dollars, dump_spent, load_spent, spent_by_day, spent_by_model
+from agui.money import (
+    Spent,
+    add_broken_off,
+    add_spending,
+    dollars,
+    dump_spent,
+    load_spent,
+    spent_by_day,
+    spent_by_model,
+)
 from agui.stores import codec
 from agui.stores.model import ModelConversationStore
 from agui.testing import Response, ScriptedModel, call, fail, say, wait
@@ -305,3 +315,62 @@ async def test_costs_are_seen_in_the_admin(client: Client, browser, name):
     assert ("$0.0234 and more" in page.content.decode()) == (name != "thread")
     row = await apps.get_model("agui", name).objects.aget()
     assert "$0.0234" in (await sync_to_async(browser.get)(f"/admin/agui/{name}/{row.pk}/change/")).content.decode()
+
+
+# --- What is broken off
+
+
+def answer_to(user_says, said, usage, state="interrupted"):
+    made_by = {"model_name": "gpt-4o", "provider_name": "openai", "run_id": "now"}
+    response = ModelResponse([TextPart(said)], usage=usage, state=state, **made_by)
+    return [ModelRequest([UserPromptPart(user_says)], instructions="Be kind."), response]
+
+
+async def test_who_stops_an_answer_pays_for_what_he_got(client: Client):
+    reached = asyncio.Event()
+    answer = Response([say("Word. " * 100), wait(asyncio.Event(), reached)], usage=RequestUsage())
+    with script(answer):
+        run = asyncio.create_task(client.run("Hi"))
+        await reached.wait()
+        await client.http.post("/agent/threads/t1/cancel/")
+        await run
+    spent = await Spending.objects.aget()
+    assert (spent.requests, spent.output_tokens, spent.unpriced) == (1, 150, 1)
+    assert spent.input_tokens > 0
+    assert (await Run.objects.aget()).usage["output_tokens"] == 150
+
+
+def test_what_is_broken_off_is_priced_by_its_size():
+    messages = answer_to("a" * 3992, "b" * 400, RequestUsage())
+    usage = used(requests=1)
+    add_broken_off(usage, messages, set())
+    add_broken_off(usage, messages, set())
+    assert (usage.requests, usage.input_tokens, usage.output_tokens) == (1, 1000, 100)
+    whole = replace(messages[1], usage=RequestUsage(input_tokens=1000, output_tokens=100))
+    assert usage.cost == messages[1].usage.cost == whole.cost().total_price
+
+
+def test_what_a_provider_has_said_of_it_is_kept():
+    messages = answer_to("a" * 3992, "b" * 400, RequestUsage(input_tokens=700, output_tokens=1, cost=Decimal(1)))
+    usage = used(requests=1, input_tokens=700, output_tokens=1, cost=Decimal(1))
+    add_broken_off(usage, messages, set())
+    assert (usage.input_tokens, usage.output_tokens) == (700, 100)
+    assert usage.cost == messages[1].usage.cost
+
+
+@pytest.mark.parametrize(
+    ("said", "state", "before"),
+    [(RequestUsage(), "complete", set()), (RequestUsage(), "interrupted", {"now"}), (None, "interrupted", set())],
+)
+def test_nothing_is_added_to_what_is_known(said, state, before):
+    messages = answer_to("Hi", "b" * 400, said or RequestUsage(input_tokens=3, output_tokens=80), state)
+    usage = used()
+    add_broken_off(usage, messages, before)
+    assert usage == used()
+
+
+def test_a_response_that_never_began_is_not_billed():
+    prompt, response = answer_to("Hi", "", RequestUsage())
+    usage = used()
+    add_broken_off(usage, [prompt, replace(response, parts=[])], set())
+    assert usage == used()

@@ -158,6 +158,26 @@ def test_hours_become_days_of_the_site(clock, settings):
     assert whole(ago(days=90)).endings == {"finished": 2}
 
 
+@pytest.mark.parametrize("zone", ["Asia/Kolkata", "Australia/Lord_Howe"])
+def test_where_midnight_is_at_half_past_no_run_is_lost(clock, settings, zone):
+    settings.TIME_ZONE = zone
+    times = [ago(days=10) + number * timedelta(minutes=30) for number in range(10 * 48)]
+    Run.objects.bulk_create(Run(thread_id="t", run_id="r", scope="user:1", started_at=at) for at in times)
+    for hours in range(9 * 24 + 1, 0, -1):
+        clock.now = ago(hours=hours - 1)
+        roll_up()
+    assert whole(ago(days=12)).endings.total() == len(times)
+    assert RunSpan.objects.filter(is_day=True).exists()
+
+
+def test_names_that_no_tool_has_do_not_pile_up(clock, monkeypatch):
+    monkeypatch.setattr(figures, "MAX_TOOLS", 2)
+    for tool in ("echo", "echo", "add", "add", "made up", "mad", "mad up"):
+        save_call(ago(hours=3), "failed", tool)
+    roll_up()
+    assert whole(ago(days=1)).tools == {"echo": [0, 2, 0], "add": [0, 2, 0], "others": [0, 3, 0]}
+
+
 def test_rows_do_not_pile_up(clock):
     save_run(ago(days=90))
     roll_up()
@@ -304,19 +324,19 @@ def test_only_who_may_view_spending_sees_who_spent(user):
     assert re.search(r"ada.*?\$0\.5000", html, re.DOTALL)
 
 
-def test_a_look_reads_no_run_that_was_counted(browser):
+def test_a_look_reads_no_run_that_was_counted(browser, clock):
     for hours in range(3, 60):
-        save_run(timezone.now() - timedelta(hours=hours))
+        save_run(ago(hours=hours))
     page_of(browser, "13w")
     with CaptureQueriesContext(connection) as captured:
         page_of(browser, "13w")
     few = len(captured)
     asked = [query["sql"] for query in captured if '"agui_run"' in query["sql"] and "MIN(" not in query["sql"]]
     assert asked
-    since = (timezone.now() - timedelta(hours=2)).strftime("%Y-%m-%d")
+    since = f"{ago(hours=2):%Y-%m-%d}"
     assert all(f">= '{since}" in sql for sql in asked)
     for _ in range(50):
-        save_run(timezone.now(), model=f"m{_}")
+        save_run(clock.now, model=f"m{_}")
     with CaptureQueriesContext(connection) as captured:
         page_of(browser, "13w")
     assert len(captured) == few

@@ -12,14 +12,17 @@ import pytest
 from django.contrib.auth.models import Group, Permission
 from django.core.cache import cache
 from django.core.exceptions import ImproperlyConfigured
+from pydantic_ai import FunctionToolset, Tool
 
 from agui import ToolRegistry, conf, tool
-from agui.testing import call, say
-from agui.tests.conftest import Client, decision, results_of
+from agui.testing import ScriptedModel, call, say, wait
+from agui.tests.conftest import Client, decision, let_pass, results_of
+from agui.tests.test_llm import mounted
 from agui.tools import DENIED, FAILED, TIMED_OUT
 
 pytest.importorskip("rest_framework_mcp")
 
+from agui.drf_mcp import DrfMcpToolset
 from agui.tests import drf_server
 
 ROOT = Path(__file__).parent.parent.parent
@@ -116,6 +119,22 @@ async def test_they_count_as_any_tool_for_the_search(client: Client, mount, regi
     assert results_of(model.requests[2])["c1"].content["items"] == []
 
 
+async def test_nobody_is_shown_what_is_listed_for_others(
+    client: Client, other_client: Client, mount, registry, settings
+):
+    use(settings, "personal")
+    model = mount(registry, say("Hi."), say("Hi."))
+    run = asyncio.create_task(client.run("Go"))
+    try:
+        assert await asyncio.to_thread(drf_server.hanging.wait, 60)
+        await other_client.run("Go", thread="t2")
+    finally:
+        drf_server.let_go.set()
+    await run
+    told = [request.tools["greet"].description for request in model.requests]
+    assert told == [f"Greet {user}." for user in (other_client.user.get_username(), "ada")]
+
+
 # --- How a tool is called
 
 
@@ -147,7 +166,9 @@ async def test_a_picture_reaches_the_model(client: Client, mount, registry):
 
 
 async def test_users_at_the_same_time_are_kept_apart(client: Client, other_client: Client, mount, registry):
-    model = mount(registry, call("who", _id="c1"), call("who", _id="c1"), say("Done."), say("Done."))
+    first, second = asyncio.Event(), asyncio.Event()
+    who = call("who", _id="c1")
+    model = mount(registry, [wait(second, first), who], [wait(first, second), who], say("Done."), say("Done."))
     await asyncio.gather(client.run("Go", thread="a"), other_client.run("Go", thread="b"))
     told = [results_of(request)["c1"].content["who"] for request in model.requests[2:]]
     assert sorted(told) == ["ada", "bob"]
@@ -263,7 +284,10 @@ async def test_a_call_too_many_says_when_to_come_back(client: Client, mount, reg
 async def test_a_slow_tool_is_called_once(client: Client, mount, registry, settings, caplog):
     use(settings, "slow")
     try:
-        assert await outcome(client, mount, registry, "hang") == ("failed", TIMED_OUT)
+        ending = asyncio.create_task(outcome(client, mount, registry, "hang"))
+        assert await asyncio.to_thread(drf_server.hanging.wait, 20)
+        let_pass(60)
+        assert await ending == ("failed", TIMED_OUT)
     finally:
         drf_server.let_go.set()
     assert drf_server.calls == [("hang", "ada")]
@@ -284,6 +308,12 @@ async def test_what_may_destroy_waits_for_approval_and_runs_as_who_approved(clie
     assert await Group.objects.filter(name="crew").aexists()
     assert (await client.run(resume=[decision("c1")]))[-1]["code"] == "interrupt_unknown"
     assert len(drf_server.calls) == 1
+
+
+async def test_what_says_nothing_of_itself_waits_for_approval(client: Client, mount, registry):
+    mount(registry, call("groups_sweep", _id="c1"))
+    [interrupt] = (await client.run("Go"))[-1]["outcome"]["interrupts"]
+    assert interrupt["metadata"]["toolName"] == "groups_sweep"
 
 
 async def test_edited_arguments_go_through_the_serializer(client: Client, mount, registry):
@@ -325,6 +355,25 @@ async def test_the_catalog_has_labels(client: Client, mount, registry):
     assert entries["groups_replace"]["destructive"] is True
     items = json.loads((await client.get("capabilities/")).content)["tools"]["items"]
     assert "groups_create" in {item["name"] for item in items}
+
+
+async def test_a_bridge_of_the_config_is_in_the_catalog_and_other_toolsets_win(client: Client, settings):
+    settings.AGUI = {}
+    taken = FunctionToolset([Tool(lambda: "mine", name="who", description="Mine.")])
+    bridge = DrfMcpToolset(drf_server.server, taken={"who"})
+    with mounted(model="demo", toolsets=[taken, bridge]):
+        assert (await catalog(client)).keys() >= {"groups_create"}
+        assert "who" not in await catalog(client)
+    settings.AGUI = {"DRF_MCP_SERVER": "agui.tests.drf_server.server"}
+    with mounted(model="demo", toolsets=[taken]):
+        assert "who" not in await catalog(client)
+
+
+async def test_a_bridge_of_the_config_wins_over_that_of_the_settings(client: Client):
+    model = ScriptedModel([call("who", _id="c1"), say("Done.")])
+    with mounted(model=model, toolsets=[DrfMcpToolset(drf_server.server, taken={"broken"})]):
+        assert (await client.run("Go"))[-1]["type"] == "RUN_FINISHED"
+    assert results_of(model.requests[1])["c1"].content == {"who": "ada"}
 
 
 async def test_the_registry_wins_on_a_name(client: Client, mount, registry):

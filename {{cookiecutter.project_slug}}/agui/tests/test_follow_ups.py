@@ -5,9 +5,10 @@ import json
 from typing import Any
 
 import pytest
+from django.core.exceptions import ImproperlyConfigured
 from pydantic_ai.exceptions import ModelHTTPError
 
-from agui import FollowUps
+from agui import AgentConfig, DjangoAGUIView, FollowUps, ToolRegistry
 from agui.demo import build_demo_model
 from agui.models import Run
 from agui.testing import ScriptedModel, call, event_types, fail, read_frames, say, wait
@@ -67,6 +68,19 @@ async def test_a_smaller_model_may_make_them(client: Client):
     small, large = ScriptedModel([suggest("Next")]), ScriptedModel([say("Yes.")])
     with mounted(model=large, follow_ups=FollowUps(model=small)):
         assert suggested(await client.run("Hi", thread="next")) == ["Next"]
+
+
+def test_a_wrong_model_for_them_is_told_with_the_agent():
+    view = DjangoAGUIView(ToolRegistry(), AgentConfig(model="demo", follow_ups=FollowUps(model="nobody:knows")))
+    with pytest.raises(ImproperlyConfigured, match="'nobody:knows' can't be used"):
+        view.agent  # noqa: B018
+
+
+async def test_their_instructions_may_have_any_braces(client: Client):
+    model = ScriptedModel([say("Yes."), suggest("Next")])
+    with mounted(model=model, follow_ups=FollowUps(count=2, instructions='At most {count}. No {"json"}.')):
+        assert suggested(await client.run("Hi", thread="next")) == ["Next"]
+    assert model.requests[1].instructions == 'At most 2. No {"json"}.'
 
 
 async def test_who_answers_makes_them(client: Client):

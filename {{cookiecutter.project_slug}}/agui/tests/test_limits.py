@@ -18,7 +18,7 @@ from agui.models import Run
 from agui.runlog import RunLogs
 from agui.testing import call, collect, read_frames, say, think, wait
 from agui.tests import urls
-from agui.tests.conftest import Client, run_input, script
+from agui.tests.conftest import Client, let_pass, run_input, script
 
 MANY = 20
 
@@ -85,9 +85,12 @@ async def test_what_is_refused_takes_no_place(client: Client, settings):
 
 
 async def test_a_run_that_takes_too_long_has_a_code_of_its_own_whatever_holds_it_up(client: Client, settings):
-    settings.AGUI = {"RUN_TIMEOUT_SECONDS": 0.3}
+    settings.AGUI = {"RUN_TIMEOUT_SECONDS": 3600}
     with script([say("Half"), call("hang")]):
-        events = await client.run("Go")
+        running = asyncio.create_task(client.run("Go"))
+        assert await asyncio.to_thread(urls.hanging.wait, 20)
+        let_pass(3600)
+        events = await running
     urls.let_go.set()
     assert (events[-1]["type"], events[-1]["code"]) == ("RUN_ERROR", "timeout")
     assert (await Run.objects.aget()).status == Run.Status.TIMED_OUT
@@ -378,7 +381,7 @@ async def test_a_waiting_stream_holds_no_thread_and_no_connection(client: Client
         streams = [asyncio.create_task(stream(number)) for number in range(MANY)]
         for one in started:
             await one.wait()
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while asgirefs_threads() - before:  # noqa: ASYNC110 # they end by themselves
                 await asyncio.sleep(0.01)
         go_on.set()

@@ -253,3 +253,8 @@ def test_a_wrong_choice_is_told_with_the_agent():
     view = DjangoAGUIView(ToolRegistry(), AgentConfig(model="demo", models=["nobody:knows"]))
     with pytest.raises(ImproperlyConfigured, match="'nobody:knows' can't be used"):
         view.agent  # noqa: B018
+
+
+def test_a_name_in_the_place_of_names_is_told():
+    with pytest.raises(ImproperlyConfigured, match=r"write \['demo'\]"):
+        resolve_models("demo")

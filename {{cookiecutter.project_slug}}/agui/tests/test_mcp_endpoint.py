@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -11,6 +12,7 @@ from asgiref.sync import sync_to_async
 from django.contrib import admin
 from django.contrib.auth.models import Permission
 from django.core.asgi import get_asgi_application
+from django.core.cache import cache
 from django.core.exceptions import ImproperlyConfigured
 from django.test import AsyncClient
 from django.urls import path
@@ -21,12 +23,14 @@ import httpx2
 from mcp import Client as McpClient
 from mcp import MCPError
 from mcp.client.streamable_http import streamable_http_client
-from pydantic_ai import BinaryContent
+from pydantic_ai import Agent, BinaryContent, RunContext
+from pydantic_ai.usage import RequestUsage
 
-from agui import AgentConfig, DjangoAGUIView, ToolRegistry, conf, get_urls, tool
+from agui import AgentConfig, AgentDeps, DjangoAGUIView, ToolRegistry, conf, get_urls, tool
 from agui.mcp.endpoint import McpView
-from agui.models import AuditRecord
-from agui.testing import ScriptedModel
+from agui.models import AuditRecord, Spending
+from agui.shutdown import end_runs
+from agui.testing import Response, ScriptedModel, say
 from agui.tests import urls
 from agui.tests.conftest import Client
 from agui.tests.serving import serving
@@ -240,6 +244,66 @@ async def test_one_user_has_only_so_many_calls_at_once(user: Any, settings: Any)
         assert text_of(await first) == "at last"
         assert text_of(await client.call_tool("echo", {"text": "x"})) == "x"
     assert (second.is_error, text_of(second)) == (True, "Too many calls at once. Try again soon.")
+
+
+async def test_calls_are_counted_as_runs_are(user: Any, settings: Any):
+    cache.clear()
+    settings.AGUI = {**settings.AGUI, "THROTTLE": {"USER": "2/day"}}
+    async with site() as url, mcp_client(user, url) as client:
+        texts = [text_of(await client.call_tool("echo", {"text": "x"})) for _ in range(3)]
+        assert (await client.list_tools()).tools
+    assert texts[:2] == ["x", "x"]
+    assert re.fullmatch(r"Too many messages in a short time\. Try again in \d+ seconds\.", texts[2])
+    assert await AuditRecord.objects.acount() == 2
+
+
+async def test_what_a_tool_spends_on_models_counts_for_budgets(user: Any, settings: Any):
+    settings.AGUI = {**settings.AGUI, "BUDGETS": {"DAY": {"TOKENS": 10}}}
+    registry = ToolRegistry()
+
+    @tool(registry)
+    async def spend(ctx: RunContext[AgentDeps]) -> str:
+        """Ask another agent."""
+        answer = Response([say("Done.")], usage=RequestUsage(input_tokens=8, output_tokens=2))
+        return (await Agent(ScriptedModel([answer])).run("Work", usage=ctx.usage)).output
+
+    view = DjangoAGUIView(registry, AgentConfig(model=ScriptedModel([])))
+    settings.ROOT_URLCONF = type("Urls", (), {"urlpatterns": get_urls(view)})
+    async with site() as url, mcp_client(user, url) as client:
+        first, second = [await client.call_tool("spend", {}) for _ in range(2)]
+    assert (text_of(first), first.is_error) == ("Done.", False)
+    spent = await Spending.objects.aget(owner=user)
+    assert (spent.requests, spent.input_tokens, spent.output_tokens) == (1, 8, 2)
+    assert second.is_error
+    assert text_of(second).startswith("Your budget for this day is used up. Try again in ")
+
+
+async def test_a_server_that_ends_waits_for_calls_and_then_stops_them(user: Any, settings: Any):
+    settings.AGUI = {**settings.AGUI, "SHUTDOWN_SECONDS": 0.0}
+    registry, begun = ToolRegistry(), asyncio.Event()
+
+    @tool(registry)
+    async def last() -> str:
+        """Last for ever."""
+        begun.set()
+        return str(await asyncio.Event().wait())
+
+    view = DjangoAGUIView(registry, AgentConfig(model=ScriptedModel([])))
+    settings.ROOT_URLCONF = type("Urls", (), {"urlpatterns": get_urls(view)})
+    async with asyncio.timeout(60), site() as url, mcp_client(user, url) as client:
+        call = asyncio.create_task(client.call_tool("last", {}))
+        await begun.wait()
+        await end_runs()
+        result = await call
+    assert (result.is_error, text_of(result)) == (True, "The server ended before the tool did.")
+    assert [record.outcome async for record in AuditRecord.objects.all()] == ["failed"]
+
+
+async def test_a_name_that_no_tool_has_leaves_nothing_behind(user: Any):
+    async with site() as url, mcp_client(user, url) as client:
+        with pytest.raises(MCPError, match=r"Unknown tool: x{64}$"):
+            await client.call_tool("x" * 10_000, {})
+    assert not await AuditRecord.objects.aexists()
 
 
 # --- Bodies

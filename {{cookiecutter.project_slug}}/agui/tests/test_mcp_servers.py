@@ -17,13 +17,16 @@ from django.core.exceptions import ImproperlyConfigured
 pytest.importorskip("fastmcp")
 
 from mcp.server.mcpserver import MCPServer
+from mcp.types import Tool
+from pydantic_ai.exceptions import ToolFailed
 from pydantic_ai.messages import BinaryContent
 
 from agui import AgentConfig, DjangoAGUIView, ToolRegistry, conf, get_urls, tool
 from agui.mcp import sessions
 from agui.mcp.servers import Server, read_servers
-from agui.mcp.toolset import tool_name
+from agui.mcp.toolset import McpToolset, tool_name
 from agui.models import AuditRecord
+from agui.shutdown import end_runs
 from agui.testing import ScriptedModel, call, event_types, say
 from agui.tests import mcp_server, urls
 from agui.tests.conftest import Client, decision, results_of
@@ -154,6 +157,17 @@ async def test_a_server_is_started_once_for_all_runs(client: Client, settings: A
         os.kill(int(first["c1"].content.split()[-1]), 0)
 
 
+async def test_a_server_that_ends_takes_its_processes_along(client: Client, settings: Any, tmp_path: Path):
+    configure(settings, tmp_path, {"one": STDIO})
+    with agent(client, settings, call("one_where", key="X", _id="c1"), say("There.")) as llm:
+        await client.run("Where?")
+    pid = int(results_of(llm.requests[1])["c1"].content.split()[-1])
+    os.kill(pid, 0)
+    await end_runs()
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+
+
 async def test_a_tool_that_is_new_is_found(client: Client, settings: Any, tmp_path: Path, monkeypatch: Any):
     monkeypatch.setattr(sessions, "FAR_SECONDS", 0.0)
     server = mcp_server.build_server()
@@ -270,6 +284,12 @@ async def test_an_approved_call_of_a_server_that_is_away_fails_alone(
             events = await client.run(resume=[decision("c1")])
     assert event_types(events)[-1] == "RUN_FINISHED"
     assert results_of(llm.requests[1])["c1"].outcome != "success"
+
+
+async def test_a_call_that_was_never_sent_is_not_said_to_be_at_work():
+    async with nobody() as url:
+        with pytest.raises(ToolFailed, match=r"^The server 'one' is out of reach"):
+            await sessions.connect(Server(name="one", url=url)).call("add", {"a": 1, "b": 2})
 
 
 # --- Away
@@ -432,6 +452,10 @@ def wrong_headers(user: Any, server: str) -> dict[str, str]:
     return {"X-User": "two\nlines"}
 
 
+async def never_headers(user: Any, server: str) -> Any:
+    await asyncio.Event().wait()
+
+
 def no_headers(user: Any, server: str) -> None:
     return None
 
@@ -475,19 +499,44 @@ async def test_headers_that_cannot_be_sent_cost_the_tools_alone(client: Client, 
             assert away(await client.run("Hi")) == [["one"]]
 
 
-async def test_a_connection_of_a_user_that_is_idle_is_closed(settings: Any, monkeypatch: Any):
+async def test_headers_that_do_not_come_cost_the_tools_alone(client: Client, settings: Any, tmp_path: Path):
+    async with http_server() as url:
+        configure(settings, tmp_path, {"one": {"url": url}}, MCP_HEADERS=f"{__name__}.never_headers")
+        settings.AGUI = {**settings.AGUI, "MCP_TIMEOUT_SECONDS": 0.05}
+        with agent(client, settings, say("Hi")):
+            async with asyncio.timeout(60):
+                assert away(await client.run("Hi")) == [["one"]]
+
+
+async def test_a_connection_of_a_user_that_is_idle_is_closed(monkeypatch: Any):
+    monkeypatch.setattr(sessions, "IDLE_SECONDS", 0.1)
     async with http_server() as url:
         server = Server(name="one", url=url)
         own, shared = sessions.connect(server, (("x-user", "ada"),)), sessions.connect(server)
-        await own.tools()
+        await asyncio.gather(own.tools(), shared.tools())
         held = own._session
         assert held
-        monkeypatch.setattr(sessions, "IDLE_SECONDS", -1.0)
-        again = sessions.connect(server)
-        assert again is shared
-        assert own not in sessions._connections[asyncio.get_running_loop()].values()
         await asyncio.wait([held.task], timeout=30)
         assert held.task.done()
+        assert list(sessions._connections[asyncio.get_running_loop()].values()) == [shared]
+
+
+def test_the_connections_of_a_loop_that_has_ended_are_forgotten():
+    server = Server(name="one", url="http://127.0.0.1:1")
+
+    async def connect() -> asyncio.AbstractEventLoop:
+        sessions.connect(server)
+        return asyncio.get_running_loop()
+
+    ended = asyncio.run(connect())
+    asyncio.run(connect())
+    assert ended not in sessions._connections
+
+
+def test_a_schema_that_no_provider_takes_ends_no_chat():
+    junk = Tool(name="x", input_schema={"type": "array"})
+    known = McpToolset(())._tool("one_x", Server(name="one", command="x"), junk, 1)
+    assert known.tool_def.parameters_json_schema["type"] == "object"
 
 
 # --- The file

@@ -425,6 +425,20 @@ def test_one_table_s_failure_stops_no_other(table, settings, caplog):
     assert {name for name, left in old.items() if left.exists()} == {table} | tied
 
 
+def test_what_can_t_be_counted_goes_all_the_same(settings, caplog):
+    fill(settings)
+
+    def fail(execute, sql, params, many, context):
+        if '"agui_runspan"' in sql:
+            raise DatabaseError("disk I/O error")
+        return execute(sql, params, many, context)
+
+    with connection.execute_wrapper(fail), pytest.raises(CommandError, match="log"):
+        prune(**ALL)
+    assert "disk I/O error" in caplog.text
+    assert not AuditRecord.objects.filter(started_at__lt=ago(10)).exists()
+
+
 def test_one_file_s_failure_stops_no_other(media, caplog):
     for name in ("a", "b", "c"):
         save_file(name, 2)

@@ -150,7 +150,7 @@ async def test_who_looks_at_once_adds_it_once(client: Client):
 async def test_the_run_of_a_living_process_is_left_alone(client: Client, process, settings, caplog):
     settings.AGUI = {"REDIS_URL": None}
     module._warn_of.cache_clear()
-    run = await kill(client, [say("Half of it")], process=process)
+    run = await kill(client, [say("Half of it")], process=process, seen_at=timezone.now() + timedelta(hours=1))
     assert (await client.thread("killed"))["running"]
     response = await client.post(run_input("Go on", thread="killed"))
     assert response.status_code == 409
@@ -201,7 +201,7 @@ async def test_a_process_that_was_taken_for_dead_stops_its_run_and_changes_nothi
         # What another process does that finds no sign of life.
         await Run.objects.aupdate(status=Run.Status.INTERRUPTED, code="interrupted")
         await runs.checkpoints.write()
-        events = await asyncio.wait_for(collect(response), 5)
+        events = await asyncio.wait_for(collect(response), 30)
     assert (events[-1]["type"], events[-1]["code"]) == ("RUN_ERROR", "interrupted")
     assert texts(await client.thread()) == [("user", "Go")]
     assert (await Run.objects.aget()).code == "interrupted"
@@ -232,7 +232,7 @@ async def test_a_tool_that_ends_is_written_down_at_once(client: Client, monkeypa
         monkeypatch.setattr("agui.checkpoints._write", write)
         urls.let_go.set()
         await reached.wait()
-        assert await asyncio.to_thread(written.wait, 5)
+        assert await asyncio.to_thread(written.wait, 30)
         draft = (await Run.objects.aget()).draft
         assert draft
         assert codec.load_messages(draft)[-1].parts[0].part_kind == "tool-return"

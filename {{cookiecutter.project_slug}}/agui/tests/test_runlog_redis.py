@@ -47,7 +47,7 @@ class RedisServer:
             [str(REDIS_SERVER), *options], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )
         with self.client() as client:
-            deadline = time.monotonic() + 10
+            deadline = time.monotonic() + 60
             while True:
                 try:
                     client.ping()
@@ -114,6 +114,12 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
 
 
 @pytest.fixture(autouse=True)
+def patience(monkeypatch) -> None:
+    """A machine that stands still for seconds is not a Redis that is away."""
+    monkeypatch.setattr("agui.runlog.server.TIMEOUT_SECONDS", 20.0)
+
+
+@pytest.fixture(autouse=True)
 async def processes(server: RedisServer, monkeypatch) -> AsyncIterator[Processes]:
     with server.client() as redis:
         redis.flushall()
@@ -124,7 +130,7 @@ async def processes(server: RedisServer, monkeypatch) -> AsyncIterator[Processes
         for log in list(logs._active.values()):
             log.stop()
     if runs.tasks:
-        await asyncio.wait(runs.tasks, timeout=10)
+        await asyncio.wait(runs.tasks, timeout=30)
     await processes.aclose()
 
 
@@ -167,13 +173,16 @@ async def test_a_run_is_stopped_from_elsewhere(client: Client, processes: Proces
         await reached.wait()
         with processes.elsewhere():
             assert (await client.http.post("/agent/threads/t1/cancel/")).status_code == 202
-        events = await asyncio.wait_for(collect(response), 5)
+        events = await asyncio.wait_for(collect(response), 30)
     assert events[-1]["outcome"] == {"type": "cancelled"}
     assert (await client.thread())["messages"][-1]["content"] == "Half"
 
 
 @pytest.mark.parametrize(("reader", "asked"), [(None, 1), (0, 1), (1, 1), (1, 0)])
-async def test_a_run_makes_way_for_the_next_turn_if_nobody_reads_it_anywhere(client: Client, processes, reader, asked):
+async def test_a_run_makes_way_for_the_next_turn_if_nobody_reads_it_anywhere(
+    client: Client, processes, monkeypatch, reader, asked
+):
+    monkeypatch.setattr("agui.runlog.redis.REPLACE_MS", 20_000)
     reached, go_on = asyncio.Event(), asyncio.Event()
     with script([say("Half"), wait(go_on, reached)], say("Next")):
         response = await client.post(run_input("Hi"))
@@ -201,7 +210,7 @@ async def test_a_copy_of_a_log_stops_its_run(client: Client, processes: Processe
         with processes.elsewhere():
             replica = await processes.find(f"user:{client.user.pk}", "t1")
         await asyncio.to_thread(replica.stop)  # As Django closes a response
-        assert (await asyncio.wait_for(collect(response), 5))[-1]["outcome"] == {"type": "cancelled"}
+        assert (await asyncio.wait_for(collect(response), 30))[-1]["outcome"] == {"type": "cancelled"}
 
 
 async def test_the_same_request_elsewhere_runs_once(client: Client, processes: Processes):
@@ -228,7 +237,8 @@ async def test_a_request_at_once_on_all_processes_runs_once(client: Client, proc
     assert len({log.key for log, _ in found}) == 1
 
 
-async def test_the_next_turn_may_go_elsewhere_at_once(client: Client, processes: Processes):
+async def test_the_next_turn_may_go_elsewhere_at_once(client: Client, processes: Processes, monkeypatch):
+    monkeypatch.setattr("agui.runlog.redis.ENDING_SECONDS", 20)
     with script(say("1"), say("2"), say("3")):
         for number in range(3):
             processes.here = processes.all[number % 2]
@@ -270,16 +280,19 @@ async def test_who_waits_elsewhere_is_told_of_a_refusal(client: Client, other_cl
     assert not is_new
     processes.all[0].release(log, NotFound("There is no such thread."))
     with pytest.raises(NotFound, match="There is no such thread"):
-        await asyncio.wait_for(waiting.started(), 5)
+        await asyncio.wait_for(waiting.started(), 30)
 
 
-async def test_the_limit_of_a_user_holds_over_all_processes(client: Client, processes: Processes, settings):
+async def test_the_limit_of_a_user_holds_over_all_processes(
+    client: Client, processes: Processes, settings, monkeypatch
+):
     settings.AGUI = {"MAX_RUNS_PER_USER": 1}
     go_on = asyncio.Event()
     with script([wait(go_on), say("Hi")], say("Hi")):
         first = await client.post(run_input("Hi", thread="a"))
         with processes.elsewhere():
             assert (await client.post(run_input("Hi", thread="b"))).status_code == 429
+        monkeypatch.setattr("agui.runlog.redis.ENDING_SECONDS", 20)
         go_on.set()
         await collect(first)
         with processes.elsewhere():
@@ -295,7 +308,7 @@ async def test_nothing_is_left_of_a_thread_that_is_deleted_elsewhere(
         await reached.wait()
         with processes.elsewhere():
             assert (await client.http.delete("/agent/threads/t1/")).status_code == 204
-        await asyncio.wait_for(collect(response), 5)
+        await asyncio.wait_for(collect(response), 30)
         await asyncio.gather(*runs.tasks)
     assert not await Thread.objects.aexists()
     await pushed(processes)
@@ -380,23 +393,26 @@ async def test_runs_go_on_while_redis_is_away_and_are_read_elsewhere_when_it_is_
             started = time.monotonic()
             events = await client.run("Hi", thread="t2")
             assert event_types(events)[-1] == "RUN_FINISHED"
-            assert time.monotonic() - started < 3
+            assert time.monotonic() - started < 10
             with processes.elsewhere():
                 assert (await client.get("threads/t2/events/")).status_code == 503
         finally:
             server.start()
         go_on.set()
-        whole, seen = await asyncio.wait_for(asyncio.gather(body_of(response), body_of(early)), 20)
+        whole, seen = await asyncio.wait_for(asyncio.gather(body_of(response), body_of(early)), 60)
     assert seen == whole
     assert (await client.thread())["messages"][-1]["content"] == "one two"
 
 
-async def test_nobody_waits_for_long_for_a_redis_that_hangs(client: Client, processes: Processes, server: RedisServer):
+async def test_nobody_waits_for_long_for_a_redis_that_hangs(
+    client: Client, processes: Processes, server: RedisServer, monkeypatch
+):
+    monkeypatch.setattr("agui.runlog.server.TIMEOUT_SECONDS", 4.0)
     with script(say("Hi"), say("Ho")), server.hanging():
         for thread in ("t1", "t2"):
             started = time.monotonic()
             assert (await client.run("Hi", thread=thread))[-1]["type"] == "RUN_FINISHED"
-            assert time.monotonic() - started < 4
+            assert time.monotonic() - started < 7.5  # It is waited for once
     # What it did not answer to comes to it now.
     processes.server._away_until = 0.0
     await processes.mirror.push()
@@ -429,7 +445,7 @@ async def test_readers_of_a_dead_process_are_told(
         if forgets:
             with server.client() as redis:
                 redis.flushall()
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             rest = b"".join([chunk async for chunk in lines])
         assert b'"code":"interrupted"' in rest
         assert (await Run.objects.aget()).status == "interrupted"
@@ -447,6 +463,7 @@ async def die(processes: Processes) -> RunLog:
     """What a kill leaves: nobody writes to Redis any more, and a row with a process that is gone."""
     for task in processes.all[0]._tasks:
         task.cancel()
+    await asyncio.wait(processes.all[0]._tasks)
     await runs.checkpoints.write()
     [log] = processes.all[0]._active.values()
     runs.checkpoints.remove(log.key)
@@ -510,7 +527,7 @@ async def test_another_process_goes_on_with_a_log(processes: Processes):
         adopted.append(b"id: 2\ndata: {}\n\n")
         await logs.mirror.push()
         logs.close(adopted)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         frames = b"".join([chunk async for chunk in replica.follow()])
     assert frames == b"".join(adopted.frames)
 
@@ -527,7 +544,7 @@ async def test_a_log_is_left_to_another_process_even_while_redis_is_away(process
         adopted.append(b"id: 1\ndata: {}\n\n")
         logs.close(adopted)
     found = await processes.find("user:1", "t1")
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         assert [frame async for frame in found.follow()] == adopted.frames
 
 

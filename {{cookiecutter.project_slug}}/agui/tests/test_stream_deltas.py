@@ -76,7 +76,7 @@ async def test_the_first_delta_and_the_end_of_a_part_are_not_held():
         while (event := await arrived.get()) is not None:
             yield event
 
-    async with aclosing(join_deltas(source(), FOREVER)) as events, asyncio.timeout(10):
+    async with aclosing(join_deltas(source(), FOREVER)) as events, asyncio.timeout(60):
         arrived.put_nowait(text("1"))
         assert await anext(events) == text("1")
         waiting = asyncio.ensure_future(anext(events))
@@ -97,7 +97,7 @@ async def test_a_delta_after_a_pause_is_not_held_and_a_held_one_comes_by_itself(
             yield text(str(number))
             await go_on.get()
 
-    async with aclosing(join_deltas(source(), 0.02)) as events, asyncio.timeout(10):
+    async with aclosing(join_deltas(source(), 0.02)) as events, asyncio.timeout(60):
         for number in range(3):
             assert await anext(events) == text(str(number))
             go_on.put_nowait(None)

@@ -14,7 +14,7 @@ from pydantic_ai.tools import ToolDefinition
 
 from agui import AgentDeps, ToolRegistry, tool
 from agui.testing import call, say
-from agui.tests.conftest import Client, asked, decision, results_of
+from agui.tests.conftest import Client, asked, decision, let_pass, results_of
 from agui.tests.wire import check_stream
 from agui.tools import DENIED, FAILED, TIMED_OUT
 
@@ -142,7 +142,7 @@ async def test_a_sequential_tool_runs_alone(client: Client, mount, registry):
     registry.add(work, name="alone", description="Work alone.", sequential=True)
     calls = [call("work", name="beside 1"), call("work", name="beside 2"), call("alone", name="lock")]
     mount(registry, calls, say("Done."))
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         await client.run("Go")
     assert len(seen) == 3
     assert seen["lock"] == ["lock"]
@@ -184,19 +184,23 @@ async def test_a_failing_tool_fails_its_own_call_alone(client: Client, mount, re
 
 
 async def test_a_synchronous_tool_that_times_out_is_not_called_twice(client: Client, mount, registry, caplog):
-    release, ended, calls = threading.Event(), threading.Event(), []
+    begun, release, ended, calls = threading.Event(), threading.Event(), threading.Event(), []
 
-    @tool(registry, timeout=0.05, retries=3)
+    @tool(registry, timeout=60, retries=3)
     def import_all() -> str:
         """Import all."""
         calls.append(1)
-        release.wait(20)
+        begun.set()
+        release.wait(30)
         ended.set()
         return "imported"
 
     model = mount(registry, call("import_all"), say("It takes too long."))
     try:
-        events = await client.run("Go")
+        running = asyncio.create_task(client.run("Go"))
+        assert await asyncio.to_thread(begun.wait, 20)
+        let_pass(60)
+        events = await running
     finally:
         release.set()
     assert events[-1]["outcome"] == {"type": "success"}

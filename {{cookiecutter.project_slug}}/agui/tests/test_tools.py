@@ -13,6 +13,7 @@ from datetime import date
 from typing import Any
 
 import pytest
+from asgiref.sync import ThreadSensitiveContext, sync_to_async
 from django.contrib.auth import get_user_model
 from django.contrib.auth.backends import BaseBackend
 from django.contrib.auth.models import AnonymousUser, Permission
@@ -36,9 +37,10 @@ from pydantic_ai import (
 )
 from pydantic_ai.messages import ToolReturnPart
 
-from agui import AgentDeps, ToolBinding, ToolCategory, ToolRegistry, ToolSpec, needs_confirmation, tool
+from agui import AgentDeps, ToolBinding, ToolCategory, ToolRegistry, ToolSpec, executor, needs_confirmation, tool
 from agui.executor import close_kept_connections, run_in_thread
 from agui.testing import ScriptedModel, call, say
+from agui.tests.conftest import let_pass
 from agui.tool_schema import PARAMETERS_KEY
 from agui.tools import (
     DENIED,
@@ -461,18 +463,22 @@ async def test_results_that_are_fine(registry, result):
 
 
 async def test_a_synchronous_tool_that_times_out_runs_once(registry, caplog):
-    release, ended, calls = threading.Event(), threading.Event(), []
+    begun, release, ended, calls = threading.Event(), threading.Event(), threading.Event(), []
 
-    @tool(registry, timeout=0.05)
+    @tool(registry, timeout=60)
     def import_all() -> str:
         """Import all."""
         calls.append(1)
-        release.wait(10)
+        begun.set()
+        release.wait(30)
         ended.set()
         return "imported"
 
     agency = Agency(registry, call("import_all"), say("It takes too long."))
-    assert await agency.run() == "It takes too long."
+    running = asyncio.create_task(agency.run())
+    assert await asyncio.to_thread(begun.wait, 20)
+    let_pass(60)
+    assert await running == "It takes too long."
     # Not "retried": the model isn't asked to call it again while the first call is still at work.
     assert agency.results == [("failed", TIMED_OUT)]
     assert caplog.records[0].getMessage() == "Tool 'import_all' timed out in run r1."
@@ -484,9 +490,11 @@ async def test_a_synchronous_tool_that_times_out_runs_once(registry, caplog):
 async def test_an_asynchronous_tool_that_times_out_is_cancelled(registry):
     ends = []
 
-    @tool(registry, timeout=0.05)
+    @tool(registry, timeout=60)
     async def wait(long: bool) -> str:
         """Wait."""
+        if long:
+            let_pass(60)
         try:
             await asyncio.sleep(60 if long else 0)
         except asyncio.CancelledError:
@@ -497,7 +505,7 @@ async def test_an_asynchronous_tool_that_times_out_is_cancelled(registry):
     agency = Agency(registry, call("wait", long=True), call("wait", long=False), say("Done"))
     await agency.run()
     assert ends == ["cancelled"]
-    assert agency.results == [("retried", "Timed out after 0.05 seconds."), ("success", "waited")]
+    assert agency.results == [("retried", "Timed out after 60 seconds."), ("success", "waited")]
 
 
 async def test_a_timeout_in_the_tool_is_a_failure_like_any_other(registry):
@@ -593,6 +601,22 @@ async def test_no_connection_is_closed_while_it_is_used():
     await asyncio.to_thread(close_kept_connections)
     assert release.is_set()
     assert await answer == (1,)
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_a_thread_that_is_given_back_leaves_no_connection_open():
+    seen = []
+
+    def ask() -> None:
+        seen.append((threading.current_thread(), query()))
+
+    async with ThreadSensitiveContext():
+        await sync_to_async(ask)()
+        releasing = asyncio.create_task(executor._release_thread())
+        await asyncio.gather(releasing, sync_to_async(ask)())
+    for thread, _ in seen:
+        await asyncio.to_thread(thread.join, 30)
+    assert [used.connection for _, used in seen] == [None, None]
 
 
 # --- Permission

@@ -4,11 +4,15 @@ import asyncio
 import json
 
 import pytest
+from django.contrib.auth.views import LoginView
 from django.core.exceptions import ImproperlyConfigured
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.template.loader import render_to_string
 from django.test import AsyncClient
+from django.urls import path
 
 from agui import conf
+from agui.tests import urls
 from agui.tests.conftest import Client
 from agui.tests.serving import CUT, Answers, serving
 from agui.voice import kind_of
@@ -139,11 +143,33 @@ async def test_recordings_count_like_messages(client: Client, settings):
     assert int(response["Retry-After"]) > 0
 
 
+async def test_who_has_spent_his_budget_is_not_listened_to(client: Client, settings):
+    settings.AGUI = {
+        "BUDGETS": {"DAY": {"COST": 0}},
+        "TRANSCRIPTION": {"BACKEND": "agui.tests.test_voice.Parrot"},
+    }
+    response = await record(client)
+    assert (response.status_code, json.loads(response.content)["error"]) == (429, "budget_exceeded")
+
+
 async def test_clients_are_told_that_somebody_listens(client: Client, settings):
     settings.AGUI = {"TRANSCRIPTION": {}}
     assert json.loads((await client.get("capabilities/")).content)["custom"]["transcription"] is True
     settings.AGUI = {}
     assert "transcription" not in json.loads((await client.get("capabilities/")).content).get("custom", {})
+
+
+def test_chat_is_told_that_somebody_listens(settings):
+    patterns = [*urls.urlpatterns, path("login/", LoginView.as_view(), name="login")]
+    settings.ROOT_URLCONF = type("Urls", (), {"urlpatterns": patterns})
+    settings.AGUI, settings.USE_THOUSAND_SEPARATOR = {"TRANSCRIPTION": {"MAX_BYTES": 20_000}}, True
+    attributes = render_to_string("agui/attributes.html")
+    assert 'data-transcribe-url="/agent/transcribe/"' in attributes
+    assert 'data-max-recording-bytes="20000"' in attributes
+    settings.AGUI = {}
+    attributes = render_to_string("agui/attributes.html")
+    assert "transcribe" not in attributes
+    assert "recording" not in attributes
 
 
 @pytest.mark.parametrize(

@@ -37,6 +37,12 @@ def test_text_is_a_line_that_ends_with_the_run(written):
     assert second.endswith("INFO assistant.sample: Nobody's")
 
 
+def test_nobody_writes_lines_of_his_own_into_text(written):
+    said = "x\n2026-01-01 ERROR root: down\r\x1b[2J\u2028y\tz"
+    (line,) = written("text", lambda logger: logger.info("He said %s", said)).splitlines()
+    assert line.endswith(r"He said x\n2026-01-01 ERROR root: down\r\x1b[2J\u2028y" + "\tz")
+
+
 def test_json_is_one_object_a_line(written):
     def say(logger):
         with log_fields(run_id="r1", thread_id="t1", user_id="7", trace_id="0af7"):

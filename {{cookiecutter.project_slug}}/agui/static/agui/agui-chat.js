@@ -20,8 +20,11 @@ import { Welcome } from "./welcome.js";
  * @attr data-tools-url, data-skills-url, data-threads-url - the catalogs and the stored conversations
  * @attr data-attachments-url - where files are uploaded; without it there is nothing to attach them with
  * @attr data-max-upload-bytes - larger files are refused before they are sent; the server has the last word
+ * @attr data-transcribe-url - where recordings become text; without it there is no microphone
+ * @attr data-max-recording-bytes - where a recording ends by itself
  * @attr data-stylesheet-url - instead of the agui-chat.css next to this file
- * @attr data-frame-stylesheet-url - instead of the agui-frame.css next to it, which the list of threads and `placement` bring
+ * @attr data-frame-stylesheet-url - instead of the agui-frame.css next to it, which the list of threads, `placement` and the
+ *   microphone bring
  * @attr lang - of the texts, here or on whatever is around; English where strings/ has no table for it
  * @attr data-feedback - answers can be judged: the server keeps what users think of them
  * @attr data-strings - JSON that replaces texts of strings.js
@@ -54,7 +57,7 @@ import { Welcome } from "./welcome.js";
  * @event ag-ui-toggle - a floating or docked chat was opened or closed; detail { collapsed }
  *
  * @csspart panel, header, undo, log, messages, user-message, assistant-message, reasoning, activity, tool, approve,
- *   deny, prose, code, error, composer, input, attach, skills, send, stop, attachments, attachment, palette, chip, drawer, threads, launcher, frame, edge,
+ *   deny, prose, code, error, composer, input, attach, skills, microphone, send, stop, attachments, attachment, palette, chip, drawer, threads, launcher, frame, edge,
  *   actions, editor, feedback, queued
  *
  * @cssprop --agui-accent, --agui-accent-text, --agui-background, --agui-surface, --agui-border, --agui-text,
@@ -222,6 +225,7 @@ export class AguiChatElement extends HTMLElement {
   toggle(collapsed = !this.hasAttribute("collapsed")) {
     this.toggleAttribute("collapsed", collapsed);
     this.#emit("ag-ui-toggle", { collapsed });
+    if (collapsed) this.#composer?.hush();
     if (collapsed) this.shadowRoot?.querySelector(/** @type {any} */ (".launcher"))?.focus();
     // Where there is no keyboard but one that covers half of the chat, it waits until it is called.
     else (matchMedia("(pointer: coarse)").matches ? this.#transcript?.log : this.#composer)?.focus();
@@ -268,6 +272,7 @@ export class AguiChatElement extends HTMLElement {
   disconnectedCallback() {
     this.#listeners.abort();
     this.#placement?.disconnect();
+    this.#composer?.hush();
     this.#tabs.close();
     this.session.close();
   }
@@ -369,8 +374,10 @@ export class AguiChatElement extends HTMLElement {
     if (threadId === this.#draftOf) return;
     const begun = this.#draftOf === null && busy;
     this.#draftOf = threadId;
-    if (!begun) this.#composer.text = this.#memory.draft(threadId);
-    else this.#memory.keepDraft(null, "");
+    if (!begun) {
+      this.#composer.hush();
+      this.#composer.text = this.#memory.draft(threadId);
+    } else this.#memory.keepDraft(null, "");
   }
 
   /** The message that waits, else the last one that was sent. */
@@ -425,9 +432,6 @@ export class AguiChatElement extends HTMLElement {
           return chat.#activities;
         },
         host: chat,
-        get loginUrl() {
-          return chat.dataset.loginUrl ?? null;
-        },
         client: this.client,
         decide: (interruptId, decision) => {
           this.session.decide(interruptId, decision);
@@ -450,10 +454,10 @@ export class AguiChatElement extends HTMLElement {
       this.#welcome.element,
     );
     this.#composer = new Composer({
-      strings, client: this.client, loginUrl: this.dataset.loginUrl ?? null, maxBytes: Number(this.dataset.maxUploadBytes),
+      strings, client: this.client, host: this, style: () => this.#styleFrame(),
       send: (text, attachments) => this.sendMessage(text, attachments), stop: () => this.session.stop(),
       keep: (text) => this.#memory.keepDraft(this.#draftOf, text), editLast: () => this.#editLast(),
-      upload: (...upload) => this.upload(...upload), fail: () => this.session.busy || this.session.fail({ code: "connection_lost" }),
+      fail: () => this.session.busy || this.session.fail({ code: "connection_lost" }),
     });
     this.#panel = h(
       "section", { class: "panel", part: "panel", hidden: true, "aria-label": strings.conversation },
@@ -544,6 +548,7 @@ export class AguiChatElement extends HTMLElement {
   }
 
   #changed() {
+    this.#switchDraft(); // not a frame later: somebody may write by then
     this.#schedule();
     const { state } = this;
     if (state === this.#lastState) return;

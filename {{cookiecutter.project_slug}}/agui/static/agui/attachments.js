@@ -10,7 +10,7 @@ import { isFinal, Uploads } from "./uploads.js";
 /**
  * @typedef {{
  *   strings: import("./strings.js").Strings, client: import("./client.js").AgentClient,
- *   upload: import("./files.js").Upload, loginUrl: string | null, maxBytes: number, focus: () => void,
+ *   host: any, focus: () => void,
  * }} Context
  */
 
@@ -28,10 +28,10 @@ export class Attachments {
 
   /** @param {Context} context */
   constructor(context) {
-    const { client, upload, strings, maxBytes } = (this.#context = context);
+    const { client, host, strings } = (this.#context = context);
     this.uploads = new Uploads({
-      maxBytes,
-      send: (file, options) => uploadFile(client, upload, file, options),
+      maxBytes: maxBytesOf(host),
+      send: (file, options) => uploadFile(client, (...upload) => host.upload(...upload), file, options),
       discard: (id) => client.send(fileUrl(client, id), { method: "DELETE" }),
     });
     this.#list = h("ul", { class: "files", part: "attachments", "aria-label": strings.attachments });
@@ -77,11 +77,14 @@ export class Attachments {
 
   /** @param {Upload} upload */
   #announce({ name, error }) {
-    const { strings, maxBytes } = this.#context;
-    const text = error ? format(strings.attachFailed, { name, reason: reasonOf(error, strings, maxBytes) }) : format(strings.attached, { name });
+    const { strings, host } = this.#context;
+    const text = error ? format(strings.attachFailed, { name, reason: reasonOf(error, strings, maxBytesOf(host)) }) : format(strings.attached, { name });
     this.#status.textContent = text; // also when it is the same: it has happened again
   }
 }
+
+/** @param {any} host */
+const maxBytesOf = (host) => Number(host.dataset.maxUploadBytes);
 
 class Chip {
   #context;
@@ -106,7 +109,7 @@ class Chip {
   }
 
   update() {
-    const { strings, maxBytes, loginUrl } = this.#context;
+    const { strings, host } = this.#context;
     const { status, progress, error, name, size } = this.#upload;
     const underWay = ["queued", "uploading"].includes(status);
     if (underWay) this.#bar.value = progress;
@@ -114,8 +117,8 @@ class Chip {
     this.element.dataset.status = status;
     this.#bar.hidden = !underWay;
     this.#retry.hidden = !error || isFinal(error);
-    const link = error && signInLink(error, strings, loginUrl);
-    this.#note.replaceChildren(error ? reasonOf(error, strings, maxBytes) : describe(name, size, strings.lang), ...(link ? [" ", link] : []));
+    const link = error && signInLink(error, strings, host.dataset.loginUrl);
+    this.#note.replaceChildren(error ? reasonOf(error, strings, maxBytesOf(host)) : describe(name, size, strings.lang), ...(link ? [" ", link] : []));
   }
 }
 

@@ -7,8 +7,26 @@ import { format } from "./strings.js";
 
 /** @typedef {import("./chart-data.js").Chart} Chart */
 
+/** In English; the tables of other languages have these, too. */
+export const CHART_WORDS = {
+  data: "Data",
+  label: "Label",
+  value: "Value",
+  noData: "No data",
+  chart_bar: "Bar chart",
+  chart_stacked: "Stacked bar chart",
+  chart_line: "Line chart",
+  chart_area: "Area chart",
+  chart_pie: "Pie chart",
+  chart_donut: "Donut chart",
+  chartRange: "{count} places, from {min} to {max}",
+};
+
+/** @typedef {import("./strings.js").Strings & typeof CHART_WORDS} Words */
+
 /** @param {{ strings: import("./strings.js").Strings }} context */
-export function chartView({ strings }) {
+export function chartView(context) {
+  const strings = { ...CHART_WORDS, ...context.strings };
   const title = h("p", { class: "activity-title" });
   const legend = h("ul", { class: "legend" });
   const plot = h("div", { class: "plot", role: "group", tabindex: "0" });
@@ -89,14 +107,14 @@ function readingOf({ labels, series, unit }, index, number) {
   return `${labels[index]}: ${values.join(" · ")}`;
 }
 
-/** @param {Chart} chart @param {import("./strings.js").Strings} strings */
+/** @param {Chart} chart @param {Words} strings */
 function tableOf({ title, labels, series, unit }, strings) {
   const names = series.map(({ name }) => [name || strings.value, unit && `(${unit})`].filter(Boolean).join(" "));
   const columns = [strings.label, ...names].map((label, key) => ({ key, label }));
   return { label: title, columns, rows: labels.map((label, index) => [label, ...series.map(({ values }) => values[index])]) };
 }
 
-/** What somebody hears who can't see it. @param {Chart} chart @param {import("./strings.js").Strings} strings */
+/** What somebody hears who can't see it. @param {Chart} chart @param {Words} strings */
 function describe({ title, type, labels, series, unit }, strings) {
   const number = numbers(strings.lang);
   let [min, max] = [Infinity, -Infinity];

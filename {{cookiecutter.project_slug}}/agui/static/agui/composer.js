@@ -8,7 +8,7 @@ import { filePicker } from "./intake.js";
  * @typedef {{
  *   strings: import("./strings.js").Strings, stop: () => void, fail: () => void, editLast: () => boolean, keep: (draft: string) => void,
  *   send: (text: string, attachments?: import("./uploads.js").Attachment[]) => boolean,
- *   client: import("./client.js").AgentClient, upload: import("./files.js").Upload, loginUrl: string | null, maxBytes: number,
+ *   client: import("./client.js").AgentClient, host: any, style: () => Promise<any>,
  * }} Context
  */
 
@@ -31,6 +31,9 @@ export class Composer {
   /** @type {import("./attachments.js").Attachments | undefined} the files of the message, once there was one */
   #files;
   #filesComing = false;
+  #microphone;
+  /** @type {import("./voice.js").Voice | undefined} */
+  #voice;
   #narrow = false;
   /** @type {{ busy: boolean, stopping: boolean, queued?: any, conversation: { status: string } }} */
   #session = { busy: false, stopping: false, conversation: { status: "idle" } };
@@ -38,7 +41,7 @@ export class Composer {
 
   /** @param {Context} context */
   constructor(context) {
-    const { strings, client } = (this.#context = context);
+    const { strings, client, host } = (this.#context = context);
     this.#input = h("textarea", {
       class: "input", part: "input", rows: "1", "aria-label": strings.messageLabel, placeholder: strings.placeholder,
       enterkeyhint: "send", dir: "auto", "aria-autocomplete": "list", "aria-haspopup": "listbox",
@@ -53,8 +56,11 @@ export class Composer {
     this.#slash = iconButton("slash", strings.skills, () => this.#showSkills(), {
       part: "skills", hidden: true, "aria-haspopup": "listbox", onpointerdown: keepsFocus, onmousedown: keepsFocus,
     });
+    // Browsers have no devices for pages that are not served securely.
+    const canRecord = host.dataset.transcribeUrl && globalThis.MediaRecorder && navigator.mediaDevices;
+    this.#microphone = canRecord && iconButton("microphone", strings.dictate, () => this.#dictate(), { part: "microphone", "aria-pressed": "false" });
     const picker = client.attachmentsUrl ? filePicker(strings.attach, (files) => this.attach(files)) : [];
-    this.#box = h("div", { class: "composer-box" }, ...picker, this.#slash, this.#input, this.#stop, this.#send);
+    this.#box = h("div", { class: "composer-box" }, ...picker, this.#slash, this.#input, this.#microphone, this.#stop, this.#send);
     this.#box.addEventListener("click", (event) => event.target === this.#box && this.#input.focus());
     this.#column = h("div", { class: "column" }, this.#hint, this.#box);
     this.element = h("div", { class: "composer", part: "composer" }, this.#column);
@@ -99,6 +105,12 @@ export class Composer {
   empty() {
     this.text = "";
     this.#files?.uploads.clear();
+    this.hush();
+  }
+
+  /** Stop listening. */
+  hush() {
+    this.#voice?.discard();
   }
 
   /** Put a text into the input. @param {string} text */
@@ -196,18 +208,31 @@ export class Composer {
   }
 
   async #loadPalette() {
-    try {
-      const { Palette } = await import("./palette.js");
-      if (!this.#palette) {
-        const hooks = { send: (text) => this.#submit(text), fill: (text) => (this.fill(text), this.focus(), this.#keep()), hint: (text) => setText(this.#hint, text) };
-        this.#palette = new Palette(this.#input, { strings: this.#context.strings, ...hooks });
-        this.#column.prepend(this.#palette.element);
-      }
-    } catch (error) {
-      console.warn("agui-chat:", error);
-      this.#context.fail();
+    const { Palette } = await this.#load(import("./palette.js"));
+    if (Palette && !this.#palette) {
+      const hooks = { send: (text) => this.#submit(text), fill: (text) => (this.fill(text), this.focus(), this.#keep()), hint: (text) => setText(this.#hint, text) };
+      this.#palette = new Palette(this.#input, { strings: this.#context.strings, ...hooks });
+      this.#column.prepend(this.#palette.element);
     }
     return this.#palette;
+  }
+
+  async #dictate() {
+    const [{ Voice }] = await Promise.all([this.#load(import("./voice.js")), this.#context.style()]);
+    if (Voice && !this.#voice) {
+      this.#voice = new Voice({ ...this.#context, button: this.#microphone, input: this.#input, invite: () => this.invite() });
+      this.#box.prepend(this.#voice.element);
+    }
+    this.#voice?.press();
+  }
+
+  /** A module, or nothing if it can't be had. @param {Promise<any>} module */
+  #load(module) {
+    return module.catch((error) => {
+      console.warn("agui-chat:", error);
+      this.#context.fail();
+      return {};
+    });
   }
 
   /** Its files are not all there yet. */
@@ -231,16 +256,11 @@ export class Composer {
   async #loadFiles() {
     this.#filesComing = true;
     this.#judge();
-    try {
-      const { Attachments } = await import("./attachments.js");
-      if (!this.#files) {
-        this.#files = new Attachments({ ...this.#context, focus: () => this.focus() });
-        this.#files.uploads.addEventListener("change", () => this.#judge());
-        this.#box.prepend(this.#files.element);
-      }
-    } catch (error) {
-      console.warn("agui-chat:", error);
-      this.#context.fail();
+    const { Attachments } = await this.#load(import("./attachments.js"));
+    if (Attachments && !this.#files) {
+      this.#files = new Attachments({ ...this.#context, focus: () => this.focus() });
+      this.#files.uploads.addEventListener("change", () => this.#judge());
+      this.#box.prepend(this.#files.element);
     }
     this.#filesComing = false;
     this.#judge();

@@ -50,29 +50,28 @@ const ICONS = {
   pending: "M12 4a8 8 0 1 0 0 16 8 8 0 0 0 0-16z",
   active: "M12 4a8 8 0 1 0 0 16 8 8 0 0 0 0-16zM12 9.5a2.5 2.5 0 1 0 0 5 2.5 2.5 0 0 0 0-5z",
   pause: "M12 7v5l3 2M12 3a9 9 0 1 0 0 18 9 9 0 0 0 0-18z",
-  chat: "M5 4.5h14A1.5 1.5 0 0 1 20.5 6v9.5A1.5 1.5 0 0 1 19 17h-7.5L7 20.5V17H5a1.5 1.5 0 0 1-1.5-1.5V6A1.5 1.5 0 0 1 5 4.5z",
   edit: "M4 20l1-4L16.5 4.5a2.1 2.1 0 0 1 3 3L8 19z",
   trash: "M4.5 7h15M9.5 7V4.5h5V7M6.5 7l1 13h9l1-13",
   slash: "M5 4h14v16H5zM14 8l-4 8",
   attach: "m20 11-8.3 8.3a5 5 0 0 1-7-7L13 4a3.3 3.3 0 0 1 4.7 4.7l-8.2 8.2a1.7 1.7 0 0 1-2.4-2.4L14.6 7",
-  file: "M13.5 3.5H7A1.5 1.5 0 0 0 5.5 5v14A1.5 1.5 0 0 0 7 20.5h10a1.5 1.5 0 0 0 1.5-1.5V8.5zM13.5 3.5v5h5",
   retry: "M19.5 12a7.5 7.5 0 1 1-2.3-5.4l2.3 2.2M19.5 4v4.8h-4.8",
   copy: "M9 9h10.5v11H9zM15 9V4H4.5v11H9",
   good: "M7 11v9H4v-9zM7 11l4-7.5c1.4 0 2.3 1 2 2.4L12.4 9H18a2 2 0 0 1 2 2.4l-1.3 7a2 2 0 0 1-2 1.6H7",
   bad: "M17 13V4h3v9zM17 13l-4 7.5c-1.4 0-2.3-1-2-2.4l.6-3.1H6a2 2 0 0 1-2-2.4l1.3-7a2 2 0 0 1 2-1.6H17",
   add: "M12 5v14M5 12h14",
+  microphone: "M12 3.5a3 3 0 0 1 3 3V11a3 3 0 0 1-6 0V6.5a3 3 0 0 1 3-3zM5.5 11a6.5 6.5 0 0 0 13 0M12 17.5V21",
   down: "M12 5v14M5.5 12.5 12 19l6.5-6.5",
 };
 
-/** @param {string} name */
-export function icon(name) {
+/** @param {string} name @param {string} [path] of one that only some module knows */
+export function icon(name, path = ICONS[name]) {
   const svg = document.createElementNS(SVG, "svg");
-  const path = document.createElementNS(SVG, "path");
+  const line = document.createElementNS(SVG, "path");
   svg.setAttribute("viewBox", "0 0 24 24");
   svg.setAttribute("aria-hidden", "true");
   svg.setAttribute("class", `icon icon-${name}`);
-  path.setAttribute("d", ICONS[name]);
-  svg.append(path);
+  line.setAttribute("d", path);
+  svg.append(line);
   return svg;
 }
 

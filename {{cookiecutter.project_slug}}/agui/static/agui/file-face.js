@@ -16,6 +16,7 @@ export function ownText(text, files) {
   return text === files.map(({ name }) => name).join(", ") ? "" : text;
 }
 
+const SHEET = "M13.5 3.5H7A1.5 1.5 0 0 0 5.5 5v14A1.5 1.5 0 0 0 7 20.5h10a1.5 1.5 0 0 0 1.5-1.5V8.5zM13.5 3.5v5h5";
 const UNITS = ["byte", "kilobyte", "megabyte", "gigabyte"];
 
 /** "1.2 MB", in the words of the page's language. @param {number} bytes @param {string} [locale] */
@@ -34,7 +35,7 @@ export function describe(name, size, locale) {
 /** @param {string} name @param {any} size @param {string} lang */
 export function fileFace(name, size, lang) {
   const note = h("span", { class: "file-note" }, describe(name, size, lang));
-  const face = h("span", { class: "file-icon" }, icon("file"));
+  const face = h("span", { class: "file-icon" }, icon("file", SHEET));
   return { face, note, nodes: [face, h("span", { class: "file-text" }, h("bdi", { class: "file-name", title: name }, name), note)] };
 }
 
@@ -44,7 +45,7 @@ export function reasonOf({ code, message }, strings, maxBytes) {
   return strings[code ?? ""] ?? message ?? strings.failedTitle;
 }
 
-/** The way back in; a page of its own, so that nothing of this one is lost. @param {{ code?: string }} error @param {Strings} strings @param {string | null} url */
+/** The way back in; a page of its own, so that nothing of this one is lost. @param {{ code?: string }} error @param {Strings} strings @param {string} [url] */
 export function signInLink({ code }, { signIn }, url) {
   return code === "unauthorized" && url && h("a", { href: url, target: "_blank", rel: "noopener" }, signIn);
 }

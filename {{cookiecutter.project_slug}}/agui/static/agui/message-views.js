@@ -8,7 +8,7 @@ import { toolLabel } from "./tool-names.js";
 /** @typedef {import("./session.js").Session} Session */
 /**
  * @typedef {import("./tool-card.js").Context & {
- *   retry: () => void, loginUrl: string | null, client: import("./client.js").AgentClient,
+ *   retry: () => void, client: import("./client.js").AgentClient,
  *   regenerate: (promptId: string) => boolean, edit: (promptId: string, text: string) => boolean, switchBranch: (branchId: string) => void,
  *   feedback: (messageId: string, value: number, comment?: string) => Promise<boolean>,
  *   unqueue: () => any, rewrite: (message: any) => void,

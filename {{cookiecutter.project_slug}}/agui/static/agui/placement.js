@@ -12,6 +12,7 @@ const NARROWEST = 280;
 const STEP = 24;
 const WIDTH_KEY = "agui-chat:width";
 const page = document.documentElement;
+const BUBBLE = "M5 4.5h14A1.5 1.5 0 0 1 20.5 6v9.5A1.5 1.5 0 0 1 19 17h-7.5L7 20.5V17H5a1.5 1.5 0 0 1-1.5-1.5V6A1.5 1.5 0 0 1 5 4.5z";
 
 export class Placement {
   #host;
@@ -32,7 +33,7 @@ export class Placement {
     this.#strings = strings;
     this.#launcher = h(
       "button", { type: "button", class: "launcher", part: "launcher", hidden: true, onclick: () => host.toggle(false) },
-      h("slot", { name: "launcher" }, icon("chat")),
+      h("slot", { name: "launcher" }, icon("chat", BUBBLE)),
     );
     this.#edge = h("div", {
       class: "edge", part: "edge", role: "separator", tabindex: "0", "aria-orientation": "vertical", "aria-label": strings.resize,

@@ -9,7 +9,7 @@ import { format } from "./strings.js";
 /** How long a browser may take to begin with what it was given, in milliseconds. */
 const BEGIN_MS = 60_000;
 
-/** @typedef {{ strings: import("./strings.js").Strings, client: import("./client.js").AgentClient, loginUrl: string | null }} Context */
+/** @typedef {{ strings: import("./strings.js").Strings, client: import("./client.js").AgentClient, host: HTMLElement }} Context */
 
 /**
  * Put the files before the text of their message, and put the text away if it is only their names.
@@ -27,7 +27,7 @@ export function showFiles(bubble, named, context) {
 }
 
 /** @param {any} attachment @param {Context} context */
-function sentFile({ id, name, size }, { strings, client, loginUrl }) {
+function sentFile({ id, name, size }, { strings, client, host }) {
   const { nodes } = fileFace(name, size, strings.lang);
   const failure = h("p", { class: "file-failure", hidden: true });
   const link = h("a", { class: "file-link", href: fileUrl(client, id), download: name, title: format(strings.download, { name }) }, ...nodes);
@@ -47,7 +47,7 @@ function sentFile({ id, name, size }, { strings, client, loginUrl }) {
       /** @type {any} */
       const known = error instanceof HttpError ? error : { code: "connection_lost" };
       item.dataset.status = "failed";
-      failure.replaceChildren(reasonOf(known, strings), " ", signInLink(known, strings, loginUrl) || "");
+      failure.replaceChildren(reasonOf(known, strings), " ", signInLink(known, strings, host.dataset.loginUrl) || "");
       failure.hidden = false;
     }
   });

@@ -1,6 +1,8 @@
 // @ts-check
 /**
- * Every text that the element shows by itself. Replace any of them with `chat.strings = {...}` or `data-strings`.
+ * Every text that the element shows by itself, but those of chart.js, threads-drawer.js and voice.js:
+ * not every page loads them.
+ * Replace any of them with `chat.strings = {...}` or `data-strings`.
  * Other languages are tables of their own in strings/: the one that the closest `lang` names is loaded.
  */
 export const STRINGS = {
@@ -24,6 +26,7 @@ export const STRINGS = {
   send: "Send",
   stop: "Stop",
   skills: "Skills",
+  dictate: "Dictate",
   fillIn: "Fill in {blank}, or send it as it is.",
   sendNext: "Send when the answer is complete",
   queueFull: "One message is waiting already",
@@ -103,41 +106,10 @@ export const STRINGS = {
   stepPending: "To do",
   table: "Table",
   allRows: "Show all {count} rows",
-  data: "Data",
-  label: "Label",
-  value: "Value",
-  noData: "No data",
-  chart_bar: "Bar chart",
-  chart_stacked: "Stacked bar chart",
-  chart_line: "Line chart",
-  chart_area: "Area chart",
-  chart_pie: "Pie chart",
-  chart_donut: "Donut chart",
-  chartRange: "{count} places, from {min} to {max}",
 
   newChat: "New chat",
   threads: "Conversations",
-  searchThreads: "Search conversations",
-  threadsFound: "{count} found",
-  noThreadsFound: "Nothing found for “{q}”.",
-  today: "Today",
-  yesterday: "Yesterday",
-  lastWeek: "Last 7 days",
-  unread: "New answer",
   threadGone: "That conversation is not there: it was deleted, or it is not yours. Here is a new one.",
-  noThreads: "No conversations yet.",
-  threadsFailed: "The conversations could not be loaded.",
-  untitled: "Untitled",
-  loadMore: "Load more",
-  rename: "Rename “{title}”",
-  remove: "Delete “{title}”",
-  newTitle: "New title",
-  renameFailed: "“{title}” could not be renamed.",
-  removed: "“{title}” was deleted.",
-  removeFailed: "“{title}” could not be deleted.",
-  undo: "Undo",
-  undoHint: "Ctrl+Z brings it back.",
-  restored: "“{title}” is back.",
 
   copy: "Copy",
   copied: "Copied",
@@ -180,8 +152,9 @@ export const STRINGS = {
 };
 
 /** @typedef {typeof STRINGS} Strings */
+/** What a language has: those above, and those of modules that are loaded on demand. @typedef {Strings & typeof import("./chart.js").CHART_WORDS & typeof import("./threads-drawer.js").THREADS_WORDS & typeof import("./voice.js").VOICE_WORDS} Table */
 
-/** A language more is a line here, and a file with all keys of the table above. @type {Record<string, () => Promise<{ STRINGS: any }>>} */
+/** A language more is a line here, and a file with all keys of a Table. @type {Record<string, () => Promise<{ STRINGS: any }>>} */
 const TABLES = {
   ar: () => import("./strings/ar.js"),
   de: () => import("./strings/de.js"),

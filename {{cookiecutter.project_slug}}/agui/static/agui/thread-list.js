@@ -6,7 +6,7 @@ import { format } from "./strings.js";
 /** @typedef {import("./threads-drawer.js").Thread} Thread */
 /**
  * @typedef {{
- *   strings: import("./strings.js").Strings, href: (threadId: string) => string | null, open: (thread: Thread) => void,
+ *   strings: import("./threads-drawer.js").Words, href: (threadId: string) => string | null, open: (thread: Thread) => void,
  *   remove: (thread: Thread) => void, rename: (thread: Thread, title: string) => void, leave: (down: boolean) => void,
  * }} Context leave: go to what is above or below the rows
  */

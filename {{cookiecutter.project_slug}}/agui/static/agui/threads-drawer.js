@@ -5,6 +5,31 @@ import { format } from "./strings.js";
 import { ThreadList } from "./thread-list.js";
 import { UndoBar } from "./undo.js";
 
+/** In English; the tables of other languages have these, too. */
+export const THREADS_WORDS = {
+  searchThreads: "Search conversations",
+  threadsFound: "{count} found",
+  noThreadsFound: "Nothing found for “{q}”.",
+  today: "Today",
+  yesterday: "Yesterday",
+  lastWeek: "Last 7 days",
+  unread: "New answer",
+  noThreads: "No conversations yet.",
+  threadsFailed: "The conversations could not be loaded.",
+  untitled: "Untitled",
+  loadMore: "Load more",
+  rename: "Rename “{title}”",
+  remove: "Delete “{title}”",
+  newTitle: "New title",
+  renameFailed: "“{title}” could not be renamed.",
+  removed: "“{title}” was deleted.",
+  removeFailed: "“{title}” could not be deleted.",
+  undo: "Undo",
+  undoHint: "Ctrl+Z brings it back.",
+  restored: "“{title}” is back.",
+};
+
+/** @typedef {import("./strings.js").Strings & typeof THREADS_WORDS} Words */
 /**
  * @typedef {{
  *   strings: import("./strings.js").Strings, client: import("./client.js").AgentClient, panel: HTMLElement,
@@ -47,7 +72,7 @@ export class ThreadsDrawer {
 
   /** @param {Context} context */
   constructor(context) {
-    const { strings, panel } = (this.#context = context);
+    const { strings, panel } = (this.#context = { ...context, strings: { ...THREADS_WORDS, ...context.strings } });
     this.#undo = new UndoBar(strings.undo);
     this.#list = new ThreadList({
       strings, href: context.href, open: (thread) => this.#open(thread), remove: (thread) => this.#remove(thread),

@@ -220,7 +220,8 @@ export class Transcript {
     this.#error = error;
     this.#failure.hidden = !error;
     if (!error) return this.#failure.replaceChildren();
-    const { strings, retry, loginUrl } = this.#context;
+    const { strings, retry, host } = this.#context;
+    const { loginUrl } = host.dataset;
     const own = (strings)[error.code];
     const text = h("div", {}, h("p", {}, own ?? error.message ?? strings.failedTitle));
     if (error.runId && !own) text.append(this.#runId(error.runId));

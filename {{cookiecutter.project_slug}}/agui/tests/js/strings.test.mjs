@@ -3,7 +3,12 @@ import assert from "node:assert/strict";
 import { readdirSync } from "node:fs";
 import { test } from "node:test";
 
-import { STRINGS, counted, format, tableFor } from "../../static/agui/strings.js";
+import { CHART_WORDS } from "../../static/agui/chart.js";
+import { STRINGS as COMMON, counted, format, tableFor } from "../../static/agui/strings.js";
+import { THREADS_WORDS } from "../../static/agui/threads-drawer.js";
+import { VOICE_WORDS } from "../../static/agui/voice.js";
+
+const STRINGS = { ...COMMON, ...CHART_WORDS, ...THREADS_WORDS, ...VOICE_WORDS };
 
 const folder = new URL("../../static/agui/strings/", import.meta.url);
 const tables = {};

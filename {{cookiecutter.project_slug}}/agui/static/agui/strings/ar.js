@@ -1,5 +1,5 @@
 // @ts-check
-/** Arabic. @type {import("../strings.js").Strings} */
+/** Arabic. @type {import("../strings.js").Table} */
 export const STRINGS = {
   lang: "ar",
 
@@ -20,6 +20,7 @@ export const STRINGS = {
   send: "إرسال",
   stop: "إيقاف",
   skills: "المهارات",
+  dictate: "إملاء صوتي",
   fillIn: "أكمل {blank}، أو أرسلها كما هي.",
   sendNext: "الإرسال عند اكتمال الإجابة",
   queueFull: "هناك رسالة في الانتظار بالفعل",
@@ -183,4 +184,17 @@ export const STRINGS = {
   too_many_files: "لا يمكن أن تحوي الرسالة ملفات أكثر.",
   file_unreadable: "تعذّرت القراءة: هذا مجلد، أو أنه تغيّر بعد اختياره.",
   not_a_stream: "تعذّرت قراءة رد الخادم.",
+
+  endRecording: "إنهاء التسجيل",
+  discardRecording: "تجاهل التسجيل (Esc)",
+  microphoneAsked: "اسمح للمتصفح باستخدام الميكروفون",
+  recording: "جارٍ التسجيل",
+  transcribing: "جارٍ تحويل كلامك إلى نص…",
+  recordingDiscarded: "تم تجاهل التسجيل.",
+  microphone_denied: "لا يسمح المتصفح لهذه الصفحة باستخدام الميكروفون.",
+  no_microphone: "لم يُعثر على ميكروفون يعمل.",
+  not_understood: "لم يُفهم شيء.",
+  recording_too_long: "التسجيل طويل جدًا.",
+  not_transcribed: "تعذّر تحويل الكلام إلى نص.",
+  too_many_recordings: "محاولات كثيرة في وقت قصير. حاول مجددًا بعد {time}.",
 };

@@ -1,5 +1,5 @@
 // @ts-check
-/** German. @type {import("../strings.js").Strings} */
+/** German. @type {import("../strings.js").Table} */
 export const STRINGS = {
   lang: "de",
 
@@ -20,6 +20,7 @@ export const STRINGS = {
   send: "Senden",
   stop: "Anhalten",
   skills: "Vorlagen",
+  dictate: "Diktieren",
   fillIn: "Ergänzen Sie {blank} oder senden Sie es so.",
   sendNext: "Senden, sobald die Antwort fertig ist",
   queueFull: "Es wartet schon eine Nachricht",
@@ -175,4 +176,17 @@ export const STRINGS = {
   too_many_files: "Eine Nachricht kann nicht mehr Dateien haben.",
   file_unreadable: "Das lässt sich nicht lesen: Es ist ein Ordner oder wurde inzwischen geändert.",
   not_a_stream: "Die Antwort des Servers ist nicht lesbar.",
+
+  endRecording: "Aufnahme beenden",
+  discardRecording: "Verwerfen (Esc)",
+  microphoneAsked: "Erlauben Sie dem Browser das Mikrofon",
+  recording: "Aufnahme läuft",
+  transcribing: "Wird aufgeschrieben …",
+  recordingDiscarded: "Die Aufnahme wurde verworfen.",
+  microphone_denied: "Der Browser gibt dieser Seite das Mikrofon nicht frei.",
+  no_microphone: "Es wurde kein Mikrofon gefunden, das funktioniert.",
+  not_understood: "Es war nichts zu verstehen.",
+  recording_too_long: "Die Aufnahme ist zu lang.",
+  not_transcribed: "Das konnte nicht aufgeschrieben werden.",
+  too_many_recordings: "Das war zu viel in kurzer Zeit. Versuchen Sie es in {time} erneut.",
 };

@@ -1,0 +1,266 @@
+// @ts-check
+/**
+ * The microphone: what is said is recorded, written down by the server and put into the input. Nothing is sent by itself.
+ * Loaded with its first use, and so are its words.
+ */
+import { h, icon, iconButton, setAttribute, setText } from "./dom.js";
+import { signInLink } from "./file-face.js";
+import { format } from "./strings.js";
+
+/** In English; the tables of other languages have these, too. */
+export const VOICE_WORDS = {
+  endRecording: "End the recording",
+  discardRecording: "Discard (Esc)",
+  microphoneAsked: "Allow the microphone in the browser",
+  recording: "Recording",
+  transcribing: "Writing down what you said…",
+  recordingDiscarded: "The recording was discarded.",
+  microphone_denied: "The browser does not let this page use the microphone.",
+  no_microphone: "No microphone was found that works.",
+  not_understood: "Nothing was understood.",
+  recording_too_long: "The recording is too long.",
+  not_transcribed: "This could not be written down.",
+  too_many_recordings: "Too much in a short time. Try again in {time}.",
+};
+
+/** @typedef {import("./strings.js").Strings & typeof VOICE_WORDS} Words */
+/** @typedef {{ strings: import("./strings.js").Strings, host: any, button: HTMLElement, input: HTMLTextAreaElement, invite: () => void }} Context */
+/** @typedef {"asking" | "recording" | "transcribing" | "failed" | null} State */
+
+const MAX_SECONDS = 5 * 60;
+/** Plenty for speech. */
+const BITS_PER_SECOND = 48_000;
+
+export class Voice {
+  #context;
+  /** @type {Words} */
+  #words;
+  /** @type {State} */
+  #state = null;
+  /** Ends what is under way. */
+  #abort = new AbortController();
+  /** @type {MediaRecorder | undefined} */
+  #recorder;
+  /** @type {Blob | undefined} what could not be sent, and may be sent again */
+  #unsent;
+  #status = h("p", { role: "status" });
+  #clock = h("span", { role: "timer" });
+  #sign = h("span", { class: "sign" });
+  #dots = h("span", { class: "dots", "aria-hidden": "true" }, h("i"), h("i"), h("i"));
+  #retry;
+  #close;
+  element;
+
+  /** @param {Context} context */
+  constructor(context) {
+    this.#context = context;
+    const { retry, discardRecording } = (this.#words = { ...VOICE_WORDS, ...context.strings });
+    this.#retry = h("button", { type: "button", class: "button", onclick: () => this.#again() }, retry);
+    this.#close = iconButton("close", discardRecording, () => this.#leave());
+    this.element = h("div", { class: "voice" }, this.#dots, this.#sign, this.#clock, this.#status, this.#retry, this.#close);
+    this.#show(null);
+  }
+
+  /** Begin, or end and have it written down; nothing while the user or the server is waited for. */
+  press() {
+    if (this.#state === "recording") this.#end();
+    else if (this.#context.button.isConnected && [null, "failed"].includes(this.#state)) this.#begin();
+  }
+
+  /** Hear nothing more, and forget what was heard. */
+  discard() {
+    this.#abort.abort();
+    this.#unsent = undefined;
+    this.#show(null);
+  }
+
+  // --- Recording
+
+  async #begin() {
+    const signal = this.#start();
+    this.#show("asking", this.#words.microphoneAsked);
+    /** @type {MediaStream | undefined} */
+    let stream;
+    try {
+      stream = await navigator.mediaDevices.getUserMedia({ audio: true });
+      if (signal.aborted) silence(stream);
+      else this.#record(stream, signal);
+    } catch (error) {
+      silence(stream);
+      if (!signal.aborted) this.#fail(/** @type {Error} */ (error).name === "NotAllowedError" ? "microphone_denied" : "no_microphone");
+    }
+  }
+
+  /** @param {MediaStream} stream @param {AbortSignal} signal */
+  #record(stream, signal) {
+    const recorder = (this.#recorder = new MediaRecorder(stream, { audioBitsPerSecond: BITS_PER_SECOND }));
+    const limit = Number(this.#context.host.dataset.maxRecordingBytes) || Infinity;
+    /** @type {Blob[]} */
+    const parts = [];
+    let bytes = 0;
+    recorder.ondataavailable = ({ data }) => {
+      parts.push(data);
+      bytes += data.size;
+      if (bytes + data.size > limit) this.#end(); // another one might be too much
+    };
+    // It also ends by itself, as when the microphone is pulled out.
+    recorder.onstop = () => {
+      silence(stream);
+      if (!signal.aborted) this.#transcribe(new Blob(parts, { type: recorder.mimeType }), signal);
+    };
+    signal.addEventListener("abort", () => silence(stream));
+    recorder.start(1000);
+    const started = performance.now();
+    const tick = () => {
+      const seconds = Math.floor((performance.now() - started) / 1000);
+      setText(this.#clock, clockOf(seconds, this.#words.lang));
+      if (seconds >= MAX_SECONDS) this.#end();
+    };
+    const timer = setInterval(tick, 250);
+    recorder.addEventListener("stop", () => clearInterval(timer));
+    tick();
+    this.#show("recording", this.#words.recording);
+  }
+
+  #end() {
+    if (this.#recorder?.state === "recording") this.#recorder.stop();
+  }
+
+  // --- What was said
+
+  #again() {
+    this.#context.button.focus();
+    if (this.#unsent) this.#transcribe(this.#unsent, this.#start());
+  }
+
+  /** @param {Blob} recording @param {AbortSignal} signal */
+  async #transcribe(recording, signal) {
+    const { host } = this.#context;
+    this.#show("transcribing", this.#words.transcribing);
+    const body = new FormData();
+    body.append("file", recording, "recording");
+    try {
+      const response = await host.request(host.dataset.transcribeUrl, { method: "POST", body, headers: { Accept: "application/json" }, signal });
+      const { text } = response.ok ? await response.json() : { text: "" };
+      if (signal.aborted) return;
+      if (text) return this.#write(text);
+      const { code, isFinal } = refusalOf(response.status);
+      this.#fail(code, isFinal ? undefined : recording, Number(response.headers.get("Retry-After")));
+    } catch (error) {
+      if (signal.aborted) return;
+      console.warn("agui-chat:", error);
+      this.#fail("connection_lost", recording);
+    }
+  }
+
+  /** To where the cursor is. @param {string} text */
+  #write(text) {
+    const { input } = this.#context;
+    const at = input.selectionEnd;
+    input.setRangeText(spaced(input.value.slice(0, at), text, input.value.slice(at)), at, at, "end");
+    input.dispatchEvent(new Event("input"));
+    const isElsewhere = document.activeElement !== document.body && !this.#hasFocus;
+    this.discard();
+    if (!isElsewhere) this.#context.invite();
+  }
+
+  /** @param {string} code @param {Blob} [unsent] @param {number} [seconds] until it may be tried again */
+  #fail(code, unsent, seconds) {
+    const { strings, host } = this.#context;
+    const knowsWhen = code === "too_many_recordings" && seconds;
+    this.#unsent = unsent;
+    this.#show("failed", knowsWhen ? format(this.#words[code], { time: waitOf(seconds, strings.lang) }) : this.#words[code === "too_many_recordings" ? "not_transcribed" : code]);
+    const link = signInLink({ code }, strings, host.dataset.loginUrl);
+    if (link) this.#status.append(" ", link);
+  }
+
+  // --- What is on the page
+
+  /** As the user: say so, and stay where the focus was. */
+  #leave() {
+    const { button } = this.#context;
+    const wasUnderWay = this.#state !== "failed";
+    if (this.#close.matches(":focus")) button.focus();
+    this.discard();
+    if (wasUnderWay) setText(this.#status, this.#words.recordingDiscarded);
+  }
+
+  get #hasFocus() {
+    return Boolean(this.element.parentElement?.matches(":focus-within"));
+  }
+
+  /** Each attempt ends the one before. */
+  #start() {
+    this.#abort.abort();
+    this.#abort = new AbortController();
+    this.#unsent = undefined;
+    const { signal } = this.#abort;
+    document.addEventListener("keydown", (event) => this.#keydown(event), { capture: true, signal });
+    return signal;
+  }
+
+  /** Escape means the recording before anything else in the chat. @param {KeyboardEvent} event */
+  #keydown(event) {
+    const isMeant = event.composedPath().includes(this.#context.host) || event.target === document.body;
+    if (event.key !== "Escape" || event.isComposing || !isMeant || this.#state === "failed") return;
+    event.preventDefault();
+    event.stopPropagation();
+    this.#leave();
+  }
+
+  /** @param {State} state @param {string} [text] */
+  #show(state, text = "") {
+    const { button } = this.#context;
+    const { dictate, endRecording, discardRecording, dismiss } = this.#words;
+    const records = state === "recording";
+    this.#state = state;
+    setAttribute(this.element, "data-state", state);
+    setText(this.#status, text);
+    this.#sign.hidden = this.#clock.hidden = !records;
+    this.#dots.hidden = state !== "transcribing";
+    this.#retry.hidden = !this.#unsent;
+    this.#close.hidden = !state;
+    this.#close.ariaLabel = this.#close.title = state === "failed" ? dismiss : discardRecording;
+    button.ariaLabel = button.title = records ? endRecording : dictate;
+    button.replaceChildren(icon(records ? "check" : "microphone"));
+    setAttribute(button, "aria-pressed", `${records}`);
+    setAttribute(button, "aria-disabled", (state === "asking" || state === "transcribing") && "true"); // a disabled one would lose the focus
+  }
+}
+
+/** The browser no longer shows that it listens. @param {MediaStream} [stream] */
+function silence(stream) {
+  for (const track of stream?.getTracks() ?? []) track.stop();
+}
+
+/** What to tell the user: a word's name; and would the same recording be refused again? @param {number} status */
+export function refusalOf(status) {
+  /** @type {Record<number, string>} */
+  const codes = { 200: "not_understood", 401: "unauthorized", 413: "recording_too_long", 422: "not_understood", 429: "too_many_recordings" };
+  return { code: codes[status] ?? "not_transcribed", isFinal: status < 500 && ![401, 429].includes(status) };
+}
+
+/** Words with the spaces that they need between what is before and behind. @param {string} before @param {string} words @param {string} after */
+export function spaced(before, words, after) {
+  const text = words.trim();
+  const touches = (left, right) => UNSPACED.test(left) && UNSPACED.test(right);
+  const needsBefore = before && !/[\s\p{Ps}\p{Pi}]$/u.test(before) && !touches(before.at(-1), text[0]);
+  const needsAfter = after && !/^[\s\p{P}]/u.test(after) && !touches(text.at(-1), after[0]);
+  return `${needsBefore ? " " : ""}${text}${needsAfter ? " " : ""}`;
+}
+
+/** Scripts that are written without spaces. */
+const UNSPACED = /[\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{sc=Thai}]/u;
+
+/** "1:05" @param {number} seconds @param {string} lang */
+export function clockOf(seconds, lang) {
+  const digits = (value, minimumIntegerDigits) => new Intl.NumberFormat(lang, { minimumIntegerDigits }).format(value);
+  return `${digits(Math.floor(seconds / 60), 1)}:${digits(seconds % 60, 2)}`;
+}
+
+/** "40 seconds", "2 minutes", "3 hours" @param {number} seconds @param {string} lang */
+export function waitOf(seconds, lang) {
+  const [unit, size] = seconds < 100 ? ["second", 1] : seconds < 6000 ? ["minute", 60] : ["hour", 3600];
+  const options = { style: "unit", unit, unitDisplay: "long" };
+  return new Intl.NumberFormat(lang, /** @type {any} */ (options)).format(Math.ceil(seconds / Number(size)));
+}
