@@ -29,12 +29,13 @@ check: .venv/.demo ## Generate a project and run its own checks (VERSIONS=newest
 picture: .venv/.dev ## Make the pictures of the README anew, from a project that is served
 	PATH="$(CURDIR)/$(BIN):$$PATH" PICTURE=docs $(BIN)/python -B -m pytest -q tests/test_picture.py
 
-bench: .venv/.demo ## Measure what turns, streams and the page cost, side by side with peers (ARGS=--quick for a short run)
+bench: .venv/.demo ## Measure the way to a first answer, and what turns, streams and the page cost, side by side with peers (ARGS=--quick for a short run)
 	@rm -rf .demo/template
 	@$(BIN)/python tests/snapshot.py .demo/template
 	@$(BIN)/cookiecutter .demo/template --no-input --default-config --overwrite-if-exists --output-dir .demo/bench >/dev/null
 	@$(MAKE) --no-print-directory -C $(BENCH) .venv/.installed EXTRAS=postgres
 	@$(call install_into,$(BENCH)/.venv/bin,benchmarks/requirements.txt)
+	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -B benchmarks/first_answer.py $(ARGS)
 	@$(BENCH)/.venv/bin/python -B benchmarks/conversations.py $(ARGS)
 	@$(BENCH)/.venv/bin/python -B benchmarks/streams.py $(ARGS)
 	@$(BENCH)/.venv/bin/python -B benchmarks/page.py $(ARGS)
