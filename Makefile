@@ -1,7 +1,7 @@
 # `make` lists the commands. They make their own .venv with uv when that is installed, else with venv and pip.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test bench lint clean
+.PHONY: help demo test check picture bench lint clean
 
 PYTHON ?= $(shell for p in python3.13 python3.14 python3.12 python3.11 python3 python; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
@@ -20,12 +20,22 @@ demo: .venv/.demo ## Generate a project into .demo/ and serve it at http://127.0
 test: .venv/.dev ## Test the template and the projects that it makes; what this machine can't run is listed with its reason
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -B -m pytest $(ARGS)
 
-bench: .venv/.demo ## Measure what turns, streams and the page cost, side by side with peers (ARGS=--quick for a short run)
+check: .venv/.demo ## Generate a project and run its own checks (VERSIONS=newest or lowest, EXTRAS="postgres redis", PYTHON=...)
+	@rm -rf .demo/template
+	@$(BIN)/python tests/snapshot.py .demo/template
+	@$(BIN)/cookiecutter .demo/template --no-input --default-config --overwrite-if-exists --output-dir .demo/check >/dev/null
+	@$(MAKE) --no-print-directory -C .demo/check/my_assistant check
+
+picture: .venv/.dev ## Make the pictures of the README anew, from a project that is served
+	PATH="$(CURDIR)/$(BIN):$$PATH" PICTURE=docs $(BIN)/python -B -m pytest -q tests/test_picture.py
+
+bench: .venv/.demo ## Measure the way to a first answer, and what turns, streams and the page cost, side by side with peers (ARGS=--quick for a short run)
 	@rm -rf .demo/template
 	@$(BIN)/python tests/snapshot.py .demo/template
 	@$(BIN)/cookiecutter .demo/template --no-input --default-config --overwrite-if-exists --output-dir .demo/bench >/dev/null
 	@$(MAKE) --no-print-directory -C $(BENCH) .venv/.installed EXTRAS=postgres
 	@$(call install_into,$(BENCH)/.venv/bin,benchmarks/requirements.txt)
+	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -B benchmarks/first_answer.py $(ARGS)
 	@$(BENCH)/.venv/bin/python -B benchmarks/conversations.py $(ARGS)
 	@$(BENCH)/.venv/bin/python -B benchmarks/streams.py $(ARGS)
 	@$(BENCH)/.venv/bin/python -B benchmarks/page.py $(ARGS)

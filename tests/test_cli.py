@@ -166,3 +166,63 @@ def test_there_are_four_questions(template: Path):
     assert asked == ["project_name", "project_slug", "description", "model_provider"]
     assert set(context["__prompts__"]) == set(asked)
     assert os.path.basename(TEMPLATE_NAME) == "{{cookiecutter.project_slug}}"
+
+
+def test_typed_answers_are_not_evaluated(run_cli):
+    done = run_cli(input="{{ 7*7 }}\n\n\n1\n")
+    assert done.returncode != 0
+    assert "project_name '{{ 7*7 }}' contains {" in done.stderr.splitlines()[0]
+    assert list(run_cli.output.iterdir()) == []
+
+
+def test_unknown_variable_is_ignored(run_cli):
+    """cookiecutter's own doing: a misspelt answer is no answer."""
+    assert run_cli("--no-input", "projct_name=Misspelt").returncode == 0
+    assert [path.name for path in run_cli.output.iterdir()] == ["my_assistant"]
+
+
+def test_forced_second_run_that_skips_files_is_no_upgrade(run_cli):
+    """cookiecutter skips only what it renders: docs/upgrading.md warns of it."""
+    run_cli("--no-input")
+    project = run_cli.output / "my_assistant"
+    for name in (".env", "README.md", "assistant/tools.py"):
+        (project / name).write_text("# mine\n")
+    assert run_cli("--no-input", "-f", "-s").returncode == 0
+    mine = {name for name, content in tree(project).items() if content == b"# mine\n"}
+    assert mine == {".env", "README.md"}
+
+
+def test_hook_failing_in_an_existing_project_removes_nothing(run_cli, template: Path, tmp_path: Path):
+    run_cli("--no-input")
+    before = tree(run_cli.output)
+    broken = tmp_path / "broken"
+    shutil.copytree(template, broken)
+    with (broken / "hooks/post_gen_project.py").open("a") as stream:
+        stream.write("raise SystemExit(1)\n")
+    assert run_cli("--no-input", "-f", source=str(broken)).returncode == 1
+    assert tree(run_cli.output) == before
+
+
+def test_only_the_rendered_hooks_stay_in_the_temporary_directory(run_cli, tmp_path: Path):
+    """cookiecutter forgets those; nothing else may be left where the user does not look."""
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    for answers in ([], ["project_slug=a/b"]):
+        run_cli("--no-input", *answers, env={"TMPDIR": str(temporary)})
+    left = [path.name for path in temporary.iterdir()]
+    assert len(left) == 3
+    assert all(name.endswith(".py") for name in left)
+
+
+def test_private_answers_cannot_move_the_project(run_cli, tmp_path: Path):
+    for name in ("__safe_slug", "__answered_slug"):
+        before = {path.name for path in tmp_path.iterdir() if path.suffix != ".py"}
+        done = run_cli("--no-input", "-f", f"{name}=../escape")
+        assert [path.name for path in run_cli.output.iterdir()] in ([], ["my_assistant"]), done.stderr
+        assert {path.name for path in tmp_path.iterdir() if path.suffix != ".py"} == before
+
+
+def test_bare_repository_gives_a_project(run_cli, clone: Path, tmp_path: Path):
+    subprocess.run(["git", "clone", "-q", "--bare", clone, tmp_path / "bare.git"], check=True)
+    assert run_cli("--no-input", source=f"git+file://{tmp_path / 'bare.git'}").returncode == 0
+    assert (run_cli.output / "my_assistant/manage.py").exists()

@@ -1,6 +1,8 @@
 """Odd answers either give a whole project or one readable line, and then nothing is left behind."""
 
+import html
 import re
+import subprocess
 import tempfile
 import tomllib
 from pathlib import Path
@@ -10,6 +12,7 @@ import environ
 import pytest
 import yaml
 from conftest import ROOT
+from servers import project_environment
 
 GOOD_NAMES = {
     "My Assistant": "my_assistant",
@@ -56,6 +59,18 @@ BAD_SLUGS = [
     "django", "_private", "end_", "two__two", "x" * 64, ".", "..", "~", "-rf", "a b", "a;b", "$HOME", "a\nb",
     "{{ 7*7 }}!",
 ]  # fmt: skip
+
+# Also: that all of the site can be imported with each warning as an error.
+LOGIN_PAGE = """
+import django
+django.setup()
+from django.core.management import call_command
+from django.test import Client
+import config.asgi
+call_command("check")
+call_command("migrate", verbosity=0)
+print(Client(headers={"Host": "localhost"}).get("/accounts/login/").content.decode())
+"""
 
 
 def entries(directory: Path) -> list[str]:
@@ -141,3 +156,27 @@ def test_slug_cannot_leave_the_output_directory_without_hooks(run_cli, tmp_path:
     assert done.returncode == 0, done.stderr
     assert [path.name for path in run_cli.output.iterdir()] == ["escape"]
     assert not (tmp_path / "escape").exists()
+
+
+@pytest.mark.parametrize("slug", ["class", "none", "import", "code", "test", "x" * 63, "0", "agui", "config", "users"])
+def test_slug_may_be_any_word(bake, slug: str):
+    """It names a directory and no package: keywords and other modules' names are as good as any."""
+    assert bake(project_slug=slug).name == slug
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "name", ["O'Brien's agent", "R&D; 100% #1 [draft]: ~x | y", "日本語 🤖", "class", "agui", "x" * 100]
+)
+def test_project_with_an_odd_name_works(bake, furnish, name: str):
+    project = bake(project_name=name, description=name)
+    furnish(project)
+    done = subprocess.run(
+        [".venv/bin/python", "-W", "error", "-c", LOGIN_PAGE],
+        cwd=project,
+        env=project_environment(DJANGO_SETTINGS_MODULE="config.settings"),
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    assert html.escape(name) in done.stdout

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from django.apps import apps
 from django.contrib.auth import get_user_model
@@ -64,7 +64,8 @@ class AgentFailed(Exception):
     """A run ended with an error."""
 
 
-Context = EvaluatorContext[Talk, Outcome, Any]
+# Named as a type: mypy has to know even where the library is missing, as it is until `make eval`.
+Context: TypeAlias = EvaluatorContext[Talk, Outcome, Any]
 
 
 @dataclass(repr=False)

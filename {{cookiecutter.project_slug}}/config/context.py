@@ -5,4 +5,5 @@ from django.http import HttpRequest
 
 
 def site(request: HttpRequest) -> dict[str, str]:
-    return {"site_name": settings.SITE_NAME}
+    # Not site_name: Django's login view has that for the name of the host.
+    return {"project_name": settings.SITE_NAME}

@@ -96,7 +96,9 @@ class Folder:
     def _is_allowed(self, file: Path) -> bool:
         """Wherever links lead: the file itself has to be in the folder."""
         try:
-            parts = file.resolve().relative_to(self.root).parts
+            found = file.resolve()
+            parts = found.relative_to(self.root).parts
         except (ValueError, RuntimeError):  # Elsewhere, or in a circle
             return False
-        return not any(part.startswith(".") for part in parts)
+        # From Python 3.13 on a circle is no error: it is still a link.
+        return not found.is_symlink() and not any(part.startswith(".") for part in parts)

@@ -8,21 +8,25 @@ def ids() -> list[str]:
     return [str(message.id) for message in run_checks() if str(message.id).startswith("agui.")]
 
 
+@pytest.mark.django_db  # Django 6.1's own checks ask it
 def test_the_project_as_it_is_has_no_complaint():
     assert ids() == []
 
 
+@pytest.mark.django_db  # Django 6.1's own checks ask it
 def test_where_it_is_deployed_it_says_that_one_process_serves_the_site(settings):
     settings.AGUI = {**settings.AGUI, "REDIS_URL": None}
     found = {str(message.id) for message in run_checks(include_deployment_checks=True)}
     assert "agui.I001" in found
 
 
+@pytest.mark.django_db  # Django 6.1's own checks ask it
 def test_daphne_has_to_come_first(settings):
     settings.INSTALLED_APPS = [app for app in settings.INSTALLED_APPS if app != "daphne"] + ["daphne"]
     assert "agui.E001" in ids()
 
 
+@pytest.mark.django_db  # Django 6.1's own checks ask it
 @pytest.mark.parametrize(("key", "expected"), [("", ["agui.W001"]), ("sk-1", [])])
 def test_a_missing_key_is_named_to_developers(settings, monkeypatch, key, expected):
     monkeypatch.setenv("OPENAI_API_KEY", key)

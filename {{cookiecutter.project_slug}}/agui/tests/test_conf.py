@@ -19,7 +19,7 @@ from agui import conf
         ({"HEARTBEAT_SECONDS": 0}, r"AGUI\['HEARTBEAT_SECONDS'\] = 0"),
         ({"CONVERSATION_STORE": "agui.stores.Nothing"}, r"'agui.stores.Nothing' can't be imported"),
         ({"CONVERSATION_STORE": "agui.tools.ToolRegistry"}, "name a subclass of agui.stores.ThreadStore"),
-        ({"REDIS_URL": "localhost:6379"}, r"AGUI\['REDIS_URL'\]: .*redis://"),
+        ({"REDIS_URL": "localhost:6379"}, r"AGUI\['REDIS_URL'\]: .*(redis://|EXTRAS=redis)"),
         ({"AGENT_FACTORY": 5}, r"AGUI\['AGENT_FACTORY'\] = 5"),
         ({"auto_confirm": True}, "auto_confirm"),
         ([], "AGUI = "),

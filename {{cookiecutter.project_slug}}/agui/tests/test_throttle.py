@@ -171,6 +171,7 @@ async def test_tokens_are_not_written_into_the_cache(client: Client, settings):
     assert token not in kept
 
 
+@pytest.mark.django_db  # Django 6.1's own checks ask it
 @pytest.mark.parametrize(("backend", "expected"), [("db.DatabaseCache", ["agui.E002"]), ("locmem.LocMemCache", [])])
 def test_a_cache_that_can_not_count_is_named(settings, backend, expected):
     settings.CACHES = {"default": {"BACKEND": f"django.core.cache.backends.{backend}", "LOCATION": "counts"}}

@@ -1,0 +1,88 @@
+"""What `make setup` installs, and that a project passes its checks with it: pinned, newest, lowest; by uv and by pip.
+
+The whole suite of a project runs with the pinned ones (test_project_checks.py, test_databases.py), here a part of it:
+`make check VERSIONS=lowest` runs all, and so does the weekly workflow.
+"""
+
+import re
+import shutil
+import subprocess
+import tomllib
+from pathlib import Path
+
+import pytest
+from servers import project_environment
+from test_readme import plain_path  # noqa: F401
+
+pytestmark = pytest.mark.slow
+SOME = {"test_agent.py", "test_checks.py", "test_conf.py", "test_evals.py", "test_wire.py"}
+
+
+def make(project: Path, *arguments: str, **settings: str) -> subprocess.CompletedProcess[str]:
+    done = subprocess.run(
+        ["make", *arguments],
+        cwd=project,
+        env=project_environment(**settings),
+        capture_output=True,
+        text=True,
+        timeout=1800,
+    )
+    print(done.stdout[-5000:], done.stderr[-5000:])
+    return done
+
+
+def installed(project: Path) -> dict[str, str]:
+    """Name and version of all that the project's environment has, but for what came with it."""
+    code = "import importlib.metadata as m; [print(d.name, d.version) for d in m.distributions()]"
+    done = subprocess.run([project / ".venv/bin/python", "-c", code], check=True, capture_output=True, text=True)
+    found = dict(line.split() for line in done.stdout.lower().replace("_", "-").splitlines())
+    return {name: version for name, version in found.items() if name not in ("pip", "setuptools")}
+
+
+def declared(project: Path) -> list[str]:
+    data = tomllib.loads((project / "pyproject.toml").read_text())
+    return [*data["project"]["dependencies"], *data["dependency-groups"]["dev"]]
+
+
+@pytest.mark.parametrize("versions", ["tested", "newest", "lowest"])
+def test_project_without_extras_passes_its_checks(bake, versions: str):
+    """As most people have it: what belongs to an extra is missing."""
+    if not shutil.which("uv"):
+        pytest.skip("uv is not on the PATH")
+    project = bake(project_slug=versions)
+    others = {path.name for path in (project / "agui/tests").glob("test_*.py")} - SOME
+    ignored = " ".join(f"--ignore=agui/tests/{name}" for name in sorted(others))
+    assert make(project, "check", f"VERSIONS={versions}", PYTEST_ADDOPTS=ignored).returncode == 0
+    found = installed(project)
+    assert "redis" not in found
+    if versions == "lowest":
+        for requirement in declared(project):
+            name, floor = re.match(r"([\w-]+)(?:\[.*?\])?>=([\d.]+)", requirement).groups()
+            assert (found[name.lower()] + ".0.0").startswith(floor + "."), requirement
+
+
+def test_pip_and_uv_install_the_same(bake, plain_path: str):  # noqa: F811
+    if not shutil.which("uv"):
+        pytest.skip("uv is not on the PATH")
+    by_uv, by_pip = (bake(project_slug=name) for name in ("by_uv", "by_pip"))
+    assert make(by_uv, "setup").returncode == 0
+    assert make(by_pip, "setup", PATH=plain_path).returncode == 0
+    assert installed(by_uv) == installed(by_pip)
+    pins = dict(line.split("==") for line in (by_uv / "constraints.txt").read_text().splitlines())
+    assert [name for name, version in installed(by_uv).items() if pins.get(name, version) != version] == []
+    # And what pip can't do is said, with nothing changed.
+    done = make(by_pip, "setup", "VERSIONS=lowest", PATH=plain_path)
+    assert done.returncode == 2
+    assert "VERSIONS=lowest needs uv" in done.stderr
+    assert make(by_pip, "setup", PATH=plain_path).stdout.count("Installing") == 0
+
+
+def test_going_back_to_the_pins_installs_them_again(bake, furnish):
+    """Else `make check` after `make check VERSIONS=newest` would say nothing about the pins."""
+    project = bake(project_slug="back")
+    furnish(project)
+    plan = make(project, "--dry-run", "setup", "VERSIONS=newest").stdout
+    assert "--upgrade" in plan
+    assert "rm -f .venv/.installed*" in plan
+    assert "--upgrade" not in make(project, "--dry-run", "setup").stdout
+    assert make(project, "setup", "VERSIONS=oldest").returncode == 2

@@ -1,0 +1,89 @@
+"""What a project consists of: which kinds of files lie where, and which lines cookiecutter changes in them."""
+
+import difflib
+import os
+import re
+from pathlib import Path, PurePosixPath
+
+import pytest
+from conftest import PROVIDERS, ROOT, TEMPLATE_NAME
+from test_generation import RENDERED, files
+
+GOLDEN = ROOT / "tests/golden"
+
+# A file that fits nowhere here is a decision, or a mistake.
+PYTHON = r"[a-z0-9_]+\.py"
+PLACES = {
+    ".": r"\.dockerignore|\.env|\.env\.example|\.gitignore|\.pre-commit-config\.yaml|AGENTS\.md|Dockerfile|Makefile"
+    r"|README\.md|compose\.yaml|conftest\.py|constraints\.txt|manage\.py|nginx\.conf|package\.json|pyproject\.toml",
+    ".github/workflows": r"ci\.yml",
+    "docs": r"([a-z]+\.md|openapi\.(json|yaml))",
+    "docs/recipes": r"([a-z-]+|README)\.md",
+    "agui": PYTHON,
+    "agui/(client|durable|mcp|runlog|stores|terminal|templatetags)": PYTHON,
+    "agui/management(/commands)?": PYTHON,
+    "agui/tests": PYTHON,
+    "agui/tests/js": r"[a-z-]+(\.test)?\.m?js",
+    "agui/static/agui(/strings)?": r"[a-z-]+\.(js|css|svg)",
+    "agui/templates/(admin/agui/[a-z]+|agui)": r"[a-z_]+\.html",
+    "assistant": PYTHON,
+    "assistant/evals": r"__init__\.py|tasks\.yaml",
+    "assistant/static/assistant": r"chat\.js|page\.css|icon\.svg",
+    "assistant/templates/assistant": r"[a-z]+\.html",
+    "config": PYTHON,
+    "users(/management(/commands)?)?": PYTHON,
+    "users/templates/registration": r"login\.html",
+    "(agui|assistant|users)/migrations": r"__init__\.py|\d{4}_[a-z0-9_]+\.py",
+    "(assistant|config|users)/tests": PYTHON,
+}
+RESERVED_ON_WINDOWS = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\.|$)", re.IGNORECASE)
+
+
+@pytest.fixture(params=PROVIDERS)
+def project(request: pytest.FixtureRequest, rendered: dict[str, Path]) -> Path:
+    return rendered[request.param]
+
+
+def fits(name: str) -> bool:
+    path = PurePosixPath(name)
+    return any(
+        re.fullmatch(place, str(path.parent)) and re.fullmatch(kind, path.name) for place, kind in PLACES.items()
+    )
+
+
+def test_every_file_is_of_a_kind_that_belongs_there(project: Path):
+    assert [name for name in sorted(files(project)) if not fits(name)] == []
+
+
+def test_every_file_is_text(project: Path):
+    """A picture or an archive would be copied with whatever it holds."""
+    assert [name for name in files(project) if b"\0" in (project / name).read_bytes()] == []
+
+
+def test_file_names_are_good_on_windows(template: Path):
+    names = files(template)
+    assert len({name.lower() for name in names}) == len(names)
+    for name in names:
+        parts = PurePosixPath(name).parts
+        assert not re.search(r'[<>:"|?*\\]', name), name
+        assert not any(RESERVED_ON_WINDOWS.match(part) or part.endswith((".", " ")) for part in parts), name
+    # What is left of the 260 characters of a path is for where the project lies.
+    assert max(map(len, files(template / TEMPLATE_NAME))) < 100
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+def test_rendering_changes_these_lines(rendered: dict[str, Path], template: Path, provider: str):
+    """UPDATE_GOLDEN=1 keeps the new ones: a reviewer then sees what an edit does to each project."""
+    changes = []
+    for name in sorted(RENDERED):
+        before, after = (
+            (directory / name).read_text().splitlines() for directory in (template / TEMPLATE_NAME, rendered[provider])
+        )
+        lines = difflib.unified_diff(before, after, n=0, lineterm="")
+        changes += [name, *("    " + line for line in lines if not line.startswith(("---", "+++", "@@"))), ""]
+    text = "\n".join(changes)
+    golden = GOLDEN / f"{provider}.txt"
+    if os.environ.get("UPDATE_GOLDEN"):
+        golden.parent.mkdir(exist_ok=True)
+        golden.write_text(text)
+    assert text == golden.read_text()

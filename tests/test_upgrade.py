@@ -1,0 +1,255 @@
+"""A project follows its template: what docs/upgrading.md says, command by command, and the engine's migrations."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from conftest import ROOT, TEMPLATE_NAME
+from postgresql import PostgreSQL
+from servers import manage, project_environment, serve
+from test_cli import tree
+
+DOCS = ROOT / "docs/upgrading.md"
+YOURS = {
+    "assistant/tools.py": "# my own tools\n",
+    "assistant/weather.py": "SUNNY = True\n",
+    "config/settings.py": "\nMINE = True\n",
+    "users/models.py": "\n# mine\n",
+    "README.md": "\nMine.\n",
+    ".env": "MINE=1\n",
+}
+
+
+def commands(heading: str) -> list[str]:
+    """The commands of the shell blocks under a heading."""
+    section = DOCS.read_text().split(f"## {heading}\n", 1)[1].split("\n## ", 1)[0]
+    blocks = re.findall(r"```sh\n(.*?)```", section, re.DOTALL)
+    assert blocks
+    return "".join(blocks).splitlines()
+
+
+@pytest.fixture(scope="module")
+def releases(clone: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The template's repository with two versions: v2 changes the engine, the tooling, and what is the user's."""
+    directory = tmp_path_factory.mktemp("releases") / "template"
+    shutil.copytree(clone, directory)
+    git = ["git", "-C", directory, "-c", "user.name=Test", "-c", "user.email=test@example.com"]
+    subprocess.run([*git, "tag", "v1"], check=True)
+    project = directory / TEMPLATE_NAME
+    for name in ("agui/conf.py", "docs/tools.md", "assistant/tools.py", "config/settings.py", "README.md"):
+        with (project / name).open("a") as stream:
+            stream.write("\n\n# of v2\n")
+    (project / "agui/added.py").write_text('"""New in v2."""\n')
+    (project / "agui/tests/test_layout.py").unlink()
+    (project / "docs/money.md").rename(project / "docs/budgets.md")
+    requirements = (project / "pyproject.toml").read_text()
+    assert '"whitenoise>=6.9,<7"' in requirements
+    (project / "pyproject.toml").write_text(requirements.replace('"whitenoise>=6.9,<7"', '"whitenoise>=6.8,<7"'))
+    subprocess.run([*git, "add", "-A"], check=True)
+    subprocess.run([*git, "commit", "-q", "-m", "Newer"], check=True)
+    subprocess.run([*git, "tag", "v2"], check=True)
+    return directory
+
+
+@pytest.fixture
+def shell(releases: Path, tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Run commands of the docs, with an address and a version in them, and without anybody's configuration."""
+    home = tmp_path / "somebody"
+    home.mkdir()
+    identity = {
+        f"GIT_{who}_{what}": "test@example.com" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")
+    }
+    environment = project_environment(
+        HOME=str(home), PATH=f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}", **identity
+    )
+
+    def shell(
+        lines: list[str], cwd: Path, version: str = "v1", stdin: str = "", **settings: str
+    ) -> subprocess.CompletedProcess[str]:
+        script = "\n".join(lines).replace("ADDRESS", f"file://{releases}").replace("VERSION", version)
+        done = subprocess.run(
+            ["sh", "-e", "-c", script],
+            cwd=cwd,
+            env=environment | settings,
+            input=stdin,
+            capture_output=True,
+            text=True,
+            timeout=900,
+        )
+        print(done.stdout[-3000:], done.stderr[-3000:])
+        return done
+
+    return shell
+
+
+@pytest.fixture
+def created(shell, tmp_path: Path) -> Path:
+    """A project made as the docs say."""
+    assert shell(commands("A new project"), tmp_path, stdin="\n" * 4).returncode == 0
+    return tmp_path / "my_assistant"
+
+
+def edit(project: Path, shell) -> None:
+    """What a user does to a project, and commits."""
+    for name, text in YOURS.items():
+        with (project / name).open("a") as stream:
+            stream.write(text)
+    (project / "Dockerfile").unlink()
+    (project / "assistant/skills.py").unlink()
+    requirements = (project / "pyproject.toml").read_text()
+    (project / "pyproject.toml").write_text(
+        requirements.replace("[project.optional-dependencies]\n", '[project.optional-dependencies]\nmine = ["six"]\n')
+    )
+    assert shell(["git add --all", "git commit --quiet --message Mine"], project).returncode == 0
+
+
+def without_git(project: Path) -> dict[str, bytes]:
+    return {name: content for name, content in tree(project).items() if not name.startswith(".git/")}
+
+
+def conflicts(project: Path) -> list[str]:
+    marks = re.compile(rb"^(<<<<<<<|>>>>>>>) ", re.MULTILINE)
+    contents = without_git(project).items()
+    return [name for name, content in contents if name.endswith((".rej", ".orig")) or marks.search(content)]
+
+
+def fresh(run_cli, releases: Path, version: str) -> dict[str, bytes]:
+    """What cookiecutter makes of a version."""
+    output = run_cli.output / "my_assistant"
+    assert run_cli("--no-input", "-f", "-c", version, source=f"git+file://{releases}").returncode == 0
+    return tree(output)
+
+
+def test_cruft_makes_what_cookiecutter_makes(created: Path, releases: Path, run_cli):
+    made = without_git(created)
+    assert made.pop(".cruft.json")
+    assert made == fresh(run_cli, releases, "v1")
+
+
+def test_update_brings_the_engine_and_leaves_what_is_the_users(created: Path, releases: Path, shell, run_cli):
+    edit(created, shell)
+    before = without_git(created)
+    lines = commands("At each release")
+    update, rest = lines[:1], lines[1:]
+    assert rest[:2] == ["make check", ".venv/bin/python manage.py migrate"]
+    assert shell(update, created, "v2").returncode == 0
+    after, newest = without_git(created), fresh(run_cli, releases, "v2")
+    assert conflicts(created) == []
+    owned = re.compile(r"(assistant|config|users)/|README\.md|\.env$")
+    assert {n: c for n, c in after.items() if owned.match(n)} == {n: c for n, c in before.items() if owned.match(n)}
+    changed = {n for n in newest if not owned.match(n) and after.get(n) != newest[n]}
+    assert changed == {"Dockerfile", "pyproject.toml"}
+    assert "Dockerfile" not in after
+    gone = {n for n in after if not owned.match(n)} - set(newest)
+    assert gone == {".cruft.json"}
+    project = tomllib.loads(after["pyproject.toml"].decode())["project"]
+    assert project["optional-dependencies"]["mine"] == ["six"]
+    assert "whitenoise>=6.8,<7" in project["dependencies"]
+    # And again: nothing is left to do.
+    assert shell(["git add --all", "git commit --quiet --message Upgrade", *update], created, "v2").returncode == 0
+    assert shell(["git diff --exit-code HEAD"], created).returncode == 0
+
+
+@pytest.mark.slow
+def test_upgraded_project_passes_its_checks(created: Path, releases: Path, shell, furnish):
+    """The rest of the commands, word for word; of the tests those that are the user's."""
+    update, *rest = commands("At each release")
+    assert shell([update], created, "v2").returncode == 0
+    furnish(created)
+    assert shell(rest, created, "v2", PYTEST_ADDOPTS="--ignore=agui/tests").returncode == 0
+
+
+def test_diff_tells_whether_the_engine_was_changed(created: Path, shell):
+    check, engine = commands("Was the engine changed here?")
+    assert shell([check], created).returncode == 0
+    with (created / "assistant/tools.py").open("a") as stream:
+        stream.write("# mine\n")
+    assert shell([check], created).returncode == 0
+    assert shell([engine], created).returncode == 1
+    with (created / "agui/conf.py").open("a") as stream:
+        stream.write("# patched\n")
+    done = shell([check], created)
+    assert done.returncode == 1
+    assert "-# patched" in done.stdout
+    assert shell([engine], created).stdout.count("agui/conf.py") == 2
+
+
+def test_patched_engine_is_merged(created: Path, shell):
+    """Where both have changed other lines; where both have changed the same, git asks."""
+    conf = created / "agui/conf.py"
+    title, _, rest = conf.read_text().partition("\n")
+    conf.write_text(f"{title}\n# patched\n{rest}")
+    shell(["git commit --quiet --all --message Patched"], created)
+    assert shell(commands("At each release")[:1], created, "v2").returncode == 0
+    assert "# patched\n" in conf.read_text()
+    assert conf.read_text().endswith("# of v2\n")
+    assert conflicts(created) == []
+
+
+def test_same_lines_changed_on_both_sides_are_marked(created: Path, shell):
+    with (created / "agui/conf.py").open("a") as stream:
+        stream.write("\n# patched\n")
+    shell(["git commit --quiet --all --message Patched"], created)
+    shell(commands("At each release")[:1], created, "v2")
+    assert conflicts(created) == ["agui/conf.py"]
+    assert "UU agui/conf.py" in shell(["git status --short"], created).stdout
+
+
+def test_project_of_cookiecutter_is_linked(run_cli, releases: Path, shell):
+    fresh(run_cli, releases, "v1")
+    project = run_cli.output / "my_assistant"
+    shell(["git init --quiet", "git add --all", "git commit --quiet --message Mine"], project)
+    link = commands("A project that was made with cookiecutter")
+    assert shell(link, project, stdin="\n" * 5).returncode == 0
+    assert shell(["cruft diff --exit-code"], project).returncode == 0
+    assert shell(commands("At each release")[:1], project, "v2").returncode == 0
+    assert (project / "agui/added.py").exists()
+    assert not (project / "docs/money.md").exists()
+
+
+# --- Migrations: nothing is released yet, so the engine's first migration stands for the release before
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path / 'upgraded.sqlite3'}"
+    server: PostgreSQL = request.getfixturevalue("postgresql_server")
+    return server.create(f"upgraded_{request.node.originalname[-20:]}")
+
+
+@pytest.mark.slow
+def test_rows_of_the_first_migration_survive_the_newest_and_the_way_back(bake, furnish, database: str):
+    project = bake(project_slug="upgraded")
+    furnish(project)
+    done = subprocess.run(
+        [project / ".venv/bin/python", "-B", ROOT / "tests/migrating.py"],
+        cwd=project,
+        env=project_environment(DATABASE_URL=database, DJANGO_SETTINGS_MODULE="config.settings", PYTHONPATH="."),
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert re.fullmatch(r"\d+ rows of \d+ models\n", done.stdout)
+
+
+@pytest.mark.slow
+def test_conversation_survives_the_way_back_and_forth(bake, furnish, database: str):
+    project = bake(project_slug="upgraded")
+    furnish(project)
+    with serve(project, DATABASE_URL=database) as live:
+        live.client(live.token).run("list_tasks", threadId="kept")
+        before = live.client(live.token).fetch("GET", "/agent/threads/kept/")
+    assert before[0] == 200
+    for target in (["agui", "0001"], []):
+        manage(project, "migrate", *target, "--verbosity", "0", DATABASE_URL=database)
+    with serve(project, DATABASE_URL=database) as live:
+        assert live.client(live.token).fetch("GET", "/agent/threads/kept/") == before
+        assert live.client(live.token).run("hello", threadId="kept")[-1]["type"] == "RUN_FINISHED"
