@@ -1,0 +1,210 @@
+"""The steps of the Dockerfile without Docker, in a directory of their own, and what they make behind nginx.
+
+With PostgreSQL and Redis, two processes, and the environment that compose.yaml gives them.
+"""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+import test_dotnet
+import yaml
+from cookiecutter.main import cookiecutter
+from nginx import find_nginx, nginx
+from postgresql import PostgreSQL
+from redis_server import RedisServer
+from servers import Client, credential, events, free_port, project_environment, wait_until_healthy
+
+pytestmark = pytest.mark.slow
+OF_THE_SYSTEM = ("pip install", "useradd")  # uv is there, and the user is whoever runs the tests
+ANSWERS = {"SECRET_KEY": "of-this-test-" * 5, "POSTGRES_PASSWORD": "secret"}
+
+
+@dataclass
+class Image:
+    """What `docker build` makes of a project, with its /app and /venv below `root`."""
+
+    root: Path
+    settings: dict[str, str] = field(default_factory=dict)
+    commands: dict[str, list[str]] = field(default_factory=dict)
+
+    def build(self, project: Path) -> None:
+        (self.root / "app").mkdir(parents=True)
+        text = re.sub(r"\\\n\s*", " ", (project / "Dockerfile").read_text())
+        for line in text.splitlines():
+            instruction, _, rest = line.partition(" ")
+            if instruction == "RUN" and not rest.startswith(OF_THE_SYSTEM):
+                self.run("sh", "-ec", rest)
+            elif instruction == "COPY" and not rest.startswith("--from"):
+                *names, _ = rest.split()
+                self.copy(project, names)
+            elif instruction == "ENV":
+                self.settings |= dict(one.split("=", 1) for one in self.place(rest).split())
+            elif instruction in ("CMD", "HEALTHCHECK"):
+                self.commands[instruction] = json.loads(rest[rest.index("[") :])
+
+    def place(self, text: str) -> str:
+        return re.sub(r"(?<![\w.])/(?=(app|venv)\b)", f"{self.root}/", text)
+
+    def copy(self, project: Path, names: list[str]) -> None:
+        left_out = [line.removeprefix("**/") for line in (project / ".dockerignore").read_text().split()]
+        for name in names:
+            if name == ".":
+                ignore = shutil.ignore_patterns(*left_out)
+                shutil.copytree(project, self.root / "app", ignore=ignore, dirs_exist_ok=True)
+            else:
+                shutil.copy(project / name, self.root / "app")
+
+    def environment(self) -> dict[str, str]:
+        path = self.settings.get("PATH", "$PATH").replace("$PATH", os.environ["PATH"])
+        return project_environment(**self.settings | {"PATH": path, "UV_PYTHON": sys.executable})
+
+    def run(self, *command: str) -> str:
+        done = subprocess.run(
+            [self.place(part) for part in command],
+            cwd=self.root / "app",
+            env=self.environment(),
+            capture_output=True,
+            text=True,
+            timeout=600,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    def at(self, port: int, command: str) -> list[str]:
+        """A command of the image, for a process that is no container."""
+        return [
+            part.replace("8000", str(port)).replace("0.0.0.0", "127.0.0.1")  # noqa: S104
+            for part in self.commands[command]
+        ]
+
+    @contextmanager
+    def serve(self, log: Path) -> Iterator[int]:
+        port = free_port()
+        with log.open("ab") as stream:
+            process = subprocess.Popen(
+                self.at(port, "CMD"), cwd=self.root / "app", env=self.environment(), stdout=stream, stderr=stream
+            )
+        try:
+            wait_until_healthy(port, process, log)
+            yield port
+        finally:
+            process.terminate()
+            process.wait(timeout=60)
+
+
+class Visitor(Client):
+    """Behind whatever terminates TLS."""
+
+    def open(self, method: str, path: str, body: Any = None, headers: dict[str, str] | None = None):
+        https = {"X-Forwarded-Proto": "https", "Referer": f"https://127.0.0.1:{self.port}/"}
+        return super().open(method, path, body, https | (headers or {}))
+
+
+@dataclass
+class Site:
+    image: Image
+    ports: list[int]
+    port: int
+    username: str
+    password: str
+    token: str
+
+    def client(self, token: str | None = None) -> Visitor:
+        return Visitor(self.port, token)
+
+
+def compose_environment(compose: dict[str, Any]) -> dict[str, str]:
+    """What compose.yaml gives to the application, with what .env would say."""
+
+    def answer(found: re.Match[str]) -> str:
+        name, default = found.groups()
+        return ANSWERS.get(name, default if found[0].count(":-") else "")
+
+    given = compose["x-web"]["environment"]
+    return {name: re.sub(r"\$\{(\w+)(?::[-?]([^}]*))?\}", answer, value) for name, value in given.items()}
+
+
+@pytest.fixture(scope="module")
+def site(template, cookiecutter_config, tmp_path_factory, postgresql_server: PostgreSQL) -> Iterator[Site]:
+    for program in ("uv", "redis-server"):
+        if not shutil.which(program):
+            pytest.skip(f"{program} is not on the PATH")
+    if not find_nginx():
+        pytest.skip("nginx is not installed")
+    options = {"no_input": True, "config_file": str(cookiecutter_config)}
+    project = Path(cookiecutter(str(template), output_dir=str(tmp_path_factory.mktemp("source")), **options))
+    compose = yaml.safe_load((project / "compose.yaml").read_text())
+    image = Image(tmp_path_factory.mktemp("image") / "root")
+    image.build(project)
+    redis = RedisServer(tmp_path_factory.mktemp("redis"))
+    redis.start()
+    with ExitStack() as running:
+        running.callback(redis.stop)
+        real = {"DATABASE_URL": postgresql_server.create("image"), "REDIS_URL": redis.url}
+        image.settings |= compose_environment(compose) | real
+        image.run(*compose["services"]["migrate"]["command"])
+        said = image.run("python", "manage.py", "create_first_admin")
+        ports = [running.enter_context(image.serve(image.root / f"{number}.log")) for number in range(2)]
+        port = running.enter_context(nginx(project / "nginx.conf", ports, tmp_path_factory.mktemp("nginx")))
+        yield Site(image, ports, port, *(credential(said, label) for label in ("Username", "Password", "API token")))
+
+
+def test_image_has_what_it_needs_and_no_more(site: Site):
+    root = site.image.root
+    assert not (root / "app/.env").exists()
+    assert not {"pytest", "mypy", "ruff"} & {path.name for path in (root / "venv/bin").iterdir()}
+    pins = set((root / "app/constraints.txt").read_text().split())
+    installed = site.image.run("uv", "pip", "freeze", "--python", "/venv").split()
+    assert installed
+    assert [one for one in installed if one not in pins] == []
+
+
+def test_health_check_of_the_image_tells_life_from_death(site: Site):
+    site.image.run(*site.image.at(site.ports[0], "HEALTHCHECK"))
+    with pytest.raises(AssertionError, match="refused"):
+        site.image.run(*site.image.at(free_port(), "HEALTHCHECK"))
+
+
+def test_plain_http_is_sent_to_https(site: Site):
+    with Client(site.port).open("GET", "/accounts/login/") as response:
+        assert response.status == 301
+        assert response.headers["Location"].startswith("https://")
+
+
+def test_sign_in_and_a_page_with_hashed_files_of_its_own(site: Site):
+    visitor = site.client()
+    visitor.login(site.username, site.password)
+    with visitor.open("GET", "/") as response:
+        page = response.read().decode()
+        assert response.headers["Strict-Transport-Security"]
+    files = set(re.findall(r'"(/static/[^"]+)"', page))
+    assert any(name.endswith(".js") for name in files)
+    for name in files:
+        assert re.search(r"\.[0-9a-f]{12}\.\w+$", name), name
+        with visitor.open("GET", name) as response:
+            assert response.status == 200, name
+            assert "immutable" in response.headers["Cache-Control"]
+
+
+def test_turn_is_followed_by_the_other_process(site: Site):
+    first, second = (Visitor(port, site.token) for port in site.ports)
+    stream = first.run("list_tasks", threadId="shared")
+    assert stream[-1]["type"] == "RUN_FINISHED"
+    with second.open("GET", "/agent/threads/shared/events/", headers={"Last-Event-ID": "0"}) as response:
+        assert response.status == 200
+        assert list(events(response)) == stream
+
+
+@pytest.mark.parametrize("path", test_dotnet.BODIES, ids=lambda path: path.stem)
+def test_recorded_body_is_answered(site: Site, path: Path):
+    test_dotnet.test_recorded_body_is_answered(site, path)
