@@ -102,6 +102,14 @@ class Terminal:
     def type(self, keys: str) -> None:
         os.write(self._descriptor, keys.encode())
 
+    def interrupt(self) -> None:
+        """Press Ctrl-C at a prompt until the program reacts: a signal that comes before it reads waits for a key."""
+        for _ in range(30):
+            self.type("\x03")
+            if select.select([self._descriptor], [], [], 3)[0]:
+                return
+        raise AssertionError(f"Ctrl-C did nothing:\n{self.screen.text}")
+
     def wait_for(self, text: str) -> None:
         """Read until the program has printed this, after what was waited for last."""
         deadline = time.monotonic() + WAIT_SECONDS
