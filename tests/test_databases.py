@@ -32,7 +32,7 @@ def test_the_projects_own_tests_pass_on_postgresql(
         request.addfinalizer(redis.stop)
         settings["TEST_REDIS_URL"] = redis.url
     result = subprocess.run(
-        [environment / "bin/python", "-B", "-m", "pytest", "-q", "-p", "no:cacheprovider", *ELSEWHERE],
+        [environment / "bin/python", "-B", "-m", "pytest", "-q", "-n", "auto", "-p", "no:cacheprovider", *ELSEWHERE],
         cwd=project,
         env={**os.environ, **settings},
         capture_output=True,

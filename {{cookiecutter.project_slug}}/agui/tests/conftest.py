@@ -131,9 +131,11 @@ def endpoint(settings: Any) -> None:
 
 
 @pytest.fixture(autouse=True)
-def shared_logs(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def shared_logs(settings: Any, monkeypatch: pytest.MonkeyPatch, worker_id: str) -> None:
     if url := os.environ.get("TEST_REDIS_URL"):
-        settings.AGUI = {**settings.AGUI, "REDIS_URL": url}
+        # Tests side by side have users and threads of the same ids.
+        number = 0 if worker_id == "master" else int(worker_id.removeprefix("gw"))
+        settings.AGUI = {**settings.AGUI, "REDIS_URL": f"{url}?db={number}"}
         monkeypatch.setattr(runs, "logs", open_logs())
 
 

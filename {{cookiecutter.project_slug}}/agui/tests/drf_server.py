@@ -104,9 +104,12 @@ server = Counted(name="main")
 
 def serve(name: str, fn: Any, on: MCPServer = server, permission: Any = IsAuthenticated, **options: Any) -> None:
     serializer = options.pop("input_serializer", None)
-    shown = options.pop("output_selector_spec", None)
     spec: Any = ServiceSpec(
-        service=fn, input_serializer=serializer, output_selector_spec=shown, permission_classes=[permission]
+        service=fn,
+        input_serializer=serializer,
+        output_selector_spec=options.pop("output_selector_spec", None),
+        permission_classes=[permission],
+        atomic=options.pop("atomic", True),
     )
     options = {"description": f"Do {name}.", "annotations": QUIET, **options}
     on.register_service_tool(name=name, spec=spec, **options)
@@ -170,4 +173,4 @@ personal = Personal(name="personal")
 serve("greet", say_who, on=personal)
 
 slow = Counted(name="slow", config=replace(build_mcp_config(), dispatch_timeout=60))
-serve("hang", hang, on=slow)
+serve("hang", hang, on=slow, atomic=False)  # SQLite has one writer

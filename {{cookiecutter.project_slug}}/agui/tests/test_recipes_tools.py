@@ -150,6 +150,7 @@ async def test_testing(paste):
 
 async def test_telemetry(paste, user, monkeypatch):
     pytest.importorskip("opentelemetry.sdk")
+    from opentelemetry.sdk.metrics.export import InMemoryMetricReader
     from opentelemetry.sdk.trace.export import SimpleSpanProcessor
     from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
@@ -157,7 +158,7 @@ async def test_telemetry(paste, user, monkeypatch):
 
     recipe = paste("telemetry")
     exporter = InMemorySpanExporter()
-    sent = otel.start(processor=SimpleSpanProcessor(exporter))
+    sent = otel.start(processor=SimpleSpanProcessor(exporter), reader=InMemoryMetricReader())
     # The process has one provider, and another test may have set it.
     monkeypatch.setattr(recipe.modules["assistant/tools.py"], "tracer", sent.spans.get_tracer("recipe"))
     try:

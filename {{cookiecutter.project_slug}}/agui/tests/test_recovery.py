@@ -146,6 +146,7 @@ async def test_who_looks_at_once_adds_it_once(client: Client):
         f"{HERE}/{os.getppid()}/abc",
         f"elsewhere/{os.getpid()}/abc",  # A container with our host's name has processes with our ids
     ],
+    ids=["here", "elsewhere"],
 )
 async def test_the_run_of_a_living_process_is_left_alone(client: Client, process, settings, caplog):
     settings.AGUI = {"REDIS_URL": None}
@@ -172,6 +173,7 @@ async def test_the_run_of_a_living_process_is_left_alone(client: Client, process
         (process_name(), timezone.now()),
         ("", LONG_AGO),
     ],
+    ids=["elsewhere", "the id of an earlier one", "this one", "nameless"],
 )
 async def test_a_process_that_is_gone_is_known_by_its_silence_or_its_id(client: Client, process, seen_at):
     await kill(client, [say("Half of it")], process=process, seen_at=seen_at)
