@@ -102,6 +102,14 @@ if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
     }
     # A file, not memory: runs and tools use the database from threads of their own.
     DATABASES["default"]["TEST"] = {"NAME": BASE_DIR / "test.sqlite3"}
+elif DATABASES["default"]["ENGINE"] == "django.db.backends.postgresql":
+    # A server that has gone without a word would else be waited for: minutes, or for ever.
+    DATABASES["default"]["OPTIONS"] = {
+        "connect_timeout": 5,  # seconds
+        "keepalives_idle": 30,
+        "keepalives_interval": 10,
+        "tcp_user_timeout": 20_000,  # milliseconds
+    } | DATABASES["default"].get("OPTIONS", {})
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # --- Cache: where AGUI["THROTTLE"] counts; every process for itself, or with REDIS_URL all together
