@@ -59,6 +59,7 @@ class AgentView:
             response = await self.respond(request, actor, **kwargs)
             if request.method == "HEAD" and isinstance(response, StreamingHttpResponse):
                 response.streaming_content = _nothing()  # Nobody would read it
+            response.headers.setdefault("Cache-Control", "no-store")
             return response
         except HttpError as error:
             return error.response()
