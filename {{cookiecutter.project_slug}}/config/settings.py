@@ -182,7 +182,7 @@ if not DEBUG:
     # Set it only behind a proxy that overwrites the header: else a client could claim https.
     if env.bool("BEHIND_PROXY", default=False):
         SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
-    # An hour, for the first days: browsers hold a site to https for that long. Then set a year.
+    # An hour, for the first days: browsers hold a site and all below its name to https for that long. Then set a year.
     SECURE_HSTS_SECONDS = env.int("SECURE_HSTS_SECONDS", default=60 * 60)
     SECURE_HSTS_INCLUDE_SUBDOMAINS = True
     SECURE_HSTS_PRELOAD = True
