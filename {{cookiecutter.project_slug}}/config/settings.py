@@ -152,6 +152,7 @@ STATIC_ROOT = BASE_DIR / "staticfiles"
 # On a developer's machine straight from the sources, else from STATIC_ROOT (`manage.py collectstatic`).
 WHITENOISE_USE_FINDERS = WHITENOISE_AUTOREFRESH = DEBUG
 MEDIA_ROOT = env.path("MEDIA_ROOT", default=BASE_DIR / "media")
+FILE_UPLOAD_PERMISSIONS = 0o640  # What users upload is not for every account of the machine
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {
