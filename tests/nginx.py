@@ -16,7 +16,7 @@ def nginx(configuration: Path, ports: Sequence[int], directory: Path) -> Iterato
     """Serve until the block ends: the port."""
     port, site = free_port(), configuration.read_text()
     [upstream] = [line for line in site.splitlines() if "server web:8000" in line]
-    servers = [upstream.replace("web:8000", f"127.0.0.1:{number}") for number in ports]
+    servers = [upstream.replace("web:8000 resolve", f"127.0.0.1:{number}") for number in ports]
     assert "listen 80;" in site
     site = site.replace(upstream, "\n".join(servers)).replace("listen 80;", f"listen 127.0.0.1:{port};")
     (directory / "site.conf").write_text(site)

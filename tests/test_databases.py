@@ -2,12 +2,14 @@
 
 import os
 import shutil
+import socket
 import subprocess
 from pathlib import Path
 
 import pytest
 from postgresql import PostgreSQL
 from redis_server import RedisServer, find_redis
+from servers import project_environment
 
 pytestmark = pytest.mark.slow
 
@@ -41,3 +43,21 @@ def test_the_projects_own_tests_pass_on_postgresql(
         check=False,
     )
     assert result.returncode == 0, result.stdout[-4000:] + result.stderr[-2000:]
+
+
+def test_a_database_that_says_nothing_is_not_waited_for(bake, furnish):
+    project = bake()
+    furnish(project)
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen()
+        settings = {"DEBUG": "1", "DATABASE_URL": f"postgres://x@127.0.0.1:{silent.getsockname()[1]}/x"}
+        done = subprocess.run(
+            [project / ".venv/bin/python", "manage.py", "migrate", "--check"],
+            cwd=project,
+            env=project_environment(**settings),
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
+    assert "timeout expired" in done.stderr

@@ -121,6 +121,45 @@ def test_the_command_for_coding_assistants_answers(bake, furnish):
 
 
 @pytest.mark.slow
+def test_what_is_backed_up_at_night_can_be_restored(bake, furnish, postgresql_server: PostgreSQL, tmp_path: Path):
+    """As on the page, but for the addresses."""
+    project, backup = bake(project_slug="backed_up"), tmp_path / "backup"
+    furnish(project)
+    backup.mkdir()
+    postgres = {"PGHOST": "127.0.0.1", "PGPORT": str(postgresql_server.port), "PGUSER": "postgres"}
+    settings = {"DATABASE_URL": postgresql_server.create("assistant"), "DEBUG": "1", **postgres}
+    settings["PATH"] = f"{postgresql_server.tools}:{os.environ['PATH']}"
+
+    def run(commands: str) -> None:
+        commands = commands.replace("/backup/", f"{backup}/").replace("/srv/assistant", str(project))
+        environment = project_environment(**settings)
+        done = subprocess.run(
+            ["sh", "-ec", commands], cwd=project, env=environment, capture_output=True, text=True, timeout=300
+        )
+        assert done.returncode == 0, done.stderr
+
+    def users() -> list[str]:
+        return postgresql_server.query("assistant", "SELECT username FROM users_user")
+
+    manage(project, "migrate", "--verbosity", "0", **settings)
+    manage(project, "create_first_admin", **settings)
+    file = project / "media/attachments/one"
+    file.parent.mkdir(parents=True)
+    file.write_text("Hello")
+    [nightly] = blocks("deployment", "cron")
+    for line in nightly.splitlines():
+        run(line.split("  ", 1)[1].replace("\\%", "%"))
+    manage(project, "shell", "-c", "from users.models import User; User.objects.all().delete()", **settings)
+    file.unlink()
+    assert users() == []
+    [day] = [path.stem.partition("-")[2] for path in backup.glob("*.dump")]
+    [restore] = [block for block in blocks("deployment", "sh") if "pg_restore" in block]
+    run(restore.replace("day=3", f"day={day}"))
+    assert users() == ["admin"]
+    assert file.read_text() == "Hello"
+
+
+@pytest.mark.slow
 def test_the_steps_without_docker_serve_the_site(bake, furnish, postgresql_server: PostgreSQL, tmp_path: Path):
     """As they are on the page, but for the addresses."""
     project, port = bake(project_slug="deployed"), free_port()

@@ -159,6 +159,26 @@ def site(template, cookiecutter_config, tmp_path_factory, postgresql_server: Pos
         yield Site(image, ports, port, *(credential(said, label) for label in ("Username", "Password", "API token")))
 
 
+def test_proxy_asks_again_where_the_processes_are(rendered):
+    """Else it knows those that were there when it began: after a deploy none, and never the third of three."""
+    project = rendered["demo"]
+    proxy = yaml.safe_load((project / "compose.yaml").read_text())["services"]["proxy"]["image"]
+    assert tuple(map(int, re.findall(r"\d+", proxy))) >= (1, 28)  # 1.27.3 is the first that can
+    configuration = (project / "nginx.conf").read_text()
+    assert "\nresolver 127.0.0.11 " in configuration  # Docker's name server
+    assert re.search(r"server web:8000 resolve ", configuration)
+
+
+def test_proxy_gives_up_an_idle_connection_before_daphne_does(rendered):
+    [seconds] = re.findall(r"keepalive_timeout (\d+)s;", (rendered["demo"] / "nginx.conf").read_text())
+    assert int(seconds) < 60  # Twisted's own, which daphne leaves as it is
+
+
+def test_no_log_of_a_container_fills_the_disk(rendered):
+    services = yaml.safe_load((rendered["demo"] / "compose.yaml").read_text())["services"]
+    assert {service["logging"]["driver"] for service in services.values()} == {"local"}
+
+
 def test_image_has_what_it_needs_and_no_more(site: Site):
     root = site.image.root
     assert not (root / "app/.env").exists()

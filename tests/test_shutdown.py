@@ -5,7 +5,7 @@ import shutil
 import socket
 import sqlite3
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
@@ -41,9 +41,30 @@ async def answer(messages, info):
 
 model = FunctionModel(stream_function=answer)
 """
+# Answers when it may.
+URLS = """
+import asyncio
+from pathlib import Path
+from django.http import HttpResponse
+from django.urls import path
+from config.urls import urlpatterns
+
+BASE = Path(__file__).parent
+
+
+async def slow(request):
+    (BASE / "asked").touch()
+    while not (BASE / "answer").exists():
+        await asyncio.sleep(0.02)
+    return HttpResponse("Here.")
+
+
+urlpatterns = [path("slow", slow), *urlpatterns]
+"""
 PROJECT_SETTINGS = f"""
 from config.settings import *
 
+ROOT_URLCONF = "ending_urls"
 AGUI = {{"SHUTDOWN_SECONDS": {FINISH_SECONDS}}}
 """
 SETTINGS = {
@@ -104,6 +125,7 @@ def live(rendered, environment: Path, tmp_path: Path) -> Iterator[LiveProject]:
     (project / "speaking.py").write_text(MODEL)
     (project / "nothing").touch()
     (project / "ending_settings.py").write_text(PROJECT_SETTINGS)
+    (project / "ending_urls.py").write_text(URLS)
     with serve(project, Served, **SETTINGS) as live:
         yield live
 
@@ -148,3 +170,34 @@ def end_in_mid_run(live: LiveProject) -> list[dict[str, Any]]:
     assert "Traceback" not in live.log.read_text()
     (live.path / "short").unlink()
     return long.events
+
+
+@pytest.mark.parametrize("server", ["daphne", "uvicorn"])
+def test_what_was_asked_is_answered_and_nobody_else_is_let_in(live: Served, server: str):
+    if server != live.server:
+        live.stop()
+        live.server = server
+        live.start()
+    with ThreadPoolExecutor(1) as pool:
+        asked = pool.submit(live.client().fetch, "GET", "/slow")
+        until((live.path / "asked").exists)
+        live.process.terminate()
+        until(lambda: is_refused(live.port))
+        (live.path / "answer").touch()
+        assert asked.result(timeout=60) == (200, "Here.")
+    live.process.wait(timeout=60)
+
+
+def until(has_come: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 60
+    while not has_come():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def is_refused(port: int) -> bool:
+    try:
+        socket.create_connection(("127.0.0.1", port), timeout=60).close()
+    except ConnectionRefusedError:
+        return True
+    return False

@@ -68,7 +68,7 @@ class AttachmentsView(AgentView):
             "size": attachment.size,
             "url": f"{request.path.rstrip('/')}/{attachment.pk}/",
         }
-        return JsonResponse(body, status=201, headers={"Cache-Control": "no-store"})
+        return JsonResponse(body, status=201)
 
 
 class AttachmentView(AgentView):
@@ -146,11 +146,12 @@ def keep_upload(upload: UploadedFile, actor: Actor) -> Attachment:
     )
     if not share_file(attachment):
         # The name on disk is ours: the user's own could be a path, a page or a script.
-        attachment.file.save(str(attachment.pk), upload, save=False)
+        file, name = attachment.file, attachment.file.field.generate_filename(attachment, str(attachment.pk))
         try:
+            file.name = name = file.storage.save(name, upload)
             attachment.save(force_insert=True)
         except Exception:
-            attachment.file.storage.delete(attachment.file.name or "")
+            file.storage.delete(name)  # Where the disk is full, a part of it is there
             raise
     check_room(attachment)
     return attachment

@@ -1,24 +1,31 @@
-"""daphne, made to wait for clients that don't keep up.
+"""daphne, made to wait: for clients that don't keep up, and at its end for the requests that it has taken.
 
 daphne hands all that an application sends to Twisted at once, which keeps in memory what a client does
-not read. Here the application waits instead, as it does under other servers.
+not read. Here the application waits instead, as it does under other servers. And it ends at once, where
+others first answer what they were asked.
 """
 
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from functools import wraps
 from inspect import iscoroutinefunction, signature
 from typing import Any
 
 from daphne import http_protocol, server  # type: ignore[import-untyped]
-from twisted.internet.interfaces import IPushProducer
+from twisted.internet.interfaces import IListeningPort, IPushProducer
 from zope.interface import implementer  # type: ignore[import-untyped]
+
+from agui.shutdown import shutdown
 
 logger = logging.getLogger("agui.pacing")
 
 # A client that takes nothing of the last 64 KB for so long is not waited for any more.
 STALLED_SECONDS = 120
+# At the end: for what has been asked, and before that for the proxy to hear that its connections close.
+ANSWER_SECONDS = 3
+NOTICE_SECONDS = 0.2
 
 Request: Any = getattr(http_protocol, "WebRequest", object)
 Reply = Callable[[Any, Any, dict[str, Any]], Awaitable[None]]
@@ -34,7 +41,14 @@ class PacedRequest(Request):
         self._has_room = asyncio.Event()
         self._has_room.set()
 
+    def process(self) -> Any:
+        shutdown.await_signal()
+        at_work.add(self)
+        return super().process()
+
     def handle_reply(self, message: dict[str, Any]) -> None:
+        if shutdown.has_begun:
+            self.responseHeaders.setRawHeaders(b"connection", [b"close"])  # Asks for the next server
         if self.channel is not None and not (self.producer or self.finished):
             self.registerProducer(self, True)
         super().handle_reply(message)
@@ -58,13 +72,32 @@ class PacedRequest(Request):
     stopProducing = resumeProducing
 
     def finish(self) -> None:
+        at_work.discard(self)
         if self.producer:
             self.unregisterProducer()
         super().finish()
 
     def connectionLost(self, reason: Any) -> None:
+        at_work.discard(self)
         self._has_room.set()
         super().connectionLost(reason)
+
+
+at_work: set[PacedRequest] = set()
+
+
+async def drain() -> None:
+    """Take no more connections, and answer what was asked on those that there are."""
+    from twisted.internet import reactor  # Which one it is, daphne has chosen by now
+
+    for reader in reactor.getReaders():  # type: ignore[misc] # as zope declares it
+        if IListeningPort.providedBy(reader):
+            reader.stopListening()
+    with suppress(TimeoutError):
+        async with asyncio.timeout(ANSWER_SECONDS):
+            await asyncio.sleep(NOTICE_SECONDS)
+            while at_work:  # noqa: ASYNC110 # Twisted says nothing to asyncio
+                await asyncio.sleep(0.02)
 
 
 def _paced(handle_reply: Reply) -> Reply:
@@ -95,3 +128,4 @@ def pace_daphne() -> None:
         return
     http_protocol.WebRequest = PacedRequest
     server.Server.handle_reply = _paced(server.Server.handle_reply)
+    shutdown.drain = drain

@@ -8,6 +8,7 @@ import asyncio
 import logging
 import signal
 import threading
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from types import FrameType
 from typing import Any
@@ -31,6 +32,8 @@ class Shutdown:
 
     def __init__(self) -> None:
         self.has_begun = False
+        self.drain: Callable[[], Awaitable[None]] | None = None
+        """Lets a server that would not do so by itself answer what it was asked."""
         self._is_passed_on = False
         self._previous: Any = None
         self._task: asyncio.Task[None] | None = None
@@ -61,6 +64,8 @@ class Shutdown:
     async def _end(self) -> None:
         try:
             await end_runs()
+            if self.drain:
+                await self.drain()
         except Exception:
             logger.exception("Runs could not be brought to their end")
         finally:

@@ -317,5 +317,5 @@ def sse_response(frames: AsyncIterable[bytes]) -> StreamingHttpResponse:
     return StreamingHttpResponse(
         frames,
         content_type="text/event-stream",
-        headers={"Cache-Control": "no-cache, no-transform", "X-Accel-Buffering": "no"},
+        headers={"Cache-Control": "no-store, no-transform", "X-Accel-Buffering": "no"},
     )

@@ -48,7 +48,7 @@ class ThreadsView(AgentView):
         )
         running = await in_database(running_threads, actor.scope, [row["thread_id"] for row in rows])
         threads = [{**row, "running": row["thread_id"] in running} for row in rows]
-        return JsonResponse({"threads": threads, "next": following}, headers={"Cache-Control": "no-store"})
+        return JsonResponse({"threads": threads, "next": following})
 
 
 def find_address(request: HttpRequest, thread_id: str, action: str = "") -> tuple[str, str]:
@@ -105,7 +105,6 @@ class ThreadView(AgentView):
                 "pending_calls": list(frontend_calls(conversation.deferred_tool_requests)),
                 "running": running,
             },
-            headers={"Cache-Control": "no-store"},
         )
 
     async def change(self, request: HttpRequest, store: ThreadStore, actor: Actor, thread_id: str) -> HttpResponse:
@@ -123,7 +122,7 @@ class ThreadView(AgentView):
                 )
         if row is None:
             raise NotFound("There is no such thread.")
-        return JsonResponse(row, headers={"Cache-Control": "no-store"})
+        return JsonResponse(row)
 
     async def switch(self, store: ThreadStore, actor: Actor, thread_id: str, branch: str) -> HttpResponse:
         record = await find_thread(store, actor, thread_id)
@@ -238,7 +237,7 @@ class ThreadForkView(ThreadAction):
         if not forked:
             raise NotFound("There is no such thread, or no such message in it.")
         row = await store.summary(new_id, scope=actor.scope)
-        return JsonResponse(row, status=201, headers={"Cache-Control": "no-store"})
+        return JsonResponse(row, status=201)
 
 
 class ThreadFeedbackView(ThreadAction):
@@ -259,7 +258,7 @@ class ThreadFeedbackView(ThreadAction):
         if not isinstance(open_store(request), ModelConversationStore):
             raise NotFound("There is no such thread, or no such answer in it.")
         told = await in_database(give_feedback, kwargs["thread_id"], actor.scope, message_id, value, comment)
-        return JsonResponse(told, headers={"Cache-Control": "no-store"}) if told else HttpResponse(status=204)
+        return JsonResponse(told) if told else HttpResponse(status=204)
 
 
 async def is_running(store: ThreadStore, actor: Actor, thread_id: str) -> bool:

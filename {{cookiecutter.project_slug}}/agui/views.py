@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 from asgiref.sync import markcoroutinefunction
-from django.db import connections, transaction
+from django.db import OperationalError, connections, transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse, StreamingHttpResponse
 from pydantic_ai import Agent
 from pydantic_ai.models import Model
@@ -59,9 +59,13 @@ class AgentView:
             response = await self.respond(request, actor, **kwargs)
             if request.method == "HEAD" and isinstance(response, StreamingHttpResponse):
                 response.streaming_content = _nothing()  # Nobody would read it
+            response.headers.setdefault("Cache-Control", "no-store")
             return response
         except HttpError as error:
             return error.response()
+        except OperationalError:
+            logger.exception("%s %s: the database did not answer", request.method, request.path)
+            return Unavailable(headers={"Retry-After": "1"}).response()
         except Exception:
             logger.exception("%s %s failed", request.method, request.path)
             return HttpError().response()

@@ -97,7 +97,7 @@ class TranscribeView(AgentView):
         await release_connections()  # It may take long
         listener: Transcriber = import_string(settings.backend)()
         text = await listener.transcribe(audio, f"audio.{ending}", media_type, language)
-        return JsonResponse({"text": text}, headers={"Cache-Control": "no-store"})
+        return JsonResponse({"text": text})
 
 
 def _read(request: HttpRequest, limit: int) -> tuple[UploadedFile, str]:

@@ -102,6 +102,14 @@ if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
     }
     # A file, not memory: runs and tools use the database from threads of their own.
     DATABASES["default"]["TEST"] = {"NAME": BASE_DIR / "test.sqlite3"}
+elif DATABASES["default"]["ENGINE"] == "django.db.backends.postgresql":
+    # A server that has gone without a word would else be waited for: minutes, or for ever.
+    DATABASES["default"]["OPTIONS"] = {
+        "connect_timeout": 5,  # seconds
+        "keepalives_idle": 30,
+        "keepalives_interval": 10,
+        "tcp_user_timeout": 20_000,  # milliseconds
+    } | DATABASES["default"].get("OPTIONS", {})
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # --- Cache: where AGUI["THROTTLE"] counts; every process for itself, or with REDIS_URL all together
@@ -144,6 +152,7 @@ STATIC_ROOT = BASE_DIR / "staticfiles"
 # On a developer's machine straight from the sources, else from STATIC_ROOT (`manage.py collectstatic`).
 WHITENOISE_USE_FINDERS = WHITENOISE_AUTOREFRESH = DEBUG
 MEDIA_ROOT = env.path("MEDIA_ROOT", default=BASE_DIR / "media")
+FILE_UPLOAD_PERMISSIONS = 0o640  # What users upload is not for every account of the machine
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {
@@ -174,7 +183,7 @@ if not DEBUG:
     # Set it only behind a proxy that overwrites the header: else a client could claim https.
     if env.bool("BEHIND_PROXY", default=False):
         SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
-    # An hour, for the first days: browsers hold a site to https for that long. Then set a year.
+    # An hour, for the first days: browsers hold a site and all below its name to https for that long. Then set a year.
     SECURE_HSTS_SECONDS = env.int("SECURE_HSTS_SECONDS", default=60 * 60)
     SECURE_HSTS_INCLUDE_SUBDOMAINS = True
     SECURE_HSTS_PRELOAD = True

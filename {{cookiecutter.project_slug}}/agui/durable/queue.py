@@ -27,7 +27,7 @@ BATCH = 500
 def database_url() -> str:
     """The database of the runs, as SQLAlchemy writes it."""
     found = connections[router.db_for_write(Run)].settings_dict
-    options = {name: value for name, value in found.get("OPTIONS", {}).items() if isinstance(value, str)}
+    options = {name: str(value) for name, value in found.get("OPTIONS", {}).items() if type(value) in (str, int)}
     url = URL.create(
         "postgresql+psycopg",
         username=found["USER"] or None,

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import json
+import resource
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
@@ -272,6 +273,24 @@ def test_upload_of_a_user_who_is_just_being_deleted_leaves_no_file(user, media):
     with pytest.raises(IntegrityError):
         keep_upload(SimpleUploadedFile("a.txt", b"Hello"), actor)
     assert files_in(media) == []
+
+
+@pytest.mark.usefixtures("little_room")
+async def test_upload_that_finds_no_room_on_the_disk_leaves_nothing_of_it(client, media):
+    response = await upload(client, b"x" * 9 * 2**20)
+    assert response.status_code == 500
+    assert files_in(media) == []
+    assert (await upload(client)).status_code == 201
+
+
+@pytest.fixture
+def little_room(settings):
+    """No file can grow past this."""
+    settings.FILE_UPLOAD_MAX_MEMORY_SIZE = 10 * 2**20
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (8 * 2**20, limits[1]))
+    yield
+    resource.setrlimit(resource.RLIMIT_FSIZE, limits)
 
 
 async def test_upload_heals_a_lost_file(client, media):

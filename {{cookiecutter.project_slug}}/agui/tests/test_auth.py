@@ -5,6 +5,7 @@ import json
 import pytest
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import AnonymousUser
+from django.db import OperationalError
 from django.test import AsyncClient, AsyncRequestFactory
 from django.urls import get_resolver
 from django.utils.functional import SimpleLazyObject
@@ -180,6 +181,16 @@ async def test_a_hook_that_fails_is_an_error_that_says_nothing(user, caplog):
 
     response = await DjangoAGUIView(urls.registry, get_user=hook)(AsyncRequestFactory().post("/"))
     assert response.status_code == 500
+    assert b"hunter2" not in response.content
+    assert "hunter2" in caplog.text
+
+
+async def test_a_database_that_is_away_is_something_to_wait_for(user, caplog):
+    def hook(request):
+        raise OperationalError("connection to hunter2 failed")
+
+    response = await DjangoAGUIView(urls.registry, get_user=hook)(AsyncRequestFactory().post("/"))
+    assert (response.status_code, response["Retry-After"]) == (503, "1")
     assert b"hunter2" not in response.content
     assert "hunter2" in caplog.text
 

@@ -1,5 +1,7 @@
 """The catalog: what people read about the tools."""
 
+import pytest
+
 from agui import ToolCategory, ToolRegistry, build_tool_catalog, tool
 
 
@@ -57,3 +59,10 @@ def test_catalog_keeps_the_order_and_takes_a_selection():
     assert [entry["name"] for entry in build_tool_catalog(registry)] == ["b", "a", "c"]
     selection = [binding for binding in registry if binding.spec.name != "a"]
     assert [entry["name"] for entry in build_tool_catalog(selection)] == ["b", "c"]
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("route", ["tools/", "skills/", "capabilities/", "threads/"])
+async def test_nobody_on_the_way_keeps_what_a_user_may(client, route):
+    response = await client.http.get(f"/agent/{route}")
+    assert (response.status_code, response["Cache-Control"]) == (200, "no-store")

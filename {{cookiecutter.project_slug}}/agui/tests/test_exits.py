@@ -39,7 +39,7 @@ async def test_an_edit_that_can_not_be_saved_changes_nothing(client: Client, mon
         with monkeypatch.context() as patch:
             patch.setattr(ModelConversationStore, "save_with", fails)
             response = await client.post(run_input(messages=[{**SECOND, "content": "Two, edited"}]))
-            assert response.status_code == 500
+            assert response.status_code == 503
     assert texts(await client.thread()) == ["One", "A", "Two", "B"]
 
 
@@ -147,7 +147,7 @@ async def test_a_message_and_the_use_of_its_files_are_written_together(client: C
     message = {**FIRST, "metadata": {"attachments": [{"id": str(file.pk)}]}}
     with monkeypatch.context() as patch:
         patch.setattr("agui.history.use_attachments", fails)
-        assert (await client.post(run_input(messages=[message]))).status_code == 500
+        assert (await client.post(run_input(messages=[message]))).status_code == 503
     assert not await Thread.objects.aexists()
     with script(say("A")):
         await client.run(messages=[message])

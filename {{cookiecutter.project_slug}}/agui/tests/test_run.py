@@ -318,7 +318,7 @@ async def test_the_response_passes_every_buffer(client: Client):
         await collect(response)
 
     assert response["Content-Type"] == "text/event-stream"
-    assert "no-cache" in response["Cache-Control"]
+    assert response["Cache-Control"] == "no-store, no-transform"
     assert response["X-Accel-Buffering"] == "no"
 
 
