@@ -109,6 +109,16 @@ def test_without_hooks_make_copies_env(run_cli):
     assert (project / ".env").read_text() == (project / ".env.example").read_text()
 
 
+def test_rendered_files_have_unix_lines_whatever_the_checkout_has(run_cli, template: Path, tmp_path: Path):
+    """As of a clone on Windows: `_new_lines` says it."""
+    checkout = tmp_path / "checkout"
+    shutil.copytree(template, checkout)
+    readme = checkout / TEMPLATE_NAME / "README.md"
+    readme.write_bytes(readme.read_bytes().replace(b"\n", b"\r\n"))
+    assert run_cli("--no-input", source=str(checkout)).returncode == 0
+    assert b"\r" not in (run_cli.output / "my_assistant/README.md").read_bytes()
+
+
 @pytest.mark.parametrize("hook", ["pre_gen_project.py", "post_gen_project.py"])
 def test_failing_hook_leaves_nothing(run_cli, template: Path, tmp_path: Path, hook: str):
     broken = tmp_path / "broken"
