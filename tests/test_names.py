@@ -87,6 +87,18 @@ def refusal(done) -> str:
     return done.stderr.splitlines()[0]
 
 
+def login_page(project: Path) -> str:
+    done = subprocess.run(
+        [".venv/bin/python", "-W", "error", "-c", LOGIN_PAGE],
+        cwd=project,
+        env=project_environment(DJANGO_SETTINGS_MODULE="config.settings"),
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
 @pytest.mark.parametrize(("name", "slug"), GOOD_NAMES.items())
 def test_name_gives_a_project(bake, monkeypatch: pytest.MonkeyPatch, name: str, slug: str):
     project = bake(project_name=name)
@@ -191,12 +203,13 @@ def test_slug_may_be_any_word(bake, slug: str):
 def test_project_with_an_odd_name_works(bake, furnish, name: str):
     project = bake(project_name=name, description=name)
     furnish(project)
-    done = subprocess.run(
-        [".venv/bin/python", "-W", "error", "-c", LOGIN_PAGE],
-        cwd=project,
-        env=project_environment(DJANGO_SETTINGS_MODULE="config.settings"),
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
-    assert html.escape(name) in done.stdout
+    assert html.escape(name) in login_page(project)
+
+
+@pytest.mark.slow
+def test_project_works_wherever_it_lies(bake, furnish, tmp_path: Path):
+    """In a directory whose name means something in an address: the database is in the project all the same."""
+    project = bake(tmp_path / "C# 100%41? ünï")
+    furnish(project)
+    assert "My Assistant" in login_page(project)
+    assert (project / "db.sqlite3").is_file()
