@@ -52,6 +52,7 @@ BAD_NAMES = {
     "\u202egnp.exe": "control characters",
     "line\u2028separator": "line breaks",
     "\u2066isolated": "control characters",
+    "no utf-8 \udcff": "control characters",
     "\u200b\u200d": "empty",
     "django": "name of a package",
     "Con": "reserved on Windows",
