@@ -1,6 +1,7 @@
 """Make .env from its example, and say what comes next. Nothing here can fail a generation for lack of a tool."""
 
 import shutil
+import sys
 from pathlib import Path
 
 SLUG = "{{ cookiecutter.project_slug }}"  # pre_gen_project.py let only letters, digits and _ pass
@@ -18,6 +19,10 @@ KEY = f"The demo model answers until {PROVIDER.upper()}_API_KEY is set in {SLUG}
 
 
 def main():
+    # uv finds no versions for a project that has the name of something that it needs.
+    pinned = {line.split("==")[0].replace("-", "_") for line in Path("constraints.txt").read_text().splitlines()}
+    if SLUG in pinned:
+        sys.exit(f"project_slug {SLUG!r} is the name of a package that the project needs: choose another.")
     if not Path(".env").exists():
         shutil.copyfile(".env.example", ".env")
     print(NEXT_STEPS)

@@ -17,39 +17,32 @@ DESCRIPTION = {{cookiecutter.description.encode("utf-8", "surrogatepass")}}.deco
 
 # They end strings, start markup or are replaced in TOML, .env, YAML, Markdown or HTML.
 UNSAFE = '"\\{}<>$`'
-# Control and surrogate characters, line and paragraph separators.
+# Control and surrogate characters, line and paragraph separators; and what turns the direction of the text after it.
 UNPRINTABLE = {"Cc", "Cs", "Zl", "Zp"}
+DIRECTIONS = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 WINDOWS_RESERVED = {"con", "prn", "aux", "nul"} | {f"{port}{n}" for port in ("com", "lpt") for n in range(1, 10)}
-# Installers refuse a project that has the name of something that it depends on.
-DEPENDENCIES = {
-    "ag_ui_protocol", "anyio", "daphne", "dbos", "ddgs", "django", "django_csp", "django_environ", "django_stubs",
-    "djangorestframework_mcp_server",
-    "httpx2", "jsonpatch", "jsonschema", "markdownify", "mcp", "mypy", "opentelemetry_exporter_otlp_proto_http",
-    "opentelemetry_sdk", "psycopg", "pydantic_ai_slim", "pydantic_evals", "pytest", "pytest_asyncio", "pytest_django",
-    "pyyaml", "redis", "rich", "ruff", "tdewolff_minify", "twisted", "whitenoise",
-}  # fmt: skip
 
 
 def problem_in_text(variable, text, most):
-    if not text.strip():
-        return f"{variable} is empty: write at least one character."
     if len(text) > most:
         return f"{variable} has {len(text)} characters: {most} are the most."
     for character in text:
-        if unicodedata.category(character) in UNPRINTABLE or character in "\u202a\u202b\u202c\u202d\u202e":
+        if unicodedata.category(character) in UNPRINTABLE or character in DIRECTIONS:
             return f"{variable} {text!r} contains {character!r}: leave control characters and line breaks out."
         if character in UNSAFE:
             return f"{variable} {text!r} contains {character}: leave these out: {' '.join(UNSAFE)}"
+    if not any(character.isprintable() and not character.isspace() for character in text):
+        return f"{variable} is empty: write at least one character that can be seen."
     return None
 
 
 def problem_in_slug(slug):
+    if "cookiecutter.project_slug" in slug:
+        return "cookiecutter is too old: version 2.1 or newer fills in what the template asks of it."
     if slug != DIRECTORY or not re.fullmatch(r"[a-z0-9](_?[a-z0-9]+)*", slug) or len(slug) > 63:
         return f"project_slug {slug!r} is not a name: use up to 63 of a-z, 0-9 and single _, such as my_assistant."
     if slug in WINDOWS_RESERVED:
         return f"project_slug {slug!r} is reserved on Windows: choose another."
-    if slug in DEPENDENCIES:
-        return f"project_slug {slug!r} is the name of a package that the project needs: choose another."
     return None
 
 

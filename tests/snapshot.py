@@ -19,7 +19,7 @@ def copy(destination: Path) -> None:
     for name in files():
         target = destination / name
         target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy2(ROOT / name, target)
+        shutil.copy2(ROOT / name, target, follow_symlinks=False)
 
 
 if __name__ == "__main__":

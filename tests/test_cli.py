@@ -1,7 +1,6 @@
 """The `cookiecutter` command, as people run it: offline, without tools, twice, from git, with answers typed."""
 
 import json
-import os
 import shutil
 import subprocess
 import sys
@@ -109,6 +108,16 @@ def test_without_hooks_make_copies_env(run_cli):
     assert (project / ".env").read_text() == (project / ".env.example").read_text()
 
 
+def test_rendered_files_have_unix_lines_whatever_the_checkout_has(run_cli, template: Path, tmp_path: Path):
+    """As of a clone on Windows: `_new_lines` says it."""
+    checkout = tmp_path / "checkout"
+    shutil.copytree(template, checkout)
+    readme = checkout / TEMPLATE_NAME / "README.md"
+    readme.write_bytes(readme.read_bytes().replace(b"\n", b"\r\n"))
+    assert run_cli("--no-input", source=str(checkout)).returncode == 0
+    assert b"\r" not in (run_cli.output / "my_assistant/README.md").read_bytes()
+
+
 @pytest.mark.parametrize("hook", ["pre_gen_project.py", "post_gen_project.py"])
 def test_failing_hook_leaves_nothing(run_cli, template: Path, tmp_path: Path, hook: str):
     broken = tmp_path / "broken"
@@ -165,7 +174,6 @@ def test_there_are_four_questions(template: Path):
     asked = [name for name in context if not name.startswith("_")]
     assert asked == ["project_name", "project_slug", "description", "model_provider"]
     assert set(context["__prompts__"]) == set(asked)
-    assert os.path.basename(TEMPLATE_NAME) == "{{cookiecutter.project_slug}}"
 
 
 def test_typed_answers_are_not_evaluated(run_cli):

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from servers import project_environment
+from test_cli import tree
 from test_readme import plain_path  # noqa: F401
 
 pytestmark = pytest.mark.slow
@@ -86,3 +87,39 @@ def test_going_back_to_the_pins_installs_them_again(bake, furnish):
     assert "rm -f .venv/.installed*" in plan
     assert "--upgrade" not in make(project, "--dry-run", "setup").stdout
     assert make(project, "setup", "VERSIONS=oldest").returncode == 2
+
+
+def test_uv_adds_a_requirement(bake):
+    """`uv add`, `uv sync` and `uv run` look for versions of all groups and extras at once."""
+    if not shutil.which("uv"):
+        pytest.skip("uv is not on the PATH")
+    project = bake(project_slug="by_uv_alone", model_provider="openai")
+    done = subprocess.run(
+        ["uv", "add", "--quiet", "--no-sync", "six"],
+        cwd=project,
+        env=project_environment(),
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    locked = {of["name"]: of.get("version") for of in tomllib.loads((project / "uv.lock").read_text())["package"]}
+    assert {"six", "pydantic-evals", "by-uv-alone"} <= set(locked)
+    assert any(line.startswith("six>=") for line in declared(project))
+
+
+def test_oldest_cookiecutter_makes_the_same_project(bake, template: Path, tmp_path: Path):
+    if not shutil.which("uv"):
+        pytest.skip("uv is not on the PATH")
+    oldest = re.search(r"\) (\S+) or newer", (template / "README.md").read_text().split("## Your own project\n")[1])[1]
+    command = ["uv", "tool", "run", "--from", f"cookiecutter=={oldest}.*", "--resolution", "lowest-direct"]
+    options = ["--no-input", "--default-config", "--output-dir", tmp_path / "old"]
+    done = subprocess.run(
+        [*command, "cookiecutter", template, *options],
+        env=project_environment(HOME=str(tmp_path)),
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    assert tree(tmp_path / "old/my_assistant") == tree(bake(tmp_path / "new"))

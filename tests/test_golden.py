@@ -1,6 +1,7 @@
 """What a project consists of: which kinds of files lie where, and which lines cookiecutter changes in them."""
 
 import difflib
+import hashlib
 import os
 import re
 from pathlib import Path, PurePosixPath
@@ -87,3 +88,16 @@ def test_rendering_changes_these_lines(rendered: dict[str, Path], template: Path
         golden.parent.mkdir(exist_ok=True)
         golden.write_text(text)
     assert text == golden.read_text()
+
+
+def test_migrations_stay_as_they_are(template: Path):
+    """A database may have had them: what comes later is a migration of its own. UPDATE_GOLDEN=1 adds new ones only."""
+    project = template / TEMPLATE_NAME
+    paths = project.glob("*/migrations/[0-9]*.py")
+    now = {str(path.relative_to(project)): hashlib.sha256(path.read_bytes()).hexdigest()[:16] for path in paths}
+    golden = GOLDEN / "migrations.txt"
+    kept = dict(line.split() for line in golden.read_text().splitlines())
+    if os.environ.get("UPDATE_GOLDEN"):
+        kept = now | kept
+        golden.write_text("".join(f"{name} {digest}\n" for name, digest in sorted(kept.items())))
+    assert now == kept

@@ -35,6 +35,14 @@ def test_links_lead_somewhere(page: Path):
         assert not anchor or anchor in anchors(found), f"{target}#{anchor}"
 
 
+def test_pages_that_tests_hold_to_the_code_exist():
+    """Without one, its tests would be skipped: a project may do without it, the template may not."""
+    tests = "".join(path.read_text() for path in (PROJECT / "agui/tests").glob("*.py"))
+    named = set(re.findall(r'\bread\("([\w./-]+)"\)', tests))
+    assert len(named) > 5
+    assert [name for name in sorted(named) if not (DOCS / name).exists()] == []
+
+
 def test_the_readme_leads_to_every_page():
     linked = set(re.findall(r"\]\(docs/([\w./-]+)", (PROJECT / "README.md").read_text()))
     pages = {path.name for path in DOCS.iterdir() if path.is_file()}

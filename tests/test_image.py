@@ -143,6 +143,8 @@ def site(template, cookiecutter_config, tmp_path_factory, postgresql_server: Pos
         pytest.skip("nginx is not installed")
     options = {"no_input": True, "config_file": str(cookiecutter_config)}
     project = Path(cookiecutter(str(template), output_dir=str(tmp_path_factory.mktemp("source")), **options))
+    for path in [project, *project.rglob("*")]:
+        path.chmod(path.stat().st_mode & 0o700)  # As with umask 077
     compose = yaml.safe_load((project / "compose.yaml").read_text())
     image = Image(tmp_path_factory.mktemp("image") / "root")
     image.build(project)
@@ -187,6 +189,13 @@ def test_image_has_what_it_needs_and_no_more(site: Site):
     installed = site.image.run("uv", "pip", "freeze", "--python", "/venv").split()
     assert installed
     assert [one for one in installed if one not in pins] == []
+
+
+def test_everybody_may_read_the_application(site: Site):
+    """It runs as a user who owns none of it."""
+    app = site.image.root / "app"
+    needed = {path: 0o005 if path.is_dir() else 0o004 for path in [app, *app.rglob("*")]}
+    assert [path for path, bits in needed.items() if path.stat().st_mode & bits != bits] == []
 
 
 def test_health_check_of_the_image_tells_life_from_death(site: Site):

@@ -23,6 +23,10 @@ YOURS = {
     "users/models.py": "\n# mine\n",
     "README.md": "\nMine.\n",
     ".env": "MINE=1\n",
+    "assistant/migrations/0002_mine.py": "# mine\n",
+    "shop/models.py": "# mine\n",
+    "db.sqlite3": "mine",
+    "media/mine.txt": "mine",
 }
 
 
@@ -42,7 +46,8 @@ def releases(clone: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     git = ["git", "-C", directory, "-c", "user.name=Test", "-c", "user.email=test@example.com"]
     subprocess.run([*git, "tag", "v1"], check=True)
     project = directory / TEMPLATE_NAME
-    for name in ("agui/conf.py", "docs/tools.md", "assistant/tools.py", "config/settings.py", "README.md"):
+    yours = ("assistant/tools.py", "config/settings.py", "users/models.py", "README.md", ".env.example")
+    for name in ("agui/conf.py", "docs/tools.md", *yours):
         with (project / name).open("a") as stream:
             stream.write("\n\n# of v2\n")
     (project / "agui/added.py").write_text('"""New in v2."""\n')
@@ -98,10 +103,11 @@ def created(shell, tmp_path: Path) -> Path:
 def edit(project: Path, shell) -> None:
     """What a user does to a project, and commits."""
     for name, text in YOURS.items():
+        (project / name).parent.mkdir(parents=True, exist_ok=True)
         with (project / name).open("a") as stream:
             stream.write(text)
-    (project / "Dockerfile").unlink()
-    (project / "assistant/skills.py").unlink()
+    for name in ("Dockerfile", "docs/tools.md", "assistant/skills.py"):
+        (project / name).unlink()
     requirements = (project / "pyproject.toml").read_text()
     (project / "pyproject.toml").write_text(
         requirements.replace("[project.optional-dependencies]\n", '[project.optional-dependencies]\nmine = ["six"]\n')
@@ -141,11 +147,11 @@ def test_update_brings_the_engine_and_leaves_what_is_the_users(created: Path, re
     assert shell(update, created, "v2").returncode == 0
     after, newest = without_git(created), fresh(run_cli, releases, "v2")
     assert conflicts(created) == []
-    owned = re.compile(r"(assistant|config|users)/|README\.md|\.env$")
+    owned = re.compile(r"(assistant|config|users|shop|media)/|README\.md|\.env$|db\.sqlite3")
     assert {n: c for n, c in after.items() if owned.match(n)} == {n: c for n, c in before.items() if owned.match(n)}
     changed = {n for n in newest if not owned.match(n) and after.get(n) != newest[n]}
-    assert changed == {"Dockerfile", "pyproject.toml"}
-    assert "Dockerfile" not in after
+    assert changed == {"Dockerfile", "docs/tools.md", "pyproject.toml"}
+    assert not {"Dockerfile", "docs/tools.md"} & set(after)
     gone = {n for n in after if not owned.match(n)} - set(newest)
     assert gone == {".cruft.json"}
     project = tomllib.loads(after["pyproject.toml"].decode())["project"]
@@ -199,6 +205,27 @@ def test_same_lines_changed_on_both_sides_are_marked(created: Path, shell):
     shell(commands("At each release")[:1], created, "v2")
     assert conflicts(created) == ["agui/conf.py"]
     assert "UU agui/conf.py" in shell(["git status --short"], created).stdout
+    assert shell(commands("Was the engine changed here?")[:1], created).returncode == 1
+
+
+def test_conflict_beside_a_changed_file_that_is_gone_is_a_reject(created: Path, shell):
+    """git then merges nothing of the upgrade; what it can't apply, it leaves beside the file."""
+    for name in ("agui/conf.py", "agui/tests/test_layout.py"):
+        with (created / name).open("a") as stream:
+            stream.write("\n# patched\n")
+    shell(["git commit --quiet --all --message Patched"], created)
+    shell(commands("At each release")[:1], created, "v2")
+    assert conflicts(created) == ["agui/conf.py.rej"]
+    assert "?? agui/conf.py.rej" in shell(["git status --short"], created).stdout
+    assert (created / "agui/tests/test_layout.py").exists()
+    assert (created / "agui/added.py").exists()
+
+
+def test_upgrade_of_uncommitted_work_is_refused(created: Path, shell):
+    (created / "assistant/tools.py").write_text("# mine\n")
+    before = without_git(created)
+    assert shell(commands("At each release"), created, "v2").returncode == 1
+    assert without_git(created) == before
 
 
 def test_project_of_cookiecutter_is_linked(run_cli, releases: Path, shell):

@@ -3,6 +3,7 @@
 import logging.config
 import os
 from pathlib import Path
+from urllib.parse import quote
 
 import environ
 from csp.constants import NONE, SELF
@@ -93,7 +94,7 @@ TEMPLATES = [
 
 # --- Database: SQLite set up for concurrent writers, or PostgreSQL by DATABASE_URL
 
-DATABASES = {"default": env.db("DATABASE_URL", default=f"sqlite:///{BASE_DIR / 'db.sqlite3'}")}
+DATABASES = {"default": env.db("DATABASE_URL", default=f"sqlite:///{quote(str(BASE_DIR / 'db.sqlite3'))}")}
 if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
     DATABASES["default"]["OPTIONS"] = {
         "transaction_mode": "IMMEDIATE",

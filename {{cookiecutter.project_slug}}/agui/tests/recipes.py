@@ -7,7 +7,6 @@ hold what the generated ones offer: the template's own tests see to that.
 import inspect
 import re
 import sys
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -15,8 +14,9 @@ import pytest
 from django.contrib.auth import get_user_model
 
 from agui import DjangoAGUIView, get_urls
+from agui.tests import pages
 
-DIRECTORY = Path(__file__).parent.parent.parent / "docs/recipes"
+DIRECTORY = pages.DOCS / "recipes"
 BLOCK = re.compile(r"^```python\n# (\S+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 STAND_INS = {
@@ -43,7 +43,7 @@ config = AgentConfig(instructions=INSTRUCTIONS, state_type=TaskState)
 
 
 def read_page(name: str) -> str:
-    return (DIRECTORY / f"{name}.md").read_text()
+    return pages.read(f"recipes/{name}.md")
 
 
 def order(file: str) -> int:

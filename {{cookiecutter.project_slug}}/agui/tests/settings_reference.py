@@ -1,7 +1,6 @@
 """Write the tables of docs/settings.md anew: `python -m agui.tests.settings_reference`."""
 
 from collections.abc import Iterator
-from pathlib import Path
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
@@ -9,8 +8,9 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from agui import conf
+from agui.tests.pages import DOCS
 
-PAGE = Path(__file__).parent.parent.parent / "docs/settings.md"
+PAGE = DOCS / "settings.md"
 MARK = "<!-- What follows is written by `python -m agui.tests.settings_reference`. -->\n"
 BOUNDS = {"gt": "above", "ge": "from", "le": "to"}  # As pydantic names them
 

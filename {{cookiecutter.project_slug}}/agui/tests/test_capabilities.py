@@ -5,7 +5,6 @@ import logging
 import re
 import sys
 from dataclasses import dataclass
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -15,6 +14,7 @@ from pydantic_ai.models import ModelRequestContext
 
 from agui import AgentConfig
 from agui.testing import ScriptedModel, call, event_types, say
+from agui.tests import pages
 from agui.tests.conftest import Client, parts_of
 from agui.tests.provider_stub import Answer, Extra, ProviderStub
 from agui.tests.test_llm import answering, mounted, stub, text_of
@@ -22,7 +22,7 @@ from agui.tests.wire import check_stream
 
 __all__ = ["stub"]
 
-PAGE = (Path(__file__).parent.parent.parent / "docs/capabilities.md").read_text()
+PAGE = pages.read("capabilities.md")
 CLAUDE, GPT = "anthropic:claude-sonnet-5-5", "openai:gpt-5.6-terra"
 
 

@@ -4,14 +4,12 @@ import io
 import json
 import random
 import re
-from pathlib import Path
 from typing import Any
 
 import pytest
 from django.core.management import load_command_class
 from rich.console import Console
 
-import agui
 from agui.client.events import parse_event
 from agui.terminal.activities import draw
 from agui.terminal.conversation import Conversation
@@ -21,6 +19,7 @@ from agui.terminal.prompt import Prompt
 from agui.terminal.screen import Screen
 from agui.terminal.session import Ending
 from agui.testing import call, say, think
+from agui.tests import pages
 from agui.tests.conftest import Client, decision, script
 
 TEXT = """# A plan
@@ -57,7 +56,6 @@ lazily
 <b>HTML</b> and 日本語
 
 12"""
-DOCS = (Path(agui.__file__).parent.parent / "docs/terminal.md").read_text("utf-8")
 
 
 def printed(*things: Any, width: int = 60) -> str:
@@ -241,7 +239,7 @@ def test_patch_that_does_not_fit_is_lost():
 
 def documented(heading: str) -> list[str]:
     """The first cells of the table that begins with this row."""
-    table = DOCS.partition(f"| {heading} | |\n|---|---|\n")[2].partition("\n\n")[0]
+    table = pages.read("terminal.md").partition(f"| {heading} | |\n|---|---|\n")[2].partition("\n\n")[0]
     return [line.split("|")[1].strip().strip("`").split()[0] for line in table.splitlines()]
 
 
@@ -262,4 +260,4 @@ def test_documentation_has_every_command():
 
 def test_documentation_has_every_exit_code():
     assert [int(code) for code in documented("exit code")] == sorted([*(ending.value for ending in Ending), 2])
-    assert re.search(r"--message - ", DOCS)
+    assert re.search(r"--message - ", pages.read("terminal.md"))

@@ -10,11 +10,11 @@ import pytest
 import agui.client
 from agui.client import AGUIError, AGUIModel, AGUIModelSettings
 from agui.testing import call, say
-from agui.tests import urls
+from agui.tests import pages, urls
 from agui.tests.serving import site_that_says
 
 TESTS = Path(__file__).parent
-PAGE = (TESTS.parent.parent / "docs/client.md").read_text()
+PAGE = pages.read("client.md")
 
 
 def program(heading: str) -> dict[str, Any]:

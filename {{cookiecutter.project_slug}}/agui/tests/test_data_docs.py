@@ -2,19 +2,18 @@
 
 import json
 import re
-from pathlib import Path
 
 import pytest
 from django.apps import apps
 from django.core.management import load_command_class
 
-import agui
 from agui import conf
 from agui.auth import Actor
 from agui.export import UNTOLD, write_document
 from agui.management.commands.prune_agent_data import TOKEN_AGE
+from agui.tests import pages
 
-TEXT = (Path(agui.__file__).parent.parent / "docs/data.md").read_text("utf-8")
+TEXT = pages.read("data.md")
 MODELS = {model.__name__: model for model in apps.get_app_config("agui").get_models()}
 
 

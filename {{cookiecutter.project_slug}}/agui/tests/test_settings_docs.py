@@ -3,11 +3,12 @@
 import re
 
 from agui import conf
-from agui.tests.settings_reference import PAGE, sections_in, written
+from agui.tests import pages
+from agui.tests.settings_reference import sections_in, written
 
 
 def test_its_tables_are_those_of_conf():
-    assert PAGE.read_text() == written(), "Run: python -m agui.tests.settings_reference"
+    assert pages.read("settings.md") == written(), "Run: python -m agui.tests.settings_reference"
 
 
 def test_every_key_has_a_description():
@@ -20,7 +21,7 @@ def test_every_key_has_a_description():
 
 
 def test_what_it_shows_of_settings_is_accepted():
-    shown = re.search(r"^AGUI = \{\n.*?^\}", PAGE.read_text(), re.MULTILINE | re.DOTALL)
+    shown = re.search(r"^AGUI = \{\n.*?^\}", pages.read("settings.md"), re.MULTILINE | re.DOTALL)
     values = {}
     exec(shown[0], values)  # noqa: S102
     conf.load(values["AGUI"])

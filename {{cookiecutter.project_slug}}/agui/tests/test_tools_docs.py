@@ -1,17 +1,17 @@
 """docs/tools.md: its programs run, and its table has every option."""
 
 import re
-from pathlib import Path
 from typing import Any
 
 import pytest
 from pydantic_ai.messages import ToolReturnPart
 
 from agui.testing import call, say
+from agui.tests import pages
 from agui.tests.conftest import Client, decision
 from agui.tool_schema import ToolOptions
 
-PAGE = (Path(__file__).parent.parent.parent / "docs/tools.md").read_text()
+PAGE = pages.read("tools.md")
 
 
 @pytest.fixture
