@@ -86,3 +86,21 @@ def test_going_back_to_the_pins_installs_them_again(bake, furnish):
     assert "rm -f .venv/.installed*" in plan
     assert "--upgrade" not in make(project, "--dry-run", "setup").stdout
     assert make(project, "setup", "VERSIONS=oldest").returncode == 2
+
+
+def test_extras_are_installed_into_an_environment_that_is_there(bake, furnish):
+    project = bake(project_slug="extended")
+    furnish(project)
+    assert "Installing" in make(project, "setup", "EXTRAS=postgres,redis").stdout
+    asked = (project / ".venv/requirements.txt").read_text()
+    assert "psycopg[binary]" in asked
+    assert "redis>=" in asked
+    assert "Installing" not in make(project, "setup").stdout
+
+
+def test_an_unknown_extra_is_named(bake, furnish):
+    project = bake(project_slug="misspelt")
+    furnish(project)
+    done = make(project, "setup", "EXTRAS=postgresql redis")
+    assert done.returncode
+    assert "EXTRAS names postgresql, and pyproject.toml has only postgres, redis" in done.stderr
