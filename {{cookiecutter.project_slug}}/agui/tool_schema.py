@@ -149,7 +149,7 @@ def parse(fn: Callable[..., Any], name: str) -> Tool[Any]:
 def _check_signature(fn: Callable[..., Any], name: str) -> None:
     if inspect.isgeneratorfunction(fn) or inspect.isasyncgenfunction(fn):
         raise TypeError(f"Tool {name!r} yields: return the whole result, for example as a list.")
-    for parameter in inspect.signature(fn).parameters.values():
+    for position, parameter in enumerate(inspect.signature(fn).parameters.values()):
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
             raise TypeError(
                 f"Tool {name!r} takes {str(parameter).split(':')[0]}: the model needs a name and a type "
@@ -162,4 +162,11 @@ def _check_signature(fn: Callable[..., Any], name: str) -> None:
             raise TypeError(
                 f"Tool {name!r}: parameter {parameter.name!r} has no type: the model's schema is made of them. "
                 f"Write `{parameter.name}: {example}`, or what it is."
+            )
+        if position and "RunContext" in str(parameter.annotation):
+            raise TypeError(f"Tool {name!r}: parameter {parameter.name!r} is the run's context: put it first.")
+        if getattr(parameter.annotation, "__name__", parameter.annotation) == "AgentDeps":
+            raise TypeError(
+                f"Tool {name!r}: the model would have to say what {parameter.name!r} is. "
+                f"Write `{parameter.name}: RunContext[AgentDeps]` as the first one, and use `{parameter.name}.deps`."
             )
