@@ -83,6 +83,8 @@ def check_spec(spec: ToolSpec) -> None:
         raise ValueError(f"Tool {name!r}: a name has 1 to 64 letters, digits, _ or -: pass another as name=.")
     if not spec.description.strip():
         raise ValueError(f"Tool {name!r} has no docstring: the model reads it to choose the tool. Write one.")
+    if spec.category not in tuple(ToolCategory):
+        raise ValueError(f"Tool {name!r} has category={spec.category!r}: use one of {', '.join(ToolCategory)}.")
     if spec.retries is not None and spec.retries < 1:
         raise ValueError(
             f"Tool {name!r} has retries={spec.retries}: one wrong argument would end the run. Use 1 or more."

@@ -208,6 +208,7 @@ def test_a_tool_without_docstring_is_refused(registry):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
+        ({"category": "reads"}, "category='reads': use one of shell, "),
         ({"retries": 0}, "retries=0.*Use 1 or more"),
         ({"timeout": 0}, "timeout=0.*seconds above 0"),
         ({"permission": "add_task"}, "permission='add_task'.*'app_label.codename'"),
