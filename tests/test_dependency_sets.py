@@ -83,7 +83,7 @@ def test_going_back_to_the_pins_installs_them_again(bake, furnish):
     furnish(project)
     plan = make(project, "--dry-run", "setup", "VERSIONS=newest").stdout
     assert "--upgrade" in plan
-    assert "rm -f .venv/.installed*" in plan
+    assert "rm -f .venv/.installed" in plan
     assert "--upgrade" not in make(project, "--dry-run", "setup").stdout
     assert make(project, "setup", "VERSIONS=oldest").returncode == 2
 
