@@ -2,6 +2,7 @@
 
 import os
 import signal
+import socket
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -111,3 +112,21 @@ def test_templates_own_project(clone: Path, tmp_path: Path):
     with shell(commands, tmp_path / "fresh", log, stdin="\n" * 4, HOME=str(home)) as port:
         ask(port, log.read_text())
     assert (tmp_path / "my_assistant/.env").exists()
+
+
+def test_a_port_that_is_taken_is_named_with_its_cure(bake, furnish):
+    project = bake(project_slug="crowded")
+    furnish(project)
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        done = subprocess.run(
+            ["make", "run", f"PORT={port}"],
+            cwd=project,
+            env=project_environment(),
+            capture_output=True,
+            text=True,
+            timeout=START_SECONDS,
+        )
+    assert done.returncode
+    assert f"Port {port} can't be used" in done.stderr
+    assert "PORT=8001" in done.stderr

@@ -316,7 +316,7 @@ def _sentence(error: Any) -> str:
         return f"{name} is not a setting. Remove it, or use one of: {known}."
     # An address may hold a password, and headers hold tokens.
     given = "" if set(keys[:1]) & {"REDIS_URL", "REMOTE_AGENTS", "TRANSCRIPTION"} else f" = {error['input']!r}"
-    return f"{name}{given}: {error['msg']}."
+    return f"{name}{given}: {error['msg'].removeprefix('Value error, ')}."
 
 
 @lru_cache(maxsize=1)

@@ -46,6 +46,8 @@ def resolve_model(model: Model | str) -> Model:
     """
     if isinstance(model, Model):
         return model
+    if not model.strip():
+        raise ImproperlyConfigured("AGENT_MODEL is empty: name a model, such as demo or openai:gpt-6.1-terra.")
     names = [name.strip() for name in model.split(",")]
     if not all(names):
         raise ImproperlyConfigured(f"AGENT_MODEL = {model!r} lacks a name beside a comma: add it or drop the comma.")
@@ -76,7 +78,16 @@ def _resolve(name: str) -> Model:
         return _import_model(name.removeprefix("python:"))
     try:
         return infer_model(name)
-    except (UserError, ValueError, ImportError) as error:
+    except ImportError as error:
+        raise ImproperlyConfigured(
+            f"AGENT_MODEL = {name!r} needs a package: add the extra for it to pydantic-ai-slim[ag-ui] in "
+            f"pyproject.toml, then `make setup`. ({error})"
+        ) from error
+    except (UserError, ValueError) as error:
+        if ":" not in name:
+            raise ImproperlyConfigured(
+                f"AGENT_MODEL = {name!r} can't be used: write the provider before it, as in openai:gpt-6.1-terra."
+            ) from error
         raise ImproperlyConfigured(f"AGENT_MODEL = {name!r} can't be used: {error}") from error
 
 
@@ -85,7 +96,7 @@ def _import_model(path: str) -> Model:
         found = import_string(path)
     except ImportError as error:
         raise ImproperlyConfigured(f"AGENT_MODEL = 'python:{path}' can't be imported: {error}.") from error
-    model = found if isinstance(found, Model) else found()
+    model = found() if callable(found) and not isinstance(found, Model) else found
     if not isinstance(model, Model):
         raise ImproperlyConfigured(
             f"AGENT_MODEL = 'python:{path}' is a {type(model).__name__}: name a pydantic-ai Model, "

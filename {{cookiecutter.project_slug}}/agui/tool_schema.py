@@ -83,6 +83,8 @@ def check_spec(spec: ToolSpec) -> None:
         raise ValueError(f"Tool {name!r}: a name has 1 to 64 letters, digits, _ or -: pass another as name=.")
     if not spec.description.strip():
         raise ValueError(f"Tool {name!r} has no docstring: the model reads it to choose the tool. Write one.")
+    if spec.category not in tuple(ToolCategory):
+        raise ValueError(f"Tool {name!r} has category={spec.category!r}: use one of {', '.join(ToolCategory)}.")
     if spec.retries is not None and spec.retries < 1:
         raise ValueError(
             f"Tool {name!r} has retries={spec.retries}: one wrong argument would end the run. Use 1 or more."
@@ -149,7 +151,7 @@ def parse(fn: Callable[..., Any], name: str) -> Tool[Any]:
 def _check_signature(fn: Callable[..., Any], name: str) -> None:
     if inspect.isgeneratorfunction(fn) or inspect.isasyncgenfunction(fn):
         raise TypeError(f"Tool {name!r} yields: return the whole result, for example as a list.")
-    for parameter in inspect.signature(fn).parameters.values():
+    for position, parameter in enumerate(inspect.signature(fn).parameters.values()):
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
             raise TypeError(
                 f"Tool {name!r} takes {str(parameter).split(':')[0]}: the model needs a name and a type "
@@ -162,4 +164,11 @@ def _check_signature(fn: Callable[..., Any], name: str) -> None:
             raise TypeError(
                 f"Tool {name!r}: parameter {parameter.name!r} has no type: the model's schema is made of them. "
                 f"Write `{parameter.name}: {example}`, or what it is."
+            )
+        if position and "RunContext" in str(parameter.annotation):
+            raise TypeError(f"Tool {name!r}: parameter {parameter.name!r} is the run's context: put it first.")
+        if getattr(parameter.annotation, "__name__", parameter.annotation) == "AgentDeps":
+            raise TypeError(
+                f"Tool {name!r}: the model would have to say what {parameter.name!r} is. "
+                f"Write `{parameter.name}: RunContext[AgentDeps]` as the first one, and use `{parameter.name}.deps`."
             )

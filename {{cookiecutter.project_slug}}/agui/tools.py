@@ -207,6 +207,9 @@ def tool(
     The name is the function's, the description its docstring's first paragraph.
     """
 
+    if not isinstance(registry, ToolRegistry):  # Else the function would silently be no tool
+        raise TypeError("@tool lacks the registry that the tool belongs to: write @tool(registry).")
+
     def decorate(fn: F) -> F:
         registry.add(fn, name=name, description=description, **options)
         return fn

@@ -8,6 +8,7 @@ from typing import Any
 
 from agui.log_fields import FIELDS
 
+COLOURS = re.compile(r"\x1b\[[\d;]*m")  # runserver's, when it writes on a terminal
 CONTROLS = re.compile(r"[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029]")
 
 
@@ -20,7 +21,8 @@ class Text(logging.Formatter):
 
     def formatMessage(self, record: logging.LogRecord) -> str:
         # What somebody says can't look like a line of its own, nor write on a terminal.
-        record.message = CONTROLS.sub(lambda found: ascii(found[0])[1:-1], record.message)
+        message = COLOURS.sub("", record.message)
+        record.message = CONTROLS.sub(lambda found: ascii(found[0])[1:-1], message)
         ids = " ".join(f"{name}={json.dumps(value)}" for name, value in _ids(record).items())
         return super().formatMessage(record) + (f" [{ids}]" if ids else "")
 
@@ -43,6 +45,7 @@ class Json(logging.Formatter):
         return json.dumps(line, default=str)
 
 
+LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
 FORMATS: dict[str, dict[str, Any]] = {
     "text": {"()": Text, "format": "%(asctime)s %(levelname)s %(name)s: %(message)s"},
     "json": {"()": Json},
@@ -50,7 +53,9 @@ FORMATS: dict[str, dict[str, Any]] = {
 
 
 def logging_config(level: str, log_format: str) -> dict[str, Any]:
-    """The dictConfig of the project. Raises ValueError for a format that is none."""
+    """The dictConfig of the project. Raises ValueError for a level or a format that is none."""
+    if level not in LEVELS:
+        raise ValueError(f"LOG_LEVEL is {level!r}: use {', '.join(LEVELS)}.")
     if log_format not in FORMATS:
         raise ValueError(f"LOG_FORMAT is {log_format!r}: use {' or '.join(FORMATS)}.")
     return {

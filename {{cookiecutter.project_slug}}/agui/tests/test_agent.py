@@ -1,5 +1,7 @@
 """Which model answers, and how the agent is made."""
 
+import sys
+
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 from pydantic_ai import Agent
@@ -11,6 +13,7 @@ from agui.llm import resolve_model
 from agui.tests.urls import view
 
 a_model = TestModel(model_name="mine")
+a_config = AgentConfig()
 
 
 def make_model():
@@ -35,13 +38,24 @@ def test_a_model_of_ones_own(name, found):
     [
         ("python:agui.tests.nothing", "can't be imported"),
         ("python:agui.tests.test_agent.AgentConfig", "is a AgentConfig: name a pydantic-ai Model"),
-        ("nonsense", "AGENT_MODEL = 'nonsense' can't be used"),
+        ("python:agui.tests.test_agent.a_config", "is a AgentConfig: name a pydantic-ai Model"),
+        ("", "AGENT_MODEL is empty: name a model"),
+        ("nonsense", "AGENT_MODEL = 'nonsense' can't be used: write the provider before it"),
         ("nobody:knows", "AGENT_MODEL = 'nobody:knows' can't be used"),
     ],
 )
 def test_a_wrong_model_is_named_with_its_cure(name, message):
     with pytest.raises(ImproperlyConfigured, match=message):
         resolve_model(name)
+
+
+def test_a_provider_without_its_package_is_named_with_its_cure(monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-1")
+    monkeypatch.setitem(sys.modules, "openai", None)
+    for name in [one for one in sys.modules if one.startswith("pydantic_ai.") and "openai" in one]:
+        monkeypatch.delitem(sys.modules, name)
+    with pytest.raises(ImproperlyConfigured, match=r"'openai:gpt-5.2' needs a package: add the extra"):
+        resolve_model("openai:gpt-5.2")
 
 
 def test_a_provider_without_a_key_stops_a_production_server(settings, monkeypatch):

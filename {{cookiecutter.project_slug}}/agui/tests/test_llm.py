@@ -161,7 +161,7 @@ def test_a_failure_has_a_code(error: Exception, code: str | None):
     assert error_code(error) == code
 
 
-@pytest.mark.parametrize("name", ["demo,", ",demo", "demo,,demo", ""])
+@pytest.mark.parametrize("name", ["demo,", ",demo", "demo,,demo"])
 def test_a_chain_with_a_gap_is_refused(name: str):
     with pytest.raises(ImproperlyConfigured, match="lacks a name beside a comma"):
         resolve_model(name)

@@ -21,7 +21,8 @@ def test_every_key_has_a_description():
 
 
 def test_what_it_shows_of_settings_is_accepted():
-    shown = re.search(r"^AGUI = \{\n.*?^\}", pages.read("settings.md"), re.MULTILINE | re.DOTALL)
-    values = {}
-    exec(shown[0], values)  # noqa: S102
+    shown = re.search(r"```python\n(.*?)^```", pages.read("settings.md"), re.MULTILINE | re.DOTALL)
+    values = {"AGUI": {}}
+    exec(shown[1], values)  # noqa: S102
+    assert values["AGUI"]
     conf.load(values["AGUI"])

@@ -235,6 +235,21 @@ def untyped_context(ctx) -> str:
     return ctx
 
 
+def context_later(text: str, ctx: RunContext[AgentDeps]) -> str:
+    """Echo."""
+    return text
+
+
+def deps_alone(ctx: AgentDeps, text: str) -> str:
+    """Echo."""
+    return text
+
+
+def deps_by_name(ctx: "AgentDeps") -> str:
+    """Echo."""
+    return ""
+
+
 def variadic(*texts: str) -> str:
     """Echo."""
     return texts[0]
@@ -275,6 +290,9 @@ def only_for_type_checkers(price: "Decimal") -> str:
     [
         (untyped, "'text' has no type", "Write `text: str`"),
         (untyped_context, "'ctx' has no type", "Write `ctx: RunContext[AgentDeps]`"),
+        (context_later, "'ctx' is the run's context", "put it first"),
+        (deps_alone, "the model would have to say what 'ctx' is", "Write `ctx: RunContext[AgentDeps]`"),
+        (deps_by_name, "the model would have to say what 'ctx' is", "Write `ctx: RunContext[AgentDeps]`"),
         (variadic, "takes *texts", "Spell them out"),
         (keywords, "takes **texts", "Spell them out"),
         (positional, "'text' is positional-only", "Remove the /"),

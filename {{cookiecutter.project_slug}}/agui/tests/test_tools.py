@@ -172,6 +172,15 @@ def test_specs_and_bindings_are_frozen(registry):
         binding.spec = None
 
 
+def test_a_decorator_without_its_registry_is_refused():
+    with pytest.raises(TypeError, match=r"write @tool\(registry\)"):
+
+        @tool
+        def lost() -> str:
+            """Never be called."""
+            return "lost"
+
+
 def test_a_name_can_be_used_once(registry):
     registry.add(echo)
     with pytest.raises(ValueError, match="'echo' is registered twice in 'tools': rename one, or pass name="):
@@ -199,6 +208,7 @@ def test_a_tool_without_docstring_is_refused(registry):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
+        ({"category": "reads"}, "category='reads': use one of shell, "),
         ({"retries": 0}, "retries=0.*Use 1 or more"),
         ({"timeout": 0}, "timeout=0.*seconds above 0"),
         ({"permission": "add_task"}, "permission='add_task'.*'app_label.codename'"),

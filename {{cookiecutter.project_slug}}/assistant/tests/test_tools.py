@@ -91,8 +91,9 @@ def test_deleting_spares_open_tasks(ada):
     assert titles(registry.call("list_tasks", {"include_done": True}, ctx=as_user(ada))) == ["Open"]
 
 
-def test_only_deleting_asks_first():
-    assert [binding.spec.name for binding in registry if needs_confirmation(binding.spec)] == ["delete_finished_tasks"]
+@pytest.mark.parametrize(("name", "asks"), [("delete_finished_tasks", True), ("add_task", False)])
+def test_only_deleting_asks_first(name, asks):
+    assert needs_confirmation(registry.get(name).spec) is asks
 
 
 # --- Ownership: whatever a model asks for, a tool reaches the data of the user who asks, and no other.

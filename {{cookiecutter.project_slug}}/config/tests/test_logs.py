@@ -43,6 +43,11 @@ def test_nobody_writes_lines_of_his_own_into_text(written):
     assert line.endswith(r"He said x\n2026-01-01 ERROR root: down\r\x1b[2J\u2028y" + "\tz")
 
 
+def test_colours_of_a_terminal_are_no_text(written):
+    (line,) = written("text", lambda logger: logger.info("\x1b[32;1mHTTP GET %s\x1b[0m 200", "/")).splitlines()
+    assert line.endswith("assistant.sample: HTTP GET / 200")
+
+
 def test_json_is_one_object_a_line(written):
     def say(logger):
         with log_fields(run_id="r1", thread_id="t1", user_id="7", trace_id="0af7"):
@@ -76,3 +81,8 @@ def test_json_has_the_traceback_of_an_error_in_its_line(written):
 def test_another_format_is_refused_with_its_cure():
     with pytest.raises(ValueError, match=r"LOG_FORMAT is 'xml': use text or json\."):
         logging_config("INFO", "xml")
+
+
+def test_another_level_is_refused_with_its_cure():
+    with pytest.raises(ValueError, match=r"LOG_LEVEL is 'info': use DEBUG, INFO"):
+        logging_config("info", "text")
