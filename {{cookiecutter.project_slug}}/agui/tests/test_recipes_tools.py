@@ -157,9 +157,10 @@ async def test_telemetry(paste, user, monkeypatch):
     from agui import otel
 
     recipe = paste("telemetry")
+    monkeypatch.setattr(otel.trace, "set_tracer_provider", lambda _: None)
     exporter = InMemorySpanExporter()
     sent = otel.start(processor=SimpleSpanProcessor(exporter), reader=InMemoryMetricReader())
-    # The process has one provider, and another test may have set it.
+    # A process has one provider, which would outlive this test.
     monkeypatch.setattr(recipe.modules["assistant/tools.py"], "tracer", sent.spans.get_tracer("recipe"))
     try:
         await Chat(user, call("look_up_price", product="lamp"), say("12 euros.")).send("What is a lamp?")

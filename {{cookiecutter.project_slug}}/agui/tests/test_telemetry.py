@@ -53,6 +53,12 @@ class Exported:
         return "".join(span.to_json() for span in self.exporter.get_finished_spans()) + json.dumps(self.metrics())
 
 
+@pytest.fixture(autouse=True)
+def not_for_the_whole_process(monkeypatch):
+    """It would stay when it is stopped, and warn of each span of other tests' libraries."""
+    monkeypatch.setattr(otel.trace, "set_tracer_provider", lambda _: None)
+
+
 @pytest.fixture
 def exported(settings):
     settings.AGUI = {"TELEMETRY": True}
