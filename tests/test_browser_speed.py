@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from page_costs import answer, open_thread, settle, stream
-from pages import Page, Response, expect, finished, message_box, say, sign_in
+from pages import Page, Response, expect, finished, message_box, open_stream, say, sign_in
 from servers import LiveProject, serve
 
 pytestmark = pytest.mark.slow
@@ -230,3 +230,19 @@ def test_frames_of_a_stream_touch_only_what_is_written(chat):
     print(cost)
     assert chat.evaluate("[...touched].filter(Boolean).map((prose) => prose.innerText.slice(0, 6))") == ["Part 0"]
     assert cost["layouts"] < 2 * cost["frames"]
+
+
+def test_chunks_of_two_messages_in_turn_touch_only_these(chat):
+    say(chat, "list tasks")
+    finished(chat)
+    expect(chat.locator(".actions").last).to_be_attached()  # what draws messages is there, and draws them no more
+    push = open_stream(chat)
+    chunk = {"type": "TEXT_MESSAGE_CHUNK"}
+    push(chunk | {"messageId": "a", "delta": "**One**"}, chunk | {"messageId": "b", "delta": "**Two**"})
+    expect(chat.locator("strong", has_text="Two")).to_be_visible()
+    settle(chat)
+    question = chat.get_by_text("hello", exact=True)
+    question.evaluate("element => element.closest('.message').remove()")  # it is put back when all are drawn anew
+    push(chunk | {"messageId": "a", "delta": " and three"})
+    expect(chat.get_by_text("One and three")).to_be_visible()
+    assert question.count() == 0

@@ -72,6 +72,7 @@ function choices(field, strings) {
 
 /** An object; one that may be left out is switched on in its legend. @param {Field} field @param {Strings} strings @returns {View} */
 function group(field, strings) {
+  /** @type {[string, View][]} */
   const views = field.fields.map((one) => [one.name, view(one, strings)]);
   const children = views.map(([, { element }]) => element);
   const read = () => Object.fromEntries(views.map(([name, one]) => [name, one.read()]).filter(([, value]) => value !== undefined));
@@ -89,7 +90,7 @@ function group(field, strings) {
 /** As many as are added. @param {Field} field @param {Strings} strings @returns {View} */
 function several(field, strings) {
   const { item, least = 0, most = Infinity } = field;
-  /** @type {{ element: HTMLElement, read: () => any }[]} */
+  /** @type {(View & { remove: HTMLButtonElement })[]} */
   let rows = [];
   const place = h("ol", { class: "entries" });
   const add = h("button", { type: "button", class: "button", onclick: () => focusIn(grow()) }, icon("add"), strings.addItem);
@@ -103,7 +104,8 @@ function several(field, strings) {
       add.focus();
     };
     const label = format(strings.removeItem, { name: `${field.label} ${rows.length + 1}` });
-    const row = { element: h("li", {}, one.element, iconButton("trash", label, onclick)), read: one.read };
+    const remove = iconButton("trash", label, onclick);
+    const row = { element: h("li", {}, one.element, remove), remove, read: one.read };
     rows.push(row);
     place.append(row.element);
     settle();
@@ -111,7 +113,7 @@ function several(field, strings) {
   };
   const settle = () => {
     add.hidden = rows.length >= most;
-    for (const { element } of rows) element.lastElementChild.hidden = rows.length <= least;
+    for (const { remove } of rows) remove.hidden = rows.length <= least;
     place.dispatchEvent(new Event("input", { bubbles: true })); // an answer that was sent is none any more
   };
   const initial = Array.isArray(field.initial) ? field.initial : [];

@@ -110,7 +110,7 @@ function lines({ type, series, labels }, x, y, prefix) {
       type === "area" && svg("path", { ...fill(number, prefix, "under"), d: under }),
       svg("path", { class: `${color} line`, d, "stroke-dasharray": DASHES[number % DASHES.length] || "none" }),
       svg("path", { class: `${color} mark`, d: marked.map((index) => mark(number, x(index), y(Number(values[index])))).join("") }),
-    ].filter(Boolean);
+    ].filter((one) => one !== false);
   });
 }
 

@@ -226,7 +226,7 @@ export class Composer {
     this.#voice?.press();
   }
 
-  /** A module, or nothing if it can't be had. @param {Promise<any>} module */
+  /** A module, or nothing if it can't be had. @template T @param {Promise<T>} module @returns {Promise<Partial<T>>} */
   #load(module) {
     return module.catch((error) => {
       console.warn("agui-chat:", error);

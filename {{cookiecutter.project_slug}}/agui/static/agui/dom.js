@@ -75,7 +75,7 @@ export function icon(name, path = ICONS[name]) {
   return svg;
 }
 
-/** @param {string} name @param {string} label @param {() => void} onclick @param {Record<string, any>} [attributes] */
+/** @param {string} name @param {string} label @param {(event: MouseEvent) => unknown} onclick @param {Record<string, any>} [attributes] */
 export function iconButton(name, label, onclick, attributes = {}) {
   return h("button", { type: "button", class: "icon-button", "aria-label": label, title: label, onclick, ...attributes }, icon(name));
 }

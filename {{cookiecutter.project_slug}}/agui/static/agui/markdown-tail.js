@@ -63,7 +63,7 @@ function marksOf(tail) {
     if (mark[0] === "`") [code, at] = !code ? [mark, index] : mark === code ? ["", 0] : [code, at];
     if (code || mark[0] === "`" || mark[0] === "\\") continue;
     let left = mark.length;
-    if (/\S/.test(before)) while (open.at(-1)?.[0] === mark[0] && open.at(-1).length <= left) left -= open.pop().length;
+    if (/\S/.test(before)) for (let last; (last = open.at(-1)) && last[0] === mark[0] && last.length <= left; open.pop()) left -= last.length;
     if (!after) rest = left;
     else if (left && /\S/.test(after) && !/\w/.test(before)) open.push(...(left > 2 ? [mark[0].repeat(2), mark[0]] : [mark[0].repeat(left)]));
   }

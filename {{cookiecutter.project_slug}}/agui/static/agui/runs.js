@@ -7,6 +7,7 @@ import { Thread } from "./thread.js";
 import { failure, isKnown, readContext, sameMessages, uuid, versionsOf } from "./turns.js";
 
 /** @typedef {import("./thread.js").Turn} Turn */
+/** @typedef {import("./conversation.js").Conversation} Conversation */
 /** @typedef {import("./frontend-tools.js").FrontendTools} FrontendTools */
 
 const MAX_CONFLICTS = 3;
@@ -69,11 +70,13 @@ export class Runs extends Thread {
 
   /** Show the turn before the server has it. @param {Turn} turn */
   _begin(turn) {
+    const { conversation } = this;
     this._unsent = turn;
     this._own = this._ran = true;
     this.loading = false;
     this.decisions = new Map();
-    this.conversation = beginRun(this.conversation, turn.input);
+    /** @type {Conversation} */
+    this.conversation = beginRun(conversation, turn.input);
     this._note();
     this.dispatchEvent(new CustomEvent("start", { detail: turn.input }));
     this._changed();
@@ -88,7 +91,6 @@ export class Runs extends Thread {
   async _follow(connect, signal, { starts = false } = {}) {
     const following = (this._following = new Following(connect, { starts }));
     const onLoss = (isLost) => {
-      if (this.reconnecting === isLost) return;
       this.reconnecting = isLost;
       this._changed();
     };

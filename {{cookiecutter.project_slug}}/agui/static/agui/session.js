@@ -11,6 +11,7 @@ import { uuid, withText } from "./turns.js";
 /** @typedef {import("./thread.js").Attachment} Attachment */
 /** @typedef {import("./thread.js").Decision} Decision */
 /** @typedef {import("./thread.js").Branch} Branch */
+/** @typedef {import("./conversation.js").Conversation} Conversation */
 
 const REFRESH_AFTER_MS = 30_000;
 
@@ -57,7 +58,9 @@ export class Session extends Runs {
 
   /** Change what page and agent share; the next run tells the agent. @param {any} state */
   setState(state) {
-    this.conversation = { ...this.conversation, state };
+    const { conversation } = this;
+    /** @type {Conversation} */
+    this.conversation = { ...conversation, state };
     this._changed();
   }
 
@@ -121,7 +124,8 @@ export class Session extends Runs {
 
   /** Stop the run on the server; its stream then tells how it ended. */
   async stop() {
-    if (!this.busy || this.stopping) return;
+    const { busy, stopping } = this;
+    if (!busy || stopping) return;
     if (this._calling) {
       this._abort.abort(); // The agent waits for the page, and nothing runs
       return this._end(settle({ ...this.conversation, status: "stopped" }, "stopped"));
@@ -151,7 +155,7 @@ export class Session extends Runs {
    */
   async judge(messageId, value, comment = "") {
     const { threadId, feedback } = this;
-    const show = (given) => threadId === this.threadId && ((this.feedback = { ...this.feedback, [messageId]: given }), this._changed());
+    const show = (given) => threadId === this.threadId && (Object.assign(this, { feedback: { ...this.feedback, [messageId]: given } }), this._changed());
     show({ value, comment });
     try {
       await this._client.judge(threadId, { message_id: messageId, value, comment });
@@ -171,7 +175,7 @@ export class Session extends Runs {
     else if (wake.awayMs > REFRESH_AFTER_MS) this.refresh();
   }
 
-  /** Another tab says what has happened. @param {import("./tabs.js").Message} message */
+  /** Another tab says what has happened. @override @param {import("./tabs.js").Message} message */
   hear({ kind, threadId, title = "" }) {
     if (kind === "signed-out") return this.signOut({ told: true });
     if (kind === "here" || threadId !== this.threadId) return;
@@ -184,7 +188,7 @@ export class Session extends Runs {
     } else this.refresh({ quietly: false });
   }
 
-  /** Nobody is signed in any more: nothing of the user stays, but the words that were just being sent. @param {{ told?: boolean }} [options] */
+  /** Nobody is signed in any more: nothing of the user stays, but the words that were just being sent. @override @param {{ told?: boolean }} [options] */
   signOut({ told = false } = {}) {
     const [message] = !told && this._isUndelivered ? (this._unsent?.input.messages ?? []) : [];
     this.queued = null;

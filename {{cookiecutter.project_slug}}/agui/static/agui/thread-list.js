@@ -54,7 +54,7 @@ export class ThreadList {
   /** Go to a row, by default to the one that Tab comes to; false when it isn't there. @param {string | null} [id] @param {number} [place] */
   focus(id = this.#stop, place = 0) {
     const row = id && this.#find(id);
-    if (row) row.querySelectorAll(".stop")[place].focus();
+    if (row) /** @type {NodeListOf<HTMLElement>} */ (row.querySelectorAll(".stop"))[place].focus();
     return Boolean(row);
   }
 

@@ -6,6 +6,7 @@ import { failure } from "./turns.js";
 
 /** @typedef {import("./client.js").AgentClient} AgentClient */
 /** @typedef {import("./uploads.js").Attachment} Attachment */
+/** @typedef {import("./tabs.js").Message} Message */
 /** @typedef {{ status: "resolved", payload: any } | { status: "cancelled" }} Decision as in AG-UI's ResumeEntry */
 /** @typedef {{ id: string, text: string, current: boolean }} Branch a version of a message; `id` is what to switch to */
 /**
@@ -75,7 +76,8 @@ export class Thread extends EventTarget {
     this._memory = memory;
     this._tabs = tabs;
     client.addEventListener?.("refused", () => this.signOut());
-    client.addEventListener?.("done", ({ detail }) => {
+    client.addEventListener?.("done", (event) => {
+      const { detail } = /** @type {CustomEvent<Message>} */ (event);
       this.hear(detail);
       tabs?.tell(detail);
     });
@@ -226,7 +228,7 @@ export class Thread extends EventTarget {
     if (this._isUndelivered) this.conversation = { ...(this._unsent?.before ?? this.conversation), state: this.conversation.state };
   }
 
-  /** @param {import("./tabs.js").Message["kind"]} kind */
+  /** @param {Message["kind"]} kind */
   _tell(kind) {
     this._tabs?.tell({ kind, threadId: this.threadId });
   }
@@ -253,6 +255,13 @@ export class Thread extends EventTarget {
     this.dispatchEvent(new CustomEvent("change"));
   }
 
-  /** What comes by itself after a run: see Session. */
+  // --- What Session does
+
+  /** What comes by itself after a run. */
   _goOn() {}
+
+  /** @param {Message} message */
+  hear(message) {}
+
+  signOut() {}
 }

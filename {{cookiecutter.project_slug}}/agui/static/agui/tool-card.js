@@ -93,10 +93,10 @@ export class ToolCard {
     if (state.status !== before && made > FEW) this.#regroup();
     if (!interrupt) return this.#forget(state);
     if (!Question) return;
-    this.#question ??= new Question(this.#context);
-    this.#question.update(interrupt, decision, label, call.function.arguments);
+    const question = (this.#question ??= new Question(this.#context));
+    question.update(interrupt, decision, label, call.function.arguments);
     // Only when it isn't there: moving it would take the focus from it.
-    if (!this.element.contains(this.#question.element)) this.element.append(this.#question.element);
+    if (!this.element.contains(question.element)) this.element.append(question.element);
   }
 
   async #regroup() {

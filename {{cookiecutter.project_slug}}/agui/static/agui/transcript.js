@@ -136,7 +136,7 @@ export class Transcript {
   /** Show what has been added to messages, if nothing else has changed: what most frames are about. @param {Session} session */
   #grow(session) {
     const { conversation, ...rest } = session;
-    const { messages, begun, chunk, ...other } = conversation;
+    const { messages, begun, chunks, ...other } = conversation;
     const last = this.#messages;
     const seen = [isPlain(), ...Object.values(rest), ...Object.values(other), ...Object.values(this.#context)];
     const same = !this.#asks && messages.length === last.length && seen.every((one, index) => one === this.#seen[index]);
