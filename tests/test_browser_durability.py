@@ -87,6 +87,37 @@ def losing_one_run(page: Page, *, deliver: bool) -> Iterator[None]:
     first(page, lost)
 
 
+# --- A server that has no room, or is about to end
+
+
+def refuse(page: Page, **times: int) -> None:
+    """Answer as a process does that takes no more runs."""
+    told = {"error": "at_capacity", "message": "The server is busy."}
+    page.route("**/agent/", lambda route: route.fulfill(status=503, json=told), **times)
+
+
+def test_message_that_no_process_takes_is_sent_again(chat):
+    refuse(chat, times=2)
+    bodies = runs_of(chat)
+    say(chat, "list_tasks")
+    finished(chat)
+    assert len(bodies) == 3
+    assert bodies[0] == bodies[1] == bodies[2]
+
+
+def test_message_that_is_never_taken_can_be_sent_again(chat):
+    refuse(chat)
+    bodies = runs_of(chat)
+    say(chat, "list_tasks")
+    again = chat.get_by_role("button", name="Try again")
+    expect(again).to_be_visible()
+    assert len(bodies) == 5
+    chat.unroute("**/agent/")
+    again.click()
+    finished(chat)
+    assert stored_texts(chat, "user") == ["list_tasks"]
+
+
 # --- Leaving at the worst moment
 
 

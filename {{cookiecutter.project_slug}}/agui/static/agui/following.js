@@ -4,6 +4,8 @@ import { HttpError } from "./client.js";
 import { endsRun } from "./conversation.js";
 
 const MAX_TRIES = 8;
+/** How often a run is asked for that no server has taken: in seven seconds another one is there. */
+const MAX_STARTS = 5;
 const MAX_PAUSE_MS = 15_000;
 /** How long to wait for the answer to a request: it may have gone into a connection that has died unnoticed. */
 const ANSWER_MS = 10_000;
@@ -25,8 +27,8 @@ export class Following {
   /**
    * @param {(lastEventId: string | null, signal: AbortSignal) => Promise<AsyncGenerator<Numbered> | null>} connect null when there
    *   is nothing to follow any more
-   * @param {{ starts: boolean }} options does it start the run? Then it isn't repeated before the first event: whether the
-   *   server has it nobody knows, and whoever called decides
+   * @param {{ starts: boolean }} options does it start the run? Then it isn't repeated before the first event, unless with a
+   *   503 the server says that it has not taken it: else nobody knows, and whoever called decides
    */
   constructor(connect, { starts }) {
     this.#connect = connect;
@@ -65,8 +67,10 @@ export class Following {
             if (endsRun(numbered.event)) return;
           }
         } catch (error) {
-          const refused = error instanceof HttpError && error.status < 500 && error.status !== 429;
-          if (refused || signal.aborted || isStart()) throw error;
+          const status = error instanceof HttpError ? error.status : 0;
+          const refused = status && status < 500 && status !== 429;
+          const mayStart = status === 503 && tries + 1 < MAX_STARTS;
+          if (refused || signal.aborted || (isStart() && !mayStart)) throw error;
         }
         const isOffline = globalThis.navigator?.onLine === false;
         if (!isOffline && ++tries > MAX_TRIES) throw new TypeError("The connection was lost.");
