@@ -43,8 +43,8 @@ function entry(field, strings) {
   return { element: labelled(field, control, strings), read };
 }
 
-/** @param {Field} field @param {Strings} strings @returns {View} */
-function check(field, strings) {
+/** @param {Field} field @returns {View} */
+function check(field) {
   const box = h("input", { type: "checkbox", checked: field.initial });
   return { element: described(field, h("label", { class: "option" }, box, field.label), box), read: () => box.checked };
 }

@@ -75,7 +75,7 @@ function blockAt(text, at, links, top) {
   }
   if ((found = next(HEADING))) return { type: "heading", depth: found[1].length, text: found[2] ?? "", end: at + found[0].length };
   if ((found = next(RULE))) return { type: "hr", end: at + found[0].length };
-  if (/ {0,3}>/y.test(text.slice(at, at + 4))) return quoteAt(text, at, links, top);
+  if (/ {0,3}>/y.test(text.slice(at, at + 4))) return quoteAt(text, at, links);
   if (next(ITEM)) return listAt(text, at, links);
   if ((found = next(HTML) ?? next(LONE_TAG))) return { type: "html", text: found[0].trimEnd(), end: at + found[0].length };
   if ((found = next(DEFINITION))) {
@@ -119,8 +119,8 @@ function trimmed(text) {
   return text.slice(0, end).replace(/^[ \t]+/, "").replace(/\n[ \t]+/g, "\n");
 }
 
-/** @param {string} text @param {number} at @param {Links} links @param {boolean} top */
-function quoteAt(text, at, links, top) {
+/** @param {string} text @param {number} at @param {Links} links */
+function quoteAt(text, at, links) {
   const lazy = new Lazy();
   let end = at;
   let inside = "";
