@@ -41,14 +41,16 @@ async def answer(messages, info):
 
 model = FunctionModel(stream_function=answer)
 """
-# Answers when it may.
+# Answers when it may, however long that takes here.
 URLS = """
 import asyncio
 from pathlib import Path
 from django.http import HttpResponse
 from django.urls import path
+from agui import pacing
 from config.urls import urlpatterns
 
+pacing.ANSWER_SECONDS = 60
 BASE = Path(__file__).parent
 
 

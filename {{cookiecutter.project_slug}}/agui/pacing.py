@@ -90,7 +90,8 @@ async def drain() -> None:
     """Take no more connections, and answer what was asked on those that there are."""
     from twisted.internet import reactor  # Which one it is, daphne has chosen by now
 
-    for reader in reactor.getReaders():  # type: ignore[misc] # as zope declares it
+    chosen: Any = reactor
+    for reader in chosen.getReaders():
         if IListeningPort.providedBy(reader):
             reader.stopListening()
     with suppress(TimeoutError):
