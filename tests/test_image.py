@@ -156,7 +156,8 @@ def site(template, cookiecutter_config, tmp_path_factory, postgresql_server: Pos
         image.settings |= compose_environment(compose) | real
         image.run(*compose["services"]["migrate"]["command"])
         said = image.run("python", "manage.py", "create_first_admin")
-        ports = [running.enter_context(image.serve(image.root / f"{number}.log")) for number in range(2)]
+        processes = range(compose["services"]["web"]["deploy"]["replicas"])
+        ports = [running.enter_context(image.serve(image.root / f"{number}.log")) for number in processes]
         port = running.enter_context(nginx(project / "nginx.conf", ports, tmp_path_factory.mktemp("nginx")))
         yield Site(image, ports, port, *(credential(said, label) for label in ("Username", "Password", "API token")))
 

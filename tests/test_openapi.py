@@ -21,7 +21,8 @@ REFERENCE = ROOT / TEMPLATE_NAME / "docs/openapi.yaml"
 PATHS: dict[str, dict[str, Any]] = yaml.safe_load(REFERENCE.read_text())["paths"]
 METHODS = ("get", "post", "put", "patch", "delete")
 OPERATIONS = [(method.upper(), path) for path, item in PATHS.items() for method in METHODS if method in item]
-PRIVATE = [operation for operation in OPERATIONS if operation != ("GET", "/healthz")]
+HEALTH = {"/healthz": ["GET"], "/livez": ["GET"]}
+PRIVATE = [(method, path) for method, path in OPERATIONS if path not in HEALTH]
 
 ROUTES = """
 import json
@@ -73,7 +74,7 @@ def test_it_has_every_route_with_its_methods(live: LiveProject):
     routes = json.loads(live.manage("shell", "-c", ROUTES).splitlines()[-1])
     served = {re.sub(r"<\w+:(\w+)>", r"{\1}", f"/agent/{route}"): methods for route, methods in routes.items()}
     documented = {path: sorted(name.upper() for name in item if name in METHODS) for path, item in PATHS.items()}
-    assert documented == served | {"/healthz": ["GET"]}
+    assert documented == served | HEALTH
 
 
 def test_the_server_does_what_it_says(live: LiveProject, tmp_path: Path):

@@ -1,4 +1,4 @@
-"""`/healthz`: can this process serve a request? For load balancers and containers; it needs no login."""
+"""`/livez`: does this process live? `/healthz`: is it ready for requests? For load balancers and containers."""
 
 import logging
 
@@ -8,24 +8,33 @@ from django.http import HttpRequest, JsonResponse
 from django.views.decorators.http import require_safe
 
 from agui import conf, runs
+from agui.shutdown import shutdown
 
 logger = logging.getLogger(__name__)
 
 
 @require_safe
-async def healthz(request: HttpRequest) -> JsonResponse:
-    """Answer 200 when the database does, else 503.
+async def livez(request: HttpRequest) -> JsonResponse:
+    """Answer 200 whatever else is away: where this doesn't, a restart helps."""
+    return JsonResponse({"status": "ok"}, headers={"Cache-Control": "no-store"})
 
-    Without Redis runs go on: who took the process out of service, or restarted it, would end them.
+
+@require_safe
+async def healthz(request: HttpRequest) -> JsonResponse:
+    """Answer 200 when the database does, else 503; 503 as well from a process that is about to end.
+
+    Without Redis runs go on: who took the process out of service would end them.
     """
     healthy = await sync_to_async(_database_answers)()
     checks = {"database": healthy}
     if conf.get().redis_url:
         checks["redis"] = await runs.logs.is_reachable()
     status = "ok" if all(checks.values()) else "degraded" if healthy else "unavailable"
+    if shutdown.has_begun:
+        status = "ending"
     return JsonResponse(
         {"status": status, **checks},
-        status=200 if healthy else 503,
+        status=200 if status in ("ok", "degraded") else 503,
         headers={"Cache-Control": "no-store"},
     )
 

@@ -3,6 +3,7 @@ from django.db import OperationalError, connection
 from django.test import Client
 
 from agui import runs
+from agui.shutdown import shutdown
 
 
 @pytest.mark.django_db
@@ -35,5 +36,21 @@ def test_healthz_database_fails(client: Client, settings):
     assert (response.status_code, response.json()) == (503, {"status": "unavailable", "database": False})
 
 
-def test_healthz_only_tells(client: Client):
-    assert client.post("/healthz").status_code == 405
+@pytest.mark.django_db
+def test_healthz_of_a_process_that_ends(client: Client, settings, monkeypatch):
+    settings.AGUI = {}
+    monkeypatch.setattr(shutdown, "has_begun", True)
+    response = client.get("/healthz")
+    assert (response.status_code, response.json()) == (503, {"status": "ending", "database": True})
+    assert client.get("/livez").status_code == 200
+
+
+def test_livez_needs_no_database(client: Client):
+    response = client.get("/livez")
+    assert (response.status_code, response.json()) == (200, {"status": "ok"})
+    assert response["Cache-Control"] == "no-store"
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/livez"])
+def test_healthz_only_tells(client: Client, path: str):
+    assert client.post(path).status_code == 405
