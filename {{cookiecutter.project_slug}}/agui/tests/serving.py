@@ -34,6 +34,8 @@ async def serving(application: Application, grace_seconds: float = 0) -> AsyncIt
             await _answer(application, reader, writer)
         except ConnectionError:
             pass
+        except asyncio.CancelledError:
+            writer.transport.abort()  # Nobody may be reading what is left
         finally:
             at_work.discard(task)
             writer.close()
@@ -43,6 +45,8 @@ async def serving(application: Application, grace_seconds: float = 0) -> AsyncIt
         yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
     finally:
         server.close()
+        for _ in range(5):  # From a connection that was let in just now to its task
+            await asyncio.sleep(0)
         if at_work and grace_seconds:
             await asyncio.wait(at_work, timeout=grace_seconds)
         for task in list(at_work):
