@@ -4,7 +4,7 @@ import { HttpError } from "./client.js";
 import { endsRun } from "./conversation.js";
 
 const MAX_TRIES = 8;
-/** How often a run is asked for that no server has taken: in seven seconds another one is there. */
+/** How often a run is asked for that no server has taken: in eight seconds another one is there. */
 const MAX_STARTS = 5;
 const MAX_PAUSE_MS = 15_000;
 /** How long to wait for the answer to a request: it may have gone into a connection that has died unnoticed. */
