@@ -4,16 +4,15 @@ How far it got is what Redis says: frames that Redis lost, or that came while it
 """
 
 import asyncio
-import json
 import logging
 import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
-from agui import conf, errors
-from agui.errors import HttpError, RunFailed
+from agui import conf
 from agui.runlog.memory import RunLog
+from agui.runlog.refusals import dump_refusal
 from agui.runlog.scripts import LOCK_MS, PUSH, RELEASE, RUNNING_MS
 from agui.runlog.server import AWAY_SECONDS, Away, Place, Server, Value, log_key, stop_key
 
@@ -166,26 +165,3 @@ class Mirror:
         for key, mirrored in list(self._logs.items()):
             if mirrored.log.closed_at is not None and mirrored.log.closed_at < oldest:
                 del self._logs[key]
-
-
-def dump_refusal(error: BaseException) -> str:
-    """Write down why a run was refused, for a client of another process."""
-    if isinstance(error, RunFailed):
-        return json.dumps({"failed": error.code})
-    if isinstance(error, HttpError):
-        told = {"error": type(error).__name__, "message": str(error), "headers": error.headers, "extra": error.extra}
-        return json.dumps(told, default=str)
-    return json.dumps({})
-
-
-def load_refusal(text: bytes | str) -> Exception:
-    """Read what `dump_refusal` has written."""
-    reason = json.loads(text)
-    if "failed" in reason:
-        return RunFailed(reason["failed"])
-    kind: type[HttpError] | None = getattr(errors, reason.get("error", ""), None)
-    if kind is None:
-        return HttpError()
-    error = kind(reason["message"])
-    error.headers, error.extra = reason["headers"], reason["extra"]
-    return error

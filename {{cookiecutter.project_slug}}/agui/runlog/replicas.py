@@ -17,7 +17,8 @@ from agui.checkpoints import find_dead, sweep
 from agui.errors import Unavailable
 from agui.models import Run
 from agui.runlog.memory import RunLog
-from agui.runlog.mirror import Mirror, load_refusal
+from agui.runlog.mirror import Mirror
+from agui.runlog.refusals import load_refusal
 from agui.runlog.scripts import LOCK_MS, PUSH, STOP
 from agui.runlog.server import AWAY_SECONDS, Away, Place, Server, log_key, read_key, stop_key
 from agui.stream import encode, run_error

@@ -24,7 +24,7 @@ from agui.checks import check_prices
 from agui.errors import BudgetExceeded
 from agui.models import Budget, Run, Spending
 from agui.money import today
-from agui.runlog.mirror import dump_refusal, load_refusal
+from agui.runlog.refusals import dump_refusal, load_refusal
 from agui.testing import Response, call, event_types, say, wait
 from agui.tests import urls
 from agui.tests.conftest import Client, run_input, script

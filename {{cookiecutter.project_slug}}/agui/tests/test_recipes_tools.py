@@ -4,6 +4,7 @@ import re
 
 import pytest
 from django.contrib.auth.models import Permission
+from django.contrib.contenttypes.models import ContentType
 
 from agui.models import Run
 from agui.testing import Chat, ScriptedModel, call, say
@@ -29,7 +30,9 @@ async def test_tool_options(paste, user):
     shown = set(re.findall(r"\b(\w+)=", read_page("tool-options")))
     assert set(ToolOptions.__annotations__) <= shown
 
-    permission = await Permission.objects.aget(codename="change_task")
+    # The page names a permission of the example, which a project may have removed.
+    task, _ = await ContentType.objects.aget_or_create(app_label="assistant", model="task")
+    permission, _ = await Permission.objects.aget_or_create(content_type=task, codename="change_task")
     await user.user_permissions.aadd(permission)
     answer = await chat.send("And now?")
     archive = chat.model.requests[1].tools["archive"]
