@@ -28,16 +28,21 @@ def register() -> None:
 
 
 def check_applications(**kwargs: Any) -> list[checks.CheckMessage]:
-    installed = settings.INSTALLED_APPS
-    if "daphne" in installed and installed.index("daphne") > installed.index("django.contrib.staticfiles"):
-        return [
-            checks.Error(
-                "'daphne' comes after 'django.contrib.staticfiles' in INSTALLED_APPS.",
-                hint="Put it first: else `runserver` is the WSGI server, and answers don't stream.",
-                id="agui.E001",
-            )
-        ]
-    return []
+    """Does `runserver` serve ASGI? Under WSGI a run would end with the request that started it."""
+    names = [config.name for config in apps.get_app_configs()]
+    if "daphne" not in names:
+        problem = "'daphne' is not in INSTALLED_APPS."
+    elif "django.contrib.staticfiles" in names[: names.index("daphne")]:
+        problem = "'daphne' comes after 'django.contrib.staticfiles' in INSTALLED_APPS."
+    else:
+        return []
+    return [
+        checks.Error(
+            problem,
+            hint="Put it first: else `runserver` is a WSGI server, which can't run agents. Set ASGI_APPLICATION, too.",
+            id="agui.E001",
+        )
+    ]
 
 
 def check_model(**kwargs: Any) -> list[checks.CheckMessage]:

@@ -3,7 +3,7 @@
     HttpError              before the first byte: a status with a JSON body
     ├── BadRequest 400, Unauthorized 401, Forbidden 403, NotFound 404, MethodNotAllowed 405
     ├── Conflict 409, TooLarge 413, UnsupportedMediaType 415, Unprocessable 422
-    └── TooManyRequests and BudgetExceeded 429, AtCapacity and Unavailable 503
+    └── TooManyRequests and BudgetExceeded 429, AtCapacity and Unavailable 503, NeedsAsgi 500
     RunFailed              after it: one RUN_ERROR event with a stable code
 
 Whatever is not one of these is a bug or somebody else's failure: the client learns a code and an
@@ -86,6 +86,11 @@ class AtCapacity(HttpError):
 
 class Unavailable(HttpError):
     status, code, message = HTTPStatus.SERVICE_UNAVAILABLE, "unavailable", "This can't be told now. Try again soon."
+
+
+class NeedsAsgi(HttpError):
+    status, code = HTTPStatus.INTERNAL_SERVER_ERROR, "needs_asgi"
+    message = "This server can't run agents. Its log says why."
 
 
 # The sentence that a client reads for each code of RUN_ERROR. The codes are stable.

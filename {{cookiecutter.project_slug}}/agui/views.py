@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 from asgiref.sync import markcoroutinefunction
+from django.core.handlers.wsgi import WSGIRequest
 from django.db import OperationalError, connections, transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse, StreamingHttpResponse
 from pydantic_ai import Agent
@@ -16,7 +17,7 @@ from agui import conf, runs
 from agui.agent import AgentConfig, AgentDeps, build_agent
 from agui.auth import Actor, GetUser, authenticate, enforce_csrf
 from agui.catalog import build_capabilities, build_tool_catalog
-from agui.errors import HttpError, MethodNotAllowed, RunFailed, Unavailable
+from agui.errors import HttpError, MethodNotAllowed, NeedsAsgi, RunFailed, Unavailable
 from agui.executor import release_connections
 from agui.llm import choose_model, name_of, resolve_models
 from agui.protocol import RunAgentInput, read_run_input
@@ -37,6 +38,7 @@ class AgentView:
     """One endpoint: who, which method, which site; then `respond`."""
 
     methods: ClassVar[frozenset[str]] = frozenset({"GET"})
+    runs_agents: ClassVar[bool] = False
     csrf_exempt = True  # From the middleware: `enforce_csrf` knows which requests need a token
 
     def __init__(self, *, get_user: GetUser | None = None, require_authenticated: bool = True) -> None:
@@ -55,6 +57,8 @@ class AgentView:
             if request.method not in methods:
                 raise MethodNotAllowed(headers={"Allow": ", ".join(sorted(methods))})
             self.check_length(request)
+            if self.runs_agents:
+                refuse_wsgi(request)
             await enforce_csrf(request)
             response = await self.respond(request, actor, **kwargs)
             if request.method == "HEAD" and isinstance(response, StreamingHttpResponse):
@@ -77,6 +81,18 @@ class AgentView:
         raise NotImplementedError
 
 
+def refuse_wsgi(request: HttpRequest) -> None:
+    """Raise NeedsAsgi under WSGI: the event loop ends with the request there, and a run lasts longer."""
+    if isinstance(request, WSGIRequest):
+        logger.error(
+            "%s %s: this is a WSGI server, which can't run agents. Serve ASGI_APPLICATION with an ASGI server "
+            "(daphne config.asgi:application); for `runserver` put 'daphne' first in INSTALLED_APPS.",
+            request.method,
+            request.path,
+        )
+        raise NeedsAsgi
+
+
 async def _nothing() -> AsyncGenerator[bytes]:
     return
     yield
@@ -86,6 +102,7 @@ class DjangoAGUIView(AgentView):
     """The agent's endpoint: POST a RunAgentInput, read its events (https://docs.ag-ui.com)."""
 
     methods = frozenset({"POST"})
+    runs_agents = True
 
     def __init__(
         self,

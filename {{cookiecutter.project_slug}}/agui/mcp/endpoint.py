@@ -66,6 +66,7 @@ class McpView(AgentView):
     """The tools of an agent's registry, for MCP clients."""
 
     methods = frozenset({"POST"})
+    runs_agents = True
 
     def __init__(self, endpoint: "DjangoAGUIView", **access: Any) -> None:
         super().__init__(**access)

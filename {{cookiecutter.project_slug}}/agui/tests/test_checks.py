@@ -27,6 +27,21 @@ def test_daphne_has_to_come_first(settings):
 
 
 @pytest.mark.django_db  # Django 6.1's own checks ask it
+def test_without_daphne_the_cure_is_said(settings):
+    settings.INSTALLED_APPS = [app for app in settings.INSTALLED_APPS if app != "daphne"]
+    [message] = [message for message in run_checks() if message.id == "agui.E001"]
+    assert "'daphne' is not in INSTALLED_APPS" in message.msg
+    assert "Put it first" in message.hint
+    assert "ASGI_APPLICATION" in message.hint
+
+
+@pytest.mark.django_db  # Django 6.1's own checks ask it
+def test_daphne_may_be_named_by_its_configuration(settings):
+    settings.INSTALLED_APPS = [{"daphne": "daphne.apps.DaphneConfig"}.get(app, app) for app in settings.INSTALLED_APPS]
+    assert ids() == []
+
+
+@pytest.mark.django_db  # Django 6.1's own checks ask it
 @pytest.mark.parametrize(("key", "expected"), [("", ["agui.W001"]), ("sk-1", [])])
 def test_a_missing_key_is_named_to_developers(settings, monkeypatch, key, expected):
     monkeypatch.setenv("OPENAI_API_KEY", key)
