@@ -2,6 +2,7 @@
 
 import logging.config
 import os
+from datetime import timedelta
 from pathlib import Path
 from urllib.parse import quote
 
@@ -55,6 +56,7 @@ INSTALLED_APPS = [
     "django.contrib.sessions",
     "django.contrib.messages",
     "django.contrib.staticfiles",
+    "axes",
     "users",
     "agui",
     "assistant",
@@ -70,6 +72,7 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "axes.middleware.AxesMiddleware",
     "agui.middleware.in_one_thread",  # Last: all above then run in one thread, which is faster
 ]
 
@@ -139,6 +142,19 @@ AUTH_PASSWORD_VALIDATORS = [
     )
 ]
 LOGIN_URL = "login"
+# Failed attempts to sign in, counted by django-axes (docs/security.md): this many for an account at an address, and
+# ten times as many for an address.
+AUTHENTICATION_BACKENDS = ["agui.sign_in.LimitedModelBackend"]
+AXES_HANDLER = "agui.sign_in.Attempts"
+AXES_FAILURE_LIMIT = 5
+AXES_COOLOFF_TIME = timedelta(minutes=15)
+AXES_LOCKOUT_CALLABLE = "agui.sign_in.locked_out"
+AXES_CLIENT_IP_CALLABLE = "agui.sign_in.client_address"
+AXES_RESET_ON_SUCCESS = True
+AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False
+AXES_DISABLE_ACCESS_LOG = True  # No record of who was here when
+AXES_ENABLE_ADMIN = AXES_VERBOSE = False
+AXES_SENSITIVE_PARAMETERS = ["username", "csrfmiddlewaretoken"]
 LOGIN_REDIRECT_URL = "chat"
 LOGOUT_REDIRECT_URL = "login"
 
@@ -178,11 +194,13 @@ CONTENT_SECURITY_POLICY = {
     }
 }
 X_FRAME_OPTIONS = "DENY"
+# How many proxies a request passes. Their word on the client's address and on https is believed, so set it only if the
+# outermost one overwrites X-Forwarded-Proto: else a client could claim https.
+BEHIND_PROXY = env.int("BEHIND_PROXY", default=0)
 if not DEBUG:
     SECURE_SSL_REDIRECT = env.bool("SECURE_SSL_REDIRECT", default=True)
     SECURE_REDIRECT_EXEMPT = [r"^(healthz|livez)$"]
-    # Set it only behind a proxy that overwrites the header: else a client could claim https.
-    if env.bool("BEHIND_PROXY", default=False):
+    if BEHIND_PROXY:
         SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
     # An hour, for the first days: browsers hold a site and all below its name to https for that long. Then set a year.
     SECURE_HSTS_SECONDS = env.int("SECURE_HSTS_SECONDS", default=60 * 60)
