@@ -12,6 +12,8 @@ A request passes through the files in this order:
     interrupts.py  what a paused thread asks, and what a resume answers
     agent.py       the agent, and what a run gives to its tools
                    (llm.py: which model answers)
+    model_files.py the files that a model is sent, and those that it can't read
+                   (file_addresses.py: which addresses a provider opens)
     tools.py       the registry behind `@tool`, and how a run calls its tools
                    (tool_schema.py: function to JSON Schema; approval.py: who may, and after which question;
                    tool_search.py: many tools; executor.py: threads for blocking code)

@@ -25,6 +25,8 @@ from agui.errors import RunFailed
 from agui.executor import in_database
 from agui.follow_ups import EVENT as FOLLOW_UPS
 from agui.history import Turn
+from agui.model_files import EVENT as FILES_LEFT_OUT
+from agui.model_files import UNREAD, SendReadableFiles
 from agui.models import Run
 from agui.money import Spent, add_broken_off, add_spending, dump_spent, spent_by_model
 from agui.progress import dump_state, same_json
@@ -65,6 +67,8 @@ class ActiveRun:
     """Notes what its tools have done, if workers execute it."""
     go_on: Callable[[AsyncGenerator[BaseEvent]], AsyncGenerator[BaseEvent]] | None = None
     """A stage that joins its events to those of the process that died."""
+    files: SendReadableFiles = field(default_factory=SendReadableFiles)
+    """Which files its model is sent."""
     usage: RunUsage = field(default_factory=RunUsage)
     size: int = 0
     """Bytes of all frames."""
@@ -97,6 +101,7 @@ class ActiveRun:
         return [
             JoinDeltas(conf.get().delta_window_seconds),
             *([page_context(context)] if context else ()),
+            self.files,
             *([self.journal] if self.journal else ()),
             *([KeepBudget(self.note_spending)] if may_exist() else ()),
         ]
@@ -149,6 +154,15 @@ class ActiveRun:
             logger.info("Run %s was taken up by another process", self.log.key)
         except Exception:
             logger.exception("The end of run %s could not be recorded", self.log.key)
+
+    def files_left_out(self) -> list[BaseEvent]:
+        """Tell the user which files the model could not read, and note it with the answer."""
+        message_id, files = self.events.last_text, list(self.files.left_out.values())
+        if not files:
+            return []
+        if message_id:
+            self.events.ids.extend(message_id, {"metadata": {FILES_LEFT_OUT: files}})
+        return [CustomEvent(name=FILES_LEFT_OUT, value={"messageId": message_id, "files": files})]
 
     async def follow_ups(self, answer: Any) -> list[BaseEvent]:
         """Make suggestions after an answer, and note them with it."""
@@ -220,4 +234,6 @@ class ActiveRun:
         state = dump_state(self.events.deps, self.state_before)
         if new and (self.turn.state.fades or not same_json(state, self.turn.state.stored)):
             annotate(new[-1], state=state)
+        if new and self.files.left_out:
+            annotate(new[-1], **{UNREAD: list(self.files.left_out)})
         return without_drawings(new)

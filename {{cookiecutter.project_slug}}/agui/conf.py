@@ -19,8 +19,8 @@ from django.core.signals import setting_changed
 from django.utils.module_loading import import_string
 from pydantic import BeforeValidator, Field, ValidationError, ValidationInfo, field_validator
 
+from agui.conf_sections import FileDownloads, Transcription, imported
 from agui.conf_sections import Section as _Section
-from agui.conf_sections import Transcription, imported
 
 RATE = r"^[1-9][0-9]{0,8}/(second|minute|hour|day)$"
 
@@ -163,6 +163,9 @@ class EngineSettings(_Section):
         ["http", "https"],
         description="Addresses of files that a client may hand to the model; [] is none. The provider opens s3 and gs "
         "with rights of yours.",
+    )
+    file_downloads: FileDownloads | None = Field(
+        None, description="Lets the server download files that a client names by address; None is never."
     )
     max_read_bytes: int = Field(4 * 1024 * 1024, gt=0, description="Largest image or PDF that the model reads.")
     read_page_bytes: int = Field(
@@ -309,7 +312,7 @@ def _sentence(error: Any) -> str:
     name = "AGUI" + "".join(f"[{key}]" if key.isdigit() else f"[{key!r}]" for key in keys)
     if unknown:
         sections: dict[str, type[_Section]] = {"LIMITS": Limits, "RETENTION": Retention, "THROTTLE": Throttle}
-        sections["TRANSCRIPTION"] = Transcription
+        sections |= {"TRANSCRIPTION": Transcription, "FILE_DOWNLOADS": FileDownloads}
         sections["BUDGETS"] = Budgets if len(keys) == 2 else Allowance
         model = sections.get(keys[0], RemoteAgent) if len(keys) > 1 else EngineSettings
         known = ", ".join(field.upper() for field in model.model_fields)

@@ -34,3 +34,11 @@ class Transcription(Section):
     @classmethod
     def _importable(cls, path: str) -> str:
         return imported(path)
+
+
+class FileDownloads(Section):
+    """What the server downloads for a model whose provider does not open addresses itself."""
+
+    max_bytes: int = Field(5 * 1024 * 1024, gt=0, description="Largest file.")
+    max_files: int = Field(5, gt=0, description="Most files in one run; the newest come first.")
+    timeout_seconds: float = Field(10.0, gt=0, description="Longest download.")

@@ -29,6 +29,7 @@ from agui.checkpoints import recover
 from agui.errors import Conflict, NotFound, RunFailed, Unprocessable
 from agui.incoming import answer_deferred, load_aside, load_results
 from agui.interrupts import frontend_calls, read_answers
+from agui.model_files import without_unread
 from agui.progress import to_json
 from agui.protocol import Message, RunAgentInput, annotation
 from agui.stores import ThreadStore
@@ -109,7 +110,7 @@ async def take_turn(
     state = _read_state(run_input, conversation, config)
     named = await name_attachments(new, actor)
     conversation.messages.extend(new)
-    history = with_manifests(_window(conversation.messages))
+    history = with_manifests(without_unread(_window(conversation.messages)))
     # Whatever was asked is answered or dropped now: an answer counts once, even if the run then dies.
     conversation.deferred_tool_requests = None
 
@@ -143,7 +144,7 @@ async def continue_turn(
     if any(annotation(message, "state") is not None for message in added):
         run_input = run_input.model_copy(update={"state": None})  # Tools have changed what the client sent
     state = _read_state(run_input, whole, config)
-    history = with_manifests(_window(whole.messages))
+    history = with_manifests(without_unread(_window(whole.messages)))
     return Turn(store, conversation, history, _last_text(history), state, None if added else answers)
 
 

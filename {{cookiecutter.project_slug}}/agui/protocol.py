@@ -241,7 +241,8 @@ class MessageIds:
 
     def extend(self, message_id: str, extra: dict[str, Any]) -> None:
         """Note what a client was told of a message besides."""
-        self._extras[message_id] = extra
+        known = self._extras.get(message_id, {})
+        self._extras[message_id] = {**known, **extra, "metadata": {**known.get("metadata", {}), **extra["metadata"]}}
 
     def stamp(self, messages: Iterable[ModelMessage]) -> None:
         """Write into each message under which ids it is known, and what else the client said of it, to store it.

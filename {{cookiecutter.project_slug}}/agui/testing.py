@@ -130,6 +130,7 @@ class ScriptedModel(Model[Any]):
     """Plays a script, one answer for each request to the model, and keeps what it was asked in `requests`."""
 
     model_name = system = "scripted"
+    hands_on_addresses = True
 
     def __init__(self, script: Iterable[Step | Sequence[Step] | Response]) -> None:
         super().__init__()

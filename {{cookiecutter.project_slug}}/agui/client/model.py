@@ -44,6 +44,8 @@ class AGUIModel(Model):
     returns. Errors are AGUIError's: AGUIRunError has the `code` of RUN_ERROR. `options` are those of AGUIClient.
     """
 
+    hands_on_addresses = True  # To the agent elsewhere: nothing is downloaded here
+
     def __init__(
         self,
         url: str,

@@ -1,11 +1,12 @@
-"""The APIs of OpenAI and Anthropic on loopback: enough of their streams for a tool call round trip.
+"""The APIs of OpenAI, Anthropic and Google on loopback: enough of their streams for a tool call round trip.
 
     with ProviderStub() as stub:
         stub.replies = [ToolUse("add", {"a": 1}), Answer("One."), Refusal(429, {"error": {...}})]
         ...                                # requests go to stub.url
         stub.requests[0].body["tools"]
 
-The path of a request chooses the format: /v1/chat/completions, /v1/responses or /v1/messages.
+The path of a request chooses the format: /v1/chat/completions, /v1/responses, /v1/messages, or Google's, which names
+the model.
 """
 
 import json
@@ -98,7 +99,7 @@ class ProviderStub:
                     self.wfile.write(json.dumps(reply.body).encode())
                     return
                 self._start(200, "text/event-stream", {})
-                for frame in FORMATS[self.path](reply):
+                for frame in FORMATS.get(self.path, google)(reply):
                     self.wfile.write(frame.encode())
 
             def _start(self, status: int, media_type: str, headers: dict[str, str]) -> None:
@@ -224,6 +225,22 @@ def messages(reply: Answer | ToolUse | Extra) -> Iterator[str]:
     stop_reason = "end_turn" if isinstance(reply, Answer) else "tool_use"
     yield event("message_delta", delta={"stop_reason": stop_reason, "stop_sequence": None}, usage={"output_tokens": 5})
     yield event("message_stop")
+
+
+def google(reply: Answer | ToolUse) -> Iterator[str]:
+    """Google's streamGenerateContent: candidates with parts."""
+
+    def chunk(part: Event, **candidate: Any) -> str:
+        content = {"role": "model", "parts": [part]}
+        event = {"candidates": [{"content": content, "index": 0, **candidate}], "modelVersion": "stub"}
+        return f"data: {json.dumps(event)}\n\n"
+
+    if isinstance(reply, Answer):
+        for delta in reply.deltas:
+            yield chunk({"text": delta})
+        yield chunk({"text": ""}, finishReason="STOP")
+    else:
+        yield chunk({"functionCall": {"name": reply.name, "args": reply.arguments}}, finishReason="STOP")
 
 
 FORMATS: dict[str, Callable[[Any], Iterator[str]]] = {
