@@ -198,18 +198,26 @@ async def interruption(key: str, number: int) -> AsyncGenerator[bytes]:
 
 
 class ThreadCancelView(ThreadAction):
-    """Stop the active run of a thread."""
+    """Stop the active run of a thread, or only the one that the body names with `run_id`."""
 
     methods = frozenset({"POST"})
     action = "cancel"
 
     async def respond(self, request: HttpRequest, actor: Actor, **kwargs: Any) -> HttpResponse:
-        check_thread_id(kwargs["thread_id"])
-        if await runs.logs.stop(actor.scope, kwargs["thread_id"]):
+        thread_id = kwargs["thread_id"]
+        check_thread_id(thread_id)
+        is_json = request.content_type == "application/json"
+        run_id = read_object(request).get("run_id") if is_json else None
+        if not isinstance(run_id, str | None):
+            raise BadRequest("run_id is a text, if it is sent.")
+        key = "" if run_id is None else await in_database(find_running, actor.scope, thread_id, run_id)
+        if key is None:
+            return await nothing_runs(request, actor, thread_id)
+        if await runs.logs.stop(actor.scope, thread_id, key):
             return HttpResponse(status=202)
-        if await recover(open_store(request), actor.scope, kwargs["thread_id"]):
+        if await recover(open_store(request), actor.scope, thread_id):
             raise Unavailable(OUT_OF_REACH, headers={"Retry-After": "1"})
-        return await nothing_runs(request, actor, kwargs["thread_id"])
+        return await nothing_runs(request, actor, thread_id)
 
 
 class ThreadForkView(ThreadAction):
@@ -270,6 +278,13 @@ def running_threads(scope: str, thread_ids: list[str]) -> set[str]:
     """Which of these threads have a run on whose process is alive."""
     runs_on = Run.objects.filter(scope=scope, thread_id__in=thread_ids, status=Run.Status.RUNNING)
     return set(runs_on.filter(seen_at__gt=Now() - timedelta(seconds=DEAD_SECONDS)).values_list("thread_id", flat=True))
+
+
+def find_running(scope: str, thread_id: str, run_id: str) -> str | None:
+    """Find the key of the active run that a client knows by this id."""
+    running = Run.objects.filter(scope=scope, thread_id=thread_id, status=Run.Status.RUNNING, run_id=run_id)
+    run = running.last()
+    return str(run.pk) if run else None
 
 
 async def nothing_runs(request: HttpRequest, actor: Actor, thread_id: str) -> HttpResponse:

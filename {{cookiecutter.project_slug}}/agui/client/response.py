@@ -33,7 +33,7 @@ from pydantic_ai.messages import BaseToolCallPart, ModelResponseStreamEvent
 from pydantic_ai.models import StreamedResponse
 from pydantic_ai.usage import RequestUsage
 
-from agui.client.errors import AGUIProtocolError, AGUIRunError
+from agui.client.errors import AGUIProtocolError, AGUIRunError, AGUIStatusError
 from agui.client.outgoing import INTERRUPT, MESSAGE_ID, PROVIDER, parts_of
 from agui.client.transport import AGUIClient
 
@@ -94,7 +94,11 @@ class AGUIStreamedResponse(StreamedResponse):
 
     async def open(self) -> None:
         """Wait until the server has begun. Raises AGUIError: nothing has been answered yet, another model may."""
-        self._first = [await anext(self.events)]
+        try:
+            self._first = [await anext(self.events)]
+        except AGUIStatusError:
+            self.is_over = True  # The server began no run, and what runs on the thread is somebody else's
+            raise
         self.timestamp = datetime.now(UTC)
         self._tell()
 
@@ -122,10 +126,10 @@ class AGUIStreamedResponse(StreamedResponse):
         return event
 
     async def close_stream(self) -> None:
-        """Stop the run where the server offers that, and leave it in any case."""
+        """Stop the run that this client began, where the server offers that, and leave it in any case."""
         if not self.is_over:
             self.is_over = True
-            await self.client.stop(self.known.thread_id)
+            await self.client.stop(self.known.thread_id, self.known.run_id)
         if self._waiting:
             self._waiting.cancel()  # Another task reads, and closes what it reads from
         else:

@@ -91,15 +91,20 @@ class AGUIClient:
             logger.info("%s is asked again: %s", self.name, error or "the stream ended before the run")
             await anyio.sleep(min(wait_seconds, LONGEST_WAIT_SECONDS))
 
-    async def cancel(self, thread_id: str) -> bool:
-        """Stop the run of a thread, where the server offers that. Returns whether there was one."""
-        response = await self._fetch("POST", f"threads/{quote(thread_id, safe='')}/cancel/", missing_is_fine=True)
+    async def cancel(self, thread_id: str, run_id: str | None = None) -> bool:
+        """Stop the run of a thread, or only the run with this id, where the server offers that.
+
+        Returns whether there was one.
+        """
+        route = f"threads/{quote(thread_id, safe='')}/cancel/"
+        named = {} if run_id is None else {"run_id": run_id}
+        response = await self._fetch("POST", route, missing_is_fine=True, body=named)
         return response.status_code == 202
 
-    async def stop(self, thread_id: str) -> None:
-        """Cancel the run of a thread if that can be done, soon, and without a word if not."""
+    async def stop(self, thread_id: str, run_id: str) -> None:
+        """Cancel this very run, within a few seconds. A server that can't is left alone."""
         with anyio.move_on_after(STOP_SECONDS), suppress(AGUIError):
-            await self.cancel(thread_id)
+            await self.cancel(thread_id, run_id)
 
     async def threads(self, search: str = "") -> list[dict[str, Any]]:
         """The user's newest threads, as rows with `thread_id`, `title`, `preview` and `updated_at`."""
@@ -139,10 +144,13 @@ class AGUIClient:
             async with aclosing(frames):
                 yield frames
 
-    async def _fetch(self, method: str, route: str, *, missing_is_fine: bool = False) -> httpx2.Response:
+    async def _fetch(
+        self, method: str, route: str, *, missing_is_fine: bool = False, body: Any = None
+    ) -> httpx2.Response:
+        url = self.address(route)
         try:
             async with self._session() as http:
-                response = await http.request(method, self.address(route), headers=self.headers, timeout=self.timeout)
+                response = await http.request(method, url, headers=self.headers, timeout=self.timeout, json=body)
         except httpx2.RequestError as error:
             raise self._lost(error) from error
         if response.is_success or (missing_is_fine and response.status_code in (404, 405)):

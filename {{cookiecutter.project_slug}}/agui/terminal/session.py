@@ -151,11 +151,11 @@ class Session:
             except asyncio.CancelledError:
                 task.uncancel()
                 if not reader.done():
-                    await self._stop(reader, run_input.thread_id)
+                    await self._stop(reader, run_input)
 
-    async def _stop(self, reader: asyncio.Task[None], thread_id: str) -> None:
+    async def _stop(self, reader: asyncio.Task[None], run_input: RunAgentInput) -> None:
         try:
-            if await self.client.cancel(thread_id):
+            if await self.client.cancel(run_input.thread_id, run_input.run_id):
                 await asyncio.wait({reader}, timeout=STOP_SECONDS)
         except AGUIError as error:
             self.output.fail(str(error))

@@ -2,13 +2,16 @@
 
 import asyncio
 import json
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 from typing import Any
 
+import httpx2
 import pytest
+from ag_ui.core import RunAgentInput, UserMessage
 from pydantic import BaseModel
 from pydantic_ai import (
     Agent,
@@ -25,11 +28,14 @@ from pydantic_ai.models.test import TestModel
 
 from agui import runs
 from agui.client import (
+    AGUIClient,
+    AGUIConnectionError,
     AGUIInterrupts,
     AGUIModel,
     AGUIModelSettings,
     AGUIProtocolError,
     AGUIRunError,
+    AGUIStatusError,
     interrupt_of,
     remote_state,
 )
@@ -37,7 +43,7 @@ from agui.models import Run
 from agui.testing import call, fail, say, think, wait
 from agui.tests import urls
 from agui.tests.conftest import parts_of, results_of
-from agui.tests.serving import Answers, Site, serving, site_that_says
+from agui.tests.serving import CUT, Answers, Site, serving, site_that_says
 
 
 def agent_of(site: Site, *tools: Any, **options: Any) -> Agent[None, Any]:
@@ -422,6 +428,88 @@ async def test_who_leaves_a_stream_early_cancels_the_remote_run(user: Any):
                 await result.cancel()
                 break
         assert not await goes_on_running(site)
+
+
+@asynccontextmanager
+async def run_of_somebody_else(user: Any) -> AsyncGenerator[tuple[Site, asyncio.Event]]:
+    """A site where another client has its answer written on the thread "t1", until the event is set."""
+    reached, go_on = asyncio.Event(), asyncio.Event()
+    async with site_that_says(user, [say("Mine"), wait(go_on, reached)]) as site:
+        async with asyncio.TaskGroup() as group:
+            reading = group.create_task(read(site.client, asking()))
+            await reached.wait()
+            yield site, go_on
+        last: Any = reading.result()[-1]
+        assert last.outcome.type == "success"
+
+
+async def read(client: AGUIClient, run_input: RunAgentInput) -> list[Any]:
+    async with aclosing(client.run(run_input)) as events:
+        return [event async for event in events]
+
+
+def asking() -> RunAgentInput:
+    return RunAgentInput(thread_id="t1", run_id="r1", messages=[UserMessage(id="1", content="Hi")])
+
+
+IN_T1 = AGUIModelSettings(agui_thread_id="t1")
+
+
+async def test_a_refused_model_leaves_the_other_run_alone(user: Any):
+    async with run_of_somebody_else(user) as (site, go_on):
+        with pytest.raises(AGUIStatusError, match="409"):
+            await agent_of(site).run("Me too", model_settings=IN_T1)
+        with pytest.raises(AGUIStatusError, match="409"):
+            async with agent_of(site).run_stream("Me too", model_settings=IN_T1):
+                pass
+        go_on.set()
+
+
+async def test_a_model_that_lost_its_connection_leaves_the_other_run_alone(user: Any):
+    async with run_of_somebody_else(user) as (site, go_on):
+        async with breaking(site.url) as url:
+            with pytest.raises(AGUIConnectionError):
+                await Agent(AGUIModel(url, headers=site.headers, retries=0)).run("Me too", model_settings=IN_T1)
+        assert await site.client.cancel("t1", "another") is False
+        go_on.set()
+
+
+@asynccontextmanager
+async def breaking(url: str) -> AsyncGenerator[str]:
+    """Another address of a site: a run is lost before its answer begins, and all else is passed on."""
+
+    async def application(scope: dict[str, Any], receive: Any, send: Any) -> None:
+        body = (await receive())["body"]
+        headers = [(name.decode(), value.decode()) for name, value in scope["headers"] if name != b"host"]
+        target = url.removesuffix("/agent/") + scope["path"]
+        if scope["path"] == "/agent/":
+            return await send(CUT)
+        async with httpx2.AsyncClient() as http:
+            answer = await http.request(scope["method"], target, content=body, headers=headers)
+        await send({"type": "http.response.start", "status": answer.status_code, "headers": []})
+        await send({"type": "http.response.body", "body": answer.content})
+
+    async with serving(application) as other:
+        yield f"{other}/agent/"
+
+
+@pytest.mark.parametrize("status", [401, 403, 404, 409, 422, 429, 500, 502, 503])
+async def test_a_refused_model_cancels_nothing(status: int):
+    server = Answers((status, {"Retry-After": "0"}, b"{}"))
+    async with serving(server) as url:
+        with pytest.raises(AGUIStatusError):
+            await Agent(AGUIModel(url, retries=0)).run("Hi")
+    assert [request["path"] for request in server.requests] == ["/"]
+
+
+async def test_a_cancellation_names_its_run():
+    first = sse({"type": "RUN_STARTED"}, {"type": "TEXT_MESSAGE_CHUNK", "messageId": "m", "delta": "One"})
+    server = Answers((200, {}, first, CUT), (202, {}))
+    async with serving(server) as url:
+        with pytest.raises(AGUIConnectionError):
+            await Agent(AGUIModel(url, retries=0)).run("Hi")
+    run, cancellation = (json.loads(request["body"]) for request in server.requests)
+    assert cancellation == {"run_id": run["runId"]}
 
 
 async def test_a_server_that_can_not_cancel_is_left():

@@ -3,6 +3,7 @@
 import asyncio
 import json
 from contextlib import aclosing
+from typing import Any
 
 from agui import runs
 from agui.models import Run, Thread
@@ -86,6 +87,21 @@ async def test_there_is_nothing_to_follow_without_a_run(client: Client):
     fork = await client.http.post("/agent/threads/t1/fork/", {"thread_id": "t2"}, content_type="application/json")
     assert fork.status_code == 201
     assert (await client.get("threads/t2/events/")).status_code == 204
+
+
+async def test_stopping_one_run_leaves_any_other_alone(client: Client):
+    async def stop(**body: Any) -> int:
+        return (await client.http.post("/agent/threads/t1/cancel/", body, content_type="application/json")).status_code
+
+    reached = asyncio.Event()
+    with script([say("Half"), wait(asyncio.Event(), reached)]):
+        response = await client.post(run_input("Hi"))
+        await reached.wait()
+        assert [await stop(run_id="another"), await stop(run_id="")] == [204, 204]
+        assert [await stop(run_id=1), await stop(run_id=["r"])] == [400, 400]
+        assert (await client.thread())["running"]
+        assert await stop(run_id=(await Run.objects.aget()).run_id) == 202
+        assert (await collect(response))[-1]["outcome"] == {"type": "cancelled"}
 
 
 async def test_stopping_keeps_the_partial_answer(client: Client):

@@ -147,7 +147,10 @@ export class Runs extends Thread {
   async _giveWay(turn, error, signal) {
     const { input, versions } = turn;
     const [message] = input.messages;
-    if (message?.role !== "user" || versions) return this._reopen(input, failure(error), signal);
+    if (message?.role !== "user" || versions || this.stopping) {
+      this.stopping = false; // it was meant for the run that was refused
+      return this._reopen(input, failure(error), signal);
+    }
     if (this.queued || ++this._conflicts > MAX_CONFLICTS) throw error;
     const thread = await this._find(signal);
     if (!thread) throw error;

@@ -292,3 +292,26 @@ test("what is read of the thread while a message goes out does not take its plac
   await end;
   assert.equal(session.busy, false);
 });
+
+test("stop while a message is on its way leaves another run alone, and gives the message back", async () => {
+  const { server, session } = sessionOf(busy());
+  let refuse;
+  const { run: answer } = server;
+  server.run = async (input) => {
+    await new Promise((resolve) => (refuse = resolve));
+    return answer(input);
+  };
+  let cancelled = 0;
+  server.cancel = async () => (cancelled += 1);
+  session.send("Me too");
+  while (!refuse) await new Promise((resolve) => setImmediate(resolve));
+  session.stop();
+  server.stored = { messages: [user("1", "Mine")], pending: [], running: true };
+  server.follows.push([{ ...started, runId: "other" }, ...said("m", "Yours"), { ...finished, runId: "other" }]);
+  const [returned, end] = [once(session, "returned"), once(session, "end")];
+  refuse();
+  assert.equal((await returned)[0].detail.content, "Me too");
+  await end;
+  assert.equal(cancelled, 0);
+  assert.equal(session.queued, null);
+});
