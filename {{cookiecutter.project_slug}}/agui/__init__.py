@@ -7,6 +7,7 @@ A request passes through the files in this order:
     auth.py        who acts (tokens.py: API tokens; throttle.py: how often; budgets.py: for how much)
     protocol.py    body to RunAgentInput, stored messages to AG-UI's
                    (bodies.py: a request's bytes and JSON; verbatim.py: stored messages as a client knows them)
+                   (foreign_schemas.py: how much the schemas of a client's tools say)
     history.py     what is new in this request
                    (incoming.py: a client's messages as the model's; attached.py: the files that they name)
     interrupts.py  what a paused thread asks, and what a resume answers

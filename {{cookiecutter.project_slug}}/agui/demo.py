@@ -29,6 +29,9 @@ PACE_SECONDS = 0.025
 LONGEST_SECONDS = 4.0  # a long answer is paced faster
 MAX_CHARS = 2000  # of a prompt that is read, and of a result that is shown
 MAX_ROWS = 20
+MAX_TOOLS = 200  # that are looked at: a client may bring hundreds
+MAX_NAME_CHARS = 100
+_WORD = re.compile(r"\s*\S+|\s+")
 
 INTRODUCTION = "I am the offline demo model: I match words, I don't understand them."
 REAL_MODEL = (
@@ -59,23 +62,28 @@ def build_demo_model(notice: str = "", pace_seconds: float = PACE_SECONDS) -> Mo
     """Build the model. It opens a conversation with the notice; the pace is its pause after each word."""
 
     async def respond(messages: list[m.ModelMessage], info: AgentInfo) -> m.ModelResponse:
-        plan = make_plan(messages, info.function_tools, notice, _skill_words(info))
+        plan = await _plan(messages, info, notice)
         thinking = [m.ThinkingPart(plan.thinking)] if plan.thinking else []
         return m.ModelResponse(parts=[*thinking, m.TextPart(plan.text), *plan.calls])
 
     async def stream(messages: list[m.ModelMessage], info: AgentInfo) -> AsyncIterator[Any]:
-        plan = make_plan(messages, info.function_tools, notice, _skill_words(info))
-        thoughts, words = (re.findall(r"\s*\S+", text) for text in (plan.thinking, plan.text))
+        plan = await _plan(messages, info, notice)
+        thoughts, words = (_WORD.findall(text) for text in (plan.thinking, plan.text))
         pause = pause_seconds(len(thoughts + words), pace_seconds)
         for delta in [*({0: DeltaThinkingPart(content=thought)} for thought in thoughts), *words]:
             yield delta
             await asyncio.sleep(pause)
         for key, call in enumerate(plan.calls, start=1):
             yield {key: DeltaToolCall(name=call.tool_name, tool_call_id=call.tool_call_id)}
-            for piece in re.findall(r"\s*\S+", call.args_as_json_str()):
+            for piece in _WORD.findall(call.args_as_json_str()):
                 yield {key: DeltaToolCall(json_args=piece)}
 
     return DemoModel(respond, stream_function=stream, model_name="demo")
+
+
+async def _plan(messages: Sequence[m.ModelMessage], info: AgentInfo, notice: str) -> Plan:
+    # In a thread: messages, and the tools of a client, may be as large as requests may be.
+    return await asyncio.to_thread(make_plan, messages, info.function_tools, notice, _skill_words(info))
 
 
 def pause_seconds(words: int, pace_seconds: float) -> float:
@@ -98,7 +106,8 @@ def make_plan(
     if returns and not searched and not isinstance(messages[-1].parts[-1], m.UserPromptPart):
         return Plan("\n\n".join(explain(part) for part in returns))
     search = [tool for tool in tools if tool.tool_kind == "tool-search"]
-    known = [tool for tool in tools if tool.tool_kind != "tool-search"]
+    known = [tool for tool in tools if tool.tool_kind != "tool-search" and len(tool.name) <= MAX_NAME_CHARS]
+    known = known[:MAX_TOOLS]
     prompt, choice = _understand(messages, known, skill)
     if choice.matches or choice.tied:
         plan = _act(choice)
@@ -164,9 +173,18 @@ def _help(message: m.ModelMessage, prompt: str, tools: Sequence[ToolDefinition])
         first = "This is what I can do."
     if re.match(r"\W*(hello|hi|hey|good (morning|afternoon|evening))\b", prompt, re.I):
         first = "Hello!"
-    lines = [f"- `{example_of(tool)}`: {(tool.description or 'no description').splitlines()[0]}" for tool in tools]
+    lines = [
+        f"- `{example_of(tool)[:MAX_CHARS]}`: {_first_line(tool.description or 'no description')}"
+        for tool in tools[:MAX_ROWS]
+    ]
+    if len(tools) > MAX_ROWS:
+        lines.append(f"- and {len(tools) - MAX_ROWS} more")
     offer = "Name one of these tools, or use its words:\n\n" + "\n".join(lines) if tools else "There are no tools yet."
     return f"{first} {offer}\n\n{REAL_MODEL}"
+
+
+def _first_line(text: str) -> str:
+    return text[:MAX_CHARS].lstrip().partition("\n")[0]
 
 
 def explain(part: m.ToolReturnPart) -> str:

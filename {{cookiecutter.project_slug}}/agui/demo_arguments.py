@@ -5,8 +5,9 @@ In this order: `key=value` and `key: value`, values that only fit one type, then
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
+from itertools import islice
 from types import NoneType
 from typing import Any, NamedTuple, TypeAlias
 
@@ -17,7 +18,12 @@ from agui.demo_choice import QUOTED, Match, blank, significant_words, stem_of, s
 Schema: TypeAlias = dict[str, Any]
 
 FREE_TEXT = {"title", "name", "text", "query", "message", "question", "prompt"}  # optional, but often meant
-FORMATS = {"date": r"\d{4}-\d\d-\d\d", "date-time": r"\d{4}-\d\d-\d\d([T ].+)?", "email": r"\S+@\S+", "uri": r"\w+:\S+"}
+FORMATS = {
+    "date": r"\d{4}-\d\d-\d\d",
+    "date-time": r"\d{4}-\d\d-\d\d([T ].+)?",
+    "email": r"[^\s@]+@\S+",
+    "uri": r"\w+:\S+",
+}
 JSON_TYPES: dict[str, Any] = {
     "integer": int,
     "number": (int, float),
@@ -28,13 +34,21 @@ JSON_TYPES: dict[str, Any] = {
 UNREADABLE = (ValueError, RecursionError)  # the second is for JSON of a thousand brackets
 JSON_WORDS = {"yes": "true", "no": "false", "none": "null"}
 
+# A client's tools have schemas of any size, with definitions that refer to each other: so much is read of one.
+MAX_PROPERTIES = 50
+MAX_SCHEMAS = 300
+MAX_CHOICES = 100
+MAX_NAME_CHARS = 100
+MAX_TOKENS = 200
+
 _FLAG_VERBS = {stem_of(word) for word in ("include", "show", "only")}
 
 _NUMBER = re.compile(r"-?\d+(\.\d+)?")
-_TOKEN = re.compile(rf"{QUOTED.pattern}|([^\s,;#()\"“]*[^\s,;#()\"“.!?:])")
+# Possessive, and never begun in the midst of punctuation: so each character is looked at once.
+_TOKEN = re.compile(rf"{QUOTED.pattern}|((?<![.!?:])(?:[.!?:]*+[^\s,;#()\"“.!?:]++)+)")
 _LEADING = re.compile(r"^(?:[\s:,.-]|(?:to|that|about|for|of|on|with|called|named|saying|the|an|a)\b)+", re.I)
 _EVERYTHING = re.compile(r"(all|every\w*|anything|none|nothing)\b", re.I)
-_TRAILING = re.compile(r"(?:[\s,;.!?]|\b(?:and|then|also|please)\b)+$", re.I)
+_LAST_WORD = re.compile(r"\b(?:and|then|also|please)\Z", re.I)
 
 
 class Token(NamedTuple):
@@ -49,9 +63,10 @@ def fill_arguments(match: Match) -> tuple[dict[str, Any], list[str]]:
     properties, required = _properties(match.tool)
     values: dict[str, Any] = {}
     before, after = (_take_named(text, properties, values) for text in (match.before, match.after))
-    tokens = [Token(_content(hit), hit[0] != hit[4]) for hit in _TOKEN.finditer(f"{before}\n{after}")]
+    hits = islice(_TOKEN.finditer(f"{before}\n{after}"), MAX_TOKENS)
+    tokens = [Token(_content(hit), hit[0] != hit[4]) for hit in hits]
     _take_positional(tokens, {name: properties[name] for name in required}, values)
-    free_text = _TRAILING.sub("", _LEADING.sub("", without_arguments(after).replace("\0", "")))
+    free_text = _without_ending(_LEADING.sub("", without_arguments(after).replace("\0", "")))
     texts = [name for name, variants in properties.items() if any(map(_is_text, variants)) and name not in values]
     if free_text and (open_texts := [name for name in texts if name in required]):
         values[open_texts[0]] = free_text
@@ -71,27 +86,51 @@ def fill_arguments(match: Match) -> tuple[dict[str, Any], list[str]]:
 def _properties(tool: ToolDefinition) -> tuple[dict[str, list[Schema]], list[str]]:
     """A tool's arguments with the types that each can have, and the names of the required ones."""
     schema = tool.parameters_json_schema
-    definitions = schema.get("$defs", {})
-    properties = {name: _variants(item, definitions) for name, item in schema.get("properties", {}).items()}
-    return properties, [name for name in properties if name in schema.get("required", [])]
+    definitions = _object(schema.get("$defs"))
+    steps = iter(range(MAX_SCHEMAS))
+    named = ((name, item) for name, item in _object(schema.get("properties")).items() if len(name) <= MAX_NAME_CHARS)
+    properties = {
+        name: _variants(item, definitions, steps) or [{"type": "string"}]
+        for name, item in islice(named, MAX_PROPERTIES)
+    }
+    required = set(map(str, schema.get("required") or ()))
+    return properties, [name for name in properties if name in required]
 
 
-def _variants(schema: Any, definitions: Schema) -> list[Schema]:
-    """The plain schemas that a schema allows; text last, because everything is text."""
+def _object(value: Any) -> Schema:
+    return value if isinstance(value, dict) else {}
+
+
+def _variants(
+    schema: Any, definitions: Schema, steps: Iterator[int], within: frozenset[str] = frozenset()
+) -> list[Schema]:
+    """The plain schemas that a schema allows; text last, because everything is text.
+
+    `steps` are those that may still be taken for this tool, `within` are the definitions that led here.
+    """
+    if next(steps, None) is None:
+        return []
     if not isinstance(schema, dict):
         return [{"type": "string"}]
-    if "$ref" in schema:
+    if isinstance(schema.get("$ref"), str):
         name = schema["$ref"].rpartition("/")[2]
         # A type may contain itself: it is followed once.
-        return _variants(definitions.get(name), {key: item for key, item in definitions.items() if key != name})
+        return _variants(None if name in within else definitions.get(name), definitions, steps, within | {name})
     kinds = schema.get("type")
     nested = schema.get("anyOf") or schema.get("oneOf") or schema.get("allOf")
     if isinstance(kinds, list):
-        nested = [{**schema, "type": kind} for kind in kinds]
-    if nested:
-        return sorted((variant for item in nested for variant in _variants(item, definitions)), key=_is_text)
-    items = {"items": _variants(schema.get("items"), definitions)} if kinds == "array" else {}
-    return [{**schema, **items, **({"enum": [schema["const"]]} if "const" in schema else {})}]
+        nested = [{**schema, "type": kind} for kind in kinds[:MAX_CHOICES]]
+    if isinstance(nested, list):
+        found = [variant for item in nested[:MAX_CHOICES] for variant in _variants(item, definitions, steps, within)]
+        return sorted(found, key=_is_text)
+    plain = {name: schema[name] for name in ("type", "format") if isinstance(schema.get(name), str)}
+    if kinds == "array":
+        plain["items"] = _variants(schema.get("items"), definitions, steps, within)
+    choices = [schema["const"]] if "const" in schema else schema.get("enum")
+    if isinstance(choices, list):
+        plain["enum"] = [value for value in choices[:MAX_CHOICES] if isinstance(value, str | int | float)]
+        plain["said"] = {_plain(str(value)[:MAX_NAME_CHARS]): value for value in reversed(plain["enum"])}
+    return [plain]
 
 
 def _is_text(schema: Schema) -> bool:
@@ -100,8 +139,9 @@ def _is_text(schema: Schema) -> bool:
 
 def _take_named(text: str, properties: dict[str, list[Schema]], values: dict[str, Any]) -> str:
     """Move `key=value` and `key: value` from the text to the values, and return what is left."""
-    keys = "|".join(re.escape(name).replace("_", "[_ -]?") for name in properties) or "(?!)"
-    hits = list(re.finditer(rf"(?<![\w.-])({keys})\s*[=:]\s*", QUOTED.sub(blank, text), re.I))
+    # Possessive: a name of many `_` would be tried in as many ways as there are sets of them.
+    keys = "|".join(re.escape(name).replace("_", "[_ -]?+") for name in properties) or "(?!)"
+    hits = list(re.finditer(rf"(?<![\w.-])({keys})\s*+[=:]\s*+", QUOTED.sub(blank, text), re.I))
     names = {_plain(name): name for name in properties}
     ends = [hit.start() for hit in hits] + [len(text)]
     left = text[: ends[0]]
@@ -126,7 +166,20 @@ def _read_value(text: str) -> tuple[Any, str]:
             value, end = json.JSONDecoder().raw_decode(text)
             return value, text[end:]
     line, _, rest = text.partition("\n")
-    return _TRAILING.sub("", line), rest
+    return _without_ending(line), rest
+
+
+def _without_ending(text: str) -> str:
+    """Cut the punctuation and the fill words at the end."""
+    end = len(text)
+    while end:
+        if text[end - 1].isspace() or text[end - 1] in ",;.!?":
+            end -= 1
+        elif word := _LAST_WORD.search(text, max(0, end - len("please")), end):
+            end = word.start()
+        else:
+            break
+    return text[:end]
 
 
 def _content(hit: re.Match[str]) -> str:
@@ -166,7 +219,8 @@ def _convert(text: str, schema: Schema) -> Any:
     """Read the text as the schema says. Raises ValueError."""
     kind = schema.get("type")
     if "enum" in schema:
-        fitting = [value for value in schema["enum"] if _plain(str(value)) == _plain(text)]
+        said = _plain(text)
+        fitting = [schema["said"][said]] if said in schema["said"] else []
     elif kind == "array":
         fitting = [[_fit(item.strip(), schema["items"]) for item in re.split(r",|\band\b", text)]]
     elif kind in JSON_TYPES:
@@ -198,5 +252,5 @@ def _sample(variants: Sequence[Schema]) -> str:
         "uri": "https://example.com",
     }
     if schema.get("enum"):
-        return str(schema["enum"][0])
+        return str(schema["enum"][0])[:MAX_NAME_CHARS]
     return samples.get(schema.get("type", "")) or formats.get(schema.get("format", "")) or '"..."'

@@ -4,11 +4,16 @@ Words are compared without their endings, without fill words, and with a few syn
 """
 
 import re
+from collections import Counter
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from pydantic_ai.tools import ToolDefinition
 
+MAX_CALLS = 20  # of tools in one answer
+MAX_NAMES = 50  # of a tool's arguments
+MAX_DESCRIPTION_CHARS = 500  # of a tool, which may be a client's
 ENOUGH = 0.75  # the score from which a tool is called: one word of its name that no other tool has is 1
 
 STOP_WORDS = """
@@ -85,54 +90,70 @@ def choose_tools(text: str, tools: Sequence[ToolDefinition]) -> Choice:
 
 def _named(text: str, words: Sequence[Span], tools: Sequence[ToolDefinition]) -> list[tuple[Span, ToolDefinition]]:
     """Where the text has a tool's name, or its words in a row, but for one; the longest of those that overlap."""
-    found = []
+    found: list[tuple[Span, ToolDefinition]] = []
+    plain, names = without_arguments(text), {stem for tool in tools for stem in stems_of(tool.name)}
     for tool in tools:
-        pattern = rf"(?<![\w-]){re.escape(tool.name)}(?![\w-])"
-        exact = re.finditer(pattern, without_arguments(text), re.I)
+        exact = re.finditer(rf"(?<![\w-]){re.escape(tool.name)}(?![\w-])", plain, re.I)
         found += [(Span(hit.start(), hit.end(), "exact"), tool) for hit in exact]
-        stems = stems_of(tool.name)
-        for index, first in enumerate(words):
-            for run in (words[index : index + len(stems)], words[index : index + len(stems) + 1]):
-                said = [word.stem for word in run]
-                if stems[:1] == [first.stem] and _is_row(said, stems) and not _means_another(said, tool, tools):
-                    found.append((Span(first.start, run[-1].end, ""), tool))
+        rows = _rows(words, stems_of(tool.name))
+        # A word between may be another tool's: "show a chart of my tasks" is `chart_tasks`, not `list_tasks`.
+        others = names - _own_stems(tool) if rows else set()
+        found += [
+            (Span(row[0].start, row[-1].end, ""), tool) for row in rows if not any(word.stem in others for word in row)
+        ]
     chosen: list[tuple[Span, ToolDefinition]] = []
+    taken = bytearray(len(text))
     for span, tool in sorted(found, key=lambda item: (item[0].start - item[0].end, item[0].stem != "exact")):
-        if all(span.end <= other.start or span.start >= other.end for other, _ in chosen):
+        if 1 not in taken[span.start : span.end]:
             chosen.append((span, tool))
+            taken[span.start : span.end] = b"\1" * (span.end - span.start)
     chosen.sort(key=lambda item: item[0].start)
     # In "add task Complete the form" the second name is an argument: one more call needs an "and".
-    return [
+    called = [
         (span, tool)
         for index, (span, tool) in enumerate(chosen)
         if not index
         or "_" in text[span.start : span.end]
         or _CONNECTED.search(text[max(0, span.start - 40) : span.start])
     ]
+    return called[:MAX_CALLS]
+
+
+def _rows(words: Sequence[Span], stems: list[str]) -> list[Sequence[Span]]:
+    """Where the words of a name follow one another, with at most one other word between them."""
+    starts = [index for index, word in enumerate(words) if stems and word.stem == stems[0]]
+    runs = [words[start : start + len(stems) + more] for start in starts for more in (0, 1)]
+    return [run for run in runs if _is_row([word.stem for word in run], stems)]
 
 
 def _is_row(run: list[str], stems: list[str]) -> bool:
-    """Whether the run ends with the last stem and is all of them, with at most one other word between."""
-    without = [run[:index] + run[index + 1 :] for index in range(1, len(run) - 1)]
-    return run == stems or (len(run) == len(stems) + 1 and stems in without)
+    """Whether the run is all of the stems, or would be without a word that is neither the first nor the last."""
+    if len(run) != len(stems) + 1 or len(run) < 3:
+        return run == stems
+    same = next((index for index, stem in enumerate(stems) if run[index] != stem), len(stems))
+    between = max(1, min(same, len(run) - 2))
+    return run[:between] + run[between + 1 :] == stems
 
 
-def _means_another(run: list[str], tool: ToolDefinition, tools: Sequence[ToolDefinition]) -> bool:
-    """Whether the word between is another tool's: "show a chart of my tasks" is `chart_tasks`, not `list_tasks`."""
-    own = {stem for name in (tool.name, *tool.parameters_json_schema.get("properties", {})) for stem in stems_of(name)}
-    others = {stem for other in tools for stem in stems_of(other.name)}
-    return any(stem in others and stem not in own for stem in run)
+def _own_stems(tool: ToolDefinition) -> set[str]:
+    properties = tool.parameters_json_schema.get("properties")
+    names = list(properties)[:MAX_NAMES] if isinstance(properties, dict) else []
+    return {stem for name in (tool.name, *names) for stem in stems_of(name[:MAX_DESCRIPTION_CHARS])}
 
 
 def _scores(stems: set[str], tools: Sequence[ToolDefinition]) -> list[float]:
     """Weigh the words that each tool shares with the message: the fewer tools have one, the more it says."""
     names = [set(stems_of(tool.name)) for tool in tools]
-    texts = [set(stems_of(tool.description or "")) | name for tool, name in zip(tools, names, strict=True)]
+    texts = [
+        set(stems_of((tool.description or "")[:MAX_DESCRIPTION_CHARS])) | name
+        for tool, name in zip(tools, names, strict=True)
+    ]
+    sharing = Counter(stem for text in texts for stem in stems & text)
 
     def weight(stem: str, name: set[str]) -> float:
         # "What" and "show" are in many questions: alone they mean no tool.
         own = 1.0 if stem in name and stem != "list" else 0.5
-        return own / sum(stem in text for text in texts)
+        return own / sharing[stem]
 
     return [
         sum(weight(stem, name) for stem in sorted(stems & text)) + (len(name) > 1 and name <= stems)
@@ -168,6 +189,7 @@ def _strip(word: str) -> str:
 _CANONICAL = {_strip(alias): _strip(word) for word, aliases in SYNONYMS.items() for alias in aliases.split()}
 
 
+@lru_cache(maxsize=10_000)
 def stem_of(word: str) -> str:
     return _CANONICAL.get(_strip(word), _strip(word))
 

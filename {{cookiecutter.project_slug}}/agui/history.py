@@ -5,6 +5,7 @@ thread that arrives with a history is taken over once, sanitised, without honour
 The new turn is stored before the run begins, so that however the run ends, it is there.
 """
 
+import asyncio
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -100,7 +101,12 @@ async def take_turn(
             raise RunFailed("interrupt_unknown")
     waiting = conversation.deferred_tool_requests
     run_input = answer_deferred(run_input, conversation)
-    answers = read_answers(run_input, waiting, registry)
+    # In a thread: what a client answers may be large, and is checked against a schema.
+    answers = (
+        await asyncio.to_thread(read_answers, run_input, waiting, registry)
+        if run_input.resume
+        else read_answers(run_input, waiting, registry)
+    )
     view, conversation, new = await _new_messages(store, actor, run_input, conversation)
     if answers is not None and not answered(new) >= frontend_calls(waiting).keys():
         raise RunFailed("interrupt_pending")

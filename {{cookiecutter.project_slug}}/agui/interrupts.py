@@ -5,12 +5,15 @@ resume answers all that is open, before it expires and once.
 """
 
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
 from django.utils import timezone
 from jsonschema import Draft202012Validator
+from jsonschema import ValidationError as JsonSchemaError
+from jsonschema.validators import extend
 from pydantic import TypeAdapter, ValidationError
 from pydantic_ai import Agent, CallDeferred, DeferredToolRequests, DeferredToolResults, ToolApproved, ToolDenied
 from pydantic_ai.exceptions import ToolFailed, UserError
@@ -26,6 +29,7 @@ from agui.tools import PARAMETERS_KEY, X_CONFIRM_KEY, X_SUMMARY_KEY, ToolRegistr
 # Before the call's id: what pydantic-ai expects in an answer.
 PREFIX = "int-"
 MAX_REASON_CHARS = 2000
+MAX_ANSWER_CHARS = 100_000
 APPROVAL_SCHEMA: dict[str, Any] = {
     "type": "object",
     "properties": {
@@ -126,10 +130,10 @@ def open_interrupts(requests: DeferredToolRequests | None) -> list[Open]:
     if requests is None:
         return []
     found = []
-    for call in [*requests.approvals, *requests.calls]:
+    for place, call in enumerate([*requests.approvals, *requests.calls]):
         metadata = dict(requests.metadata.get(call.tool_call_id) or {})
         if own := metadata.pop(METADATA_KEY, None):
-            found.append(Open(call, call in requests.approvals, metadata, **own))
+            found.append(Open(call, place < len(requests.approvals), metadata, **own))
     return found
 
 
@@ -193,8 +197,24 @@ def _check_arguments(tool_name: str, arguments: dict[str, Any], registry: ToolRe
 def _answer(one: Open, entry: ResumeEntry) -> Any:
     if entry.status == "cancelled":
         return ToolFailed(DECLINED)
-    validator = Draft202012Validator(one.schema or ANYTHING, format_checker=Draft202012Validator.FORMAT_CHECKER)
-    if not validator.is_valid(entry.payload):
-        raise RunFailed("invalid_resume")
     # A text: in the store, a client's object could look like a file, which pydantic-ai reads with the server's rights.
-    return entry.payload if isinstance(entry.payload, str) else json.dumps(entry.payload, ensure_ascii=False)
+    text = entry.payload if isinstance(entry.payload, str) else json.dumps(entry.payload, ensure_ascii=False)
+    if len(text) > MAX_ANSWER_CHARS or not _fits(entry.payload, one.schema or ANYTHING):
+        raise RunFailed("invalid_resume")
+    return text
+
+
+def _fits(payload: Any, schema: dict[str, Any]) -> bool:
+    try:
+        return bool(Validator(schema, format_checker=Validator.FORMAT_CHECKER).is_valid(payload))
+    except RecursionError:
+        return False
+
+
+def _unique_items(validator: Any, is_wanted: Any, items: Any, schema: Any) -> Iterator[JsonSchemaError]:
+    """Check `uniqueItems` in one pass: jsonschema compares each object in a list with each other one."""
+    if is_wanted and isinstance(items, list) and len({json.dumps(item, sort_keys=True) for item in items}) < len(items):
+        yield JsonSchemaError("The items are not unique.")
+
+
+Validator = extend(Draft202012Validator, {"uniqueItems": _unique_items})

@@ -53,6 +53,7 @@ from pydantic_ai.ui.ag_ui import AGUIAdapter
 from agui import conf
 from agui.bodies import parse_json, read_body, tidy_messages
 from agui.errors import BadRequest, RunFailed, Unprocessable, UnsupportedMediaType
+from agui.foreign_schemas import MAX_VALUES, are_small
 from agui.tool_search import reserved_names
 from agui.toolset import known_names
 from agui.verbatim import dump, extra_of, new_activities, outcome_of, place, tell, to_wire
@@ -123,7 +124,7 @@ async def read_run_input(request: HttpRequest) -> tuple[RunAgentInput, str]:
     if request.content_type != "application/json":
         raise UnsupportedMediaType
     body = read_body(request, conf.get().max_body_bytes)
-    if len(body) < LARGE_BYTES:
+    if len(body) < LARGE_BYTES and b"$ref" not in body:
         return _parse(body)
     return await asyncio.to_thread(_parse, body)  # Others' streams don't wait for it
 
@@ -149,6 +150,8 @@ def _parse(body: bytes) -> tuple[RunAgentInput, str]:
         raise Unprocessable(f"The state has more than {conf.get().max_state_bytes} bytes.")
     if len(run_input.tools or ()) > conf.get().max_tools:
         raise Unprocessable(f"There are more than {conf.get().max_tools} tools.")
+    if not are_small(tool.parameters for tool in run_input.tools or ()):
+        raise Unprocessable(f"The schemas of the tools have more than {MAX_VALUES} values, with each $ref followed.")
     return run_input, hashlib.sha256(body).hexdigest()
 
 

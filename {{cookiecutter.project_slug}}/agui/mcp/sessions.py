@@ -22,6 +22,7 @@ from pydantic_ai.messages import BinaryContent
 from pydantic_core import to_json
 
 from agui import conf
+from agui.foreign_schemas import are_small
 from agui.mcp.servers import Server
 
 logger = logging.getLogger("agui.mcp")
@@ -133,7 +134,7 @@ class Connection:
     async def _list(self) -> bool:
         try:
             async with asyncio.timeout(conf.get().mcp_timeout_seconds):
-                self._tools = await self._ask()
+                self._tools = self._usable(await self._ask())
         except Exception as error:
             self._be_away(self._session, error)
             return False
@@ -141,6 +142,18 @@ class Connection:
             self._listing = None
         self._listed_at = time.monotonic()
         return True
+
+    def _usable(self, tools: list[Tool]) -> list[Tool]:
+        usable = []
+        for tool in tools:
+            if are_small([tool.input_schema]):
+                usable.append(tool)
+            else:
+                words = (
+                    "The tool %r of the MCP server %r is left out: with each $ref followed, it has too many schemas."
+                )
+                logger.warning(words, tool.name, self.server.name)
+        return usable
 
     async def _ask(self) -> list[Tool]:
         if session := self._session:

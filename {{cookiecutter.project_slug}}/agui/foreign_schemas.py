@@ -1,0 +1,56 @@
+"""JSON Schemas that a client or another server wrote: how much they say, once each `$ref` is followed.
+
+A dozen definitions that refer to each other fit into 4 kB and stand for millions of schemas: the libraries that put
+a definition in the place of its `$ref` would build all of them.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+MAX_VALUES = 50_000
+MAX_DEPTH = 50
+MAX_POINTER_CHARS = 500
+
+
+def are_small(schemas: Iterable[Any]) -> bool:
+    """Whether the schemas together have few values, counting a definition once for each way that leads to it."""
+    steps = iter(range(MAX_VALUES))
+    return all(_is_small(schema, steps) for schema in schemas)
+
+
+def _is_small(schema: Any, steps: Iterator[int]) -> bool:
+    """Walk a schema for as long as there are steps left."""
+    resolved: dict[str, Any] = {}
+    waiting: list[tuple[Any, frozenset[str]]] = [(schema, frozenset())]
+    while waiting:
+        if next(steps, None) is None:
+            return False
+        value, within = waiting.pop()
+        if isinstance(value, list):
+            waiting.extend((item, within) for item in value)
+        elif isinstance(value, dict):
+            waiting.extend((item, within) for item in value.values())
+            pointer = value.get("$ref")
+            # A definition that contains itself is no more than it is.
+            if isinstance(pointer, str) and pointer not in within:
+                if len(pointer) > MAX_POINTER_CHARS or len(within) == MAX_DEPTH:
+                    return False
+                if pointer not in resolved:
+                    resolved[pointer] = _resolve(schema, pointer)
+                waiting.append((resolved[pointer], within | {pointer}))
+    return True
+
+
+def _resolve(schema: Any, pointer: str) -> Any:
+    """Find what a JSON Pointer (RFC 6901) names; None if it names nothing of this schema."""
+    if not pointer.startswith("#"):
+        return None
+    for token in pointer[1:].split("/")[1:]:
+        key = token.replace("~1", "/").replace("~0", "~")
+        if isinstance(schema, dict):
+            schema = schema.get(key)
+        elif isinstance(schema, list) and key.isdecimal() and int(key) < len(schema):
+            schema = schema[int(key)]
+        else:
+            return None
+    return schema

@@ -1,0 +1,237 @@
+"""Inputs that are small and mean much work: it is counted, in calls, or compared for two sizes of the same input."""
+
+import json
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import permutations
+from typing import Any
+
+import pytest
+from pydantic import BaseModel
+from pydantic_ai import ToolDefinition
+from pydantic_ai.messages import ModelRequest, ToolReturnPart, UserPromptPart
+
+from agui import demo
+from agui.demo import build_demo_model, make_plan
+from agui.demo_arguments import example_of
+from agui.foreign_schemas import MAX_VALUES, are_small
+from agui.interrupts import _fits
+from agui.tests.conftest import Client, played_by, run_input
+
+TOO_MUCH = 2_000_000
+
+
+class TooMuchWork(Exception):
+    """More calls than the test allows."""
+
+
+@contextmanager
+def counted(limit: int = TOO_MUCH) -> Iterator[list[int]]:
+    """Count the calls of functions on this thread, and end what would go on for ever."""
+    calls = [0]
+
+    def count(frame: Any, event: str, argument: Any) -> None:
+        if event in ("call", "c_call"):
+            calls[0] += 1
+            if calls[0] > limit:
+                sys.setprofile(None)
+                raise TooMuchWork
+
+    sys.setprofile(count)
+    try:
+        yield calls
+    finally:
+        sys.setprofile(None)
+
+
+def seconds(work: Callable[[], Any]) -> float:
+    """The time that the processor needs, the least of a few."""
+    times = []
+    for _ in range(3):
+        start = time.process_time()
+        work()
+        times.append(time.process_time() - start)
+    return min(times)
+
+
+def entangled(definitions: int = 12) -> dict[str, Any]:
+    """A schema in which every definition refers to all."""
+    names = [f"D{number}" for number in range(definitions)]
+    references = [{"$ref": f"#/$defs/{name}"} for name in names]
+    return {
+        "$defs": {name: {"anyOf": references} for name in names},
+        "properties": {"a": references[0]},
+        "required": ["a"],
+    }
+
+
+def ladder(rungs: int) -> dict[str, Any]:
+    """A schema without a circle, in which every definition refers to the next one twice."""
+    steps = {f"D{n}": {"properties": {x: {"$ref": f"#/$defs/D{n + 1}"} for x in "ab"}} for n in range(rungs)}
+    return {"$defs": {**steps, f"D{rungs}": {}}, "properties": {"a": {"$ref": "#/$defs/D0"}}}
+
+
+def pointing_anywhere() -> dict[str, Any]:
+    """A schema whose references name no definitions but places."""
+    names = "abcdefghijkl"
+    places = [{"$ref": f"#/properties/{name}"} for name in names]
+    return {"properties": {name: {"anyOf": places} for name in names}}
+
+
+FOREIGN = {
+    "entangled": entangled(),
+    "a ladder": ladder(40),
+    "a chain": {"$defs": {f"D{n}": {"$ref": f"#/$defs/D{n + 1}"} for n in range(1000)}, "$ref": "#/$defs/D0"},
+    "places": pointing_anywhere(),
+    "many values": {"enum": list(range(MAX_VALUES))},
+}
+
+
+@pytest.mark.parametrize("schema", FOREIGN.values(), ids=FOREIGN)
+async def test_a_tool_that_says_too_much_is_refused(client: Client, schema: dict[str, Any]):
+    tools = [{"name": "evil", "description": "Paint", "parameters": schema}]
+    with played_by(build_demo_model(pace_seconds=0)):
+        response = await client.post(run_input("Paint a house", tools=tools))
+    assert response.status_code == 422
+    assert str(MAX_VALUES) in json.loads(response.content)["message"]
+
+
+def test_tools_say_too_much_together():
+    assert are_small([{"enum": list(range(MAX_VALUES // 2))}])
+    assert not are_small([{"enum": list(range(MAX_VALUES // 2))}] * 2)
+
+
+class Leaf(BaseModel):
+    size: int
+
+
+class Tree(BaseModel):
+    """A type that contains itself, as types of pydantic may."""
+
+    children: list["Tree"] = []
+    leaves: dict[str, Leaf] = {}
+    other: "Forest | None" = None
+
+
+class Forest(BaseModel):
+    trees: list[Tree]
+
+
+def test_types_of_pydantic_that_contain_themselves_are_small():
+    assert are_small([Tree.model_json_schema()] * 50)
+
+
+@pytest.mark.parametrize("schema", FOREIGN.values(), ids=FOREIGN)
+def test_schema_is_measured_in_few_steps(schema):
+    with counted(10 * MAX_VALUES):
+        assert not are_small([schema])
+
+
+def offered(name: str = "evil", description: str = "Paint", **schema: Any) -> ToolDefinition:
+    return ToolDefinition(name=name, description=description, parameters_json_schema=schema)
+
+
+def wide(count: int, item: Any) -> dict[str, Any]:
+    return {f"p{number}": item for number in range(count)}
+
+
+OFFERED = {
+    **{name: [offered(**schema)] for name, schema in FOREIGN.items()},
+    "many arguments": [offered(properties=wide(20_000, {"type": ["integer", "string", "array"]}))],
+    "many variants": [offered(properties=wide(50, {"anyOf": [{"type": "integer"}] * 5000}))],
+    "many choices": [offered(properties=wide(50, {"enum": [f"c{number}" for number in range(5000)]}))],
+    "nested lists": [offered(properties=wide(50, {"type": "array", "items": {"type": "array", "items": {}}}))],
+    "many required": [offered(properties=wide(50, {}), required=[f"q{number}" for number in range(50_000)])],
+    "many tools": [offered(f"paint_{number}", "Paint a house " * 100) for number in range(500)],
+    "one name often": [offered("paint", "Paint")] * 500,
+    "a long name": [offered("_".join("ab" * 20_000))],
+    "a name of lines": [offered(properties={"_" * 40: {"type": "string"}})],
+    "a long description": [offered(description="paint a house " * 20_000)],
+}
+PROMPTS = {
+    "one word": "a" * 4000,
+    "pieces": "a_" * 2000,
+    "paint": "paint " * 700,
+    "numbers": "evil " + "1 " * 2000,
+    "lines": "evil " + "_" * 4000,
+}
+
+
+@pytest.mark.parametrize("prompt", PROMPTS)
+@pytest.mark.parametrize("tools", OFFERED)
+def test_demo_model_bounds_what_it_reads(tools, prompt):
+    with counted():
+        make_plan([ModelRequest([UserPromptPart(PROMPTS[prompt])])], OFFERED[tools])
+
+
+def test_demo_model_says_how_many_tools_it_does_not_name():
+    plan = make_plan([ModelRequest([UserPromptPart("Hello")])], [offered(f"t{n}") for n in range(demo.MAX_ROWS + 5)])
+    assert plan.text.count("- `") == demo.MAX_ROWS
+    assert "- and 5 more" in plan.text
+
+
+def test_example_of_a_long_choice_is_short():
+    tool = offered(properties={"a": {"enum": ["x" * 100_000]}}, required=["a"])
+    assert len(example_of(tool)) < 1000
+
+
+# What patterns are slow with: a few characters again and again, and then one that fits nothing.
+PIECES = [
+    "a",
+    "a_",
+    "_",
+    " ",
+    "\t",
+    "!",
+    ".",
+    "?!",
+    "'",
+    '"',
+    "“",
+    "@",
+    "a@",
+    "1",
+    "=",
+    "a=",
+    "a:",
+    "[",
+    "{",
+    "and ",
+    ", ",
+]
+PIECES += ["".join(pair) for pair in permutations([" ", "a", "!", "'", "@", "and", "="], 2)]
+
+
+@pytest.mark.parametrize("piece", PIECES)
+def test_demo_model_is_linear_in_a_message(piece, monkeypatch):
+    """Four times as long takes four times as long. Quadratic would be sixteen."""
+    monkeypatch.setattr(demo, "MAX_CHARS", 1_000_000)
+    schema = {"properties": {"title": {"type": "string"}, "mail": {"type": "string", "format": "email"}}}
+    tools = [offered("add", **schema)]
+
+    def answer(size: int) -> Callable[[], Any]:
+        text = "add " + (piece * size)[:size] + " \x1b"
+        return lambda: make_plan([ModelRequest([UserPromptPart(text)])], tools)
+
+    assert seconds(answer(32_000)) < 9 * seconds(answer(8_000)) + 0.05
+
+
+def test_demo_model_is_linear_in_blanks_at_the_end_of_a_result():
+    def split(size: int) -> Callable[[], Any]:
+        part = ToolReturnPart("t", "x" + " " * size, tool_call_id="c", outcome="failed")
+        text = make_plan([ModelRequest([part])], []).text
+        return lambda: demo._WORD.findall(text * 5)
+
+    assert seconds(split(20_000)) < 9 * seconds(split(5_000)) + 0.05
+    assert "".join(demo._WORD.findall(" a  b\n ")) == " a  b\n "
+
+
+def test_answer_of_many_objects_is_compared_in_one_pass():
+    schema = {"type": "array", "items": {"type": "object"}, "uniqueItems": True}
+    items = [{"x": number} for number in range(2000)]
+    with counted(200_000):
+        assert _fits(items, schema)
+    assert not _fits([*items, {"x": 7}], schema)
+    assert not _fits(json.loads('{"a": ' * 190 + "1" + "}" * 190), entangled(1) | {"$ref": "#/$defs/D0"})
