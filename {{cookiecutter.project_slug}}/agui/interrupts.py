@@ -11,9 +11,8 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.utils import timezone
-from jsonschema import Draft202012Validator
+from jsonschema import Draft202012Validator, validators
 from jsonschema import ValidationError as JsonSchemaError
-from jsonschema.validators import extend
 from pydantic import TypeAdapter, ValidationError
 from pydantic_ai import Agent, CallDeferred, DeferredToolRequests, DeferredToolResults, ToolApproved, ToolDenied
 from pydantic_ai.exceptions import ToolFailed, UserError
@@ -217,4 +216,4 @@ def _unique_items(validator: Any, is_wanted: Any, items: Any, schema: Any) -> It
         yield JsonSchemaError("The items are not unique.")
 
 
-Validator = extend(Draft202012Validator, {"uniqueItems": _unique_items})
+Validator = validators.extend(Draft202012Validator, {"uniqueItems": _unique_items})
