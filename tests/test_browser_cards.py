@@ -181,6 +181,50 @@ def test_arguments_are_edited_before_they_are_approved(chat):
     assert sent[1]["resume"] == [{"interruptId": "it", "status": "resolved", "payload": payload}]
 
 
+def test_editing_one_argument_leaves_the_others_as_they_were(chat):
+    given = {
+        "body": "Dear Grace,\nthank you.\n",
+        "when": "2026-12-20T08:30:15",
+        "at": "2026-12-20T08:30:00.123456+01:00",
+        "price": "12.50",
+        "key": "secret",
+        "number": 12345678901234567890,
+    }
+    kinds = {
+        "body": {"type": "string"},
+        "when": {"type": "string", "format": "date-time"},
+        "at": {"type": "string", "format": "date-time"},
+        "price": {"anyOf": [{"type": "number"}, {"type": "string"}]},
+        "key": {"type": "string", "format": "password", "writeOnly": True},
+        "number": {"type": "integer"},
+        "note": {"type": "string", "default": "none"},
+    }
+    schema = {"type": "object", "properties": {"editedArgs": {"type": "object", "properties": kinds}}}
+    asked = FINISHED | {"outcome": {"type": "interrupt", "interrupts": [approval("it", responseSchema=schema)]}}
+    sent = answer_with(chat, [STARTED, *begun("call-it", "send", given), asked], [STARTED, FINISHED])
+    say(chat, "hello")
+    chat.get_by_role("button", name="Edit", exact=True).click()
+    expect(chat.get_by_label("Body")).to_have_value(given["body"])
+    expect(chat.get_by_label("Key")).to_have_attribute("type", "password")
+    expect(chat.get_by_role("spinbutton", name="Price")).to_have_value("12.50")
+    chat.get_by_label("When").fill("2026-12-21T08:30:15")
+    chat.get_by_label("Body").press("Enter")
+    chat.get_by_label("Body").press("Backspace")
+    chat.get_by_role("button", name="Approve with changes").click()
+    finished(chat)
+    [entry] = sent[1]["resume"]
+    assert entry["payload"] == {"approved": True, "editedArgs": given | {"when": "2026-12-21T08:30:15"}}
+
+
+def test_an_approval_whose_form_was_not_touched_is_a_plain_one(chat):
+    sent = answer_with(chat, asking(approval("it")), [STARTED, FINISHED])
+    say(chat, "hello")
+    chat.get_by_role("button", name="Edit", exact=True).click()
+    chat.get_by_role("button", name="Approve with changes").click()
+    finished(chat)
+    assert sent[1]["resume"] == [{"interruptId": "it", "status": "resolved", "payload": {"approved": True}}]
+
+
 def test_reason_of_a_denial_is_optional_and_goes_with_it(chat):
     sent = answer_with(chat, asking(approval("one"), approval("two")), [STARTED, FINISHED])
     say(chat, "hello")

@@ -206,7 +206,7 @@ def test_arguments_are_changed_before_a_tool_runs(tools):
     call(tools, ("paint", {"colour": "red"}))
     tools.get_by_role("button", name="Edit", exact=True).click()
     tools.get_by_label("Colour").fill("blue")
-    tools.get_by_label("Colour").press("Enter")
+    tools.get_by_label("Colour").press("Control+Enter")
     finished(tools)
     assert results(tools) == [("blue", None)]
 

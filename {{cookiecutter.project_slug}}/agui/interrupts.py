@@ -8,6 +8,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from decimal import Decimal
 from typing import Any
 
 from django.utils import timezone
@@ -179,10 +180,40 @@ def _approvals(
     for one, _ in pairs:
         approval = results.approvals[one.call.tool_call_id]
         if isinstance(approval, ToolApproved) and approval.override_args is not None:
-            _check_arguments(one.call.tool_name, approval.override_args, registry)
+            approval.override_args = _changed(one.call, approval.override_args)
+            if approval.override_args is not None:
+                _check_arguments(one.call.tool_name, approval.override_args, registry)
         if isinstance(approval, ToolDenied) and len(approval.message) > MAX_REASON_CHARS:
             raise RunFailed("invalid_resume")  # It is kept in the audit trail, and read by the model with each turn
     return results
+
+
+def _changed(call: ToolCallPart, edited: dict[str, Any]) -> dict[str, Any] | None:
+    """The edited arguments, exact where the user changed nothing; None if that is everywhere."""
+    try:
+        given = call.args_as_dict(raise_if_invalid=True)
+    except (ValueError, AssertionError):
+        return edited
+    exact: dict[str, Any] = restored(edited, given)
+    return None if json.dumps(exact, sort_keys=True) == json.dumps(given, sort_keys=True) else exact
+
+
+def restored(edited: Any, given: Any) -> Any:
+    """Put back the numbers that a client could only hold rounded: JavaScript has 1.0 as 1, and few digits."""
+    if isinstance(edited, dict) and isinstance(given, dict):
+        return {key: restored(value, given[key]) if key in given else value for key, value in edited.items()}
+    if isinstance(edited, list) and isinstance(given, list) and len(edited) == len(given):
+        return [restored(value, before) for value, before in zip(edited, given, strict=True)]
+    if type(edited) in (int, float) and type(given) in (int, float) and _in_javascript(given) == Decimal(repr(edited)):
+        return given
+    return edited
+
+
+def _in_javascript(number: float) -> Decimal:
+    try:
+        return Decimal(repr(float(number)))
+    except OverflowError:
+        return Decimal("Infinity")
 
 
 def _check_arguments(tool_name: str, arguments: dict[str, Any], registry: ToolRegistry) -> None:

@@ -463,3 +463,12 @@ async def test_edited_arguments_have_to_fit_the_tool(client: Client, arguments):
     assert events[-1]["code"] == "invalid_resume"
     assert effects == []
     assert len((await client.thread())["pending"]) == 1
+
+
+@pytest.mark.parametrize(("sent", "kept"), [(12345678901234567000, 12345678901234567890), (12345678901234567891,) * 2])
+async def test_a_number_that_a_browser_rounds_comes_back_exact_unless_it_was_changed(client: Client, sent, kept):
+    with script(call("place", spot={"x": 12345678901234567890}, _id="c1")):
+        await client.run("Place it")
+    with script(say("Done.")):
+        events = await client.run(resume=[decision("c1", editedArgs={"spot": {"x": sent}, "note": "new"})])
+    assert next(event for event in events if event["type"] == "TOOL_CALL_RESULT")["content"] == f"placed at {kept}"

@@ -78,7 +78,7 @@ export class FrontendTools {
     if (!tool) return [`This page has no tool ${JSON.stringify(name)}.`, "failed"];
     if (tool.destructive && approved !== true) return [reason ? `The user denied this: ${reason}` : "The user denied this.", "denied"];
     try {
-      const args = editedArgs ?? read(json);
+      const args = read(editedArgs ? JSON.stringify(editedArgs) : json); // As JavaScript has numbers
       const wrong = misfit(tool.parameters, args);
       if (wrong) return [`The arguments do not fit: ${wrong}.`, "failed"];
       const value = await Promise.race([tool.handler(args, run), aborted(run.signal)]);

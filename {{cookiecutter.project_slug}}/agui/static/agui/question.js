@@ -6,8 +6,9 @@
 import { answerForm } from "./answer-form.js";
 import { asksInput, isExpired } from "./conversation.js";
 import { h, setAttribute } from "./dom.js";
+import { parseExact } from "./exact.js";
 import { format } from "./strings.js";
-import { argumentList, parse } from "./values.js";
+import { argumentList } from "./values.js";
 
 /** @typedef {import("./session.js").Decision} Decision */
 
@@ -107,9 +108,14 @@ export class Question {
    * @param {any} schema @param {string} json @param {string} style @param {(payload: any) => void} decide @param {() => void} back
    */
   #changes(schema, json, style, decide, back) {
-    const { element, read } = answerForm(schema, this.#strings, parse(json) ?? {});
+    const given = argumentsOf(json);
+    const { element, read } = answerForm(schema, this.#strings, given);
     const send = h("button", { class: `button ${style}` }, this.#strings.approveEdited);
-    return this.#step(element, send, () => decide({ approved: true, editedArgs: read() }), back);
+    const onsend = () => {
+      const edited = read();
+      decide({ approved: true, ...(edited !== given && { editedArgs: edited }) });
+    };
+    return this.#step(element, send, onsend, back);
   }
 
   /** @param {(payload: any) => void} decide @param {() => void} back */
@@ -126,8 +132,12 @@ export class Question {
       event.preventDefault();
       onsend();
     };
-    // Escape would stop a run, or close the chat.
-    const onkeydown = (event) => event.key === "Escape" && (event.stopPropagation(), back());
+    const onkeydown = (event) => {
+      sendWithEnter(event, event.ctrlKey || event.metaKey);
+      if (event.key !== "Escape") return;
+      event.stopPropagation(); // It would stop a run, or close the chat
+      back();
+    };
     const leave = h("button", { type: "button", class: "button quiet", onclick: back }, this.#strings.back);
     return h("form", { onsubmit, onkeydown }, fields, buttons(send, leave));
   }
@@ -142,8 +152,9 @@ export class Question {
     };
     // An answer that is changed is none until it is sent again.
     const oninput = () => this.#decide(id, null);
+    const onkeydown = (event) => sendWithEnter(event, event.ctrlKey || event.metaKey || isOneLine(event));
     const send = this.#button(sendAnswer, { type: "submit", class: "button primary" }, ({ status }) => status === "resolved");
-    return [h("form", { onsubmit, oninput }, element, buttons(send, this.#cancel(id, skip)))];
+    return [h("form", { onsubmit, oninput, onkeydown }, element, buttons(send, this.#cancel(id, skip)))];
   }
 
   /** @param {string} id @param {string} text */
@@ -157,6 +168,29 @@ export class Question {
     const button = h("button", { type: "button", ...attributes }, text);
     this.#buttons.push({ button, fits: (decision) => Boolean(fits(decision)) });
     return button;
+  }
+}
+
+/** @param {KeyboardEvent} event @param {boolean} mayHere */
+function sendWithEnter(event, mayHere) {
+  const { key, isComposing, target } = event;
+  if (key !== "Enter" || isComposing || !mayHere || !(target instanceof HTMLTextAreaElement)) return;
+  event.preventDefault();
+  target.form?.requestSubmit();
+}
+
+/** Is a text all that is asked for, and written in one line so far? @param {KeyboardEvent} event */
+function isOneLine({ shiftKey, target }) {
+  const { form, value = "" } = /** @type {HTMLTextAreaElement} */ (target);
+  return !shiftKey && !value.includes("\n") && form?.querySelectorAll("input, select, textarea:not(.json)").length === 1;
+}
+
+/** @param {string} json @returns {any} what there is to change */
+function argumentsOf(json) {
+  try {
+    return Object(parseExact(json));
+  } catch {
+    return {};
   }
 }
 

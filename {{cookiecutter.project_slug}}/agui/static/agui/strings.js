@@ -1,6 +1,6 @@
 // @ts-check
 /**
- * Every text that the element shows by itself, but those of chart.js, threads-drawer.js and voice.js:
+ * Every text that the element shows by itself, but those of answer-form.js, chart.js, threads-drawer.js and voice.js:
  * not every page loads them.
  * Replace any of them with `chat.strings = {...}` or `data-strings`.
  * Other languages are tables of their own in strings/: the one that the closest `lang` names is loaded.
@@ -86,16 +86,8 @@ export const STRINGS = {
 
   ask: "Your answer is needed to go on.",
   answer: "Your answer",
-  optional: "optional",
   yes: "Yes",
   no: "No",
-  invalidJson: "This is not valid JSON.",
-  addItem: "Add",
-  removeItem: "Remove {name}",
-  kindText: "Text",
-  kindNumber: "Number",
-  kindChoice: "Choice",
-  kindList: "List",
   sendAnswer: "Send answer",
   skip: "Skip",
   expired: "This has expired: it can no longer be answered.",
@@ -152,7 +144,7 @@ export const STRINGS = {
 };
 
 /** @typedef {typeof STRINGS} Strings */
-/** What a language has: those above, and those of modules that are loaded on demand. @typedef {Strings & typeof import("./chart.js").CHART_WORDS & typeof import("./threads-drawer.js").THREADS_WORDS & typeof import("./voice.js").VOICE_WORDS} Table */
+/** What a language has: those above, and those of modules that are loaded on demand. @typedef {Strings & typeof import("./answer-form.js").FORM_WORDS & typeof import("./chart.js").CHART_WORDS & typeof import("./threads-drawer.js").THREADS_WORDS & typeof import("./voice.js").VOICE_WORDS} Table */
 
 /** A language more is a line here, and a file with all keys of a Table. @type {Record<string, () => Promise<{ STRINGS: any }>>} */
 const TABLES = {

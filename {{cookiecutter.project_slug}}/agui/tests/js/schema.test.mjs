@@ -38,11 +38,12 @@ for (const [schema, kind] of [
   [{ allOf: [{ $ref: "#/$defs/Colour" }] }, "choice"],
   [{ type: "object", properties: { x: {} } }, "group"],
   [{ type: "array", items: { type: "string" } }, "list"],
-  [{ type: "array", items: { $ref: "#/$defs/Colour" }, prefixItems: [{}] }, "choices"],
   [{ type: "array", items: { type: "string" }, prefixItems: [{}] }, "json"],
+  [{ type: "array", prefixItems: [{}] }, "tuple"],
   [{ type: "array" }, "json"],
-  [{ type: "object", additionalProperties: { type: "integer" } }, "json"],
-  [{ anyOf: [{ type: "number" }, { type: "string", pattern: "^1$" }] }, "number"], // pydantic's Decimal
+  [{ type: "object" }, "json"],
+  [{ type: "object", additionalProperties: { type: "integer" } }, "map"],
+  [{ type: "null" }, "fixed"],
   [{ anyOf: [{ type: "string" }, { type: "integer" }] }, "union"],
   [{ type: ["string", "integer"] }, "union"],
   [{ anyOf: Array.from({ length: 20 }, () => ({ type: "object" })) }, "json"],
@@ -101,11 +102,45 @@ test("what is typed becomes JSON of the right type", () => {
   assert.throws(() => fromInput(fieldOf({ type: "array" }), "a, b"));
 });
 
-test("a time goes out with its zone and comes in as the local one", () => {
-  const field = fieldOf({ type: "string", format: "date-time", default: "2026-05-01T10:30:00Z" });
-  assert.equal(toInput(field), "2026-05-01T06:30");
-  assert.equal(fromInput(field, toInput(field)), "2026-05-01T10:30:00.000Z");
-  assert.equal(toInput({ ...field, initial: "some day" }), "");
+test("a time that is typed anew goes out with its zone", () => {
+  const field = fieldOf({ type: "string", format: "date-time" });
+  assert.equal(fromInput(field, "2026-05-01T06:30"), "2026-05-01T10:30:00.000Z");
+});
+
+for (const [before, shown, typed, after, zone] of [
+  ["2026-05-01T10:30:00Z", "2026-05-01T10:30:00", "2026-05-02T10:30", "2026-05-02T10:30:00Z", "UTC"],
+  ["2026-05-01T10:30:59+02:00", "2026-05-01T10:30:59", "2026-05-01T11:30:59", "2026-05-01T11:30:59+02:00", "UTC+02:00"],
+  ["2026-05-01 10:30", "2026-05-01T10:30", "2026-05-01T11:30", "2026-05-01 11:30", ""],
+  ["2026-05-01T10:30:00.123456", "2026-05-01T10:30:00", "2026-05-02T10:30", "2026-05-02T10:30:00.123456", ""],
+  ["2026-05-01T10:30:00.5", "2026-05-01T10:30:00", "2026-05-01T10:31", "2026-05-01T10:31:00", ""],
+]) {
+  test(`the time ${before} stays as exact and in its zone when it is changed`, () => {
+    const field = fieldOf({ type: "string", format: "date-time" }, { initial: before });
+    assert.deepEqual([toInput(field), fromInput(field, typed), field.zone], [shown, after, zone]);
+  });
+}
+
+test("a text that is no time is a text", () => {
+  const field = fieldOf({ type: "string", format: "date-time" }, { initial: "some day" });
+  assert.deepEqual([field.kind, field.attributes.type, toInput(field)], ["text", "text", "some day"]);
+});
+
+test("a number stays as it was written", () => {
+  const field = fieldOf({ type: "integer" });
+  assert.equal(String(fromInput(field, "12345678901234567890")), "12345678901234567890");
+  assert.equal(fromInput(fieldOf({ anyOf: [{ type: "number" }, { type: "string" }] }, { initial: "12.50" }), "12.60"), "12.60");
+});
+
+test("definitions that refer to each other in every way end", () => {
+  const names = Array.from({ length: 12 }, (_, index) => `D${index}`);
+  const $defs = Object.fromEntries(names.map((name) => [name, { anyOf: names.map((other) => ({ $ref: `#/$defs/${other}` })) }]));
+  const boxes = Object.fromEntries(names.map((name) => [name, { type: "object", properties: Object.fromEntries(names.map((other) => [other, { $ref: `#/$defs/${other}` }])) }]));
+  for (const defs of [$defs, boxes]) {
+    let made = 0;
+    const walk = (field) => ((made += 1), field.fields.forEach(walk));
+    walk(fieldOf({ properties: { a: { $ref: "#/$defs/D0" } }, $defs: defs }, { initial: { a: { D1: { D2: {} } } } }));
+    assert.ok(made < 10_000, String(made));
+  }
 });
 
 test("a schema that contains itself ends in JSON", () => {

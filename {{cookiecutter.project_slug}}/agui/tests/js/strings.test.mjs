@@ -3,18 +3,19 @@ import assert from "node:assert/strict";
 import { readdirSync } from "node:fs";
 import { test } from "node:test";
 
+import { FORM_WORDS } from "../../static/agui/answer-form.js";
 import { CHART_WORDS } from "../../static/agui/chart.js";
 import { STRINGS as COMMON, counted, format, tableFor } from "../../static/agui/strings.js";
 import { THREADS_WORDS } from "../../static/agui/threads-drawer.js";
 import { VOICE_WORDS } from "../../static/agui/voice.js";
 
-const STRINGS = { ...COMMON, ...CHART_WORDS, ...THREADS_WORDS, ...VOICE_WORDS };
+const STRINGS = { ...COMMON, ...FORM_WORDS, ...CHART_WORDS, ...THREADS_WORDS, ...VOICE_WORDS };
 
 const folder = new URL("../../static/agui/strings/", import.meta.url);
 const tables = {};
 for (const file of readdirSync(folder)) tables[file.replace(".js", "")] = (await import(new URL(file, folder))).STRINGS;
 /** Words that are the same in both. */
-const SAME = { de: ["kindText", "plan"] };
+const SAME = { de: ["entryName", "kindText", "plan"] };
 const forms = (text) => (typeof text === "string" ? { other: text } : text);
 const places = (text) => [...text.matchAll(/\{\w+\}/g)].map(String).sort().join();
 const inside = (document, lang) => ({ parentNode: null, host: { lang: "", parentNode: { lang, parentNode: document } } });
