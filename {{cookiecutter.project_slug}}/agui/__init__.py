@@ -17,7 +17,8 @@ A request passes through the files in this order:
                    (file_addresses.py: which addresses a provider opens)
     tools.py       the registry behind `@tool`, and how a run calls its tools
                    (tool_schema.py: function to JSON Schema; approval.py: who may, and after which question;
-                   tool_search.py: many tools; executor.py: threads for blocking code)
+                   tool_search.py: many tools; results.py: how much of a result; executor.py: threads for
+                   blocking code)
     audit.py       who called which tool, and how it ended
     runs.py        one run: start, follow, cancel
                    (shutdown.py: what becomes of runs when the server ends; pacing.py: readers that are slow)

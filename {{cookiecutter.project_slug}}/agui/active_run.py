@@ -31,6 +31,7 @@ from agui.models import Run
 from agui.money import Spent, add_broken_off, add_spending, dump_spent, spent_by_model
 from agui.progress import dump_state, same_json
 from agui.protocol import BaseEvent, CustomEvent, EventType, RunAgentInput, annotate
+from agui.results import BoundResults
 from agui.runlog import RunLog
 from agui.stores import codec
 from agui.stream import RunEvents
@@ -103,6 +104,7 @@ class ActiveRun:
             *([page_context(context)] if context else ()),
             self.files,
             *([self.journal] if self.journal else ()),
+            BoundResults(),
             *([KeepBudget(self.note_spending)] if may_exist() else ()),
         ]
 

@@ -167,6 +167,9 @@ class EngineSettings(_Section):
     file_downloads: FileDownloads | None = Field(
         None, description="Lets the server download files that a client names by address; None is never."
     )
+    max_result_bytes: int = Field(
+        1024 * 1024, ge=1000, description="Most of a tool's result that is kept and that the model reads."
+    )
     max_read_bytes: int = Field(4 * 1024 * 1024, gt=0, description="Largest image or PDF that the model reads.")
     read_page_bytes: int = Field(
         50_000, ge=1000, description="How much of a text attachment the model reads at once; it can read on."

@@ -3,7 +3,7 @@
     HttpError              before the first byte: a status with a JSON body
     ├── BadRequest 400, Unauthorized 401, Forbidden 403, NotFound 404, MethodNotAllowed 405
     ├── Conflict 409, TooLarge 413, UnsupportedMediaType 415, Unprocessable 422
-    └── TooManyRequests and BudgetExceeded 429, AtCapacity and Unavailable 503, NeedsAsgi 500
+    └── TooManyRequests and BudgetExceeded 429, AtCapacity and Unavailable 503, StorageFull 507, NeedsAsgi 500
     RunFailed              after it: one RUN_ERROR event with a stable code
 
 Whatever is not one of these is a bug or somebody else's failure: the client learns a code and an
@@ -91,6 +91,10 @@ class Unavailable(HttpError):
 class NeedsAsgi(HttpError):
     status, code = HTTPStatus.INTERNAL_SERVER_ERROR, "needs_asgi"
     message = "This server can't run agents. Its log says why."
+
+
+class StorageFull(HttpError):
+    status, code, message = HTTPStatus.INSUFFICIENT_STORAGE, "storage_full", "The server has no room for this now."
 
 
 # The sentence that a client reads for each code of RUN_ERROR. The codes are stable.

@@ -1,5 +1,6 @@
 """The endpoints of one agent."""
 
+import errno
 import logging
 from collections.abc import AsyncGenerator
 from contextlib import ExitStack
@@ -17,7 +18,7 @@ from agui import conf, runs
 from agui.agent import AgentConfig, AgentDeps, build_agent
 from agui.auth import Actor, GetUser, authenticate, enforce_csrf
 from agui.catalog import build_capabilities, build_tool_catalog
-from agui.errors import HttpError, MethodNotAllowed, NeedsAsgi, RunFailed, Unavailable
+from agui.errors import HttpError, MethodNotAllowed, NeedsAsgi, RunFailed, StorageFull, Unavailable
 from agui.executor import release_connections
 from agui.llm import choose_model, name_of, resolve_models
 from agui.protocol import RunAgentInput, read_run_input
@@ -32,6 +33,9 @@ from agui.tools import ToolBinding, ToolRegistry, is_permitted
 from agui.toolset import ListedToolset
 
 logger = logging.getLogger("agui.views")
+
+# A disk that is full, a quota, a limit of the process.
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 class AgentView:
@@ -70,9 +74,10 @@ class AgentView:
         except OperationalError:
             logger.exception("%s %s: the database did not answer", request.method, request.path)
             return Unavailable(headers={"Retry-After": "1"}).response()
-        except Exception:
+        except Exception as error:
             logger.exception("%s %s failed", request.method, request.path)
-            return HttpError().response()
+            is_full = isinstance(error, OSError) and error.errno in NO_ROOM
+            return (StorageFull() if is_full else HttpError()).response()
 
     def check_length(self, request: HttpRequest) -> None:
         """Refuse a body by its Content-Length, before anything reads it."""

@@ -24,6 +24,7 @@ from agui.errors import RunFailed
 from agui.executor import in_database
 from agui.models import Run, ToolOutcome
 from agui.progress import dump_state
+from agui.results import bounded
 from agui.stores import codec
 from agui.tools import check_result, noting
 
@@ -109,6 +110,7 @@ class Journal(AbstractCapability[AgentDeps]):
                 if isawaitable(result) or isinstance(result, ToolDenied):
                     return result
                 check_result(result)
+                result = bounded(result)
                 self._note(call_id, result)
         except IntegrityError:
             if (found := self._find(call_id)) is None:

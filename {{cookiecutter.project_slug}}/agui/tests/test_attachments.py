@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import errno
 import json
 import resource
 import threading
@@ -13,6 +14,7 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.core.files.storage import FileSystemStorage, default_storage
 from django.core.files.uploadedfile import SimpleUploadedFile, TemporaryUploadedFile
+from django.core.files.uploadhandler import TemporaryFileUploadHandler
 from django.db import IntegrityError, connections, transaction
 from django.test import AsyncClient, AsyncRequestFactory
 
@@ -239,6 +241,38 @@ async def test_a_storage_that_fails_for_one_file_keeps_no_other(client, media, m
     assert "The disk is read-only." in caplog.text
 
 
+class FullStorage(FileSystemStorage):
+    """A disk with no room left."""
+
+    def _save(self, name, content):
+        raise OSError(errno.ENOSPC, "No space left on device", name)
+
+
+class FullUpload(TemporaryFileUploadHandler):
+    """The folder for what comes in has no room left."""
+
+    def receive_data_chunk(self, raw_data, start):
+        self.file.close()
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+
+@pytest.mark.parametrize("what", ["storage", "temporary folder"])
+async def test_a_full_disk_has_a_code_of_its_own(client, settings, media, caplog, what):
+    if what == "storage":
+        settings.STORAGES = {**settings.STORAGES, "default": {"BACKEND": f"{__name__}.FullStorage"}}
+    else:
+        settings.FILE_UPLOAD_HANDLERS = [f"{__name__}.FullUpload"]
+    response = await upload(client)
+    assert response.status_code == 507
+    assert json.loads(response.content) == {
+        "error": "storage_full",
+        "message": "The server has no room for this now.",
+    }
+    assert "No space left on device" in caplog.text
+    assert await Attachment.objects.acount() == 0
+    assert not files_in(media)
+
+
 async def test_two_same_uploads_at_once_are_both_there(client):
     both = await asyncio.gather(uploaded(client, name="a.txt"), uploaded(client, name="b.txt"))
     assert [await body_of(await client.http.get(answer["url"])) for answer in both] == [b"Hello"] * 2
@@ -278,7 +312,7 @@ def test_upload_of_a_user_who_is_just_being_deleted_leaves_no_file(user, media):
 @pytest.mark.usefixtures("little_room")
 async def test_upload_that_finds_no_room_on_the_disk_leaves_nothing_of_it(client, media):
     response = await upload(client, b"x" * 9 * 2**20)
-    assert response.status_code == 500
+    assert response.status_code == 507
     assert files_in(media) == []
     assert (await upload(client)).status_code == 201
 

@@ -1,0 +1,122 @@
+"""What a tool returns is bounded: what the model reads, what is stored, what clients are sent."""
+
+import json
+from typing import Any
+
+import pytest
+from django.core.exceptions import ImproperlyConfigured
+from pydantic_ai import BinaryContent, FunctionToolset, ImageUrl, ModelRetry, ToolReturn
+from pydantic_ai.exceptions import ToolFailed
+
+from agui import conf
+from agui.models import Message, Run
+from agui.results import bounded
+from agui.testing import ScriptedModel, call, say
+from agui.tests.conftest import Client, results_of
+from agui.tests.test_llm import mounted
+
+LIMIT = 20_000
+LARGE = "x" * 3_000_000
+
+
+@pytest.fixture(autouse=True)
+def limit(settings: Any) -> None:
+    settings.AGUI = {**settings.AGUI, "MAX_RESULT_BYTES": LIMIT, "MAX_READ_BYTES": LIMIT}
+
+
+async def stored() -> int:
+    rows = [len(data) async for data in Message.objects.values_list("data", flat=True)]
+    rows += [len(json.dumps(draft)) async for draft in Run.objects.values_list("draft", flat=True)]
+    return sum(rows)
+
+
+def raising(error: Exception) -> Any:
+    def fetch() -> Any:
+        """Fetch it."""
+        raise error
+
+    return fetch
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        LARGE,
+        [LARGE, LARGE],
+        {"deep": [{"er": LARGE}]},
+        list(range(1_000_000)),
+        LARGE.encode(),
+        ToolReturn(LARGE),
+        ToolReturn("Here", content=LARGE),
+        ToolReturn("Here", content=["Look", LARGE]),
+        ToolReturn("Here", content=[BinaryContent(LARGE.encode(), media_type="image/png")]),
+        BinaryContent(LARGE.encode(), media_type="image/png"),
+        ["Look", BinaryContent(LARGE.encode(), media_type="image/png")],
+        ToolFailed(LARGE),
+        ModelRetry(LARGE),
+    ],
+    ids=lambda result: f"{type(result).__name__} {str(result)[:30]}",
+)
+async def test_a_huge_result_is_neither_stored_nor_sent(client: Client, result: Any):
+    def fetch() -> Any:
+        """Fetch it."""
+        return result
+
+    tool = raising(result) if isinstance(result, Exception) else fetch
+    model = ScriptedModel([call("fetch"), say("Too much."), say("Yes.")])
+    with mounted(model=model, toolsets=[FunctionToolset([tool])]):
+        events = await client.run("Fetch")
+        await client.run("Really?")
+
+    assert events[-1]["type"] == "RUN_FINISHED"
+    assert len(json.dumps(events)) < 3 * LIMIT
+    assert await stored() < 3 * LIMIT
+    for request in model.requests:
+        assert len(str(request.messages)) < 3 * LIMIT
+    assert any(word in str(model.requests[1].messages) for word in ("Ask for less", "too large"))
+
+
+async def test_a_result_says_how_much_there_was(client: Client):
+    def fetch() -> str:
+        """Fetch it."""
+        return "ä" * LIMIT
+
+    model = ScriptedModel([call("fetch", _id="c1"), say("Too much.")])
+    with mounted(model=model, toolsets=[FunctionToolset([fetch])]):
+        await client.run("Fetch")
+    content = results_of(model.requests[1])["c1"].content
+    assert content.startswith("ä" * 9_999)
+    assert content.endswith(f"[Cut off: the result has {2 * LIMIT} bytes, and {LIMIT} are the limit. Ask for less.]")
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        None,
+        True,
+        1,
+        "x" * LIMIT,
+        ["x", {"a": [1.5, None]}],
+        (1, 2),
+        b"bytes",
+        BinaryContent(b"x" * LIMIT, media_type="image/png"),
+        ImageUrl("https://example.org/a.png"),
+        ["Look", BinaryContent(b"x", media_type="image/png")],
+        ToolReturn({"a": 1}, content=["Look"], metadata={"b": 2}),
+    ],
+    ids=lambda value: str(value)[:30],
+)
+def test_what_fits_is_the_very_same(value: Any):
+    assert bounded(value) is value
+
+
+def test_files_that_fit_stay_beside_what_is_cut():
+    file = BinaryContent(b"x", media_type="image/png")
+    cut, kept = bounded([LARGE, file])
+    assert kept is file
+    assert len(cut) < LIMIT + 200
+
+
+def test_a_wrong_limit_is_named_at_start_up():
+    with pytest.raises(ImproperlyConfigured, match="MAX_RESULT_BYTES"):
+        conf.load({"MAX_RESULT_BYTES": 10})
