@@ -32,6 +32,7 @@ A request passes through the files in this order:
     stream.py      from the events of a run to bytes
     parts.py       one part of an answer after the other
     progress.py    steps, activities and the shared state, as a client can follow them
+                   (differences.py: what has changed in them, if that is quick to say)
     follow_ups.py  what the user may want to say next
     activities.py  plans, tables and charts in one line
     stores/        where conversations are kept

@@ -7,11 +7,12 @@
             await show_activity(ctx, "trip", {"city": city, "flights": []})
 
 `ctx.emit` sends an event of your own (a subclass of pydantic_ai.CustomEvent). What a tool changes in
-`ctx.deps.state` is sent by itself. Each is sent whole at first, and then as differences (RFC 6902).
+`ctx.deps.state` is sent by itself. Each is sent whole at first, and then as differences (RFC 6902), if these are small.
 """
 
 import json
 import logging
+from collections import Counter
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
@@ -24,6 +25,7 @@ from pydantic_core import to_jsonable_python
 
 from agui.additions import without_files
 from agui.agent import AgentDeps
+from agui.differences import difference
 from agui.protocol import (
     FROM_TOOLS,
     TERMINAL,
@@ -133,7 +135,7 @@ class Page:
         self._known = self._last = known
         self._is_patchable = False
         """Whether the client was sent a state in this run, and none by a tool since."""
-        self._steps: list[str] = []
+        self._steps: Counter[str] = Counter()
         self._messages: dict[str, None] = {}
         """The ids of the messages of the run, in the order in which a client got to know them."""
         self.activities: dict[str, Activity] = {}
@@ -143,7 +145,7 @@ class Page:
         state = dump_state(self._deps, self._last)
         if same_json(state, self._last):
             return []
-        patch = jsonpatch.make_patch(self._known, state).patch if self._is_patchable else None
+        patch = difference(self._known, state) if self._is_patchable else None
         self._known = self._last = state
         self._is_patchable = True
         if patch is None:
@@ -152,18 +154,21 @@ class Page:
 
     def open_steps(self) -> list[BaseEvent]:
         """End the steps that a tool could not end."""
-        names = dict.fromkeys(self._steps)
-        return [StepFinishedEvent(step_name=name) for name in names]
+        return [StepFinishedEvent(step_name=name) for name in self._steps]
 
     def note(self, new: Sequence[ModelMessage]) -> None:
         """Write into the messages of the run which activities a client has after them, to store it."""
         holders = {message_id: message for message in new for message_id in annotation(message, "ids") or ()}
         shown: dict[int, list[dict[str, Any]]] = {}
+        last: list[str | None] = [None]
+        """After so many messages, the last of them that is in `new`."""
+        for one in self._messages:
+            last.append(one if one in holders else last[-1])
         for message_id, activity in self.activities.items():
-            before = [one for one in list(self._messages)[: activity.place] if one in holders]
+            before = last[activity.place]
             told = {"id": message_id, "activityType": activity.type, "content": activity.content}
-            where = {"after": before[-1] if before else None, "replaces": activity.replaces}
-            for holder in [holders[before[-1]]] if before else new[:1]:
+            where = {"after": before, "replaces": activity.replaces}
+            for holder in new[:1] if before is None else [holders[before]]:
                 shown.setdefault(id(holder), []).append({**told, **where})
         for message in new:
             if id(message) in shown or annotation(message, "activities"):
@@ -181,14 +186,17 @@ class Page:
 
     def _translate(self, event: BaseEvent) -> list[BaseEvent]:
         if isinstance(event, StepStartedEvent):
-            self._steps.append(event.step_name)
+            self._steps[event.step_name] += 1
             # The same step of a call beside it: for a page it is on already.
-            return [event] if self._steps.count(event.step_name) == 1 else []
+            return [event] if self._steps[event.step_name] == 1 else []
         if isinstance(event, StepFinishedEvent):
             if event.step_name not in self._steps:
                 raise LookupError(event.step_name)
-            self._steps.remove(event.step_name)
-            return [event] if event.step_name not in self._steps else []
+            self._steps[event.step_name] -= 1
+            if self._steps[event.step_name]:
+                return []
+            del self._steps[event.step_name]
+            return [event]
         if isinstance(event, ActivitySnapshotEvent):
             return self._show(event.model_copy(update={"content": _shown(event.content)}))
         if isinstance(event, ActivityDeltaEvent):
@@ -219,7 +227,9 @@ class Page:
         if shown.type != event.activity_type:
             shown.type = event.activity_type
             return [event]
-        patch = jsonpatch.make_patch(before, event.content).patch
+        patch = difference(before, event.content)
+        if patch is None:
+            return [event]
         delta = ActivityDeltaEvent(message_id=message_id, activity_type=shown.type, patch=patch)
         return [delta] if patch else []
 

@@ -56,7 +56,7 @@ from agui.errors import BadRequest, RunFailed, Unprocessable, UnsupportedMediaTy
 from agui.foreign_schemas import MAX_VALUES, are_small
 from agui.tool_search import reserved_names
 from agui.toolset import known_names
-from agui.verbatim import dump, extra_of, new_activities, outcome_of, place, tell, to_wire
+from agui.verbatim import Parts, Wire, dump, extra_of, new_activities, outcome_of, tell, to_wire
 
 __all__ = [
     "FROM_TOOLS",
@@ -111,6 +111,7 @@ FROM_TOOLS = (
 
 MAX_ID_CHARS = 255
 LARGE_BYTES = 100_000
+MAX_PARTS = 1000
 # Our own key in the metadata of stored messages and requests.
 METADATA_KEY = "agui"
 
@@ -142,6 +143,8 @@ def _parse(body: bytes) -> tuple[RunAgentInput, str]:
     _check_id("runId", run_input.run_id)
     for message in run_input.messages:
         check_message_id(message.id)
+        if _size(message) > MAX_PARTS or len(message.content if isinstance(message.content, list) else ()) > MAX_PARTS:
+            raise Unprocessable(f"A message has more than {MAX_PARTS} parts or tool calls.")
     if len(run_input.protocol_version or "") > MAX_ID_CHARS:
         run_input.protocol_version = "unreadable"  # And so read as newer, like any other such word
     if len(run_input.messages) > conf.get().max_messages:
@@ -253,14 +256,14 @@ class MessageIds:
         Raises Unprocessable if that is too much.
         """
         for message in messages:
-            cuts = self._cuts(message)
+            cuts, parts = self._cuts(message), Parts.of(message)
             ids: list[str] = []
             extras: dict[str, Any] = {}
             for dumped in dump(message, cuts):
                 known = self._known[dumped.role, getattr(dumped, "tool_call_id", None)]
                 message_id, sent = known.popleft() if known else (dumped.id, None)
                 ids.append(message_id)
-                if extra := self._extras.get(message_id) if sent is None else extra_of(sent, dumped, message):
+                if extra := self._extras.get(message_id) if sent is None else extra_of(sent, dumped, parts):
                     extras[message_id] = extra
             notes = {"ids": ids, "cuts": cuts, "extras": extras}
             annotate(message, **{name: note for name, note in notes.items() if note})
@@ -299,15 +302,18 @@ def annotation(message: ModelMessage, name: str) -> Any:
 
 def wire_messages(messages: Iterable[ModelMessage]) -> list[dict[str, Any]]:
     """Turn stored messages into AG-UI's, exactly as they were streamed or sent, with what tools have shown."""
-    wire: list[dict[str, Any]] = []
+    wire = Wire()
     shown: dict[str, dict[str, Any]] = {}
     for message in messages:
-        activities = annotation(message, "activities") or []
+        activities: dict[str | None, list[dict[str, Any]]] = defaultdict(list)
+        for activity in annotation(message, "activities") or ():
+            activities[activity["after"]].append(activity)
         for after, told in [(None, None), *_wire_message(message)]:
             if told:
-                wire.insert(place(told, wire), told)
-            wire += new_activities([one for one in activities if one["after"] == after], shown)
-    return wire
+                wire.add(told)
+            for new in new_activities(activities[after], shown):
+                wire.add(new)
+    return wire.messages()
 
 
 def _wire_message(message: ModelMessage) -> Iterator[tuple[str, dict[str, Any] | None]]:
@@ -318,8 +324,8 @@ def _wire_message(message: ModelMessage) -> Iterator[tuple[str, dict[str, Any] |
     if not all(isinstance(part, UserPromptPart) for part in message.parts):
         # A prompt beside anything else is not the user's: a tool has shown the model something, or it is to try again.
         hidden.add("user")
-    dumped = dump(message, annotation(message, "cuts") or ())
+    dumped, parts = dump(message, annotation(message, "cuts") or ()), Parts.of(message)
     for one, message_id in zip(dumped, annotation(message, "ids") or (), strict=False):
         one.id = message_id
     for one in dumped:
-        yield one.id, None if one.role in hidden else tell(one, message, extras.get(one.id, {}))
+        yield one.id, None if one.role in hidden else tell(one, parts, extras.get(one.id, {}))

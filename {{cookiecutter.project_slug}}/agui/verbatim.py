@@ -7,7 +7,7 @@ is noted by its index. The bytes of a file are never noted: the model's message 
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -34,6 +34,24 @@ def to_wire(model: Any) -> dict[str, Any]:
     return dumped
 
 
+@dataclass
+class Parts:
+    """The calls and results of a stored message by the ids of the calls: an answer may have thousands."""
+
+    calls: dict[str, ToolCallPart]
+    results: dict[str, ToolReturnPart]
+
+    @classmethod
+    def of(cls, message: ModelMessage) -> "Parts":
+        calls = {part.tool_call_id: part for part in message.parts if isinstance(part, ToolCallPart)}
+        results = {part.tool_call_id: part for part in reversed(message.parts) if isinstance(part, ToolReturnPart)}
+        return cls(calls, results)
+
+    def result_of(self, dumped: Any) -> ToolReturnPart | None:
+        """The result that a message of AG-UI is, or None."""
+        return self.results.get(getattr(dumped, "tool_call_id", None) or "")
+
+
 def dump(message: ModelMessage, cuts: Sequence[int]) -> list[Any]:
     """Turn a stored message into AG-UI's; `cuts` are the parts at which another one begins."""
     edges = pairwise([0, *cuts, len(message.parts)])
@@ -41,12 +59,12 @@ def dump(message: ModelMessage, cuts: Sequence[int]) -> list[Any]:
     return AGUIAdapter.dump_messages(pieces if cuts else [message])
 
 
-def extra_of(sent: Any, dumped: Any, message: ModelMessage) -> dict[str, Any]:
+def extra_of(sent: Any, dumped: Any, parts: Parts) -> dict[str, Any]:
     """What a client's message says that its stored form does not. Raises Unprocessable if it is too much."""
     misspelt = {name for name, field in type(sent).model_fields.items() if field.alias != name}
     wire = {name: value for name, value in to_wire(sent).items() if name not in misspelt}
     has_parts = isinstance(wire.get("content"), list)
-    extra = missing(wire, {**_told(dumped, message, has_parts), "id": sent.id})
+    extra = missing(wire, {**_told(dumped, parts, has_parts), "id": sent.id})
     if has_parts and not isinstance(dumped.content, list):
         extra.setdefault("content", {})
     if len(json.dumps(extra)) > MAX_EXTRA_BYTES:
@@ -54,25 +72,24 @@ def extra_of(sent: Any, dumped: Any, message: ModelMessage) -> dict[str, Any]:
     return extra
 
 
-def tell(dumped: Any, message: ModelMessage, extra: dict[str, Any]) -> dict[str, Any]:
+def tell(dumped: Any, parts: Parts, extra: dict[str, Any]) -> dict[str, Any]:
     """A stored message as it was streamed or sent."""
-    told = completed(_told(dumped, message, isinstance(extra.get("content"), dict)), extra)
-    if (result := _result(dumped, message)) and (outcome := outcome_of(result)):
+    told = completed(_told(dumped, parts, isinstance(extra.get("content"), dict)), extra)
+    if (result := parts.result_of(dumped)) and (outcome := outcome_of(result)):
         told["metadata"] = {**told.get("metadata", {}), "outcome": outcome}
     return told
 
 
-def _told(dumped: Any, message: ModelMessage, has_parts: bool) -> dict[str, Any]:
+def _told(dumped: Any, parts: Parts, has_parts: bool) -> dict[str, Any]:
     wire = to_wire(dumped)
     # Signatures and the like, for histories held by clients. Ours stays on the server.
     wire.pop("encryptedValue", None)
-    calls = {part.tool_call_id: part for part in message.parts if isinstance(part, ToolCallPart)}
     for call in wire.get("toolCalls", ()):
         call.pop("encryptedValue", None)
-        written = calls[call["id"]].args if call["id"] in calls else None
+        written = parts.calls[call["id"]].args if call["id"] in parts.calls else None
         if written and isinstance(written, str):
             call["function"]["arguments"] = written  # Tidied up it would not be what was streamed
-    if has_parts and (result := _result(dumped, message)):
+    if has_parts and (result := parts.result_of(dumped)):
         wire["content"] = _as_prompt(result.content) or wire["content"]
     if has_parts and isinstance(wire["content"], str):
         wire["content"] = [{"type": "text", "text": wire["content"]}]
@@ -80,12 +97,6 @@ def _told(dumped: Any, message: ModelMessage, has_parts: bool) -> dict[str, Any]
         if isinstance(part, dict) and part.get("source", {}).get("type") == "url":
             part["source"].pop("mimeType", None)  # A guess, unless it was sent
     return wire
-
-
-def _result(dumped: Any, message: ModelMessage) -> ToolReturnPart | None:
-    call_id = getattr(dumped, "tool_call_id", None)
-    results = (part for part in message.parts if isinstance(part, ToolReturnPart) and part.tool_call_id == call_id)
-    return next(results, None)
 
 
 def _as_prompt(content: Any) -> Any:
@@ -97,14 +108,25 @@ def _as_prompt(content: Any) -> Any:
     return to_wire(dumped)["content"]
 
 
-def place(told: dict[str, Any], wire: Sequence[dict[str, Any]]) -> int:
-    """Where a client puts a message: a result beside those of the same answer, whatever it was told meanwhile."""
-    if told["role"] == "tool":
-        for index in reversed(range(len(wire))):
-            if any(call["id"] == told["toolCallId"] for call in wire[index].get("toolCalls", ())):
-                following = (n for n in range(index + 1, len(wire)) if wire[n]["role"] != "tool")
-                return next(following, len(wire))
-    return len(wire)
+class Wire:
+    """The messages of a thread in the order in which a client has them."""
+
+    def __init__(self) -> None:
+        self._groups: list[list[dict[str, Any]]] = []
+        """Each is a message and the results that belong to it."""
+        self._callers: dict[str, list[dict[str, Any]]] = {}
+
+    def add(self, told: dict[str, Any]) -> None:
+        """Add a message; a result beside those of the same answer, whatever a client was told meanwhile."""
+        if told["role"] == "tool" and self._groups:
+            self._callers.get(told["toolCallId"], self._groups[-1]).append(told)
+            return
+        self._groups.append([told])
+        for call in told.get("toolCalls", ()):
+            self._callers[call["id"]] = self._groups[-1]
+
+    def messages(self) -> list[dict[str, Any]]:
+        return [told for group in self._groups for told in group]
 
 
 def new_activities(notes: Iterable[dict[str, Any]], shown: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:

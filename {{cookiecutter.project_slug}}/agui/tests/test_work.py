@@ -9,18 +9,22 @@ from itertools import permutations
 from typing import Any
 
 import pytest
+from ag_ui.core import AssistantMessage, FunctionCall, ToolCall, ToolCallResultEvent, ToolMessage
 from pydantic import BaseModel
 from pydantic_ai import ToolDefinition
-from pydantic_ai.messages import ModelRequest, ToolReturnPart, UserPromptPart
+from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, ToolCallPart, ToolReturnPart, UserPromptPart
 
-from agui import demo
+from agui import AgentDeps, demo
 from agui.demo import build_demo_model, make_plan
 from agui.demo_arguments import example_of
 from agui.foreign_schemas import MAX_VALUES, are_small
 from agui.interrupts import _fits
+from agui.progress import Page
+from agui.protocol import ActivitySnapshotEvent, MessageIds, annotate, wire_messages
 from agui.tests.conftest import Client, played_by, run_input
 
 TOO_MUCH = 2_000_000
+FUNCTION = FunctionCall(name="echo", arguments='{"text":"a"}')
 
 
 class TooMuchWork(Exception):
@@ -235,3 +239,73 @@ def test_answer_of_many_objects_is_compared_in_one_pass():
         assert _fits(items, schema)
     assert not _fits([*items, {"x": 7}], schema)
     assert not _fits(json.loads('{"a": ' * 190 + "1" + "}" * 190), entangled(1) | {"$ref": "#/$defs/D0"})
+
+
+# --- An answer with many calls
+
+
+def many_calls(count: int) -> list[ModelMessage]:
+    """An answer, and what became of its calls, with what tools have shown meanwhile."""
+    calls = [ToolCallPart("echo", {"text": "a"}, tool_call_id=f"c{n}") for n in range(count)]
+    results = [ToolReturnPart("echo", "a", tool_call_id=f"c{n}") for n in range(count)]
+    answer, request = ModelResponse(calls), ModelRequest(results)
+    annotate(answer, ids=["a"])
+    shown = [
+        {"id": f"s{n}", "activityType": "x", "content": {}, "after": f"r{n}", "replaces": True} for n in range(count)
+    ]
+    annotate(request, ids=[f"r{n}" for n in range(count)], activities=shown)
+    return [answer, request]
+
+
+def work_of(function: Callable[[], Any]) -> int:
+    with counted(20_000_000) as calls:
+        function()
+    return calls[0]
+
+
+def test_reading_is_linear_in_the_calls_of_an_answer():
+    few, many = many_calls(100), many_calls(400)
+    wire_messages(few)
+    assert work_of(lambda: wire_messages(many)) < 5 * work_of(lambda: wire_messages(few))
+    told = wire_messages(many)
+    assert [one["id"] for one in told[:401]] == ["a", *(f"r{n}" for n in range(400))]
+    assert [one["id"] for one in told[401:]] == [f"s{n}" for n in range(400)]
+
+
+def test_naming_is_linear_in_the_calls_of_an_answer():
+    def name(count: int) -> Callable[[], Any]:
+        history = many_calls(count)
+        sent = [
+            AssistantMessage(id="a", tool_calls=[ToolCall(id=f"c{n}", function=FUNCTION) for n in range(count)]),
+            *(ToolMessage(id=f"r{n}", tool_call_id=f"c{n}", content="a") for n in range(count)),
+        ]
+        return lambda: MessageIds(sent).stamp(history)
+
+    name(10)()
+    assert work_of(name(400)) < 5 * work_of(name(100))
+
+
+def test_noting_is_linear_in_what_tools_show():
+    def note(count: int) -> Callable[[], Any]:
+        page = Page(AgentDeps(user=None, thread_id="t", run_id="r"), {})
+        messages = many_calls(count)
+        for number in range(count):
+            page.translate(ToolCallResultEvent(message_id=f"r{number}", tool_call_id=f"c{number}", content="a"))
+            page.translate(ActivitySnapshotEvent(message_id=f"s{number}", activity_type="x", content={}))
+        return lambda: page.note(messages)
+
+    note(10)()
+    assert work_of(note(400)) < 5 * work_of(note(100))
+
+
+async def test_a_message_has_only_so_many_parts(client: Client):
+    calls = [{"id": f"c{n}", "type": "function", "function": {"name": "echo", "arguments": "{}"}} for n in range(1001)]
+    texts = [{"type": "text", "text": "a"}] * 1001
+    last = {"id": "u", "role": "user", "content": "And?"}
+    for message in (
+        {"id": "a", "role": "assistant", "toolCalls": calls},
+        {"id": "b", "role": "user", "content": texts},
+    ):
+        response = await client.post(run_input(messages=[{"id": "a", **message}, last]))
+        assert response.status_code == 422
+        assert "1000" in json.loads(response.content)["message"]
