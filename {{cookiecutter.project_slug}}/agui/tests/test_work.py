@@ -275,7 +275,7 @@ def test_reading_is_linear_in_the_calls_of_an_answer():
 def test_naming_is_linear_in_the_calls_of_an_answer():
     def name(count: int) -> Callable[[], Any]:
         history = many_calls(count)
-        sent = [
+        sent: list[Any] = [
             AssistantMessage(id="a", tool_calls=[ToolCall(id=f"c{n}", function=FUNCTION) for n in range(count)]),
             *(ToolMessage(id=f"r{n}", tool_call_id=f"c{n}", content="a") for n in range(count)),
         ]
