@@ -18,6 +18,7 @@ from pydantic_core import to_jsonable_python
 from agui import conf
 from agui.additions import added, without_bytes, without_drawings, without_open_calls
 from agui.agent import AgentDeps, page_context, usage_limits
+from agui.audit_trail import AuditTrail
 from agui.budgets import KeepBudget, may_exist
 from agui.checkpoints import process_name
 from agui.deltas import JoinDeltas
@@ -105,6 +106,7 @@ class ActiveRun:
             self.files,
             *([self.journal] if self.journal else ()),
             BoundResults(),
+            AuditTrail(timer=self.events.timer),
             *([KeepBudget(self.note_spending)] if may_exist() else ()),
         ]
 

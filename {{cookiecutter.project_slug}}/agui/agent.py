@@ -17,6 +17,8 @@ from pydantic_ai.toolsets import AbstractToolset
 from pydantic_ai.usage import UsageLimits
 
 from agui import conf
+from agui.audit import AuditLogger, resolve_audit_logger
+from agui.audit_trail import AuditTrail
 from agui.follow_ups import FollowUps
 from agui.llm import resolve_model
 from agui.tool_search import SearchManyTools
@@ -29,7 +31,9 @@ if TYPE_CHECKING:
 DEFAULT_SYSTEM_PROMPT = (
     "You are a helpful assistant inside a web application. Use the tools to look things up and to act; "
     "never invent what a tool could tell you. Answer briefly, in the user's language, as Markdown. "
-    "When a tool fails or is denied, say so plainly."
+    "Call a tool as soon as the user wants what it does, also if it deletes, sends or pays for something: the "
+    "application itself asks the user for approval before such a tool runs. So don't refuse such a tool, and don't ask "
+    "for permission in your answer. When a tool fails or is denied, say so plainly."
 )
 
 CONTEXT = """<page-context>
@@ -117,6 +121,12 @@ class AgentConfig:
     """What changes how it works; a function of the run's context makes one for each run. The first is the outermost."""
     follow_ups: FollowUps | None = None
     """What the user may want to say next, suggested after each answer; None is nothing."""
+    audit_logger: AuditLogger | None = None
+    """Where this agent's tool calls are recorded; None is where AGUI["AUDIT_LOGGER"] says."""
+
+    def __post_init__(self) -> None:
+        if self.audit_logger is not None:
+            resolve_audit_logger(self.audit_logger)  # Refuses what can't record
 
 
 AgentFactoryFn = Callable[["ToolRegistry", AgentConfig], Agent[AgentDeps, Any]]
@@ -149,7 +159,7 @@ def collect_toolsets(registry: "ToolRegistry", config: AgentConfig) -> list[Abst
 
 
 def collect_capabilities(config: AgentConfig) -> list[AgentCapability[AgentDeps]]:
-    return [*config.capabilities, SearchManyTools()]
+    return [*config.capabilities, SearchManyTools(), AuditTrail(logger=config.audit_logger)]
 
 
 def _own_tools(registry: "ToolRegistry", config: AgentConfig) -> list[AbstractToolset[AgentDeps]]:

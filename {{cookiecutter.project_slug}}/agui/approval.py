@@ -64,7 +64,7 @@ def build_prepare(spec: ToolSpec) -> "ToolPrepareFunc[AgentDeps] | None":
         return None
 
     async def prepare(ctx: "RunContext[AgentDeps]", definition: ToolDefinition) -> ToolDefinition | None:
-        if not await is_permitted(spec, ctx.deps.user):
+        if not await is_permitted(spec, getattr(ctx.deps, "user", None)):
             return None
         if spec.prepare is not None:
             prepared = await _prepare(spec, spec.prepare, ctx, definition)

@@ -4,28 +4,32 @@ import asyncio
 import inspect
 import json
 import logging
+import re
 import time
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import asdict, dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, runtime_checkable
 
 from django.core.exceptions import ImproperlyConfigured
 from django.utils import timezone
 from django.utils.module_loading import import_string
+from pydantic import ValidationError
+from pydantic_ai import ModelRetry
+from pydantic_ai.exceptions import ToolFailed, ToolFailedError, ToolRetryError
 from pydantic_ai.messages import ToolCallPart, ToolReturnPart
 
 from agui import conf
 from agui.executor import run_in_thread
-
-if TYPE_CHECKING:
-    from agui.agent import AgentDeps
 
 Outcome = Literal["success", "failed", "denied"]
 
 REDACTED = "[redacted]"
 # A sink that hangs must not keep a run from ending.
 RECORD_SECONDS = 10
+MAX_CAUSE_CHARS = 2000
+# What a tool raises to tell the model something, and what pydantic-ai makes of it.
+SIGNALS = (ToolFailed, ModelRetry, ToolFailedError, ToolRetryError)
 
 
 @dataclass(frozen=True)
@@ -43,9 +47,18 @@ class AuditEvent:
     duration_ms: float
     outcome: Outcome
     error: str | None = None
-    """What the model was told, unless the call was a success."""
+    """Why it was no success: the exception with its message, secrets redacted, or else what the model was told."""
     result_size: int | None = None
     """Characters of the result as the model reads it, if the call was a success."""
+
+    @property
+    def success(self) -> bool:
+        return self.outcome == "success"
+
+    @property
+    def arguments_repr(self) -> str:
+        """The arguments as one line of JSON."""
+        return json.dumps(self.arguments, default=str, ensure_ascii=False)
 
 
 @runtime_checkable
@@ -63,10 +76,11 @@ class NullAuditLogger:
 
 
 class LoggingAuditLogger:
-    """Writes one line of JSON an event to the logger `agui.audit`."""
+    """Writes one line of JSON an event to the logger `agui.audit`: a WARNING unless the call was a success."""
 
     def record(self, event: AuditEvent) -> None:
-        logging.getLogger("agui.audit").info("%s", json.dumps(asdict(event), default=str))
+        level = logging.INFO if event.success else logging.WARNING
+        logging.getLogger("agui.audit").log(level, "%s", json.dumps(asdict(event), default=str))
 
 
 class ModelAuditLogger:
@@ -87,16 +101,19 @@ def _storable(value: Any) -> Any:
     return [_storable(item) for item in value] if isinstance(value, list | tuple) else value
 
 
-def resolve_audit_logger() -> AuditLogger:
-    """Make the logger that AGUI["AUDIT_LOGGER"] names.
+def resolve_audit_logger(own: AuditLogger | None = None) -> AuditLogger:
+    """Find the logger of an agent: its own, else the one that AGUI["AUDIT_LOGGER"] names.
 
     Raises ImproperlyConfigured for what isn't one.
     """
     path = conf.get().audit_logger
-    logger = import_string(path)()
+    logger = import_string(path)() if own is None else own
+    named = f"AGUI['AUDIT_LOGGER'] = {path!r}" if own is None else f"AgentConfig(audit_logger={own!r})"
+    if isinstance(logger, type):
+        raise ImproperlyConfigured(f"{named} is a class: give an instance of it, {logger.__name__}().")
     if not isinstance(logger, AuditLogger) or inspect.iscoroutinefunction(logger.record):
         raise ImproperlyConfigured(
-            f"AGUI['AUDIT_LOGGER'] = {path!r} has no usable record(event): write it as a plain method, not "
+            f"{named} has no usable record(event): write it as a plain method, not "
             "as a coroutine. It is called in a thread and may block."
         )
     return logger
@@ -118,12 +135,21 @@ async def record_event(logger: AuditLogger, event: AuditEvent) -> None:
 class ToolCallTimer:
     """Turns the start and the end of a run's tool calls into audit events."""
 
-    def __init__(self, deps: "AgentDeps") -> None:
-        self._deps = deps
+    def __init__(self, deps: Any, *, thread_id: str = "", run_id: str = "") -> None:
+        """`deps` are the run's AgentDeps; the ids are for a run that has others."""
+        self._user_id = getattr(getattr(deps, "user", None), "pk", None)
+        self._thread_id = str(getattr(deps, "thread_id", thread_id))
+        self._run_id = str(getattr(deps, "run_id", run_id))
         self._started: dict[str, tuple[ToolCallPart, datetime, float]] = {}
+        self._causes: dict[str, str] = {}
 
     def start(self, call: ToolCallPart) -> None:
         self._started[call.tool_call_id] = (call, timezone.now(), time.perf_counter())
+
+    def blame(self, call_id: str, error: BaseException) -> None:
+        """Note why a call failed, if its exception tells more than the model is told."""
+        if cause := cause_of(error):
+            self._causes[call_id] = describe_cause(cause)
 
     def stop(self, result: ToolReturnPart) -> AuditEvent | None:
         """Describe the call that ended; None when it wasn't seen to start."""
@@ -141,10 +167,14 @@ class ToolCallTimer:
 
     def _describe(self, call_id: str, outcome: Outcome, error: str | None, size: int | None = None) -> AuditEvent:
         call, started_at, clock = self._started.pop(call_id)
+        cause = self._causes.pop(call_id, None)
+        if error is not None and cause is not None:
+            # Cut afterwards: half of a secret would not be found.
+            error = redact_text(cause, call, conf.get().audit_redact)[:MAX_CAUSE_CHARS]
         return AuditEvent(
-            user_id=getattr(self._deps.user, "pk", None),
-            thread_id=self._deps.thread_id,
-            run_id=self._deps.run_id,
+            user_id=self._user_id,
+            thread_id=self._thread_id,
+            run_id=self._run_id,
             tool_call_id=call_id,
             tool_name=call.tool_name,
             arguments=redact(_arguments(call), conf.get().audit_redact),
@@ -166,8 +196,63 @@ def _arguments(call: ToolCallPart) -> dict[str, Any]:
 def _error(result: ToolReturnPart) -> str:
     """What the model was told. The details of wrong arguments hold their values: those are left out."""
     if isinstance(result.content, list):
-        return "; ".join(f"{'.'.join(map(str, item['loc']))}: {item['msg']}" for item in result.content)
+        return _details(result.content)
     return result.model_response_str(wrap_if_error=False)
+
+
+def _details(errors: Iterable[Any]) -> str:
+    return "; ".join(f"{'.'.join(map(str, item['loc']))}: {item['msg']}" for item in errors)
+
+
+def cause_of(error: BaseException) -> BaseException | None:
+    """The exception behind a failure; None if a tool only said something to the model."""
+    cause: BaseException | None = error
+    while isinstance(cause, SIGNALS):
+        cause = cause.__cause__
+    return cause
+
+
+def describe_cause(cause: BaseException) -> str:
+    """Say the exception's class and words. The values that pydantic quotes are left out."""
+    if isinstance(cause, ValidationError):
+        words = _details(cause.errors(include_url=False, include_input=False, include_context=False))
+    else:
+        words = str(cause)
+    return f"{type(cause).__name__}: {words[: 50 * MAX_CAUSE_CHARS]}".removesuffix(": ")
+
+
+def redact_text(text: str, call: ToolCallPart, names: Iterable[str]) -> str:
+    """Replace the values of secret arguments in an exception's words, and what is written there as `name=value`."""
+    try:
+        arguments = call.args_as_dict(raise_if_invalid=True)
+    except (ValueError, AssertionError):
+        arguments = {}
+    for value in sorted(_secrets(arguments, redact(arguments, names)), key=len, reverse=True):
+        text = text.replace(value, REDACTED)
+    secret = "|".join(re.escape(name).replace("_", "[-_]?") for name in names)
+    pattern = rf"""(?i)((?:{secret})\w*["']?\s*[:=]\s*["']?(?:(?:bearer|basic)\s+)?)[^\s"'&,;)\]}}\[]+"""
+    text = re.sub(pattern, rf"\1{REDACTED}", text) if secret else text
+    return re.sub(r"(://[^\s/:@]*:)[^\s/@]+@", rf"\1{REDACTED}@", text)
+
+
+def _secrets(value: Any, redacted: Any) -> Iterator[str]:
+    """The texts and numbers that redaction has taken out of arguments."""
+    if isinstance(value, dict) and isinstance(redacted, dict):
+        for key, item in value.items():
+            yield from _secrets(item, redacted[key])
+    elif isinstance(value, list | tuple) and isinstance(redacted, list):
+        for item, cleaned in zip(value, redacted, strict=True):
+            yield from _secrets(item, cleaned)
+    elif redacted == REDACTED:
+        yield from _texts(value)
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, dict | list | tuple):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from _texts(item)
+    elif value not in (None, True, False, ""):
+        yield str(value)
 
 
 def redact(arguments: dict[str, Any], names: Iterable[str]) -> dict[str, Any]:

@@ -1,17 +1,85 @@
 """The agent as its clients see it: what `GET tools/` and `GET capabilities/` answer."""
 
+import asyncio
+import logging
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from pydantic_ai import Agent, RunContext, Tool
+from pydantic_ai.tools import ToolDefinition
+from pydantic_ai.toolsets import AbstractToolset
+from pydantic_ai.usage import RunUsage
+
 from agui import conf
-from agui.agent import AgentConfig, usage_limits
+from agui.agent import AgentConfig, AgentDeps, usage_limits
 from agui.stores import store_class
-from agui.tools import ToolBinding, ToolCategory, needs_confirmation
+from agui.tools import (
+    X_CATEGORY_KEY,
+    X_CONFIRM_KEY,
+    X_DESTRUCTIVE_KEY,
+    X_SUMMARY_KEY,
+    ToolBinding,
+    ToolCategory,
+    ToolSpec,
+    needs_confirmation,
+)
+from agui.toolset import ListedToolset
+
+logger = logging.getLogger("agui.tools")
 
 
 def build_tool_catalog(tools: Iterable[ToolBinding]) -> list[dict[str, Any]]:
     """List the tools of a registry, without keys that say nothing."""
     return [_entry(binding) for binding in tools]
+
+
+async def list_toolsets(agent: Agent[AgentDeps, Any], config: AgentConfig, user: Any) -> list[ToolBinding]:
+    """Describe the tools that are in no registry, as a run of this user would get them."""
+    found: list[ToolBinding] = []
+    for toolset in agent.toolsets:
+        if isinstance(toolset, ListedToolset):
+            found += await toolset.bindings(user)
+        elif any(toolset is own for own in config.toolsets):
+            found += await _list_toolset(toolset, agent, config, user)
+    return found
+
+
+async def _list_toolset(
+    toolset: AbstractToolset[AgentDeps], agent: Agent[AgentDeps, Any], config: AgentConfig, user: Any
+) -> list[ToolBinding]:
+    """Ask a toolset. One that fails or does not answer is logged, and left out."""
+    model: Any = agent.model
+    deps = AgentDeps(user, thread_id="", run_id="", state=config.state_type() if config.state_type else {})
+    context = RunContext(deps=deps, model=model, usage=RunUsage(), agent=agent)
+    try:
+        async with asyncio.timeout(conf.get().mcp_timeout_seconds):
+            own = await toolset.for_run(context)
+            async with own:
+                tools = await own.get_tools(context)
+    except Exception:
+        logger.exception("The toolset %s of the agent can't list its tools: they are left out.", toolset.label)
+        return []
+    return [_bind(tool.tool_def) for tool in tools.values()]
+
+
+def _bind(definition: ToolDefinition) -> ToolBinding:
+    told = definition.metadata or {}
+    spec = ToolSpec(
+        name=definition.name,
+        fn=_elsewhere,
+        description=definition.description or "",
+        destructive=bool(told.get(X_DESTRUCTIVE_KEY)),
+        category=told.get(X_CATEGORY_KEY, ToolCategory.OTHER),
+        confirm=told.get(X_CONFIRM_KEY),
+        summary=told.get(X_SUMMARY_KEY),
+        requires_approval=definition.kind == "unapproved",
+    )
+    schema = definition.parameters_json_schema
+    return ToolBinding(spec, schema, Tool.from_schema(_elsewhere, spec.name, spec.description, schema))
+
+
+def _elsewhere(**arguments: Any) -> Any:
+    raise NotImplementedError("The toolset itself calls its tools.")
 
 
 def _entry(binding: ToolBinding) -> dict[str, Any]:

@@ -39,7 +39,7 @@ UNTOLD: dict[type[Model], set[str]] = {
     Run: {"scope", "owner", "process", "seen_at", "revision", "draft", "order", "attempts", "spent"},
     Spending: {"id", "scope", "owner"},
     Budget: {"id", "user", "group"},
-    AuditRecord: {"id", "user"},
+    AuditRecord: {"id", "user", "error"},
     ApiToken: {"id", "user", "digest"},
     Attachment: {"scope", "owner", "file"},
 }

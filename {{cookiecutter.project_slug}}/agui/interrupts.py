@@ -24,6 +24,7 @@ from agui import conf
 from agui.errors import RunFailed
 from agui.progress import to_json
 from agui.protocol import METADATA_KEY, Interrupt, ResumeEntry, RunAgentInput
+from agui.tool_schema import prettify
 from agui.tools import PARAMETERS_KEY, X_CONFIRM_KEY, X_SUMMARY_KEY, ToolRegistry
 
 # Before the call's id: what pydantic-ai expects in an answer.
@@ -74,8 +75,9 @@ class Open:
     @property
     def interrupt(self) -> Interrupt:
         told = {key: value for key, value in self.metadata.items() if key != PARAMETERS_KEY}
-        label = told.get(X_SUMMARY_KEY) or self.call.tool_name
+        label = told.get(X_SUMMARY_KEY) or prettify(self.call.tool_name)
         if self.is_approval:
+            told = {X_SUMMARY_KEY: label, **told}
             message = told.get(X_CONFIRM_KEY) or f'Run "{label}"?'
         else:
             message = told.pop("message", None) or f'"{label}" needs an answer.'

@@ -84,4 +84,4 @@ def attachment_toolset() -> FunctionToolset[AgentDeps]:
 
 
 async def _if_there_are_any(ctx: RunContext[AgentDeps], definition: ToolDefinition) -> ToolDefinition | None:
-    return definition if ctx.deps.attachments else None
+    return definition if getattr(ctx.deps, "attachments", None) else None

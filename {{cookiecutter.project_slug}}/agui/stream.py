@@ -99,6 +99,10 @@ class RunEvents:
     """What the run paused for."""
     failure: str | None = None
     """A key of RUN_ERRORS, set by whoever stopped the run for a reason."""
+    timer: ToolCallTimer = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.timer = ToolCallTimer(self.deps)
 
 
 @dataclass
@@ -217,7 +221,7 @@ def error_code(error: Exception) -> str:
 
 async def record_tool_calls(events: AsyncGenerator[NativeEvent], run: RunEvents) -> AsyncGenerator[NativeEvent]:
     """Audit each tool call, however it ended."""
-    timer = ToolCallTimer(run.deps)
+    timer = run.timer
     try:
         async with aclosing(events):
             async for event in events:

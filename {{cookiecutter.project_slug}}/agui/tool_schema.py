@@ -72,9 +72,14 @@ class ToolSpec:
 
     @property
     def label(self) -> str:
-        """What people read: "delete_finished_tasks" is "Delete finished tasks"."""
-        words = re.sub(r"[_-]+", " ", self.name).strip() or self.name
-        return self.summary or words[0].upper() + words[1:]
+        """What people read."""
+        return self.summary or prettify(self.name)
+
+
+def prettify(name: str) -> str:
+    """Make a label of a tool's name: "delete_finished_tasks" is "Delete finished tasks"."""
+    words = re.sub(r"[_-]+", " ", name).strip() or name
+    return words[:1].upper() + words[1:]
 
 
 def check_spec(spec: ToolSpec) -> None:

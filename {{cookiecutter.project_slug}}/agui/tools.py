@@ -259,7 +259,7 @@ def _guard(binding: ToolBinding) -> Callable[..., Awaitable[Any]]:
     sync_timeout = None if binding.is_async else _timeout_of(spec)
 
     async def call(ctx: "RunContext[AgentDeps]", /, **arguments: Any) -> Any:
-        if not await is_permitted(spec, ctx.deps.user, afresh=True):
+        if not await is_permitted(spec, getattr(ctx.deps, "user", None), afresh=True):
             return ToolDenied(DENIED)
         clock = asyncio.timeout(sync_timeout)
         try:

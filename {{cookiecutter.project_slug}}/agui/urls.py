@@ -7,6 +7,7 @@ from django.urls import URLPattern, URLResolver, include, path
 from agui import conf
 from agui.attachments import AttachmentsView, AttachmentView
 from agui.export import ExportView
+from agui.skills import SkillRegistry
 from agui.threads import (
     ThreadCancelView,
     ThreadEventsView,
@@ -15,18 +16,29 @@ from agui.threads import (
     ThreadsView,
     ThreadView,
 )
+from agui.tools import ToolRegistry
 from agui.views import AgentView, CapabilitiesView, DjangoAGUIView, SkillsView, ToolsView
 from agui.voice import TranscribeView
 
 
-def get_urls(view: DjangoAGUIView, prefix: str = "agent/") -> list[URLPattern | URLResolver]:
-    """Mount the agent: names are in the namespace "agui", routes answer with and without the last slash."""
+def get_urls(
+    view: DjangoAGUIView,
+    prefix: str = "agent/",
+    *,
+    tools: ToolRegistry | None = None,
+    skills: SkillRegistry | None = None,
+) -> list[URLPattern | URLResolver]:
+    """Mount the agent: names are in the namespace "agui", routes answer with and without the last slash.
+
+    `tools` and `skills` are what a page is told of; by default all that the view has.
+    """
+    source = view if tools is None or tools is getattr(view, "registry", None) else tools
     access: dict[str, Any] = {"get_user": view.get_user, "require_authenticated": view.require_authenticated}
     thread = ThreadView(**access)
     routes: list[tuple[str, AgentView, str]] = [
         ("", view, "run"),
-        ("tools/", ToolsView(view, **access), "tools"),
-        ("skills/", SkillsView(view.skills, **access), "skills"),
+        ("tools/", ToolsView(source, **access), "tools"),
+        ("skills/", SkillsView(view.skills if skills is None else skills, **access), "skills"),
         ("capabilities/", CapabilitiesView(view, **access), "capabilities"),
         ("threads/", ThreadsView(**access), "threads"),
         # The longer routes first: a thread's id may itself hold slashes, and even end like one of these.

@@ -17,7 +17,7 @@ from pydantic_ai.models import Model
 from agui import conf, runs
 from agui.agent import AgentConfig, AgentDeps, build_agent
 from agui.auth import Actor, GetUser, authenticate, enforce_csrf
-from agui.catalog import build_capabilities, build_tool_catalog
+from agui.catalog import build_capabilities, build_tool_catalog, list_toolsets
 from agui.errors import HttpError, MethodNotAllowed, NeedsAsgi, RunFailed, StorageFull, Unavailable
 from agui.executor import release_connections
 from agui.llm import choose_model, name_of, resolve_models
@@ -30,7 +30,6 @@ from agui.telemetry import begun
 from agui.throttle import throttle
 from agui.tool_search import check_toolsets
 from agui.tools import ToolBinding, ToolRegistry, is_permitted
-from agui.toolset import ListedToolset
 
 logger = logging.getLogger("agui.views")
 
@@ -119,6 +118,8 @@ class DjangoAGUIView(AgentView):
         require_authenticated: bool = True,
     ) -> None:
         super().__init__(get_user=get_user, require_authenticated=require_authenticated)
+        if not isinstance(registry, ToolRegistry):
+            raise TypeError(f"DjangoAGUIView({registry!r}): give the ToolRegistry of the agent's tools.")
         self.registry = registry
         self.config = config or AgentConfig()
         check_toolsets(self.config.toolsets)
@@ -170,14 +171,20 @@ class DjangoAGUIView(AgentView):
 
 
 class ToolsView(AgentView):
-    """What the agent can do for this user, for labels in a page."""
+    """What the agent can do for this user, for labels in a page: all tools of an endpoint, or those of a registry."""
 
-    def __init__(self, endpoint: DjangoAGUIView, **access: Any) -> None:
+    def __init__(self, source: DjangoAGUIView | ToolRegistry, **access: Any) -> None:
         super().__init__(**access)
-        self.endpoint = endpoint
+        if not isinstance(source, DjangoAGUIView | ToolRegistry):
+            raise TypeError(f"ToolsView({source!r}): give the DjangoAGUIView, or a ToolRegistry.")
+        self.source = source
 
     async def respond(self, request: HttpRequest, actor: Actor, **kwargs: Any) -> HttpResponse:
-        return JsonResponse(build_tool_catalog(await _permitted(self.endpoint, actor)), safe=False)
+        if isinstance(self.source, ToolRegistry):
+            tools = await _permitted(self.source, actor)
+        else:
+            tools = await _all_permitted(self.source, actor)
+        return JsonResponse(build_tool_catalog(tools), safe=False)
 
 
 class SkillsView(AgentView):
@@ -185,6 +192,8 @@ class SkillsView(AgentView):
 
     def __init__(self, skills: SkillRegistry, **access: Any) -> None:
         super().__init__(**access)
+        if not isinstance(skills, SkillRegistry):
+            raise TypeError(f"SkillsView({skills!r}): give a SkillRegistry, as the `skills` of a DjangoAGUIView.")
         self.skills = skills
 
     async def respond(self, request: HttpRequest, actor: Actor, **kwargs: Any) -> HttpResponse:
@@ -196,15 +205,18 @@ class CapabilitiesView(AgentView):
 
     def __init__(self, endpoint: DjangoAGUIView, **access: Any) -> None:
         super().__init__(**access)
+        if not isinstance(endpoint, DjangoAGUIView):
+            raise TypeError(f"CapabilitiesView({endpoint!r}): give the DjangoAGUIView.")
         self.endpoint = endpoint
 
     async def respond(self, request: HttpRequest, actor: Actor, **kwargs: Any) -> HttpResponse:
-        return JsonResponse(build_capabilities(self.endpoint.config, await _permitted(self.endpoint, actor)))
+        return JsonResponse(build_capabilities(self.endpoint.config, await _all_permitted(self.endpoint, actor)))
 
 
-async def _permitted(endpoint: DjangoAGUIView, actor: Actor) -> list[ToolBinding]:
-    permitted = [binding for binding in endpoint.registry if await is_permitted(binding.spec, actor.user)]
-    for toolset in endpoint.agent.toolsets:
-        if isinstance(toolset, ListedToolset):
-            permitted += await toolset.bindings(actor.user)
-    return permitted
+async def _permitted(registry: ToolRegistry, actor: Actor) -> list[ToolBinding]:
+    return [binding for binding in registry if await is_permitted(binding.spec, actor.user)]
+
+
+async def _all_permitted(endpoint: DjangoAGUIView, actor: Actor) -> list[ToolBinding]:
+    others = await list_toolsets(endpoint.agent, endpoint.config, actor.user)
+    return [*await _permitted(endpoint.registry, actor), *others]

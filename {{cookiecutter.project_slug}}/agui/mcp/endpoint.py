@@ -124,12 +124,12 @@ class McpView(AgentView):
             async with ThreadSensitiveContext():
                 timer.start(call)
                 try:
-                    outcome, content = await self._outcome(context, params.name, arguments)
+                    outcome, content = await self._outcome(context, params.name, arguments, timer)
                 finally:
                     await release_connections()
             returned = ToolReturnPart(params.name, content, tool_call_id=call.tool_call_id, outcome=outcome)
             if event := timer.stop(returned):
-                await record_event(resolve_audit_logger(), event)
+                await record_event(resolve_audit_logger(self.endpoint.config.audit_logger), event)
             await self._note_spending(context)
         if content is UNKNOWN:
             raise _unknown(params.name)
@@ -145,7 +145,9 @@ class McpView(AgentView):
         except Exception:
             logger.exception("What the call of %r has cost could not be noted", context.tool_name)
 
-    async def _outcome(self, context: Context, name: str, arguments: dict[str, Any]) -> tuple[Outcome, Any]:
+    async def _outcome(
+        self, context: Context, name: str, arguments: dict[str, Any], timer: ToolCallTimer
+    ) -> tuple[Outcome, Any]:
         """Call the tool: how it ended, and what the caller learns."""
         clock = asyncio.timeout(conf.get().run_timeout_seconds)
         try:
@@ -155,6 +157,7 @@ class McpView(AgentView):
                     return "denied", UNKNOWN
                 result = await self._execute(tool, name, arguments, context)
         except (ToolFailed, ModelRetry) as error:
+            timer.blame(context.tool_call_id or "", error)
             return "failed", error.message
         except ValidationError as error:
             return "failed", error.errors(include_url=False, include_input=False, include_context=False)
@@ -162,7 +165,8 @@ class McpView(AgentView):
             return "failed", UNANSWERABLE
         except asyncio.CancelledError:
             return "failed", STOPPED  # By shutdown.py: clients that leave cancel nothing
-        except Exception:
+        except Exception as error:
+            timer.blame(context.tool_call_id or "", error)
             logger.exception("The call of %r failed", name)
             return "failed", TIMED_OUT if clock.expired() else FAILED
         return ("denied", result.message) if isinstance(result, ToolDenied) else ("success", result)

@@ -10,19 +10,29 @@ from typing import Any
 import pytest
 from django.contrib.auth import get_user_model
 from django.core.exceptions import ImproperlyConfigured
+from pydantic import TypeAdapter
+from pydantic_ai import DeferredToolResults, FunctionToolset
+from pydantic_ai.exceptions import ToolFailed
 from pydantic_ai.messages import ToolCallPart, ToolReturnPart
 
 from agui import (
+    AgentConfig,
     AgentDeps,
     AuditEvent,
     AuditLogger,
     LoggingAuditLogger,
     ModelAuditLogger,
     NullAuditLogger,
+    ToolRegistry,
+    build_agent,
     resolve_audit_logger,
+    tool,
 )
-from agui.audit import REDACTED, ToolCallTimer, record_event, redact
+from agui.audit import REDACTED, ToolCallTimer, record_event, redact, redact_text
 from agui.models import AuditRecord
+from agui.testing import ScriptedModel, call, say
+from agui.tests.conftest import Client
+from agui.tools import FAILED
 
 EVENT = AuditEvent(
     user_id=None,
@@ -198,6 +208,147 @@ def test_a_successful_call():
 def test_any_other_end_keeps_what_the_model_was_told(outcome, recorded):
     event = timed(content="Sold out.", outcome=outcome)
     assert (event.outcome, event.error, event.result_size) == (recorded, "Sold out.", None)
+
+
+# --- Why a call failed
+
+
+class Sealed(Exception):
+    pass
+
+
+def failing_tools() -> ToolRegistry:
+    registry = ToolRegistry()
+
+    @tool(registry)
+    def pay(amount: int, api_key: str) -> str:
+        """Pay."""
+        raise Sealed(f"The bank refused {amount} with {api_key}: GET https://bank/?api_key={api_key}&amount={amount}")
+
+    @tool(registry)
+    async def say_no() -> str:
+        """Say no."""
+        raise ToolFailed("Sold out.")
+
+    @tool(registry)
+    def check(amount: int) -> str:
+        """Check."""
+        TypeAdapter(dict[str, int]).validate_python({"pin": "letters"})
+        return ""
+
+    return registry
+
+
+CAUSE = f"Sealed: The bank refused 5 with {REDACTED}: GET https://bank/?api_key={REDACTED}&amount=5"
+FAILURES = [call("pay", amount=5, api_key="s3cr3t"), call("say_no"), call("check", amount=1)]
+CAUSES = {
+    "pay": CAUSE,
+    "say_no": "Sold out.",
+    "check": "ValidationError: pin: Input should be a valid integer, unable to parse string as an integer",
+}
+
+
+async def test_the_trail_has_the_cause_that_nobody_else_is_told(client: Client, mount):
+    sink = Memory()
+    mount(failing_tools(), FAILURES, say("Sorry."), audit_logger=sink)
+    events = await client.run("Pay")
+    assert {event.tool_name: event.error for event in sink.events} == CAUSES
+    assert {event.outcome for event in sink.events} == {"failed"}
+    exported = b"".join([part async for part in await client.get("export/")])
+    for told in (json.dumps(events), json.dumps(await client.thread()), exported.decode()):
+        assert "Sealed" not in told
+        assert FAILED in told
+
+
+def test_secrets_are_taken_out_of_a_cause():
+    arguments = {"token": {"deep": ["t0ken", 4711]}, "user": "ada", "password": ""}
+    words = "t0ken and 4711 of ada; 'password': 'hunter2', Authorization: Bearer abc.def; postgres://ada:pw1@host/db"
+    told = redact_text(words, ToolCallPart("pay", arguments), ["password", "token", "authorization"])
+    assert told == (
+        f"{REDACTED} and {REDACTED} of ada; 'password': '{REDACTED}', Authorization: Bearer {REDACTED}; "
+        f"postgres://ada:{REDACTED}@host/db"
+    )
+
+
+# --- An agent's own logger, and runs without an endpoint
+
+
+async def test_a_run_without_an_endpoint_is_audited():
+    first, second = Memory(), Memory()
+    user = User()
+    for sink in (first, second):
+        config = AgentConfig(audit_logger=sink, model=ScriptedModel([FAILURES, say("Sorry.")]))
+        agent = build_agent(failing_tools(), config)
+        await agent.run("Pay", deps=AgentDeps(user=user, thread_id="t1", run_id="r1"))
+    for sink in (first, second):
+        assert {event.tool_name: event.error for event in sink.events} == CAUSES
+        assert {(event.user_id, event.thread_id, event.run_id) for event in sink.events} == {(7, "t1", "r1")}
+        assert sink.threads[0] != threading.get_ident()
+
+
+async def test_a_run_without_dependencies_has_the_ids_of_pydantic_ai():
+    sink = Memory()
+
+    def plain() -> str:
+        """Do it."""
+        return "done"
+
+    config = AgentConfig(
+        audit_logger=sink, model=ScriptedModel([call("plain"), say("Done.")]), toolsets=[FunctionToolset([plain])]
+    )
+    result = await build_agent(ToolRegistry(), config).run("Go", conversation_id="c9")
+    (event,) = sink.events
+    assert (event.user_id, event.thread_id, event.run_id) == (None, "c9", result.run_id)
+    assert (event.outcome, event.success, event.error) == ("success", True, None)
+
+
+async def test_a_run_that_a_tool_has_ended_is_audited_with_the_cause():
+    sink = Memory()
+
+    def plain() -> str:
+        """Do it."""
+        raise Sealed("The disk is full.")
+
+    config = AgentConfig(audit_logger=sink, model=ScriptedModel([call("plain")]), toolsets=[FunctionToolset([plain])])
+    with pytest.raises(Sealed):
+        await build_agent(ToolRegistry(), config).run("Go")
+    assert [(event.outcome, event.error) for event in sink.events] == [("failed", "Sealed: The disk is full.")]
+
+
+async def test_a_call_that_waits_for_approval_is_not_audited_yet():
+    sink, registry = Memory(), ToolRegistry()
+
+    @tool(registry, destructive=True)
+    def forget() -> str:
+        """Forget."""
+        return "gone"
+
+    agent = build_agent(registry, AgentConfig(audit_logger=sink, model=ScriptedModel([call("forget"), say("Gone.")])))
+    deps = AgentDeps(user=None, thread_id="t1", run_id="r1")
+    first = await agent.run("Forget", deps=deps)
+    assert sink.events == []
+    (asked,) = first.output.approvals
+    answers = DeferredToolResults(approvals={asked.tool_call_id: True})
+    await agent.run(message_history=first.all_messages(), deferred_tool_results=answers, deps=deps)
+    assert [event.outcome for event in sink.events] == ["success"]
+
+
+@pytest.mark.parametrize("logger", [Asynchronous(), Unrelated(), Memory, "agui.tests.test_audit.Memory"])
+def test_an_agents_logger_that_can_not_record_is_refused_with_the_cure(logger):
+    with pytest.raises(ImproperlyConfigured, match=r"AgentConfig\(audit_logger="):
+        AgentConfig(audit_logger=logger)
+
+
+async def test_the_logging_logger_warns_of_failures(caplog):
+    caplog.set_level(logging.INFO)
+    for outcome in ("success", "failed", "denied"):
+        await record_event(LoggingAuditLogger(), replace(EVENT, outcome=outcome))
+    assert [record.levelno for record in caplog.records] == [logging.INFO, logging.WARNING, logging.WARNING]
+
+
+def test_an_event_has_the_words_of_older_sinks():
+    event = replace(EVENT, outcome="denied", arguments={"name": "Zoë"})
+    assert (event.success, event.arguments_repr) == (False, '{"name": "Zoë"}')
 
 
 def test_wrong_arguments_do_not_reveal_their_values():

@@ -1,8 +1,27 @@
 """The catalog: what people read about the tools."""
 
-import pytest
+import json
+from typing import Any
 
-from agui import ToolCategory, ToolRegistry, build_tool_catalog, tool
+import pytest
+from pydantic_ai import FunctionToolset, Tool
+from pydantic_ai.models.test import TestModel
+from pydantic_ai.toolsets import AbstractToolset, ToolsetTool
+
+from agui import (
+    AgentConfig,
+    DjangoAGUIView,
+    SkillRegistry,
+    SkillsView,
+    ToolCategory,
+    ToolRegistry,
+    ToolsView,
+    build_tool_catalog,
+    get_urls,
+    tool,
+)
+from agui.testing import call
+from agui.views import CapabilitiesView
 
 
 def test_catalog_has_what_a_card_shows():
@@ -66,3 +85,107 @@ def test_catalog_keeps_the_order_and_takes_a_selection():
 async def test_nobody_on_the_way_keeps_what_a_user_may(client, route):
     response = await client.http.get(f"/agent/{route}")
     assert (response.status_code, response["Cache-Control"]) == (200, "no-store")
+
+
+# --- What a view is made of
+
+
+def small_registry() -> ToolRegistry:
+    registry = ToolRegistry()
+    registry.add(lambda: None, name="count", description="Count.")
+    registry.add(lambda: None, name="purge", description="Purge.", permission="auth.delete_user")
+    return registry
+
+
+def small_view(**config: Any) -> DjangoAGUIView:
+    return DjangoAGUIView(small_registry(), AgentConfig(model=TestModel(), **config))
+
+
+async def names_of(client, path: str = "tools/") -> list[str]:
+    return [entry["name"] for entry in json.loads((await client.get(path)).content)]
+
+
+async def test_a_view_of_a_registry_lists_what_the_user_may(client, settings):
+    registry = small_registry()
+    routes = get_urls(small_view(), tools=registry)
+    settings.ROOT_URLCONF = type("Urls", (), {"urlpatterns": routes})
+    assert await names_of(client) == ["count"]
+    registry.add(lambda: None, name="later", description="Do it later.")
+    assert await names_of(client) == ["count", "later"]
+
+
+async def test_the_prefix_can_have_skills_and_tools_of_its_own(client, settings):
+    skills = SkillRegistry()
+    skills.add("hello", "Say hello")
+    view = small_view()
+    settings.ROOT_URLCONF = type("Urls", (), {"urlpatterns": get_urls(view, tools=view.registry, skills=skills)})
+    assert await names_of(client, "skills/") == ["hello"]
+    assert await names_of(client) == ["count"]
+
+
+@pytest.mark.parametrize("made", [ToolsView, SkillsView, CapabilitiesView, DjangoAGUIView])
+@pytest.mark.parametrize("given", [None, [], "assistant.agent.view", AgentConfig(model=TestModel())])
+def test_a_view_of_anything_else_is_refused_with_the_cure(made, given):
+    with pytest.raises(TypeError, match=r"give (the|a) "):
+        made(given)
+
+
+# --- Tools of the config's toolsets
+
+
+def archive(year: int) -> str:
+    """Archive a year."""
+    return f"Archived {year}."
+
+
+def only_for_bob(ctx, definition):
+    return definition if ctx.deps.user.get_username() == "bob" else None
+
+
+class Broken(AbstractToolset[Any]):
+    @property
+    def id(self) -> str:
+        return "broken"
+
+    async def get_tools(self, ctx) -> dict[str, ToolsetTool[Any]]:
+        raise OSError("Nobody is there.")
+
+    async def call_tool(self, name, tool_args, ctx, tool) -> Any:
+        raise NotImplementedError
+
+
+def toolsets() -> list[AbstractToolset[Any]]:
+    labelled = Tool(
+        archive, name="tidy", metadata={"x-summary": "Tidy up", "x-destructive": True, "x-confirm": "Sure?"}
+    )
+    asking = Tool(archive, name="archive_year", requires_approval=True)
+    hidden = Tool(archive, name="hidden", prepare=only_for_bob)
+    return [FunctionToolset([asking, labelled, hidden]), FunctionToolset([archive]).prefixed("my"), Broken()]
+
+
+async def test_tools_of_toolsets_are_listed_with_labels(client, mount, caplog):
+    mount(small_registry(), toolsets=toolsets())
+    assert json.loads((await client.get("tools/")).content) == [
+        {"name": "count", "summary": "Count", "description": "Count."},
+        {"name": "archive_year", "summary": "Archive year", "description": "Archive a year."},
+        {
+            "name": "tidy",
+            "summary": "Tidy up",
+            "description": "Archive a year.",
+            "destructive": True,
+            "confirm": "Sure?",
+        },
+        {"name": "my_archive", "summary": "My archive", "description": "Archive a year."},
+    ]
+    assert "can't list its tools" in caplog.text
+    told = json.loads((await client.get("capabilities/")).content)
+    assert [tool["name"] for tool in told["tools"]["items"]] == ["count", "archive_year", "tidy", "my_archive"]
+    assert told["tools"]["items"][1]["parameters"]["required"] == ["year"]
+    assert told["humanInTheLoop"]["approvals"] is True
+
+
+async def test_an_interrupt_of_a_toolset_has_a_label(client, mount):
+    mount(ToolRegistry(), [call("archive_year", year=1999)], toolsets=toolsets()[:1])
+    (interrupt,) = (await client.run("Archive"))[-1]["outcome"]["interrupts"]
+    assert interrupt["message"] == 'Run "Archive year"?'
+    assert interrupt["metadata"] == {"toolName": "archive_year", "x-summary": "Archive year"}

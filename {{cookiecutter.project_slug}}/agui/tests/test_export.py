@@ -71,7 +71,7 @@ ABSENT = {
         "state": "the message's, soon",
     },
     Feedback: {"id": "ours"},
-    AuditRecord: {"id": "ours"},
+    AuditRecord: {"id": "ours", "error": "for operators"},
     ApiToken: {"id": "ours", "digest": "a secret"},
     Attachment: {"scope": "as Thread's", "file": "ours"},
     AttachmentUse: {"id": "ours"},
