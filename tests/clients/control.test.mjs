@@ -64,9 +64,14 @@ scenario("a stranger is refused", async (talk) => {
   await rejected(talk.elsewhere({ token: "wrong" }).ask([[say("Hello.")]]), 401, "unauthorized");
 }, { compare: false });
 
-scenario("somebody else's thread does not exist", async (talk) => {
+scenario("a thread id that somebody else uses names a conversation of one's own", async (talk) => {
   await talk.ask([[say("A secret.")]]);
-  await rejected(talk.byOthers().ask([[say("Hello.")]]), 404, "not_found");
+  const theirs = talk.byOthers();
+  await theirs.ask([[say("Hello.")]]);
+  for (const [one, words] of [[talk, "A secret."], [theirs, "Hello."]]) {
+    const { messages } = await one.thread();
+    assert.deepEqual(messages.filter(({ role }) => role === "assistant").map(({ content }) => content), [words]);
+  }
 });
 
 scenario("a thread has one run at a time", async (talk) => {

@@ -20,7 +20,7 @@ from pydantic_ai.conversation_store import ConversationConflict
 
 from agui import admin_budgets as admin_budgets
 from agui import conf, runs
-from agui.admin_lists import RecordAdmin, cost, cost_of_usage, count_of, link, link_list, moment, recent, used
+from agui.admin_lists import RecordAdmin, cost, cost_of_usage, count_of, link, link_list, moment, of, recent, used
 from agui.attachments import download
 from agui.dashboard import DashboardAdmin
 from agui.errors import NotFound
@@ -33,6 +33,9 @@ from agui.transcript import pretty, read_branches, read_questions, read_transcri
 USERNAME = get_user_model().USERNAME_FIELD
 COST: Any = cost
 USAGE_COST: Any = cost_of_usage
+# The columns that name a thread, and a run of it. Ids are the clients': only their owner's are unique.
+PLACE = {"scope": "scope", "thread_id": "thread_id"}
+RUN = {**PLACE, "run_id": "run_id"}
 TOKENS = [used("input_tokens"), used("output_tokens"), used("requests")]
 
 
@@ -65,21 +68,24 @@ class ThreadAdmin(RecordAdmin):
 
     @admin.display(description="forked from")
     def forked(self, thread: Thread) -> SafeString | str:
-        source = Thread.objects.filter(thread_id=thread.forked_from).first() if thread.forked_from else None
-        return link(source) if source else thread.forked_from or "-"
+        if not thread.forked_from:
+            return "-"
+        source = Thread.objects.filter(thread_id=thread.forked_from, scope=thread.scope).first()
+        return link(source) if source else thread.forked_from
 
     @admin.display(description="see also")
     def related(self, thread: Thread) -> SafeString:
-        runs = Run.objects.filter(thread_id=thread.thread_id).count()
-        calls = AuditRecord.objects.filter(thread_id=thread.thread_id).count()
-        files = AttachmentUse.objects.filter(thread_id=thread.thread_id).count()
+        place = {"scope": thread.scope, "thread_id": thread.thread_id}
+        runs = Run.objects.filter(**place).count()
+        calls = AuditRecord.objects.filter(**place).count()
+        files = Attachment.objects.filter(scope=thread.scope, uses__thread_id=thread.thread_id).count()
         feedback = thread.feedback.count()
         return format_html(
             "{}, {}, {}, {}",
-            link_list(Run, f"runs ({runs})", thread_id=thread.thread_id),
-            link_list(AuditRecord, f"tool calls ({calls})", thread_id=thread.thread_id),
-            link_list(Attachment, f"files ({files})", uses__thread_id=thread.thread_id),
-            link_list(Feedback, f"feedback ({feedback})", thread__thread_id=thread.thread_id),
+            link_list(Run, f"runs ({runs})", of_thread=thread.pk),
+            link_list(AuditRecord, f"tool calls ({calls})", of_thread=thread.pk),
+            link_list(Attachment, f"files ({files})", of_thread=thread.pk),
+            link_list(Feedback, f"feedback ({feedback})", thread=thread.pk),
         )
 
     def render_change_form(self, request: HttpRequest, context: Any, *args: Any, **kwargs: Any) -> Any:
@@ -100,7 +106,7 @@ class ThreadAdmin(RecordAdmin):
     def delete_model(self, request: HttpRequest, obj: Thread) -> None:
         # Not obj.delete(): what a fork uses of its messages has to stay.
         with suppress(ConversationConflict):  # It is gone already.
-            delete_thread(obj.thread_id)
+            delete_thread(obj.thread_id, obj.scope)
 
     def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Thread]) -> None:
         for thread in queryset:
@@ -119,9 +125,6 @@ class FeedbackAdmin(RecordAdmin):
     def get_queryset(self, request: HttpRequest) -> QuerySet[Feedback]:
         heavy = [f"thread__{name}" for name in (*ThreadAdmin.heavy, "usage")]
         return super().get_queryset(request).select_related("thread__owner").defer(*heavy)
-
-    def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
-        return lookup == "thread__thread_id" or super().lookup_allowed(lookup, value, request)
 
     @admin.display(description="comment", ordering="comment")
     def remark(self, feedback: Feedback) -> str:
@@ -151,7 +154,7 @@ class OfThreadAdmin(RecordAdmin):
     """What happened in a thread."""
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
-        thread = Thread.objects.filter(thread_id=OuterRef("thread_id"))
+        thread = Thread.objects.filter(thread_id=OuterRef("thread_id"), scope=OuterRef("scope"))
         columns = {f"of_{name}": Subquery(thread.values(name)) for name in ("pk", "title")}
         return super().get_queryset(request).annotate(**columns)
 
@@ -165,7 +168,7 @@ class OfThreadAdmin(RecordAdmin):
 @admin.register(Run)
 class RunAdmin(DashboardAdmin, OfThreadAdmin):
     list_display = [moment("started_at"), "thread", "who", "ending", "tokens", COST, "duration"]
-    list_filter = ["status", recent("code"), recent("model"), "started_at"]
+    list_filter = ["status", recent("code"), recent("model"), "started_at", of(Thread, **PLACE), of(AuditRecord, **RUN)]
     list_select_related = ["owner"]
     search_fields = ["=thread_id", "=run_id", "=id", f"owner__{USERNAME}"]
     search_help_text = "A user's name, or the id of a conversation or run"
@@ -207,13 +210,13 @@ class RunAdmin(DashboardAdmin, OfThreadAdmin):
 
     @admin.display(description="see also")
     def related(self, run: Run) -> SafeString:
-        return link_list(AuditRecord, "tool calls", thread_id=run.thread_id, run_id=run.run_id)
+        return link_list(AuditRecord, "tool calls", of_run=run.pk)
 
 
 @admin.register(AuditRecord)
 class AuditRecordAdmin(OfThreadAdmin):
     list_display = [moment("started_at"), "tool_name", "who", "thread", "outcome", "duration"]
-    list_filter = [recent("tool_name"), "outcome", "started_at"]
+    list_filter = [recent("tool_name"), "outcome", "started_at", of(Thread, **PLACE), of(Run, **RUN)]
     list_select_related = ["user"]
     search_fields = ["tool_name", "=thread_id", "=run_id", "=tool_call_id", "error", f"user__{USERNAME}"]
     search_help_text = "A tool, a user's name, an error, or the id of a conversation, run or call"
@@ -234,7 +237,7 @@ class AuditRecordAdmin(OfThreadAdmin):
 
     @admin.display
     def run(self, record: AuditRecord) -> SafeString:
-        return link_list(Run, record.run_id, thread_id=record.thread_id, run_id=record.run_id)
+        return link_list(Run, record.run_id, of_auditrecord=record.pk)
 
     @admin.display(description="arguments")
     def given(self, record: AuditRecord) -> SafeString:
@@ -244,7 +247,7 @@ class AuditRecordAdmin(OfThreadAdmin):
 @admin.register(Attachment)
 class AttachmentAdmin(RecordAdmin):
     list_display = ["name", "media_type", "bytes", "who", "uses", moment("created_at"), "download"]
-    list_filter = [recent("media_type"), "created_at"]
+    list_filter = [recent("media_type"), "created_at", of(Thread, scope="scope", uses__thread_id="thread_id")]
     list_select_related = ["owner"]
     search_fields = ["name", "=digest", "=id", f"owner__{USERNAME}"]
     search_help_text = "A file's name, id or SHA-256, or a user's name"
@@ -253,9 +256,6 @@ class AttachmentAdmin(RecordAdmin):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Attachment]:
         return super().get_queryset(request).annotate(used=count_of(AttachmentUse, attachment=OuterRef("pk")))
-
-    def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
-        return lookup == "uses__thread_id" or super().lookup_allowed(lookup, value, request)
 
     def get_urls(self) -> list[URLPattern]:
         view = self.admin_site.admin_view(self.send)
@@ -283,7 +283,8 @@ class AttachmentAdmin(RecordAdmin):
 
     @admin.display
     def threads(self, attachment: Attachment) -> SafeString | str:
-        found = Thread.objects.filter(thread_id__in=attachment.uses.values("thread_id"))[:20]
+        used = attachment.uses.values("thread_id")
+        found = Thread.objects.filter(thread_id__in=used, scope=attachment.scope)[:20]
         return format_html_join(", ", "{}", [[link(thread)] for thread in found]) or "-"
 
     @admin.display

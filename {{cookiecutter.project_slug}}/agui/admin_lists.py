@@ -4,10 +4,12 @@ from collections.abc import Iterable
 from decimal import Decimal
 from functools import cached_property
 from typing import Any, ClassVar
+from uuid import UUID
 
 from django.contrib import admin
 from django.contrib.admin.models import DELETION, LogEntry
 from django.contrib.contenttypes.models import ContentType
+from django.core.exceptions import ValidationError
 from django.core.paginator import Paginator
 from django.db.models import Count, Model, QuerySet, Subquery
 from django.http import HttpRequest
@@ -126,6 +128,31 @@ def recent(column: str) -> type[admin.SimpleListFilter]:
     return RecentFilter
 
 
+def of(model: type[Model], **columns: str) -> type[admin.SimpleListFilter]:
+    """Filter by a row of another table that has the same values: `?of_<model>=<pk>`, as links write it.
+
+    `columns` names those of that table, by ours. Not by the values: a scope may hold a session's key.
+    """
+
+    class OfFilter(admin.SimpleListFilter):
+        title = str(model._meta.verbose_name)
+        parameter_name = f"of_{model._meta.model_name}"
+
+        def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+            return [(self.value() or "", "the chosen one")] if self.value() else []
+
+        def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+            try:
+                row = model._default_manager.filter(pk=self.value()).values(*columns.values()).first()
+            except (ValueError, ValidationError):
+                row = None
+            if row is None:
+                return queryset.none()
+            return queryset.filter(**{ours: row[theirs] for ours, theirs in columns.items()})
+
+    return OfFilter
+
+
 def link(row: Model | None) -> SafeString | str:
     if row is None:
         return "-"
@@ -136,9 +163,10 @@ def link(row: Model | None) -> SafeString | str:
     return format_html('<a href="{}">{}</a>', page, truncatechars(str(row), 60))
 
 
-def link_list(model: type[Model], text: str, **filters: str) -> SafeString:
+def link_list(model: type[Model], text: str, **filters: str | int | UUID) -> SafeString:
     page = reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist")
-    return format_html('<a href="{}?{}">{}</a>', page, urlencode(filters), text)
+    query = urlencode({name: str(value) for name, value in filters.items()})
+    return format_html('<a href="{}?{}">{}</a>', page, query, text)
 
 
 def count_of(model: type[Model], **by: Any) -> Subquery:

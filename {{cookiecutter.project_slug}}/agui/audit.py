@@ -7,7 +7,7 @@ import logging
 import re
 import time
 from collections.abc import Container, Iterable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from typing import Any, Literal, Protocol, runtime_checkable
 
@@ -38,6 +38,7 @@ class AuditEvent:
 
     user_id: Any
     thread_id: str
+    """Unique for its owner."""
     run_id: str
     tool_call_id: str
     tool_name: str
@@ -50,6 +51,8 @@ class AuditEvent:
     """Why it was no success: the exception with its message, secrets redacted, or else what the model was told."""
     result_size: int | None = None
     """Characters of the result as the model reads it, if the call was a success."""
+    scope: str = field(default="", repr=False)
+    """The owner as one string, as in `Thread`. A visitor's is the key of a session: keep it out of logs."""
 
     @property
     def success(self) -> bool:
@@ -80,7 +83,9 @@ class LoggingAuditLogger:
 
     def record(self, event: AuditEvent) -> None:
         level = logging.INFO if event.success else logging.WARNING
-        logging.getLogger("agui.audit").log(level, "%s", json.dumps(asdict(event), default=str))
+        told = asdict(event)
+        del told["scope"]  # A session's key is as good as a password
+        logging.getLogger("agui.audit").log(level, "%s", json.dumps(told, default=str))
 
 
 class ModelAuditLogger:
@@ -140,6 +145,7 @@ class ToolCallTimer:
         self._user_id = getattr(getattr(deps, "user", None), "pk", None)
         self._thread_id = str(getattr(deps, "thread_id", thread_id))
         self._run_id = str(getattr(deps, "run_id", run_id))
+        self._scope = str(getattr(deps, "scope", ""))
         self._started: dict[str, tuple[ToolCallPart, datetime, float]] = {}
         self._causes: dict[str, str] = {}
 
@@ -183,6 +189,7 @@ class ToolCallTimer:
             outcome=outcome,
             error=error,
             result_size=size,
+            scope=self._scope,
         )
 
 

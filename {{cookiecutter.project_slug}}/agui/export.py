@@ -11,7 +11,7 @@ from typing import Any
 
 from asgiref.sync import sync_to_async
 from django.core.serializers.json import DjangoJSONEncoder
-from django.db.models import Exists, Model, OuterRef, QuerySet
+from django.db.models import Model, QuerySet
 from django.http import HttpRequest, StreamingHttpResponse
 from django.utils import timezone
 from pydantic_ai import DeferredToolRequests
@@ -39,7 +39,7 @@ UNTOLD: dict[type[Model], set[str]] = {
     Run: {"scope", "owner", "process", "seen_at", "revision", "draft", "order", "attempts", "spent"},
     Spending: {"id", "scope", "owner"},
     Budget: {"id", "user", "group"},
-    AuditRecord: {"id", "user", "error"},
+    AuditRecord: {"id", "user", "scope", "error"},
     ApiToken: {"id", "user", "digest"},
     Attachment: {"scope", "owner", "file"},
 }
@@ -52,7 +52,7 @@ class ExportView(AgentView):
     """GET all that is kept of the actor, as a download."""
 
     async def respond(self, request: HttpRequest, actor: Actor, **kwargs: Any) -> StreamingHttpResponse:
-        store = open_store(request)
+        store = open_store(request, actor.scope)
         threads = None if isinstance(store, ModelConversationStore) else await read_threads(store, actor)
         headers = {
             "Content-Type": "application/json",
@@ -122,18 +122,15 @@ def _tables(
     yield "runs", _read(Run.objects.filter(scope=scope, owner=owner).order_by("started_at"), _tell_run)
     yield "spending", _read(Spending.objects.filter(scope=scope, owner=owner).order_by("day", "pk"), _tell)
     yield "budgets", _read(Budget.objects.filter(user=owner, group=None), _tell)
-    yield "tool_calls", _read(_audit_records(actor, own).order_by("started_at"), _tell)
+    yield "tool_calls", _read(_audit_records(actor).order_by("started_at"), _tell)
     files = Attachment.objects.filter(scope=scope).order_by("created_at").prefetch_related("uses")
     yield "attachments", _read(files, lambda row: _tell_attachment(row, save_file))
     yield "tokens", _read(ApiToken.objects.filter(user=owner).order_by("created_at"), _tell)
 
 
-def _audit_records(actor: Actor, threads: QuerySet[Thread]) -> QuerySet[AuditRecord]:
-    if actor.user.is_authenticated:
-        return AuditRecord.objects.filter(user=actor.user)
-    # A visitor has no account, but his conversations. Not what was before them: the id may have been another's then.
-    his = threads.filter(thread_id=OuterRef("thread_id"), created_at__lte=OuterRef("started_at"))
-    return AuditRecord.objects.filter(Exists(his), user=None)
+def _audit_records(actor: Actor) -> QuerySet[AuditRecord]:
+    owner = {"user": actor.user} if actor.user.is_authenticated else {"user": None, "scope": actor.scope}
+    return AuditRecord.objects.filter(**owner)
 
 
 def _read(rows: QuerySet[Any], tell: Callable[[Any], Told]) -> Iterator[Told]:

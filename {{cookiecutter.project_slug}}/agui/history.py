@@ -91,7 +91,7 @@ async def take_turn(
 ) -> Turn:
     """Find what is new, and store it, together with the note that a run begins: `begin` with the thread's revision.
 
-    Raises NotFound for somebody else's thread, Unprocessable for messages or a state that can't be
+    Raises Unprocessable for messages or a state that can't be
     used, Conflict when another writer was faster, and RunFailed for an answer that fits no question.
     """
     conversation = await _load(store, actor, run_input.thread_id)
@@ -162,8 +162,6 @@ async def _load(store: ThreadStore, actor: Actor, thread_id: str) -> Conversatio
         if await recover(store, actor.scope, thread_id):
             raise Conflict(headers={"Retry-After": "1"})
         found = await store.load_turn(thread_id, limit=limit, scope=actor.scope)
-    if found.is_taken:
-        raise NotFound("There is no such thread.")
     return await _up_to_a_prompt(store, found.conversation, limit)
 
 

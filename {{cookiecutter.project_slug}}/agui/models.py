@@ -23,7 +23,7 @@ class Owned(models.Model):
 class Thread(Owned):
     """One conversation: where its history ends, and what the messages can't carry."""
 
-    thread_id = models.CharField(max_length=255, unique=True, help_text="Chosen by the client.")
+    thread_id = models.CharField(max_length=255, help_text="Chosen by the client; unique for its owner.")
     title = models.CharField(max_length=255, blank=True)
     preview = models.CharField(max_length=255, blank=True)
     words = models.TextField(blank=True, help_text="The title as a search reads it.")
@@ -46,6 +46,7 @@ class Thread(Owned):
             # As Message's: for the forks that have no message of their own yet.
             models.Index(fields=["forked_at"], condition=~models.Q(forked_at=""), name="agui_thread_forked_at"),
         ]
+        constraints = [models.UniqueConstraint(fields=["thread_id", "scope"], name="agui_thread_of_owner")]
 
     def __str__(self) -> str:
         return self.title or self.thread_id
@@ -112,7 +113,7 @@ class Run(Owned):
         INTERRUPTED = "interrupted", "its server stopped"
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
-    thread_id = models.CharField(max_length=255, db_index=True)
+    thread_id = models.CharField(max_length=255)
     run_id = models.CharField(max_length=255, help_text="Chosen by the client; not unique.")
     status = models.CharField(max_length=16, choices=Status.choices, default=Status.RUNNING)
     code = models.CharField(max_length=64, blank=True, help_text="The code of the error that ended it.")
@@ -137,7 +138,8 @@ class Run(Owned):
     class Meta:
         ordering = ["-started_at"]
         indexes = [
-            models.Index(fields=["thread_id"], condition=models.Q(status="running"), name="agui_run_running"),
+            models.Index(fields=["thread_id", "scope"]),
+            models.Index(fields=["thread_id", "scope"], condition=models.Q(status="running"), name="agui_run_running"),
             models.Index(fields=["started_at"]),
             models.Index(fields=["seen_at"], condition=models.Q(order__isnull=False), name="agui_run_ordered"),
         ]
@@ -263,7 +265,8 @@ class AuditRecord(models.Model):
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.CASCADE, related_name="+"
     )
-    thread_id = models.CharField(max_length=255, db_index=True)
+    scope = models.CharField(max_length=255, blank=True, help_text="The owner as one string, as in Thread.")
+    thread_id = models.CharField(max_length=255)
     run_id = models.CharField(max_length=255)
     tool_call_id = models.CharField(max_length=255)
     tool_name = models.CharField(max_length=255)
@@ -276,7 +279,7 @@ class AuditRecord(models.Model):
 
     class Meta:
         ordering = ["-started_at"]
-        indexes = [models.Index(fields=["started_at"])]
+        indexes = [models.Index(fields=["started_at"]), models.Index(fields=["thread_id", "scope"])]
 
     def __str__(self) -> str:
         return f"{self.tool_name} {self.outcome}"

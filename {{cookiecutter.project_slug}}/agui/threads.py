@@ -43,7 +43,7 @@ class ThreadsView(AgentView):
             raise BadRequest(f"Search for at most {MAX_QUERY_CHARS} characters.")
         if not re.fullmatch("[0-9]{1,3}", limit) or not 0 < int(limit) <= MAX_PAGE_SIZE:
             raise BadRequest(f"The limit is a number from 1 to {MAX_PAGE_SIZE}.")
-        rows, following = await open_store(request).summaries(
+        rows, following = await open_store(request, actor.scope).summaries(
             actor.scope, q=q, cursor=request.GET.get("cursor"), limit=int(limit)
         )
         running = await in_database(running_threads, actor.scope, [row["thread_id"] for row in rows])
@@ -76,7 +76,7 @@ class ThreadView(AgentView):
     async def respond(self, request: HttpRequest, actor: Actor, **kwargs: Any) -> HttpResponse:
         thread_id: str = kwargs["thread_id"]
         check_thread_id(thread_id)
-        store = open_store(request)
+        store = open_store(request, actor.scope)
         if request.method == "PATCH":
             return await self.change(request, store, actor, thread_id)
         if request.method == "DELETE":
@@ -174,7 +174,7 @@ class ThreadEventsView(ThreadAction):
         if log is not None and key == log.key:
             return sse_response(runs.Follower(actor.scope).read(log, number))
         # Of the reader's own run there is no log: its process may have died before any other heard of it.
-        status = await find_status(open_store(request), actor, thread_id, key) if key else None
+        status = await find_status(open_store(request, actor.scope), actor, thread_id, key) if key else None
         if status == Run.Status.RUNNING:
             raise Unavailable(OUT_OF_REACH, headers={"Retry-After": "1"})
         if status == Run.Status.INTERRUPTED:
@@ -215,7 +215,7 @@ class ThreadCancelView(ThreadAction):
             return await nothing_runs(request, actor, thread_id)
         if await runs.logs.stop(actor.scope, thread_id, key):
             return HttpResponse(status=202)
-        if await recover(open_store(request), actor.scope, thread_id):
+        if await recover(open_store(request, actor.scope), actor.scope, thread_id):
             raise Unavailable(OUT_OF_REACH, headers={"Retry-After": "1"})
         return await nothing_runs(request, actor, thread_id)
 
@@ -234,7 +234,7 @@ class ThreadForkView(ThreadAction):
             raise BadRequest("message_id and thread_id are texts, if they are sent.")
         new_id = str(uuid4()) if new_id is None else new_id
         check_thread_id(new_id)
-        store = open_store(request)
+        store = open_store(request, actor.scope)
         await is_running(store, actor, kwargs["thread_id"])  # Takes up what a dead process left
         try:
             forked = await store.fork_at(
@@ -263,7 +263,7 @@ class ThreadFeedbackView(ThreadAction):
         if not isinstance(comment, str) or len(comment) > MAX_COMMENT_CHARS:
             raise BadRequest(f"A comment has at most {MAX_COMMENT_CHARS} characters.")
         check_message_id(message_id)
-        if not isinstance(open_store(request), ModelConversationStore):
+        if not isinstance(open_store(request, actor.scope), ModelConversationStore):
             raise NotFound("There is no such thread, or no such answer in it.")
         told = await in_database(give_feedback, kwargs["thread_id"], actor.scope, message_id, value, comment)
         return JsonResponse(told) if told else HttpResponse(status=204)
@@ -289,13 +289,13 @@ def find_running(scope: str, thread_id: str, run_id: str) -> str | None:
 
 async def nothing_runs(request: HttpRequest, actor: Actor, thread_id: str) -> HttpResponse:
     """Answer 204 for a thread of the actor's without a run. Raises NotFound for any other."""
-    await find_thread(open_store(request), actor, thread_id)
+    await find_thread(open_store(request, actor.scope), actor, thread_id)
     return HttpResponse(status=204)
 
 
 async def find_thread(store: ThreadStore, actor: Actor, thread_id: str) -> ConversationRecord:
-    """Read the record of one of the actor's threads. Raises NotFound, also for somebody else's."""
-    record = await store.read_record(thread_id)
-    if record is None or record.scope != actor.scope:
+    """Read the record of one of the actor's threads. Raises NotFound."""
+    record = await store.find(thread_id, actor.scope)
+    if record is None:
         raise NotFound("There is no such thread.")
     return record

@@ -154,7 +154,8 @@ class DjangoAGUIView(AgentView):
             follower.read(log, started_run=is_new)
             if is_new:
                 with begun(log, actor.user, request.headers):
-                    runs.start(log, self, actor, run_input, open_store(request), request.path_info)
+                    store = open_store(request, actor.scope)
+                    runs.start(log, self, actor, run_input, store, request.path_info)
             # The stream may last for long: it is not to hold the request's connection all the time.
             await release_connections()
             try:

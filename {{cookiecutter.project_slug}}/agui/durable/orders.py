@@ -89,7 +89,7 @@ async def accept(key: str) -> Ordered | None:
         return None
     order = codec.load(ORDER, row.order)
     endpoint: Any = resolve(order.path).func
-    run = Ordered(row, order, endpoint, store_class()(), await _adopt(row, order.fingerprint))
+    run = Ordered(row, order, endpoint, store_class()().of(row.scope), await _adopt(row, order.fingerprint))
     row.attempts += 1
     await in_database(lambda: Run.objects.filter(pk=key).update(attempts=row.attempts))
     return run

@@ -91,7 +91,11 @@ class Migration(migrations.Migration):
             name="AuditRecord",
             fields=[
                 ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
-                ("thread_id", models.CharField(db_index=True, max_length=255)),
+                (
+                    "scope",
+                    models.CharField(blank=True, help_text="The owner as one string, as in Thread.", max_length=255),
+                ),
+                ("thread_id", models.CharField(max_length=255)),
                 ("run_id", models.CharField(max_length=255)),
                 ("tool_call_id", models.CharField(max_length=255)),
                 ("tool_name", models.CharField(max_length=255)),
@@ -136,7 +140,7 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 ("id", models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),
-                ("thread_id", models.CharField(db_index=True, max_length=255)),
+                ("thread_id", models.CharField(max_length=255)),
                 ("run_id", models.CharField(help_text="Chosen by the client; not unique.", max_length=255)),
                 (
                     "status",
@@ -216,7 +220,10 @@ class Migration(migrations.Migration):
                         help_text="The owner as one string: 'user:<pk>' or 'session:<key>'.", max_length=255
                     ),
                 ),
-                ("thread_id", models.CharField(help_text="Chosen by the client.", max_length=255, unique=True)),
+                (
+                    "thread_id",
+                    models.CharField(help_text="Chosen by the client; unique for its owner.", max_length=255),
+                ),
                 ("title", models.CharField(blank=True, max_length=255)),
                 ("preview", models.CharField(blank=True, max_length=255)),
                 ("words", models.TextField(blank=True, help_text="The title as a search reads it.")),
@@ -343,9 +350,17 @@ class Migration(migrations.Migration):
             index=models.Index(fields=["started_at"], name="agui_auditr_started_7eae70_idx"),
         ),
         migrations.AddIndex(
+            model_name="auditrecord",
+            index=models.Index(fields=["thread_id", "scope"], name="agui_auditr_thread__1373f4_idx"),
+        ),
+        migrations.AddIndex(
+            model_name="run",
+            index=models.Index(fields=["thread_id", "scope"], name="agui_run_thread__bad1c2_idx"),
+        ),
+        migrations.AddIndex(
             model_name="run",
             index=models.Index(
-                condition=models.Q(("status", "running")), fields=["thread_id"], name="agui_run_running"
+                condition=models.Q(("status", "running")), fields=["thread_id", "scope"], name="agui_run_running"
             ),
         ),
         migrations.AddIndex(
@@ -371,6 +386,10 @@ class Migration(migrations.Migration):
             index=models.Index(
                 condition=models.Q(("forked_at", ""), _negated=True), fields=["forked_at"], name="agui_thread_forked_at"
             ),
+        ),
+        migrations.AddConstraint(
+            model_name="thread",
+            constraint=models.UniqueConstraint(fields=("thread_id", "scope"), name="agui_thread_of_owner"),
         ),
         migrations.AddIndex(
             model_name="message",

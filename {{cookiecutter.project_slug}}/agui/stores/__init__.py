@@ -1,5 +1,6 @@
 """Where conversations are kept: pydantic-ai's ConversationStore, and what a list of threads needs.
 
+    scoped.py    whose conversation an id names
     branches.py  the versions of a conversation: find, move, fork
     traces.py    what a conversation leaves outside its store
     codec.py     messages to JSON that every database takes, and back
@@ -8,7 +9,8 @@
     session.py   DjangoSessionConversationStore: in the visitor's session
     model.py     ModelConversationStore: in the database, the default (rows.py: what it asks and writes)
 
-A store of your own subclasses ThreadStore: the five primitives of ConversationStore, and `rename`.
+A store of your own subclasses ThreadStore: the five primitives of ConversationStore, and `rename`. Two owners may use
+one id, so the primitives find a conversation by its id and `self.scope`.
 """
 
 from abc import abstractmethod
@@ -40,8 +42,6 @@ class Beginning(NamedTuple):
 
     conversation: Conversation | None
     """Its last messages; None if the scope has no such one."""
-    is_taken: bool
-    """Whether somebody else has the id."""
     has_open_run: bool
     """Whether a run on it has not ended."""
 
@@ -70,10 +70,8 @@ class ThreadStore(BranchingStore):
 
     async def load_turn(self, conversation_id: str, *, limit: int | None, scope: str) -> Beginning:
         """Load what a turn begins with."""
-        has_open_run = await in_database(_has_open_run, conversation_id)
-        conversation = await self.load(conversation_id, limit=limit, scope=scope)
-        is_taken = conversation is None and await self.read_record(conversation_id) is not None
-        return Beginning(conversation, is_taken, has_open_run)
+        has_open_run = await in_database(_has_open_run, conversation_id, scope)
+        return Beginning(await self.load(conversation_id, limit=limit, scope=scope), has_open_run)
 
     async def save_with(
         self, conversation: Conversation, note: Callable[[str], None], *, scope: str | None = None
@@ -92,8 +90,8 @@ class ThreadStore(BranchingStore):
 
     async def summary(self, conversation_id: str, *, scope: str | None) -> ThreadSummary | None:
         """Describe one conversation, or None if the scope has no such one."""
-        record = await self.read_record(conversation_id)
-        return await self.describe(record) if record is not None and record.scope == scope else None
+        record = await self.find(conversation_id, scope)
+        return None if record is None else await self.describe(record)
 
     async def summaries(
         self, scope: str, q: str = "", cursor: str | None = None, limit: int = 30
@@ -127,10 +125,10 @@ class ThreadStore(BranchingStore):
         return all(word in text for word in words)
 
 
-def _has_open_run(conversation_id: str) -> bool:
+def _has_open_run(conversation_id: str, scope: str) -> bool:
     from agui.models import Run  # Not there yet when Django imports this package
 
-    return Run.objects.filter(thread_id=conversation_id, status=Run.Status.RUNNING).exists()
+    return Run.objects.filter(thread_id=conversation_id, scope=scope, status=Run.Status.RUNNING).exists()
 
 
 def search_words(q: str) -> list[str]:
@@ -144,6 +142,6 @@ def store_class() -> type[ThreadStore]:
     return found
 
 
-def open_store(request: HttpRequest) -> ThreadStore:
-    """Open the store for this request."""
-    return store_class().for_request(request)
+def open_store(request: HttpRequest, scope: str) -> ThreadStore:
+    """Open the store for this request, and for the owner who makes it."""
+    return store_class().for_request(request).of(scope)

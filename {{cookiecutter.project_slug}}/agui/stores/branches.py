@@ -13,13 +13,13 @@ from pydantic_ai.conversation_store import (
     ConversationConflict,
     ConversationEntry,
     ConversationRecord,
-    ConversationStore,
 )
 from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, ToolReturnPart, UserPromptPart
 
 from agui.additions import answered
 from agui.executor import in_database
 from agui.protocol import annotation
+from agui.stores.scoped import ScopedStore
 from agui.stores.summary import preview_of
 
 
@@ -41,7 +41,7 @@ class Branch(TypedDict):
     current: bool
 
 
-class BranchingStore(ConversationStore):
+class BranchingStore(ScopedStore):
     """A ConversationStore that can find, leave and fork a line. The defaults read whole histories."""
 
     _is_view: bool = False
@@ -69,7 +69,7 @@ class BranchingStore(ConversationStore):
 
         Nothing is changed until then. Raises ConversationConflict when the conversation is not as the caller knows it.
         """
-        record = await self._find(conversation_id, scope)
+        record = await self.find(conversation_id, scope)
         if record is None or record.revision != expected_revision:
             raise ConversationConflict(conversation_id)
         kept = await self.read_links([head_id]) if head_id else {}
@@ -87,7 +87,7 @@ class BranchingStore(ConversationStore):
 
     async def branches(self, conversation_id: str, *, scope: str | None = None) -> dict[str, list[Branch]]:
         """List the versions of those messages of the user that have several, oldest first, by message id."""
-        record = await self._find(conversation_id, scope)
+        record = await self.find(conversation_id, scope)
         if record is None or record.head_id is None or not record.branches:
             return {}
         links = await self.read_links([*record.branches, record.head_id])
@@ -112,7 +112,7 @@ class BranchingStore(ConversationStore):
         self, conversation_id: str, branch_id: str, *, expected_revision: str | None, scope: str | None = None
     ) -> bool:
         """Make a branch the current line; False if there is no such one. Raises ConversationConflict."""
-        record = await self._find(conversation_id, scope)
+        record = await self.find(conversation_id, scope)
         if record is None or branch_id not in (record.head_id, *record.branches):
             return False
         if branch_id != record.head_id:
@@ -158,8 +158,9 @@ class BranchingStore(ConversationStore):
         view._is_view = True
         return view
 
-    async def _find(self, conversation_id: str, scope: str | None) -> ConversationRecord | None:
-        record = await self.read_record(conversation_id)
+    async def find(self, conversation_id: str, scope: str | None) -> ConversationRecord | None:
+        """Read the record of a conversation, or None if the scope has no such one."""
+        record = await self.of(scope).read_record(conversation_id)
         return record if record is not None and scope in (None, record.scope) else None
 
 

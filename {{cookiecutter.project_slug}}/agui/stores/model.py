@@ -40,7 +40,7 @@ class ModelConversationStore(ThreadStore):
     """In a view: what was read along with the row."""
 
     async def read_record(self, conversation_id: str) -> ConversationRecord | None:
-        self._row = await in_database(rows.find_row, conversation_id)
+        self._row = await in_database(rows.find_row, conversation_id, self.scope)
         return self._row
 
     async def read_records(self, *, scope: str | None = None, limit: int | None = None) -> Sequence[ConversationRecord]:
@@ -65,7 +65,7 @@ class ModelConversationStore(ThreadStore):
     async def find_prompts(self, conversation_id: str, message_ids: Collection[str]) -> dict[str, Link]:
         row = self._row
         if row is None or row.conversation_id != conversation_id:
-            row = await in_database(rows.find_row, conversation_id)
+            row = await in_database(rows.find_row, conversation_id, self.scope)
         if row is None:
             return {}
         # What nobody has is not looked for along the whole line. A fork has messages that are its source's.
@@ -76,17 +76,17 @@ class ModelConversationStore(ThreadStore):
 
     async def load_turn(self, conversation_id: str, *, limit: int | None, scope: str) -> Beginning:
         try:
-            loaded = await in_database(rows.read_thread, conversation_id, limit)
+            loaded = await in_database(rows.read_thread, conversation_id, scope, limit)
         except LookupError:  # Deleted at this very moment
             return await super().load_turn(conversation_id, limit=limit, scope=scope)
         self._row = loaded.row
         self._absent = conversation_id if loaded.row is None else None
-        if loaded.row is None or loaded.row.scope != scope:
-            return Beginning(None, loaded.row is not None, loaded.has_open_run)
+        if loaded.row is None:
+            return Beginning(None, loaded.has_open_run)
         reader = self._going_by(loaded.row)
         reader._entries = loaded.entries
         conversation = await reader.load(conversation_id, limit=limit)
-        return Beginning(conversation, False, loaded.has_open_run)
+        return Beginning(conversation, loaded.has_open_run)
 
     async def save(
         self,
@@ -100,7 +100,7 @@ class ModelConversationStore(ThreadStore):
         is_new = not self._is_view and current.revision is None and current.conversation_id == self._absent
         # Should somebody else have made it meanwhile, the row can't be inserted.
         writer = copy(self) if row is None and not is_new else self._going_by(row)
-        writer._note = note
+        writer.scope, writer._note = self.of(scope).scope, note
         try:
             return await super(ModelConversationStore, writer).save(conversation, scope=scope)
         finally:
@@ -124,7 +124,7 @@ class ModelConversationStore(ThreadStore):
         self._row = await in_database(rows.write, record, new_entries, expected_revision, row, self._note)
 
     async def delete_record(self, conversation_id: str, *, expected_revision: str) -> None:
-        await in_database(rows.delete_thread, conversation_id, expected_revision)
+        await in_database(rows.delete_thread, conversation_id, self.scope, expected_revision)
 
     async def rename(self, conversation_id: str, title: str, *, scope: str | None) -> ThreadSummary | None:
         threads = Thread.objects.filter(thread_id=conversation_id, scope=scope or "")

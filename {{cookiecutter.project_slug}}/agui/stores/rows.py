@@ -6,8 +6,9 @@ from typing import Any, NamedTuple
 
 from django.contrib.auth import get_user_model
 from django.db import IntegrityError, connections, router, transaction
-from django.db.models import Case, F, TextField, Value, When
+from django.db.models import Case, F, QuerySet, TextField, Value, When
 from pydantic_ai.conversation_store import ConversationConflict, ConversationEntry, ConversationRecord
+from pydantic_ai.exceptions import UserError
 from pydantic_ai.messages import ModelMessage
 
 from agui.models import Message, Thread
@@ -22,8 +23,9 @@ NO_LIMIT = 2**31 - 1
 BATCH = 500
 
 # Written out: Django takes longer to make some of these queries than the database to answer them.
-OPEN_RUN = "SELECT 1 FROM agui_run WHERE thread_id = %s AND status = 'running' LIMIT 1"
-THREAD = "SELECT * FROM agui_thread WHERE thread_id = %s"
+OPEN_RUN = "SELECT 1 FROM agui_run WHERE thread_id = %s AND scope = %s AND status = 'running' LIMIT 1"
+THREAD = "SELECT * FROM agui_thread WHERE thread_id = %s AND scope = %s"
+THREADS = "SELECT * FROM agui_thread WHERE thread_id = %s LIMIT 2"
 
 # A whole history: from its newest message along the parents, oldest last.
 HISTORY = """
@@ -62,19 +64,25 @@ class Loaded(NamedTuple):
     has_open_run: bool
 
 
-def read_thread(conversation_id: str, limit: int | None) -> Loaded:
+def read_thread(conversation_id: str, scope: str, limit: int | None) -> Loaded:
     """Read a thread, its last messages, and whether a run on it has not ended.
 
     Raises LookupError when a message of it is gone.
     """
-    has_open_run = bool(_fetch(OPEN_RUN, [conversation_id]))
-    row = find_row(conversation_id)
+    has_open_run = bool(_fetch(OPEN_RUN, [conversation_id, scope]))
+    row = find_row(conversation_id, scope)
     return Loaded(row, read_entries(row.head_id, limit) if row and row.head_id else [], has_open_run)
 
 
-def find_row(conversation_id: str) -> Row | None:
-    thread = next(iter(Thread.objects.raw(THREAD, [conversation_id])), None)
-    return None if thread is None else _to_row(thread)
+def find_row(conversation_id: str, scope: str | None) -> Row | None:
+    """Read the row of a thread. Raises UserError without a scope if several owners use the id."""
+    if scope is None:
+        threads = list(Thread.objects.raw(THREADS, [conversation_id]))
+    else:
+        threads = list(Thread.objects.raw(THREAD, [conversation_id, scope]))
+    if len(threads) > 1:
+        raise UserError(f"Several owners have a conversation {conversation_id!r}: pass the scope of the one you mean.")
+    return _to_row(threads[0]) if threads else None
 
 
 def find_rows(scope: str | None, limit: int | None) -> list[Row]:
@@ -165,9 +173,7 @@ def write(
                 if row is not None and row.branches == record.branches:
                     del fields["branches"]
                 _update(record, fields, title, preview, expected_revision)
-                pk = (
-                    row.pk if row else Thread.objects.values_list("pk", flat=True).get(thread_id=record.conversation_id)
-                )
+                pk = row.pk if row else _threads_of(record).values_list("pk", flat=True).get()
             if record.head_id is not None and record.head_id not in {entry.id for entry in new_entries}:
                 _hold(record)
             Message.objects.bulk_create(
@@ -191,7 +197,8 @@ def write(
 
 def _insert(record: ConversationRecord, fields: dict[str, Any], title: str, preview: str) -> int:
     if record.forked_from and not title:
-        source = Thread.objects.filter(thread_id=record.forked_from).only("title", "preview").first()
+        sources = Thread.objects.filter(thread_id=record.forked_from, scope=record.scope or "")
+        source = sources.only("title", "preview").first()
         title, preview = (source.title, source.preview) if source else ("", "")
     kind, _, pk = (record.scope or "").partition(":")
     thread = Thread.objects.create(
@@ -217,9 +224,12 @@ def _update(
         fields["words"] = Case(When(title="", then=Value(fold(title))), default=F("words"), output_field=TextField())
     if preview:
         fields["preview"] = preview
-    rows = Thread.objects.filter(thread_id=record.conversation_id, revision=expected_revision)
-    if not rows.update(**fields):
+    if not _threads_of(record).filter(revision=expected_revision).update(**fields):
         raise ConversationConflict(record.conversation_id)
+
+
+def _threads_of(record: ConversationRecord) -> QuerySet[Thread]:
+    return Thread.objects.filter(thread_id=record.conversation_id, scope=record.scope or "")
 
 
 def _hold(record: ConversationRecord) -> None:
@@ -228,11 +238,15 @@ def _hold(record: ConversationRecord) -> None:
         raise ConversationConflict(record.conversation_id)
 
 
-def delete_thread(thread_id: str, expected_revision: str | None = None) -> None:
-    """Delete a thread, in whatever revision by default, and those of its messages that no fork uses."""
+def delete_thread(thread_id: str, scope: str | None, expected_revision: str | None = None) -> None:
+    """Delete a thread, in whatever revision by default, and those of its messages that no fork uses.
+
+    Without a scope the revision tells which one is meant: two threads have none in common.
+    """
+    whose = {"revision": expected_revision} if scope is None else {"scope": scope}
     try:
         with transaction.atomic(using=router.db_for_write(Thread)):
-            thread = Thread.objects.select_for_update().filter(thread_id=thread_id).first()
+            thread = Thread.objects.select_for_update().filter(thread_id=thread_id, **whose).first()
             if thread is None or expected_revision not in (None, thread.revision):
                 raise ConversationConflict(thread_id)
             _hand_over(thread)

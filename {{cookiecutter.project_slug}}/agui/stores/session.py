@@ -16,6 +16,7 @@ from django.contrib.sessions.backends.base import SessionBase, UpdateError
 from django.core.exceptions import ImproperlyConfigured
 from django.http import HttpRequest
 from pydantic_ai.conversation_store import ConversationConflict, ConversationEntry, ConversationRecord
+from pydantic_ai.exceptions import UserError
 
 from agui.executor import in_database
 from agui.stores import ThreadStore, codec
@@ -27,7 +28,7 @@ SIGNED_COOKIES = "django.contrib.sessions.backends.signed_cookies"
 
 T = TypeVar("T")
 Kept = dict[str, dict[str, dict[str, Any]]]
-"""{"threads": {id: {"record", "title", "preview", "unread"}}, "messages": {id: {"parent", "data"}}}"""
+"""{"threads": {scope: {id: {"record", "title", "preview", "unread"}}}, "messages": {id: {"parent", "data"}}}"""
 
 
 class DjangoSessionConversationStore(ThreadStore):
@@ -52,14 +53,12 @@ class DjangoSessionConversationStore(ThreadStore):
         return cls(request.session.session_key, request.session)
 
     async def read_record(self, conversation_id: str) -> ConversationRecord | None:
-        kept = await self._read_kept()
-        thread = kept["threads"].get(conversation_id)
+        thread = _find(await self._read_kept(), conversation_id, self.scope)
         return None if thread is None else codec.load(codec.RECORD, thread["record"])
 
     async def read_records(self, *, scope: str | None = None, limit: int | None = None) -> Sequence[ConversationRecord]:
         kept = await self._read_kept()
-        records = [codec.load(codec.RECORD, thread["record"]) for thread in kept["threads"].values()]
-        records = [record for record in records if scope is None or record.scope == scope]
+        records = [codec.load(codec.RECORD, thread["record"]) for thread in _threads(kept, scope)]
         return sorted(records, key=lambda record: record.updated_at, reverse=True)[:limit]
 
     async def read_history(self, head_id: str | None, *, limit: int | None = None) -> list[ConversationEntry]:
@@ -86,44 +85,46 @@ class DjangoSessionConversationStore(ThreadStore):
         expected_revision: str | None,
     ) -> None:
         def write(kept: Kept) -> None:
-            _check_revision(kept, record.conversation_id, expected_revision)
+            _check_revision(kept, record.conversation_id, record.scope or "", expected_revision)
             _add(kept, record, new_entries)
 
         await self._change(record.conversation_id, write)
 
     async def delete_record(self, conversation_id: str, *, expected_revision: str) -> None:
         def delete(kept: Kept) -> str:
-            _check_revision(kept, conversation_id, expected_revision)
-            record = codec.load(codec.RECORD, kept["threads"].pop(conversation_id)["record"])
+            thread = _find(kept, conversation_id, self.scope, expected_revision)
+            if thread is None:
+                raise ConversationConflict(conversation_id)
+            scope = codec.load(codec.RECORD, thread["record"]).scope or ""
+            del kept["threads"][scope][conversation_id]
             _sweep(kept)
-            return record.scope or ""
+            return scope
 
         scope = await self._change(conversation_id, delete)
         await in_database(delete_traces, conversation_id, scope)
 
     async def rename(self, conversation_id: str, title: str, *, scope: str | None) -> ThreadSummary | None:
-        if await self.summary(conversation_id, scope=scope) is None:
-            return None
-
-        return await self._describe_anew(conversation_id, title=clean(title)[:255])
+        return await self._describe_anew(conversation_id, scope, title=clean(title)[:255])
 
     async def mark(self, conversation_id: str, *, unread: bool, scope: str | None) -> ThreadSummary | None:
+        return await self._describe_anew(conversation_id, scope, unread=unread)
+
+    async def _describe_anew(self, conversation_id: str, scope: str | None, **fields: Any) -> ThreadSummary | None:
         if await self.summary(conversation_id, scope=scope) is None:
             return None
-        return await self._describe_anew(conversation_id, unread=unread)
 
-    async def _describe_anew(self, conversation_id: str, **fields: Any) -> ThreadSummary | None:
         def describe(kept: Kept) -> ThreadSummary | None:
-            if conversation_id not in kept["threads"]:
+            thread = _find(kept, conversation_id, scope)
+            if thread is None:
                 return None
-            kept["threads"][conversation_id] |= fields
-            return _summary(kept["threads"][conversation_id])
+            thread |= fields
+            return _summary(thread)
 
         return await self._change(conversation_id, describe)
 
     async def describe(self, record: ConversationRecord) -> ThreadSummary:
-        kept = await self._read_kept()
-        return _summary(kept["threads"].get(record.conversation_id) or {"record": codec.dump(codec.RECORD, record)})
+        thread = _find(await self._read_kept(), record.conversation_id, record.scope or "")
+        return _summary(thread or {"record": codec.dump(codec.RECORD, record)})
 
     async def _read_kept(self) -> Kept:
         return await in_database(lambda: _kept(self._open()))
@@ -167,20 +168,39 @@ def _kept(session: SessionBase) -> Kept:
     return kept
 
 
+def _by_scope(kept: Kept, scope: str | None) -> list[dict[str, Any]]:
+    """List the threads of a scope, or those of each; by id."""
+    return list(kept["threads"].values()) if scope is None else [kept["threads"].get(scope, {})]
+
+
+def _threads(kept: Kept, scope: str | None) -> list[dict[str, Any]]:
+    return [thread for threads in _by_scope(kept, scope) for thread in threads.values()]
+
+
+def _find(kept: Kept, conversation_id: str, scope: str | None, revision: str | None = None) -> dict[str, Any] | None:
+    """Find a thread. Raises UserError without a scope and a revision if several owners use the id."""
+    found = [threads[conversation_id] for threads in _by_scope(kept, scope) if conversation_id in threads]
+    if revision is not None:
+        found = [one for one in found if codec.load(codec.RECORD, one["record"]).revision == revision]
+    if len(found) > 1:
+        raise UserError(f"Several owners have a conversation {conversation_id!r}: pass the scope of the one you mean.")
+    return found[0] if found else None
+
+
 def _summary(thread: dict[str, Any]) -> ThreadSummary:
     record = codec.load(codec.RECORD, thread["record"])
     title, preview, unread = thread.get("title", ""), thread.get("preview", ""), thread.get("unread", False)
     return summarize(record.conversation_id, title, preview, record.updated_at, unread)
 
 
-def _check_revision(kept: Kept, conversation_id: str, expected_revision: str | None) -> None:
-    thread = kept["threads"].get(conversation_id)
+def _check_revision(kept: Kept, conversation_id: str, scope: str, expected_revision: str | None) -> None:
+    thread = _find(kept, conversation_id, scope)
     if (codec.load(codec.RECORD, thread["record"]).revision if thread else None) != expected_revision:
         raise ConversationConflict(conversation_id)
 
 
 def _add(kept: Kept, record: ConversationRecord, new_entries: Sequence[ConversationEntry]) -> None:
-    threads, rows = kept["threads"], kept["messages"]
+    threads, rows = kept["threads"].setdefault(record.scope or "", {}), kept["messages"]
     messages = [entry.message for entry in new_entries]
     for entry, data in zip(new_entries, codec.dump_messages(messages), strict=True):
         rows[entry.id] = {"parent": entry.parent_id, "data": data}
@@ -199,7 +219,7 @@ def _add(kept: Kept, record: ConversationRecord, new_entries: Sequence[Conversat
 def _sweep(kept: Kept) -> None:
     """Drop the messages that no thread reaches any more."""
     reached: dict[str, dict[str, Any]] = {}
-    for thread in kept["threads"].values():
+    for thread in _threads(kept, None):
         record = codec.load(codec.RECORD, thread["record"])
         for message_id in [record.head_id, *record.branches]:
             while message_id is not None and message_id not in reached:

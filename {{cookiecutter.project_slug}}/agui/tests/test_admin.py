@@ -68,6 +68,7 @@ def fill(number):
     Run.objects.create(scope=scope, owner=user, thread_id=f"t{number}", run_id="r")
     AuditRecord.objects.create(
         user=user,
+        scope=scope,
         thread_id=f"t{number}",
         run_id="r",
         tool_call_id="c",

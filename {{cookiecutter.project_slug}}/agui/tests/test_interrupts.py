@@ -241,8 +241,7 @@ async def test_an_approval_can_not_come_as_a_tool_message(client: Client):
 
 async def test_another_users_and_another_threads_questions_are_out_of_reach(client: Client, other_client: Client):
     await pause(client)
-    response = await other_client.post(run_input(resume=[decision("c1")]))
-    assert response.status_code == 404
+    assert (await other_client.run(resume=[decision("c1")]))[-1]["code"] == "interrupt_unknown"
     assert (await client.run(thread="t2", resume=[decision("c1")]))[-1]["code"] == "interrupt_unknown"
     with script(say("Hi")):
         await other_client.run("Hi", thread="theirs")

@@ -10,6 +10,8 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import quote
+from uuid import uuid4
 
 import pytest
 from asgiref.sync import sync_to_async
@@ -54,7 +56,7 @@ PARAMETERS: dict[str, Callable[[World], list[str]]] = {
 # What there is to send.
 BODIES: dict[tuple[str, str], Callable[[World], list[Any]]] = {
     ("agent/", "POST"): lambda world: [
-        [run_input(SECRET, thread=thread) for thread in world.threads],
+        [run_input("Mine", thread=thread) for thread in world.threads],
         [run_input(thread=thread, resume=[decision("w1")]) for thread in world.threads],
     ],
     ("agent/threads/<path:thread_id>/", "PATCH"): lambda world: [{"title": "Mine"}, {"branch": world.branch}],
@@ -119,9 +121,9 @@ def all_requests(world: World) -> Iterator[tuple[str, Request, Request]]:
                 yield from ((route, request, nowhere[0]) for request in way)
 
 
-def is_somebodys(route: str, verb: str) -> bool:
-    """Whether a request names what belongs to somebody."""
-    return "<" in route or (route.rstrip("/") == "agent" and verb == "POST")
+def is_run(route: str, verb: str) -> bool:
+    """Whether a request begins a run: with an id that somebody else uses, it is one's own conversation all the same."""
+    return route.rstrip("/") == "agent" and verb == "POST"
 
 
 @asynccontextmanager
@@ -130,7 +132,7 @@ async def world_of(client: Client) -> AsyncIterator[World]:
     hold, reached = asyncio.Event(), asyncio.Event()
     upload = await client.http.post(f"{client.prefix}attachments/", {"file": SimpleUploadedFile(f"{SECRET}.txt", b"x")})
     answers = [say(SECRET), say(SECRET), call("wipe", _id="w1"), [say(f"Wait, {SECRET}"), wait(hold, reached)]]
-    with script(*answers, *[say("more")] * 9):
+    with script(*answers, *[say("more")] * 99):
         for text in (SECRET, f"{SECRET} edited"):
             await client.run(thread="at rest", messages=[{"id": "u1", "role": "user", "content": text}])
         await client.run(SECRET, thread="waiting")
@@ -172,6 +174,8 @@ async def read(response: Any) -> bytes:
 async def attack(attacker: Client, world: World, refuse_cookies: bool = False) -> None:
     """Ask for all that a world has, as somebody else."""
     for route, request, nowhere in all_requests(world):
+        if is_run(route, request.verb):
+            continue
         if refuse_cookies:
             attacker.http.cookies.clear()
         before = await all_rows()
@@ -179,13 +183,35 @@ async def attack(attacker: Client, world: World, refuse_cookies: bool = False) -
         told, after = await read(response), await all_rows()
         assert SECRET not in told.decode(), request
         assert not any(one in told.decode() for one in (*world.threads, *world.attachments)), request
-        if is_somebodys(route, request.verb):
-            assert response.status_code == 404 or (response.status_code == 405 and "<" in route), request
+        if "<" in route:
+            assert response.status_code in (404, 405), request
             assert after == before, request
-            if "<" in route:
-                other = await nowhere.send(attacker.http, attacker.prefix)
-                assert (response.status_code, told) == (other.status_code, await read(other)), request
+            other = await nowhere.send(attacker.http, attacker.prefix)
+            assert (response.status_code, told) == (other.status_code, await read(other)), request
         assert all(set(map(repr, before[name])) <= set(map(repr, after[name])) for name in before), request
+
+
+async def use_the_ids(attacker: Client, world: World) -> None:
+    """Begin runs under the ids of a world's threads: whoever does can't tell that others have them."""
+    for request in (one for route, one, _ in all_requests(world) if is_run(route, one.verb)):
+        before = await all_rows()
+        del before["Spending"]  # The attacker's own grows
+        nowhere = Request(request.verb, request.path, {**request.body, "threadId": str(uuid4())})
+        answers = [await one.send(attacker.http, attacker.prefix) for one in (request, nowhere)]
+        assert [one.status_code for one in answers] == [200, 200], request
+        found, expected = [await collect(one) for one in answers]
+        assert event_types(found) == event_types(expected), request
+        assert [one.get("code") for one in found] == [one.get("code") for one in expected], request
+        assert SECRET not in json.dumps(found)
+        after = await all_rows()
+        assert all(set(map(repr, before[name])) <= set(map(repr, after[name])) for name in before), request
+        if found[-1]["type"] == "RUN_FINISHED":
+            path = f"{attacker.prefix}threads/{quote(request.body['threadId'])}/"
+            own = json.loads((await attacker.http.get(path)).content)
+            assert [one["content"] for one in own["messages"]] == ["Mine", "more"]
+            assert (await attacker.http.delete(path)).status_code == 204
+            after = await all_rows()
+            assert all(set(map(repr, before[name])) <= set(map(repr, after[name])) for name in before), request
 
 
 @pytest.fixture(autouse=True)
@@ -227,6 +253,16 @@ async def test_what_is_anothers_does_not_exist(client: Client, other_client: Cli
         await attack(other_client, world)
 
 
+async def test_an_id_that_is_anothers_is_an_unknown_id_to_begin_with(client: Client, other_client: Client):
+    async with world_of(client) as world:
+        await use_the_ids(other_client, world)
+
+
+async def test_an_id_that_is_a_visitors_is_an_unknown_id_to_begin_with(visitor: Client):
+    async with world_of(visitor) as world:
+        await use_the_ids(Client(None, "/open/"), world)
+
+
 async def test_a_visitors_things_do_not_exist_for_another_one(visitor: Client):
     async with world_of(visitor) as world:
         await attack(Client(None, "/open/"), world)
@@ -237,15 +273,18 @@ async def test_a_visitors_things_do_not_exist_for_who_refuses_cookies(visitor: C
         await attack(Client(None, "/open/"), world, refuse_cookies=True)
 
 
-async def test_a_fork_does_not_take_the_place_of_anothers_thread(client: Client, other_client: Client):
+async def test_a_fork_does_not_take_the_place_of_a_thread(client: Client, other_client: Client):
     with script(say("Hi"), say("Hi")):
         await other_client.run("Hi", thread="mine")
         await client.run("Hi", thread="theirs")
     before = await all_rows()
-    for thread in ("mine", "theirs"):
-        response = await Request("POST", "agent/threads/mine/fork/", {"thread_id": thread}).send(other_client.http)
-        assert response.status_code == 409
+    response = await Request("POST", "agent/threads/mine/fork/", {"thread_id": "mine"}).send(other_client.http)
+    assert response.status_code == 409
     assert await all_rows() == before
+    response = await Request("POST", "agent/threads/mine/fork/", {"thread_id": "theirs"}).send(other_client.http)
+    assert response.status_code == 201
+    after = await all_rows()
+    assert all(set(map(repr, before[name])) <= set(map(repr, after[name])) for name in before)
 
 
 async def test_nobody_gets_in_without_a_name(client: Client):

@@ -632,4 +632,6 @@ def test_open_store_opens_what_the_settings_name(settings, store_class):
     settings.AGUI = {"CONVERSATION_STORE": f"{store_class.__module__}.{store_class.__name__}"}
     request = RequestFactory().get("/")
     request.session = open_session()
-    assert type(open_store(request)) is store_class
+    store = open_store(request, "alice")
+    assert type(store) is store_class
+    assert store.scope == "alice"

@@ -6,6 +6,7 @@ from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
+from django.contrib.auth import get_user_model
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
@@ -21,12 +22,11 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("thread", help="The id of the conversation.")
+        parser.add_argument("--user", metavar="USERNAME", help="Whose it is, if several users have this id.")
         parser.add_argument("--output", type=Path, metavar="FILE", help="Where to write it [standard output].")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        thread = Thread.objects.select_related("owner").filter(thread_id=options["thread"]).first()
-        if thread is None:
-            raise CommandError(f"There is no conversation {options['thread']!r} in the database.")
+        thread = self.find(options["thread"], options["user"])
         document = json.dumps(case_of(thread), indent=2, ensure_ascii=not options["output"]) + "\n"
         if options["output"]:
             with open(options["output"], "w", encoding="utf-8", opener=_private) as output:
@@ -34,6 +34,17 @@ class Command(BaseCommand):
         else:
             self.stdout.write(document, ending="")
         self.stderr.write(f"These are the words of {owner_of(thread)}: take out what others are not to read.")
+
+    def find(self, thread_id: str, username: str | None) -> Thread:
+        threads = Thread.objects.select_related("owner").filter(thread_id=thread_id)
+        if username is not None:
+            threads = threads.filter(**{f"owner__{get_user_model().USERNAME_FIELD}": username})
+        found = list(threads[:2])
+        if not found:
+            raise CommandError(f"There is no conversation {thread_id!r} in the database.")
+        if len(found) > 1:
+            raise CommandError(f"Several users have a conversation {thread_id!r}: say whose it is with --user.")
+        return found[0]
 
 
 def case_of(thread: Thread) -> dict[str, Any]:

@@ -63,7 +63,7 @@ class Command(BaseCommand):
         self.pause_at = time.monotonic() + WORK_SECONDS
         self.dry_run: bool = options["dry_run"]
         self.failed = False
-        self.gone: set[str] = set()  # The threads that a dry run has come across
+        self.gone: set[int] = set()  # The threads that a dry run has come across
         if not self.dry_run:
             self.count()
         # Before the conversations, which take the rest of their runs along: so a dry run counts the same.
@@ -120,7 +120,7 @@ class Command(BaseCommand):
 
     def ended_runs(self) -> QuerySet[Run]:
         """Not those that died with their process: their thread takes what they said when it is next opened."""
-        thread = Exists(Thread.objects.filter(thread_id=OuterRef("thread_id")))
+        thread = Exists(Thread.objects.filter(thread_id=OuterRef("thread_id"), scope=OuterRef("scope")))
         return Run.objects.exclude(Q(thread) | Q(seen_at__gte=self.now - SILENCE), status=Run.Status.RUNNING)
 
     def prune_rows(self, rows: QuerySet[Any]) -> int:
@@ -143,12 +143,12 @@ class Command(BaseCommand):
 
     def prune_thread(self, thread: Thread) -> bool:
         if self.dry_run:
-            is_new = thread.thread_id not in self.gone
-            self.gone.add(thread.thread_id)
+            is_new = thread.pk not in self.gone
+            self.gone.add(thread.pk)
             return is_new
         try:
             # In this revision: whoever comes back to it at this moment keeps it.
-            delete_thread(thread.thread_id, thread.revision)
+            delete_thread(thread.thread_id, thread.scope, thread.revision)
         except ConversationConflict:
             return False
         except Exception:
@@ -182,7 +182,8 @@ class Command(BaseCommand):
         needed = AttachmentUse.objects.filter(attachment=OuterRef("pk"))
         # Where other stores keep their threads, only they know.
         if issubclass(store_class(), ModelConversationStore | NullConversationStore):
-            needed = needed.filter(Exists(Thread.objects.filter(thread_id=OuterRef("thread_id"))))
+            threads = Thread.objects.filter(thread_id=OuterRef("thread_id"), scope=OuterRef("attachment__scope"))
+            needed = needed.filter(Exists(threads))
         unused = Attachment.objects.filter(~Exists(needed), created_at__lt=before)
         if self.dry_run:
             return unused.count()

@@ -1,0 +1,53 @@
+"""Whose conversation an id names: ids are unique for their owner, so two owners may use the same one.
+
+The primitives of pydantic-ai's ConversationStore have no scope among their parameters. A store is therefore bound to
+an owner, and its primitives read the conversations of `self.scope` alone.
+"""
+
+from copy import copy
+from typing import Any, Self
+
+from pydantic_ai import AgentRunResult
+from pydantic_ai.conversation import Conversation
+from pydantic_ai.conversation_store import ConversationEntry, ConversationStore
+
+
+class ScopedStore(ConversationStore):
+    """A ConversationStore whose primitives know the owner. A method that is given a scope goes by that."""
+
+    scope: str | None = None
+    """Whose conversations the primitives read; None: anybody's, if only one owner uses the id."""
+
+    def of(self, scope: str | None) -> Self:
+        """Bind the store to an owner; None leaves it as it is."""
+        if scope is None or scope == self.scope:
+            return self
+        bound = copy(self)
+        bound.scope = scope
+        return bound
+
+    async def load(
+        self, conversation_id: str, *, limit: int | None = None, scope: str | None = None
+    ) -> Conversation | None:
+        return await super(ScopedStore, self.of(scope)).load(conversation_id, limit=limit, scope=scope)
+
+    async def load_entries(
+        self, conversation_id: str, *, limit: int | None = None, scope: str | None = None
+    ) -> list[ConversationEntry] | None:
+        return await super(ScopedStore, self.of(scope)).load_entries(conversation_id, limit=limit, scope=scope)
+
+    async def save(
+        self, conversation: Conversation | AgentRunResult[Any], *, scope: str | None = None
+    ) -> list[ConversationEntry]:
+        return await super(ScopedStore, self.of(scope)).save(conversation, scope=scope)
+
+    async def branch(self, conversation_id: str, *, scope: str | None = None, **options: Any) -> Conversation:
+        return await super(ScopedStore, self.of(scope)).branch(conversation_id, scope=scope, **options)
+
+    async def fork(self, conversation_id: str, *, source_scope: str | None = None, **options: Any) -> Conversation:
+        return await super(ScopedStore, self.of(source_scope)).fork(
+            conversation_id, source_scope=source_scope, **options
+        )
+
+    async def delete(self, conversation_id: str, *, scope: str | None = None) -> None:
+        await super(ScopedStore, self.of(scope)).delete(conversation_id, scope=scope)
