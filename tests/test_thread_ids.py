@@ -110,3 +110,17 @@ def test_head_ends_at_once_and_says_nothing(client: Client):
     for path in (address("head"), address("head", "/events/"), "/agent/export/", "/agent/tools/"):
         with client.open("HEAD", path) as response:
             assert (response.status, response.read()) == (200, b"")
+
+
+def test_two_users_with_one_id_have_two_conversations(live_project: LiveProject):
+    code = "from users.models import User; User.objects.get_or_create(username='second_reader')"
+    live_project.manage("shell", "-v", "0", "-c", code)
+    token = live_project.manage("create_token", "second_reader").splitlines()[-1]
+    readers = {"hello": live_project.client(live_project.token), "good evening": live_project.client(token)}
+    for text, reader in readers.items():
+        assert reader.fetch("GET", address("first"))[0] == 404
+        assert reader.run(text, threadId="first", runId="1")[-1]["type"] == "RUN_FINISHED"
+    for text, reader in readers.items():
+        read = json.loads(reader.fetch("GET", address("first"))[1])
+        assert [one["content"] for one in read["messages"] if one["role"] == "user"] == [text]
+        assert reader.fetch("DELETE", address("first"))[0] == 204
