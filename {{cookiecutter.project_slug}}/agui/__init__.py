@@ -11,6 +11,7 @@ A request passes through the files in this order:
     history.py     what is new in this request
                    (incoming.py: a client's messages as the model's; attached.py: the files that they name)
     interrupts.py  what a paused thread asks, and what a resume answers
+                   (definitions.py: what an approval holds for)
     agent.py       the agent, and what a run gives to its tools
                    (llm.py: which model answers)
     model_files.py the files that a model is sent, and those that it can't read

@@ -21,6 +21,7 @@ from agui.agent import AgentDeps, page_context, usage_limits
 from agui.audit_trail import AuditTrail
 from agui.budgets import KeepBudget, may_exist
 from agui.checkpoints import process_name
+from agui.definitions import HoldApprovals
 from agui.deltas import JoinDeltas
 from agui.errors import RunFailed
 from agui.executor import in_database
@@ -67,6 +68,8 @@ class ActiveRun:
     """The tool calls that a draft keeps although they have no result: whoever goes on with the run makes them."""
     journal: AbstractCapability[AgentDeps] | None = None
     """Notes what its tools have done, if workers execute it."""
+    approvals: HoldApprovals = field(default_factory=HoldApprovals)
+    """Asks again before a tool that has changed since it was approved."""
     go_on: Callable[[AsyncGenerator[BaseEvent]], AsyncGenerator[BaseEvent]] | None = None
     """A stage that joins its events to those of the process that died."""
     files: SendReadableFiles = field(default_factory=SendReadableFiles)
@@ -104,6 +107,7 @@ class ActiveRun:
             JoinDeltas(conf.get().delta_window_seconds),
             *([page_context(context)] if context else ()),
             self.files,
+            self.approvals,
             *([self.journal] if self.journal else ()),
             BoundResults(),
             AuditTrail(timer=self.events.timer),

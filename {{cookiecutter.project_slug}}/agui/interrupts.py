@@ -5,7 +5,7 @@ resume answers all that is open, before it expires and once.
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
@@ -21,6 +21,7 @@ from pydantic_ai.messages import ToolCallPart
 from pydantic_ai.ui.ag_ui import AGUIAdapter
 
 from agui import conf
+from agui.definitions import DEFINITION_KEY, Asked
 from agui.errors import RunFailed
 from agui.progress import to_json
 from agui.protocol import METADATA_KEY, Interrupt, ResumeEntry, RunAgentInput
@@ -71,6 +72,12 @@ class Open:
     """What the tool says of it."""
     id: str
     expires_at: str | None
+    definition: str | None = None
+    """A digest of the tool's definition that the user is asked with."""
+    arguments: str | None = None
+    """All that the tool will get, as JSON: defaults included."""
+    edited: dict[str, Any] | None = None
+    """The arguments that the user has put in the place of the model's, when they are asked once more."""
 
     @property
     def interrupt(self) -> Interrupt:
@@ -82,6 +89,10 @@ class Open:
         else:
             message = told.pop("message", None) or f'"{label}" needs an answer.'
             told.pop("response_schema", None)
+        if self.arguments is not None:
+            told["arguments"] = self.arguments
+        if self.edited is not None:
+            told["edited"] = json.dumps(self.edited, ensure_ascii=False)
         return Interrupt(
             id=self.id,
             reason="tool_call" if self.is_approval else "input_required",
@@ -89,7 +100,7 @@ class Open:
             message=str(message),
             response_schema=self.schema,
             expires_at=self.expires_at,
-            metadata={"toolName": self.call.tool_name, **told},
+            metadata={**told, "toolName": self.call.tool_name},
         )
 
     @property
@@ -112,9 +123,16 @@ class Open:
         return self.expires_at is not None and datetime.fromisoformat(self.expires_at) < timezone.now()
 
 
-def ask(requests: DeferredToolRequests, run_input: RunAgentInput, run_key: str) -> None:
+def ask(
+    requests: DeferredToolRequests,
+    run_input: RunAgentInput,
+    run_key: str,
+    asked: Mapping[str, Asked],
+    edited: Mapping[str, Any],
+) -> None:
     """Give each approval and question an id that no other has, and a deadline.
 
+    `asked` is what is known of the calls, `edited` what the user has already changed of them.
     The call's id alone won't do: some providers use theirs again, and an old answer must not fit a new question.
     """
     frontend = {tool.name for tool in run_input.tools or ()}
@@ -122,9 +140,13 @@ def ask(requests: DeferredToolRequests, run_input: RunAgentInput, run_key: str) 
     expires_at = None if seconds is None else (timezone.now() + timedelta(seconds=seconds)).isoformat()
     for call in [*requests.approvals, *(call for call in requests.calls if call.tool_name not in frontend)]:
         own = {"id": f"{PREFIX}{call.tool_call_id}-{run_key[:8]}", "expires_at": expires_at}
+        told = requests.metadata.get(call.tool_call_id) or {}
+        if (about := asked.get(call.tool_call_id)) and call in requests.approvals:
+            own |= {"definition": about.definition, "arguments": about.arguments}
+            own["edited"] = edited.get(call.tool_call_id)
+            told = {**about.told, **told}
         # As JSON: a tool's words may be anything, such as lazy translations. What can't be told is not stored.
-        metadata = to_json(requests.metadata.get(call.tool_call_id) or {})
-        requests.metadata[call.tool_call_id] = {**metadata, METADATA_KEY: own}
+        requests.metadata[call.tool_call_id] = {**to_json(told), METADATA_KEY: own}
 
 
 def open_interrupts(requests: DeferredToolRequests | None) -> list[Open]:
@@ -179,10 +201,11 @@ def _approvals(
     except UserError:
         raise RunFailed("invalid_resume") from None
     results = results or DeferredToolResults()
+    results.metadata = {one.call.tool_call_id: {DEFINITION_KEY: one.definition} for one, _ in pairs}
     for one, _ in pairs:
         approval = results.approvals[one.call.tool_call_id]
-        if isinstance(approval, ToolApproved) and approval.override_args is not None:
-            approval.override_args = _changed(one.call, approval.override_args)
+        if isinstance(approval, ToolApproved):
+            approval.override_args = _changed(one, approval.override_args)
             if approval.override_args is not None:
                 _check_arguments(one.call.tool_name, approval.override_args, registry)
         if isinstance(approval, ToolDenied) and len(approval.message) > MAX_REASON_CHARS:
@@ -190,14 +213,16 @@ def _approvals(
     return results
 
 
-def _changed(call: ToolCallPart, edited: dict[str, Any]) -> dict[str, Any] | None:
-    """The edited arguments, exact where the user changed nothing; None if that is everywhere."""
+def _changed(one: Open, edited: dict[str, Any] | None) -> dict[str, Any] | None:
+    """The edited arguments, exact where the user changed nothing; None if the model's are to be used."""
+    if edited is None:
+        return one.edited
     try:
-        given = call.args_as_dict(raise_if_invalid=True)
+        given = one.call.args_as_dict(raise_if_invalid=True) if one.edited is None else one.edited
     except (ValueError, AssertionError):
         return edited
     exact: dict[str, Any] = restored(edited, given)
-    return None if json.dumps(exact, sort_keys=True) == json.dumps(given, sort_keys=True) else exact
+    return one.edited if json.dumps(exact, sort_keys=True) == json.dumps(given, sort_keys=True) else exact
 
 
 def restored(edited: Any, given: Any) -> Any:

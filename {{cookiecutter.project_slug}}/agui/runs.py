@@ -277,7 +277,7 @@ def _stages(run: ActiveRun) -> AsyncGenerator[BaseEvent]:
         paused = isinstance(result.output, DeferredToolRequests)
         run.events.requests = result.output if paused else None
         if run.events.requests:
-            ask(run.events.requests, run.run_input, run.log.key)
+            ask(run.events.requests, run.run_input, run.log.key, run.approvals.asked, run.events.edited)
         told = [*run.files_left_out(), *await run.follow_ups(result.output)]
         await run.save(result.new_messages(), Run.Status.PAUSED if paused else Run.Status.FINISHED)
         for event in told:

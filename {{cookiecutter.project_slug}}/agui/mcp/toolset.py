@@ -23,7 +23,7 @@ from agui.agent import AgentDeps
 from agui.executor import run_in_thread
 from agui.mcp.servers import Server, check_headers, read_servers
 from agui.mcp.sessions import Headers, ServerAway, connect
-from agui.tool_schema import PARAMETERS_KEY, X_DESTRUCTIVE_KEY, X_SUMMARY_KEY
+from agui.tool_schema import X_DESTRUCTIVE_KEY, X_SUMMARY_KEY
 
 logger = logging.getLogger("agui.mcp")
 
@@ -97,19 +97,20 @@ class McpToolset(AbstractToolset[AgentDeps]):
     def _tool(self, name: str, server: Server, tool: Tool, max_retries: int) -> ToolsetTool[AgentDeps]:
         asks = waits_for_approval(name, tool)
         schema = {**tool.input_schema, "type": "object"}
+        title = tool.title or (tool.annotations.title if tool.annotations else None) or tool.name
+        told = {X_DESTRUCTIVE_KEY: asks, X_SUMMARY_KEY: f"{title} ({server.name})"}
         definition = ToolDefinition(
             name=name,
             description=tool.description or tool.title,
             parameters_json_schema=schema,
             kind="unapproved" if asks else "function",
             toolset_id=self.id,
+            metadata=told,
         )
-        title = tool.title or (tool.annotations.title if tool.annotations else None) or tool.name
-        told = {"toolName": name, X_DESTRUCTIVE_KEY: True, X_SUMMARY_KEY: f"{title} ({server.name})"}
 
         def ask(ctx: RunContext[AgentDeps], /, **arguments: Any) -> None:
             if not ctx.tool_call_approved:
-                raise ApprovalRequired({**told, PARAMETERS_KEY: schema})
+                raise ApprovalRequired()
 
         return ToolsetTool(
             toolset=self,

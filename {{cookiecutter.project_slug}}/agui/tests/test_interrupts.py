@@ -90,7 +90,8 @@ async def test_a_tool_may_ask_from_within_with_whatever_it_has(client: Client):
     with script(call("ask", _id="c1")):
         [interrupt] = (await client.run("Ask"))[-1]["outcome"]["interrupts"]
     assert interrupt["message"] == "Shall I?"
-    assert interrupt["metadata"] == {"toolName": "ask", "x-summary": "Ask", "who": "ada", "x-confirm": "Shall I?"}
+    words = {"x-confirm": "Shall I?", "x-category": "other", "x-summary": "Ask"}
+    assert interrupt["metadata"] == {"toolName": "ask", "who": "ada", "arguments": "{}", **words}
     with script(say("Done.")):
         await client.run(resume=[decision("c1")])
     assert effects == ["asked"]
