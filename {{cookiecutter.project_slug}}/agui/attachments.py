@@ -6,7 +6,6 @@ that nobody learns what they have. Down it goes as a download, whole, in chunks 
 a browser shows or runs nothing of it.
 """
 
-import asyncio
 import codecs
 import hashlib
 from collections.abc import AsyncGenerator
@@ -26,7 +25,7 @@ from django.utils.http import content_disposition_header
 from agui import conf
 from agui.auth import Actor
 from agui.errors import BadRequest, NotFound, TooLarge, UnsupportedMediaType
-from agui.executor import release_connections
+from agui.executor import release_connections, run_in_thread
 from agui.models import Attachment
 from agui.views import AgentView
 
@@ -97,7 +96,7 @@ async def download(attachment: Attachment, *, with_content: bool = True) -> Http
         "X-Accel-Buffering": "yes",  # Slow readers wait at the proxy: daphne would hold the rest in memory
     }
     try:
-        file = await asyncio.to_thread(attachment.file.storage.open, attachment.file.name or "", "rb")
+        file = await run_in_thread(attachment.file.storage.open, attachment.file.name or "", "rb", pool="files")
     except FileNotFoundError:
         raise NotFound("The file of this attachment is gone.") from None
     if with_content:
@@ -214,7 +213,7 @@ class Chunks:
         self.file = file
 
     async def __aiter__(self) -> AsyncGenerator[bytes]:
-        while chunk := await asyncio.to_thread(self.file.read, CHUNK_BYTES):
+        while chunk := await run_in_thread(self.file.read, CHUNK_BYTES, pool="files"):
             yield chunk
 
     def close(self) -> None:

@@ -193,9 +193,13 @@ class EngineSettings(_Section):
         gt=0,
         description="Longest call of a tool of the registry that has no timeout of its own; None is no limit.",
     )
-    tool_threads: int = Field(8, gt=0, description="Threads that run synchronous tools.")
+    tool_threads: int = Field(
+        8, gt=0, description="Threads that run synchronous tools; one user gets at most three quarters."
+    )
     database_threads: int = Field(
-        4, gt=0, description="Threads, each with a connection, that conversations are read and written on."
+        4,
+        gt=0,
+        description="Threads, each with a connection, that conversations are read and written on.",
     )
     remote_agents: dict[Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,63}$")], RemoteAgent] = Field(
         default_factory=dict, description="Agents elsewhere that this one may leave tasks to, by the name of the tool."

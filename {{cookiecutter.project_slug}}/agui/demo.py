@@ -24,6 +24,7 @@ from pydantic_ai.tools import ToolDefinition
 
 from agui.demo_arguments import UNREADABLE, example_of, fill_arguments
 from agui.demo_choice import Choice, Match, choose_tools, names_of
+from agui.executor import run_in_thread
 
 PACE_SECONDS = 0.025
 LONGEST_SECONDS = 4.0  # a long answer is paced faster
@@ -83,7 +84,7 @@ def build_demo_model(notice: str = "", pace_seconds: float = PACE_SECONDS) -> Mo
 
 async def _plan(messages: Sequence[m.ModelMessage], info: AgentInfo, notice: str) -> Plan:
     # In a thread: messages, and the tools of a client, may be as large as requests may be.
-    return await asyncio.to_thread(make_plan, messages, info.function_tools, notice, _skill_words(info))
+    return await run_in_thread(make_plan, messages, info.function_tools, notice, _skill_words(info), pool="reading")
 
 
 def pause_seconds(words: int, pace_seconds: float) -> float:

@@ -5,8 +5,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from contextvars import Context, copy_context
+from contextvars import Context, ContextVar, copy_context
 from functools import partial
 from typing import Any, Literal, TypeVar
 from weakref import WeakSet
@@ -16,9 +15,10 @@ from django.db import close_old_connections, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 from agui import conf
+from agui.fair_threads import FairThreads
 
 R = TypeVar("R")
-Pool = Literal["tools", "audit", "database", "checkpoints", "figures"]
+Pool = Literal["tools", "audit", "database", "checkpoints", "figures", "reading", "files"]
 
 # After so long a pause, a kept connection is tried before it is used.
 IDLE_SECONDS = 1
@@ -26,26 +26,48 @@ KEEP_SECONDS = 60
 # After so long a request is one that lasts.
 RELEASE_SECONDS = 1
 
-_executors: dict[tuple[Pool, int], ThreadPoolExecutor] = {}
+# For whom this request or run is: threads are shared fairly between owners.
+owner: ContextVar[str | None] = ContextVar("agui_owner", default=None)
+
+_given_up: ContextVar[threading.Event | None] = ContextVar("agui_given_up", default=None)
+
+_executors: dict[tuple[Pool, int], FairThreads] = {}
 _thread = threading.local()
 _kept: WeakSet[BaseDatabaseWrapper] = WeakSet()
 _lasting: WeakSet[ThreadSensitiveContext] = WeakSet()
 _releasing: set[asyncio.Task[None]] = set()
 
 
+class GivenUp(BaseException):
+    """Nobody waits for the result any more."""
+
+
 async def run_in_thread(fn: Callable[..., R], *args: Any, pool: Pool = "tools") -> R:
     """Run blocking code off the event loop, on one of the pool's threads: AGUI["TOOL_THREADS"] for tools.
 
-    Cancelling it leaves running code alone, but code that still waits for a thread never starts.
-    Tools that hang take up their own pool only.
+    No user gets all threads of a pool, and tools that hang take up their own pool only. Cancelling leaves running code
+    alone, unless it calls `stop_if_given_up`; code that still waits for a thread never starts.
     """
     threads = conf.get().tool_threads if pool == "tools" else conf.get().database_threads
     within = _with_clean_connections if pool == "tools" or _are_pooled() else _with_kept_connections
-    call = partial(copy_context().run, within, fn, *args)
-    return await asyncio.get_running_loop().run_in_executor(_executor(pool, threads), call)
+    context, given_up = copy_context(), threading.Event()
+    context.run(_given_up.set, given_up)
+    call = partial(context.run, within, fn, *args)
+    try:
+        return await asyncio.wrap_future(_executor(pool, threads).submit(owner.get(), call))
+    except asyncio.CancelledError:
+        given_up.set()
+        raise
 
 
-async def in_database(fn: Callable[..., R], *args: Any) -> R:
+def stop_if_given_up() -> None:
+    """Raise GivenUp if nobody waits for this thread's result any more: for steps of long work that changes nothing."""
+    given_up = _given_up.get()
+    if given_up is not None and given_up.is_set():
+        raise GivenUp
+
+
+async def in_database(fn: Callable[..., R], *args: Any, pool: Pool = "database") -> R:
     """Run code of the engine that asks the database, on one of a few threads that keep their connections.
 
     In the middle of a transaction, of a TestCase, it runs there: no other thread sees what was written.
@@ -53,16 +75,16 @@ async def in_database(fn: Callable[..., R], *args: Any) -> R:
     can_be_test = "django.test" in sys.modules and getattr(AsyncToSync.executors, "current", None)
     if can_be_test and await sync_to_async(_is_in_transaction)():
         return await sync_to_async(fn)(*args)
-    return await run_in_thread(fn, *args, pool="database")
+    return await run_in_thread(fn, *args, pool=pool)
 
 
 def _is_in_transaction() -> bool:
     return any(connection.in_atomic_block for connection in connections.all(initialized_only=True))
 
 
-def _executor(pool: Pool, threads: int) -> ThreadPoolExecutor:
+def _executor(pool: Pool, threads: int) -> FairThreads:
     if (pool, threads) not in _executors:
-        _executors.setdefault((pool, threads), ThreadPoolExecutor(threads, thread_name_prefix=f"agui-{pool}"))
+        _executors.setdefault((pool, threads), FairThreads(threads, f"agui-{pool}"))
     return _executors[pool, threads]
 
 

@@ -9,7 +9,6 @@ import logging
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from typing import Any
 
-from asgiref.sync import sync_to_async
 from django.core.serializers.json import DjangoJSONEncoder
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest, StreamingHttpResponse
@@ -18,7 +17,7 @@ from pydantic_ai import DeferredToolRequests
 from pydantic_ai.messages import ModelMessage
 
 from agui.auth import Actor
-from agui.executor import release_connections
+from agui.executor import in_database, owner, release_connections
 from agui.interrupts import open_interrupts
 from agui.models import ApiToken, Attachment, AuditRecord, Budget, Feedback, Message, Run, Spending, Thread
 from agui.protocol import annotation, to_wire, wire_messages
@@ -61,20 +60,13 @@ class ExportView(AgentView):
             "Cache-Control": "private, no-store",
             "X-Accel-Buffering": "yes",  # Slow readers wait at the proxy: daphne would hold the rest in memory
         }
-        return StreamingHttpResponse(_stream(write_document(actor, threads)), headers=headers)
+        return StreamingHttpResponse(_stream(actor, write_document(actor, threads)), headers=headers)
 
 
-async def _stream(chunks: Iterator[str]) -> AsyncIterator[str]:
-    def read() -> str | None:
-        return next(chunks, None)
-
-    while True:
-        try:
-            chunk = await sync_to_async(read)()
-        finally:
-            await release_connections()
-        if chunk is None:
-            return
+async def _stream(actor: Actor, chunks: Iterator[str]) -> AsyncIterator[str]:
+    owner.set(actor.scope)  # A middleware may have had the view called in another context
+    await release_connections()
+    while (chunk := await in_database(next, chunks, None, pool="reading")) is not None:
         yield chunk
 
 

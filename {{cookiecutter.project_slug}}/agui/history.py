@@ -5,7 +5,6 @@ thread that arrives with a history is taken over once, sanitised, without honour
 The new turn is stored before the run begins, so that however the run ends, it is there.
 """
 
-import asyncio
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -28,6 +27,7 @@ from agui.attached import name_attachments, use_attachments, with_manifests
 from agui.auth import Actor
 from agui.checkpoints import recover
 from agui.errors import Conflict, NotFound, RunFailed, Unprocessable
+from agui.executor import run_in_thread
 from agui.incoming import answer_deferred, load_aside, load_results
 from agui.interrupts import frontend_calls, read_answers
 from agui.model_files import without_unread
@@ -103,7 +103,7 @@ async def take_turn(
     run_input = answer_deferred(run_input, conversation)
     # In a thread: what a client answers may be large, and is checked against a schema.
     answers = (
-        await asyncio.to_thread(read_answers, run_input, waiting, registry)
+        await run_in_thread(read_answers, run_input, waiting, registry, pool="reading")
         if run_input.resume
         else read_answers(run_input, waiting, registry)
     )

@@ -1,6 +1,5 @@
 """A client's messages as the model's, without what a client may not decide."""
 
-import asyncio
 import json
 from collections import defaultdict, deque
 from collections.abc import Container, Sequence
@@ -14,6 +13,7 @@ from pydantic_ai.ui.ag_ui import AGUIAdapter
 
 from agui import conf
 from agui.errors import Unprocessable
+from agui.executor import run_in_thread
 from agui.interrupts import READER, Open, frontend_calls, open_interrupts
 from agui.protocol import (
     AssistantMessage,
@@ -34,7 +34,7 @@ async def load_aside(messages: Sequence[Message], run_input: RunAgentInput) -> l
     """Load messages, in a thread if that takes long: others' streams don't wait for it."""
     if len(messages) <= FEW_MESSAGES and all(isinstance(message.content, str) for message in messages):
         return _load(messages, run_input)
-    return await asyncio.to_thread(_load, messages, run_input)
+    return await run_in_thread(_load, messages, run_input, pool="reading")
 
 
 def _load(messages: Sequence[Message], run_input: RunAgentInput) -> list[ModelMessage]:

@@ -3,7 +3,6 @@
 This module and stream.py are the only ones that know AG-UI's types (https://docs.ag-ui.com, 1.0).
 """
 
-import asyncio
 import base64
 import hashlib
 import json
@@ -53,6 +52,7 @@ from pydantic_ai.ui.ag_ui import AGUIAdapter
 from agui import conf
 from agui.bodies import parse_json, read_body, tidy_messages
 from agui.errors import BadRequest, RunFailed, Unprocessable, UnsupportedMediaType
+from agui.executor import run_in_thread, stop_if_given_up
 from agui.foreign_schemas import MAX_VALUES, are_small
 from agui.tool_search import reserved_names
 from agui.toolset import known_names
@@ -127,7 +127,7 @@ async def read_run_input(request: HttpRequest) -> tuple[RunAgentInput, str]:
     body = read_body(request, conf.get().max_body_bytes)
     if len(body) < LARGE_BYTES and b"$ref" not in body:
         return _parse(body)
-    return await asyncio.to_thread(_parse, body)  # Others' streams don't wait for it
+    return await run_in_thread(_parse, body, pool="reading")  # Others' streams don't wait for it
 
 
 def _parse(body: bytes) -> tuple[RunAgentInput, str]:
@@ -305,6 +305,7 @@ def wire_messages(messages: Iterable[ModelMessage]) -> list[dict[str, Any]]:
     wire = Wire()
     shown: dict[str, dict[str, Any]] = {}
     for message in messages:
+        stop_if_given_up()
         activities: dict[str | None, list[dict[str, Any]]] = defaultdict(list)
         for activity in annotation(message, "activities") or ():
             activities[activity["after"]].append(activity)

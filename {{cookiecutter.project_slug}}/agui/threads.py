@@ -1,6 +1,5 @@
 """The threads of a user: list, read, change, fork, delete; follow and cancel their runs."""
 
-import asyncio
 import re
 from collections.abc import AsyncGenerator
 from datetime import timedelta
@@ -16,7 +15,7 @@ from agui.auth import Actor
 from agui.bodies import read_object
 from agui.checkpoints import DEAD_SECONDS, recover
 from agui.errors import BadRequest, Conflict, NotFound, Unavailable
-from agui.executor import in_database
+from agui.executor import in_database, run_in_thread
 from agui.feedback import MAX_COMMENT_CHARS, give_feedback, read_feedback
 from agui.interrupts import frontend_calls, open_interrupts
 from agui.models import Run
@@ -98,7 +97,7 @@ class ThreadView(AgentView):
             {
                 **summary,
                 **feedback,
-                "messages": await asyncio.to_thread(wire_messages, conversation.messages),
+                "messages": await run_in_thread(wire_messages, conversation.messages, pool="reading"),
                 "branches": await store.branches(thread_id, scope=actor.scope),
                 "state": next((state for state in states if state is not None), {}),
                 "pending": [to_wire(one.interrupt) for one in open_interrupts(conversation.deferred_tool_requests)],

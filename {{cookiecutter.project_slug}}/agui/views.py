@@ -19,7 +19,7 @@ from agui.agent import AgentConfig, AgentDeps, build_agent
 from agui.auth import Actor, GetUser, authenticate, enforce_csrf
 from agui.catalog import build_capabilities, build_tool_catalog, list_toolsets
 from agui.errors import HttpError, MethodNotAllowed, NeedsAsgi, RunFailed, StorageFull, Unavailable
-from agui.executor import release_connections
+from agui.executor import owner, release_connections
 from agui.llm import choose_model, name_of, resolve_models
 from agui.protocol import RunAgentInput, read_run_input
 from agui.shutdown import shutdown
@@ -56,6 +56,7 @@ class AgentView:
         shutdown.await_signal()
         try:
             actor = await authenticate(request, self.get_user, required=self.require_authenticated)
+            owner.set(actor.scope)
             methods = self.methods | ({"HEAD"} if "GET" in self.methods else set())
             if request.method not in methods:
                 raise MethodNotAllowed(headers={"Allow": ", ".join(sorted(methods))})

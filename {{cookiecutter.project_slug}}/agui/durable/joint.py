@@ -4,7 +4,6 @@ What was begun is ended, and a snapshot of the messages takes back what the next
 half was streamed, a tool call that nobody has made.
 """
 
-import asyncio
 import json
 from collections.abc import AsyncGenerator, Iterable, Sequence
 from contextlib import aclosing
@@ -14,6 +13,7 @@ from pydantic_ai.conversation import Conversation
 from pydantic_ai.messages import ModelMessage
 
 from agui import runs
+from agui.executor import run_in_thread
 from agui.interrupts import open_interrupts
 from agui.models import Run
 from agui.protocol import (
@@ -78,7 +78,7 @@ async def _joint(run: "Ordered", conversation: Conversation, earlier: Sequence[M
     closing = left_open(run.log.frames)
     if len(run.log.frames) < 2:
         return closing
-    messages = await asyncio.to_thread(wire_messages, [*conversation.messages, *earlier])
+    messages = await run_in_thread(wire_messages, [*conversation.messages, *earlier], pool="reading")
     return [*closing, MessagesSnapshotEvent.model_validate({"messages": messages})]
 
 

@@ -20,7 +20,7 @@ from agui.checkpoints import DEAD_SECONDS, checkpoints, has_ended, is_alive, pro
 from agui.durable.joint import finish
 from agui.durable.orders import accept, activate
 from agui.durable.queue import NAME, QUEUE, VERSION, WORKFLOW, database_url, enqueue_again, forget_ended, states
-from agui.executor import in_database
+from agui.executor import in_database, owner
 from agui.models import Run, ToolOutcome
 from agui.telemetry import continued, flush
 
@@ -88,6 +88,7 @@ async def _execute(key: str) -> None:
     run = await accept(key)
     if run is None:
         return
+    owner.set(run.row.scope)
     is_on = run.row.status == Run.Status.RUNNING
     if is_on and run.row.attempts <= MAX_ATTEMPTS and (active := await activate(run)):
         with continued(run.order.trace):

@@ -1,0 +1,196 @@
+"""Threads that users share: nobody waits for all the work of another."""
+
+import asyncio
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future, wait
+from contextlib import suppress
+from typing import Any
+
+import pytest
+from pydantic_ai import RunContext
+
+from agui import ToolRegistry, tool
+from agui.agent import AgentDeps
+from agui.executor import GivenUp, owner, run_in_thread, stop_if_given_up
+from agui.fair_threads import FairThreads
+from agui.testing import call, say
+from agui.tests.conftest import Client
+
+
+class Work:
+    """Calls that end when they are told to, and who is at work."""
+
+    def __init__(self, threads: int) -> None:
+        self.pool = FairThreads(threads, "test")
+        self.begun: list[Any] = []
+        self.gates: dict[Any, threading.Event] = {}
+        self.changed = threading.Condition()
+
+    def add(self, who: str | None, count: int = 1) -> list[Future[Any]]:
+        return [self.pool.submit(who, self.work(who, f"{who}{number}")) for number in range(count)]
+
+    def work(self, who: str | None, name: str) -> Callable[[], str]:
+        gate = self.gates[name] = threading.Event()
+
+        def run() -> str:
+            with self.changed:
+                self.begun.append(who)
+                self.changed.notify_all()
+            gate.wait(30)
+            return name
+
+        return run
+
+    def has_begun(self, *names: str | None) -> bool:
+        """Whether these, and no others, begin."""
+        with self.changed:
+            return self.changed.wait_for(lambda: len(self.begun) >= len(names), 30) and self.begun == list(names)
+
+    def end(self) -> None:
+        for gate in self.gates.values():
+            gate.set()
+        self.pool.shutdown()
+
+
+@pytest.fixture
+def work(request: pytest.FixtureRequest) -> Any:
+    work = Work(request.param)
+    yield work
+    work.end()
+
+
+def threads(count: int) -> Any:
+    return pytest.mark.parametrize("work", [count], indirect=True, ids=[f"{count} threads"])
+
+
+@threads(8)
+def test_a_lone_user_gets_most_threads_and_not_all(work: Work):
+    work.add("ada", 16)
+    assert work.has_begun(*["ada"] * 6)
+    work.add("bob")
+    assert work.has_begun(*["ada"] * 6, "bob")
+
+
+@threads(8)
+def test_what_is_kept_is_for_users_without_a_thread(work: Work):
+    work.add("ada", 16)
+    work.add("bob", 16)
+    assert work.has_begun(*["ada"] * 6, "bob")
+    work.add("cid", 16)
+    assert work.has_begun(*["ada"] * 6, "bob", "cid")
+
+
+@threads(2)
+def test_users_are_served_in_turns(work: Work):
+    work.add("ada", 3)
+    assert work.has_begun("ada")
+    work.add("bob", 3)
+    assert work.has_begun("ada", "bob")
+    work.add("cid", 1)
+    for name in ("ada0", "bob0"):
+        work.gates[name].set()
+    # Ada's second call waited longer than Cid's first, and Bob's than Ada's third.
+    with work.changed:
+        assert work.changed.wait_for(lambda: len(work.begun) == 4, 30)
+    assert sorted(work.begun[2:]) in (["ada", "cid"], ["ada", "bob"], ["bob", "cid"])
+
+
+@threads(1)
+def test_one_thread_is_shared_in_turns(work: Work):
+    work.add("ada", 4)
+    work.add("bob", 2)
+    work.add("cid", 1)
+    for gate in work.gates.values():
+        gate.set()
+    assert work.has_begun("ada", "ada", "bob", "cid", "ada", "bob", "ada") or work.has_begun(
+        "ada", "bob", "cid", "ada", "bob", "ada", "ada"
+    )
+
+
+@threads(8)
+def test_the_engine_itself_is_not_limited(work: Work):
+    work.add(None, 8)
+    assert work.has_begun(*[None] * 8)
+
+
+@threads(1)
+def test_what_is_cancelled_never_begins(work: Work):
+    first, second = work.add("ada", 2)
+    third = work.add("bob")[0]
+    assert second.cancel()
+    work.end()
+    wait([first, third], 30)
+    assert work.begun[0] == "ada"
+    assert second.cancelled()
+    assert not first.cancelled()
+
+
+def test_errors_arrive_and_the_thread_is_free_again():
+    pool = FairThreads(1, "test")
+    for _ in range(3):
+        with pytest.raises(ZeroDivisionError):
+            pool.submit("ada", lambda: 1 // 0).result(30)
+    assert pool.submit("ada", lambda: 7).result(30) == 7
+    pool.shutdown()
+
+
+def test_what_waits_when_the_pool_ends_is_cancelled():
+    pool, gate = FairThreads(1, "test"), threading.Event()
+    running, waiting = (pool.submit("ada", gate.wait) for _ in range(2))
+    threading.Timer(0.05, gate.set).start()
+    pool.shutdown()
+    assert running.result(30)
+    assert waiting.cancelled()
+
+
+async def test_work_that_nobody_waits_for_stops_at_its_next_step():
+    begun, ended = threading.Event(), threading.Event()
+
+    def work() -> None:
+        begun.set()
+        try:
+            while True:
+                stop_if_given_up()
+        except GivenUp:
+            ended.set()
+            raise
+
+    task = asyncio.create_task(run_in_thread(work, pool="reading"))
+    await asyncio.to_thread(begun.wait, 30)
+    task.cancel()
+    with suppress(asyncio.CancelledError):
+        await task
+    assert await asyncio.to_thread(ended.wait, 30)
+
+
+async def test_a_run_with_many_calls_leaves_threads_to_others(mount, client: Client, other_client: Client, settings):
+    settings.AGUI = {**settings.AGUI, "TOOL_THREADS": 4}
+    registry = ToolRegistry()
+    begun, release = threading.Semaphore(0), threading.Event()
+
+    @tool(registry)
+    def hold(ctx: RunContext[AgentDeps]) -> str:
+        """Take long."""
+        begun.release()
+        release.wait(30)
+        return str(owner.get())
+
+    @tool(registry)
+    def quick() -> str:
+        """Take no time."""
+        return "here"
+
+    try:
+        mount(registry, [call("hold", _id=f"c{number}") for number in range(16)], say("Done."))
+        long = asyncio.create_task(client.run("Hold"))
+        for _ in range(3):
+            assert await asyncio.to_thread(begun.acquire, timeout=30)
+        mount(registry, call("quick"), say("Done."))
+        events = await asyncio.wait_for(other_client.run("Quick", thread="t2"), 30)
+        assert "here" in [event.get("content") for event in events]
+        assert not begun.acquire(blocking=False)
+    finally:
+        release.set()
+    results = [event["content"] for event in await long if event["type"] == "TOOL_CALL_RESULT"]
+    assert results == [f"user:{client.user.pk}"] * 16
