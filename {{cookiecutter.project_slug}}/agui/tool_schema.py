@@ -3,14 +3,16 @@
 import inspect
 import re
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, TypedDict
 
 from pydantic.errors import PydanticUserError
+from pydantic.json_schema import GenerateJsonSchema
 from pydantic_ai import Tool
 from pydantic_ai.exceptions import UserError
+from pydantic_ai.tools import DocstringFormat, GenerateToolJsonSchema
 
 X_DESTRUCTIVE_KEY = "x-destructive"
 X_CATEGORY_KEY = "x-category"
@@ -33,7 +35,7 @@ class ToolCategory(StrEnum):
 
 
 class ToolOptions(TypedDict, total=False):
-    """What `@tool` and `ToolRegistry.add` take: the fields of ToolSpec, which explains them."""
+    """What `@tool` and `ToolRegistry.add` take: the fields of ToolSpec, which explains them, and `retries`."""
 
     destructive: bool
     category: ToolCategory
@@ -44,14 +46,24 @@ class ToolOptions(TypedDict, total=False):
     sequential: bool
     strict: bool | None
     timeout: float | None
+    max_retries: int | None
     retries: int | None
     defer_loading: bool | None
     prepare: Callable[..., Any] | None
+    args_validator: Callable[..., Any] | None
+    metadata: dict[str, Any] | None
+    tool_kind: Any
+    include_return_schema: bool | None
+    takes_ctx: bool | None
+    docstring_format: DocstringFormat
+    require_parameter_descriptions: bool
+    schema_generator: type[GenerateJsonSchema]
+    function_schema: Any
 
 
 @dataclass(frozen=True)
 class ToolSpec:
-    """A tool as its author declared it. The last six fields are pydantic-ai's, by their names there."""
+    """A tool as its author declared it. From `requires_approval` on, the fields are those of pydantic-ai's Tool."""
 
     name: str
     fn: Callable[..., Any]
@@ -65,10 +77,19 @@ class ToolSpec:
     sequential: bool = False  # Runs alone: calls beside it wait
     strict: bool | None = None
     timeout: float | None = None  # Seconds
-    retries: int | None = None  # How often the model may correct a call; None is the agent's default
+    max_retries: int | None = None  # How often the model may correct a call; None is the agent's default
     defer_loading: bool | None = None  # Whether the model has to search for it; None is if there are many tools
     # Before each request to the model: (ctx, definition) -> the definition, changed or not, or None to hide the tool
     prepare: Callable[..., Any] | None = None
+    args_validator: Callable[..., Any] | None = None  # Looks at valid arguments, before the user is asked
+    metadata: dict[str, Any] | None = None  # For code of yours that looks at tools; the model never sees it
+    tool_kind: Any = None
+    include_return_schema: bool | None = None  # Whether the model is told what the tool returns
+    takes_ctx: bool | None = None  # Whether the first parameter is the run's context; None finds out
+    docstring_format: DocstringFormat = "auto"
+    require_parameter_descriptions: bool = False
+    schema_generator: type[GenerateJsonSchema] = GenerateToolJsonSchema
+    function_schema: Any = None  # Instead of what the function's signature says
 
     @property
     def label(self) -> str:
@@ -90,14 +111,20 @@ def check_spec(spec: ToolSpec) -> None:
         raise ValueError(f"Tool {name!r} has no docstring: the model reads it to choose the tool. Write one.")
     if spec.category not in tuple(ToolCategory):
         raise ValueError(f"Tool {name!r} has category={spec.category!r}: use one of {', '.join(ToolCategory)}.")
-    if spec.retries is not None and spec.retries < 1:
+    if spec.max_retries is not None and spec.max_retries < 1:
         raise ValueError(
-            f"Tool {name!r} has retries={spec.retries}: one wrong argument would end the run. Use 1 or more."
+            f"Tool {name!r} has max_retries={spec.max_retries}: one wrong argument would end the run. Use 1 or more."
         )
     if spec.timeout is not None and spec.timeout <= 0:
         raise ValueError(f"Tool {name!r} has timeout={spec.timeout}: give seconds above 0, or leave it out.")
     if spec.prepare is not None and not callable(spec.prepare):
         raise ValueError(f"Tool {name!r} has prepare={spec.prepare!r}: give a function of (ctx, definition).")
+    if spec.args_validator is not None and not callable(spec.args_validator):
+        raise ValueError(
+            f"Tool {name!r} has args_validator={spec.args_validator!r}: give a function of ctx and the parameters."
+        )
+    if spec.metadata is not None and not isinstance(spec.metadata, dict):
+        raise ValueError(f"Tool {name!r} has metadata={spec.metadata!r}: give a dict.")
     if spec.permission is not None and not re.fullmatch(r"\w+\.\w+", spec.permission):
         raise ValueError(f"Tool {name!r} has permission={spec.permission!r}: write it as 'app_label.codename'.")
 
@@ -111,7 +138,8 @@ def build_input_schema(
     summary: str | None = None,
 ) -> dict[str, Any]:
     """Derive the JSON Schema of a function's parameters, with the x-* keys at its root."""
-    return {**parse(fn, fn.__name__).function_schema.json_schema, **x_keys(destructive, category, confirm, summary)}
+    schema = parse(ToolSpec(fn.__name__, fn, "")).function_schema.json_schema
+    return {**schema, **x_keys(destructive, category, confirm, summary)}
 
 
 def x_keys(destructive: bool, category: ToolCategory, confirm: str | None, summary: str | None) -> dict[str, Any]:
@@ -125,17 +153,50 @@ def x_keys(destructive: bool, category: ToolCategory, confirm: str | None, summa
     return {key: value for key, value in keys.items() if value is not None}
 
 
-def parse(fn: Callable[..., Any], name: str) -> Tool[Any]:
+def check_options(name: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Name options as ToolSpec does. Raises TypeError for one that it does not have, with the cure."""
+    named = dict(options)
+    if "retries" in named:
+        if "max_retries" in named:
+            raise TypeError(f"Tool {name!r} has retries= and max_retries=, which are the same: leave one out.")
+        named["max_retries"] = named.pop("retries")
+    known = sorted(ToolOptions.__annotations__)
+    for option in named:
+        if option not in known:
+            raise TypeError(
+                f"Tool {name!r}: there is no option {option!r}. Use one of {', '.join(known)}. What only pydantic-ai "
+                f"knows goes into AgentConfig(toolsets=[FunctionToolset([Tool(..., {option}=...)])])."
+            )
+    return named
+
+
+def options_of(tool: Tool[Any]) -> dict[str, Any]:
+    """Read the options of a pydantic-ai Tool, whose function was read when it was made."""
+    names = set(ToolOptions.__annotations__) & vars(tool).keys()
+    return {name: getattr(tool, name) for name in names} | {"defer_loading": tool.defer_loading or None}
+
+
+def parse(spec: ToolSpec) -> Tool[Any]:
     """Let pydantic-ai read the function, so that our schema is the one that the model is shown.
 
     Raises TypeError for what the model could not call, with the cure.
     """
-    _check_signature(fn, name)
+    fn, name = spec.fn, spec.name
+    if spec.function_schema is not None:
+        return Tool(fn, name=name, function_schema=spec.function_schema)
+    _check_signature(fn, name, spec.takes_ctx)
     try:
         with warnings.catch_warnings():
             # A result without a JSON form would end the run later, for no visible reason.
             warnings.filterwarnings("error", message="Could not generate return schema")
-            return Tool(fn, name=name)
+            return Tool(
+                fn,
+                name=name,
+                takes_ctx=spec.takes_ctx,
+                docstring_format=spec.docstring_format,
+                require_parameter_descriptions=spec.require_parameter_descriptions,
+                schema_generator=spec.schema_generator,
+            )
     except NameError as error:
         raise TypeError(
             f"Tool {name!r}: the type {error.name!r} can't be found. Import it at the top of the module, "
@@ -147,16 +208,20 @@ def parse(fn: Callable[..., Any], name: str) -> Tool[Any]:
             f"or a pydantic model. ({error})"
         ) from error
     except (PydanticUserError, UserError) as error:
+        if spec.require_parameter_descriptions and "description" in str(error):
+            raise TypeError(f"Tool {name!r}: describe each parameter in the docstring. ({error})") from error
         raise TypeError(
             f"Tool {name!r}: a parameter has no JSON form: use a str, a number, a list, a dict, an Enum, "
             f"a Literal, a dataclass or a pydantic model. ({str(error).splitlines()[0]})"
         ) from error
 
 
-def _check_signature(fn: Callable[..., Any], name: str) -> None:
+def _check_signature(fn: Callable[..., Any], name: str, takes_ctx: bool | None) -> None:
     if inspect.isgeneratorfunction(fn) or inspect.isasyncgenfunction(fn):
         raise TypeError(f"Tool {name!r} yields: return the whole result, for example as a list.")
     for position, parameter in enumerate(inspect.signature(fn).parameters.values()):
+        if takes_ctx and position == 0:
+            continue  # The run's context, whatever its type is called
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
             raise TypeError(
                 f"Tool {name!r} takes {str(parameter).split(':')[0]}: the model needs a name and a type "

@@ -47,7 +47,9 @@ from agui.tool_schema import (
     ToolOptions,
     ToolSpec,
     build_input_schema,
+    check_options,
     check_spec,
+    options_of,
     parse,
     x_keys,
 )
@@ -116,11 +118,14 @@ class ToolBinding:
 
     def prepare_call(self, arguments: dict[str, Any], ctx: Any) -> Callable[[], Any]:
         """Bind the function to arguments that came out of `validate`."""
-        if not self.parsed.takes_ctx:
-            return partial(self.spec.fn, **arguments)
-        if ctx is None:
+        if self.parsed.takes_ctx and ctx is None:
             raise TypeError(f"Tool {self.spec.name!r} takes a RunContext: pass it as ctx=.")
-        return partial(self.spec.fn, ctx, **arguments)
+        schema, named = self.parsed.function_schema, dict(arguments)
+        positional = [ctx] if self.parsed.takes_ctx else []
+        positional += [named.pop(name) for name in schema.positional_fields]
+        if schema.var_positional_field:
+            positional += named.pop(schema.var_positional_field)
+        return partial(self.spec.fn, *positional, **named)
 
     def validate(self, arguments: dict[str, Any]) -> dict[str, Any]:
         """Turn JSON values into what the function expects. Raises pydantic's ValidationError."""
@@ -147,7 +152,7 @@ class ToolRegistry:
         check_reserved(spec, (binding.spec for binding in self))
         if spec.name in self._bindings:
             raise ValueError(f"Tool {spec.name!r} is registered twice in {self.name!r}: rename one, or pass name=.")
-        parsed = parse(spec.fn, spec.name)
+        parsed = parse(spec)
         extensions = x_keys(spec.destructive, spec.category, spec.confirm, spec.summary)
         schema = {**parsed.function_schema.json_schema, **extensions}
         binding = self._bindings[spec.name] = ToolBinding(spec, schema, parsed)
@@ -155,16 +160,23 @@ class ToolRegistry:
 
     def add(
         self,
-        fn: Callable[..., Any],
+        fn: Callable[..., Any] | Tool[Any],
         *,
         name: str | None = None,
         description: str | None = None,
         **options: Unpack[ToolOptions],
     ) -> ToolBinding:
-        """Add a function as `@tool` does."""
+        """Add a function as `@tool` does, or a Tool of pydantic-ai with its options."""
+        given: dict[str, Any] = dict(options)
+        if isinstance(fn, Tool):
+            given = {**options_of(fn), **given}
+            fn, name, description = fn.function, name or fn.name, description or fn.description
+        name = name or getattr(fn, "__name__", None)
+        if not callable(fn) or name is None:
+            raise TypeError(f"{fn!r} is no tool: give a function or a Tool, and a name= if it has none.")
         docstring = (inspect.getdoc(fn) or "").strip().split("\n\n")[0]
         description = " ".join((description or docstring).split())
-        return self.register(ToolSpec(name=name or fn.__name__, fn=fn, description=description, **options))
+        return self.register(ToolSpec(name=name, fn=fn, description=description, **check_options(name, given)))
 
     def get(self, name: str) -> ToolBinding:
         """Find a tool. Raises KeyError."""
@@ -233,8 +245,10 @@ def build_tool(binding: ToolBinding) -> "Tool[AgentDeps]":
         call,
         name=spec.name,
         description=spec.description,
-        function_schema=replace(schema, function=call, takes_ctx=True, is_async=True),
-        max_retries=spec.retries,
+        function_schema=replace(
+            schema, function=call, takes_ctx=True, is_async=True, positional_fields=[], var_positional_field=None
+        ),
+        max_retries=spec.max_retries,
         strict=spec.strict,
         sequential=spec.sequential,
         # pydantic-ai makes a timeout a retry. A synchronous tool goes on in its thread, so a retry
@@ -243,10 +257,37 @@ def build_tool(binding: ToolBinding) -> "Tool[AgentDeps]":
         defer_loading=bool(spec.defer_loading),
         requires_approval=is_gated(spec),
         prepare=build_prepare(spec),
-        args_validator=build_question(spec, schema.json_schema) if is_gated(spec) else None,
-        metadata={key: value for key, value in binding.input_schema.items() if key.startswith("x-")}
+        args_validator=_build_validator(spec, schema.json_schema),
+        tool_kind=spec.tool_kind,
+        include_return_schema=spec.include_return_schema,
+        metadata=(spec.metadata or {})
+        | {key: value for key, value in binding.input_schema.items() if key.startswith("x-")}
         | ({DEFER_KEY: False} if spec.defer_loading is False else {}),
     )
+
+
+def _build_validator(spec: ToolSpec, parameters: dict[str, Any]) -> Callable[..., Any] | None:
+    """What looks at valid arguments before the tool runs: the author's validator, then the user."""
+    ask = build_question(spec, parameters) if is_gated(spec) else None
+    author = spec.args_validator
+    if author is None:
+        return ask
+
+    async def validate(ctx: "RunContext[AgentDeps]", /, **arguments: Any) -> None:
+        try:
+            if inspect.iscoroutinefunction(author):
+                await author(ctx, **arguments)
+            else:
+                await run_in_thread(partial(author, ctx, **arguments))  # It may ask the database
+        except CONTROL_FLOW:
+            raise
+        except Exception as error:
+            logger.exception("Tool %r is not called in run %s: its args_validator= failed.", spec.name, ctx.run_id)
+            raise ToolFailed(FAILED) from error
+        if ask:
+            ask(ctx, **arguments)
+
+    return validate
 
 
 def _timeout_of(spec: ToolSpec) -> float | None:

@@ -36,7 +36,7 @@ async def test_tool_options(paste, user):
     await user.user_permissions.aadd(permission)
     answer = await chat.send("And now?")
     archive = chat.model.requests[1].tools["archive"]
-    assert archive.description == "Archive all tasks of a category."
+    assert archive.description.startswith("Archive all tasks of a category.\n\nReturn schema:")
     assert (archive.strict, archive.sequential, archive.timeout, archive.kind) == (True, True, None, "unapproved")
     assert "at least 1 character" in str(chat.model.requests[2].tool_results)
     assert [one["message"] for one in answer.interrupts] == ["Archive these tasks?"]

@@ -1,22 +1,26 @@
 """What `@tool` can be told, as a client of the endpoint sees it."""
 
 import asyncio
+import inspect
 import json
 import threading
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pytest
+from asgiref.sync import sync_to_async
 from django.contrib.auth.models import Permission
 from django.core.exceptions import PermissionDenied
-from pydantic_ai import ApprovalRequired, CallDeferred, ModelRetry, RunContext
-from pydantic_ai.tools import ToolDefinition
+from pydantic_ai import ApprovalRequired, CallDeferred, ModelRetry, RunContext, Tool
+from pydantic_ai.tools import GenerateToolJsonSchema, ToolDefinition
 
 from agui import AgentDeps, ToolRegistry, tool
 from agui.testing import call, say
-from agui.tests.conftest import Client, asked, decision, let_pass, results_of
+from agui.tests.conftest import Client, asked, decision, let_pass, parts_of, results_of
 from agui.tests.wire import check_stream
-from agui.tools import DENIED, FAILED, TIMED_OUT
+from agui.tool_schema import ToolOptions
+from agui.tools import DENIED, FAILED, TIMED_OUT, build_toolset
 
 PAINT = [{"name": "paint", "description": "Paint", "parameters": {"type": "object", "properties": {}}}]
 
@@ -397,3 +401,118 @@ async def test_a_deferred_call_may_say_what_its_result_has_to_be(client: Client,
 def test_options_that_are_wrong_are_said_at_registration(registry):
     with pytest.raises(ValueError, match="prepare"):
         registry.add(echo, prepare="always")
+
+
+# --- All that pydantic-ai's Tool takes
+
+
+def test_every_option_of_pydantic_ais_tool_is_one_of_ours():
+    theirs = set(inspect.signature(Tool).parameters) - {"function", "name", "description"}
+    assert theirs - set(ToolOptions.__annotations__) == set()
+
+
+def test_an_option_that_is_none_is_refused_with_the_cure(registry):
+    with pytest.raises(TypeError, match=r"no option 'colour'. Use one of args_validator, .*toolsets="):
+        registry.add(echo, colour="red")
+    with pytest.raises(TypeError, match="which are the same"):
+        registry.add(echo, retries=1, max_retries=2)
+
+
+@pytest.mark.parametrize("made", [42, partial(echo, text="x"), "echo"])
+def test_what_is_no_tool_is_refused_with_the_cure(registry, made):
+    with pytest.raises(TypeError, match="is no tool: give a function or a Tool, and a name="):
+        registry.add(made)
+
+
+class Titled(GenerateToolJsonSchema):
+    def generate(self, schema: Any, mode: Any = "validation") -> Any:
+        return {**super().generate(schema, mode), "title": "Made by Titled"}
+
+
+def documented(ctx: RunContext[AgentDeps], text: str) -> dict[str, str]:
+    """Say it.
+
+    Args:
+        text: What to say.
+    """
+    return {"said": text}
+
+
+async def test_options_reach_pydantic_ai(client: Client, mount, registry):
+    registry.add(
+        documented,
+        takes_ctx=True,
+        docstring_format="google",
+        require_parameter_descriptions=True,
+        schema_generator=Titled,
+        metadata={"team": "red", "x-summary": "not yours"},
+        include_return_schema=True,
+        max_retries=4,
+        summary="Say it",
+    )
+    (binding,) = registry
+    assert binding.input_schema["title"] == "Made by Titled"
+    assert binding.input_schema["properties"]["text"]["description"] == "What to say."
+    built = build_toolset(registry).tools["documented"]
+    assert (built.max_retries, built.include_return_schema) == (4, True)
+    assert built.metadata == {"team": "red", "x-category": "other", "x-summary": "Say it"}
+    model = mount(registry, call("documented", text="Hi"), say("Done."))
+    assert results(await client.run("Go")) == [("success", '{"said":"Hi"}')]
+    assert "Return schema:" in model.requests[0].tools["documented"].description
+
+
+def test_a_parameter_without_a_description_is_refused_where_they_are_required(registry):
+    with pytest.raises(TypeError, match="describe each parameter in the docstring"):
+        registry.add(echo, require_parameter_descriptions=True)
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+@pytest.mark.parametrize("destructive", [False, True])
+async def test_a_validator_looks_at_the_arguments_before_the_user_is_asked(
+    client: Client, user, mount, registry, destructive, is_async
+):
+    seen: list[str] = []
+
+    def look(ctx: RunContext[AgentDeps], text: str) -> None:
+        seen.append(text)
+        assert ctx.deps.user.groups.count() == 0
+        if text == "wrong":
+            raise ModelRetry("Say something else.")
+        if text == "broken":
+            raise LookupError("secret")
+
+    async def look_later(ctx: RunContext[AgentDeps], text: str) -> None:
+        await sync_to_async(look)(ctx, text)
+
+    registry.add(echo, args_validator=look_later if is_async else look, destructive=destructive)
+    model = mount(registry, *[call("echo", text=text) for text in ("wrong", "broken", "right")], say("Done."))
+    events = await client.run("Go")
+    assert "Say something else." in str(parts_of(model.requests[1])[-1])
+    told = str(parts_of(model.requests[2])[-1])
+    assert FAILED in told
+    assert "secret" not in told
+    assert seen == ["wrong", "broken", "right"]
+    assert events[-1]["outcome"]["type"] == ("interrupt" if destructive else "success")
+
+
+async def test_a_tool_of_pydantic_ai_is_added_with_its_options(client: Client, user, mount, registry):
+    schema = {"type": "object", "properties": {"what": {"type": "string"}}, "required": ["what"]}
+    made = Tool.from_schema(lambda **arguments: arguments["what"], "raw", "Say it.", schema)
+    registry.add(Tool(documented, name="doc", sequential=True, max_retries=5, metadata={"team": "red"}))
+    registry.add(made, summary="Raw")
+    doc, raw = registry
+    assert (doc.spec.name, doc.spec.sequential, doc.spec.max_retries) == ("doc", True, 5)
+    assert (raw.spec.description, raw.spec.label, raw.input_schema["required"]) == ("Say it.", "Raw", ["what"])
+    assert doc.spec.defer_loading is None
+    mount(registry, [call("doc", text="a"), call("raw", what="b")], say("Done."))
+    assert results(await client.run("Go")) == [("success", '{"said":"a"}'), ("success", "b")]
+
+
+def starred(*words: str) -> str:
+    """Join words."""
+    return " ".join(words)
+
+
+def test_a_function_schema_of_your_own_says_how_to_call(registry):
+    registry.add(Tool(starred))
+    assert registry.call("starred", {"words": ["a", "b"]}) == "a b"
