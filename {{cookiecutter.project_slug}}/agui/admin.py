@@ -5,7 +5,6 @@ from typing import Any
 from uuid import UUID
 
 from asgiref.sync import async_to_sync
-from django import forms
 from django.contrib import admin, messages
 from django.contrib.auth import get_user_model
 from django.core.exceptions import PermissionDenied
@@ -21,13 +20,14 @@ from pydantic_ai.conversation_store import ConversationConflict
 from agui import admin_budgets as admin_budgets
 from agui import conf, runs
 from agui.admin_lists import RecordAdmin, cost, cost_of_usage, count_of, link, link_list, moment, of, recent, used
+from agui.admin_tokens import ApiTokenForm
 from agui.attachments import download
 from agui.dashboard import DashboardAdmin
 from agui.errors import NotFound
 from agui.models import ApiToken, Attachment, AttachmentUse, AuditRecord, Feedback, Message, Run, Thread
 from agui.stores import search_words
 from agui.stores.rows import delete_thread
-from agui.tokens import MAX_DAYS, mint
+from agui.tokens import mint
 from agui.transcript import pretty, read_branches, read_questions, read_transcript
 
 USERNAME = get_user_model().USERNAME_FIELD
@@ -293,16 +293,6 @@ class AttachmentAdmin(RecordAdmin):
         return format_html('<a href="{}">Download</a>', page)
 
 
-class ApiTokenForm(forms.ModelForm):
-    days = forms.IntegerField(
-        min_value=1, max_value=MAX_DAYS, required=False, help_text="How long it lives. Empty: it does not expire."
-    )
-
-    class Meta:
-        model = ApiToken
-        fields = ["user", "name"]
-
-
 @admin.register(ApiToken)
 class ApiTokenAdmin(admin.ModelAdmin):
     form = ApiTokenForm
@@ -319,8 +309,13 @@ class ApiTokenAdmin(admin.ModelAdmin):
     def get_readonly_fields(self, request: HttpRequest, obj: ApiToken | None = None) -> Any:
         return [] if obj is None else self.list_display
 
+    def get_form(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
+        form = super().get_form(request, *args, **kwargs)
+        return type(form.__name__, (form,), {"maker": request.user})
+
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
-        return {"days": conf.get().token_days, **super().get_changeform_initial_data(request)}
+        initial = super().get_changeform_initial_data(request)
+        return {"user": request.user.pk, "days": conf.get().token_days, **initial}
 
     def save_model(self, request: HttpRequest, obj: ApiToken, form: Any, change: bool) -> None:
         if not change:
