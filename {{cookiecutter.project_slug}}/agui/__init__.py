@@ -41,12 +41,12 @@ A request passes through the files in this order:
     threads.py     the threads of a user (feedback.py: what he thinks of answers)
 
 Beside the path: conf.py (conf_sections.py) has the settings and checks.py what is said at start-up, errors.py what
-clients are told, models.py and admin.py the tables (admin_lists.py, admin_budgets.py, dashboard.py with figures.py
-and dashboard_charts.py, transcript.py), export.py all that is kept of a user, skills.py and catalog.py what a page
-offers, attachments.py the uploads, voice.py speech to text, read_attachment.py the model's way to them, demo.py the
-offline model, testing.py a scripted one for tests, evals.py the cases of `make eval`, terminal/ the chat of
-`manage.py chat`, client/ the agents of others, mcp/ their tools, and ours for them,
-drf_mcp.py the services of Django REST framework.
+clients are told (failures.py: what is known of a run that failed), models.py and admin.py the tables (admin_lists.py,
+admin_budgets.py, dashboard.py with figures.py and dashboard_charts.py, transcript.py), export.py all that is kept of
+a user, skills.py and catalog.py what a page offers, attachments.py the uploads, voice.py speech to text,
+read_attachment.py the model's way to them, demo.py the offline model, testing.py a scripted one for tests, evals.py
+the cases of `make eval`, terminal/ the chat of `manage.py chat`, client/ the agents of others, mcp/ their tools, and
+ours for them, drf_mcp.py the services of Django REST framework.
 """
 
 from importlib import import_module

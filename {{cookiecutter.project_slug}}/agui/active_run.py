@@ -194,6 +194,7 @@ class ActiveRun:
                 .update(
                     status=status,
                     code="" if status in (Run.Status.FINISHED, Run.Status.PAUSED) else self.events.failure or "",
+                    cause="" if status in (Run.Status.FINISHED, Run.Status.PAUSED) else self.events.cause,
                     usage=to_jsonable_python(self.usage),
                     cost=self.usage.cost,
                     spent=dump_spent(spent),

@@ -146,7 +146,7 @@ def build_agent(registry: "ToolRegistry", config: AgentConfig) -> Agent[AgentDep
         deps_type=AgentDeps,
         # Deferred requests are how a run pauses for an approval.
         output_type=[str, DeferredToolRequests],
-        model_settings=config.model_settings,
+        model_settings=model_settings(config),
         retries=config.retries,
         toolsets=collect_toolsets(registry, config),
         capabilities=collect_capabilities(config),
@@ -186,6 +186,13 @@ def _own_tools(registry: "ToolRegistry", config: AgentConfig) -> list[AbstractTo
 
         toolsets.append(mcp_toolset(taken))
     return toolsets
+
+
+def model_settings(config: AgentConfig) -> ModelSettings:
+    """The config's settings, with a deadline for a model that is silent."""
+    seconds = conf.get().model_timeout_seconds
+    deadlines = ModelSettings() if seconds is None else ModelSettings(first_event_timeout=seconds, timeout=seconds)
+    return {**deadlines, **(config.model_settings or {})}
 
 
 def usage_limits(config: AgentConfig) -> UsageLimits:

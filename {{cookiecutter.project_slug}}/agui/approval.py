@@ -89,7 +89,7 @@ async def _prepare(
             prepared = await run_in_thread(author, ctx, definition)  # It may ask the database
         return None if prepared is None else replace(prepared, name=definition.name)
     except Exception:
-        logger.exception("Tool %r is left out of run %s: its prepare= failed.", spec.name, ctx.deps.run_id)
+        logger.exception("Tool %r is left out: its prepare= failed.", spec.name)
         return None
 
 

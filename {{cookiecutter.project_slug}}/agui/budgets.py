@@ -160,14 +160,15 @@ class KeepBudget(AbstractCapability[AgentDeps]):
     async def before_model_request(
         self, ctx: RunContext[AgentDeps], request_context: ModelRequestContext
     ) -> ModelRequestContext:
-        if ctx.usage.requests and await in_database(self._is_used_up, ctx.deps):
-            raise RunFailed("budget_exceeded")
+        if ctx.usage.requests and (used_up := await in_database(self._find_used_up, ctx.deps)):
+            period, resets_at = used_up
+            raise RunFailed("budget_exceeded", period=period, resets_at=resets_at.isoformat())
         return request_context
 
-    def _is_used_up(self, deps: AgentDeps) -> bool:
+    def _find_used_up(self, deps: AgentDeps) -> tuple[str, datetime] | None:
         if not belief.is_fresh:
             belief.renew()
         if not may_exist():
-            return False
+            return None
         self.note_spending()
-        return find_used_up(deps.user, deps.scope) is not None
+        return find_used_up(deps.user, deps.scope)

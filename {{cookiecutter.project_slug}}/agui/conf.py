@@ -125,6 +125,9 @@ class EngineSettings(_Section):
         default_factory=Budgets, description="What a user may spend a day, week or month; above it 429."
     )
     run_timeout_seconds: float | None = Field(600.0, gt=0, description="Longest run; None is no limit.")
+    model_timeout_seconds: float | None = Field(
+        180.0, gt=0, description="Longest silence of a model, before its first word and after; None is its client's."
+    )
     max_output_bytes: int = Field(8 * 1024 * 1024, gt=0, description="Largest stream of one run.")
     max_concurrent_runs: int = Field(100, gt=0, description="Runs at once in one process; above it 503.")
     max_runs_per_user: int = Field(5, gt=0, description="Runs at once for one user; above it 429.")

@@ -102,6 +102,8 @@ RUN_ERRORS = {
     "internal_error": "The run failed on the server.",
     "model_error": "The model could not answer.",
     "model_unavailable": "The model is busy or out of reach. Try again later.",
+    "model_timeout": "The model did not answer in time. Try again.",
+    "empty_answer": "The model's answer was empty. Try again.",
     "model_refused": "The model's provider refused the request.",
     "context_window": "The conversation is too long for the model. Start a new one.",
     "usage_limit": "The run reached a limit on requests, tool calls, tokens or cost.",
@@ -120,8 +122,9 @@ RUN_ERRORS = {
 
 
 class RunFailed(Exception):
-    """Ends a run with RUN_ERROR; `code` is a key of RUN_ERRORS."""
+    """Ends a run with RUN_ERROR; `code` is a key of RUN_ERRORS, and its metadata tells the details."""
 
-    def __init__(self, code: str) -> None:
+    def __init__(self, code: str, **details: Any) -> None:
         super().__init__(RUN_ERRORS[code])
         self.code = code
+        self.details = details

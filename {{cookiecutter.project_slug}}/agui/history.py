@@ -87,9 +87,11 @@ async def take_turn(
     run_input: RunAgentInput,
     registry: ToolRegistry,
     config: AgentConfig,
-    begin: Callable[[str], None],
+    begin: Callable[[str, str], None],
 ) -> Turn:
-    """Find what is new, and store it, together with the note that a run begins: `begin` with the thread's revision.
+    """Find what is new, and store it, together with the note that a run begins.
+
+    `begin` is called with the thread's revision and the client's id of the message that the run answers.
 
     Raises Unprocessable for messages or a state that can't be
     used, Conflict when another writer was faster, and RunFailed for an answer that fits no question.
@@ -121,7 +123,7 @@ async def take_turn(
     conversation.deferred_tool_requests = None
 
     def note(revision: str) -> None:
-        begin(revision)
+        begin(revision, next(filter(None, map(prompt_id, reversed(conversation.messages))), ""))
         if store.keeps_threads:
             use_attachments(named, run_input.thread_id)
 

@@ -16,6 +16,8 @@ from pydantic_ai.exceptions import (
     ModelHTTPError,
     ModelQuotaExceededError,
     ModelRequestRejectedError,
+    ModelRequestTimeout,
+    ModelTimeoutError,
     UnexpectedModelBehavior,
     UserError,
 )
@@ -63,6 +65,14 @@ def resolve_model(model: Model | str) -> Model:
     from pydantic_ai.models.fallback import FallbackModel
 
     return FallbackModel(*found)
+
+
+def used_keys() -> list[str]:
+    """The environment variables with the keys of AGENT_MODEL."""
+    model = settings.AGENT_MODEL
+    names = model.split(",") if isinstance(model, str) else ()
+    variables = (PROVIDER_KEYS.get(name.strip().partition(":")[0]) for name in names)
+    return [variable for variable in dict.fromkeys(variables) if variable]
 
 
 def missing_keys(model: str) -> list[str]:
@@ -143,6 +153,17 @@ def error_code(error: Exception) -> str | None:
         return "model_refused"
     if isinstance(error, ModelHTTPError) and 400 <= error.status_code < 500 and error.status_code not in (408, 429):
         return "model_refused"
+    if isinstance(error, ModelAPIError) and is_timeout(error):
+        return "model_timeout"
     if isinstance(error, ModelAPIError | ConcurrencyLimitExceeded):
         return "model_unavailable"
     return "model_error" if isinstance(error, UnexpectedModelBehavior) else None
+
+
+def is_timeout(error: BaseException | None) -> bool:
+    """Whether a model was silent for too long, as pydantic-ai or an HTTP library has found."""
+    while error is not None:
+        if isinstance(error, ModelRequestTimeout | ModelTimeoutError | TimeoutError):
+            return True
+        error = error.__cause__
+    return False

@@ -117,6 +117,8 @@ class Run(Owned):
     run_id = models.CharField(max_length=255, help_text="Chosen by the client; not unique.")
     status = models.CharField(max_length=16, choices=Status.choices, default=Status.RUNNING)
     code = models.CharField(max_length=64, blank=True, help_text="The code of the error that ended it.")
+    cause = models.TextField(blank=True, help_text="What the provider or the exception said.")
+    prompt_id = models.CharField(max_length=255, blank=True, help_text="The client's id of the message it answers.")
     model = models.CharField(max_length=255, blank=True)
     usage = models.JSONField(default=dict, blank=True)
     cost = models.DecimalField(

@@ -87,7 +87,7 @@ def dump_state(deps: AgentDeps, last: Any) -> Any:
     try:
         return to_json({} if deps.state is None else deps.state)
     except Exception:
-        logger.exception("The shared state of run %s has no JSON form.", deps.run_id)
+        logger.exception("The shared state of the run has no JSON form.")
         return last
 
 

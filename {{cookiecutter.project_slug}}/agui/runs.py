@@ -29,6 +29,7 @@ from agui.budgets import check_budget
 from agui.checkpoints import checkpoints, process_name
 from agui.errors import Conflict, TooManyRequests
 from agui.executor import in_database, release_connections, release_thread_later
+from agui.failures import cause_of
 from agui.history import Turn, take_turn
 from agui.interrupts import ask
 from agui.models import Run
@@ -119,13 +120,14 @@ async def _begin(
     await check_budget(actor.user, actor.scope)
     model = endpoint.model_name(run_input)
 
-    def begin(revision: str) -> None:
+    def begin(revision: str, prompt_id: str) -> None:
         Run.objects.create(
             id=log.key,
             scope=actor.scope,
             owner_id=actor.user.pk,
             thread_id=run_input.thread_id,
             run_id=run_input.run_id,
+            prompt_id=prompt_id,
             model=model,
             process=process_name(),
             seen_at=Now(),
@@ -205,13 +207,13 @@ async def drive(run: ActiveRun) -> None:
         finally:
             checkpoints.remove(run.log.key)
             # Only now, and without a pause in between: whoever reads the end may at once start the next run.
-            _end(run, last or run_error(run.events.failure or "internal_error"))
+            _end(run, last or run_error(run.events.failure or "internal_error", run.log.key, run.events.cause))
 
 
 def _end(run: ActiveRun, last: BaseEvent) -> None:
     try:
         if not _append(run, last):
-            _append(run, run_error("internal_error"))
+            _append(run, run_error("internal_error", run.log.key))
     finally:
         logs.close(run.log)
 
@@ -251,8 +253,8 @@ async def _events(run: ActiveRun) -> AsyncGenerator[BaseEvent]:
                     yield event
         except BaseException as error:
             if run.status is Run.Status.FAILED:
-                # A server that shuts down cancels its tasks.
-                run.events.failure = "internal_error" if isinstance(error, Exception) else "interrupted"
+                run.events.failure = "internal_error" if isinstance(error, Exception) else "interrupted"  # Shut down
+                run.events.cause = cause_of(error)
                 await run.save_partial()
             raise
 

@@ -28,8 +28,8 @@ from ag_ui.core import (
     ToolCallResultEvent,
 )
 from django.http import StreamingHttpResponse
-from pydantic_ai import CustomEvent, DeferredToolRequests, UsageLimitExceeded
-from pydantic_ai.exceptions import RunCancelled, RunTimedOut, UserError
+from pydantic_ai import CustomEvent, DeferredToolRequests
+from pydantic_ai.exceptions import RunCancelled, RunTimedOut
 from pydantic_ai.messages import (
     FunctionToolCallEvent,
     FunctionToolResultEvent,
@@ -43,12 +43,13 @@ from pydantic_ai.ui import NativeEvent
 from pydantic_ai.ui.ag_ui import AGUIAdapter, AGUIEventStream
 from pydantic_core import PydanticSerializationError
 
-from agui import conf, llm
+from agui import conf
 from agui.additions import part_without_bytes
 from agui.agent import AgentDeps
 from agui.audit import AuditLogger, ToolCallTimer, record_event
 from agui.checkpoints import Unfinished, checkpoints
 from agui.errors import RUN_ERRORS, RunFailed
+from agui.failures import cause_of, describe, error_code, hint_of
 from agui.interrupts import open_interrupts
 from agui.progress import Page
 from agui.protocol import (
@@ -61,7 +62,6 @@ from agui.protocol import (
     RunAgentInput,
     outcome_of,
 )
-from agui.telemetry import trace_metadata
 
 logger = logging.getLogger("agui.runs")
 
@@ -99,6 +99,8 @@ class RunEvents:
     """What the run paused for."""
     failure: str | None = None
     """A key of RUN_ERRORS, set by whoever stopped the run for a reason."""
+    cause: str = ""
+    """What the provider or an exception said of it: for the log and the admin."""
     timer: ToolCallTimer = field(init=False)
 
     def __post_init__(self) -> None:
@@ -186,9 +188,17 @@ class EventStream(AGUIEventStream[AgentDeps, Any]):
 
     async def on_error(self, error: Exception) -> AsyncIterator[BaseEvent]:
         failure = self._masked(error)
+        shared = self.shared
         async for event in super().on_error(failure):
             if isinstance(event, RunErrorEvent):
-                event.code, event.metadata = failure.code, trace_metadata()
+                event.code = failure.code
+                event.metadata = describe(
+                    failure.code,
+                    shared.key if shared else "",
+                    cause=shared.cause if shared else "",
+                    hint=hint_of(failure.code, error),
+                    details=failure.details,
+                )
             yield event
 
     async def on_cancelled(self, cancelled: RunCancelled) -> AsyncIterator[BaseEvent]:
@@ -198,25 +208,14 @@ class EventStream(AGUIEventStream[AgentDeps, Any]):
             yield event
 
     def _masked(self, error: Exception) -> RunFailed:
-        code = (self.shared and self.shared.failure) or error_code(error)
-        if self.shared:
-            self.shared.failure = code
+        shared = self.shared
+        code = (shared and shared.failure) or error_code(error, shared.unfinished.captured if shared else ())
+        if shared:
+            shared.failure, shared.cause = code, cause_of(error)
         if not isinstance(error, RunFailed | RunCancelled):
-            logger.error("Run %s of thread %s failed: %s", self.run_id, self.thread_id, code, exc_info=error)
-        return RunFailed(code)
-
-
-def error_code(error: Exception) -> str:
-    """Name an exception by a stable code."""
-    if isinstance(error, RunFailed):
-        return error.code
-    if isinstance(error, RunTimedOut):
-        return "timeout"
-    if isinstance(error, UserError) and "name conflicts with existing tool" in str(error):
-        return "tool_name_conflict"  # With a toolset that only the run could open
-    if isinstance(error, UsageLimitExceeded):
-        return "usage_limit"
-    return llm.error_code(error) or "internal_error"
+            key = shared.key if shared else self.run_id
+            logger.error("Run %s of thread %s failed: %s", key, self.thread_id, code, exc_info=error)
+        return RunFailed(code, **(error.details if isinstance(error, RunFailed) else {}))
 
 
 async def record_tool_calls(events: AsyncGenerator[NativeEvent], run: RunEvents) -> AsyncGenerator[NativeEvent]:
@@ -309,11 +308,14 @@ async def refusal(run_input: RunAgentInput, failure: RunFailed) -> AsyncGenerato
     """The stream of a run that may not start."""
     started = RunStartedEvent(thread_id=run_input.thread_id, run_id=run_input.run_id, protocol_version=PROTOCOL_VERSION)
     yield encode("refused", 1, started)
-    yield encode("refused", 2, run_error(failure.code))
+    yield encode("refused", 2, run_error(failure.code, details=failure.details))
 
 
-def run_error(code: str) -> RunErrorEvent:
-    return RunErrorEvent(message=RUN_ERRORS[code], code=code, metadata=trace_metadata())
+def run_error(code: str, key: str = "", cause: str = "", details: Mapping[str, Any] | None = None) -> RunErrorEvent:
+    """Build the last event of a run that failed; `key` is the run's own id."""
+    return RunErrorEvent(
+        message=RUN_ERRORS[code], code=code, metadata=describe(code, key, cause=cause, details=details)
+    )
 
 
 def sse_response(frames: AsyncIterable[bytes]) -> StreamingHttpResponse:

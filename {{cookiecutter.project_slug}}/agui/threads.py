@@ -16,6 +16,7 @@ from agui.bodies import read_object
 from agui.checkpoints import DEAD_SECONDS, recover
 from agui.errors import BadRequest, Conflict, NotFound, Unavailable
 from agui.executor import in_database, run_in_thread
+from agui.failures import read_failures
 from agui.feedback import MAX_COMMENT_CHARS, give_feedback, read_feedback
 from agui.interrupts import frontend_calls, open_interrupts
 from agui.models import Run
@@ -97,6 +98,7 @@ class ThreadView(AgentView):
             {
                 **summary,
                 **feedback,
+                "failures": await in_database(read_failures, thread_id, actor.scope),
                 "messages": await run_in_thread(wire_messages, conversation.messages, pool="reading"),
                 "branches": await store.branches(thread_id, scope=actor.scope),
                 "state": next((state for state in states if state is not None), {}),
@@ -193,7 +195,7 @@ async def find_status(store: ThreadStore, actor: Actor, thread_id: str, key: str
 
 async def interruption(key: str, number: int) -> AsyncGenerator[bytes]:
     """The end of a run whose process died, for who has read the events before this number."""
-    yield encode(key, number, run_error("interrupted"))
+    yield encode(key, number, run_error("interrupted", key))
 
 
 class ThreadCancelView(ThreadAction):

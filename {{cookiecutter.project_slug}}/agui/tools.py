@@ -313,8 +313,8 @@ def _guard(binding: ToolBinding) -> Callable[..., Awaitable[Any]]:
             return ToolDenied(DENIED)
         except Exception as error:
             timed_out = clock.expired()
-            run_id = getattr(ctx.deps, "run_id", ctx.run_id)
-            logger.exception("Tool %r %s in run %s.", spec.name, "timed out" if timed_out else "failed", run_id)
+            # The log's field run_id says in which run.
+            logger.exception("Tool %r %s.", spec.name, "timed out" if timed_out else "failed")
             raise ToolFailed(TIMED_OUT if timed_out else FAILED) from error
         return result
 

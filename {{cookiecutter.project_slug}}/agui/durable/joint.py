@@ -109,5 +109,5 @@ def _last(row: Run, conversation: Conversation) -> BaseEvent:
     elif row.status == Run.Status.CANCELLED:
         outcome = RunFinishedCancelledOutcome()
     else:
-        return run_error(row.code or "interrupted")
+        return run_error(row.code or "interrupted", str(row.pk), row.cause)
     return RunFinishedEvent(thread_id=row.thread_id, run_id=row.run_id, outcome=outcome)

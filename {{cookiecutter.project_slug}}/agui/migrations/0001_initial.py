@@ -159,6 +159,13 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 ("code", models.CharField(blank=True, help_text="The code of the error that ended it.", max_length=64)),
+                ("cause", models.TextField(blank=True, help_text="What the provider or the exception said.")),
+                (
+                    "prompt_id",
+                    models.CharField(
+                        blank=True, help_text="The client's id of the message it answers.", max_length=255
+                    ),
+                ),
                 ("model", models.CharField(blank=True, max_length=255)),
                 ("usage", models.JSONField(blank=True, default=dict)),
                 ("started_at", models.DateTimeField(default=django.utils.timezone.now)),

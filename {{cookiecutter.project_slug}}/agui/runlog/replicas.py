@@ -180,7 +180,7 @@ class Replicas:
             replica.give_up(Unavailable(headers={"Retry-After": "1"}))
             return
         code = ENDINGS.get(status, "log_lost")
-        last = encode(replica.key, len(replica.frames) + 1, run_error(code))
+        last = encode(replica.key, len(replica.frames) + 1, run_error(code, replica.key))
         if reachable and code == "interrupted" and await self._cut(replica, last):
             return
         replica.append(last)

@@ -5,7 +5,7 @@ import re
 from datetime import datetime, timedelta
 from html import unescape
 from urllib.parse import unquote
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import pytest
 from asgiref.sync import async_to_sync, sync_to_async
@@ -605,3 +605,17 @@ async def test_runs_are_stopped_by_who_may_change_them(client, may, status):
             go_on.set()
         await asyncio.wait_for(collect(response), 30)
     assert (await Run.objects.aget(pk=running.pk)).status == status
+
+
+@pytest.mark.parametrize("form", [str, lambda pk: str(pk)[:8], lambda pk: f" {str(pk)[:8].upper()} "])
+def test_a_run_is_found_by_what_an_error_shows(browser, form):
+    ids = [UUID(f"{first}f2a91bc-0000-4000-8000-000000000000") for first in (3, 4)]
+    Run.objects.bulk_create([Run(id=one, thread_id="t", run_id="r", scope="user:1", code="timeout") for one in ids])
+    page = browser.get("/admin/agui/run/", {"q": form(ids[0])})
+    assert [run.pk for run in page.context["cl"].result_list] == ids[:1]
+    assert "3f2a91bc" in page.content.decode()
+
+
+def test_a_run_shows_what_the_provider_said(browser):
+    run = Run.objects.create(thread_id="t", run_id="r", scope="user:1", code="model_refused", cause="No such key")
+    assert "No such key" in browser.get(f"/admin/agui/run/{run.pk}/change/").content.decode()

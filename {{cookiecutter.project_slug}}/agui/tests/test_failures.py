@@ -1,0 +1,185 @@
+"""What is said of a run that failed: to its user, to a developer with DEBUG, to the operator in the log and admin."""
+
+import json
+import logging
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from pydantic_ai.exceptions import ModelHTTPError, RunCancelled, UnexpectedModelBehavior
+from pydantic_ai.messages import ModelResponse, TextPart, ThinkingPart, ToolCallPart
+from pydantic_ai.models import override_allow_model_requests
+
+from agui.errors import RUN_ERRORS, RunFailed
+from agui.failures import HINTS, cause_of, describe, error_code, hint_of, short_id
+from agui.models import Run
+from agui.testing import call, fail, say
+from agui.tests.conftest import Client, run_input, script
+from agui.tests.provider_stub import Answer, ProviderStub, Refusal
+from agui.tests.test_llm import answering
+
+SECRET = "Incorrect API key provided: a secret"
+KEY_ERROR = Refusal(401, {"error": {"message": SECRET, "type": "invalid_request_error", "code": "invalid_api_key"}})
+
+
+@pytest.fixture
+def stub(monkeypatch: pytest.MonkeyPatch) -> Iterator[ProviderStub]:
+    with ProviderStub() as stub, override_allow_model_requests(True):
+        monkeypatch.setenv("OPENAI_BASE_URL", f"{stub.url}/v1")
+        monkeypatch.setenv("OPENAI_API_KEY", "not-a-real-key")
+        yield stub
+
+
+async def failed_run() -> Run:
+    return await Run.objects.exclude(code="").alatest("started_at")
+
+
+async def test_a_run_has_one_id_everywhere(client: Client, caplog: Any):
+    with script(fail(ModelHTTPError(500, "m", SECRET))):
+        events = await client.run("Hi")
+    run = await failed_run()
+    assert events[-1]["metadata"]["runId"] == str(run.pk)[:8]
+    [record] = [record for record in caplog.records if record.levelno == logging.ERROR]
+    assert str(run.pk) in record.getMessage()
+    assert run.run_id not in caplog.text.replace(f'run_id="{run.run_id}"', "") or run.run_id == str(run.pk)
+
+
+async def test_a_client_never_reads_the_cause(client: Client, stub: ProviderStub, settings: Any):
+    pytest.importorskip("openai")
+    settings.DEBUG = False
+    stub.replies = [KEY_ERROR]
+    with answering(model="openai:gpt-5.6-terra"):
+        events = await client.run("Hi")
+        thread = await client.thread()
+    assert "debug" not in events[-1]["metadata"]
+    assert "a secret" not in json.dumps([events, thread])
+    assert SECRET in (await failed_run()).cause
+
+
+async def test_with_debug_a_developer_reads_it_with_the_setting_to_look_at(
+    client: Client, stub: ProviderStub, settings: Any
+):
+    pytest.importorskip("openai")
+    settings.DEBUG, settings.AGENT_MODEL = True, "openai:gpt-5.6-terra"
+    stub.replies = [KEY_ERROR]
+    with answering(model="openai:gpt-5.6-terra"):
+        events = await client.run("Hi")
+        thread = await client.thread()
+    debug = events[-1]["metadata"]["debug"]
+    assert SECRET in debug["cause"]
+    assert debug["hint"] == "The provider does not know the key: look at OPENAI_API_KEY in .env."
+    [told] = thread["failures"].values()
+    assert SECRET in told["debug"]["cause"]
+
+
+@pytest.mark.parametrize("code", RUN_ERRORS)
+def test_no_code_tells_a_client_more_without_debug(settings: Any, code: str):
+    settings.DEBUG = False
+    assert describe(code, "0123456789", cause="a secret", hint="a hint") == {"runId": "01234567"}
+
+
+@pytest.mark.parametrize("status", [401, 402, 403, 404, 429])
+def test_the_hint_fits_the_status(settings: Any, status: int):
+    settings.AGENT_MODEL = "anthropic:claude-sonnet-5-5"
+    hint = hint_of("model_refused", ModelHTTPError(status, "m"))
+    assert hint != HINTS["model_refused"]
+    assert ("ANTHROPIC_API_KEY" in hint) == (status in (401, 403))
+
+
+async def test_a_failure_stays_with_its_turn(client: Client):
+    with script(fail(ModelHTTPError(500, "m")), say("Yes."), fail(ModelHTTPError(400, "m"))):
+        await client.run(messages=[{"id": "u1", "role": "user", "content": "One"}])
+        await client.run(messages=[{"id": "u2", "role": "user", "content": "Two"}])
+        await client.run(messages=[{"id": "u3", "role": "user", "content": "Three"}])
+    failures = (await client.thread())["failures"]
+    assert {key: one["code"] for key, one in failures.items()} == {"u1": "model_unavailable", "u3": "model_refused"}
+    run = await Run.objects.aget(prompt_id="u1")
+    assert failures["u1"]["runId"] == short_id(str(run.pk))
+    assert failures["u1"]["message"] == RUN_ERRORS["model_unavailable"]
+
+
+async def test_until_it_is_tried_again_with_success(client: Client):
+    prompt = {"id": "u1", "role": "user", "content": "One"}
+    with script(fail(ModelHTTPError(500, "m")), say("Yes.")):
+        await client.run(messages=[prompt])
+        await client.run(messages=[prompt])
+    assert (await client.thread())["failures"] == {}
+
+
+async def test_another_user_s_failures_are_not_told(client: Client, other_client: Client):
+    with script(fail(ModelHTTPError(500, "m")), say("Yes.")):
+        await client.run(messages=[{"id": "u1", "role": "user", "content": "One"}], thread="mine")
+        await other_client.run(messages=[{"id": "u1", "role": "user", "content": "One"}], thread="theirs")
+    assert (await other_client.thread("theirs"))["failures"] == {}
+
+
+@pytest.mark.parametrize(
+    ("parts", "code"),
+    [
+        ([], "empty_answer"),
+        ([TextPart("")], "empty_answer"),
+        ([ThinkingPart("Hm")], "empty_answer"),
+        ([TextPart("Words")], "model_error"),
+        ([ToolCallPart("x")], "model_error"),
+    ],
+)
+def test_an_empty_answer_is_an_error_of_its_own(parts: Any, code: str):
+    error = UnexpectedModelBehavior("Exceeded maximum output retries")
+    assert error_code(error, [ModelResponse(parts)]) == code
+
+
+async def test_so_it_is_in_a_run(client: Client, stub: ProviderStub):
+    pytest.importorskip("openai")
+    stub.replies = [Answer("") for _ in range(5)]
+    with answering(model="openai-chat:gpt-5.6-terra"):
+        events = await client.run("Hi")
+    assert events[-1]["code"] == "empty_answer"
+
+
+@pytest.mark.parametrize("when", ["before the first word", "after it"])
+async def test_a_model_that_hangs_has_a_deadline(client: Client, stub: ProviderStub, settings: Any, when: str):
+    pytest.importorskip("openai")
+    settings.AGUI = {**settings.AGUI, "MODEL_TIMEOUT_SECONDS": 0.3}
+    gate = threading.Event()
+    stub.replies = [Answer("One two" if when == "after it" else " two", gate)]
+    try:
+        with answering(model="openai-chat:gpt-5.6-terra"):
+            events = await client.run("Hi")
+    finally:
+        gate.set()
+    assert events[-1]["code"] == "model_timeout"
+    assert ("One" in json.dumps(await client.thread())) == (when == "after it")
+
+
+def test_its_deadline_is_less_than_that_of_a_run():
+    from agui import conf
+
+    settings = conf.load({})
+    assert 60 <= (settings.model_timeout_seconds or 0) < 600
+    assert (settings.model_timeout_seconds or 0) < (settings.run_timeout_seconds or 0)
+
+
+async def test_a_budget_that_ends_a_run_says_when_the_next_begins(client: Client, settings: Any):
+    settings.AGUI = {**settings.AGUI, "BUDGETS": {"DAY": {"TOKENS": 1}}}
+    with script(call("echo", text="x"), say("never")):
+        events = await client.run("Go")
+    assert events[-1]["code"] == "budget_exceeded"
+    assert events[-1]["metadata"]["period"] == "day"
+    assert "T00:00:00" in events[-1]["metadata"]["resets_at"]
+    response = await client.post(run_input("Again"))
+    assert response.status_code == 429
+    assert "resets_at" in json.loads(response.content)
+
+
+def test_a_cause_is_one_line():
+    try:
+        try:
+            raise ValueError("the\nroot")
+        except ValueError as error:
+            raise RuntimeError("out of\n reach " + "x" * 5000) from error
+    except RuntimeError as error:
+        cause = cause_of(error)
+    assert cause.startswith("RuntimeError: out of reach xxx")
+    assert len(cause) == 1000
+    assert cause_of(RunFailed("timeout")) == cause_of(RunCancelled("x")) == ""
