@@ -1,5 +1,6 @@
 // @ts-check
 /** Tools of the page: what the agent may do where the user is. Loaded with the first call of one. */
+import { misfit } from "./misfit.js";
 import { uuid } from "./turns.js";
 
 /** @typedef {import("./session.js").Decision} Decision */
@@ -106,51 +107,6 @@ function read(json) {
   } catch {
     throw new Error("the arguments are not JSON");
   }
-}
-
-/**
- * What of a value does not fit a schema, in words for the model; nothing if all does. Knows what describes most
- * arguments (types, choices, required and further properties, lists) and lets the rest pass.
- * @param {any} schema @param {any} value @param {string} [path] @returns {string | undefined}
- */
-export function misfit(schema, value, path = "") {
-  const { type = path ? [] : "object", enum: options, properties = {}, required = [], additionalProperties, items } = schema ?? {};
-  const here = path || "they";
-  const types = [type].flat();
-  if (types.length && !types.some((one) => TYPES[one]?.(value) ?? true)) return `${here} must be of the type ${types.join(" or ")}`;
-  const text = JSON.stringify(value);
-  if (options && !options.some((one) => JSON.stringify(one) === text)) return `${here} must be one of ${JSON.stringify(options)}`;
-  if (Array.isArray(value)) return items && first(value, (one, index) => misfit(items, one, `${path}[${index}]`));
-  if (!TYPES.object(value)) return undefined;
-  const within = (name) => (path ? `${path}.${name}` : name);
-  const missing = required.find((name) => !Object.hasOwn(value, name));
-  if (missing !== undefined) return `${within(missing)} is missing`;
-  return first(Object.entries(value), ([name, one]) => {
-    if (Object.hasOwn(properties, name)) return misfit(properties[name], one, within(name));
-    return additionalProperties === false ? `${within(name)} is unknown` : undefined;
-  });
-}
-
-/** @type {Record<string, (value: any) => boolean>} */
-const TYPES = {
-  // @ts-ignore: without a prototype, "toString" is no type
-  __proto__: null,
-  string: (value) => typeof value === "string",
-  number: (value) => typeof value === "number",
-  integer: (value) => Number.isInteger(value),
-  boolean: (value) => typeof value === "boolean",
-  null: (value) => value === null,
-  array: (value) => Array.isArray(value),
-  object: (value) => typeof value === "object" && value !== null && !Array.isArray(value),
-};
-
-/** The first that is found. @template T @param {T[]} items @param {(item: T, index: number) => string | undefined} find */
-function first(items, find) {
-  for (const [index, item] of items.entries()) {
-    const found = find(item, index);
-    if (found) return found;
-  }
-  return undefined;
 }
 
 /** @param {string} content */

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { FrontendTools, misfit } from "../../static/agui/frontend-tools.js";
+import { FrontendTools } from "../../static/agui/frontend-tools.js";
+import { misfit } from "../../static/agui/misfit.js";
 import { Session } from "../../static/agui/session.js";
 
 const approved = (payload = {}) => ({ status: "resolved", payload: { approved: true, ...payload } });
@@ -187,5 +188,49 @@ for (const [value, wrong] of [
   test(`${JSON.stringify(value)} is checked against a schema`, () => {
     if (wrong) assert.match(misfit(schema, value), wrong);
     else assert.equal(misfit(schema, value), undefined);
+  });
+}
+
+const $defs = { path: { type: "string", pattern: "^/" }, tree: { properties: { in: { $ref: "#/$defs/tree" }, n: { minimum: 1 } } } };
+for (const [parameters, right, wrong, words] of [
+  [{ properties: { n: { type: "integer", minimum: 1, maximum: 5 } } }, { n: 5 }, { n: 6 }, /n must be at most 5/],
+  [{ properties: { n: { exclusiveMinimum: 0, multipleOf: 0.1 } } }, { n: 0.3 }, { n: 0.25 }, /multiple of 0.1/],
+  [{ properties: { s: { minLength: 2, maxLength: 3 } } }, { s: "👋👋👋" }, { s: "abcd" }, /s must have at most 3 characters/],
+  [{ properties: { s: { $ref: "#/$defs/path" } }, $defs }, { s: "/home" }, { s: "https://evil.example" }, /s must match \^\//],
+  [{ properties: { s: { const: "a" } } }, { s: "a" }, { s: "b" }, /s must be "a"/],
+  [{ properties: { s: { anyOf: [{ type: "string" }, { type: "null" }] } } }, { s: null }, { s: 1 }, /type string, or s must be of the type null/],
+  [{ properties: { s: { oneOf: [{ minimum: 1 }, { maximum: 3 }] } } }, { s: 0 }, { s: 2 }, /only one/],
+  [{ properties: { a: { minItems: 1, maxItems: 2, uniqueItems: true } } }, { a: [1, 2] }, { a: [1, 1] }, /no item twice/],
+  [{ properties: { a: { prefixItems: [{ type: "string" }], items: { type: "integer" } } } }, { a: ["a", 1] }, { a: ["a", "b"] }, /a\[1\] must be/],
+  [{ additionalProperties: { type: "integer" } }, { a: 1 }, { a: "1" }, /a must be of the type integer/],
+  [{ properties: { t: { $ref: "#/$defs/tree" } }, $defs }, { t: { in: { in: { n: 1 } } } }, { t: { in: { in: { n: 0 } } } }, /t\.in\.in\.n must be at least 1/],
+  [{ dependentRequired: { a: ["b"] } }, { a: 1, b: 1 }, { a: 1 }, /b is missing/],
+  [{ if: { required: ["a"] }, then: { required: ["b"] } }, { a: 1, b: 2 }, { a: 1 }, /b is missing/],
+  [{ not: { required: ["a"] } }, { b: 1 }, { a: 1 }, /must not fit/],
+]) {
+  test(`${JSON.stringify(parameters)} lets through what fits, and nothing else`, async () => {
+    assert.equal((await answer({ parameters }, JSON.stringify(right))).outcome, undefined);
+    const { outcome, got, content } = await answer({ parameters }, JSON.stringify(wrong));
+    assert.deepEqual([outcome, got], ["failed", []]);
+    assert.match(content, words);
+  });
+}
+
+for (const [parameters, words] of [
+  [{ properties: { a: { maxlength: 1 } } }, /a keyword that this page does not know: "maxlength"/],
+  [{ anyOf: [{ unevaluatedProperties: false }] }, /unevaluatedProperties/],
+  [{ $defs: { a: { $dynamicRef: "#a" } } }, /\$dynamicRef/],
+  [{ properties: { a: { $ref: "https://schemas.example/a.json" } } }, /leads nowhere/],
+  [{ properties: { a: { $ref: "#/$defs/none" } } }, /leads nowhere/],
+  [{ properties: { a: { pattern: "(" } } }, /Invalid regular expression/],
+  [{ properties: { a: { items: [{}, {}] } } }, /is no schema/],
+  [{ $ref: "#" }, /./],
+  [{ properties: { a: "string" } }, /is no schema/],
+]) {
+  test(`with ${JSON.stringify(parameters)} no arguments get through`, async (t) => {
+    t.mock.method(console, "error", () => {});
+    const { outcome, got, content } = await answer({ parameters });
+    assert.deepEqual([outcome, got], ["failed", []]);
+    assert.match(content, words);
   });
 }
