@@ -79,6 +79,28 @@ def test_few_calls_are_each_a_card(chat):
     expect(chat.locator(".message.assistant")).to_have_count(1)
 
 
+def test_code_and_results_are_copied_on_a_page_that_is_not_served_securely(chat):
+    chat.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    words = [
+        {"type": "TEXT_MESSAGE_START", "messageId": "m", "role": "assistant"},
+        {"type": "TEXT_MESSAGE_CONTENT", "messageId": "m", "delta": "```sh\nmake run\n```"},
+        {"type": "TEXT_MESSAGE_END", "messageId": "m"},
+    ]
+    answer_with(chat, [STARTED, *begun("a"), ended("a", ROWS), *words, FINISHED])
+    say(chat, "hello")
+    card, code = cards(chat).first, chat.locator(".code")
+    card.locator("summary").click()
+    lasting(chat)
+    for place, text in ((code, "make run"), (card, json.dumps(ROWS))):
+        chat.evaluate("Object.defineProperty(navigator, 'clipboard', { value: undefined, configurable: true })")
+        place.get_by_role("button", name="Copy").click()
+        expect(place.get_by_role("button", name="Copied")).to_be_visible()
+        chat.evaluate("delete navigator.clipboard")
+        given = chat.evaluate("navigator.clipboard.readText()")
+        assert given == text or json.loads(given) == json.loads(text)
+    expect(chat.locator("textarea.visually-hidden")).to_have_count(0)
+
+
 def test_results_read_well_and_long_ones_are_shown_whole_when_asked_for(chat):
     chat.context.grant_permissions(["clipboard-read", "clipboard-write"])
     long = "word " * 2000

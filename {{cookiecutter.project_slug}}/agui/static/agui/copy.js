@@ -1,6 +1,8 @@
 // @ts-check
 /** Texts to the clipboard. */
-import { h } from "./dom.js";
+import { h, setText } from "./dom.js";
+
+const SAID_MS = 2000;
 
 /**
  * Copy a text; false when the browser doesn't let us.
@@ -21,4 +23,13 @@ export async function copyText(text, button) {
     button.focus();
     return copied;
   }
+}
+
+/**
+ * Copy a text, and say on the button for a moment how that went.
+ * @param {HTMLElement} button @param {string} text @param {{ copy: string, copied: string, copyFailed: string }} strings
+ */
+export async function copyBy(button, text, { copy, copied, copyFailed }) {
+  setText(button, (await copyText(text, button)) ? copied : copyFailed);
+  setTimeout(() => setText(button, copy), SAID_MS);
 }

@@ -5,6 +5,7 @@ import { h } from "./dom.js";
 /** @typedef {import("./markdown-nodes.js").Node} MarkdownNode */
 /** @type {typeof import("./markdown-nodes.js").read | null} */
 let read = null;
+let loadNames = () => Promise.resolve();
 
 /** Is text still shown as it is? */
 export const isPlain = () => !read;
@@ -12,7 +13,7 @@ export const isPlain = () => !read;
 /** Load what reads Markdown, once for the page. Never throws. */
 export async function loadMarkdown() {
   try {
-    ({ read } = await import("./markdown-nodes.js"));
+    ({ read, loadNames } = await import("./markdown-nodes.js"));
   } catch (error) {
     console.warn("agui-chat: Markdown could not be loaded; texts stay plain.", error);
   }
@@ -30,7 +31,7 @@ export class MarkdownView {
   /** Where links go that were defined so far. */
   #links = new Map();
 
-  /** @param {{ copy: string, copied: string }} strings */
+  /** @param {{ copy: string, copied: string, copyFailed: string }} strings */
   constructor(strings) {
     this.#strings = strings;
     this.element.addEventListener("click", ({ target }) => target.closest(".copy") && this.#copy(target.closest(".copy")));
@@ -45,21 +46,30 @@ export class MarkdownView {
     this.#growing = growing;
     this.#plain = !read;
     this.element.classList.toggle("plain", this.#plain);
+    this.#show();
+  }
+
+  #show() {
+    const [text, growing] = [this.#text, this.#growing];
     if (!read) return (this.element.textContent = text);
     if (!this.#finished.length) this.#links = new Map();
     const { length, blocks } = this.#finished;
-    const { nodes, done, links } = read(text.slice(length), growing, this.#links, this.#strings);
+    const { nodes, done, links, lacksNames } = read(text.slice(length), growing, this.#links, this.#strings);
     patch(this.element, nodes, blocks);
     this.#finished = { length: length + done.length, blocks: blocks + done.blocks };
     this.#links = links;
+    if (lacksNames) loadNames().then(() => this.#showAgain());
+  }
+
+  #showAgain() {
+    this.#finished = { length: 0, blocks: 0 };
+    this.#show();
   }
 
   /** @param {HTMLElement} button */
   async #copy(button) {
-    const { copy, copied } = this.#strings;
-    await navigator.clipboard.writeText(button.closest(".code")?.querySelector("code")?.textContent ?? "");
-    button.textContent = copied;
-    setTimeout(() => (button.textContent = copy), 2000);
+    const { copyBy } = await import("./copy.js");
+    await copyBy(button, button.closest(".code")?.querySelector("code")?.textContent ?? "", this.#strings);
   }
 }
 

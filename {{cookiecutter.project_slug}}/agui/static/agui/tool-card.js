@@ -155,10 +155,8 @@ export class ToolCard {
 
   /** @param {HTMLElement} button @param {string} text */
   async #copy(button, text) {
-    const { copy, copied } = this.#context.strings;
-    await navigator.clipboard.writeText(text);
-    setText(button, copied);
-    setTimeout(() => setText(button, copy), 2000);
+    const { copyBy } = await import("./copy.js");
+    await copyBy(button, text, this.#context.strings);
   }
 }
 
