@@ -87,6 +87,7 @@ COMPARE = r"""
 const { Marked } = await import("/oracle/marked.js");
 const { loadMarkdown, MarkdownView } = await import("/static/agui/markdown.js");
 await loadMarkdown();
+await (await import("/static/agui/markdown-nodes.js")).loadNames();
 const BARE = /^<\/?(?:br|b|i|u|s|em|strong|del|mark|kbd|sub|sup|details|summary)\s*\/?>$/i;
 const escaped = (text) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 const tamed = (html) => html.replaceAll(/<[^>]*>?|>/g, (tag) => (BARE.test(tag) ? tag : escaped(tag)));
@@ -359,6 +360,7 @@ def test_no_text_can_do_anything(chat, live_project):
         """async () => {
             const { loadMarkdown, MarkdownView } = await import("/static/agui/markdown.js");
             await loadMarkdown();
+            await (await import("/static/agui/markdown-nodes.js")).loadNames();
             window.MarkdownView = MarkdownView;
         }"""
     )
@@ -399,6 +401,40 @@ def test_no_text_can_do_anything(chat, live_project):
     assert requests == [f"{live_project.url}/last"]
     assert chat.evaluate("window.pwned") is None
     assert chat.url.startswith(live_project.url)
+
+
+def test_rare_names_of_characters_are_loaded_when_a_text_has_one(chat, live_project):
+    names = []
+    chat.on("request", lambda request: names.append(request.url) if "entities" in request.url else None)
+    say(chat, "say &amp; and &lt;")
+    finished(chat)
+    assert names == []
+    chat.evaluate(
+        """async () => {
+            const { MarkdownView } = await import("/static/agui/markdown.js");
+            const view = new MarkdownView({ copy: "Copy", copied: "Copied", copyFailed: "No" });
+            view.element.id = "names";
+            document.body.append(view.element);
+            view.update("Gr&uuml;&szlig;e &rarr; &nosuchname; `&uuml;`", true);
+        }"""
+    )
+    expect(chat.locator("#names")).to_have_text("Grüße → &nosuchname; &uuml;")
+    assert len(names) == 1
+
+
+def test_a_link_is_never_within_a_link(lab):
+    nested = lab(
+        """const view = make();
+        return argument.filter((text) => { view.update(text); return view.element.querySelector("a a"); });""",
+        [
+            "![a [b](/c) d](/e)",
+            "![![a](/b)](/c)",
+            "[![a](/b)](/c)",
+            "![[[foo](uri1)](uri2)](uri3)",
+            "[a <https://b.example> c](/d)",
+        ],
+    )
+    assert nested == []
 
 
 def test_without_what_reads_markdown_the_text_is_plain_and_readable(chat):

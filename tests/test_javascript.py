@@ -1,7 +1,10 @@
 """The element's modules that need no DOM, by Node's own test runner, and the types of all modules, by TypeScript."""
 
+import json
+import os
 import shutil
 import subprocess
+from html.entities import html5
 from pathlib import Path
 
 import pytest
@@ -36,3 +39,46 @@ def test_types_hold():
         check=False,
     )
     assert result.returncode == 0, result.stdout[-3000:]
+
+
+@pytest.mark.parametrize("suite", ["tests/markdown/commonmark.mjs", "tests/schema/suite.mjs"])
+def test_public_suites_hold(rendered: dict[str, Path], suite: str):
+    modules = npm_install((ROOT / suite).with_name("package.json"))
+    if modules is None:
+        pytest.skip("npm is not on the PATH")
+    static = rendered["demo"] / "agui/static/agui"
+    result = subprocess.run(
+        ["node", "--test", ROOT / suite],
+        env={**os.environ, "STATIC": str(static), "PACKAGES": str(modules)},
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )
+    assert result.returncode == 0, result.stdout[-3000:]
+    assert "# tests 0" not in result.stdout
+
+
+def test_characters_have_the_names_that_html_gives_them(rendered: dict[str, Path]):
+    node = shutil.which("node")
+    if node is None:
+        pytest.skip("node is not on the PATH")
+    script = """
+        import { CHARACTERS } from "./entities.js";
+        import { read } from "./markdown-nodes.js";
+        const isKnown = (name) => !read(`&${name};`, false, new Map(), { copy: "" }).lacksNames;
+        const always = JSON.parse(process.argv[1]).filter(isKnown);
+        console.log(JSON.stringify([Object.fromEntries(CHARACTERS), always]));
+    """
+    names = {name.removesuffix(";"): text for name, text in html5.items() if name.endswith(";")}
+    result = subprocess.run(
+        [node, "--input-type=module", "--eval", script, "--", json.dumps(list(names))],
+        cwd=rendered["demo"] / "agui/static/agui",
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    loaded, always = json.loads(result.stdout)
+    assert {**loaded, **{name: names[name] for name in always}} == names
+    assert len(always) < 10

@@ -10,7 +10,8 @@ import { HttpAgent } from "@ag-ui/client";
 import { generate } from "./generate.mjs";
 
 const [folder, count, file] = process.argv.slice(2);
-const { beginRun, emptyConversation, reduce } = await import(pathToFileURL(`${folder}/conversation.js`).href);
+const { beginRun, emptyConversation, loadFor, reduce } = await import(pathToFileURL(`${folder}/conversation.js`).href);
+for (const type of ["TEXT_MESSAGE_CHUNK", "STATE_DELTA"]) await loadFor({ type });
 
 console.warn = console.error = () => {}; // Both tell what they drop
 

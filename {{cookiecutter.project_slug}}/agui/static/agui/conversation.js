@@ -4,8 +4,6 @@
  * Pure: every change gives a new object and leaves untouched messages identical, so that a view
  * finds what changed with `!==`. The messages are AG-UI's own; `calls` holds what they can't carry.
  */
-import { expandChunk } from "./chunks.js";
-import { applyPatch } from "./json-patch.js";
 
 /**
  * @typedef {{ id: string, role: string, content?: any, [key: string]: any }} Message
@@ -129,16 +127,31 @@ export function textOf(content) {
   return typeof content === "string" ? content : "";
 }
 
+/** @type {Partial<typeof import("./chunks.js") & typeof import("./json-patch.js")>} what `reduce` needs for few events */
+const loaded = {};
+
+/** Load what `reduce` needs for an event, unless it is there. @param {any} event @returns {Promise<void> | undefined} */
+export function loadFor({ type = "" }) {
+  if (/_CHUNK$/.test(type) && !loaded.expandChunk) return import("./chunks.js").then((module) => void Object.assign(loaded, module));
+  if (/_DELTA$/.test(type) && !loaded.applyPatch) return import("./json-patch.js").then((module) => void Object.assign(loaded, module));
+}
+
 /**
- * Apply one event. What is unknown or doesn't fit changes nothing.
+ * Apply one event, after `loadFor` it. What is unknown or doesn't fit changes nothing.
  * @param {Conversation} conversation
  * @param {any} event
  * @returns {Conversation}
  */
 export function reduce(conversation, event) {
-  const { events, open } = expandChunk(conversation.chunks, event);
+  const { events, open } = loaded.expandChunk?.(conversation.chunks, event) ?? { events: [event], open: conversation.chunks };
   const next = events.reduce((state, one) => reducers[one.type]?.(state, one) ?? state, conversation);
   return next.chunks === open ? next : { ...next, chunks: open };
+}
+
+/** @param {any} value @param {any} patch */
+function patched(value, patch) {
+  if (!loaded.applyPatch) throw new Error("loadFor() has not been called.");
+  return loaded.applyPatch(value, patch);
 }
 
 /** @type {Record<string, (c: Conversation, event: any) => Conversation>} */
@@ -190,7 +203,7 @@ const reducers = {
   TOOL_CALL_RESULT: finishCall,
 
   STATE_SNAPSHOT: (c, { snapshot }) => ({ ...c, state: snapshot }),
-  STATE_DELTA: (c, { delta }) => attempt(c, () => ({ ...c, state: applyPatch(c.state, delta) })),
+  STATE_DELTA: (c, { delta }) => attempt(c, () => ({ ...c, state: patched(c.state, delta) })),
   MESSAGES_SNAPSHOT: mergeSnapshot,
   ACTIVITY_SNAPSHOT: showActivity,
   ACTIVITY_DELTA: (c, event) =>
@@ -198,7 +211,7 @@ const reducers = {
       if (message.role !== "activity") return message;
       const { activityType, patch } = event;
       const told = withMetadata(message, event);
-      return attempt(told, () => ({ ...told, activityType, content: applyPatch(told.content, patch) }));
+      return attempt(told, () => ({ ...told, activityType, content: patched(told.content, patch) }));
     }),
 };
 

@@ -1,7 +1,7 @@
 // @ts-check
 /** The events of a run to its end, over connections that are lost, fall silent or sleep. */
 import { HttpError } from "./client.js";
-import { endsRun } from "./conversation.js";
+import { endsRun, loadFor } from "./conversation.js";
 
 const MAX_TRIES = 8;
 /** How often a run is asked for that no server has taken: in eight seconds another one is there. */
@@ -63,6 +63,8 @@ export class Following {
             tries = 0;
             last = numbered.id;
             this.#heardAt = Date.now();
+            const loading = loadFor(numbered.event);
+            if (loading) await loading;
             yield numbered;
             if (endsRun(numbered.event)) return;
           }

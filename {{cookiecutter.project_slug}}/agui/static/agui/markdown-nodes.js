@@ -4,35 +4,48 @@ import { lex } from "./markdown-lexer.js";
 import { completed } from "./markdown-tail.js";
 
 /** @typedef {string | [tag: string, attributes: Record<string, any>, children: any[]]} Node */
-/** @typedef {{ nodes: Node[], done: { length: number, blocks: number }, links: import("./markdown-lexer.js").Links }} Found */
+/** @typedef {import("./markdown-lexer.js").Links} Links */
+/** @typedef {{ nodes: Node[], done: { length: number, blocks: number }, links: Links, lacksNames: boolean }} Found `lacksNames`: read it again after `loadNames()` */
 
 /** Raw HTML in Markdown: bare tags that only format are elements, all others readable text. */
 const BARE_TAG = /^<(\/?)(br|b|i|u|s|em|strong|del|mark|kbd|sub|sup|details|summary)\s*\/?>$/i;
 /** Tags in tags: whatever walks the tree does so by calling itself. */
 const DEEPEST = 100;
 const PROTOCOLS = ["http:", "https:", "mailto:", "tel:"];
-const ENTITIES = /** @type {Record<string, string>} */ ({ amp: "&", lt: "<", gt: ">", quot: '"', apos: "'", nbsp: "\u00a0" });
-const NAMES =
-  "copy©reg®trade™deg°plusmn±times×divide÷middot·bull•hellip…ndash–mdash—lsquo‘rsquo’ldquo“rdquo”laquo«raquo»" +
-  "larr←uarr↑rarr→darr↓harr↔rArr⇒hArr⇔le≤ge≥ne≠asymp≈infin∞sum∑radic√micro\u00b5alpha\u03b1beta\u03b2pi\u03c0sect§para¶euro€pound£yen¥cent¢check✓cross✗half½frac12½frac14¼frac34¾sup2²sup3³shy\u00adzwj\u200dzwnj\u200censp\u2002emsp\u2003thinsp\u2009";
-for (const [, name, character] of NAMES.matchAll(/([a-z]+\d*)([^a-z\d])/gi)) ENTITIES[name] = character;
+/** @type {Map<string, string>} characters that have a name; the rare ones are loaded when a text has one */
+let characters = new Map([["amp", "&"], ["lt", "<"], ["gt", ">"], ["quot", '"'], ["apos", "'"], ["nbsp", "\u00a0"]]);
+/** Are all names loaded, and did the text that is being read have one that is not? */
+let [hasNames, lacksNames] = [false, false];
+
+/** Load the names of all characters. Without them, a text shows them as they are written. */
+export async function loadNames() {
+  const { CHARACTERS } = await import("./entities.js").catch(() => ({ CHARACTERS: [] }));
+  hasNames = true;
+  characters = new Map([...characters, ...CHARACTERS]);
+}
 
 /**
  * Read a text. `done` is how much of it can't change any more while it grows, and how many nodes that is.
- * @param {string} text @param {boolean} growing @param {import("./markdown-lexer.js").Links} links those defined so far
+ * @param {string} text @param {boolean} growing @param {Links} links those defined so far
  * @param {{ copy: string }} strings @returns {Found}
  */
 export function read(text, growing, links, strings) {
+  lacksNames = false;
+  return { ...nodesAndRest(text, growing, links, strings), lacksNames };
+}
+
+/** @param {string} text @param {boolean} growing @param {Links} links @param {{ copy: string }} strings */
+function nodesAndRest(text, growing, links, strings) {
   const source = text.replace(/\r\n?/g, "\n");
   try {
     const known = new Map(links);
     const tokens = lex(growing ? completed(source) : source, known);
-    const last = growing ? tokens.findLastIndex(({ type }) => type !== "space") : 0;
+    const length = (growing && tokens.at(-1)?.at) || 0;
+    const last = tokens.findIndex(({ at }) => at === length);
     const head = build(tokens.slice(0, last), strings);
-    const length = tokens.slice(0, last).reduce((sum, { raw = "" }) => sum + raw.length, 0);
     // A line may end in two characters, which are read as one: then nothing is put aside.
     if (!length || head.open || source !== text) return { nodes: build(tokens, strings).nodes, done: { length: 0, blocks: 0 }, links };
-    if (tokens[last].type === "def") known.delete(tokens[last].tag); // its address may not be complete
+    for (const [tag, { at = 0 }] of known) if (at >= length && !links.has(tag)) known.delete(tag); // its address may not be complete
     return { nodes: [...head.nodes, ...build(tokens.slice(last), strings).nodes], done: { length, blocks: head.nodes.length }, links: known };
   } catch (error) {
     console.warn("agui-chat: a text could not be read as Markdown.", error); // nested too deeply, for one
@@ -42,17 +55,11 @@ export function read(text, growing, links, strings) {
 
 /** The blocks of a text; `open` when an element of raw HTML waits for its end. @param {any[]} tokens @param {{ copy: string }} strings */
 function build(tokens, strings) {
-  /** @type {Node[]} */
+  /** @type {any[]} */
   const nodes = [];
   const stack = [];
   for (const token of tokens) {
-    if (["space", "def"].includes(token.type)) continue;
-    if (!stack.length) {
-      /** @type {Node} */
-      const node = ["div", { class: "block" }, []];
-      nodes.push(node);
-      stack.push(node);
-    }
+    if (!stack.length) stack.push((nodes[nodes.length] = ["div", { class: "block" }, []]));
     take(token, stack, strings, false);
     if (stack.length === 1) stack.pop();
   }
@@ -106,7 +113,7 @@ function nodesOf(token, strings, inLink) {
     case "list": return [listOf(token, strings)];
     case "table": return [["div", { class: "table", tabindex: "0" }, [["table", {}, tableParts(token, strings)]]]];
     case "link": return linkOf(token, token.autolink ? [text] : children(tokens, strings, true), inLink);
-    case "image": return linkOf(token, tokens ? inner() : [decoded(text)], inLink); // never loaded
+    case "image": return linkOf(token, [textIn(children(tokens, strings, true))].filter(Boolean), inLink); // never loaded
     case "text": return tokens ? inner() : [decoded(text)];
     case "escape": return [text];
     default: return [];
@@ -115,7 +122,7 @@ function nodesOf(token, strings, inLink) {
 
 /** @param {any} token @param {{ copy: string }} strings */
 function codeBox({ lang, text }, { copy }) {
-  const [language] = /^[\w+#.-]+/.exec(lang ?? "") ?? [""];
+  const [language] = /^[\p{L}\p{N}_+#.-]+/u.exec(decoded(lang ?? "")) ?? [""];
   const head = ["div", { class: "code-head" }, [["span", {}, [language]], ["button", { type: "button", class: "copy" }, [copy]]]];
   const code = ["code", language ? { class: `language-${language}` } : {}, [text]];
   // It scrolls: the keyboard must reach it.
@@ -136,6 +143,9 @@ function tableParts({ header, rows }, strings) {
   return rows.length ? [head, ["tbody", {}, rows.map((/** @type {any[]} */ cells) => row(cells, "td"))]] : [head];
 }
 
+/** @param {any[]} nodes @returns {string} */
+const textIn = (nodes) => nodes.map((node) => (typeof node === "string" ? node : node[0] === "br" ? " " : textIn(node[2]))).join("");
+
 /** @param {any} token @param {any[]} inner @param {boolean} inLink @returns {any[]} */
 function linkOf({ href, title, autolink }, inner, inLink) {
   const url = inLink ? null : safe(href, autolink);
@@ -147,8 +157,7 @@ function linkOf({ href, title, autolink }, inner, inLink) {
 /** Where a link may lead: judged by the parser that will follow it. @param {string} href @param {boolean} literal */
 function safe(href, literal) {
   try {
-    const encoded = encodeURI(href).replace(/%25/g, "%");
-    const url = literal ? encoded : decoded(encoded);
+    const url = encodeURI(literal ? href : decoded(href)).replace(/%25/g, "%");
     return PROTOCOLS.includes(new URL(url, document.baseURI).protocol) ? url : null;
   } catch {
     return null;
@@ -158,7 +167,10 @@ function safe(href, literal) {
 /** Read character references. @param {string} text */
 function decoded(text) {
   return text.replace(/&(?:#(\d{1,7})|#x([\da-f]{1,6})|(\w+));/gi, (whole, decimal, hex, name) => {
-    if (name) return Object.hasOwn(ENTITIES, name) ? ENTITIES[name] : whole;
+    if (name) {
+      lacksNames ||= !hasNames && !characters.has(name);
+      return characters.get(name) ?? whole;
+    }
     const code = hex ? parseInt(hex, 16) : Number(decimal);
     return code === 0 || code > 0x10ffff || (code >= 0xd800 && code < 0xe000) ? "\ufffd" : String.fromCodePoint(code);
   });

@@ -5,11 +5,12 @@
  */
 
 /** A last line that may become anything: a list, a heading, a rule, a row, the underline of a heading. */
-const MARKS_ONLY = /(^|\n)[ \t]*(?:[-=*+_#>|~`: \t]+|\d{1,9}[.)]?|(?:[-*+]|\d{1,9}[.)])[ \t]+\[.?\]?|\[[^\]\n]*\]:)[ \t]*$/;
+const MARKS_ONLY = /^(?:[-=*+_#>|~`: \t]+|\d{1,9}[.)]?|(?:[-*+]|\d{1,9}[.)])[ \t]+\[.?\]?|\[[^\]\n]*\]:)$/;
 const FENCE = /^[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*(`{3,}|~{3,})(.*)$/gm;
 /** Where a paragraph, an item or a heading begins: nothing inline reaches over it. */
 const BEGINNING = /\n[ \t]*(?=\n)|\n[ \t>]*(?:[-*+>]|\d{1,9}[.)]|#{1,6})[ \t]/g;
-const HALF_LINK = /!?\[([^[\]\n]*)(?:\](?:\((?:[^()\s]|\([^()\s]*\)?)*(?:\s+(?:["'(][^"'\n]*["']?)?)?)?)?$/;
+/** A link or an image that has only begun, when it is all there is up to the end. */
+const HALF_LINK = /\[([^[\]\n]*)(?:\](?:\((?:[^()\s]|\([^()\s]*\)?)*(?:\s+(?:["'(][^"'\n]*["']?)?)?)?)?/y;
 /** A character reference, a tag or an escape that has only begun. */
 const HALF_WORD = /(?:&#?\w{0,8}|<\/?[a-z]{0,10}|\\|(?<=^|\s)!)$/i;
 
@@ -21,7 +22,24 @@ export function completed(text) {
     if (/^[ \t>]*[`~]+$/.test(text.slice(end + 1)) && end > fence.start) return text.slice(0, end); // half of the closing fence
     return end < fence.start ? text.slice(0, fence.end) : text; // the language, once it is complete
   }
-  return closed === text.length ? text : withTable(withClosed(text.replace(MARKS_ONLY, ""), closed));
+  return closed === text.length ? text : withTable(withClosed(withoutMarks(text), closed));
+}
+
+/** @param {string} text */
+function withoutMarks(text) {
+  const start = text.lastIndexOf("\n") + 1;
+  const line = text.slice(start);
+  return line && (!line.trim() || MARKS_ONLY.test(line.trim())) ? text.slice(0, Math.max(start - 1, 0)) : text;
+}
+
+/** @param {string} text */
+function withoutHalfLink(text) {
+  for (let at = 0; (at = text.indexOf("[", at)) >= 0; at = HALF_LINK.lastIndex) {
+    HALF_LINK.lastIndex = at;
+    const found = HALF_LINK.exec(text);
+    if (HALF_LINK.lastIndex === text.length) return text.slice(0, at - (text[at - 1] === "!" ? 1 : 0)) + found?.[1];
+  }
+  return text;
 }
 
 /** The block of code that is open, and where the last closed one ends. @param {string} text */
@@ -48,7 +66,7 @@ function withClosed(text, at) {
   if (code) {
     const inside = tail.slice(codeAt + code.length).replace(/`+$/, "");
     tail = tail.slice(0, codeAt) + (inside && code + inside + code);
-  } else tail = tail.slice(0, tail.length - rest).replace(HALF_LINK, "$1");
+  } else tail = withoutHalfLink(tail.slice(0, tail.length - rest));
   if (open.length) tail = tail.trimEnd() + open.reverse().join("");
   return before + tail;
 }

@@ -9,6 +9,8 @@
 
 export class SseParser {
   #buffer = "";
+  /** Does the buffer end with a carriage return, which may be half of a line's end? */
+  #isHalf = false;
   #id = "";
   /** @type {string[]} */
   #data = [];
@@ -19,8 +21,12 @@ export class SseParser {
    * @returns {Frame[]}
    */
   push(text) {
-    const lines = (this.#buffer + text).split(/\r\n|\n|\r(?!$)/);
+    this.#buffer += text;
+    // A long line comes in many pieces: look for its end in each piece, and not in the whole again.
+    if (!this.#isHalf && !/[\r\n]/.test(text)) return [];
+    const lines = this.#buffer.split(/\r\n|\n|\r(?!$)/);
     this.#buffer = lines.pop() ?? "";
+    this.#isHalf = this.#buffer.endsWith("\r");
     const frames = [];
     for (const line of lines) {
       if (line !== "") this.#field(line);

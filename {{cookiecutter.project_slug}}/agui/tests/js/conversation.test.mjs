@@ -1,7 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { beginRun, emptyConversation, fail, fromThread, isExpired, reduce, textOf } from "../../static/agui/conversation.js";
+import { beginRun, emptyConversation, fail, fromThread, isExpired, loadFor, reduce, textOf } from "../../static/agui/conversation.js";
+
+await loadFor({ type: "TEXT_MESSAGE_CHUNK" });
+await loadFor({ type: "STATE_DELTA" });
 
 const play = (events, start = emptyConversation()) => events.reduce(reduce, start);
 const started = { type: "RUN_STARTED", threadId: "t", runId: "r" };

@@ -15,6 +15,15 @@ const HOSTILE = {
   blanks: (n) => `a${" ".repeat(n)}b`,
   "stars": (n) => "*a ".repeat(n),
   "backticks": (n) => "`a``".repeat(n),
+  "runs of backticks that get longer": (n) => Array.from({ length: Math.sqrt(n) | 0 }, (_, size) => "`".repeat(size + 1)).join("a"),
+  "stars that open more than they close": (n) => "*a**".repeat(n),
+  "declarations that don't end": (n) => "a <!A ".repeat(n),
+  "addresses in brackets that open": (n) => "(www.".repeat(n),
+  "empty lines in code": (n) => `    a${"\n".repeat(n)}`,
+  "short rows of a wide table": (n) => `|${"a|".repeat(100)}\n|${"-|".repeat(100)}\n${"a\n".repeat(n)}`,
+  "lines that go on with thirty quotes": (n) => `${"> ".repeat(30)}a\n${"b\n".repeat(n)}`,
+  "links after brackets": (n) => `${"[".repeat(n)}${"[a](b)".repeat(n / 8)}`,
+  "labels within labels": (n) => `${"[a".repeat(n)}${"]".repeat(n)}\n\n[x]: y`,
 };
 
 /** Of several tries the fastest, in milliseconds of the processor: other programs take their share of the clock's. */

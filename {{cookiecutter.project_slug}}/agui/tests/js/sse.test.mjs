@@ -76,3 +76,22 @@ test("leaving the loop cancels the body", async () => {
   for await (const _ of readEvents(stream)) break;
   assert.equal(cancelled, true);
 });
+
+test("a long line costs what it is long, in however many pieces it comes", () => {
+  const cost = (pieces) => {
+    const begun = process.cpuUsage();
+    const found = frames("data: ", ...Array(pieces).fill("x".repeat(16384)), "\n\n");
+    const { user, system } = process.cpuUsage(begun);
+    assert.equal(found[0].data.length, pieces * 16384);
+    return user + system;
+  };
+  const cheapest = (pieces) => Math.min(...Array.from({ length: 3 }, () => cost(pieces)));
+  cheapest(16);
+  const [short, long] = [cheapest(32), cheapest(512)];
+  assert.ok(long < 80 * Math.max(short, 1000), `${short} µs, and ${long} for sixteen times as much`); // the square is 256
+});
+
+test("the return that ends a piece and the newline that begins the next one are one end of a line", () => {
+  assert.deepEqual(frames("data: a\r", "\ndata: b\r", "data: c\r\n\r", "\n").map(({ data }) => data), ["a\nb\nc"]);
+  assert.deepEqual(frames("data: a\r", "\r").length + frames("data: a\r", "\r", "x").length, 1);
+});
