@@ -26,6 +26,7 @@ A request passes through the files in this order:
                    (shutdown.py: what becomes of runs when the server ends; pacing.py: readers that are slow)
     active_run.py  what is kept of a run: while it is at work, and however it ends
                    (additions.py: what it adds; checkpoints.py: what a killed process must not take along;
+                   processes.py: which processes are alive; fence.py: no tool for a run that another one has;
                    money.py: what it costs; telemetry.py: what OpenTelemetry and the log hear of it, otel.py,
                    log_fields.py)
     runlog/        where a run's events wait for readers

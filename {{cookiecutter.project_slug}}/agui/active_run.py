@@ -20,17 +20,18 @@ from agui.additions import added, without_bytes, without_drawings, without_open_
 from agui.agent import AgentDeps, page_context, usage_limits
 from agui.audit_trail import AuditTrail
 from agui.budgets import KeepBudget, may_exist
-from agui.checkpoints import process_name
 from agui.definitions import HoldApprovals
 from agui.deltas import JoinDeltas
 from agui.errors import RunFailed
 from agui.executor import in_database
+from agui.fence import Fence
 from agui.follow_ups import EVENT as FOLLOW_UPS
 from agui.history import Turn
 from agui.model_files import EVENT as FILES_LEFT_OUT
 from agui.model_files import UNREAD, SendReadableFiles
 from agui.models import Run
 from agui.money import Spent, add_broken_off, add_spending, dump_spent, spent_by_model
+from agui.processes import process_name
 from agui.progress import dump_state, same_json
 from agui.protocol import BaseEvent, CustomEvent, EventType, RunAgentInput, annotate
 from agui.results import BoundResults
@@ -109,6 +110,7 @@ class ActiveRun:
             self.files,
             self.approvals,
             *([self.journal] if self.journal else ()),
+            Fence(self.log.key),
             BoundResults(),
             AuditTrail(timer=self.events.timer),
             *([KeepBudget(self.note_spending)] if may_exist() else ()),

@@ -7,20 +7,14 @@ whoever comes to the thread next finds a run that nobody works on, and puts its 
 import asyncio
 import contextvars
 import logging
-import os
-import socket
 import time
 from collections.abc import Callable, Collection
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import timedelta
 from functools import cache
-from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 from django.db import DataError, IntegrityError, router, transaction
-from django.db.models import BooleanField, ExpressionWrapper, Q, QuerySet
 from django.db.models.functions import Now
 from pydantic_ai.conversation_store import ConversationConflict
 from pydantic_ai.messages import (
@@ -41,17 +35,13 @@ from agui.executor import in_database, run_in_thread
 from agui.figures import keep_up
 from agui.models import Run
 from agui.money import add_spending, dump_spent, load_spent, spent_by_model
+from agui.processes import life, process_name
 from agui.stores import ThreadStore, codec, store_class
 
 logger = logging.getLogger("agui.runs")
 
 # How much of an answer a killed process may take along.
 DRAFT_SECONDS = 2
-SIGN_OF_LIFE_SECONDS = 3
-# Without a sign of life for so long, a process that can't be looked at is dead.
-DEAD_SECONDS = 12
-# Made here, not on first use: that may be in several threads at once.
-WORD = uuid4().hex[:8]
 
 
 @dataclass
@@ -106,26 +96,25 @@ class Checkpoints:
 
     def __init__(self) -> None:
         self._drafts: dict[str, Draft] = {}
-        self._lost: dict[str, Callable[[], object]] = {}
         self._task: asyncio.Task[None] | None = None
         self._due = asyncio.Event()
         self.writing = asyncio.Lock()
         """Held from taking down what a run has reached until it is written: what is older must not come later."""
         self._hurried: set[str] = set()
-        self._signed_at = 0.0
         self._hour = 0
         self._counting: asyncio.Task[None] | None = None
 
     def add(self, key: str, draft: Draft, lost: Callable[[], object]) -> None:
         """Write a run down from now on; `lost` is called should another process have taken it up."""
-        self._drafts[key], self._lost[key] = draft, lost
+        self._drafts[key] = draft
+        life.add(key, lost)
         if self._task is None:
             self._due, self.writing = asyncio.Event(), asyncio.Lock()
             self._task = asyncio.get_running_loop().create_task(self._write_on(), context=contextvars.Context())
 
     def remove(self, key: str) -> None:
         self._drafts.pop(key, None)
-        self._lost.pop(key, None)
+        life.remove(key)
         if self._task is not None and not self._drafts:
             self._task.cancel()
             self._task = None
@@ -134,9 +123,6 @@ class Checkpoints:
         """Write a run down at once: a tool has ended, and what it did can't be undone."""
         self._hurried.add(key)
         self._due.set()
-
-    def __contains__(self, key: object) -> bool:
-        return key in self._drafts
 
     async def _write_on(self) -> None:
         due = time.monotonic() + DRAFT_SECONDS
@@ -169,15 +155,8 @@ class Checkpoints:
                 for key, draft in self._drafts.items()
                 if (keys is None or key in keys) and (columns := _take(key, draft)) is not None
             }
-            is_due = time.monotonic() - self._signed_at >= SIGN_OF_LIFE_SECONDS
-            if is_due:
-                self._signed_at = time.monotonic()
-            if drafts or is_due:
-                alive = set(self._drafts) if is_due else set()
-                for key in await run_in_thread(_write, drafts, alive, pool="checkpoints"):
-                    if lost := self._lost.get(key):
-                        logger.warning("Run %s is stopped: it is not this process's any more", key)
-                        lost()
+            if drafts:
+                await run_in_thread(_write, drafts, pool="checkpoints")
 
 
 def _take(key: str, draft: Draft) -> dict[str, Any] | None:
@@ -188,15 +167,10 @@ def _take(key: str, draft: Draft) -> dict[str, Any] | None:
         return None
 
 
-def _write(drafts: dict[str, dict[str, Any]], alive: set[str]) -> set[str]:
-    """Write down drafts and signs of life; the runs that were taken up or deleted, because this process seemed dead."""
-    ours = Run.objects.filter(process=process_name()).exclude(status=Run.Status.INTERRUPTED)
-    # Not what has ended meanwhile.
-    running = ours.filter(status=Run.Status.RUNNING)
-    lost: set[str] = set()
-    if running.filter(pk__in=alive).update(seen_at=Now()) < len(alive):
-        lost = alive - {str(key) for key in ours.filter(pk__in=alive).values_list("pk", flat=True)}
+def _write(drafts: dict[str, dict[str, Any]]) -> None:
     database = router.db_for_write(Run)
+    # Not what has ended meanwhile, nor what is another process's.
+    running = Run.objects.filter(process=process_name(), status=Run.Status.RUNNING)
     with transaction.atomic(using=database):
         for key, columns in drafts.items():
             try:
@@ -204,36 +178,15 @@ def _write(drafts: dict[str, dict[str, Any]], alive: set[str]) -> set[str]:
                     running.filter(pk=key).update(seen_at=Now(), **columns)
             except (DataError, IntegrityError):
                 logger.exception("What run %s has reached can't be written down", key)
-    return lost
 
 
 checkpoints = Checkpoints()
 
 
-def process_name() -> str:
-    """Name this process: where process ids are its own, its id, and a word that tells it from an earlier one."""
-    return f"{_place()}/{os.getpid()}/{WORD}"
-
-
-@cache
-def _place() -> str:
-    """Where a process id means one process. A host's name says little: containers may share one."""
-    try:
-        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-        return f"{boot}:{os.stat('/proc/self/ns/pid').st_ino}"
-    except OSError:
-        return socket.gethostname()[:200]
-
-
-def _with_freshness(running: QuerySet[Run]) -> QuerySet[Run]:
-    # By the database's clock: the hosts' may differ.
-    fresh = Q(seen_at__gt=Now() - timedelta(seconds=DEAD_SECONDS))
-    return running.annotate(is_fresh=ExpressionWrapper(fresh, BooleanField()))
-
-
 async def find_dead(keys: Collection[str]) -> dict[str, str]:
     """Which of these runs nobody works on, each with its status in the database; '' for one that has no row."""
-    rows: list[Any] = await in_database(list, _with_freshness(Run.objects.filter(pk__in=keys)).defer("draft"))
+    life.start()
+    rows: list[Run] = await in_database(list, Run.objects.filter(pk__in=keys).defer("draft"))
     found = {str(run.pk): run for run in rows}
     dead = {}
     for key in keys:
@@ -245,12 +198,14 @@ async def find_dead(keys: Collection[str]) -> dict[str, str]:
 
 async def sweep() -> None:
     """Take up what dead processes left, in all threads whose store needs no request to be opened."""
+    life.start()
     store = store_class()
-    if store.for_request.__func__ is not ThreadStore.for_request.__func__:  # type: ignore[attr-defined]
+    if store.needs_request:
         return
-    running = Run.objects.filter(status=Run.Status.RUNNING).exclude(process=process_name())
-    rows: list[Any] = await in_database(list, _with_freshness(running).defer("draft"))
-    for scope, thread_id in {(run.scope, run.thread_id) for run in rows if not _is_on(run)}:
+    rows: list[Run] = await in_database(list, Run.objects.filter(status=Run.Status.RUNNING).defer("draft"))
+    # One of this process that is not at work, and silent, could not be ended when its time had come.
+    dead = [run for run in rows if not _is_on(run) and (run.process != process_name() or life.is_silent(run))]
+    for scope, thread_id in {(run.scope, run.thread_id) for run in dead}:
         await recover(store(), scope, thread_id)
 
 
@@ -258,10 +213,11 @@ async def recover(store: ThreadStore, scope: str, thread_id: str) -> bool:
     """Take up what runs of dead processes left in a thread; whether a living one still works on it."""
     is_running = False
     running = Run.objects.filter(scope=scope, thread_id=thread_id, status=Run.Status.RUNNING)
-    found: list[Any] = await in_database(list, _with_freshness(running))
-    for run in found:
+    rows: list[Run] = await in_database(list, running)
+    for run in rows:
         if _is_on(run):
             is_running = True
+            life.start()
             if conf.get().redis_url is None and run.process != process_name():
                 _warn_of(run.process)
         else:
@@ -278,39 +234,18 @@ def _warn_of(process: str) -> None:
     )
 
 
-def _is_on(run: Any) -> bool:
+def _is_on(run: Run) -> bool:
     """Whether a process works on it, or a worker will go on with it."""
     if run.order and conf.get().run_executor == "dbos":
         return True
-    return run.status == Run.Status.RUNNING and is_alive(run, run.is_fresh)
+    return run.status == Run.Status.RUNNING and is_alive(run)
 
 
-def is_alive(run: Run, is_fresh: bool) -> bool:
-    """Whether the process works on it that says so, as far as can be seen from here."""
+def is_alive(run: Run) -> bool:
+    """Whether the process works on it that says so, for all that is known."""
     if run.process == process_name():
-        return str(run.pk) in checkpoints
-    return is_fresh and not has_ended(run.process)
-
-
-def has_ended(process: str) -> bool:
-    """Whether a process is no more, by its name; one of another place can't be looked at."""
-    place, _, pid = process.rpartition("/")[0].rpartition("/")
-    return process != process_name() and place == _place() and _is_gone(int(pid))
-
-
-def _is_gone(pid: int) -> bool:
-    """Whether there is no such process here. One with our own id had it before us."""
-    if pid == os.getpid():
-        return True
-    if os.name != "posix":
-        return False  # Elsewhere the question would end it
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return True
-    except PermissionError:
-        return False
-    return False
+        return str(run.pk) in life
+    return not life.is_dead(run)
 
 
 async def take_up(store: ThreadStore, run: Run) -> None:

@@ -130,7 +130,7 @@ def check_executor(**kwargs: Any) -> list[checks.CheckMessage]:
         "the library: `make setup EXTRAS=durable`": find_spec("dbos") is not None,
         "PostgreSQL: set DATABASE_URL": database.vendor == "postgresql",
         "Redis, to follow and stop runs of other processes: set REDIS_URL": conf.get().redis_url is not None,
-        "a store of conversations that needs no request to be opened": "for_request" not in vars(store),
+        "a store of conversations that needs no request to be opened": not store.needs_request,
     }
     return [
         checks.Error(f"AGUI['RUN_EXECUTOR'] is {conf.get().run_executor!r}, and lacks {need}.", id="agui.E003")

@@ -26,6 +26,9 @@ KEEP_SECONDS = 60
 # After so long a request is one that lasts.
 RELEASE_SECONDS = 1
 
+closing: list[Callable[[], None]] = []
+"""What ends the threads of other modules that keep connections."""
+
 # For whom this request or run is: threads are shared fairly between owners.
 owner: ContextVar[str | None] = ContextVar("agui_owner", default=None)
 
@@ -139,6 +142,8 @@ def close_kept_connections() -> None:
 
     A test database can't be dropped while there are connections to it.
     """
+    for close in closing:
+        close()
     for pool, threads in list(_executors):
         if pool != "tools":  # These may hang, and keep none
             _executors.pop((pool, threads)).shutdown()

@@ -26,7 +26,7 @@ from agui.attached import named_in
 from agui.audit import resolve_audit_logger
 from agui.auth import Actor
 from agui.budgets import check_budget
-from agui.checkpoints import checkpoints, process_name
+from agui.checkpoints import checkpoints
 from agui.errors import Conflict, TooManyRequests
 from agui.executor import in_database, release_connections, release_thread_later
 from agui.failures import cause_of
@@ -34,6 +34,7 @@ from agui.history import Turn, take_turn
 from agui.interrupts import ask
 from agui.models import Run
 from agui.parts import in_sequence
+from agui.processes import process_name
 from agui.progress import Page, dump_state, share_progress
 from agui.protocol import TERMINAL, BaseEvent, RunAgentInput, check_tool_names
 from agui.runlog import RunLog, open_logs

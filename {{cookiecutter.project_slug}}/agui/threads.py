@@ -2,18 +2,16 @@
 
 import re
 from collections.abc import AsyncGenerator
-from datetime import timedelta
 from typing import Any, ClassVar
 from uuid import uuid4
 
-from django.db.models.functions import Now
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from pydantic_ai.conversation_store import ConversationConflict, ConversationRecord
 
 from agui import runs
 from agui.auth import Actor
 from agui.bodies import read_object
-from agui.checkpoints import DEAD_SECONDS, recover
+from agui.checkpoints import is_alive, recover
 from agui.errors import BadRequest, Conflict, NotFound, Unavailable
 from agui.executor import in_database, run_in_thread
 from agui.failures import read_failures
@@ -278,7 +276,7 @@ async def is_running(store: ThreadStore, actor: Actor, thread_id: str) -> bool:
 def running_threads(scope: str, thread_ids: list[str]) -> set[str]:
     """Which of these threads have a run on whose process is alive."""
     runs_on = Run.objects.filter(scope=scope, thread_id__in=thread_ids, status=Run.Status.RUNNING)
-    return set(runs_on.filter(seen_at__gt=Now() - timedelta(seconds=DEAD_SECONDS)).values_list("thread_id", flat=True))
+    return {run.thread_id for run in runs_on.only("thread_id", "process", "seen_at") if is_alive(run)}
 
 
 def find_running(scope: str, thread_id: str, run_id: str) -> str | None:

@@ -36,6 +36,7 @@ from agui.approval import (
     is_permitted,
     needs_confirmation,
 )
+from agui.errors import RunFailed
 from agui.executor import run_in_thread
 from agui.tool_schema import (
     PARAMETERS_KEY,
@@ -95,6 +96,7 @@ CONTROL_FLOW = (
     CallDeferred,
     SkipToolExecution,
     RunCancelled,
+    RunFailed,
     UsageLimitExceeded,
 )
 

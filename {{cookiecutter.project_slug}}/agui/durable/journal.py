@@ -19,10 +19,11 @@ from pydantic_ai.exceptions import ToolFailed
 from pydantic_ai.messages import ModelResponse, ToolCallPart
 
 from agui.agent import AgentDeps
-from agui.checkpoints import checkpoints, process_name
+from agui.checkpoints import checkpoints
 from agui.errors import RunFailed
 from agui.executor import in_database
 from agui.models import Run, ToolOutcome
+from agui.processes import process_name
 from agui.progress import dump_state
 from agui.results import bounded
 from agui.stores import codec

@@ -19,7 +19,6 @@ from pydantic_ai.messages import ModelMessage, ModelResponse
 from agui import runs
 from agui.active_run import ActiveRun
 from agui.auth import Actor
-from agui.checkpoints import process_name
 from agui.durable.joint import go_on
 from agui.durable.journal import Journal
 from agui.durable.queue import enqueue
@@ -28,6 +27,7 @@ from agui.executor import in_database
 from agui.history import Turn, continue_turn
 from agui.models import Run
 from agui.money import load_spent
+from agui.processes import process_name
 from agui.protocol import RunAgentInput
 from agui.runlog import RunLog
 from agui.stores import ThreadStore, codec, store_class
@@ -97,7 +97,8 @@ async def accept(key: str) -> Ordered | None:
 
 def _claim(key: str) -> Run | None:
     with transaction.atomic():
-        row = Run.objects.select_for_update().filter(pk=key, order__isnull=False).first()
+        # One that another worker has: this one was told to execute it long ago, and was too slow.
+        row = Run.objects.select_for_update().filter(pk=key, order__isnull=False, process="").first()
         if row is not None:
             Run.objects.filter(pk=key).update(process=process_name(), seen_at=Now())
     return row

@@ -7,21 +7,19 @@ import signal
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from datetime import timedelta
-from typing import Any
 
 from asgiref.sync import ThreadSensitiveContext
 from dbos import DBOS, WorkflowStatus
-from django.db.models import BooleanField, ExpressionWrapper, Q
 from django.db.models.functions import Now
 
 from agui import conf, runs
-from agui.checkpoints import DEAD_SECONDS, checkpoints, has_ended, is_alive, process_name, take_up
+from agui.checkpoints import checkpoints, is_alive, take_up
 from agui.durable.joint import finish
 from agui.durable.orders import accept, activate
 from agui.durable.queue import NAME, QUEUE, VERSION, WORKFLOW, database_url, enqueue_again, forget_ended, states
 from agui.executor import in_database, owner
 from agui.models import Run, ToolOutcome
+from agui.processes import is_there, life, process_name
 from agui.telemetry import continued, flush
 
 logger = logging.getLogger("agui.durable")
@@ -55,6 +53,7 @@ async def work() -> None:
     await DBOS.register_queue_async(
         QUEUE, worker_concurrency=conf.get().max_concurrent_runs, polling_interval_sec=POLL_SECONDS
     )
+    life.start()
     logger.warning("This worker executes runs: %s", process_name())
     tidied_at = -TIDY_SECONDS
     while not leaving.is_set():
@@ -108,12 +107,11 @@ def _close(key: str) -> None:
 
 def take_over() -> None:
     """Put the runs of dead workers into the queue again, and what was ordered without getting there."""
-    fresh = ExpressionWrapper(Q(seen_at__gt=Now() - timedelta(seconds=DEAD_SECONDS)), BooleanField())
-    ordered: Any = Run.objects.filter(order__isnull=False).annotate(is_fresh=fresh).defer("order", "draft")
+    ordered = Run.objects.filter(order__isnull=False).defer("order", "draft")
     waiting = states([str(run.pk) for run in ordered if not run.process])
     for run in ordered:
         key = str(run.pk)
-        if key in executing or (is_alive(run, run.is_fresh) if run.process else _waits(run, waiting.get(key))):
+        if key in executing or (is_alive(run) if run.process else _waits(run, waiting.get(key))):
             continue
         # Of several workers that look, one does it.
         if Run.objects.filter(pk=key, process=run.process, seen_at=run.seen_at).update(process="", seen_at=Now()):
@@ -121,11 +119,11 @@ def take_over() -> None:
             enqueue_again(key)
 
 
-def _waits(run: Any, state: WorkflowStatus | None) -> bool:
+def _waits(run: Run, state: WorkflowStatus | None) -> bool:
     """Whether a worker will take a run, or has taken it just now."""
-    if state is None or (state.status == "PENDING" and has_ended(state.executor_id or "")):
+    if state is None or (state.status == "PENDING" and is_there(state.executor_id or "") is False):
         return False
-    return run.is_fresh or state.status == "ENQUEUED"
+    return state.status == "ENQUEUED" or not life.is_silent(run)
 
 
 async def _leave() -> None:

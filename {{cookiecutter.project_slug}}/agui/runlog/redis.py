@@ -179,8 +179,10 @@ class RedisLogs(RunLogs):
         self._start()
         entry = f"{key} {fingerprint} {self.server.process}"
         try:
-            # From now on, whoever had it before can't add to it.
-            await self.server.hold(Place.of(scope, thread_id).lock, entry, LOCK_MS)
+            # From now on the process that had it before can't add to it, also when the lock of this one has run out.
+            place = Place.of(scope, thread_id)
+            await self.server.hold(place.lock, entry, LOCK_MS)
+            await self.server.hold(place.last, entry, RUNNING_MS)
             frames, has_ended = await self.server.frames(key)
             [asked] = await self.server.values([stop_key(key)])
         except Away:

@@ -69,8 +69,10 @@ PUSH = (
 local log, lock, last, runs, asked = unpack(KEYS)
 local entry, first, is_end, is_forgotten = ARGV[1], tonumber(ARGV[2]), ARGV[3] ~= '0', ARGV[4] == '1'
 local lock_ms, log_ms = ARGV[5], ARGV[6]
-local held = redis.call('GET', lock)
-if held and held ~= entry and is_of(held, entry) and ARGV[3] ~= '2' then return {0, 'lost'} end
+local held, newer = redis.call('GET', lock), redis.call('GET', last)
+for _, owner in ipairs({held, newer}) do
+  if owner and owner ~= entry and is_of(owner, entry) and ARGV[3] ~= '2' then return {0, 'lost'} end
+end
 local newest = redis.call('XREVRANGE', log, '+', '-', 'COUNT', 1)[1]
 local have = newest and tonumber(string.match(newest[1], '^%d+')) or 0
 local state = is_forgotten and 'forget' or redis.call('GET', asked) or ''
@@ -87,7 +89,6 @@ else
   end
   if is_end then redis.call('XADD', log, have .. '-1', ARGV[3] == '2' and 'cut' or 'end', '') end
   redis.call('PEXPIRE', log, log_ms)
-  local newer = redis.call('GET', last)
   if not newer or is_of(newer, entry) then redis.call('SET', last, entry, 'PX', log_ms) end
 end
 if is_end then

@@ -15,7 +15,7 @@ one id, so the primitives find a conversation by its id and `self.scope`.
 
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 from django.http import HttpRequest
 from django.utils.module_loading import import_string
@@ -54,6 +54,13 @@ class ThreadStore(BranchingStore):
 
     keeps_threads: ClassVar[bool] = True
     """Whether there is anything to come back to."""
+    needs_request: ClassVar[bool] = False
+    """Whether only a request can open it: True for a class with a `for_request` of its own, unless that says False."""
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "for_request" in vars(cls) and "needs_request" not in vars(cls):
+            cls.needs_request = True
 
     @classmethod
     def for_request(cls, request: HttpRequest) -> Self:

@@ -6,20 +6,23 @@ TEST_REDIS_URL names a Redis that the runs of all tests here then use.
 import asyncio
 import json
 import os
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import contextmanager
+from types import SimpleNamespace
 from typing import Any
 from uuid import uuid4
 
 import pytest
 from asgiref.sync import sync_to_async
 from django.contrib.auth import get_user_model
-from django.db import connections
+from django.db import connections, router
 from django.test import AsyncClient
 from pydantic_ai.messages import ToolReturnPart
 from pydantic_ai.models import Model
 
-from agui import AgentConfig, DjangoAGUIView, ToolRegistry, get_urls, runs
+from agui import AgentConfig, DjangoAGUIView, ToolRegistry, get_urls, processes, runs
+from agui.executor import in_database
+from agui.models import Run
 from agui.runlog import open_logs
 from agui.testing import Request, ScriptedModel, collect
 from agui.tests import urls
@@ -121,6 +124,20 @@ def mount(settings: Any) -> Callable[..., ScriptedModel]:
     return serve
 
 
+@pytest.fixture
+def watch(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Awaitable[None]]:
+    """Let so many seconds pass for this process, which looks at the signs of life of all runs every three."""
+    clock = SimpleNamespace(now=0.0, monotonic=lambda: clock.now)
+    monkeypatch.setattr(processes, "time", clock)
+
+    async def look(seconds: float, step: float = processes.SIGN_OF_LIFE_SECONDS) -> None:
+        for _ in range(round(seconds / step)):
+            clock.now += step
+            await in_database(lambda: processes.life.look(connections[router.db_for_write(Run)]))
+
+    return look
+
+
 @pytest.fixture(autouse=True)
 def endpoint(settings: Any) -> None:
     settings.ROOT_URLCONF = "agui.tests.urls"
@@ -151,6 +168,7 @@ async def no_run_outlives_its_test(shared_logs: None) -> AsyncIterator[None]:
         await asyncio.wait([counting])
     runs.followers.clear()
     await runs.logs.aclose()
+    await asyncio.to_thread(processes.life.stop)
     # asgiref's worker thread keeps its connection: PostgreSQL could not drop the test database.
     await sync_to_async(connections.close_all)()
 

@@ -17,9 +17,9 @@ pytest.importorskip("redis")
 from redis import Redis
 
 from agui import runs
-from agui.checkpoints import process_name
 from agui.errors import NotFound, Unavailable
 from agui.models import Run, Thread
+from agui.processes import process_name
 from agui.runlog import RunLog
 from agui.runlog.redis import RedisLogs
 from agui.runlog.server import Server

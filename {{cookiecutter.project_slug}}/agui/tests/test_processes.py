@@ -1,0 +1,286 @@
+"""Which processes count as dead: what the system knows, what is seen of the others, and no clocks."""
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from datetime import timedelta
+from types import SimpleNamespace
+from uuid import uuid4
+
+import pytest
+from django.db import OperationalError, connection
+from django.utils import timezone
+from pydantic_ai import FunctionToolset
+
+from agui import ToolRegistry, fence, processes, tool
+from agui.models import Run
+from agui.processes import DEAD_SECONDS, life, process_name
+from agui.testing import call, say
+from agui.tests.conftest import Client
+
+HERE = process_name().rpartition("/")[0].rpartition("/")[0]
+HOUR = timedelta(hours=1)
+
+needs_proc = pytest.mark.skipif(not os.path.exists("/proc/self/stat"), reason="Only Linux tells when a process began")
+
+
+@pytest.fixture
+def neighbour() -> Iterator[subprocess.Popen[bytes]]:
+    process = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+    yield process
+    process.kill()
+    process.wait()
+
+
+def name_of(process: subprocess.Popen[bytes], begun: str | None = None) -> str:
+    stat = processes._stat(process.pid)
+    assert stat
+    return f"{HERE}/{process.pid}/abc.{begun or stat.begun}"
+
+
+def test_this_process_is_there_and_an_earlier_one_with_its_id_is_not():
+    assert processes.is_there(process_name())
+    # As in a container that was started anew.
+    assert processes.is_there(f"{process_name().rpartition('/')[0]}/another") is False
+
+
+@needs_proc
+def test_a_neighbour_is_there_until_it_ends(neighbour):
+    name = name_of(neighbour)
+    assert processes.is_there(name)
+    neighbour.send_signal(signal.SIGSTOP)
+    assert processes.is_there(name)
+    neighbour.kill()
+    os.waitid(os.P_PID, neighbour.pid, os.WEXITED | os.WNOWAIT)
+    # It has ended, although the process that started it has not heard of that.
+    assert processes.is_there(name) is False
+    neighbour.wait()
+    assert processes.is_there(name) is False
+
+
+@needs_proc
+def test_a_process_with_the_id_of_one_that_has_ended_is_not_that_one(neighbour):
+    assert processes.is_there(name_of(neighbour, begun="1")) is False
+
+
+@pytest.mark.parametrize("name", ["elsewhere/1/abc.1", "", "nonsense"])
+def test_a_process_of_another_place_can_not_be_looked_at(name):
+    assert processes.is_there(name) is None
+
+
+def test_nobody_can_look_where_the_system_hides_its_processes(monkeypatch, neighbour):
+    monkeypatch.setattr(processes, "_stat", lambda pid: None)
+    assert processes.is_there(f"{HERE}/{neighbour.pid}/abc.1") is None
+    assert processes.is_there(f"{HERE}/{2**31 - 2}/abc.1") is False
+
+
+# --- What is seen of a process of another place
+
+
+async def make_run(**changes) -> Run:
+    values = {"process": "elsewhere/1/abc", "thread_id": "t", "scope": "user:1", **changes}
+    return await Run.objects.acreate(id=uuid4(), **values)
+
+
+async def is_dead(run: Run) -> bool:
+    await run.arefresh_from_db()
+    return life.is_dead(run)
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("jump", [-HOUR, timedelta(), HOUR])
+async def test_silence_is_what_this_process_has_seen_and_not_what_clocks_say(watch, jump):
+    run = await make_run(seen_at=timezone.now() + jump)
+    await watch(DEAD_SECONDS)
+    assert not await is_dead(run)
+    await watch(3)
+    assert await is_dead(run)
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("jump", [-HOUR, HOUR])
+async def test_a_jump_of_the_clock_is_no_silence(watch, jump):
+    run, now = await make_run(), timezone.now()
+    for number in range(6):
+        await Run.objects.aupdate(seen_at=now + (jump if number % 2 else timedelta()) + timedelta(seconds=number))
+        await watch(DEAD_SECONDS - 3)
+        assert not await is_dead(run)
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_a_run_that_gives_a_sign_again_is_alive_at_once(watch):
+    run = await make_run()
+    await watch(DEAD_SECONDS + 6)
+    assert await is_dead(run)
+    await Run.objects.aupdate(seen_at=timezone.now() + HOUR)
+    assert not await is_dead(run)
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_a_process_that_was_stopped_itself_begins_anew(watch):
+    run = await make_run()
+    await watch(DEAD_SECONDS)
+    await watch(60, step=60)
+    assert not await is_dead(run)
+    await watch(DEAD_SECONDS - 3)
+    assert not await is_dead(run)
+    await watch(3)
+    assert await is_dead(run)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_after_an_outage_of_the_database_it_begins_anew(monkeypatch):
+    """All processes were silent, and are not to take each other for dead."""
+    monkeypatch.setattr(processes, "SIGN_OF_LIFE_SECONDS", 0.01)
+    monkeypatch.setattr(processes, "RETRY_SECONDS", 0.01)
+    monkeypatch.setattr(processes, "DEAD_SECONDS", 0)
+    run = Run.objects.create(process="elsewhere/1/abc", thread_id="t", scope="user:1")
+    run.refresh_from_db()
+    look, was_away, is_back, go_on = life.look, threading.Event(), threading.Event(), threading.Event()
+
+    def look_in_an_outage(connection):
+        if was_away.is_set():
+            is_back.set()
+            go_on.wait(30)
+        elif life.is_dead(run):
+            was_away.set()
+            raise OperationalError("The database is away")
+        look(connection)
+
+    monkeypatch.setattr(life, "look", look_in_an_outage)
+    life.start()
+    assert is_back.wait(30)
+    assert not life.is_dead(run)
+    go_on.set()
+    life.stop()
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_a_process_of_another_place_is_alive_as_long_as_it_holds_its_lock(watch):
+    if connection.vendor != "postgresql":
+        pytest.skip("Only PostgreSQL has locks that end with a connection")
+    held, go_on = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_advisory_lock(%s, %s)", [processes.LOCKS, processes._lock("elsewhere/1/abc")])
+            held.set()
+            go_on.wait(60)
+        connection.close()
+
+    holding = asyncio.create_task(asyncio.to_thread(hold))
+    await asyncio.to_thread(held.wait, 30)
+    run = await make_run()
+    await watch(60)
+    assert not await is_dead(run)
+    go_on.set()
+    await holding
+    await watch(6)
+    assert await is_dead(run)
+
+
+# --- What this process does for its own runs
+
+
+async def test_signs_of_life_are_given_while_the_event_loop_is_blocked(client: Client, mount, monkeypatch):
+    monkeypatch.setattr(processes, "SIGN_OF_LIFE_SECONDS", 0.05)
+    life.stop()
+    registry = ToolRegistry()
+
+    @tool(registry)
+    async def block() -> str:
+        """Keep the event loop from everything else until there was a sign of life."""
+        seen: list[object] = []
+
+        def look() -> None:
+            before = Run.objects.get().seen_at
+            deadline = time.monotonic() + 30
+            while Run.objects.get().seen_at == before:
+                assert time.monotonic() < deadline
+                time.sleep(0.05)
+            seen.append(before)
+            connection.close()
+
+        thread = threading.Thread(target=look)
+        thread.start()
+        thread.join()
+        return "seen" if seen else "not seen"
+
+    mount(registry, call("block"), say("Done"))
+    events = await client.run("Go")
+    assert [event["content"] for event in events if event["type"] == "TOOL_CALL_RESULT"] == ["seen"]
+
+
+LOST = {"status": Run.Status.INTERRUPTED}, {"process": "elsewhere/1/abc"}
+
+
+@pytest.mark.parametrize("change", LOST, ids=["ended", "taken over"])
+@pytest.mark.parametrize("name", ["plain", "coroutine", "listed"])
+async def test_no_tool_starts_for_a_run_that_is_another_process_s(client: Client, mount, change, name):
+    registry, other = ToolRegistry(), FunctionToolset(id="other")
+    done: list[str] = []
+
+    @tool(registry)
+    async def first() -> str:
+        """Be the last that this process may do."""
+        await Run.objects.aupdate(**change)
+        return "first"
+
+    @tool(registry)
+    def plain() -> str:
+        """Do something."""
+        done.append("plain")
+        return "done"
+
+    @tool(registry)
+    async def coroutine() -> str:
+        """Do something."""
+        done.append("coroutine")
+        return "done"
+
+    @other.tool_plain
+    def listed() -> str:
+        """Do something."""
+        done.append("listed")
+        return "done"
+
+    model = mount(registry, call("first"), call(name), say("Done"), toolsets=[other])
+    events = await client.run("Go")
+    assert (events[-1]["type"], events[-1].get("code")) == ("RUN_ERROR", "interrupted")
+    assert (done, len(model.requests)) == ([], 2)
+
+
+async def test_a_tool_that_has_waited_for_a_thread_asks_again_whose_the_run_is(
+    client: Client, mount, monkeypatch, settings
+):
+    settings.AGUI = {"TOOL_THREADS": 1}
+    clock = SimpleNamespace(now=0.0, monotonic=lambda: clock.now)
+    monkeypatch.setattr(fence, "time", clock)
+    asked, check = threading.Semaphore(0), fence.Fence._check
+
+    def count(self):
+        check(self)
+        asked.release()
+
+    monkeypatch.setattr(fence.Fence, "_check", count)
+    registry, begun = ToolRegistry(), []
+
+    @tool(registry)
+    def work() -> str:
+        """Take the only thread until the other call is waiting for it, and the run is another process's."""
+        begun.append("work")
+        for _ in range(2):
+            assert asked.acquire(timeout=30)
+        Run.objects.update(process="elsewhere/1/abc")
+        clock.now += 60
+        return "done"
+
+    mount(registry, [call("work"), call("work")], say("Done"))
+    events = await client.run("Go")
+    assert (events[-1]["type"], events[-1].get("code")) == ("RUN_ERROR", "interrupted")
+    assert begun == ["work"]
