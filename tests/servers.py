@@ -10,7 +10,7 @@ import socket
 import subprocess
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.cookies import SimpleCookie
@@ -32,6 +32,8 @@ class LiveProject:
     password: str
     token: str
     settings: dict[str, str]
+    prefix: Sequence[str] = ()
+    """What begins its command: a program that runs others."""
     process: subprocess.Popen[bytes] = field(init=False, repr=False)
 
     @property
@@ -50,7 +52,7 @@ class LiveProject:
     def start(self) -> None:
         with self.log.open("ab") as stream:
             self.process = subprocess.Popen(
-                [self.path / ".venv/bin/python", *self.command],
+                [*self.prefix, self.path / ".venv/bin/python", *self.command],
                 cwd=self.path,
                 env=project_environment(**self.settings),
                 stdin=subprocess.DEVNULL,

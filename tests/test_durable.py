@@ -279,8 +279,10 @@ def test_a_worker_that_was_paused_while_another_took_over_adds_nothing(site: Sit
         wait_for(lambda: site.calls(prompt))
         paused.send_signal(signal.SIGSTOP)
         try:
+            # A paused worker keeps its runs. So it has to look as if it were another one, which has ended.
             site.query(
-                f"UPDATE agui_run SET seen_at = now() - interval '1 minute' WHERE thread_id = '{body['threadId']}'"  # noqa: S608
+                "UPDATE agui_run SET process = regexp_replace(process, '/[0-9]+/', '/2147483646/') "  # noqa: S608
+                f"WHERE thread_id = '{body['threadId']}'"
             )
             site.start_worker()
             wait_for(lambda: len(site.calls(prompt)) == 2)

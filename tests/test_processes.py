@@ -43,9 +43,13 @@ class Site:
     """Two processes, what is behind them, and the proxy before them."""
 
     processes: list[Daphne]
+    database: PostgreSQL
     redis: RedisServer
     port: int
     token: str
+
+    def query(self, sql: str) -> list[str]:
+        return self.database.query("processes", sql)
 
     def client(self, process: int | None = None) -> Client:
         """Who speaks to this process, or to the site."""
@@ -76,7 +80,7 @@ def site(
         (directory / "nginx").mkdir()
         ports = [process.port for process in processes]
         port = stack.enter_context(nginx(project / "nginx.conf", ports, directory / "nginx"))
-        yield Site(processes, redis, port, processes[0].token)
+        yield Site(processes, postgresql_server, redis, port, processes[0].token)
 
 
 @dataclass
@@ -243,6 +247,8 @@ def test_a_process_that_was_taken_for_dead_changes_nothing_when_it_is_back(site:
         stopped = in_background(pool, site, 0, "slow zombie", "zombie")
         site.processes[0].process.send_signal(signal.SIGSTOP)
         try:
+            # A stopped process keeps its runs. So it has to look as if it were another one, which has ended.
+            site.query("UPDATE agui_run SET process = regexp_replace(process, '/[0-9]+/', '/2147483646/')")
             told = Reading("zombie").read_to_the_end(site.client(1), seconds=TOLD_SECONDS + WAIT_SECONDS)
             assert told.last["code"] == "interrupted"
             answer = Reading("zombie").read_to_the_end(site.client(1), run_input("next", threadId="zombie"))

@@ -26,9 +26,9 @@ from pathlib import Path
 from typing import NamedTuple
 from uuid import UUID, getnode, uuid4
 
-from django.db import connections, router
+from django.db import connections, router, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
 
 from agui.executor import closing
@@ -232,7 +232,7 @@ class Life:
         """Give a sign of life of each run, and find those that another process has taken over, or deleted."""
         runs = dict(self._runs)
         ours = Run.objects.using(router.db_for_write(Run)).filter(pk__in=runs, process=process_name())
-        if runs and ours.filter(status=Run.Status.RUNNING).update(seen_at=Now()) < len(runs):
+        if runs and _update_seen(ours.filter(status=Run.Status.RUNNING)) < len(runs):
             # Not what has ended meanwhile.
             kept = {str(key) for key in ours.exclude(status=Run.Status.INTERRUPTED).values_list("pk", flat=True)}
             for key, lost in runs.items():
@@ -268,6 +268,18 @@ class Life:
                 self._is_locked = cursor.fetchone()[0]
             cursor.execute(HELD, [LOCKS])
             return {_signed(number) for (number,) in cursor.fetchall()}
+
+
+def _update_seen(rows: QuerySet[Run]) -> int:
+    """Note that these runs were seen just now; how many."""
+    features = connections[rows.db].features
+    if not features.has_select_for_update_skip_locked:
+        return rows.update(seen_at=Now())
+    with transaction.atomic(using=rows.db):
+        # What another thread is writing to, for example a draft, is a sign of life in itself. To wait for it, with
+        # other rows locked, could be a deadlock.
+        free = rows.select_for_update(skip_locked=True, no_key=features.has_select_for_no_key_update)
+        return rows.filter(pk__in=list(free.values_list("pk", flat=True))).update(seen_at=Now())
 
 
 def _lock(process: str) -> int:

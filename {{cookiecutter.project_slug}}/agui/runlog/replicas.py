@@ -31,6 +31,8 @@ GATHER_SECONDS = 0.01
 SILENT_SECONDS = 2.0
 SWEEP_SECONDS = 5.0
 READ_KEY_MS = 3000
+# How long the log of a run may be behind its row. A process that was stopped has to connect to Redis again.
+LAST_WORDS_SECONDS = 10.0
 KEPT_MS = 60_000
 # What readers are told of a run that nobody works on, by its status; '' has no row any more.
 ENDINGS = {"": "conversation_changed", Run.Status.RUNNING: "interrupted", Run.Status.INTERRUPTED: "interrupted"}
@@ -43,12 +45,12 @@ class Replica(RunLog):
     entry: str = ""
     ask_to_stop: Callable[[], object] | None = None
     heard_at: float = field(default_factory=time.monotonic)
-    is_missed: bool = False
-    """Nobody was at work on it when it was last asked."""
+    missed_at: float | None = None
+    """Since when nobody is at work on it."""
 
     def take(self, position: str, fields: dict[bytes, bytes]) -> None:
         """Add an entry of the stream."""
-        self.heard_at, self.is_missed = time.monotonic(), False
+        self.heard_at, self.missed_at = time.monotonic(), None
         number, _, part = position.partition("-")
         if b"refused" in fields:
             self.give_up(load_refusal(fields[b"refused"]))
@@ -158,11 +160,11 @@ class Replicas:
         for one in silent:
             status = dead.get(one.key)
             if status is None or (status == "" and await self._is_prepared(one, reachable=reachable)):
-                one.is_missed, one.heard_at = False, time.monotonic()
-            elif one.is_missed:
+                one.missed_at, one.heard_at = None, time.monotonic()
+            elif one.missed_at is None:
+                one.missed_at = time.monotonic()  # Its last words may be on their way
+            elif status in ENDINGS or time.monotonic() - one.missed_at > LAST_WORDS_SECONDS:
                 await self._end(one, status, reachable=reachable)
-            else:
-                one.is_missed = True  # Its last words may be on their way
 
     async def _is_prepared(self, replica: Replica, *, reachable: bool) -> bool:
         """Whether a run has no row because it is about to begin."""

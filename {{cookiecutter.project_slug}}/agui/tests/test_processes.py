@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -182,6 +183,16 @@ async def test_a_process_of_another_place_is_alive_as_long_as_it_holds_its_lock(
     await holding
     await watch(6)
     assert await is_dead(run)
+
+
+@pytest.mark.parametrize("page", ["architecture.md", "durable.md", "scaling.md"])
+def test_the_docs_say_after_how_long_a_process_is_dead(page, settings):
+    text = " ".join((settings.BASE_DIR / "docs" / page).read_text().split())
+    assert set(re.findall(r"sign of life for (\d+) seconds|for more than (\d+) seconds", text)) <= {
+        (str(DEAD_SECONDS), ""),
+        ("", str(DEAD_SECONDS)),
+    }
+    assert f"{DEAD_SECONDS} seconds" in text
 
 
 # --- What this process does for its own runs

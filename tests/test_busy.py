@@ -1,0 +1,314 @@
+"""A process that is busy, stopped, slow or in another place is alive: its runs go on, and nothing is done twice.
+
+BUSY_SECONDS says for how long they are kept busy, ROUNDS how often.
+"""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from http.client import HTTPException
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import ROOT, furnish_project
+from elsewhere import elsewhere, send_signal
+from postgresql import PostgreSQL
+from redis_server import RedisServer, find_redis
+from servers import Client, Daphne, events, free_port, project_environment, run_input, serve
+
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(not find_redis(), reason="Redis is not installed")]
+
+ROUNDS = int(os.environ.get("ROUNDS", "1"))
+# Well past the time after which a process that says nothing may count as dead, and another one has looked.
+BUSY_SECONDS = float(os.environ.get("BUSY_SECONDS", "20"))
+WAIT_SECONDS = 90
+
+# The database's clock, as the engine asks for it, which tests set; and what makes signs of life wait.
+DISTURB = """
+CREATE TABLE public.disturbance (shift interval NOT NULL, wait_seconds float NOT NULL);
+INSERT INTO public.disturbance VALUES ('0', 0);
+CREATE FUNCTION public.statement_timestamp() RETURNS timestamptz LANGUAGE sql
+    AS 'SELECT pg_catalog.statement_timestamp() + shift FROM public.disturbance';
+CREATE FUNCTION public.wait() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN PERFORM pg_sleep((SELECT wait_seconds FROM public.disturbance)); RETURN NULL; END $$;
+CREATE TRIGGER wait BEFORE UPDATE OF seen_at ON agui_run FOR EACH STATEMENT EXECUTE FUNCTION public.wait();
+ALTER DATABASE {name} SET search_path = public, pg_catalog;
+"""
+
+
+@dataclass
+class Site:
+    """Processes with one database and one Redis."""
+
+    path: Path
+    database: PostgreSQL
+    name: str
+    settings: dict[str, str]
+    stack: ExitStack
+    token: str = ""
+    processes: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
+    clients: dict[str, Client] = field(default_factory=dict)
+
+    def serve(self, name: str, *, is_elsewhere: bool = False) -> None:
+        prefix, environment = elsewhere() if is_elsewhere else ([], {})
+        settings = {**self.settings, **environment, "PROCESS": name}
+        live = Daphne(self.path, free_port(), "", "", self.token, settings, prefix)
+        live.start()
+        self._add(name, live.process)
+        self.clients[name] = live.client(self.token)
+
+    def work(self, name: str, *, is_elsewhere: bool = False) -> None:
+        """Start a worker."""
+        prefix, environment = elsewhere() if is_elsewhere else ([], {})
+        with (self.path / "server.log").open("ab") as log:
+            process = subprocess.Popen(
+                [*prefix, self.path / ".venv/bin/python", "manage.py", "agent_worker"],
+                cwd=self.path,
+                env=project_environment(**self.settings, **environment, PROCESS=name),
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+            )
+        self._add(name, process)
+
+    def _add(self, name: str, process: subprocess.Popen[bytes]) -> None:
+        self.processes[name] = process
+        self.stack.callback(process.wait)
+        self.stack.callback(process.kill)
+
+    def kill(self, name: str) -> None:
+        self.processes.pop(name).kill()
+        self.clients.pop(name, None)
+
+    @contextmanager
+    def stopped(self, name: str) -> Iterator[None]:
+        send_signal(self.processes[name], signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            send_signal(self.processes[name], signal.SIGCONT)
+
+    def query(self, sql: str) -> list[str]:
+        return self.database.query(self.name, sql)
+
+    @contextmanager
+    def disturbed(self, **columns: str) -> Iterator[None]:
+        self.disturb(**columns)
+        try:
+            yield
+        finally:
+            self.disturb(shift="'0'", wait_seconds="0")
+
+    def disturb(self, **columns: str) -> None:
+        changes = ", ".join(f"{name} = {value}" for name, value in columns.items())
+        self.query(f"UPDATE public.disturbance SET {changes}")  # noqa: S608
+
+    def effects(self) -> list[list[str]]:
+        """What has been done: the tool, for which run, and by which process."""
+        return [line.split() for line in (self.path / "effects").read_text().splitlines()]
+
+    def worker_of(self, run: "Run") -> str:
+        """Which process has called its first tool."""
+        return wait_for(lambda: next((process for _, name, process in self.effects() if name == run.name), ""))
+
+
+@dataclass
+class Run:
+    """A run as a client sees it that follows it through a process that nothing disturbs."""
+
+    site: Site
+    kind: str
+    name: str
+    through: str
+    seconds: float
+    thread_id: str = ""
+    stream: list[dict[str, Any]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.thread_id = f"thread-{self.name}"
+
+    def begin(self, process: str) -> "Run":
+        body = run_input(f"{self.kind} {self.seconds} {self.name}", threadId=self.thread_id)
+        with self.site.clients[process].open("POST", "/agent/", body) as response:
+            assert response.status == 200, response.read()
+            assert next(events(response))["type"] == "RUN_STARTED"
+        return self
+
+    def follow(self) -> "Run":
+        """Read to the end, from the beginning."""
+        deadline = time.monotonic() + self.seconds + WAIT_SECONDS
+        path = f"/agent/threads/{self.thread_id}/events/"
+        while not self.stream or self.stream[-1]["type"] not in ("RUN_FINISHED", "RUN_ERROR"):
+            assert time.monotonic() < deadline, (self.name, self.stream[-1:])
+            try:
+                with self.site.clients[self.through].open("GET", path) as response:
+                    self.stream = list(events(response))
+            except (OSError, HTTPException):
+                time.sleep(0.1)
+        return self
+
+    def thread(self) -> dict[str, Any]:
+        status, text = self.site.clients[self.through].fetch("GET", f"/agent/threads/{self.thread_id}/")
+        assert status == 200, text
+        return json.loads(text)
+
+    def check_busy(self, after_seconds: float = 0) -> None:
+        """Nobody else may begin on its thread, so long after its first tool has begun."""
+        self.site.worker_of(self)
+        time.sleep(after_seconds)
+        assert self.thread()["running"]
+        body = run_input("talk 0 intruder", threadId=self.thread_id)
+        status, text = self.site.clients[self.through].fetch("POST", "/agent/", body)
+        assert status == 409, text
+
+    def check(self) -> None:
+        """It has ended as if nothing had been, and what it said and did is in its thread."""
+        assert self.stream[-1].get("outcome") == {"type": "success"}, (self.name, self.stream[-1])
+        assert [event["type"] for event in self.stream].count("RUN_STARTED") == 1
+        expected = [*([self.kind] if self.kind != "talk" else []), "effect", "last"]
+        assert [tool for tool, name, _ in self.site.effects() if name == self.name] == expected
+        thread = self.thread()
+        assert not thread["running"]
+        assert [message["role"] for message in thread["messages"]].count("tool") == len(expected)
+        assert thread["messages"][-1]["content"].endswith(f"and that is all of {self.name}.")
+
+
+def wait_for(condition: Callable[[], Any], seconds: float = WAIT_SECONDS) -> Any:
+    deadline = time.monotonic() + seconds
+    while not (found := condition()):
+        assert time.monotonic() < deadline, "It did not happen"
+        time.sleep(0.02)
+    return found
+
+
+@pytest.fixture(scope="module", params=["local", "dbos"])
+def site(
+    request: pytest.FixtureRequest,
+    rendered,
+    environment: Path,
+    postgresql_server: PostgreSQL,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[Site]:
+    """Web processes; in the durable one, workers that execute the runs. "watcher" is disturbed by nothing."""
+    directory = tmp_path_factory.mktemp("busy")
+    project = directory / "project"
+    shutil.copytree(rendered["demo"], project)
+    furnish_project(project, environment)
+    shutil.copytree(ROOT / "tests/fixtures/busy", project, dirs_exist_ok=True)
+    (project / "effects").touch()
+    redis, name = RedisServer(directory), f"busy_{request.param}"
+    settings = {
+        "DJANGO_SETTINGS_MODULE": "busy_settings",
+        "DATABASE_URL": postgresql_server.create(name),
+        "REDIS_URL": redis.url,
+        "RUN_EXECUTOR": request.param,
+        "DEBUG": "1",
+    }
+    redis.start()
+    with ExitStack() as stack:
+        stack.callback(redis.stop)
+        watcher = stack.enter_context(serve(project, Daphne, **settings))
+        site = Site(project, postgresql_server, name, settings, stack, watcher.token)
+        site.clients["watcher"] = watcher.client(watcher.token)
+        site.query(DISTURB.format(name=name))
+        yield site
+        assert "Traceback" not in watcher.log.read_text()
+
+
+@pytest.fixture
+def executors(site: Site) -> list[str]:
+    """The processes that execute runs: two of this place, two of others."""
+    is_durable = site.settings["RUN_EXECUTOR"] == "dbos"
+    names = ["here-1", "here-2", "elsewhere-1", "elsewhere-2"]
+    missing = [name for name in names if name not in site.processes]
+    with ThreadPoolExecutor() as pool:
+        for name in missing:
+            pool.submit(site.work if is_durable else site.serve, name, is_elsewhere=name.startswith("elsewhere"))
+    assert set(names) <= set(site.processes)
+    return names
+
+
+def begin_runs(site: Site, executors: list[str], label: str, *kinds: str, seconds: float) -> list[Run]:
+    """A run of each kind for each of the processes, which in the durable executor take what they get."""
+    runs = []
+    for number, executor in enumerate(executors):
+        process = executor if executor in site.clients else "watcher"
+        for kind in kinds:
+            run = Run(site, kind, f"{label}-{kind}-{number}", "watcher", seconds)
+            runs.append(run.begin(process))
+    return runs
+
+
+@contextmanager
+def followed(runs: list[Run]) -> Iterator[list[Future[Run]]]:
+    with ThreadPoolExecutor(len(runs)) as pool:
+        yield [pool.submit(run.follow) for run in runs]
+
+
+@pytest.mark.parametrize("number", range(ROUNDS))
+def test_a_blocked_event_loop_ends_no_run(site: Site, executors: list[str], number: int):
+    talks = begin_runs(site, executors, f"blocked-{number}", "talk", seconds=3)
+    blocks = begin_runs(site, executors, f"blocked-{number}", "block", seconds=BUSY_SECONDS)
+    with followed([*talks, *blocks]) as following, ThreadPoolExecutor(len(blocks)) as pool:
+        for one in [pool.submit(run.check_busy, BUSY_SECONDS * 0.8) for run in blocks]:
+            one.result()
+        for one in following:
+            one.result().check()
+
+
+@pytest.mark.parametrize("number", range(ROUNDS))
+def test_a_stopped_process_keeps_its_runs(site: Site, executors: list[str], number: int):
+    """Some of them in another place, as a container is that is paused."""
+    runs = begin_runs(site, executors, f"stopped-{number}", "work", seconds=3)
+    with followed(runs) as following:
+        names = {site.worker_of(run) for run in runs}
+        with ExitStack() as stack:
+            for name in names:
+                stack.enter_context(site.stopped(name))
+            time.sleep(BUSY_SECONDS)
+            for run in runs:
+                run.check_busy()
+        for one in following:
+            one.result().check()
+
+
+@pytest.mark.parametrize("number", range(ROUNDS))
+def test_a_slow_database_whose_clock_is_set_ends_no_run(site: Site, executors: list[str], number: int):
+    runs = begin_runs(site, executors, f"slow-{number}", "talk", seconds=BUSY_SECONDS)
+    with followed(runs) as following:
+        wait_for(lambda: site.query("SELECT count(*) FROM agui_run WHERE process = ''") == ["0"])
+        # First signs of life come with another clock, and then late.
+        for disturbance in ({"shift": "'1 hour'"}, {"shift": "'-1 hour'"}, {"wait_seconds": str(BUSY_SECONDS)}):
+            with site.disturbed(**disturbance):
+                time.sleep(BUSY_SECONDS / (2 if "wait_seconds" in disturbance else 4))
+        for one in following:
+            one.result().check()
+
+
+def test_a_killed_process_of_another_place_is_missed(site: Site, executors: list[str]):
+    """The proof is not too hard to find: its lock is gone, and it is silent."""
+    runs = begin_runs(site, executors, "killed", "work", seconds=4)
+    names = {run.name: site.worker_of(run) for run in runs}
+    killed = next(name for name in names.values() if name.startswith("elsewhere"))
+    began = time.monotonic()
+    site.kill(killed)
+    with followed(runs) as following:
+        for one in following:
+            run = one.result()
+            if names[run.name] != killed:
+                run.check()
+            elif site.settings["RUN_EXECUTOR"] == "dbos":
+                # Another worker goes on, and begins anew what nobody knows the end of.
+                assert run.stream[-1].get("outcome") == {"type": "success"}
+            else:
+                assert run.stream[-1].get("code") == "interrupted"
+                assert not run.thread()["running"]
+    print(f"All was told {time.monotonic() - began:.0f} s after a kill elsewhere")
