@@ -112,12 +112,15 @@ class Site:
         self.query(f"UPDATE public.disturbance SET {changes}")  # noqa: S608
 
     def effects(self) -> list[list[str]]:
-        """What has been done: the tool, for which run, and by which process."""
+        """What has been done: the tool, for which run, by which process, and when."""
         return [line.split() for line in (self.path / "effects").read_text().splitlines()]
+
+    def effects_of(self, run: "Run") -> list[list[str]]:
+        return [effect for effect in self.effects() if effect[1] == run.name]
 
     def worker_of(self, run: "Run") -> str:
         """Which process has called its first tool."""
-        return wait_for(lambda: next((process for _, name, process in self.effects() if name == run.name), ""))
+        return wait_for(lambda: self.effects_of(run))[0][2]
 
 
 @dataclass
@@ -137,9 +140,9 @@ class Run:
 
     def begin(self, process: str) -> "Run":
         body = run_input(f"{self.kind} {self.seconds} {self.name}", threadId=self.thread_id)
-        with self.site.clients[process].open("POST", "/agent/", body) as response:
+        client = self.site.clients[process]
+        with Client(client.port, client.token).open("POST", "/agent/", body) as response:
             assert response.status == 200, response.read()
-            assert next(events(response))["type"] == "RUN_STARTED"
         return self
 
     def follow(self) -> "Run":
@@ -162,8 +165,8 @@ class Run:
 
     def check_busy(self, after_seconds: float = 0) -> None:
         """Nobody else may begin on its thread, so long after its first tool has begun."""
-        self.site.worker_of(self)
-        time.sleep(after_seconds)
+        began = float(wait_for(lambda: self.site.effects_of(self))[0][3])
+        time.sleep(max(0, began + after_seconds - time.time()))
         assert self.thread()["running"]
         body = run_input("talk 0 intruder", threadId=self.thread_id)
         status, text = self.site.clients[self.through].fetch("POST", "/agent/", body)
@@ -174,7 +177,7 @@ class Run:
         assert self.stream[-1].get("outcome") == {"type": "success"}, (self.name, self.stream[-1])
         assert [event["type"] for event in self.stream].count("RUN_STARTED") == 1
         expected = [*([self.kind] if self.kind != "talk" else []), "effect", "last"]
-        assert [tool for tool, name, _ in self.site.effects() if name == self.name] == expected
+        assert [effect[0] for effect in self.site.effects_of(self)] == expected
         thread = self.thread()
         assert not thread["running"]
         assert [message["role"] for message in thread["messages"]].count("tool") == len(expected)
@@ -238,13 +241,14 @@ def executors(site: Site) -> list[str]:
 
 def begin_runs(site: Site, executors: list[str], label: str, *kinds: str, seconds: float) -> list[Run]:
     """A run of each kind for each of the processes, which in the durable executor take what they get."""
-    runs = []
-    for number, executor in enumerate(executors):
-        process = executor if executor in site.clients else "watcher"
-        for kind in kinds:
-            run = Run(site, kind, f"{label}-{kind}-{number}", "watcher", seconds)
-            runs.append(run.begin(process))
-    return runs
+    with ThreadPoolExecutor() as pool:  # Begun one after the other, the first would be over before the last begins
+        begun = []
+        for number, executor in enumerate(executors):
+            process = executor if executor in site.clients else "watcher"
+            for kind in kinds:
+                run = Run(site, kind, f"{label}-{kind}-{number}", "watcher", seconds)
+                begun.append(pool.submit(run.begin, process))
+        return [one.result() for one in begun]
 
 
 @contextmanager

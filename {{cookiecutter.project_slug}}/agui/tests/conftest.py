@@ -127,7 +127,7 @@ def mount(settings: Any) -> Callable[..., ScriptedModel]:
 @pytest.fixture
 def watch(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Awaitable[None]]:
     """Let so many seconds pass for this process, which looks at the signs of life of all runs every three."""
-    clock = SimpleNamespace(now=0.0, monotonic=lambda: clock.now)
+    clock: Any = SimpleNamespace(now=0.0, monotonic=lambda: clock.now)
     monkeypatch.setattr(processes, "time", clock)
 
     async def look(seconds: float, step: float = processes.SIGN_OF_LIFE_SECONDS) -> None:

@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator
 from datetime import timedelta
 from types import SimpleNamespace
+from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -162,23 +163,24 @@ def test_after_an_outage_of_the_database_it_begins_anew(monkeypatch):
 
 
 @pytest.mark.django_db(transaction=True)
-async def test_a_process_of_another_place_is_alive_as_long_as_it_holds_its_lock(watch):
-    if connection.vendor != "postgresql":
-        pytest.skip("Only PostgreSQL has locks that end with a connection")
+async def test_with_postgresql_a_process_is_alive_as_long_as_it_holds_its_lock(watch):
+    has_locks = connection.vendor == "postgresql"
     held, go_on = threading.Event(), threading.Event()
 
     def hold() -> None:
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT pg_advisory_lock(%s, %s)", [processes.LOCKS, processes._lock("elsewhere/1/abc")])
-            held.set()
-            go_on.wait(60)
+        if has_locks:
+            with connection.cursor() as cursor:
+                lock = processes.LOCKS, processes._lock("elsewhere/1/abc")
+                cursor.execute("SELECT pg_advisory_lock(%s, %s)", lock)
+        held.set()
+        go_on.wait(60)
         connection.close()
 
     holding = asyncio.create_task(asyncio.to_thread(hold))
     await asyncio.to_thread(held.wait, 30)
     run = await make_run()
     await watch(60)
-    assert not await is_dead(run)
+    assert await is_dead(run) is not has_locks
     go_on.set()
     await holding
     await watch(6)
@@ -270,7 +272,7 @@ async def test_a_tool_that_has_waited_for_a_thread_asks_again_whose_the_run_is(
     client: Client, mount, monkeypatch, settings
 ):
     settings.AGUI = {"TOOL_THREADS": 1}
-    clock = SimpleNamespace(now=0.0, monotonic=lambda: clock.now)
+    clock: Any = SimpleNamespace(now=0.0, monotonic=lambda: clock.now)
     monkeypatch.setattr(fence, "time", clock)
     asked, check = threading.Semaphore(0), fence.Fence._check
 
