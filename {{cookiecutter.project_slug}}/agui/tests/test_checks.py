@@ -1,7 +1,16 @@
 """What would fail later is said at start-up, with its cure."""
 
+from typing import Self
+
 import pytest
 from django.core.checks import run_checks
+from django.http import HttpRequest
+
+from agui.checkpoints import sweep
+from agui.models import Run
+from agui.processes import process_name
+from agui.stores.model import ModelConversationStore
+from agui.stores.session import DjangoSessionConversationStore
 
 
 def ids() -> list[str]:
@@ -48,3 +57,49 @@ def test_a_missing_key_is_named_to_developers(settings, monkeypatch, key, expect
     settings.AGENT_MODEL = "openai:gpt-5.2"
     settings.DEBUG = True
     assert ids() == expected
+
+
+class OfSession(DjangoSessionConversationStore):
+    """Another session store: it inherits what asks for the request."""
+
+
+class OfRequest(ModelConversationStore):
+    """A store that a request opens in a way of its own."""
+
+    @classmethod
+    def for_request(cls, request: HttpRequest) -> Self:
+        return super().for_request(request)
+
+
+class OfAnything(OfRequest):
+    """One that does so, and can be opened without a request."""
+
+    needs_request = False
+
+
+@pytest.mark.django_db  # Django 6.1's own checks ask it
+@pytest.mark.parametrize(
+    ("store", "needs_request"),
+    [
+        (ModelConversationStore, False),
+        (DjangoSessionConversationStore, True),
+        (OfSession, True),
+        (OfRequest, True),
+        (OfAnything, False),
+    ],
+)
+def test_workers_are_refused_a_store_that_only_a_request_can_open(settings, store, needs_request):
+    name = f"{store.__module__}.{store.__name__}"
+    settings.AGUI = {**settings.AGUI, "RUN_EXECUTOR": "dbos", "CONVERSATION_STORE": name}
+    complaints = [message.msg for message in run_checks() if message.id == "agui.E003"]
+    assert any("needs no request" in complaint for complaint in complaints) is needs_request
+
+
+@pytest.mark.parametrize("store", [DjangoSessionConversationStore, OfSession, OfRequest])
+async def test_what_only_a_request_can_open_is_left_to_a_request(settings, transactional_db, store):
+    settings.AGUI = {**settings.AGUI, "CONVERSATION_STORE": f"{store.__module__}.{store.__name__}"}
+    here = process_name().rpartition("/")[0].rpartition("/")[0]
+    run = await Run.objects.acreate(thread_id="t", scope="user:1", process=f"{here}/{2**31 - 2}/abc")
+    await sweep()
+    await run.arefresh_from_db()
+    assert run.status == Run.Status.RUNNING

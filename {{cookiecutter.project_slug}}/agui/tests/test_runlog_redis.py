@@ -22,7 +22,7 @@ from agui.models import Run, Thread
 from agui.processes import process_name
 from agui.runlog import RunLog
 from agui.runlog.redis import RedisLogs
-from agui.runlog.server import Server
+from agui.runlog.server import Place, Server
 from agui.stream import encode, run_error
 from agui.testing import collect, event_types, read_frames, say, wait
 from agui.tests.conftest import Client, run_input, script
@@ -548,7 +548,10 @@ async def test_a_log_is_left_to_another_process_even_while_redis_is_away(process
         assert [frame async for frame in found.follow()] == adopted.frames
 
 
-async def test_a_process_that_comes_back_adds_nothing_to_a_log_that_another_goes_on_with(processes: Processes):
+@pytest.mark.parametrize("is_silent", [False, True], ids=["", "whose own lock has run out"])
+async def test_a_process_that_comes_back_adds_nothing_to_a_log_that_another_goes_on_with(
+    processes: Processes, is_silent
+):
     frozen, _ = await processes.reserve("user:1", "t1", "same")
     frozen.start()
     frozen.append(b"id: 1\ndata: {}\n\n")
@@ -559,10 +562,30 @@ async def test_a_process_that_comes_back_adds_nothing_to_a_log_that_another_goes
         adopted = await logs.adopt(frozen.key, "user:1", "t1", "same")
         adopted.append(b"id: 2\ndata: {}\n\n")
         await logs.mirror.push()
-    frozen.append(b"id: 2\ndata: other\n\n")
+        if is_silent:
+            await logs.server.delete([Place.of("user:1", "t1").lock])
+    for number in (2, 3):
+        frozen.append(b"id: %d\ndata: other\n\n" % number)
     await processes.mirror.push()
     assert ended_for == ["interrupted"]
     assert await processes.server.frames(frozen.key) == (adopted.frames, False)
+
+
+async def test_a_process_that_was_silent_goes_on_with_its_log_and_takes_its_thread_again(processes: Processes):
+    log, _ = await processes.reserve("user:1", "t1", "same")
+    log.start()
+    log.append(b"id: 1\ndata: {}\n\n")
+    await processes.mirror.push()
+    lock = Place.of("user:1", "t1").lock
+    failed: list[str] = []
+    log.fail = failed.append
+    [held] = await processes.server.values([lock])
+    await processes.server.delete([lock])  # As Redis does after five seconds
+    log.append(b"id: 2\ndata: {}\n\n")
+    await processes.mirror.push()
+    assert await processes.server.values([lock]) == [held]
+    assert await processes.server.frames(log.key) == (log.frames, False)
+    assert failed == []
 
 
 async def test_what_has_ended_is_not_stopped_though_redis_has_not_heard_of_its_end(processes: Processes):
