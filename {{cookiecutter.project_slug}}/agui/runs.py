@@ -321,7 +321,6 @@ class Follower:
     Raises TooManyRequests for one more than a user may have.
     """
 
-    scope: str
     log: RunLog | None = None
 
     def __init__(self, scope: str) -> None:
