@@ -118,3 +118,31 @@ def test_migrations_work_on_postgresql(bake, furnish, postgresql_server: Postgre
     for arguments in (["migrate", "--verbosity", "0"], ["create_first_admin"], ["check", "--database", "default"]):
         done = run(project, ".venv/bin/python", "manage.py", *arguments, DATABASE_URL=url)
         assert done.returncode == 0, done.stderr
+
+
+def test_tests_of_a_new_application_are_run(bake, furnish):
+    project = bake(project_slug="grown")
+    furnish(project)
+    manage = [".venv/bin/python", "manage.py", "startapp", "clinic"]
+    assert run(project, *manage, DEBUG="1").returncode == 0
+    (project / "clinic/tests.py").unlink()
+    (project / "clinic/tests").mkdir()
+    (project / "clinic/tests/__init__.py").touch()
+    (project / "clinic/tests/test_visits.py").write_text("def test_visit():\n    assert False\n")
+    done = run(project, ".venv/bin/pytest", "-q", "--collect-only")
+    assert "clinic/tests/test_visits.py::test_visit" in done.stdout
+    assert "agui/tests/test_run.py::" in done.stdout
+
+
+def test_make_fix_formats_what_the_linter_can_not_repair(bake, furnish):
+    project = bake(project_slug="fixed")
+    furnish(project)
+    path = project / "assistant/long.py"
+    path.write_text(f"import os\nnumbers = [{', '.join(['1000'] * 30)}]\n")
+    done = run(project, "make", "fix")
+    assert done.returncode == 0, done.stdout
+    assert max(map(len, path.read_text().splitlines())) < 120
+    path.write_text("print(undefined)\n")
+    done = run(project, "make", "fix")
+    assert done.returncode
+    assert "F821" in done.stdout

@@ -1,10 +1,16 @@
 """Start-up: settings are checked, tools are found."""
 
+from collections.abc import Iterator
+from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
 
-from django.apps import AppConfig
+from django.apps import AppConfig, apps
+from django.conf import settings
 from django.db.models.signals import post_delete, post_save
+from django.utils.autoreload import BaseReloader, autoreload_started
 from django.utils.module_loading import autodiscover_modules
 
 
@@ -21,6 +27,8 @@ class AguiConfig(AppConfig):
         # A signal, because it is Django's own way to tell what its cascades delete.
         post_delete.connect(attachments.delete_file, sender=Attachment)
         post_save.connect(budgets.belief.forget, sender=Budget)
+        # Now: Django forgets its applications if one can't be imported.
+        autoreload_started.connect(partial(watch_modules, list(own_directories())), weak=False)
         autodiscover_modules("tools", "skills")
         # Now: they take long enough to hold up a server that is at work.
         if conf.get().telemetry:
@@ -31,3 +39,23 @@ class AguiConfig(AppConfig):
             import_module("agui.mcp.endpoint")
         if conf.get().run_executor == "dbos" and find_spec("dbos"):
             import_module("agui.durable.orders")
+
+
+def watch_modules(directories: list[Path], sender: BaseReloader, **kwargs: Any) -> None:
+    """Let `runserver` start again after any change of the project's modules, also of those that could not be imported.
+
+    Django watches what was imported, and after a mistake the file that raised it. That is a file of the engine if a
+    tool is refused.
+    """
+    for directory in directories:
+        for pattern in ("*.py", "*/*.py"):
+            sender.watch_dir(directory, pattern)
+
+
+def own_directories() -> Iterator[Path]:
+    """The directories of the settings and of the applications that are not installed packages."""
+    settings_file = import_module(settings.SETTINGS_MODULE).__file__
+    yield Path(str(settings_file)).resolve().parent
+    for config in apps.get_app_configs():
+        if not {"site-packages", "dist-packages"} & {*Path(config.path).parts}:
+            yield Path(config.path).resolve()

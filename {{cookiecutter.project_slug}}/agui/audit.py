@@ -263,12 +263,16 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def redact(arguments: dict[str, Any], names: Iterable[str]) -> dict[str, Any]:
-    """Replace the values of these names, at any depth, whatever their case."""
-    secret = {_normal(name) for name in names}
+    """Replace the values of arguments with one of these in their names, at any depth and however they are written."""
+    secrets = {_letters(name) for name in names} - {""}
+
+    def is_secret(name: str) -> bool:
+        letters = _letters(name)
+        return any(secret in letters for secret in secrets)
 
     def clean(value: Any) -> Any:
         if isinstance(value, dict):
-            return {key: REDACTED if _normal(str(key)) in secret else clean(item) for key, item in value.items()}
+            return {key: REDACTED if is_secret(str(key)) else clean(item) for key, item in value.items()}
         if isinstance(value, list | tuple):
             return [clean(item) for item in value]
         return value
@@ -277,5 +281,6 @@ def redact(arguments: dict[str, Any], names: Iterable[str]) -> dict[str, Any]:
     return cleaned
 
 
-def _normal(name: str) -> str:
-    return name.casefold().replace("-", "_")
+def _letters(name: str) -> str:
+    """Strip a name to its letters and digits: "API-Key", "apiKey" and "api_key" are "apikey"."""
+    return "".join(filter(str.isalnum, name.casefold()))

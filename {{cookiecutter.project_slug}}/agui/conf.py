@@ -105,8 +105,12 @@ class EngineSettings(_Section):
         "agui.audit.ModelAuditLogger", description="Dotted path of the class that records tool calls."
     )
     audit_redact: list[str] = Field(
-        ["password", "secret", "token", "api_key", "authorization"],
-        description="Argument names whose values the audit trail replaces by '[redacted]', at any depth.",
+        [
+            *("password", "passwd", "pwd", "passphrase", "secret", "token", "credential", "authorization", "cookie"),
+            *("api_key", "access_key", "private_key"),
+        ],
+        description="The audit trail replaces the values of arguments by '[redacted]' if one of these is in the name, "
+        "however it is written ('api_key' is in 'X-ApiKey'), at any depth.",
     )
     auto_confirm: bool | list[str] = Field(
         False, description="Destructive tools that run without asking: True for all, or a list of names."

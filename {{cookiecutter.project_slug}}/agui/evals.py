@@ -143,7 +143,9 @@ class Suite:
 
     async def run(self, max_concurrency: int = 1) -> EvaluationReport[Talk, Outcome, Any]:
         """Play all cases; the report says how each ended."""
-        return await self.cases.evaluate(self.play, progress=False, max_concurrency=max_concurrency)
+        return await self.cases.evaluate(
+            self.play, name=self.cases.name, progress=False, max_concurrency=max_concurrency
+        )
 
     async def play(self, talk: Talk) -> Outcome:
         """Have a user of his own say it. Raises AgentFailed."""

@@ -4,9 +4,7 @@
         call("add_task", title="Milk"),         # answers the model's first request
         [think("Done?"), say("Added it.")],     # answers the second, which holds the tool's result
     ])
-    ...
-    events = await collect(response)
-    assert event_types(events)[-1] == "RUN_FINISHED"
+    assert event_types(await collect(response))[-1] == "RUN_FINISHED"
     assert model.requests[1].tool_results == {"add_task": {"id": 1}}
 
 An answer is a step, a list of steps, or a Response. A script may be endless: `itertools.repeat(say("Hi"))`.
@@ -16,7 +14,7 @@ An answer is a step, a list of steps, or a Response. A script may be endless: `i
 import asyncio
 import json
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Sequence
-from contextlib import aclosing, asynccontextmanager, nullcontext
+from contextlib import aclosing, asynccontextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, NamedTuple, TypeAlias
@@ -233,7 +231,6 @@ async def collect(response: HttpResponseBase) -> list[dict[str, Any]]:
 
 
 def event_types(events: Iterable[dict[str, Any]]) -> list[str]:
-    """The types of the events, in order."""
     return [event["type"] for event in events]
 
 
@@ -242,10 +239,15 @@ class ToolUse(NamedTuple):
 
     name: str
     arguments: Any
-    result: str | None
-    """None while the call waits for somebody."""
-    outcome: str | None
-    """'success', 'failed' or 'denied'; None while it waits."""
+    result: Any  # A text, an object or a list; None while the call waits for somebody
+    outcome: str | None  # 'success', 'failed' or 'denied'; None while it waits
+
+
+def _value(content: str | None) -> Any:
+    """Read an object or a list: a client is sent its JSON, and texts as they are."""
+    with suppress(ValueError):
+        return json.loads(content) if content and content[0] in "{[" else content
+    return content
 
 
 @dataclass(frozen=True)
@@ -273,18 +275,17 @@ class Answer:
         arguments = "".join(event["delta"] for event in own if event["type"] == "TOOL_CALL_ARGS")
         end: dict[str, Any] = next((event for event in own if event["type"] == "TOOL_CALL_RESULT"), {})
         outcome = end.get("metadata", {}).get("outcome", "success") if end else None
-        return ToolUse(start["toolCallName"], json.loads(arguments or "{}"), end.get("content"), outcome)
+        return ToolUse(start["toolCallName"], json.loads(arguments or "{}"), _value(end.get("content")), outcome)
 
     @property
-    def results(self) -> list[str]:
+    def results(self) -> list[Any]:
         """What tools answered in this run, also those that an approval let go on."""
-        return [event["content"] for event in self.events if event["type"] == "TOOL_CALL_RESULT"]
+        return [_value(event["content"]) for event in self.events if event["type"] == "TOOL_CALL_RESULT"]
 
     @property
     def interrupts(self) -> list[dict[str, Any]]:
         """What waits for the user: approvals and questions."""
-        outcome: dict[str, Any] = self.events[-1].get("outcome", {})
-        return list(outcome.get("interrupts", []))
+        return list(self.events[-1].get("outcome", {}).get("interrupts", []))
 
     @property
     def error(self) -> str | None:
@@ -294,8 +295,8 @@ class Answer:
     @property
     def activities(self) -> dict[str, Any]:
         """What tools have shown, by its type, as it was shown first."""
-        shown = [event for event in self.events if event["type"] == "ACTIVITY_SNAPSHOT"]
-        return {event["activityType"]: event["content"] for event in reversed(shown)}
+        shown = (event for event in reversed(self.events) if event["type"] == "ACTIVITY_SNAPSHOT")
+        return {event["activityType"]: event["content"] for event in shown}
 
 
 class Chat:

@@ -38,6 +38,7 @@ from agui.approval import (
 )
 from agui.errors import RunFailed
 from agui.executor import run_in_thread
+from agui.times import make_arguments_aware
 from agui.tool_schema import (
     PARAMETERS_KEY,
     X_CATEGORY_KEY,
@@ -120,6 +121,7 @@ class ToolBinding:
 
     def prepare_call(self, arguments: dict[str, Any], ctx: Any) -> Callable[[], Any]:
         """Bind the function to arguments that came out of `validate`."""
+        arguments = make_arguments_aware(self.spec.fn, arguments)
         if self.parsed.takes_ctx and ctx is None:
             raise TypeError(f"Tool {self.spec.name!r} takes a RunContext: pass it as ctx=.")
         schema, named = self.parsed.function_schema, dict(arguments)

@@ -17,7 +17,7 @@ def _ids(record: logging.LogRecord) -> dict[str, str]:
 
 
 class Text(logging.Formatter):
-    """A line, and at its end the run that it belongs to."""
+    """A line, at its end the run that it belongs to, and below it a traceback, indented."""
 
     def formatMessage(self, record: logging.LogRecord) -> str:
         # What somebody says can't look like a line of its own, nor write on a terminal.
@@ -25,6 +25,18 @@ class Text(logging.Formatter):
         record.message = CONTROLS.sub(lambda found: ascii(found[0])[1:-1], message)
         ids = " ".join(f"{name}={json.dumps(value)}" for name, value in _ids(record).items())
         return super().formatMessage(record) + (f" [{ids}]" if ids else "")
+
+    def formatException(self, ei: Any) -> str:
+        return _indent(super().formatException(ei))
+
+    def formatStack(self, stack_info: str) -> str:
+        return _indent(super().formatStack(stack_info))
+
+
+def _indent(text: str) -> str:
+    """Indent each line, so that an exception's words can't begin a line of the log."""
+    lines = (CONTROLS.sub(lambda found: ascii(found[0])[1:-1], line) for line in text.split("\n"))
+    return "\n".join(f"    {line}" for line in lines)
 
 
 class Json(logging.Formatter):

@@ -29,6 +29,7 @@ from agui import (
     tool,
 )
 from agui.audit import REDACTED, ToolCallTimer, record_event, redact, redact_text
+from agui.conf import EngineSettings
 from agui.models import AuditRecord
 from agui.testing import ScriptedModel, call, say
 from agui.tests.conftest import Client
@@ -173,6 +174,26 @@ def test_redaction_reaches_every_depth():
         "headers": [{"API-Key": REDACTED, "accept": "*/*"}, ["plain", {"api_key": REDACTED}]],
     }
     assert arguments["password"] == "x"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("apikey", "apiKey", "API_KEY", "x-api-key", "OPENAI_API_KEY", "passwd", "db_passwd", "userPassword", "PWD"),
+        *("access_token", "accessToken", "refresh-token", "secret_key", "client_secret", "clientSecret", "token"),
+        *("privateKey", "aws_access_key_id", "Authorization", "proxy-authorization", "Set-Cookie", "credentials"),
+    ],
+)
+def test_names_of_secrets_are_known_however_they_are_written(name):
+    names = EngineSettings().audit_redact
+    assert redact({name: "x"}, names) == {name: REDACTED}
+    assert redact({"nested": [{name: {"deep": "x"}}]}, names) == {"nested": [{name: REDACTED}]}
+
+
+@pytest.mark.parametrize("name", ["title", "key", "pass", "keyboard", "author", "user", "email", "note", "monkey"])
+def test_other_names_stay_readable(name):
+    assert redact({name: "x"}, EngineSettings().audit_redact) == {name: "x"}
+    assert redact({name: "x"}, ["", "-"]) == {name: "x"}
 
 
 # --- From a run's tool calls to events

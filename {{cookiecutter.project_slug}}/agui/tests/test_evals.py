@@ -150,6 +150,7 @@ def test_what_passes_is_told_and_the_project_s_own_database_stays_as_it_is(evalu
     done = evaluate("polite", DATABASE_URL=f"sqlite:///{path}")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "says goodbye" in done.stdout
+    assert "Evaluation Summary: manners" in done.stdout
     assert done.stdout.splitlines()[-1] == "2 of 2 cases passed."
     assert not path.exists() or path.stat().st_size == 0
 

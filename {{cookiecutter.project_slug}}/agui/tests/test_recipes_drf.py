@@ -12,5 +12,5 @@ async def test_drf_services(paste, user):
     wrong, right = call("orders_place", product="x" * 41), call("orders_place", product="tea")
     chat = Chat(user, wrong, right, call("orders_cancel", product="tea"), say("Done."))
     answer = await chat.send("Order tea, then cancel it")
-    assert answer.results[-1] == '{"ordered":"tea","for":"ada"}'
+    assert answer.results[-1] == {"ordered": "tea", "for": "ada"}
     assert [interrupt["metadata"]["toolName"] for interrupt in answer.interrupts] == ["orders_cancel"]

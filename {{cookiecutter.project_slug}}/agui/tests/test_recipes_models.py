@@ -94,7 +94,7 @@ async def test_output_types(paste, user):
     wrong, right = call("final_result", number="7", total=-1), call("final_result", number="7", total=9.5)
     chat = Chat(user, call("read_invoice", text="No 7: 9.50"), wrong, right, say("It is 9.50."), thread="t1")
     answer = await chat.send("Read it")
-    assert answer.results == ['{"number":"7","total":9.5}']
+    assert answer.results == [{"number": "7", "total": 9.5}]
     assert len(chat.model.requests) == 4
     assert (await Run.objects.aget()).usage["requests"] == 4
 
@@ -156,7 +156,7 @@ async def test_web_search(paste, user):
     assert chat.model.native == ["web_search"]
     assert "search_the_manual" not in chat.model.requests[0].tools
     answer = await Chat(user, call("search_the_manual", query="lamps"), say("Found.")).send("Search")
-    assert answer.results == ['["Page 3 is about lamps."]']
+    assert answer.results == [["Page 3 is about lamps."]]
 
 
 async def test_streaming(paste, user):

@@ -2,12 +2,14 @@
 
 import asyncio
 import itertools
+from typing import Any
 
 import pytest
 from django.http import JsonResponse, StreamingHttpResponse
 from pydantic_ai import Agent, UsageLimitExceeded, UsageLimits
 from pydantic_ai.messages import PartDeltaEvent, TextPart, ThinkingPart, ToolCallPart
 
+from agui import ToolRegistry
 from agui.testing import (
     Chat,
     Frame,
@@ -192,6 +194,20 @@ async def test_chat_tells_how_each_tool_ended(user, caplog):
     assert answer.calls[2].arguments == {"what": "disk"}
     answer = await chat.deny("No")
     assert (answer.text, answer.results, answer.interrupts, answer.error) == ("Done.", ["No"], [], None)
+
+
+@pytest.mark.parametrize("result", [{"id": 1, "tags": ["a"]}, [1, 2], [], "Done.", "[not JSON", "42", ""])
+async def test_chat_gives_results_as_values(user, mount, result):
+    registry = ToolRegistry()
+
+    def find() -> Any:
+        """Find it."""
+        return result
+
+    registry.add(find)
+    answer = await Chat(user, model=mount(registry, call("find"), say("Done."))).send("Go")
+    assert answer.results == [result]
+    assert answer.calls[0].result == result
 
 
 async def test_chat_gives_the_code_of_a_failed_run(user, caplog):

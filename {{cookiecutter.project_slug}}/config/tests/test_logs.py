@@ -43,6 +43,22 @@ def test_nobody_writes_lines_of_his_own_into_text(written):
     assert line.endswith(r"He said x\n2026-01-01 ERROR root: down\r\x1b[2J\u2028y" + "\tz")
 
 
+def test_exception_writes_no_line_that_looks_like_one_of_the_log(written):
+    forged = "x\n2026-01-01 00:00:00,000 ERROR root: down\rOops\u2028Oops\x1b[2J\x85Oops"
+
+    def say(logger):
+        try:
+            raise ValueError(forged)
+        except ValueError:
+            logger.exception("It failed", stack_info=True)
+
+    first, *others = written("text", say).splitlines()
+    assert first.endswith("ERROR assistant.sample: It failed")
+    assert "    Traceback (most recent call last):" in others
+    assert r"    2026-01-01 00:00:00,000 ERROR root: down\rOops\u2028Oops\x1b[2J\x85Oops" in others
+    assert [line for line in others if not line.startswith("    ")] == []
+
+
 def test_colours_of_a_terminal_are_no_text(written):
     (line,) = written("text", lambda logger: logger.info("\x1b[32;1mHTTP GET %s\x1b[0m 200", "/")).splitlines()
     assert line.endswith("assistant.sample: HTTP GET / 200")

@@ -1,0 +1,73 @@
+"""`make run` comes back after each kind of mistake in a file of the project, as README says."""
+
+import time
+from collections.abc import Callable
+from http.client import HTTPException
+from pathlib import Path
+
+import pytest
+from servers import LiveProject, serve
+
+pytestmark = pytest.mark.slow
+
+TOOL = '\n\n@tool(registry)\ndef extra({parameter}) -> str:\n    """Do it."""\n    return "Done."\n'
+# The file, what is appended to it, and what the developer reads then. All but the last are raised in another file.
+MISTAKES = [
+    ("tools.py", TOOL.format(parameter="").replace('    """Do it."""\n', ""), "has no docstring"),
+    ("tools.py", TOOL.format(parameter="") * 2, "is registered twice"),
+    ("tools.py", TOOL.format(parameter="value: type(registry)"), "extra"),
+    ("skills.py", '\nskills.add("", "", "")\n', "name"),
+    ("agent.py", "\nimport json\njson.loads('x')\n", "JSONDecodeError"),
+    ("urls.py", "\n1 / 0\n", "ZeroDivisionError"),
+]
+
+
+class Reloading(LiveProject):
+    """As `make run` serves."""
+
+    @property
+    def command(self) -> list[str]:
+        return ["manage.py", "runserver", f"127.0.0.1:{self.port}"]
+
+
+@pytest.fixture(scope="module")
+def server(template, cookiecutter_config, environment, tmp_path_factory):
+    from conftest import furnish_project
+    from cookiecutter.main import cookiecutter
+
+    project = cookiecutter(
+        str(template),
+        no_input=True,
+        output_dir=str(tmp_path_factory.mktemp("reloaded")),
+        config_file=str(cookiecutter_config),
+    )
+    furnish_project(Path(project), environment)
+    with serve(Path(project), Reloading) as live:
+        yield live
+
+
+def answers(live: LiveProject) -> bool:
+    try:
+        return live.client(live.token).fetch("GET", "/agent/tools/")[0] == 200
+    except (OSError, HTTPException):
+        return False
+
+
+def save_until(live: LiveProject, path: Path, text: str, is_seen: Callable[[], bool]) -> None:
+    """Save a file until the server has seen it: Django begins to look at files some moments after a start."""
+    deadline = time.monotonic() + 120
+    while not is_seen():
+        assert time.monotonic() < deadline, live.log.read_text()[-3000:]
+        path.write_text(text)
+        time.sleep(3)
+
+
+@pytest.mark.parametrize(("file", "code", "words"), MISTAKES)
+def test_server_comes_back_after_a_mistake(server, file: str, code: str, words: str):
+    path = server.path / "assistant" / file
+    right, position = path.read_text(), len(server.log.read_text())
+    try:
+        save_until(server, path, right + code, lambda: words in server.log.read_text()[position:])
+        save_until(server, path, right, lambda: answers(server))
+    finally:
+        path.write_text(right)
