@@ -174,7 +174,7 @@ class ToolRegistry:
         given: dict[str, Any] = dict(options)
         if isinstance(fn, Tool):
             given = {**options_of(fn), **given}
-            fn, name, description = fn.function, name or fn.name, description or fn.description
+            name, description, fn = name or fn.name, description or fn.description, fn.function
         name = name or getattr(fn, "__name__", None)
         if not callable(fn) or name is None:
             raise TypeError(f"{fn!r} is no tool: give a function or a Tool, and a name= if it has none.")
