@@ -3,6 +3,7 @@
 A request passes through the files in this order:
 
     urls.py        every endpoint of one agent under one prefix
+                   (admission.py: how much of a request's body is read)
     views.py       the endpoints, as lists of steps
     auth.py        who acts (tokens.py: API tokens; throttle.py: how often; budgets.py: for how much)
     protocol.py    body to RunAgentInput, stored messages to AG-UI's

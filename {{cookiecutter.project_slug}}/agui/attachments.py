@@ -51,6 +51,9 @@ class AttachmentsView(AgentView):
 
     methods = frozenset({"POST"})
 
+    def max_body_bytes(self) -> int:
+        return conf.get().max_upload_bytes + FORM_BYTES
+
     def check_length(self, request: HttpRequest) -> None:
         length = request.headers.get("Content-Length", "")
         if not length.isdecimal():

@@ -1,5 +1,8 @@
 """daphne, made to wait: for clients that don't keep up, and at its end for the requests that it has taken.
 
+And made to refuse: a body that is too large, or that nobody is known to send, while it comes (admission.py), and a
+client that sends a request ever so slowly.
+
 daphne hands all that an application sends to Twisted at once, which keeps in memory what a client does
 not read. Here the application waits instead, as it does under other servers. And it ends at once, where
 others first answer what they were asked.
@@ -12,17 +15,26 @@ from contextlib import suppress
 from functools import wraps
 from inspect import iscoroutinefunction, signature
 from typing import Any
+from urllib.parse import unquote
 
 from daphne import http_protocol, server  # type: ignore[import-untyped]
-from twisted.internet.interfaces import IListeningPort, IPushProducer
+from twisted.internet.interfaces import IListeningPort, IPushProducer, ITCPTransport
+from twisted.web import http
 from zope.interface import implementer  # type: ignore[import-untyped]
 
+from agui.admission import Meter
+from agui.errors import HttpError
 from agui.shutdown import shutdown
 
 logger = logging.getLogger("agui.pacing")
 
 # A client that takes nothing of the last 64 KB for so long is not waited for any more.
 STALLED_SECONDS = 120
+# A request that comes has to bring as much of its body in this time, and all of its headers at first.
+COMING_SECONDS = 30
+COMING_BYTES = 10_000
+# So long a client that is refused may go on sending, to get to read why.
+LINGER_SECONDS = 2
 # At the end: for what has been asked, and before that for the proxy to hear that its connections close.
 ANSWER_SECONDS = 3
 NOTICE_SECONDS = 0.2
@@ -40,8 +52,55 @@ class PacedRequest(Request):
         super().__init__(*args, parsePOSTFormSubmission=False, **kwargs)
         self._has_room = asyncio.Event()
         self._has_room.set()
+        self._meter = Meter("", ())
+        self._is_refused = False
+        self._watch_pace()
+
+    def gotLength(self, length: int | None) -> None:
+        super().gotLength(length)
+        path = unquote(getattr(self.channel, "_path", b"").partition(b"?")[0].decode("ascii", "replace"))
+        names = [name for name, _ in self.requestHeaders.getAllRawHeaders()]
+        self._meter = Meter(path.removeprefix(self.channel.factory.server.root_path), names)
+        self._refuse(self._meter.refusal(length or 0))
+
+    def handleContentChunk(self, data: bytes) -> None:
+        if not self._is_refused:
+            self._refuse(self._meter.add(len(data)))
+        if not self._is_refused:
+            super().handleContentChunk(data)
+
+    def _refuse(self, error: HttpError | None) -> None:
+        """Answer now, and read no more than it takes the client to see the answer."""
+        if error is None:
+            return
+        self._is_refused = True
+        self.requestHeaders.removeHeader(b"expect")  # Twisted would ask for the body
+        response, transport = error.response(), self.channel.transport
+        response["Content-Length"], response["Connection"] = str(len(response.content)), "close"
+        head = f"HTTP/1.1 {response.status_code} {response.reason_phrase}\r\n".encode()
+        if len(self.channel.requests) == 1:  # Else an answer to an earlier request would have to come first
+            transport.write(head + response.serialize_headers() + b"\r\n\r\n" + response.content)
+            if ITCPTransport.providedBy(transport):
+                transport.loseWriteConnection()
+        asyncio.get_running_loop().call_later(LINGER_SECONDS, transport.abortConnection)
+
+    def _watch_pace(self) -> None:
+        loop = asyncio.get_running_loop()
+        due = loop.time() + COMING_SECONDS
+        self._watch = loop.call_at(due, self._check_pace, self._meter.size, due)
+
+    def _check_pace(self, before: int, due: float) -> None:
+        # Late is an event loop that was blocked: what the client has sent meanwhile is not read yet.
+        is_late = asyncio.get_running_loop().time() > due + 1
+        if is_late or self._meter.size - before >= COMING_BYTES:
+            self._watch_pace()
+        elif self.channel is not None:
+            self.channel.transport.abortConnection()
 
     def process(self) -> Any:
+        self._watch.cancel()
+        if self._is_refused:
+            return None
         shutdown.await_signal()
         at_work.add(self)
         return super().process()
@@ -79,6 +138,7 @@ class PacedRequest(Request):
 
     def connectionLost(self, reason: Any) -> None:
         at_work.discard(self)
+        self._watch.cancel()
         self._has_room.set()
         super().connectionLost(reason)
 
@@ -116,10 +176,13 @@ def is_as_known() -> bool:
     try:
         makes_requests = http_protocol.HTTPFactory.buildProtocol.__code__.co_names
         takes = list(signature(server.Server.handle_reply).parameters)
+        reads = [list(signature(getattr(Request, name)).parameters) for name in ("gotLength", "handleContentChunk")]
+        knows = http.HTTPChannel.lineReceived.__code__.co_names
     except (AttributeError, TypeError, ValueError):
         return False
     is_awaited = iscoroutinefunction(server.Server.handle_reply) and takes == ["self", "protocol", "message"]
-    return is_awaited and "WebRequest" in makes_requests and Request is not object
+    is_read = "_path" in knows and reads == [["self", "length"], ["self", "data"]]
+    return is_awaited and is_read and "WebRequest" in makes_requests
 
 
 def pace_daphne() -> None:

@@ -17,6 +17,7 @@ from pydantic_ai.models import Model
 from agui import conf, runs
 from agui.agent import AgentConfig, AgentDeps, build_agent
 from agui.auth import Actor, GetUser, authenticate, enforce_csrf
+from agui.bodies import MAX_OBJECT_BYTES
 from agui.catalog import build_capabilities, build_tool_catalog, list_toolsets
 from agui.errors import HttpError, MethodNotAllowed, NeedsAsgi, RunFailed, StorageFull, Unavailable
 from agui.executor import owner, release_connections
@@ -79,6 +80,10 @@ class AgentView:
             is_full = isinstance(error, OSError) and error.errno in NO_ROOM
             return (StorageFull() if is_full else HttpError()).response()
 
+    def max_body_bytes(self) -> int:
+        """The most that is read of a body: the server refuses more while it comes."""
+        return MAX_OBJECT_BYTES
+
     def check_length(self, request: HttpRequest) -> None:
         """Refuse a body by its Content-Length, before anything reads it."""
 
@@ -125,6 +130,9 @@ class DjangoAGUIView(AgentView):
         self.config = config or AgentConfig()
         check_toolsets(self.config.toolsets)
         self.skills = skills if skills is not None else SkillRegistry()
+
+    def max_body_bytes(self) -> int:
+        return conf.get().max_body_bytes
 
     @cached_property
     def agent(self) -> Agent[AgentDeps, Any]:

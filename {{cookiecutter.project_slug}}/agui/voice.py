@@ -77,6 +77,10 @@ class TranscribeView(AgentView):
 
     methods = frozenset({"POST"})
 
+    def max_body_bytes(self) -> int:
+        settings = conf.get().transcription
+        return FORM_BYTES + (settings.max_bytes if settings else 0)
+
     def check_length(self, request: HttpRequest) -> None:
         settings, length = conf.get().transcription, request.headers.get("Content-Length", "")
         if settings is None:

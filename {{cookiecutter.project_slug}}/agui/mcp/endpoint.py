@@ -74,6 +74,9 @@ class McpView(AgentView):
         self.calls: dict[asyncio.Task[types.CallToolResult], str] = {}
         """What is at work, and for whom."""
 
+    def max_body_bytes(self) -> int:
+        return conf.get().max_body_bytes
+
     @cached_property
     def toolset(self) -> FunctionToolset[AgentDeps]:
         return build_toolset(self.endpoint.registry)

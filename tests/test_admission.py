@@ -1,0 +1,148 @@
+"""A body that nobody may send, or that is too large, is refused before it is read: by both servers."""
+
+import json
+import shutil
+import socket
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import furnish_project
+from servers import Daphne, LiveProject, serve
+
+MEGABYTE = 1024 * 1024
+HUGE = 300 * MEGABYTE
+# What may be under way between a client and the server.
+UNDER_WAY = 8 * MEGABYTE
+FAST = "\nimport agui.pacing\n\nagui.pacing.COMING_SECONDS = 1\n"
+
+
+class Uvicorn(LiveProject):
+    """The other server that projects run under."""
+
+    @property
+    def command(self) -> list[str]:
+        return ["-m", "uvicorn", "--port", str(self.port), "config.asgi:application"]
+
+
+@pytest.fixture(scope="module", params=[Daphne, Uvicorn], ids=["daphne", "uvicorn"])
+def live(request: Any, rendered, environment: Path, tmp_path_factory) -> Iterator[LiveProject]:
+    project = tmp_path_factory.mktemp("admission") / "project"
+    shutil.copytree(rendered["demo"], project)
+    furnish_project(project, environment)
+    with (project / "config/asgi.py").open("a") as asgi:
+        asgi.write(FAST)
+    with serve(project, request.param) as live:
+        yield live
+
+
+class Sender:
+    """A client that sends its request piece by piece, and looks for an answer meanwhile."""
+
+    def __init__(self, live: LiveProject, path: str = "/agent/", **headers: str) -> None:
+        self.socket = socket.create_connection(("127.0.0.1", live.port), timeout=60)
+        self.sent = 0
+        lines = [f"POST {path} HTTP/1.1", "Host: 127.0.0.1", "Content-Type: application/json"]
+        lines += [f"{name.replace('_', '-')}: {value}" for name, value in headers.items()]
+        self.socket.sendall("\r\n".join([*lines, "", ""]).encode())
+
+    def send_chunks(self, limit: int) -> None:
+        """Send a body without a length, until there is an answer or the connection is closed."""
+        piece = b" " * 65536
+        self.socket.setblocking(False)
+        waiting = b""
+        while self.sent < limit:
+            waiting = waiting or b"%x\r\n%b\r\n" % (len(piece), piece)
+            try:
+                count = self.socket.send(waiting)
+                self.sent += count
+                waiting = waiting[count:]
+            except BlockingIOError:
+                pass
+            except ConnectionError:
+                break
+            if self._has_answer():
+                break
+        self.socket.setblocking(True)
+        self.socket.settimeout(60)
+
+    def _has_answer(self) -> bool:
+        try:
+            return bool(self.socket.recv(1, socket.MSG_PEEK))
+        except BlockingIOError:
+            return False
+
+    def answer(self) -> tuple[int, Any]:
+        with closing(self.socket), self.socket.makefile("rb") as stream:
+            status = int(stream.readline().split()[1])
+            headers = dict(line.decode().lower().strip().split(": ", 1) for line in iter(stream.readline, b"\r\n"))
+            return status, json.loads(stream.read(int(headers["content-length"])))
+
+
+def test_nobody_is_refused_by_the_length_alone(live: LiveProject):
+    status, body = Sender(live, content_length=str(HUGE)).answer()
+    assert (status, body["error"]) == (401, "unauthorized")
+
+
+def test_nobody_who_asks_first_is_not_asked_for_the_body(live: LiveProject):
+    status, _ = Sender(live, content_length=str(HUGE), expect="100-continue").answer()
+    assert status == 401
+
+
+@pytest.mark.parametrize("path", ["/agent/", "/agent", "/agent/attachments/", "/agent/threads/t1/cancel/"])
+def test_nobody_is_refused_while_a_body_comes(live: LiveProject, path: str):
+    sender = Sender(live, path, transfer_encoding="chunked")
+    sender.send_chunks(HUGE)
+    assert sender.answer()[0] == 401
+    assert sender.sent < UNDER_WAY
+
+
+def test_user_is_refused_by_the_length_alone(live: LiveProject):
+    status, body = Sender(live, content_length=str(HUGE), authorization=f"Bearer {live.token}").answer()
+    assert (status, body["error"]) == (413, "too_large")
+
+
+def test_claim_to_be_somebody_is_worth_no_more_than_the_largest_body(live: LiveProject):
+    sender = Sender(live, transfer_encoding="chunked", cookie="sessionid=nonsense")
+    sender.send_chunks(HUGE)
+    assert sender.answer()[0] == 413
+    assert sender.sent < 10 * MEGABYTE + UNDER_WAY
+
+
+def test_small_body_of_nobody_is_answered_by_the_view(live: LiveProject):
+    sender = Sender(live, content_length="2")
+    sender.socket.sendall(b"{}")
+    assert sender.answer()[0] == 401
+
+
+def test_large_body_of_a_user_is_read(live: LiveProject):
+    sender = Sender(live, content_length=str(5 * MEGABYTE), authorization=f"Bearer {live.token}")
+    sender.socket.sendall(b"[" + b" " * (5 * MEGABYTE - 2) + b"]")
+    status, body = sender.answer()
+    assert (status, body["error"]) == (400, "bad_request")
+
+
+def test_connection_serves_the_next_request_as_before(live: LiveProject):
+    client = live.client(live.token)
+    assert client.run("Hello", threadId="a")[-1]["type"] == "RUN_FINISHED"
+    assert client.fetch("GET", "/agent/threads/a/")[0] == 200
+
+
+# Only daphne is ours to make it give up.
+@pytest.mark.parametrize("live", [Daphne], indirect=True, ids=["daphne"])
+@pytest.mark.parametrize("start", ["", "content-length: 1000\r\n\r\n{"], ids=["headers", "body"])
+def test_request_that_drips_is_given_up(live: LiveProject, start: str):
+    with socket.create_connection(("127.0.0.1", live.port), timeout=1) as dripping:
+        dripping.sendall(b"POST /agent/ HTTP/1.1\r\nHost: 127.0.0.1\r\n" + start.encode())
+        for _ in range(60):
+            try:
+                dripping.sendall(b"a")
+                if not dripping.recv(1):
+                    return
+            except TimeoutError:
+                continue
+            except ConnectionError:
+                return
+    pytest.fail("The connection is still open.")

@@ -1,0 +1,101 @@
+"""A body is refused by its length, by missing credentials, and while it comes. The template tests both servers, too."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from django.core.handlers.asgi import ASGIHandler
+
+from agui import conf
+from agui.admission import FREE_BYTES, limit_bodies
+from agui.errors import NotFound
+
+PIECE = b" " * 16384
+HUGE = 300 * 1024 * 1024
+
+
+class Exchange:
+    """One request to an ASGI application, with a body that comes in pieces for as long as it is read."""
+
+    def __init__(self, path: str, length: int = HUGE, *, announced: bool = False, **headers: Any) -> None:
+        named = {"content-type": "application/json", **{k.replace("_", "-"): v for k, v in headers.items()}}
+        if announced:
+            named["content-length"] = str(length)
+        raw = [(name.encode(), value.encode()) for name, value in named.items()]
+        self.scope = {"type": "http", "method": "POST", "path": path, "raw_path": path.encode(), "headers": raw}
+        self.scope |= {"query_string": b"", "http_version": "1.1", "scheme": "http", "server": ("testserver", 80)}
+        self.length = length
+        self.read = 0
+        self.sent: list[Mapping[str, Any]] = []
+
+    async def receive(self) -> Mapping[str, Any]:
+        self.read += len(PIECE)
+        return {"type": "http.request", "body": PIECE, "more_body": self.read < self.length}
+
+    async def send(self, message: Mapping[str, Any]) -> None:
+        self.sent.append(message)
+
+    async def status(self, application: Any = None) -> int:
+        await (application or limit_bodies(ASGIHandler()))(self.scope, self.receive, self.send)
+        status: int = self.sent[0]["status"]
+        return status
+
+    @property
+    def error(self) -> str:
+        body = b"".join(message.get("body", b"") for message in self.sent[1:])
+        error: str = json.loads(body)["error"]
+        return error
+
+
+@pytest.mark.parametrize("path", ["/agent/", "/agent", "/agent/attachments/", "/agent/threads/a%2Fb/feedback/"])
+async def test_nobody_is_refused_before_a_body_is_read(path: str):
+    announced = Exchange(path, announced=True)
+    assert (await announced.status(), announced.read, announced.error) == (401, 0, "unauthorized")
+    coming = Exchange(path)
+    assert (await coming.status(), coming.error) == (401, "unauthorized")
+    assert coming.read <= FREE_BYTES + len(PIECE)
+
+
+@pytest.mark.parametrize("header", ["authorization", "cookie", "x_api_key", "x_remote_user"])
+async def test_claim_is_worth_no_more_than_the_largest_body(settings, header: str):
+    settings.AGUI = {**settings.AGUI, "MAX_BODY_BYTES": 1_000_000}
+    claim: dict[str, Any] = {header: "nonsense"}
+    announced = Exchange("/agent/", announced=True, **claim)
+    assert (await announced.status(), announced.read, announced.error) == (413, 0, "too_large")
+    coming = Exchange("/agent/", **claim)
+    assert await coming.status() == 413
+    assert coming.read <= 1_000_000 + len(PIECE)
+
+
+async def test_each_route_has_its_own_limit(settings):
+    settings.AGUI = {**settings.AGUI, "MAX_UPLOAD_BYTES": 500_000}
+    for path, limit in (("/agent/attachments/", 600_000), ("/agent/threads/t1/", 100_000)):
+        exchange = Exchange(path, cookie="a=b")
+        assert await exchange.status() == 413
+        assert exchange.read <= limit
+    assert conf.get().max_body_bytes > 600_000
+
+
+async def test_other_pages_have_their_own_limits():
+    async def elsewhere(scope: Any, receive: Any, send: Any) -> None:
+        while (await receive())["more_body"]:
+            pass
+        await send({"type": "http.response.start", "status": NotFound.status, "headers": []})
+
+    exchange = Exchange("/elsewhere/", length=1_000_000)
+    assert await exchange.status(limit_bodies(elsewhere)) == 404
+    assert exchange.read >= 1_000_000
+
+
+async def test_what_is_no_request_passes():
+    seen = []
+
+    async def nothing(*arguments: Any) -> Any:
+        return None
+
+    async def application(scope: Any, receive: Any, send: Any) -> None:
+        seen.append(scope["type"])
+
+    await limit_bodies(application)({"type": "lifespan"}, nothing, nothing)
+    assert seen == ["lifespan"]
