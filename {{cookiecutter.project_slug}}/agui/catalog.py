@@ -13,6 +13,7 @@ from pydantic_ai.usage import RunUsage
 from agui import conf
 from agui.agent import AgentConfig, AgentDeps, usage_limits
 from agui.stores import store_class
+from agui.tool_schema import X_DESCRIPTION_KEY
 from agui.tools import (
     X_CATEGORY_KEY,
     X_CONFIRM_KEY,
@@ -73,6 +74,7 @@ def _bind(definition: ToolDefinition) -> ToolBinding:
         confirm=told.get(X_CONFIRM_KEY),
         summary=told.get(X_SUMMARY_KEY),
         requires_approval=definition.kind == "unapproved",
+        metadata=definition.metadata,
     )
     schema = definition.parameters_json_schema
     return ToolBinding(spec, schema, Tool.from_schema(_elsewhere, spec.name, spec.description, schema))
@@ -87,7 +89,7 @@ def _entry(binding: ToolBinding) -> dict[str, Any]:
     entry = {
         "name": spec.name,
         "summary": spec.label,
-        "description": spec.description,
+        "description": (spec.metadata or {}).get(X_DESCRIPTION_KEY) or spec.description,
         "category": str(spec.category) if spec.category != ToolCategory.OTHER else None,
         "destructive": spec.destructive,
         "confirm": spec.confirm,

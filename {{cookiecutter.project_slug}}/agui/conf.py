@@ -19,7 +19,7 @@ from django.core.signals import setting_changed
 from django.utils.module_loading import import_string
 from pydantic import BeforeValidator, Field, ValidationError, ValidationInfo, field_validator
 
-from agui.conf_sections import FileDownloads, Transcription, imported
+from agui.conf_sections import FileDownloads, Retention, Transcription, imported
 from agui.conf_sections import Section as _Section
 
 RATE = r"^[1-9][0-9]{0,8}/(second|minute|hour|day)$"
@@ -49,16 +49,6 @@ class Limits(_Section):
         False, description="Ask the provider to count before each request, so that limits stop what would pass them."
     )
     cost: Dollars | None = Field(None, gt=0, description="What one run may cost; needs a model with a known price.")
-
-
-class Retention(_Section):
-    """What `manage.py prune_agent_data` deletes; None is never."""
-
-    conversations_days: int | None = Field(None, gt=0, description="Age of a conversation's last message.")
-    runs_days: int | None = Field(None, gt=0, description="Age of the record of a run.")
-    spending_days: int | None = Field(None, gt=0, description="Age of what somebody has spent on a day.")
-    audit_days: int | None = Field(None, gt=0, description="Age of the record of a tool call.")
-    attachments_hours: int | None = Field(24, gt=0, description="Age of a file that no conversation names.")
 
 
 class Throttle(_Section):
@@ -149,6 +139,9 @@ class EngineSettings(_Section):
     retention: Retention = Field(default_factory=Retention, description="What `manage.py prune_agent_data` deletes.")
     max_messages: int = Field(10_000, gt=0, description="Most messages in one request; above it 422.")
     max_tools: int = Field(500, gt=0, description="Most tools that a client may bring; above it 422.")
+    client_instructions: Literal["drop", "use"] = Field(
+        "drop", description="Whether a client's system and developer messages become instructions of the run."
+    )
     max_state_bytes: int = Field(
         256 * 1024, gt=0, description="Largest shared state that a client may send, as JSON; above it 422."
     )
@@ -266,7 +259,7 @@ class EngineSettings(_Section):
     @field_validator("conversation_store")
     @classmethod
     def _is_a_store(cls, path: str) -> str:
-        from agui.stores import ThreadStore
+        from agui.stores import ThreadStore, check_store
 
         try:
             found = import_string(path)
@@ -274,6 +267,7 @@ class EngineSettings(_Section):
             return path  # `_importable` says so
         if not (isinstance(found, type) and issubclass(found, ThreadStore)):
             raise ValueError(f"{path!r} is no store: name a subclass of agui.stores.ThreadStore")
+        check_store(found)
         return path
 
     @field_validator("mcp_config", "mcp_endpoint")

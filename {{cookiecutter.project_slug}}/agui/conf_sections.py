@@ -16,6 +16,16 @@ def imported(path: str) -> str:
     return path
 
 
+class Retention(Section):
+    """What `manage.py prune_agent_data` deletes; None is never."""
+
+    conversations_days: int | None = Field(None, gt=0, description="Age of a conversation's last message.")
+    runs_days: int | None = Field(None, gt=0, description="Age of the record of a run.")
+    spending_days: int | None = Field(None, gt=0, description="Age of what somebody has spent on a day.")
+    audit_days: int | None = Field(None, gt=0, description="Age of the record of a tool call.")
+    attachments_hours: int | None = Field(24, gt=0, description="Age of a file that no conversation names.")
+
+
 class Transcription(Section):
     """Who turns recordings into text."""
 

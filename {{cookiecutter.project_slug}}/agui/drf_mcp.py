@@ -26,7 +26,7 @@ from rest_framework_mcp.constants import JsonRpcErrorCode
 from rest_framework_mcp.protocol.types.json_rpc_error import JsonRpcError
 
 from agui.executor import run_in_thread
-from agui.tool_schema import ToolSpec, x_keys
+from agui.tool_schema import X_DESCRIPTION_KEY, ToolSpec, x_keys
 from agui.tools import TIMED_OUT, ToolBinding, build_tool
 from agui.toolset import ListedToolset, Toolset
 
@@ -106,7 +106,10 @@ class DrfMcpToolset(ListedToolset):
 
     def _binding(self, name: str, entry: dict[str, Any]) -> ToolBinding:
         hints = entry.get("annotations") or {}
-        label = entry.get("title") or hints.get("title")
+        # For people, and never in the server's own list.
+        shown = self.server.tools.get(entry["name"])
+        label = getattr(shown, "display_name", None) or entry.get("title") or hints.get("title")
+        blurb = getattr(shown, "display_description", None)
         spec = ToolSpec(
             name=name,
             fn=self._call(entry["name"]),
@@ -114,6 +117,7 @@ class DrfMcpToolset(ListedToolset):
             # As the protocol has it: what says nothing of itself may destroy.
             destructive=hints.get("destructiveHint") is not False and not hints.get("readOnlyHint"),
             summary=label,
+            metadata={X_DESCRIPTION_KEY: blurb} if blurb else None,
             # The server's own clock would tell the model to try again, with the first call still at work.
             timeout=self.server.config.dispatch_timeout,
         )

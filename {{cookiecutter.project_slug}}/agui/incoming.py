@@ -1,6 +1,7 @@
 """A client's messages as the model's, without what a client may not decide."""
 
 import json
+import logging
 from collections import defaultdict, deque
 from collections.abc import Container, Sequence
 from contextlib import suppress
@@ -26,8 +27,43 @@ from agui.protocol import (
     check_attachments,
     with_calls,
 )
+from agui.skills import SkillRegistry
+
+logger = logging.getLogger("agui.runs")
 
 FEW_MESSAGES = 10
+# What is not said by anybody in the conversation, but about how to lead it.
+INSTRUCTING_ROLES = ("system", "developer")
+
+
+def instructing(messages: Sequence[Message]) -> list[Message]:
+    """Take a client's system and developer messages: they are no part of the conversation."""
+    return [message for message in messages if message.role in INSTRUCTING_ROLES]
+
+
+def run_instructions(run_input: RunAgentInput, skills: SkillRegistry, text: str) -> list[str]:
+    """What the model is told in this run besides: by the client, and the words that the user's `/name` stands for.
+
+    Of those, the conversation keeps what was typed.
+    """
+    words = skills.resolve(text)
+    return [*_client_instructions(run_input), *([words] if words != text else ())]
+
+
+def _client_instructions(run_input: RunAgentInput) -> list[str]:
+    """What a client wants the model to be told. By default it may not say that, and the log has a line."""
+    messages = instructing(run_input.messages)
+    if not messages:
+        return []
+    if conf.get().client_instructions == "drop":
+        logger.info(
+            "%d system or developer messages of the client are dropped in run %s: AGUI['CLIENT_INSTRUCTIONS'] = 'use' "
+            "makes them instructions.",
+            len(messages),
+            run_input.run_id,
+        )
+        return []
+    return [str(message.content) for message in messages if message.content]
 
 
 async def load_aside(messages: Sequence[Message], run_input: RunAgentInput) -> list[ModelMessage]:
@@ -141,6 +177,7 @@ def _without_orders(part: Any) -> Any:
     metadata = getattr(part, "metadata", None)
     if not isinstance(metadata, dict) or "force_download" not in metadata:
         return part
+    logger.info("A client's force_download is dropped: the server fetches no file because a client says so.")
     return part.model_copy(update={"metadata": {k: v for k, v in metadata.items() if k != "force_download"}})
 
 

@@ -31,6 +31,7 @@ from agui.errors import Conflict, TooManyRequests
 from agui.executor import in_database, release_connections, release_thread_later
 from agui.failures import cause_of
 from agui.history import Turn, take_turn
+from agui.incoming import run_instructions
 from agui.interrupts import ask
 from agui.models import Run
 from agui.parts import in_sequence
@@ -295,19 +296,13 @@ def _stages(run: ActiveRun) -> AsyncGenerator[BaseEvent]:
         usage=run.usage,
         usage_limits=usage_limits(endpoint.config),
         cancellation_token=run.log.token,
-        instructions=_skill(run),
+        instructions=run_instructions(run.run_input, endpoint.skills, run.turn.text),
         capabilities=run.capabilities(),
     )
     events: Any = adapter.transform_stream(record_tool_calls(native, run.events), on_complete=finished)
     shaped = in_sequence(shape_events(events, run.events), run.events)
     shared = share_progress(shaped, run.events.page)
     return run.go_on(shared) if run.go_on else shared
-
-
-def _skill(run: ActiveRun) -> str | None:
-    """The words that the user's `/name` stands for: the model reads them, the conversation keeps what was typed."""
-    words = run.endpoint.skills.resolve(run.turn.text)
-    return words if words != run.turn.text else None
 
 
 def present_followers() -> list["Follower"]:
@@ -321,6 +316,7 @@ class Follower:
     Raises TooManyRequests for one more than a user may have.
     """
 
+    scope: str
     log: RunLog | None = None
 
     def __init__(self, scope: str) -> None:

@@ -18,6 +18,8 @@ X_DESTRUCTIVE_KEY = "x-destructive"
 X_CATEGORY_KEY = "x-category"
 X_CONFIRM_KEY = "x-confirm"
 X_SUMMARY_KEY = "x-summary"
+# In a tool's metadata: what people read in the place of the model's description.
+X_DESCRIPTION_KEY = "x-description"
 # With an approval that waits: the schema of the arguments, to edit them by.
 PARAMETERS_KEY = "x-parameters"
 

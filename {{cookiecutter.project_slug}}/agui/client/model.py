@@ -41,7 +41,8 @@ class AGUIModel(Model):
         agent = Agent(AGUIModel("https://example.com/agent/", headers={"Authorization": "Bearer ..."}), tools=[...])
 
     The agent's own tools are declared to the server and run here. What the server runs comes as native tool calls and
-    returns. Errors are AGUIError's: AGUIRunError has the `code` of RUN_ERROR. `options` are those of AGUIClient.
+    returns. Instructions are sent as a system message, which a server may drop: this one does by default. Errors are
+    AGUIError's: AGUIRunError has the `code` of RUN_ERROR. `options` are those of AGUIClient.
     """
 
     hands_on_addresses = True  # To the agent elsewhere: nothing is downloaded here

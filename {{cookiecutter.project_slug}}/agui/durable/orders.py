@@ -25,6 +25,7 @@ from agui.durable.queue import enqueue
 from agui.errors import Unavailable
 from agui.executor import in_database
 from agui.history import Turn, continue_turn
+from agui.incoming import instructing
 from agui.models import Run
 from agui.money import load_spent
 from agui.processes import process_name
@@ -59,7 +60,7 @@ AWAY_SECONDS = 1
 
 async def place_order(log: RunLog, run_input: RunAgentInput, turn: Turn, path: str) -> None:
     """Leave a run, whose turn is stored, to the workers."""
-    run_input = run_input.model_copy(update={"messages": [], "resume": None})
+    run_input = run_input.model_copy(update={"messages": instructing(run_input.messages), "resume": None})
     order = Order(path=path, fingerprint=log.fingerprint, run_input=run_input, answers=turn.answers, trace=carrier())
     columns = {"order": codec.dump(ORDER, order), "process": "", "seen_at": Now()}
     with suppress(Unavailable):  # The worker waits for Redis to come back

@@ -13,6 +13,7 @@ A store of your own subclasses ThreadStore: the five primitives of ConversationS
 one id, so the primitives find a conversation by its id and `self.scope`.
 """
 
+import inspect
 from abc import abstractmethod
 from collections.abc import Callable
 from typing import Any, ClassVar, NamedTuple, Self
@@ -35,6 +36,13 @@ from agui.stores.summary import (
     words_of,
     write_cursor,
 )
+
+# What stores of django-ag-ui are made of, and what stands in its place.
+HOOKS_OF_OTHERS = {
+    "_fetch": "`read_record` and `read_history`",
+    "_store": "`write_record`",
+    "_remove": "`delete_record`",
+}
 
 
 class Beginning(NamedTuple):
@@ -130,6 +138,17 @@ class ThreadStore(BranchingStore):
         history = await self.read_history(record.head_id)
         text = "\n".join([fold(summary["title"]), *(words_of(entry.message) for entry in history)])
         return all(word in text for word in words)
+
+
+def check_store(store: type[ThreadStore]) -> None:
+    """Refuse a class whose methods would never be called, or not as they are written. Raises ValueError."""
+    name, cure = store.__name__, "write what pydantic-ai's ConversationStore calls"
+    for hook, instead in HOOKS_OF_OTHERS.items():
+        if hasattr(store, hook):
+            raise ValueError(f"{name}.{hook} would never be called: {cure}, {instead}")
+    for method in ("load", "save", "delete"):
+        if "request" in inspect.signature(getattr(store, method)).parameters:
+            raise ValueError(f"{name}.{method} is not given a request, but ids and `scope=`: {cure}")
 
 
 def _has_open_run(conversation_id: str, scope: str) -> bool:

@@ -125,7 +125,9 @@ serve("broken", broken)
 serve("draw", draw, content_kind=ToolContentKind.IMAGE, content_mime_type="image/png")
 serve("forbidden", say_who, permission=Nobody)
 serve("for_some", say_who, permissions=[DjangoPermRequired("auth.view_group")])
-serve("seldom", say_who, rate_limits=[FixedWindowRateLimit(max_calls=1, per_seconds=10**9)])
+once = FixedWindowRateLimit(max_calls=1, per_seconds=10**9)
+people = {"title": "Not for people", "display_name": "Ask seldom", "display_description": "Once in a while."}
+serve("seldom", say_who, rate_limits=[once], **people)
 server.register_selector_tool(
     name="groups.list",
     description="List the groups.",

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import logging
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
@@ -39,7 +40,7 @@ from agui.client import (
     interrupt_of,
     remote_state,
 )
-from agui.models import Run
+from agui.models import Message, Run
 from agui.testing import call, fail, say, think, wait
 from agui.tests import urls
 from agui.tests.conftest import parts_of, results_of
@@ -563,6 +564,24 @@ async def test_a_tool_that_asks_for_another_try_is_called_again(user: Any):
         result = await agent_of(site, guess).run("Guess")
     assert (result.output, tries) == ("Done.", [1, 2])
     assert "Higher." in results_of(site.llm.requests[1])["c1"].content
+
+
+@pytest.mark.parametrize("setting", ["drop", "use"])
+async def test_instructions_have_an_effect_where_the_server_lets_them(
+    user: Any, settings: Any, caplog: Any, setting: str
+):
+    settings.AGUI = {"CLIENT_INSTRUCTIONS": setting}
+    caplog.set_level(logging.INFO)
+    async with site_that_says(user, say("Arr."), say("Arr, arr.")) as site:
+        agent = agent_of(site, instructions="Speak like a pirate.")
+        first = await agent.run("Hi", conversation_id="t1")
+        await agent.run("And again", message_history=first.all_messages())
+    told = ["Speak like a pirate." in (request.instructions or "") for request in site.llm.requests]
+    assert told == [setting == "use"] * 2
+    assert ("1 system or developer messages of the client are dropped" in caplog.text) is (setting == "drop")
+    # They are no part of the conversation.
+    kept = [message.data async for message in Message.objects.all()]
+    assert "pirate" not in json.dumps(kept)
 
 
 async def test_instructions_and_tools_go_along():

@@ -352,6 +352,7 @@ async def test_the_catalog_has_labels(client: Client, mount, registry):
         "description": "Do groups.create.",
     }
     assert entries["groups_replace"]["summary"] == "Groups replace"
+    assert entries["seldom"] == {"name": "seldom", "summary": "Ask seldom", "description": "Once in a while."}
     assert entries["groups_replace"]["destructive"] is True
     items = json.loads((await client.get("capabilities/")).content)["tools"]["items"]
     assert "groups_create" in {item["name"] for item in items}

@@ -25,6 +25,7 @@ from pydantic_ai.messages import (
     UserPromptPart,
 )
 
+from agui import conf
 from agui.errors import BadRequest
 from agui.models import Message, Thread
 from agui.stores import ThreadStore, open_store
@@ -635,3 +636,50 @@ def test_open_store_opens_what_the_settings_name(settings, store_class):
     store = open_store(request, "alice")
     assert type(store) is store_class
     assert store.scope == "alice"
+
+
+# --- Stores of your own
+
+
+class Fetching(ModelConversationStore):
+    async def _fetch(self, request, thread_id):
+        return None
+
+
+class Removing(NullConversationStore):
+    def _remove(self, thread_id):
+        pass
+
+
+class Requesting(ModelConversationStore):
+    async def load(self, request, thread_id):
+        return None
+
+
+class Own(ModelConversationStore):
+    async def read_record(self, conversation_id):
+        return await super().read_record(conversation_id)
+
+
+@pytest.mark.parametrize(
+    ("store_class", "message"),
+    [
+        (Fetching, "Fetching._fetch would never be called: write .*, `read_record` and `read_history`"),
+        (Removing, "Removing._remove would never be called: write .*, `delete_record`"),
+        (Requesting, "Requesting.load is not given a request"),
+    ],
+)
+def test_a_store_whose_methods_would_never_be_called_is_refused(store_class, message):
+    with pytest.raises(ImproperlyConfigured, match=message):
+        conf.load({"CONVERSATION_STORE": f"{__name__}.{store_class.__name__}"})
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        f"{__name__}.Own",
+        *(f"{one.__module__}.{one.__name__}" for one in (ModelConversationStore, NullConversationStore)),
+    ],
+)
+def test_a_store_that_is_called_is_taken(path):
+    assert conf.load({"CONVERSATION_STORE": path}).conversation_store == path
