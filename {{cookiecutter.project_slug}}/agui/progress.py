@@ -3,7 +3,7 @@
     @tool(registry)
     async def plan_trip(ctx: RunContext[AgentDeps], city: str) -> str:
         '''Plan a trip.'''
-        async with step(ctx, "Search flights"):
+        async with step(ctx, "Search flights", of=["Search flights", "Book"]):
             await show_activity(ctx, "trip", {"city": city, "flights": []})
 
 `ctx.emit` sends an event of your own (a subclass of pydantic_ai.CustomEvent). What a tool changes in
@@ -55,13 +55,32 @@ class ProtocolEvent(CustomEvent):
 
 
 @asynccontextmanager
-async def step(ctx: RunContext[AgentDeps], name: str) -> AsyncGenerator[None]:
-    """Show that a step of the work is on, for as long as the block lasts."""
+async def step(ctx: RunContext[AgentDeps], name: str, *, of: Sequence[str] = ()) -> AsyncGenerator[None]:
+    """Show that a step of the work is on, for as long as the block lasts.
+
+    `of` lists all steps of the work in their order, `name` among them. The page then shows a checklist that says how
+    many are done, and the thread keeps it.
+    """
+    if of and name not in of:
+        raise ValueError(f"The step {name!r} is not among {list(of)!r}: name it there, too.")
+    await _show_steps(ctx, name, of, "running")
     await ctx.emit(ProtocolEvent(event=StepStartedEvent(step_name=name)))
+    status = "failed"
     try:
         yield
+        status = "done"
     finally:
+        await _show_steps(ctx, name, of, status)
         await ctx.emit(ProtocolEvent(event=StepFinishedEvent(step_name=name)))
+
+
+async def _show_steps(ctx: RunContext[AgentDeps], name: str, of: Sequence[str], status: str) -> None:
+    if not of:
+        return
+    at = list(of).index(name)
+    statuses = ["done"] * at + [status] + ["pending"] * (len(of) - at - 1)
+    steps = [{"title": title, "status": status} for title, status in zip(of, statuses, strict=True)]
+    await show_activity(ctx, "plan", {"steps": steps}, message_id=f"steps-{ctx.tool_call_id}")
 
 
 async def show_activity(

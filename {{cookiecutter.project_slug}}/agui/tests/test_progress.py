@@ -178,6 +178,44 @@ async def test_a_step_is_on_for_as_long_as_its_block(client: Client):
     assert all(event["metadata"] == {"toolCallId": call_id} for event in told)
 
 
+async def test_steps_that_are_named_together_are_a_checklist_that_stays(client: Client):
+    names = ["Search", "Book", "Pay"]
+    steps = [{"step": name, "of": names} for name in names[:2]]
+    with script(call("work", events=steps), say("ok")):
+        events = await client.run("Work")
+    shown = None
+    seen = []
+    for event in of(events, "ACTIVITY_SNAPSHOT", "ACTIVITY_DELTA"):
+        shown = event["content"] if "content" in event else jsonpatch.apply_patch(shown, event["patch"])
+        seen.append([one["status"] for one in shown["steps"]])
+    assert seen == [
+        ["running", "pending", "pending"],
+        ["done", "pending", "pending"],
+        ["done", "running", "pending"],
+        ["done", "done", "pending"],
+    ]
+    assert [one["title"] for one in shown["steps"]] == names
+    stored = [one for one in (await client.thread())["messages"] if one["role"] == "activity"]
+    assert [(one["activityType"], one["content"]) for one in stored] == [("plan", shown)]
+
+
+async def test_a_step_that_ends_with_an_exception_has_failed(client: Client):
+    step = {"step": "Book", "of": ["Search", "Book"], "error": "Try again."}
+    with script(call("work", events=[step]), say("ok")):
+        events = await client.run("Work")
+    [stored] = [one for one in (await client.thread())["messages"] if one["role"] == "activity"]
+    assert [one["status"] for one in stored["content"]["steps"]] == ["done", "failed"]
+    assert event_types(of(events, "STEP_STARTED", "STEP_FINISHED")) == ["STEP_STARTED", "STEP_FINISHED"]
+
+
+async def test_a_step_has_to_be_among_those_that_are_named(client: Client):
+    with script(call("work", events=[{"step": "Fly", "of": ["Search", "Book"]}]), say("ok")):
+        events = await client.run("Work")
+    assert of(events, "STEP_STARTED", "ACTIVITY_SNAPSHOT") == []
+    [result] = of(events, "TOOL_CALL_RESULT")
+    assert result["metadata"]["outcome"] == "failed"
+
+
 async def test_a_step_that_could_not_end_is_ended(client: Client):
     # A client refuses a run that finishes with a step on.
     with script(call("work", events=[{"raw": "StepStartedEvent", "step_name": "Search"}]), say("ok")):

@@ -10,7 +10,7 @@ import ag_ui.core
 from django.contrib.auth import get_user_model
 from django.utils.translation import gettext_lazy
 from pydantic import BaseModel, Field
-from pydantic_ai import ApprovalRequired, CallDeferred, CustomEvent, RunContext
+from pydantic_ai import ApprovalRequired, CallDeferred, CustomEvent, ModelRetry, RunContext
 from pydantic_ai.models.test import TestModel
 
 from agui import (
@@ -198,10 +198,12 @@ async def work(ctx: RunContext[AgentDeps], events: list[dict[str, Any]]) -> str:
     for event in events:
         match event:
             case {"step": str(name), **rest}:
-                async with step(ctx, name):
+                async with step(ctx, name, of=rest.get("of", ())):
                     await ctx.emit(Progress(percent=50))
-                    if rest:
+                    if "until_read" in rest:
                         await read.wait()
+                    if "error" in rest:
+                        raise ModelRetry(rest["error"])
             case {"activity": dict(content)}:
                 await show_activity(ctx, "plan", content, message_id=event.get("id"))
             case {"odd": str(kind)}:
