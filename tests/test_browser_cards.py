@@ -4,7 +4,7 @@ import json
 import re
 
 import pytest
-from pages import Page, Route, expect, finished, lasting, message_box, open_stream, say
+from pages import Page, Route, drawn, expect, finished, lasting, message_box, open_stream, say
 
 pytestmark = pytest.mark.slow
 
@@ -142,6 +142,7 @@ def test_running_tool_tells_its_step_its_progress_and_its_time(chat):
     expect(card.get_by_role("progressbar", name="List tasks")).to_have_js_property("value", 40)
     expect(card).to_contain_text(re.compile(r"Search · 40% · \d+[ms]"))
     expect(cards(chat).last).not_to_contain_text("40")
+    expect(chat.locator(".working")).not_to_contain_text("Search")  # the card says it
     for odd in ({"percent": "<i>"}, None, {"percent": 1e9}):
         push({"type": "CUSTOM", "name": "progress", "value": odd} | of_call)
     expect(card).to_contain_text("100%")
@@ -375,6 +376,56 @@ def test_table_is_sorted_and_stays_so_while_it_grows(chat):
     expect(table.locator("tbody td:first-child")).to_have_text(["a", "d", "b", "c"])
     expect(heads.last.get_by_role("button")).to_be_focused()
     assert heads.last.evaluate("head => getComputedStyle(head).textAlign") == "end"
+
+
+@pytest.mark.parametrize("columns", [[], ["train", "price"]])
+def test_table_without_rows_is_a_table(chat, columns):
+    push = open_stream(chat)
+    push(shown("table", {"title": "Trains", "columns": columns, "rows": []}))
+    card = chat.locator(".activity")
+    expect(card).to_contain_text("Trains")
+    expect(card).to_contain_text("No rows")
+    expect(card.get_by_role("columnheader")).to_have_text(columns)
+    expect(card.locator("pre")).to_have_count(0)
+    push(changed("table", {"op": "add", "path": "/rows/-", "value": {"train": "b", "price": 9}}))
+    expect(card.get_by_role("cell")).to_have_text(["b", "9"])
+    expect(card.get_by_text("No rows")).to_be_hidden()
+
+
+def log_gap(page: Page) -> int:
+    """How many pixels the log is away from its end, once all is drawn."""
+    drawn(page)
+    drawn(page)
+    return page.locator(".log").evaluate("log => log.scrollHeight - log.scrollTop - log.clientHeight")
+
+
+def test_log_follows_to_the_end_past_charts_and_tables(chat):
+    push = open_stream(chat)
+    jump = chat.get_by_role("button", name="Go to the latest message")
+    table = {"title": "Rows", "columns": ["a"], "rows": [[n] for n in range(30)]}
+    for number in range(3):
+        push(shown("chart", CHART, f"chart{number}"))
+        expect(chat.locator(".plot > svg")).to_have_count(number + 1)
+        assert log_gap(chat) < 2
+        push(shown("table", table, f"table{number}"))
+        expect(chat.locator(".activity .data-table")).to_have_count(number + 1)
+        assert log_gap(chat) < 2
+    expect(jump).to_be_hidden()
+    chat.locator(".log").evaluate("log => log.scrollBy(0, -200)")
+    expect(jump).to_be_visible()
+    push(shown("chart", CHART, "last"))
+    expect(chat.locator(".plot > svg")).to_have_count(4)
+    assert log_gap(chat) > 200
+
+
+def test_open_question_is_in_sight_when_charts_are_drawn_before_it(chat):
+    charts = [shown("chart", CHART, f"a{n}") for n in range(3)]
+    started, *rest = asking(approval("it"))
+    answer_with(chat, [started, *charts, *rest])
+    say(chat, "hello")
+    expect(chat.locator(".plot > svg")).to_have_count(3)
+    expect(chat.get_by_role("button", name="Approve", exact=True)).to_be_in_viewport()
+    assert log_gap(chat) < 2
 
 
 def test_chart_is_a_picture_with_its_numbers_beneath(chat):

@@ -7,18 +7,25 @@ const MAX_COLUMNS = 60;
 /** Of the rows; more are shown when asked for. */
 const FIRST = 100;
 
+/** In English; the tables of other languages have these, too. */
+export const TABLE_WORDS = { noRows: "No rows" };
+
 /** @typedef {{ key: string | number, label: string }} Column */
 
 /** The activity `table`. @param {{ strings: import("./strings.js").Strings }} context */
 export function tableView(context) {
   const title = h("p", { class: "activity-title" });
   const table = new DataTable(context.strings);
-  const element = h("div", { class: "activity-body" }, title, table.element);
+  const empty = h("p", { class: "muted" }, { ...TABLE_WORDS, ...context.strings }.noRows);
+  const element = h("div", { class: "activity-body" }, title, table.element, empty);
   /** @param {any} content */
   const update = ({ title: text, columns, rows }) => {
     if (!Array.isArray(rows)) throw new TypeError("This is no table.");
     const label = typeof text === "string" ? text : "";
-    table.update({ label, columns: readColumns(columns, rows), rows });
+    const read = readColumns(columns, rows);
+    table.update({ label, columns: read, rows });
+    table.element.hidden = !read.length;
+    empty.hidden = rows.length > 0;
     title.hidden = !label;
     setText(title, label);
   };
@@ -29,7 +36,7 @@ export function tableView(context) {
 function readColumns(columns, rows) {
   const keys = () => [...new Set(rows.slice(0, FIRST).flatMap((row) => (row && typeof row === "object" ? Object.keys(row) : [])))];
   const found = Array.isArray(columns) && columns.length ? columns : keys();
-  if (!found.length || found.length > MAX_COLUMNS) throw new TypeError("This is no table.");
+  if ((rows.length && !found.length) || found.length > MAX_COLUMNS) throw new TypeError("This is no table.");
   return found.map((column, index) => {
     const { key, label, title } = column && typeof column === "object" ? column : { key: column };
     const name = String(key ?? label ?? title ?? index);

@@ -32,6 +32,8 @@ export class Transcript {
   #earlier;
   #near;
   #follows = true;
+  /** Where the log stood when it was last moved: only a reader moves it up from there. */
+  #top = 0;
   #asks = false;
   /** Where the messages begin that are drawn. */
   #from = 0;
@@ -52,6 +54,8 @@ export class Transcript {
     this.#jump = iconButton("down", strings.jump, () => this.toEnd(), { class: "icon-button jump", hidden: true });
     this.element = h("div", { class: "transcript" }, this.log, this.#jump);
     this.log.addEventListener("scroll", () => this.#scrolled(), { passive: true });
+    // A reader who is at a question that doesn't fit stays where they are.
+    for (const type of ["pointerdown", "keydown", "wheel"]) this.log.addEventListener(type, () => this.#stay(), { passive: true });
     const sizes = new ResizeObserver(() => this.#keepUp()); // after the layout, so that none is forced
     for (const element of [this.log, column]) sizes.observe(element);
     this.#near = new IntersectionObserver(([{ isIntersecting }]) => isIntersecting && this.#showEarlier(), { root: this.log, rootMargin: AHEAD });
@@ -67,7 +71,9 @@ export class Transcript {
       this.#renderMessages(session);
       this.#renderExtras(session);
     }
-    const step = session.busy ? conversation.steps.at(-1) : undefined;
+    // The card of a call shows its step itself.
+    const steps = conversation.steps.filter((name) => !Object.values(conversation.calls).some(({ step }) => step === name));
+    const step = session.busy ? steps.at(-1) : undefined;
     this.#working.hidden = !step && !isSilent(session);
     setText(this.#step, step ?? "");
     setAttribute(this.log, "aria-busy", String(session.busy));
@@ -112,6 +118,7 @@ export class Transcript {
     this.toEnd();
     const place = this.#questionPlace();
     if (place < 0 && this.#failure.hidden) this.log.scrollTop += place - MARGIN;
+    this.#top = this.log.scrollTop;
   }
 
   /** How far below the top edge the first open question begins; NaN without one. */
@@ -123,11 +130,20 @@ export class Transcript {
   toEnd() {
     this.#follows = true;
     this.log.scrollTop = this.log.scrollHeight;
+    this.#top = this.log.scrollTop;
     this.#jump.hidden = true;
   }
 
+  #stay() {
+    if (this.#asks && this.#questionPlace() < 2 * MARGIN) this.#follows = false;
+  }
+
   #scrolled() {
-    this.#follows = this.log.scrollHeight - this.log.scrollTop - this.log.clientHeight < NEAR;
+    // What grows (a chart that is drawn, a table) takes the end further away, but the reader is still at it.
+    const { scrollTop, scrollHeight, clientHeight } = this.log;
+    const isAtEnd = scrollHeight - scrollTop - clientHeight < NEAR;
+    this.#follows = isAtEnd || (this.#follows && scrollTop >= this.#top);
+    this.#top = scrollTop;
     const place = this.#questionPlace();
     // The button would cover those of the question.
     this.#jump.hidden = this.#follows || (place >= 0 && place < this.log.clientHeight);

@@ -6,10 +6,11 @@ import { test } from "node:test";
 import { FORM_WORDS } from "../../static/agui/answer-form.js";
 import { CHART_WORDS } from "../../static/agui/chart.js";
 import { STRINGS as COMMON, counted, format, tableFor } from "../../static/agui/strings.js";
+import { TABLE_WORDS } from "../../static/agui/table.js";
 import { THREADS_WORDS } from "../../static/agui/threads-drawer.js";
 import { VOICE_WORDS } from "../../static/agui/voice.js";
 
-const STRINGS = { ...COMMON, ...FORM_WORDS, ...CHART_WORDS, ...THREADS_WORDS, ...VOICE_WORDS };
+const STRINGS = { ...COMMON, ...FORM_WORDS, ...CHART_WORDS, ...TABLE_WORDS, ...THREADS_WORDS, ...VOICE_WORDS };
 
 const folder = new URL("../../static/agui/strings/", import.meta.url);
 const tables = {};

@@ -120,6 +120,7 @@ export const STRINGS = {
   label: "التسمية",
   value: "القيمة",
   noData: "لا توجد بيانات",
+  noRows: "لا توجد صفوف",
   chart_bar: "مخطط أعمدة",
   chart_stacked: "مخطط أعمدة متراكمة",
   chart_line: "مخطط خطي",

@@ -112,6 +112,7 @@ export const STRINGS = {
   label: "Bezeichnung",
   value: "Wert",
   noData: "Keine Daten",
+  noRows: "Keine Zeilen",
   chart_bar: "Balkendiagramm",
   chart_stacked: "Gestapeltes Balkendiagramm",
   chart_line: "Liniendiagramm",
