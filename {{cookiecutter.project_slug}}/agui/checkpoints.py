@@ -191,7 +191,7 @@ async def find_dead(keys: Collection[str]) -> dict[str, str]:
     dead = {}
     for key in keys:
         run = found.get(key)
-        if run is None or not _is_on(run):
+        if run is None or not is_on(run):
             dead[key] = run.status if run else ""
     return dead
 
@@ -204,7 +204,7 @@ async def sweep() -> None:
         return
     rows: list[Run] = await in_database(list, Run.objects.filter(status=Run.Status.RUNNING).defer("draft"))
     # One of this process that is not at work, and silent, could not be ended when its time had come.
-    dead = [run for run in rows if not _is_on(run) and (run.process != process_name() or life.is_silent(run))]
+    dead = [run for run in rows if not is_on(run) and (run.process != process_name() or life.is_silent(run))]
     for scope, thread_id in {(run.scope, run.thread_id) for run in dead}:
         await recover(store(), scope, thread_id)
 
@@ -215,7 +215,7 @@ async def recover(store: ThreadStore, scope: str, thread_id: str) -> bool:
     running = Run.objects.filter(scope=scope, thread_id=thread_id, status=Run.Status.RUNNING)
     rows: list[Run] = await in_database(list, running)
     for run in rows:
-        if _is_on(run):
+        if is_on(run):
             is_running = True
             life.start()
             if conf.get().redis_url is None and run.process != process_name():
@@ -234,7 +234,7 @@ def _warn_of(process: str) -> None:
     )
 
 
-def _is_on(run: Run) -> bool:
+def is_on(run: Run) -> bool:
     """Whether a process works on it, or a worker will go on with it."""
     if run.order and conf.get().run_executor == "dbos":
         return True

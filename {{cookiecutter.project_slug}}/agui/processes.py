@@ -28,7 +28,7 @@ from uuid import UUID, getnode, uuid4
 
 from django.db import connections, router, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 from django.db.models.functions import Now
 
 from agui.executor import closing
@@ -59,6 +59,11 @@ HELD = """
 SELECT objid::bigint FROM pg_locks
 WHERE locktype = 'advisory' AND classid = %s AND objsubid = 2 AND granted
     AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+"""
+# Written out: SQLite reads the small indexes only if it is told the values of their conditions.
+AT_WORK = """
+SELECT id, process, seen_at FROM agui_run WHERE status = 'running'
+UNION ALL SELECT id, process, seen_at FROM agui_run WHERE {order} IS NOT NULL
 """
 # Made here, not on first use: that may be in several threads at once.
 WORD = uuid4().hex[:8]
@@ -247,8 +252,8 @@ class Life:
             self._forget()
         self._looked_at = began
         held = self._hold(connection)
-        at_work = Run.objects.using(connection.alias).filter(Q(status=Run.Status.RUNNING) | Q(order__isnull=False))
-        signs = [Sign(*row) for row in at_work.values_list("pk", "process", "seen_at")]
+        at_work = Run.objects.using(connection.alias).raw(AT_WORK.format(order=connection.ops.quote_name("order")))
+        signs = [Sign(run.pk, run.process, run.seen_at) for run in at_work]
         now = time.monotonic()
         self._seen = {sign: self._seen.get(sign, now) for sign in signs}
         self._silent = frozenset(

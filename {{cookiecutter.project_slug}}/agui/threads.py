@@ -11,7 +11,7 @@ from pydantic_ai.conversation_store import ConversationConflict, ConversationRec
 from agui import runs
 from agui.auth import Actor
 from agui.bodies import read_object
-from agui.checkpoints import is_alive, recover
+from agui.checkpoints import is_on, recover
 from agui.errors import BadRequest, Conflict, NotFound, Unavailable
 from agui.executor import in_database, run_in_thread
 from agui.failures import read_failures
@@ -274,9 +274,9 @@ async def is_running(store: ThreadStore, actor: Actor, thread_id: str) -> bool:
 
 
 def running_threads(scope: str, thread_ids: list[str]) -> set[str]:
-    """Which of these threads have a run on whose process is alive."""
+    """Which of these threads have a run on."""
     runs_on = Run.objects.filter(scope=scope, thread_id__in=thread_ids, status=Run.Status.RUNNING)
-    return {run.thread_id for run in runs_on.only("thread_id", "process", "seen_at") if is_alive(run)}
+    return {run.thread_id for run in runs_on.defer("draft") if is_on(run)}
 
 
 def find_running(scope: str, thread_id: str, run_id: str) -> str | None:
