@@ -7,6 +7,7 @@ The whole suite of a project runs with the pinned ones (test_project_checks.py, 
 import re
 import shutil
 import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -141,3 +142,26 @@ def test_an_unknown_extra_is_named(bake, furnish):
     done = make(project, "setup", "EXTRAS=postgresql redis")
     assert done.returncode
     assert "EXTRAS names postgresql, and pyproject.toml has only postgres, redis" in done.stderr
+
+
+def test_pip_installs_the_dependencies_without_make(bake, tmp_path: Path):
+    """As README says for people without make."""
+    project = bake(project_slug="without_make")
+    subprocess.run([sys.executable, "-m", "venv", project / ".venv"], check=True)
+    done = subprocess.run(
+        [project / ".venv/bin/pip", "install", "--quiet", "--disable-pip-version-check", ".", "-c", "constraints.txt"],
+        cwd=project,
+        env=project_environment(),
+        capture_output=True,
+        text=True,
+        timeout=1800,
+    )
+    assert done.returncode == 0, done.stderr
+    found = installed(project)
+    names = [re.match(r"[\w-]+", line)[0].lower() for line in declared(project)]
+    runtime = tomllib.loads((project / "pyproject.toml").read_text())["project"]["dependencies"]
+    assert {re.match(r"[\w-]+", line)[0] for line in runtime} <= set(found)
+    assert "pytest" in names
+    assert "pytest" not in found
+    # Our own packages stay where they are: a copy of them would be imported in their place.
+    assert not list((project / ".venv").glob("lib/*/site-packages/agui"))

@@ -96,9 +96,9 @@ class ActiveRun:
     def note_event(self, kind: EventType) -> None:
         """Note how long the model took to say something."""
         if self.first_event_ms is None and kind in FIRST_EVENTS:
-            self.first_event_ms = self._milliseconds()
+            self.first_event_ms = self.milliseconds()
 
-    def _milliseconds(self) -> int:
+    def milliseconds(self) -> int:
         return round((time.monotonic() - self.started) * 1000)
 
     def capabilities(self) -> list[AbstractCapability[AgentDeps]]:
@@ -201,7 +201,7 @@ class ActiveRun:
                     cost=self.usage.cost,
                     spent=dump_spent(spent),
                     first_event_ms=self.first_event_ms,
-                    duration_ms=self._milliseconds(),
+                    duration_ms=self.milliseconds(),
                     draft=None,
                 )
             )

@@ -19,7 +19,20 @@ from pydantic_ai.conversation_store import ConversationConflict
 
 from agui import admin_budgets as admin_budgets
 from agui import conf, runs
-from agui.admin_lists import RecordAdmin, cost, cost_of_usage, count_of, link, link_list, moment, of, recent, used
+from agui.admin_lists import (
+    MadeOnce,
+    RecordAdmin,
+    cost,
+    cost_of_usage,
+    count_of,
+    link,
+    link_list,
+    moment,
+    of,
+    recent,
+    tokens_of_usage,
+    used,
+)
 from agui.admin_tokens import ApiTokenForm
 from agui.attachments import download
 from agui.dashboard import DashboardAdmin
@@ -34,6 +47,7 @@ from agui.transcript import pretty, read_branches, read_questions, read_transcri
 USERNAME = get_user_model().USERNAME_FIELD
 COST: Any = cost
 USAGE_COST: Any = cost_of_usage
+USED_TOKENS: Any = tokens_of_usage
 # The columns that name a thread, and a run of it. Ids are the clients': only their owner's are unique.
 PLACE = {"scope": "scope", "thread_id": "thread_id"}
 RUN = {**PLACE, "run_id": "run_id"}
@@ -42,7 +56,7 @@ TOKENS = [used("input_tokens"), used("output_tokens"), used("requests")]
 
 @admin.register(Thread)
 class ThreadAdmin(RecordAdmin):
-    list_display = ["__str__", moment("updated_at"), "who", "message_count", *TOKENS[:2], USAGE_COST]
+    list_display = ["__str__", moment("updated_at"), "who", "message_count", USED_TOKENS, USAGE_COST]
     list_filter = ["updated_at"]
     list_select_related = ["owner"]
     search_fields = ["thread_id"]  # See get_search_results
@@ -168,7 +182,7 @@ class OfThreadAdmin(RecordAdmin):
 
 @admin.register(Run)
 class RunAdmin(DashboardAdmin, OfThreadAdmin):
-    list_display = [moment("started_at"), "short", "thread", "who", "ending", "tokens", COST, "duration"]
+    list_display = [moment("started_at"), "short", "thread", "who", "ending", USED_TOKENS, COST, "duration"]
     list_filter = ["status", recent("code"), recent("model"), "started_at", of(Thread, **PLACE), of(AuditRecord, **RUN)]
     list_select_related = ["owner"]
     search_fields = ["=thread_id", "=run_id", "=id", f"owner__{USERNAME}"]
@@ -202,13 +216,10 @@ class RunAdmin(DashboardAdmin, OfThreadAdmin):
             missed = len(on) - stopped
             messages.warning(request, f"Out of reach, in another process or on their way to the end: {missed}.")
 
-    @admin.display
-    def tokens(self, run: Run) -> str:
-        return f"{run.usage.get('input_tokens', 0) + run.usage.get('output_tokens', 0):,}"
-
     @admin.display(description="status", ordering="status")
     def ending(self, run: Run) -> str:
-        return run.status if run.code in ("", run.status) else f"{run.status}: {run.code}"
+        says_it_all = run.code in ("", run.status) or run.status == Run.Status.TIMED_OUT
+        return run.status if says_it_all else f"{run.status}: {run.code}"
 
     @admin.display
     def first_event(self, run: Run) -> str:
@@ -304,13 +315,12 @@ class AttachmentAdmin(RecordAdmin):
 
 
 @admin.register(ApiToken)
-class ApiTokenAdmin(admin.ModelAdmin):
+class ApiTokenAdmin(MadeOnce):
     form = ApiTokenForm
     list_display = ["prefix", "name", "user", "created_at", "expires_at", "revoked_at", "last_used_at"]
     list_filter = [("revoked_at", admin.EmptyFieldListFilter), "expires_at", "last_used_at"]
     list_select_related = ["user"]
     search_fields = ["prefix", "name", f"user__{USERNAME}"]
-    raw_id_fields = ["user"]
     actions = ["revoke"]
 
     def get_fields(self, request: HttpRequest, obj: ApiToken | None = None) -> Any:

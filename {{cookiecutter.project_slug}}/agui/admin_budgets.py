@@ -6,7 +6,7 @@ from django.contrib import admin
 from django.contrib.auth import get_user_model
 from django.http import HttpRequest
 
-from agui.admin_lists import RecordAdmin, cost, recent
+from agui.admin_lists import RecordAdmin, UserByName, cost, recent
 from agui.budgets import first_day
 from agui.models import Budget, Spending
 from agui.money import Spent, dollars, spent_by_day, today
@@ -38,14 +38,13 @@ class SpendingAdmin(RecordAdmin):
 
 
 @admin.register(Budget)
-class BudgetAdmin(admin.ModelAdmin):
+class BudgetAdmin(UserByName):
     list_display = ["__str__", "user", "group", "period", "amount", "token_count"]
     list_filter = ["period", ("user", admin.EmptyFieldListFilter), "group"]
     list_select_related = ["user", "group"]
     search_fields = [f"user__{USERNAME}", "group__name"]
     search_help_text = "A user's or a group's name"
     readonly_fields = ["spent"]
-    raw_id_fields = ["user"]
 
     def get_fields(self, request: HttpRequest, obj: Budget | None = None) -> Any:
         spent = ["spent"] if obj and request.user.has_perm("agui.view_spending") else []

@@ -8,6 +8,7 @@ from uuid import UUID
 
 from django.contrib import admin
 from django.contrib.admin.models import DELETION, LogEntry
+from django.contrib.auth import get_user_model
 from django.contrib.contenttypes.models import ContentType
 from django.core.exceptions import ValidationError
 from django.core.paginator import Paginator
@@ -75,6 +76,31 @@ class RecordAdmin(admin.ModelAdmin):
     def who(self, row: Any) -> SafeString | str:
         # A session's key is as good as a password.
         return link(row.owner) if row.owner_id else f"visitor {row.scope.partition(':')[2][:4]}…"
+
+
+class UserByName(admin.ModelAdmin):
+    """Finds a user by name, where the project has users in its admin; else by the number of the row."""
+
+    raw_id_fields = ["user"]
+
+    def get_autocomplete_fields(self, request: HttpRequest) -> Any:
+        users = self.admin_site._registry.get(get_user_model())
+        return ["user"] if users and users.get_search_fields(request) else []
+
+
+class MadeOnce(UserByName):
+    """What is added here, and never changed."""
+
+    def render_change_form(self, request: HttpRequest, context: Any, *args: Any, **kwargs: Any) -> Any:
+        if context["original"] is not None:  # There is nothing to save
+            context |= {"show_save": False, "show_save_and_continue": False, "show_save_and_add_another": False}
+        return super().render_change_form(request, context, *args, **kwargs)
+
+
+@admin.display(description="tokens")
+def tokens_of_usage(row: Any) -> str:
+    """Show how many tokens went in and came out, together."""
+    return f"{row.usage.get('input_tokens', 0) + row.usage.get('output_tokens', 0):,}"
 
 
 def moment(column: str) -> Any:

@@ -223,6 +223,9 @@ def top_users(since: date) -> list[list[str]]:
     ]
 
 
+admin.site.index_template = admin.site.index_template or "admin/agui/index.html"
+
+
 class DashboardAdmin(admin.ModelAdmin):
     """Runs, with a dashboard of them."""
 

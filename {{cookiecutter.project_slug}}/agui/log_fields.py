@@ -6,6 +6,8 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 
 FIELDS = ("run_id", "thread_id", "user_id", "trace_id")
+# What the line at the end of a run has besides.
+END_FIELDS = ("agent", "model", "outcome", "code", "duration_ms", "input_tokens", "output_tokens", "cost")
 
 _fields: ContextVar[Mapping[str, str]] = ContextVar("agui_log_fields")
 

@@ -27,6 +27,7 @@ from ag_ui.core import (
     TextMessageStartEvent,
     ToolCallResultEvent,
 )
+from django.conf import settings
 from django.http import StreamingHttpResponse
 from pydantic_ai import CustomEvent, DeferredToolRequests
 from pydantic_ai.exceptions import RunCancelled, RunTimedOut
@@ -214,7 +215,10 @@ class EventStream(AGUIEventStream[AgentDeps, Any]):
             shared.failure, shared.cause = code, cause_of(error)
         if not isinstance(error, RunFailed | RunCancelled):
             key = shared.key if shared else self.run_id
-            logger.error("Run %s of thread %s failed: %s", key, self.thread_id, code, exc_info=error)
+            cause = shared.cause if shared else cause_of(error)
+            # A provider's error is told by its words. The traceback is for our own mistakes, and for developers.
+            trace = error if code == "internal_error" or settings.DEBUG else None
+            logger.error("Run %s of thread %s failed: %s: %s", key, self.thread_id, code, cause, exc_info=trace)
         return RunFailed(code, **(error.details if isinstance(error, RunFailed) else {}))
 
 

@@ -1,5 +1,6 @@
 """Who looks on from outside: the log, and with AGUI["TELEMETRY"] OpenTelemetry (otel.py)."""
 
+import logging
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import wraps
@@ -7,10 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from agui import conf
 from agui.log_fields import current, log_fields
+from agui.models import Run
 
 if TYPE_CHECKING:
     from agui.active_run import ActiveRun
     from agui.runlog import RunLog
+
+logger = logging.getLogger("agui.runs")
 
 # otel.py is imported where it is needed only: its library is an extra.
 
@@ -21,9 +25,30 @@ def observed(drive: Callable[["ActiveRun"], Awaitable[None]]) -> Callable[["Acti
     @wraps(drive)
     async def driven(run: "ActiveRun") -> None:
         with _ids(run.log, run.events.deps.user), _span(run) as trace_id, log_fields(trace_id=trace_id):
-            await drive(run)
+            try:
+                await drive(run)
+            finally:
+                log_end(run)
 
     return driven
+
+
+def log_end(run: "ActiveRun") -> None:
+    """Leave one line in the log: how the run ended, what it took, and which agent and model it was."""
+    well = run.status in (Run.Status.FINISHED, Run.Status.PAUSED, Run.Status.CANCELLED)
+    usage, code = run.usage, "" if well else run.events.failure or ""
+    fields = {
+        "agent": run.endpoint.config.name,
+        "model": run.endpoint.model_name(run.run_input),
+        "outcome": str(run.status),
+        "code": code if code != run.status else "",
+        "duration_ms": run.milliseconds(),
+        "input_tokens": usage.input_tokens,
+        "output_tokens": usage.output_tokens,
+        "cost": None if usage.cost is None else float(usage.cost),
+    }
+    told = {name: value for name, value in fields.items() if value not in ("", None)}
+    logger.log(logging.INFO if well else logging.WARNING, "Run ended: %s", run.status, extra=told)
 
 
 @contextmanager

@@ -6,14 +6,14 @@ import re
 from datetime import UTC, datetime
 from typing import Any
 
-from agui.log_fields import FIELDS
+from agui.log_fields import END_FIELDS, FIELDS
 
 COLOURS = re.compile(r"\x1b\[[\d;]*m")  # runserver's, when it writes on a terminal
 CONTROLS = re.compile(r"[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029]")
 
 
-def _ids(record: logging.LogRecord) -> dict[str, str]:
-    return {name: getattr(record, name) for name in FIELDS if hasattr(record, name)}
+def _ids(record: logging.LogRecord) -> dict[str, Any]:
+    return {name: getattr(record, name) for name in (*FIELDS, *END_FIELDS) if hasattr(record, name)}
 
 
 class Text(logging.Formatter):
@@ -23,7 +23,7 @@ class Text(logging.Formatter):
         # What somebody says can't look like a line of its own, nor write on a terminal.
         message = COLOURS.sub("", record.message)
         record.message = CONTROLS.sub(lambda found: ascii(found[0])[1:-1], message)
-        ids = " ".join(f"{name}={json.dumps(value)}" for name, value in _ids(record).items())
+        ids = " ".join(f"{name}={json.dumps(value, default=str)}" for name, value in _ids(record).items())
         return super().formatMessage(record) + (f" [{ids}]" if ids else "")
 
     def formatException(self, ei: Any) -> str:

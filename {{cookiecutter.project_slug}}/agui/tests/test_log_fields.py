@@ -2,13 +2,16 @@
 
 import asyncio
 import logging
+from decimal import Decimal
 
 import pytest
+from pydantic_ai.exceptions import ModelHTTPError
+from pydantic_ai.usage import RequestUsage
 
 from agui.log_fields import RunFields, current, log_fields
 from agui.models import Run
 from agui.stores.model import ModelConversationStore
-from agui.testing import call, fail, say
+from agui.testing import Response, call, fail, say, wait
 from agui.tests.conftest import Client, script
 
 
@@ -84,3 +87,63 @@ def test_a_record_keeps_what_it_has_and_nothing_empty_is_added():
         assert RunFields().filter(record)
     assert record.run_id == "its own"
     assert not hasattr(record, "user_id")
+
+
+# --- Each run leaves one line when it ends
+
+
+def end_of(log):
+    [record] = [record for record in log.records if record.getMessage().startswith("Run ended")]
+    return record
+
+
+async def test_run_that_ends_well_leaves_a_line(client: Client, log):
+    usage = RequestUsage(input_tokens=7, output_tokens=3, cost=Decimal("0.25"))
+    with script(Response([say("Hello")], usage=usage)):
+        await client.run("Hi", thread="t7")
+    record = end_of(log)
+    assert (record.levelname, record.outcome, record.agent) == ("INFO", "finished", "assistant")
+    assert (record.input_tokens, record.output_tokens, record.cost) == (7, 3, 0.25)
+    assert record.duration_ms >= 0
+    assert not hasattr(record, "code")
+    run = await Run.objects.aget()
+    assert record.model == run.model
+    assert ids(record) == {"run_id": str(run.pk), "thread_id": "t7", "user_id": str(client.user.pk)}
+
+
+async def test_run_that_waits_leaves_a_line(client: Client, log):
+    with script(call("wipe", what="disk")):
+        await client.run("Hi")
+    assert (end_of(log).levelname, end_of(log).outcome) == ("INFO", "paused")
+
+
+async def test_run_that_fails_leaves_a_warning_with_its_code(client: Client, log):
+    with script(fail(RuntimeError("The cable is cut."))):
+        await client.run("Hi")
+    assert (end_of(log).levelname, end_of(log).outcome, end_of(log).code) == ("WARNING", "failed", "internal_error")
+
+
+async def test_timeout_is_a_warning(client: Client, log, settings):
+    settings.AGUI = {"RUN_TIMEOUT_SECONDS": 0.2}
+    with script(wait(asyncio.Event())):
+        await client.run("Hi")
+    assert (end_of(log).levelname, end_of(log).outcome) == ("WARNING", "timed_out")
+    assert end_of(log).code == "timeout"
+
+
+@pytest.mark.parametrize("debug", [False, True])
+async def test_error_of_a_provider_is_one_line_with_its_cause(client: Client, log, settings, debug):
+    settings.DEBUG = debug
+    with script(fail(ModelHTTPError(429, "gpt", {"message": "Slow\ndown"}))):
+        await client.run("Hi")
+    [record] = [record for record in log.records if record.levelname == "ERROR"]
+    assert "model_unavailable: ModelHTTPError: status_code: 429" in record.getMessage()
+    assert "\n" not in record.getMessage()
+    assert bool(record.exc_info) is debug
+
+
+async def test_mistake_of_ours_has_its_traceback(client: Client, log):
+    with script(fail(RuntimeError("The cable is cut."))):
+        await client.run("Hi")
+    [record] = [record for record in log.records if record.levelname == "ERROR"]
+    assert record.exc_info[1].args == ("The cable is cut.",)

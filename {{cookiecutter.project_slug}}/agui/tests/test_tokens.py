@@ -177,3 +177,33 @@ def test_command_refuses_what_makes_no_sense(user, options):
     with pytest.raises(CommandError):
         run_command("ada", *options)
     assert not ApiToken.objects.exists()
+
+
+def revoke(*arguments):
+    out = io.StringIO()
+    call_command("revoke_token", *arguments, stdout=out)
+    return out.getvalue().strip()
+
+
+@pytest.mark.parametrize("given", [lambda text: text[:12], lambda text: text])
+def test_token_is_revoked_by_its_prefix(user, other, given):
+    text = create_token(user)[1]
+    kept = create_token(user)[0]
+    assert revoke(given(text)) == "Tokens revoked: 1."
+    assert revoke(given(text)) == "Tokens revoked: 0."
+    assert set(ApiToken.objects.filter(revoked_at=None)) == {kept}
+
+
+def test_all_tokens_of_a_user_are_revoked(user, other):
+    for owner in (user, user, other):
+        create_token(owner)
+    assert revoke("--user", "ada") == "Tokens revoked: 2."
+    assert [token.user for token in ApiToken.objects.filter(revoked_at=None)] == [other]
+
+
+@pytest.mark.parametrize("arguments", [[], ["agt_", "--user", "ada"], ["agt_"], ["--user", "nobody"]])
+def test_what_names_no_token_revokes_none(user, arguments):
+    create_token(user)
+    with pytest.raises(CommandError):
+        revoke(*arguments)
+    assert ApiToken.objects.filter(revoked_at=None).count() == 1
