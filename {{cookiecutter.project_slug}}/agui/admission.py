@@ -9,6 +9,7 @@ import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
+from django.conf import settings
 from django.http import JsonResponse
 from django.urls import Resolver404, resolve
 
@@ -34,7 +35,7 @@ class Admission(NamedTuple):
 def admit(path: str, header_names: Iterable[bytes]) -> Admission:
     """Tell what is read of a request to this path. Only the agents' paths have limits here."""
     try:
-        view: Any = resolve(path).func
+        view: Any = resolve(path.removeprefix(settings.FORCE_SCRIPT_NAME or "")).func
     except Resolver404:
         return Admission(math.inf, TooLarge())
     limit = getattr(view, "max_body_bytes", None)

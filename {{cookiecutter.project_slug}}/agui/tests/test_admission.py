@@ -77,6 +77,12 @@ async def test_each_route_has_its_own_limit(settings):
     assert conf.get().max_body_bytes > 600_000
 
 
+async def test_agent_below_another_path_has_the_same_limits(settings):
+    settings.FORCE_SCRIPT_NAME = "/below"
+    exchange = Exchange("/below/agent/", announced=True)
+    assert (await exchange.status(), exchange.read) == (401, 0)
+
+
 async def test_other_pages_have_their_own_limits():
     async def elsewhere(scope: Any, receive: Any, send: Any) -> None:
         while (await receive())["more_body"]:
