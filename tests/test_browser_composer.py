@@ -29,6 +29,13 @@ SKILLS = [
     },
     {"name": "split", "title": "Break down", "group": "Tasks", "prompt": "Break {it} down.", "description": "Small"},
     {"name": "review", "title": "Weekly review"},
+    {
+        "name": "explain",
+        "title": "Explain",
+        "prompt": "Explain {selection} of { page }.",
+        "sendImmediately": True,
+        "chip": True,
+    },
 ]
 
 
@@ -126,6 +133,29 @@ def test_blanks_are_filled_in_one_after_the_other_and_not_forgotten(skilled):
     expect(skilled.locator(".bubble")).to_have_count(2)
 
 
+def test_the_page_fills_blanks_and_a_skill_without_any_is_sent(skilled):
+    give = """(values) => {
+        document.querySelector("agui-chat").getSkillContext = () => {
+            if (!values) throw new Error("The page is not ready.");
+            return values;
+        };
+    }"""
+    chip = skilled.get_by_role("button", name="Explain")
+    for values, text, selected in (
+        ({"selection": "", "page": None}, "Explain {selection} of { page }.", "{selection}"),
+        (None, "Explain {selection} of { page }.", "{selection}"),
+        ({"selection": "Tea for {two}"}, "Explain Tea for {two} of { page }.", "{ page }"),
+    ):
+        skilled.evaluate(give, values)
+        chip.click()
+        expect(message_box(skilled)).to_have_value(text)
+        assert skilled.evaluate(SELECTED) == selected
+        message_box(skilled).fill("")
+    skilled.evaluate(give, {"selection": "Tea for {two}", "page": 7})
+    chip.click()
+    expect(skilled.locator(".bubble")).to_have_text("Explain Tea for {two} of 7.")
+
+
 def test_palette_opens_from_a_button_grouped_and_takes_what_is_written(skilled):
     message_box(skilled).fill("the garden")
     skilled.get_by_role("button", name="Skills").click()
@@ -133,7 +163,13 @@ def test_palette_opens_from_a_button_grouped_and_takes_what_is_written(skilled):
     expect(listbox.get_by_role("group")).to_have_count(3)
     assert listbox.get_by_role("group").all_inner_texts()[0].split("\n")[0] == "Tasks"
     options = listbox.get_by_role("option")
-    assert [text.split("\n")[0] for text in options.all_inner_texts()] == ["/plan", "/split", "/mail", "/review"]
+    assert [text.split("\n")[0] for text in options.all_inner_texts()] == [
+        "/plan",
+        "/split",
+        "/mail",
+        "/review",
+        "/explain",
+    ]
     skilled.get_by_role("button", name="Skills").click()
     expect(listbox).to_be_hidden()
     skilled.get_by_role("button", name="Skills").click()

@@ -29,9 +29,20 @@ async def test_binary_content(paste, user):
     await chat.send("And now?")
     assert not [one for one in contents_of(chat.model.requests[2]) if isinstance(one, BinaryContent)]
 
+    chat = Chat(user, call("ring"), say("Ding."))
+    assert (await chat.send("Ring")).results == ["The bell follows."]
+    *_, bell, sound = contents_of(chat.model.requests[1])
+    assert (type(bell).__name__, type(sound).__name__) == ("BinaryImage", "BinaryAudio")
+    assert (bell.data, sound.media_type) == (recipe.DOT, "audio/wav")
+
 
 async def test_file_urls(paste, user):
     paste("file-urls")
+    chat = Chat(user, call("show_lamp"), say("Bright."))
+    await chat.send("Show me the lamp")
+    shown = contents_of(chat.model.requests[1])[-4:]
+    assert [type(one).__name__ for one in shown] == ["ImageUrl", "AudioUrl", "VideoUrl", "UploadedFile"]
+    assert [one.media_type for one in shown] == ["image/png", "audio/mpeg", "video/mp4", "application/pdf"]
     chat = Chat(user, call("open_manual", product="lamp"), say("Plug it in."))
     answer = await chat.send("How do I use the lamp?")
     assert answer.results == ["The manual is at https://example.com/manuals/lamp."]

@@ -163,6 +163,11 @@ async def test_streaming(paste, user):
     recipe = paste("streaming")
     with recipe.view.agent.override(model=ScriptedModel([say("Hello you", chunks=3)])):
         assert [word async for word in recipe.narrate(user, "Hi")] == ["Hel", "lo ", "you"]
+    with recipe.view.agent.override(model=ScriptedModel([say("Hello you", chunks=3)])):
+        seen, text, is_cancelled = await recipe.first_words(user, "Hi", 3)
+    assert (seen, is_cancelled) == (["Hel"], True)
+    assert "Hello you".startswith(text)
+    assert text
 
 
 async def test_final_result(paste, user):

@@ -120,14 +120,38 @@ export class Palette {
 
   /** Send a skill's prompt, or offer it to be completed. @param {Skill} skill @param {string} [rest] what was written */
   use({ name, prompt, sendImmediately }, rest = "") {
-    let text = prompt ?? `/${name} ${rest}`;
-    if (prompt && rest) text = BLANK.test(prompt) ? prompt.replace(BLANK, () => rest) : `${prompt}\n\n${rest}`;
-    const blanks = [...(prompt ?? "").matchAll(new RegExp(BLANK, "g"))].map(([blank]) => blank).slice(rest ? 1 : 0);
+    const known = this.#fromPage(prompt);
+    /** @type {string[]} */
+    const blanks = [];
+    let left = rest;
+    /** In one pass: what the page knows makes no blank of its own. @param {string} blank */
+    const fill = (blank) => {
+      const word = blank.slice(1, -1).trim();
+      if (Object.hasOwn(known, word)) return known[word];
+      if (!left) return blanks.push(blank), blank;
+      left = "";
+      return rest;
+    };
+    let text = prompt?.replace(new RegExp(BLANK, "g"), fill) ?? `/${name} ${rest}`;
+    if (prompt && left) text += `\n\n${left}`;
     if (sendImmediately && !blanks.length && this.#context.send(text.trim())) return;
     this.#context.fill(text);
     this.#blanks = blanks;
     this.#input.setSelectionRange(0, 0);
     if (!this.#goToBlank(false)) this.#input.setSelectionRange(text.length, text.length);
+  }
+
+  /** What the page fills blanks with, by their words. @param {string} [prompt] @returns {Record<string, string>} */
+  #fromPage(prompt) {
+    const { host } = /** @type {any} */ (this.#input.getRootNode());
+    if (!host?.getSkillContext || !BLANK.test(prompt ?? "")) return {};
+    try {
+      const given = Object.entries(host.getSkillContext() ?? {}).map(([word, value]) => [word, String(value ?? "")]);
+      return Object.fromEntries(given.filter(([, value]) => value.trim())); // what is empty is left to the user
+    } catch (error) {
+      console.warn("agui-chat: getSkillContext()", error);
+      return {};
+    }
   }
 
   /** Select the next blank that is left, or the one before. @param {boolean} back */
