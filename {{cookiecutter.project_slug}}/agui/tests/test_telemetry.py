@@ -167,7 +167,7 @@ async def test_an_error_tells_its_trace_to_the_client_and_to_the_log(client: Cli
     root = exported.spans["agui.run"]
     trace_id = f"{root.context.trace_id:032x}"
     assert events[-1]["type"] == "RUN_ERROR"
-    assert events[-1]["metadata"] == {"traceId": trace_id}
+    assert events[-1]["metadata"]["traceId"] == trace_id
     assert root.status.status_code.name == "ERROR"
     assert (root.attributes["agui.run.status"], root.attributes["error.type"]) == ("failed", "internal_error")
     record = next(record for record in caplog.records if "failed: internal_error" in record.getMessage())
@@ -177,7 +177,7 @@ async def test_an_error_tells_its_trace_to_the_client_and_to_the_log(client: Cli
 async def test_an_error_without_telemetry_has_no_trace(client: Client):
     with script(fail(RuntimeError("The cable is cut."))):
         events = await client.run("Hi")
-    assert "metadata" not in events[-1]
+    assert "traceId" not in events[-1]["metadata"]
 
 
 async def test_a_stopped_run_ends_its_span(client: Client, exported, settings):
