@@ -18,6 +18,21 @@ class PostgreSQL:
 
     tools: Path
     port: int
+    control: list[str | Path]
+    """pg_ctl, with what it needs to find this server."""
+    arguments: list[str | Path]
+    """What it is started with."""
+
+    def start(self) -> None:
+        self._run(*self.arguments, "start")
+
+    def stop(self, mode: str = "immediate") -> None:
+        """Cut all connections, as a crash does; or "fast", as a restart does."""
+        self._run("-m", mode, "stop")
+
+    def _run(self, *words: str | Path) -> None:
+        directory = self.control[-1]
+        subprocess.run([*self.control, *words, "-w"], check=True, cwd=Path(directory).parent, stdout=subprocess.DEVNULL)
 
     def create(self, name: str) -> str:
         """Make a database: its DATABASE_URL."""
@@ -66,10 +81,11 @@ def postgresql(tools: Path, *options: str, parent: Path | None = None) -> Iterat
     arguments = " ".join([f"-p {port}", *(f"-c {setting}" for setting in settings)])
     run = {"check": True, "cwd": directory, "stdout": subprocess.DEVNULL}
     subprocess.run([*prefix, tools / "initdb", "-D", data, "-A", "trust", "-U", "postgres"], **run)
-    control = [*prefix, tools / "pg_ctl", "-D", data, "-w"]
-    subprocess.run([*control, "-o", arguments, "-l", directory / "log", "start"], **run)
+    control = [*prefix, tools / "pg_ctl", "-D", data]
+    server = PostgreSQL(tools, port, control, ["-o", arguments, "-l", directory / "log"])
+    server.start()
     try:
-        yield PostgreSQL(tools, port)
+        yield server
     finally:
-        subprocess.run([*control, "-m", "immediate", "stop"], **run)
+        server.stop()
         shutil.rmtree(directory)

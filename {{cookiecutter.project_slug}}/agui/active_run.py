@@ -190,20 +190,16 @@ class ActiveRun:
         row = Run.objects.filter(pk=self.log.key)
         spent = self.spending()
         with transaction.atomic(using=router.db_for_write(Run), savepoint=False):
-            is_noted = (
-                row.filter(process=process_name())
-                .exclude(status=Run.Status.INTERRUPTED)
-                .update(
-                    status=status,
-                    code="" if status in (Run.Status.FINISHED, Run.Status.PAUSED) else self.events.failure or "",
-                    cause="" if status in (Run.Status.FINISHED, Run.Status.PAUSED) else self.events.cause,
-                    usage=to_jsonable_python(self.usage),
-                    cost=self.usage.cost,
-                    spent=dump_spent(spent),
-                    first_event_ms=self.first_event_ms,
-                    duration_ms=self.milliseconds(),
-                    draft=None,
-                )
+            is_noted = row.filter(process=process_name(), status=Run.Status.RUNNING).update(
+                status=status,
+                code="" if status in (Run.Status.FINISHED, Run.Status.PAUSED) else self.events.failure or "",
+                cause="" if status in (Run.Status.FINISHED, Run.Status.PAUSED) else self.events.cause,
+                usage=to_jsonable_python(self.usage),
+                cost=self.usage.cost,
+                spent=dump_spent(spent),
+                first_event_ms=self.first_event_ms,
+                duration_ms=self.milliseconds(),
+                draft=None,
             )
             if not is_noted and (self.journal or row.exists()):
                 # This process was taken for dead: another one has ended the run, or goes on with it.

@@ -4,6 +4,7 @@ import inspect
 import logging
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from django.contrib.auth import get_user_model
@@ -12,6 +13,7 @@ from pydantic_ai.tools import ToolDefinition, ToolPrepareFunc
 
 from agui import conf
 from agui.executor import release_connections, run_in_thread
+from agui.patience import wait_for_database
 from agui.tool_schema import PARAMETERS_KEY, X_DESTRUCTIVE_KEY, ToolSpec, x_keys
 
 if TYPE_CHECKING:
@@ -50,10 +52,14 @@ async def is_permitted(spec: ToolSpec, user: Any, *, afresh: bool = False) -> bo
         return True
     if user is None or not user.is_authenticated:
         return False
-    if afresh:
-        user = await get_user_model()._default_manager.filter(pk=user.pk).afirst()
+    return await wait_for_database(partial(_has_permission, user, spec.permission, afresh=afresh))
+
+
+async def _has_permission(user: Any, permission: str, *, afresh: bool) -> bool:
     try:
-        return user is not None and await user.ahas_perm(spec.permission)
+        if afresh:
+            user = await get_user_model()._default_manager.filter(pk=user.pk).afirst()
+        return user is not None and await user.ahas_perm(permission)
     finally:
         await release_connections()
 

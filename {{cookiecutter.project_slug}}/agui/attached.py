@@ -112,7 +112,7 @@ def _create_uses(ids: Iterable[UUID], thread_id: str) -> None:
 def copy_uses(source_id: str, thread_id: str, scope: str) -> None:
     """Let a fork need the files that its source needs."""
     uses = AttachmentUse.objects.filter(thread_id=source_id, attachment__scope=scope)
-    _create_uses(uses.values_list("attachment", flat=True), thread_id)
+    use_attachments(list(uses.values_list("attachment", flat=True)), thread_id)
 
 
 def delete_unused(thread_id: str, scope: str) -> None:

@@ -9,6 +9,7 @@ import time
 from collections.abc import Container, Iterable, Iterator
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
+from functools import partial
 from typing import Any, Literal, Protocol, runtime_checkable
 
 from django.core.exceptions import ImproperlyConfigured
@@ -21,6 +22,7 @@ from pydantic_ai.messages import ToolCallPart, ToolReturnPart
 
 from agui import conf
 from agui.executor import run_in_thread
+from agui.patience import wait_for_database
 
 Outcome = Literal["success", "failed", "denied"]
 
@@ -129,12 +131,16 @@ async def record_event(logger: AuditLogger, event: AuditEvent) -> None:
     if isinstance(logger, NullAuditLogger):
         return
     try:
-        async with asyncio.timeout(RECORD_SECONDS):
-            await run_in_thread(logger.record, event, pool="audit")
+        await wait_for_database(partial(_record, logger, event))
     except Exception:
         logging.getLogger("agui.audit").exception(
             "The call %s of tool %r in run %s was not recorded.", event.tool_call_id, event.tool_name, event.run_id
         )
+
+
+async def _record(logger: AuditLogger, event: AuditEvent) -> None:
+    async with asyncio.timeout(RECORD_SECONDS):
+        await run_in_thread(logger.record, event, pool="audit")
 
 
 class ToolCallTimer:

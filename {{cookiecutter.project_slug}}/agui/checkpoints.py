@@ -101,6 +101,7 @@ class Checkpoints:
         self.writing = asyncio.Lock()
         """Held from taking down what a run has reached until it is written: what is older must not come later."""
         self._hurried: set[str] = set()
+        self._unwritten: dict[str, dict[str, Any]] = {}
         self._hour = 0
         self._counting: asyncio.Task[None] | None = None
 
@@ -155,8 +156,12 @@ class Checkpoints:
                 for key, draft in self._drafts.items()
                 if (keys is None or key in keys) and (columns := _take(key, draft)) is not None
             }
+            # While the database was away, what was taken down then was not written.
+            drafts = {key: columns for key, columns in (self._unwritten | drafts).items() if key in self._drafts}
+            self._unwritten = drafts
             if drafts:
                 await run_in_thread(_write, drafts, pool="checkpoints")
+            self._unwritten = {}
 
 
 def _take(key: str, draft: Draft) -> dict[str, Any] | None:

@@ -201,6 +201,9 @@ class EngineSettings(_Section):
         gt=0,
         description="Threads, each with a connection, that conversations are read and written on.",
     )
+    database_wait_seconds: float = Field(
+        60.0, ge=0, description="How long a run waits for a database that is away, before it fails."
+    )
     remote_agents: dict[Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,63}$")], RemoteAgent] = Field(
         default_factory=dict, description="Agents elsewhere that this one may leave tasks to, by the name of the tool."
     )

@@ -16,6 +16,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 
 from agui import conf
 from agui.fair_threads import FairThreads
+from agui.patience import wait_for_database
 
 R = TypeVar("R")
 Pool = Literal["tools", "audit", "database", "checkpoints", "figures", "reading", "files"]
@@ -73,12 +74,13 @@ def stop_if_given_up() -> None:
 async def in_database(fn: Callable[..., R], *args: Any, pool: Pool = "database") -> R:
     """Run code of the engine that asks the database, on one of a few threads that keep their connections.
 
-    In the middle of a transaction, of a TestCase, it runs there: no other thread sees what was written.
+    In the middle of a transaction, of a TestCase, it runs there: no other thread sees what was written. A run waits for
+    a database that is away.
     """
     can_be_test = "django.test" in sys.modules and getattr(AsyncToSync.executors, "current", None)
     if can_be_test and await sync_to_async(_is_in_transaction)():
         return await sync_to_async(fn)(*args)
-    return await run_in_thread(fn, *args, pool=pool)
+    return await wait_for_database(lambda: run_in_thread(fn, *args, pool=pool))
 
 
 def _is_in_transaction() -> bool:

@@ -236,7 +236,10 @@ async def _before(
         )
     except ConversationConflict:
         raise Conflict("The conversation was changed meanwhile. Reload it.") from None
-    earlier = await _up_to_a_prompt(view, await view.load(thread_id, limit=limit, scope=actor.scope), limit)
+    try:
+        earlier = await _up_to_a_prompt(view, await view.load(thread_id, limit=limit, scope=actor.scope), limit)
+    except LookupError:  # Deleted at this very moment
+        earlier = None
     if earlier is None:
         raise NotFound("There is no such thread.")
     return view, earlier

@@ -35,6 +35,7 @@ from agui.incoming import run_instructions
 from agui.interrupts import ask
 from agui.models import Run
 from agui.parts import in_sequence
+from agui.patience import Patience, patience
 from agui.processes import process_name
 from agui.progress import Page, dump_state, share_progress
 from agui.protocol import TERMINAL, BaseEvent, RunAgentInput, check_tool_names
@@ -55,10 +56,8 @@ ASGIREF_CONTEXT = {"thread_sensitive_context", "async_single_thread_context", "d
 logs = open_logs()
 # The loop itself keeps only weak references to its tasks.
 tasks: dict[asyncio.Task[None], RunLog] = {}
-# Who reads, or is about to.
-followers: WeakValueDictionary[int, "Follower"] = WeakValueDictionary()
-# The events that begin and end something: without them, a stream has no form.
-BRACKETS = ("_START", "_STARTED", "_END", "_FINISHED", "_ERROR")
+followers: WeakValueDictionary[int, "Follower"] = WeakValueDictionary()  # Who reads, or is about to
+BRACKETS = ("_START", "_STARTED", "_END", "_FINISHED", "_ERROR")  # Without these events a stream has no form
 
 
 async def reserve(scope: str, thread_id: str, fingerprint: str) -> tuple[RunLog, bool]:
@@ -188,6 +187,7 @@ def detached_context() -> contextvars.Context:
 @observed
 async def drive(run: ActiveRun) -> None:
     """Append the run's events to its log; whatever happens, the log ends with one terminal event."""
+    patience.set(Patience())
     last: BaseEvent | None = None
     timeout = conf.get().run_timeout_seconds
     timer = asyncio.get_running_loop().call_later(timeout, run.stop, "timeout") if timeout else None

@@ -244,6 +244,8 @@ class ThreadForkView(ThreadAction):
         if not forked:
             raise NotFound("There is no such thread, or no such message in it.")
         row = await store.summary(new_id, scope=actor.scope)
+        if row is None:
+            raise NotFound("The fork was deleted.")
         return JsonResponse(row, status=201)
 
 

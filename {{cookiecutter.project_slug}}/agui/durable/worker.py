@@ -19,6 +19,7 @@ from agui.durable.orders import accept, activate
 from agui.durable.queue import NAME, QUEUE, VERSION, WORKFLOW, database_url, enqueue_again, forget_ended, states
 from agui.executor import in_database, owner
 from agui.models import Run, ToolOutcome
+from agui.patience import Patience, patience
 from agui.processes import is_there, life, process_name
 from agui.telemetry import continued, flush
 
@@ -84,6 +85,7 @@ async def execute(key: str) -> None:
 
 
 async def _execute(key: str) -> None:
+    patience.set(Patience())
     run = await accept(key)
     if run is None:
         return

@@ -14,6 +14,7 @@ from pydantic_ai.conversation_store import (
     ConversationEntry,
     ConversationRecord,
 )
+from pydantic_ai.exceptions import UserError
 from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, ToolReturnPart, UserPromptPart
 
 from agui.additions import answered
@@ -81,7 +82,10 @@ class BranchingStore(ScopedStore):
     ) -> None:
         """Make `head_id` the end of the current line. Raises ConversationConflict as `ending_at` does."""
         view = await self.ending_at(conversation_id, head_id, expected_revision=expected_revision, scope=scope)
-        conversation = await view.load(conversation_id, limit=1)
+        try:
+            conversation = await view.load(conversation_id, limit=1)
+        except LookupError:  # Deleted at this very moment
+            raise ConversationConflict(conversation_id) from None
         if conversation is not None:
             await view.save(conversation)
 
@@ -90,14 +94,20 @@ class BranchingStore(ScopedStore):
         record = await self.find(conversation_id, scope)
         if record is None or record.head_id is None or not record.branches:
             return {}
-        links = await self.read_links([*record.branches, record.head_id])
+        try:
+            return await self._list_branches(record.head_id, record.branches)
+        except LookupError:  # Deleted at this very moment
+            return {}
+
+    async def _list_branches(self, head_id: str, left: Sequence[str]) -> dict[str, list[Branch]]:
+        links = await self.read_links([*left, head_id])
         versions: dict[str | None, dict[str, str]] = {}
         # The newest line first: each message belongs to the newest one that it is in.
-        for end in (record.head_id, *reversed(record.branches)):
+        for end in (head_id, *reversed(left)):
             for link in _line(links, end):
                 if link.prompt_id and versions.setdefault(link.parent_id, {}).setdefault(link.id, end) != end:
                     break
-        current = [link for link in _line(links, record.head_id) if len(versions.get(link.parent_id, ())) > 1]
+        current = [link for link in _line(links, head_id) if len(versions.get(link.parent_id, ())) > 1]
         messages = await self.read_messages([one for link in current for one in versions[link.parent_id]])
         return {
             link.prompt_id: [
@@ -137,13 +147,19 @@ class BranchingStore(ScopedStore):
         if place < 0:
             return False
         last = _settled(entries, place)
-        await self.fork(
-            conversation_id,
-            **({"from_entry": entries[last].id} if last >= 0 else {"at": 0}),
-            new_conversation_id=new_conversation_id,
-            scope=scope,
-            source_scope=scope,
-        )
+        try:
+            await self.fork(
+                conversation_id,
+                **({"from_entry": entries[last].id} if last >= 0 else {"at": 0}),
+                new_conversation_id=new_conversation_id,
+                scope=scope,
+                source_scope=scope,
+            )
+        except UserError:
+            # Among them the conflict with one who deletes the source at this very moment, or switches its branch.
+            if await self.find(new_conversation_id, scope):
+                raise ConversationConflict(new_conversation_id) from None
+            return False
         await in_database(copy_uses, conversation_id, new_conversation_id, scope or "")
         return True
 

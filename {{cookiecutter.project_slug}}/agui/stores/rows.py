@@ -158,6 +158,23 @@ def write(
     row: Row | None = None,
     note: Note | None = None,
 ) -> Row:
+    """Write a record and its new messages. Raises ConversationConflict, and has then written nothing."""
+    try:
+        return _write(record, new_entries, expected_revision, row, note)
+    except ConversationConflict:
+        found = find_row(record.conversation_id, record.scope or "")
+        if found is None or found.revision != record.revision:
+            raise
+        return found  # Asked again, because the answer of the database was lost
+
+
+def _write(
+    record: ConversationRecord,
+    new_entries: Sequence[ConversationEntry],
+    expected_revision: str | None,
+    row: Row | None,
+    note: Note | None,
+) -> Row:
     messages = [entry.message for entry in new_entries]
     data = codec.dump_messages(messages)
     fields = _to_fields(record)

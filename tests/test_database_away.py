@@ -1,0 +1,67 @@
+"""PostgreSQL is restarted in the middle of runs: they wait for it, and nothing that was said or done is lost."""
+
+import ast
+import shutil
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from conftest import ROOT, furnish_project
+from postgresql import PostgreSQL, find_memory, find_postgresql, postgresql
+from servers import serve
+from test_kill import Watched, check_records, kept, read_thread
+
+pytestmark = pytest.mark.slow
+
+RUNS = 4
+AWAY_SECONDS = 8
+
+
+@pytest.fixture
+def server() -> Iterator[PostgreSQL]:
+    """A server of our own: others' tests would miss the common one."""
+    tools = find_postgresql()
+    if tools is None:
+        pytest.skip("PostgreSQL is not installed")
+    with postgresql(tools, parent=find_memory()) as server:
+        yield server
+
+
+@pytest.mark.parametrize("mode", ["fast", "immediate"])
+def test_runs_wait_for_a_database_that_is_away(
+    rendered, environment: Path, tmp_path: Path, server: PostgreSQL, mode: str
+):
+    project = tmp_path / "project"
+    shutil.copytree(rendered["demo"], project)
+    furnish_project(project, environment)
+    shutil.copytree(ROOT / "tests/fixtures/killed", project, dirs_exist_ok=True)
+    (project / "effects").touch()
+    url = server.create("away")
+    with serve(project, DJANGO_SETTINGS_MODULE="killed_settings", DATABASE_URL=url) as live:
+        watched = [Watched(live, f"thread-{number}", f"slow {number}") for number in range(RUNS)]
+        with ThreadPoolExecutor(RUNS) as pool:
+            # One after the other: the database goes away at another moment of each.
+            following = [pool.submit(run.follow, number * 0.3) for number, run in enumerate(watched)]
+            while not (all(run.events for run in watched) and any(run.received("TOOL_CALL_RESULT") for run in watched)):
+                assert not any(future.done() for future in following), live.log.read_text()[-4000:]
+                time.sleep(0.01)
+            server.stop(mode)
+            status, _ = live.client(live.token).fetch("GET", "/agent/threads/")
+            time.sleep(AWAY_SECONDS)
+            server.start()
+        for future in following:
+            future.result()
+        assert status == 503  # A request does not wait
+        for run in watched:
+            assert run.has_finished, [event for _, event in run.events[-2:]]
+            prompt, *answer = read_thread(live, run.body["threadId"])
+            assert prompt["content"] == run.text
+            assert kept(answer) == run.script
+        effects = (project / "effects").read_text().splitlines()
+        assert sorted(effects) == sorted(f"{run.text}/{name}" for run in watched for name in ("a", "b", "long c"))
+        code = "from agui.models import AuditRecord; print(*AuditRecord.objects.values_list('tool_call_id'), sep='\\n')"
+        audited = [ast.literal_eval(line)[0] for line in live.manage("shell", "-v", "0", "-c", code).splitlines()]
+        assert sorted(audited) == sorted(effects)
+        check_records(live, watched)
