@@ -241,12 +241,12 @@ class AuditRecordAdmin(OfThreadAdmin):
     list_select_related = ["user"]
     search_fields = ["tool_name", "=thread_id", "=run_id", "=tool_call_id", "error", f"user__{USERNAME}"]
     search_help_text = "A tool, a user's name, an error, or the id of a conversation, run or call"
-    heavy = ["arguments"]
+    heavy = ["arguments", "proposed"]
     fields = [
         *("started_at", "duration", "tool_name", "user", "thread", "run", "tool_call_id"),
-        *("given", "outcome", "error", "result_size"),
+        *("given", "approved_by", "before", "outcome", "error", "result_size"),
     ]
-    readonly_fields = ["duration", "thread", "run", "given"]
+    readonly_fields = ["duration", "thread", "run", "given", "before"]
 
     @admin.display(description="user")
     def who(self, record: AuditRecord) -> SafeString | str:
@@ -263,6 +263,10 @@ class AuditRecordAdmin(OfThreadAdmin):
     @admin.display(description="arguments")
     def given(self, record: AuditRecord) -> SafeString:
         return format_html("<pre>{}</pre>", pretty(record.arguments))
+
+    @admin.display(description="changed from")
+    def before(self, record: AuditRecord) -> SafeString | None:
+        return None if record.proposed is None else format_html("<pre>{}</pre>", pretty(record.proposed))
 
 
 @admin.register(Attachment)

@@ -7,7 +7,7 @@ import logging
 import re
 import time
 from collections.abc import Container, Iterable, Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from functools import partial
 from typing import Any, Literal, Protocol, runtime_checkable
@@ -45,7 +45,7 @@ class AuditEvent:
     tool_call_id: str
     tool_name: str
     arguments: dict[str, Any]
-    """As the model gave them, with secrets already redacted."""
+    """As the tool got them, with secrets already redacted."""
     started_at: datetime
     duration_ms: float
     outcome: Outcome
@@ -55,6 +55,10 @@ class AuditEvent:
     """Characters of the result as the model reads it, if the call was a success."""
     scope: str = field(default="", repr=False)
     """The owner as one string, as in `Thread`. A visitor's is the key of a session: keep it out of logs."""
+    approved_by: str = ""
+    """Who approved the call, if it had to wait for that."""
+    proposed: dict[str, Any] | None = None
+    """The arguments as the model gave them, redacted, if who approved it has changed them."""
 
     @property
     def success(self) -> bool:
@@ -153,10 +157,14 @@ class ToolCallTimer:
         self._run_id = str(getattr(deps, "run_id", run_id))
         self._scope = str(getattr(deps, "scope", ""))
         self._started: dict[str, tuple[ToolCallPart, datetime, float]] = {}
+        self._approvals: dict[str, tuple[str, ToolCallPart | None]] = {}
         self._causes: dict[str, str] = {}
 
-    def start(self, call: ToolCallPart) -> None:
-        self._started[call.tool_call_id] = (call, timezone.now(), time.perf_counter())
+    def start(self, call: ToolCallPart, *, edited: dict[str, Any] | None = None, approved_by: str = "") -> None:
+        """Note the model's call, with what the user has put in the place of its arguments when they approved it."""
+        self._approvals[call.tool_call_id] = approved_by, None if edited is None else call
+        ran = call if edited is None else replace(call, args=edited)
+        self._started[call.tool_call_id] = (ran, timezone.now(), time.perf_counter())
 
     def blame(self, call_id: str, error: BaseException) -> None:
         """Note why a call failed, if its exception tells more than the model is told."""
@@ -179,6 +187,7 @@ class ToolCallTimer:
 
     def _describe(self, call_id: str, outcome: Outcome, error: str | None, size: int | None = None) -> AuditEvent:
         call, started_at, clock = self._started.pop(call_id)
+        approved_by, proposed = self._approvals.pop(call_id)
         cause = self._causes.pop(call_id, None)
         if error is not None and cause is not None:
             # Cut afterwards: half of a secret would not be found.
@@ -196,6 +205,8 @@ class ToolCallTimer:
             error=error,
             result_size=size,
             scope=self._scope,
+            approved_by=approved_by,
+            proposed=None if proposed is None else redact(_arguments(proposed), conf.get().audit_redact),
         )
 
 

@@ -91,3 +91,15 @@ def _csrf_failure(request: HttpRequest) -> bool:
     check = CsrfViewMiddleware(lambda _: HttpResponse())
     check.process_request(request)
     return check.process_view(request, HttpResponse, (), {}) is not None
+
+
+# As long as a column of the audit trail.
+MAX_NAME_CHARS = 255
+
+
+def name_of(user: Any) -> str:
+    """How a user is called where others read it; '' for a visitor without an account."""
+    if user is None or not user.is_authenticated:
+        return ""
+    full_name = getattr(user, "get_full_name", str)()
+    return str(full_name or user.get_username())[:MAX_NAME_CHARS]

@@ -71,6 +71,12 @@ class Turn:
     """The decisions on the calls that the thread waited for."""
 
     @property
+    def approved(self) -> set[str]:
+        """The ids of the tool calls that the user has approved with this turn."""
+        approvals = self.answers.approvals if self.answers else {}
+        return {call_id for call_id, approval in approvals.items() if isinstance(approval, ToolApproved)}
+
+    @property
     def edited_arguments(self) -> dict[str, Any]:
         """What the user put in the place of the model's arguments, by tool call id."""
         approvals = self.answers.approvals if self.answers else {}

@@ -278,6 +278,8 @@ class AuditRecord(models.Model):
     outcome = models.CharField(max_length=16, choices=[(o, o) for o in ("success", "failed", "denied")])
     error = models.TextField(blank=True)
     result_size = models.PositiveBigIntegerField(null=True, blank=True, help_text="Characters of the result as JSON.")
+    approved_by = models.CharField(max_length=255, blank=True)
+    proposed = models.JSONField(null=True, blank=True, help_text="The model's arguments, if the approver changed them.")
 
     class Meta:
         ordering = ["-started_at"]

@@ -330,3 +330,11 @@ def _wire_message(message: ModelMessage) -> Iterator[tuple[str, dict[str, Any] |
         one.id = message_id
     for one in dumped:
         yield one.id, None if one.role in hidden else tell(one, parts, extras.get(one.id, {}))
+
+
+def told_of_calls(message: ModelMessage) -> dict[str, dict[str, Any]]:
+    """What a client was told of tool calls besides their results, by tool call id."""
+    extras = annotation(message, "extras") or {}
+    dumped = dump(message, annotation(message, "cuts") or ()) if extras else []
+    named = zip(dumped, annotation(message, "ids") or (), strict=False)
+    return {one.tool_call_id: extras.get(known, {}).get("metadata") or {} for one, known in named if one.role == "tool"}

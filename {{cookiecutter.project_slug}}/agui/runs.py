@@ -164,6 +164,7 @@ def activate(
             deps,
             Page(deps, turn.state.client),
             edited=turn.edited_arguments,
+            approved=turn.approved,
         ),
         stored=list(turn.conversation.messages),
         usage_before=copy(turn.conversation.usage),

@@ -11,7 +11,7 @@ frames         encode               one numbered SSE frame an event
 import json
 import logging
 import re
-from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Collection, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -48,6 +48,7 @@ from agui import conf
 from agui.additions import part_without_bytes
 from agui.agent import AgentDeps
 from agui.audit import AuditLogger, ToolCallTimer, record_event
+from agui.auth import name_of
 from agui.checkpoints import Unfinished, checkpoints
 from agui.errors import RUN_ERRORS, RunFailed
 from agui.failures import cause_of, describe, error_code, hint_of
@@ -84,6 +85,8 @@ class RunEvents:
     ids: MessageIds = field(default_factory=MessageIds)
     edited: Mapping[str, Any] = field(default_factory=dict)
     """The arguments that the user put in the place of the model's, by tool call id."""
+    approved: Collection[str] = ()
+    """The ids of the tool calls that the user has approved."""
     started: set[str] = field(default_factory=set)
     """The ids of the tool calls that were begun."""
     outcomes: dict[str, str] = field(default_factory=dict)
@@ -232,7 +235,8 @@ async def record_tool_calls(events: AsyncGenerator[NativeEvent], run: RunEvents)
                 if isinstance(event, FunctionToolCallEvent):
                     call_id = event.part.tool_call_id
                     run.started.add(call_id)
-                    timer.start(replace(event.part, args=run.edited.get(call_id, event.part.args)))
+                    approver = (name_of(run.deps.user) or "a visitor") if call_id in run.approved else ""
+                    timer.start(event.part, edited=run.edited.get(call_id), approved_by=approver)
                 elif isinstance(event, FunctionToolResultEvent):
                     checkpoints.hurry(run.key)
                     if outcome := outcome_of(event.part):
@@ -267,8 +271,7 @@ async def shape_events(events: AsyncGenerator[BaseEvent], run: RunEvents) -> Asy
             elif isinstance(event, ReasoningMessageStartEvent):
                 run.ids.add("reasoning", event.message_id)
             elif isinstance(event, ToolCallResultEvent):
-                took = run.durations.get(event.tool_call_id)
-                kept = {} if took is None else {"duration_ms": took}
+                kept = _told_of_call(run, event.tool_call_id)
                 run.ids.add("tool", event.message_id, event.tool_call_id, extra={"metadata": kept} if kept else None)
                 outcome = run.outcomes.get(event.tool_call_id)
                 event.metadata = {**kept, **({"outcome": outcome} if outcome else {})} or None
@@ -277,6 +280,18 @@ async def shape_events(events: AsyncGenerator[BaseEvent], run: RunEvents) -> Asy
             yield event
             if event.type in TERMINAL:
                 return
+
+
+def _told_of_call(run: RunEvents, call_id: str) -> dict[str, Any]:
+    """What a client is told of a call besides its result, now and when it reads the thread."""
+    told: dict[str, Any] = {}
+    if (took := run.durations.get(call_id)) is not None:
+        told["duration_ms"] = took
+    if call_id in run.edited:
+        # As text, as in the call itself: a browser would round the numbers.
+        told["editedArguments"] = json.dumps(run.edited[call_id], ensure_ascii=False)
+        told["editedBy"] = name_of(run.deps.user)
+    return told
 
 
 def encode(key: str, number: int, event: BaseEvent) -> bytes:

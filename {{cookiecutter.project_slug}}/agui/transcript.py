@@ -22,7 +22,7 @@ from pydantic_ai.messages import (
 
 from agui.interrupts import open_interrupts
 from agui.models import Attachment, Message, Thread
-from agui.protocol import annotation
+from agui.protocol import annotation, told_of_calls
 from agui.stores import codec
 from agui.stores.rows import read_entries
 from agui.stores.summary import preview_of
@@ -44,6 +44,8 @@ class Line:
     arguments: str = ""
     result: str | None = None
     outcome: str = ""
+    changed_by: str | None = None
+    """Who changed the arguments before the call ran; '' for a visitor."""
     files: list["File"] = field(default_factory=list)
     is_cut_off: bool = False
 
@@ -122,10 +124,14 @@ def _lines(messages: Sequence[ModelMessage]) -> list[Line]:
     lines: list[Line] = []
     calls: dict[str, Line] = {}
     for message in messages:
+        told = told_of_calls(message)
         for line, part in _parts_of(message):
             if isinstance(part, BaseToolReturnPart) and part.tool_call_id in calls:
                 call = calls.pop(part.tool_call_id)
                 call.result, call.outcome = line.result, line.outcome
+                about = told.get(part.tool_call_id, {})
+                if "editedArguments" in about:
+                    call.arguments, call.changed_by = cut(pretty(about["editedArguments"])), about.get("editedBy", "")
                 continue
             if isinstance(part, BaseToolCallPart):
                 calls[part.tool_call_id] = line

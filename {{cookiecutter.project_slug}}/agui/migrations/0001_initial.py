@@ -115,6 +115,13 @@ class Migration(migrations.Migration):
                         blank=True, help_text="Characters of the result as JSON.", null=True
                     ),
                 ),
+                ("approved_by", models.CharField(blank=True, max_length=255)),
+                (
+                    "proposed",
+                    models.JSONField(
+                        blank=True, help_text="The model's arguments, if the approver changed them.", null=True
+                    ),
+                ),
                 (
                     "user",
                     models.ForeignKey(

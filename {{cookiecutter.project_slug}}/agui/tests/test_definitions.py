@@ -4,12 +4,15 @@ import json
 from typing import Any
 
 import pytest
+from asgiref.sync import sync_to_async
 from pydantic import BaseModel, Field
 from pydantic_ai import ApprovalRequired, FunctionToolset, RunContext
 
 from agui import AgentDeps, ToolRegistry, tool
+from agui.models import AuditRecord, Thread
 from agui.testing import call, event_types, say
 from agui.tests.conftest import Client, decision, results_of
+from agui.transcript import read_transcript
 
 done: list[Any] = []
 
@@ -170,3 +173,47 @@ async def test_edited_arguments_of_a_tool_that_asks_from_within_have_to_fit(clie
     await client.run("Go")
     events = await client.run(resume=[decision("c1", editedArgs={"to": {"street": 5}})])
     assert (events[-1]["code"], done) == ("invalid_resume", [])
+
+
+# --- What is told of it afterwards
+
+
+async def test_after_an_edited_approval_all_records_have_the_arguments_that_ran(client: Client, mount):
+    client.user.first_name = "Ada"
+    await client.user.asave()
+    await asked_of(client, mount, delete())
+    mount(delete(), say("Done."))
+    events = await client.run(resume=[decision("c1", editedArgs={"row": 4})])
+    assert done == [4]
+    streamed = next(event for event in events if event["type"] == "TOOL_CALL_RESULT")["metadata"]
+    assert (json.loads(streamed["editedArguments"]), streamed["editedBy"]) == ({"row": 4}, "Ada")
+
+    stored = next(one for one in (await client.thread())["messages"] if one["role"] == "tool")
+    assert stored["metadata"] == streamed
+    export = await client.get("export/")
+    document = json.loads(b"".join([chunk async for chunk in export.streaming_content]))
+    told = [one for entry in document["threads"][0]["entries"] for one in entry["messages"] if one["role"] == "tool"]
+    assert told[0]["metadata"] == streamed
+    [record] = document["tool_calls"]
+    assert (record["arguments"], record["proposed"], record["approved_by"]) == ({"row": 4}, {"row": 3}, "Ada")
+
+    thread = await Thread.objects.aget()
+    line = next(one for one in (await sync_to_async(read_transcript)(thread.head)).lines if one.kind == "tool")
+    assert (json.loads(line.arguments), line.changed_by) == ({"row": 4}, "Ada")
+
+
+async def test_a_plain_approval_says_who_gave_it_and_changes_nothing(client: Client, mount):
+    await asked_of(client, mount, delete())
+    mount(delete(), say("Done."))
+    events = await client.run(resume=[decision("c1", editedArgs={"row": 3})])
+    assert "editedArguments" not in next(e for e in events if e["type"] == "TOOL_CALL_RESULT")["metadata"]
+    record = await AuditRecord.objects.aget()
+    assert (record.arguments, record.proposed, record.approved_by) == ({"row": 3}, None, "ada")
+
+
+async def test_a_denied_call_was_approved_by_nobody(client: Client, mount):
+    await asked_of(client, mount, delete())
+    mount(delete(), say("Fine."))
+    await client.run(resume=[decision("c1", approved=False)])
+    record = await AuditRecord.objects.aget()
+    assert (record.outcome, record.proposed, record.approved_by) == ("denied", None, "")
