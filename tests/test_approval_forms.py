@@ -43,7 +43,7 @@ async (cases) => {
         control.dispatchEvent(new Event("change", { bubbles: true }));
     };
     const mayTouch = (control) => {
-        const isNamed = control.matches(".pair > label:first-child > input") || control.matches(alternatives);
+        const isNamed = control.matches(".pair > .field:first-child > label > input") || control.matches(alternatives);
         return !isNamed && control.checkVisibility() && !control.matches(":disabled, .json");
     };
     return cases.map(({ schema, given }, number) => {

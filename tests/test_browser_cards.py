@@ -239,6 +239,52 @@ def test_editing_one_argument_leaves_the_others_as_they_were(chat):
     assert entry["payload"] == {"approved": True, "editedArgs": given | {"when": "2026-12-21T08:30:15"}}
 
 
+def test_the_question_shows_all_that_the_tool_will_get_in_a_form_that_people_read(chat):
+    given = {
+        "to": {"street": "Main"},
+        "when": "2026-12-20T08:30:00",
+        "at": "2026-12-20T08:30:15-05:00",
+        "key": "secret",
+    }
+    all_of_it = given | {
+        "to": {"street": "Main", "tags": ["a", "b"]},
+        "body": "Dear Sir",
+        "copies": 12345678901234567890,
+    }
+    schema = {"type": "object", "properties": {"key": {"type": "string", "format": "password"}}}
+    one = approval(
+        "it",
+        responseSchema={"type": "object", "properties": {"editedArgs": schema}},
+        metadata={"toolName": "send", "arguments": json.dumps(all_of_it)},
+    )
+    asked = FINISHED | {"outcome": {"type": "interrupt", "interrupts": [one]}}
+    answer_with(chat, [STARTED, *begun("call-it", "send", given), asked])
+    say(chat, "hello")
+    question = chat.get_by_role("group", name="Publish it?")
+    expect(question.locator("dt")).to_have_text(["to", "street", "tags", "when", "at", "key", "body", "copies"])
+    times = ["Dec 20, 2026, 8:30 AM (no time zone)", "Dec 20, 2026, 8:30:15 AM (UTC-05:00)"]
+    shown = question.locator(".question-view > .arguments > dd")
+    expect(shown).to_have_text(
+        [re.compile("Main.*a.*b"), *times, "••••••••", "Dear Sir", "12345678901234567890"], use_inner_text=False
+    )
+
+
+def test_the_card_has_the_arguments_that_ran_and_who_changed_them(chat):
+    ran = {"title": "Milk", "priority": 5, "place": "home", "tags": []}
+    result = ended("call-it", "Published.", editedArguments=json.dumps(ran), editedBy="Ada Lovelace")
+    answer_with(chat, asking(approval("it")), [STARTED, result, FINISHED])
+    say(chat, "hello")
+    chat.get_by_role("button", name="Edit", exact=True).click()
+    chat.get_by_label("Title").fill("Milk")
+    chat.get_by_role("button", name="Approve with changes").click()
+    finished(chat)
+    card = cards(chat).first
+    expect(card.locator("summary")).to_contain_text("Done · Changed")
+    card.locator("summary").click()
+    expect(card).to_contain_text("Changed by Ada Lovelace before it ran.")
+    expect(card.locator("dd")).to_have_text(["Milk", "5", "home", "Empty"])
+
+
 def test_an_approval_whose_form_was_not_touched_is_a_plain_one(chat):
     sent = answer_with(chat, asking(approval("it")), [STARTED, FINISHED])
     say(chat, "hello")

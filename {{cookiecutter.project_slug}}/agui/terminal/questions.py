@@ -42,9 +42,11 @@ class Questions:
 
     def _approval(self, interrupt: dict[str, Any], conversation: Conversation) -> dict[str, Any]:
         name, arguments = called(interrupt, conversation)
+        metadata = interrupt.get("metadata") or {}
+        given = metadata.get("edited") or arguments
         self._screen.print(Text(printable(f"\n{interrupt.get('message') or 'May this run?'}"), style="bold"))
-        # All of it: what is approved is what was seen.
-        self._screen.print(Text(f"  {one_line(name)} {one_line(arguments)}"))
+        # All of it, defaults included: what is approved is what was seen.
+        self._screen.print(Text(f"  {one_line(name)} {one_line(metadata.get('arguments') or given)}"))
         may_edit = "editedArgs" in ((interrupt.get("responseSchema") or {}).get("properties") or {})
         choices = "[y]es, [n]o, [e]dit" if may_edit else "[y]es, [n]o"
         while True:
@@ -55,7 +57,7 @@ class Questions:
                     reason = self._keyboard.answer("Why not? (Enter: no reason) ").strip()
                     return resolved({"approved": False, **({"reason": reason} if reason else {})})
                 case "e" | "edit" if may_edit:
-                    return resolved({"approved": True, "editedArgs": self._edit(arguments)})
+                    return resolved({"approved": True, "editedArgs": self._edit(given)})
 
     def _edit(self, arguments: str) -> dict[str, Any]:
         while True:

@@ -25,7 +25,6 @@ export const FORM_WORDS = {
   entryName: "Name",
   entryValue: "Value",
   sameName: "There is an entry of this name already.",
-  nothing: "Nothing",
   kindText: "Text",
   kindNumber: "Number",
   kindChoice: "Choice",
@@ -177,7 +176,7 @@ function several(field, strings) {
       add.focus();
     };
     const remove = iconButton("trash", format(strings.removeItem, { name: label }), onclick);
-    const fields = name ? h("div", { class: "pair" }, h("label", { class: "field" }, h("span", {}, strings.entryName), name), one.element) : one.element;
+    const fields = name ? h("div", { class: "pair" }, h("div", { class: "field" }, h("label", {}, h("span", {}, strings.entryName), name)), one.element) : one.element;
     const row = { element: h("li", {}, fields, remove), remove, name, read: one.read };
     rows.push(row);
     place.append(row.element);

@@ -8,7 +8,7 @@
 /**
  * @typedef {{ id: string, role: string, content?: any, [key: string]: any }} Message
  * @typedef {"streaming" | "running" | "waiting" | "success" | "failed" | "denied" | "stopped" | "left"} CallStatus left: to a page that did not do it
- * @typedef {{ status: CallStatus, result?: any, startedAt?: number, duration_ms?: number, step?: string, percent?: number }} Call times as far as they are known
+ * @typedef {{ status: CallStatus, result?: any, startedAt?: number, duration_ms?: number, step?: string, percent?: number, edited?: { json: string, by?: string } }} Call times as far as they are known; edited: by the user who approved it
  * @typedef {{ code: string, message?: string, runId?: string | null }} Failure
  * @typedef {{
  *   messages: Message[], calls: Record<string, Call>, interrupts: any[], state: any,
@@ -46,17 +46,20 @@ export function fromThread({ messages, state, pending, running }) {
 /**
  * Show the user's turn, or an answer to questions, before the server has confirmed it.
  * @param {Conversation} conversation
- * @param {{ runId: string, messages: Message[] }} input
+ * @param {{ runId: string, messages: Message[], resume?: any[] }} input
  * @returns {Conversation}
  */
-export function beginRun(conversation, { runId, messages }) {
+export function beginRun(conversation, { runId, messages, resume }) {
   // A message of the user that is there already is answered anew, from there.
   const again = conversation.messages.findIndex(({ id, role }) => role === "user" && id === messages[0]?.id);
   const kept = again < 0 ? conversation.messages : conversation.messages.slice(0, again);
   const known = new Set(kept.map((message) => message.id));
   const added = messages.filter((message) => !known.has(message.id));
   const calls = { ...conversation.calls };
-  for (const { toolCallId } of conversation.interrupts) if (calls[toolCallId]) calls[toolCallId] = { status: "running" };
+  for (const { id, toolCallId } of conversation.interrupts) {
+    const { editedArgs } = resume?.find((one) => one.interruptId === id)?.payload ?? {};
+    if (calls[toolCallId]) calls[toolCallId] = { status: "running", ...(editedArgs && { edited: { json: JSON.stringify(editedArgs) } }) };
+  }
   return {
     ...conversation, calls, runId, status: "running", error: null, interrupts: [], begun: {},
     messages: [...kept, ...added],
@@ -278,9 +281,7 @@ function withMessages(c, raw) {
   for (const { id } of messages.flatMap((message) => message.toolCalls ?? [])) calls[id] = c.calls[id] ?? { status: "running" };
   for (const message of messages) {
     if (message.role !== "tool") continue;
-    const duration_ms = message.metadata?.duration_ms;
-    const times = duration_ms === undefined ? {} : { duration_ms };
-    calls[message.toolCallId] = { status: outcomeOf(message), result: message.content, ...times };
+    calls[message.toolCallId] = { status: outcomeOf(message), result: message.content, ...aboutCall(message) };
   }
   return { ...c, messages, calls };
 }
@@ -334,8 +335,13 @@ function finishCall(c, event) {
   let at = owner < 0 ? messages.length : owner + 1;
   while (messages[at]?.role === "tool") at += 1;
   messages.splice(at, 0, message);
-  const ms = message.metadata?.duration_ms;
-  return setCall({ ...c, messages }, toolCallId, outcomeOf(message), content, ms !== undefined && { duration_ms: ms });
+  return setCall({ ...c, messages }, toolCallId, outcomeOf(message), content, aboutCall(message));
+}
+
+/** What a result says of its call: how long it took, and what the user had changed. @param {Message} message */
+function aboutCall({ metadata = {} }) {
+  const { duration_ms, editedArguments: json, editedBy: by } = metadata ?? {};
+  return { ...(duration_ms !== undefined && { duration_ms }), ...(typeof json === "string" && { edited: { json, by } }) };
 }
 
 /** @param {Message} message @returns {CallStatus} */

@@ -65,7 +65,9 @@ export class FrontendTools {
       calls.map(async (call) => {
         const started = performance.now();
         const [content, outcome] = await this.#run(call, answering);
-        const metadata = { ...(outcome && { outcome }), duration_ms: Math.round(performance.now() - started) };
+        const { editedArgs } = /** @type {any} */ (answering.decisions.get(call.id))?.payload ?? {};
+        const edited = editedArgs && { editedArguments: JSON.stringify(editedArgs) };
+        const metadata = { ...(outcome && { outcome }), ...edited, duration_ms: Math.round(performance.now() - started) };
         answering.done({ id: uuid(), role: "tool", toolCallId: call.id, content: cut(content), metadata });
       }),
     );

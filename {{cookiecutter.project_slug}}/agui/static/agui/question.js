@@ -4,16 +4,34 @@
  * what came too late. Loaded with the first interrupt: most chats never ask.
  */
 import { answerForm } from "./answer-form.js";
+import { argumentList } from "./arguments.js";
 import { asksInput, isExpired } from "./conversation.js";
 import { h, setAttribute } from "./dom.js";
 import { parseExact } from "./exact.js";
+import { secretsOf } from "./schema.js";
 import { format } from "./strings.js";
-import { argumentList } from "./values.js";
 
 /** @typedef {import("./session.js").Decision} Decision */
 
 /** What expires within this time says so. */
 const SOON_MS = 60 * 60 * 1000;
+
+/** The words of a question. */
+export const QUESTION_WORDS = {
+  confirm: "Allow “{tool}”?",
+  approve: "Approve",
+  edit: "Edit",
+  approveEdited: "Approve with changes",
+  deny: "Deny",
+  reason: "Reason for the assistant (optional)",
+  back: "Back",
+  expiresAt: "To be answered by {time}.",
+  ask: "Your answer is needed to go on.",
+  sendAnswer: "Send answer",
+  skip: "Skip",
+  expired: "This has expired: it can no longer be answered.",
+  dismiss: "Dismiss",
+};
 
 export class Question {
   #strings;
@@ -26,7 +44,7 @@ export class Question {
 
   /** @param {import("./tool-card.js").Context} context */
   constructor({ strings, decide }) {
-    this.#strings = strings;
+    this.#strings = { ...QUESTION_WORDS, ...strings };
     this.#decide = decide;
   }
 
@@ -73,15 +91,17 @@ export class Question {
   #approval({ id, metadata, responseSchema }, json) {
     const { approve, edit, deny } = this.#strings;
     const place = h("div", { class: "question-view" });
-    const schema = json === undefined ? null : editable(responseSchema);
+    // The server says what the tool will get, defaults included, and what the user had changed before.
+    const { arguments: all = json, edited: given = json ?? all } = metadata ?? {};
+    const schema = given === undefined ? null : editable(responseSchema);
     /** @param {string} [text] */
-    const about = (text) => (text === undefined ? "" : argumentList(text, this.#strings));
+    const about = (text) => (text === undefined ? "" : argumentList(text, this.#strings, secretsOf([schema], schema)));
     const decide = (payload) => {
-      place.replaceChildren(about(payload.editedArgs ? JSON.stringify(payload.editedArgs) : json), choices);
+      place.replaceChildren(about(payload.editedArgs ? withDefaults(payload.editedArgs, given, all) : all), choices);
       this.#decide(id, { status: "resolved", payload });
     };
     const back = () => {
-      place.replaceChildren(about(json), choices);
+      place.replaceChildren(about(all), choices);
       this.element.focus();
     };
     const show = (view) => {
@@ -92,14 +112,14 @@ export class Question {
     const yes = { class: `button ${style}`, part: "approve", onclick: () => decide({ approved: true }) };
     /** @type {any} */ let changes;
     /** @type {any} */ let denial;
-    const change = { class: "button", onclick: () => show((changes ??= this.#changes(schema, json ?? "", style, decide, back))) };
+    const change = { class: "button", onclick: () => show((changes ??= this.#changes(schema, given, style, decide, back))) };
     const no = { class: "button quiet", part: "deny", onclick: () => show((denial ??= this.#denial(decide, back))) };
     const choices = buttons(
       this.#button(approve, yes, ({ payload }) => payload?.approved && !payload.editedArgs),
       schema && this.#button(edit, change, ({ payload }) => payload?.editedArgs),
       this.#button(deny, no, ({ payload }) => payload?.approved === false),
     );
-    place.append(about(json), choices);
+    place.append(about(all), choices);
     return [place];
   }
 
@@ -192,6 +212,13 @@ function argumentsOf(json) {
   } catch {
     return {};
   }
+}
+
+/** The changed arguments, with those that the tool adds by itself. @param {any} edited @param {string} given @param {string} all @returns {string} */
+function withDefaults(edited, given, all) {
+  const before = argumentsOf(given);
+  const added = Object.entries(argumentsOf(all)).filter(([key]) => !Object.hasOwn(before, key));
+  return JSON.stringify({ ...Object.fromEntries(added), ...edited });
 }
 
 /** What the arguments may be changed to, if there are any. @param {any} schema of the answer */

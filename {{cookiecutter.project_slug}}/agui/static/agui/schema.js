@@ -213,6 +213,25 @@ function accepts(schema, value, root, budget, depth = 0) {
   return required.every((key) => Object.hasOwn(value, key)) && Object.entries(value).every(fits);
 }
 
+/** @typedef {{ hides: boolean, within: (key: string | number) => Secrets }} Secrets what of a value is not to be read */
+/** @param {any[]} schemas that a value may have @param {any} root @returns {Secrets} */
+export function secretsOf(schemas, root) {
+  const all = schemas.flatMap((one) => variants(one, root)).slice(0, MAX_ALTERNATIVES);
+  const part = (key, { properties, items, prefixItems, additionalProperties }) =>
+    typeof key === "number" ? (prefixItems?.[key] ?? items) : (own(properties, key) ?? additionalProperties);
+  return {
+    hides: all.some(({ format, writeOnly }) => format === "password" || writeOnly),
+    within: (key) => secretsOf(all.map((one) => part(key, one)), root),
+  };
+}
+
+/** @param {any} schema @param {any} root @returns {any[]} */
+function variants(schema, root) {
+  if (!isObject(schema)) return [];
+  const { found } = resolve(schema, root);
+  return [found, ...alternatives(found).map((one) => resolve(one, root).found)].filter(isObject);
+}
+
 /** By what an alternative is known: the literal that tells it apart, its title, or its type. @param {any} schema @param {any} root @returns {string} */
 function titleOf(schema, root) {
   const { title, type, properties } = schema?.$ref ? lookup(root, schema.$ref) : (schema ?? {});

@@ -1,7 +1,7 @@
 // @ts-check
 /**
- * Every text that the element shows by itself, but those of answer-form.js, chart.js, threads-drawer.js and voice.js:
- * not every page loads them.
+ * Every text that the element shows by itself, but those of modules that not every page loads: answer-form.js,
+ * arguments.js, chart.js, question.js, table.js, threads-drawer.js and voice.js.
  * Replace any of them with `chat.strings = {...}` or `data-strings`.
  * Other languages are tables of their own in strings/: the one that the closest `lang` names is loaded.
  */
@@ -64,6 +64,7 @@ export const STRINGS = {
   toolDenied: "Denied",
   toolStopped: "Stopped",
   toolLeft: "Not done",
+  changed: "Changed",
   arguments: "Arguments",
   noArguments: "No arguments",
   result: "Result",
@@ -71,27 +72,14 @@ export const STRINGS = {
   showAll: "Show all {count} characters",
   toolsUsed: { one: "{count} tool used", other: "{count} tools used" },
 
-  confirm: "Allow “{tool}”?",
-  approve: "Approve",
-  edit: "Edit",
-  approveEdited: "Approve with changes",
-  deny: "Deny",
-  reason: "Reason for the assistant (optional)",
-  back: "Back",
-  expiresAt: "To be answered by {time}.",
   answersLeft: {
     one: "{count} more to decide; then all answers are sent together.",
     other: "{count} more to decide; then all answers are sent together.",
   },
 
-  ask: "Your answer is needed to go on.",
   answer: "Your answer",
   yes: "Yes",
   no: "No",
-  sendAnswer: "Send answer",
-  skip: "Skip",
-  expired: "This has expired: it can no longer be answered.",
-  dismiss: "Dismiss",
 
   plan: "Plan",
   planCount: "{done} of {count} done",
@@ -144,7 +132,7 @@ export const STRINGS = {
 };
 
 /** @typedef {typeof STRINGS} Strings */
-/** What a language has: those above, and those of modules that are loaded on demand. @typedef {Strings & typeof import("./answer-form.js").FORM_WORDS & typeof import("./chart.js").CHART_WORDS & typeof import("./table.js").TABLE_WORDS & typeof import("./threads-drawer.js").THREADS_WORDS & typeof import("./voice.js").VOICE_WORDS} Table */
+/** What a language has: those above, and those of modules that are loaded on demand. @typedef {Strings & typeof import("./answer-form.js").FORM_WORDS & typeof import("./arguments.js").ARGUMENT_WORDS & typeof import("./chart.js").CHART_WORDS & typeof import("./question.js").QUESTION_WORDS & typeof import("./table.js").TABLE_WORDS & typeof import("./threads-drawer.js").THREADS_WORDS & typeof import("./voice.js").VOICE_WORDS} Table */
 
 /** A language more is a line here, and a file with all keys of a Table. @type {Record<string, () => Promise<{ STRINGS: any }>>} */
 const TABLES = {

@@ -1,7 +1,8 @@
 // @ts-check
 /** Dates and times as they are written: nothing is moved to another time zone. */
 
-export const TIME_WORDS = { noZone: "no time zone" };
+/** Words that forms and lists of arguments share. */
+export const TIME_WORDS = { noZone: "no time zone", nothing: "Nothing" };
 
 const TIME = /^(?:(\d{4}-\d\d-\d\d)([T ]))?(\d\d:\d\d)(:\d\d)?(\.\d+)?(Z|[+-]\d\d:?\d\d)?$/i;
 const DATE = /^\d{4}-\d\d-\d\d$/;

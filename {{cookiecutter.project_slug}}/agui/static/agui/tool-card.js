@@ -5,7 +5,7 @@ import { h, icon, setAttribute, setText } from "./dom.js";
 import { duration } from "./duration.js";
 import { format } from "./strings.js";
 import { openText, toolLabel } from "./tool-names.js";
-import { argumentList, asText, parse, readable, resultView } from "./values.js";
+import { asText, parse, readable, resultView } from "./values.js";
 
 /** @typedef {import("./session.js").Decision} Decision */
 /**
@@ -113,14 +113,14 @@ export class ToolCard {
   #tell() {
     const { strings } = this.#context;
     const [, state, interrupt] = this.#shown;
-    const { status, step, percent, duration_ms: took } = state;
+    const { status, step, percent, duration_ms: took, edited } = state;
     const runs = status === "running";
     this.#since = runs ? this.#since || Date.now() : 0;
     const ms = runs ? Date.now() - this.#since : took;
     const time = (runs ? ms >= PATIENCE_MS : ms !== undefined) && duration(runs ? Math.floor(ms / 1000) * 1000 : ms, strings.lang);
     const words = (runs && step) || strings[interrupt ? openText(interrupt) : STATUS[status].text];
     const share = runs && percent !== undefined && new Intl.NumberFormat(strings.lang, { style: "percent" }).format(percent / 100);
-    setText(this.#status, [words, share, time].filter(Boolean).join(" · "));
+    setText(this.#status, [words, share, time, edited && strings.changed].filter(Boolean).join(" · "));
     if (!share) this.#progress.remove();
     else if (!this.#progress.isConnected) this.#details.after(this.#progress);
     this.#progress.value = percent ?? 0;
@@ -143,10 +143,22 @@ export class ToolCard {
     return [text === undefined ? h("p", { class: "muted" }, strings.readWhole) : resultView(text, strings)];
   }
 
-  /** @param {any} call @param {import("./conversation.js").Call} state */
-  #sections(call, { result }) {
+  /** Arguments that take more to be read. @param {string} json @param {any} edited */
+  #reading(json, edited) {
     const { strings } = this.#context;
-    const parts = [h("p", { class: "tool-part" }, strings.arguments), argumentList(call.function.arguments, strings)];
+    const place = h("div");
+    const load = import("./arguments.js").then(({ argumentList, changeNote }) => place.append(edited ? changeNote(edited, strings) : "", argumentList(json, strings)));
+    load.catch((error) => console.warn("agui-chat:", error));
+    return place;
+  }
+
+  /** @param {any} call @param {import("./conversation.js").Call} state */
+  #sections(call, { result, edited }) {
+    const { strings } = this.#context;
+    const json = call.function.arguments;
+    const parts = [h("p", { class: "tool-part" }, strings.arguments)];
+    if (edited || !isPlain(json)) parts.push(this.#reading(edited?.json ?? json, edited));
+    else parts.push(json === "{}" || !json ? h("p", { class: "muted" }, strings.noArguments) : resultView(parse(json), strings));
     if (result === undefined) return parts;
     const read = readable(result);
     const copy = h("button", { type: "button", class: "copy", onclick: () => this.#copy(copy, asText(read)) }, strings.copy);
@@ -158,6 +170,13 @@ export class ToolCard {
     const { copyBy } = await import("./copy.js");
     await copyBy(button, text, this.#context.strings);
   }
+}
+
+/** Are the arguments short texts and numbers, which need no module of their own? @param {string} json */
+function isPlain(json) {
+  const fields = parse(json || "{}");
+  const few = fields && !/\d{16}|\d[T ]\d\d:/.test(json) && json.length < 1000;
+  return few && !Array.isArray(fields) && Object.values(fields).every((one) => typeof one === "number" || (typeof one === "string" && one));
 }
 
 /** The file of a message that the engine's `read_attachment` reads. @param {any} call @param {import("./conversation.js").Message[]} messages */

@@ -1,5 +1,5 @@
 // @ts-check
-/** Arguments and results as a person reads them: short at first, with a way to see all. */
+/** Results as a person reads them: short at first, with a way to see all. */
 import { h } from "./dom.js";
 import { counted, words } from "./strings.js";
 import { tableView } from "./table.js";
@@ -33,28 +33,21 @@ export function asText(one) {
   return typeof one === "string" ? one : JSON.stringify(one, null, 2);
 }
 
-/** @param {string} json @param {Strings} strings @returns {HTMLElement} */
-export function argumentList(json, strings) {
-  const fields = parse(json);
-  if (!isObject(fields)) return block(json || strings.noArguments, strings);
-  return fieldList(fields, strings) ?? h("p", { class: "muted" }, strings.noArguments);
-}
-
 /** A result: a list of rows as a table, fields as such, anything else as it is. @param {any} one @param {Strings} strings @returns {HTMLElement} */
 export function resultView(one, strings) {
   const isTable = Array.isArray(one) && one.every((row) => isObject(row) && isFlat(row));
   const columns = isTable ? new Set(one.flatMap((row) => Object.keys(row))).size : 0;
   if (columns && columns <= MAX_COLUMNS) return rows(one, strings);
-  if (isObject(one) && isFlat(one) && Object.keys(one).length <= MAX_FIELDS) return fieldList(one, strings) ?? block(one, strings);
-  return block(one, strings);
+  if (isObject(one) && isFlat(one) && Object.keys(one).length <= MAX_FIELDS) return fieldList(one, strings) ?? textBlock(one, strings);
+  return textBlock(one, strings);
 }
 
 /** @param {Record<string, any>} fields @param {Strings} strings */
 function fieldList(fields, strings) {
   const entries = Object.entries(fields);
   if (!entries.length) return null;
-  if (entries.length > MAX_FIELDS) return block(fields, strings);
-  const list = entries.flatMap(([name, one]) => [h("dt", {}, words(name)), h("dd", {}, plain(one) ?? block(one, strings))]);
+  if (entries.length > MAX_FIELDS) return textBlock(fields, strings);
+  const list = entries.flatMap(([name, one]) => [h("dt", {}, words(name)), h("dd", {}, plain(one) ?? textBlock(one, strings))]);
   return h("dl", { class: "arguments" }, ...list);
 }
 
@@ -71,7 +64,7 @@ function rows(data, strings) {
 }
 
 /** @param {any} one @param {Strings} strings */
-function block(one, strings) {
+export function textBlock(one, strings) {
   const text = asText(one);
   const pre = h("pre", { class: "value", tabindex: "0" }, text.length > LONG ? `${text.slice(0, SHORT)}…` : text);
   if (text.length <= LONG) return pre;

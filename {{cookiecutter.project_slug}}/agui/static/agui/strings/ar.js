@@ -60,6 +60,10 @@ export const STRINGS = {
   toolLeft: "لم يُنفَّذ",
   arguments: "المُدخلات",
   noArguments: "لا مُدخلات",
+  changed: "مُعدَّل",
+  changedBy: "عدّلها {name} قبل التنفيذ.",
+  changedBefore: "عُدِّلت قبل التنفيذ.",
+  empty: "فارغ",
   result: "النتيجة",
 
   showAll: "عرض النص كاملًا ({count} حرف)",

@@ -60,6 +60,10 @@ export const STRINGS = {
   toolLeft: "Nicht ausgeführt",
   arguments: "Angaben",
   noArguments: "Keine Angaben",
+  changed: "Geändert",
+  changedBy: "Vor der Ausführung geändert von {name}.",
+  changedBefore: "Vor der Ausführung geändert.",
+  empty: "Leer",
   result: "Ergebnis",
 
   showAll: "Alle {count} Zeichen anzeigen",

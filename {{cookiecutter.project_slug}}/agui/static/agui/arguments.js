@@ -1,0 +1,71 @@
+// @ts-check
+/** The arguments of a call as a person reads them: nested ones in their place, times with their zone. Loaded with the first that is looked at. */
+import { h } from "./dom.js";
+import { parseExact, plainNumber } from "./exact.js";
+import { format, words } from "./strings.js";
+import { TIME_WORDS, localTime, zoneOf } from "./times.js";
+import { textBlock } from "./values.js";
+
+/** The words of this module. */
+export const ARGUMENT_WORDS = {
+  ...TIME_WORDS,
+  changedBy: "Changed by {name} before it ran.",
+  changedBefore: "Changed before it ran.",
+  empty: "Empty",
+};
+
+/** @typedef {import("./strings.js").Strings & typeof ARGUMENT_WORDS} Words */
+
+const MAX_DEPTH = 6;
+const MAX_ENTRIES = 100;
+const LONG_VALUE = 3000;
+const MASK = "••••••••";
+
+/** Who has changed the arguments. @param {{ by?: string }} edited @param {import("./strings.js").Strings} strings */
+export function changeNote({ by }, strings) {
+  const { changedBy, changedBefore } = { ...ARGUMENT_WORDS, ...strings };
+  return h("p", { class: "muted" }, by ? format(changedBy, { name: by }) : changedBefore);
+}
+
+/** @param {string} json @param {import("./strings.js").Strings} strings @param {import("./schema.js").Secrets} [secrets] @returns {HTMLElement} */
+export function argumentList(json, strings, secrets) {
+  /** @type {any} */
+  let all;
+  try {
+    all = parseExact(json);
+  } catch {
+    return textBlock(json || strings.noArguments, strings);
+  }
+  if (!isObject(all)) return textBlock(json, strings);
+  if (!Object.keys(all).length) return h("p", { class: "muted" }, strings.noArguments);
+  return valueView(all, { ...ARGUMENT_WORDS, ...strings }, secrets, 0);
+}
+
+/** @param {any} value @param {Words} strings @param {import("./schema.js").Secrets | undefined} secrets @param {number} depth @returns {any} */
+function valueView(value, strings, secrets, depth) {
+  const muted = (text) => h("span", { class: "muted" }, text);
+  if (value === null) return muted(strings.nothing);
+  if (typeof value === "boolean") return value ? strings.yes : strings.no;
+  if (typeof value === "string" && value) return secrets?.hides ? MASK : textView(value, strings);
+  if (typeof value === "number" || plainNumber(value) !== value) return String(value);
+  const entries = Object.entries(value);
+  if (!entries.length) return muted(strings.empty);
+  if (secrets?.hides) return MASK;
+  if (depth >= MAX_DEPTH || entries.length > MAX_ENTRIES) return textBlock(value, strings);
+  const within = (key, one) => valueView(one, strings, secrets?.within(key), depth + 1);
+  if (Array.isArray(value)) return h("ul", { class: "values" }, ...value.map((one, index) => h("li", {}, within(index, one))));
+  return h("dl", { class: "arguments" }, ...entries.flatMap(([key, one]) => [h("dt", {}, words(key)), h("dd", {}, within(key, one))]));
+}
+
+/** @param {string} text @param {Words} strings */
+function textView(text, strings) {
+  if (text.length > LONG_VALUE) return textBlock(text, strings);
+  const zone = zoneOf(text);
+  const time = zone === undefined ? null : localTime(text, strings.lang);
+  return zone === undefined ? text : h("span", { title: text }, `${time ?? text} (${zone || strings.noZone})`);
+}
+
+/** @param {any} one */
+function isObject(one) {
+  return one !== null && typeof one === "object" && !Array.isArray(one);
+}
