@@ -25,6 +25,7 @@ from agui.admin_lists import (
     cost,
     cost_of_usage,
     count_of,
+    json_of,
     link,
     link_list,
     moment,
@@ -42,7 +43,7 @@ from agui.models import ApiToken, Attachment, AttachmentUse, AuditRecord, Feedba
 from agui.stores import search_words
 from agui.stores.rows import delete_thread
 from agui.tokens import mint
-from agui.transcript import pretty, read_branches, read_questions, read_transcript
+from agui.transcript import read_branches, read_questions, read_transcript
 
 USERNAME = get_user_model().USERNAME_FIELD
 COST: Any = cost
@@ -260,13 +261,8 @@ class AuditRecordAdmin(OfThreadAdmin):
     def run(self, record: AuditRecord) -> SafeString:
         return link_list(Run, record.run_id, of_auditrecord=record.pk)
 
-    @admin.display(description="arguments")
-    def given(self, record: AuditRecord) -> SafeString:
-        return format_html("<pre>{}</pre>", pretty(record.arguments))
-
-    @admin.display(description="changed from")
-    def before(self, record: AuditRecord) -> SafeString | None:
-        return None if record.proposed is None else format_html("<pre>{}</pre>", pretty(record.proposed))
+    given = json_of("arguments", "arguments")
+    before = json_of("proposed", "changed from")
 
 
 @admin.register(Attachment)

@@ -22,6 +22,7 @@ from django.utils.http import urlencode
 from django.utils.safestring import SafeString
 
 from agui.money import dollars
+from agui.transcript import pretty
 
 MAX_ROWS = 10_000
 RECENT_ROWS = 1000
@@ -135,6 +136,17 @@ def cost(row: Any) -> str:
     """Show what is known of a cost: a part of it, where the price of some requests is not."""
     text = dollars(row.cost)
     return f"{text} and more" if row.cost is not None and row.unpriced else text
+
+
+def json_of(column: str, title: str) -> Any:
+    """A field of a form: a column of JSON over several lines."""
+
+    @admin.display(description=title)
+    def shown(_: admin.ModelAdmin, row: Any) -> SafeString | None:
+        value = getattr(row, column)
+        return None if value is None else format_html("<pre>{}</pre>", pretty(value))
+
+    return shown
 
 
 def recent(column: str) -> type[admin.SimpleListFilter]:
