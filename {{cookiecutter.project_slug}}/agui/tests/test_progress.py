@@ -4,6 +4,7 @@ import json
 from contextlib import aclosing
 from copy import deepcopy
 from types import SimpleNamespace
+from typing import Any
 
 import jsonpatch
 import pytest
@@ -183,7 +184,7 @@ async def test_steps_that_are_named_together_are_a_checklist_that_stays(client: 
     steps = [{"step": name, "of": names} for name in names[:2]]
     with script(call("work", events=steps), say("ok")):
         events = await client.run("Work")
-    shown = None
+    shown: Any = None
     seen = []
     for event in of(events, "ACTIVITY_SNAPSHOT", "ACTIVITY_DELTA"):
         shown = event["content"] if "content" in event else jsonpatch.apply_patch(shown, event["patch"])
