@@ -31,7 +31,6 @@ from agui.tools import PARAMETERS_KEY, X_CONFIRM_KEY, X_SUMMARY_KEY, ToolRegistr
 # Before the call's id: what pydantic-ai expects in an answer.
 PREFIX = "int-"
 MAX_REASON_CHARS = 2000
-MAX_ANSWER_CHARS = 100_000
 APPROVAL_SCHEMA: dict[str, Any] = {
     "type": "object",
     "properties": {
@@ -256,7 +255,7 @@ def _answer(one: Open, entry: ResumeEntry) -> Any:
         return ToolFailed(DECLINED)
     # A text: in the store, a client's object could look like a file, which pydantic-ai reads with the server's rights.
     text = entry.payload if isinstance(entry.payload, str) else json.dumps(entry.payload, ensure_ascii=False)
-    if len(text) > MAX_ANSWER_CHARS or not _fits(entry.payload, one.schema or ANYTHING):
+    if not _fits(entry.payload, one.schema or ANYTHING):
         raise RunFailed("invalid_resume")
     return text
 

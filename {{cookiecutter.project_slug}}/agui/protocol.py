@@ -143,8 +143,8 @@ def _parse(body: bytes) -> tuple[RunAgentInput, str]:
     _check_id("runId", run_input.run_id)
     for message in run_input.messages:
         check_message_id(message.id)
-        if _size(message) > MAX_PARTS or len(message.content if isinstance(message.content, list) else ()) > MAX_PARTS:
-            raise Unprocessable(f"A message has more than {MAX_PARTS} parts or tool calls.")
+        if _size(message) > MAX_PARTS:
+            raise Unprocessable(f"An answer has more than {MAX_PARTS} parts: its text and its tool calls.")
     if len(run_input.protocol_version or "") > MAX_ID_CHARS:
         run_input.protocol_version = "unreadable"  # And so read as newer, like any other such word
     if len(run_input.messages) > conf.get().max_messages:

@@ -9,7 +9,15 @@ from itertools import permutations
 from typing import Any
 
 import pytest
-from ag_ui.core import AssistantMessage, FunctionCall, ToolCall, ToolCallResultEvent, ToolMessage
+from ag_ui.core import (
+    AssistantMessage,
+    FunctionCall,
+    TextInputContent,
+    ToolCall,
+    ToolCallResultEvent,
+    ToolMessage,
+    UserMessage,
+)
 from pydantic import BaseModel
 from pydantic_ai import ToolDefinition
 from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, ToolCallPart, ToolReturnPart, UserPromptPart
@@ -298,14 +306,24 @@ def test_noting_is_linear_in_what_tools_show():
     assert work_of(note(400)) < 5 * work_of(note(100))
 
 
-async def test_a_message_has_only_so_many_parts(client: Client):
+async def test_an_answer_has_only_so_many_calls(client: Client):
     calls = [{"id": f"c{n}", "type": "function", "function": {"name": "echo", "arguments": "{}"}} for n in range(1001)]
-    texts = [{"type": "text", "text": "a"}] * 1001
     last = {"id": "u", "role": "user", "content": "And?"}
-    for message in (
-        {"id": "a", "role": "assistant", "toolCalls": calls},
-        {"id": "b", "role": "user", "content": texts},
-    ):
-        response = await client.post(run_input(messages=[{"id": "a", **message}, last]))
-        assert response.status_code == 422
-        assert "1000" in json.loads(response.content)["message"]
+    response = await client.post(run_input(messages=[{"id": "a", "role": "assistant", "toolCalls": calls}, last]))
+    assert response.status_code == 422
+    assert "1000" in json.loads(response.content)["message"]
+
+
+def test_reading_and_naming_are_linear_in_the_parts_of_a_prompt():
+    def read(count: int) -> Callable[[], Any]:
+        sent: Any = UserMessage(id="u", content=[TextInputContent(text="a") for _ in range(count)])
+        history = [ModelRequest([UserPromptPart(["a"] * count)])]
+
+        def work() -> None:
+            MessageIds([sent]).stamp(history)
+            assert len(wire_messages(history)[0]["content"]) == count
+
+        return work
+
+    read(10)()
+    assert work_of(read(400)) < 5 * work_of(read(100))
