@@ -17,6 +17,15 @@ import { isFinal, Uploads } from "./uploads.js";
 const THUMBNAIL = 96;
 const MAX_PICTURE_BYTES = 20_000_000;
 
+/** The words of this module. */
+export const ATTACHMENT_WORDS = {
+  uploading: "Uploading {name}",
+  attached: "{name} is attached.",
+  attachFailed: "{name} could not be attached: {reason}",
+  retryUpload: "Try {name} again",
+  removeFile: "Remove {name}",
+};
+
 export class Attachments {
   #context;
   /** @type {Map<Upload, Chip>} */
@@ -77,7 +86,8 @@ export class Attachments {
 
   /** @param {Upload} upload */
   #announce({ name, error }) {
-    const { strings, host } = this.#context;
+    const { host } = this.#context;
+    const strings = { ...ATTACHMENT_WORDS, ...this.#context.strings };
     const text = error ? format(strings.attachFailed, { name, reason: reasonOf(error, strings, maxBytesOf(host)) }) : format(strings.attached, { name });
     this.#status.textContent = text; // also when it is the same: it has happened again
   }
@@ -97,7 +107,8 @@ class Chip {
 
   /** @param {Context} context @param {Upload} upload @param {{ remove: () => void, retry: () => void }} actions */
   constructor(context, upload, { remove, retry }) {
-    const { strings } = (this.#context = context);
+    this.#context = context;
+    const strings = { ...ATTACHMENT_WORDS, ...context.strings };
     const { name, size, file } = (this.#upload = upload);
     const { face, note, nodes } = fileFace(name, size, strings.lang);
     this.#note = note;

@@ -4,15 +4,22 @@ import { h, iconButton } from "./dom.js";
 
 const MAX_CHARS = 2000;
 
+/** The words of this module. */
+export const FEEDBACK_WORDS = {
+  feedbackAsk: "What was wrong with it? (optional)",
+  feedbackSend: "Send",
+};
+
 export class FeedbackForm {
   element;
 
   /**
-   * @param {import("./strings.js").Strings} strings
+   * @param {import("./strings.js").Strings} words
    * @param {{ send: (comment: string) => Promise<boolean>, closed: (sent: boolean) => void }} hooks
    */
-  constructor(strings, { send, closed }) {
+  constructor(words, { send, closed }) {
     const close = (sent) => (this.element.remove(), closed(sent));
+    const strings = { ...FEEDBACK_WORDS, ...words };
     const input = h("textarea", { rows: "1", dir: "auto", maxlength: MAX_CHARS, "aria-label": strings.feedbackAsk, placeholder: strings.feedbackAsk });
     const failed = h("p", { class: "notice", role: "alert" });
     const button = h("button", { class: "button" }, strings.feedbackSend);

@@ -4,6 +4,12 @@ import { h } from "./dom.js";
 
 /** @typedef {{ save: (text: string) => any, cancelled: () => void }} Hooks `save` answers whether it was possible */
 
+/** The words of this module. */
+export const EDITOR_WORDS = {
+  editHint: "The answer is written anew; this one stays as a version.",
+  saveMessage: "Save",
+};
+
 export class MessageEditor {
   #message;
   #hooks;
@@ -12,9 +18,10 @@ export class MessageEditor {
   #form;
 
   /** @param {import("./message-views.js").Context} context @param {HTMLElement} message @param {string} text @param {Hooks} hooks */
-  constructor({ strings, host }, message, text, hooks) {
+  constructor({ strings: words, host }, message, text, hooks) {
     this.#message = message;
     this.#hooks = hooks;
+    const strings = { ...EDITOR_WORDS, ...words };
     this.#input = h("textarea", { class: "editor-input", rows: "1", dir: "auto", "aria-label": strings.editMessage, enterkeyhint: "send" });
     this.#save = h("button", { class: "button primary" }, strings.saveMessage);
     const cancel = h("button", { type: "button", class: "button", onclick: () => this.#cancel() }, strings.cancel);

@@ -7,8 +7,15 @@ const MAX_STEPS = 500;
 const STATUS = { running: "running", in_progress: "running", done: "done", completed: "done", failed: "failed" };
 const ICONS = { pending: "pending", running: "active", done: "check", failed: "alert" };
 
+/** The words of this module. */
+export const PLAN_WORDS = {
+  planCount: "{done} of {count} done",
+  stepPending: "To do",
+};
+
 /** @param {{ strings: import("./strings.js").Strings }} context */
-export function planView({ strings }) {
+export function planView(context) {
+  const strings = { ...PLAN_WORDS, ...context.strings };
   const names = { pending: strings.stepPending, running: strings.toolRunning, done: strings.toolSuccess, failed: strings.toolFailed };
   const title = h("span");
   const count = h("small", { class: "muted" });

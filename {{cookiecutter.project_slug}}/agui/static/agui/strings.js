@@ -1,7 +1,6 @@
 // @ts-check
 /**
- * Every text that the element shows by itself, but those of modules that not every page loads: answer-form.js,
- * arguments.js, chart.js, question.js, table.js, threads-drawer.js and voice.js.
+ * Every text that the element shows by itself, but those of modules that not every page loads: a Table has both.
  * Replace any of them with `chat.strings = {...}` or `data-strings`.
  * Other languages are tables of their own in strings/: the one that the closest `lang` names is loaded.
  */
@@ -38,11 +37,6 @@ export const STRINGS = {
   attachments: "Attached files",
   dropFiles: "Drop the files to attach them",
   filesOpen: "Wait for the files, or remove those that failed",
-  uploading: "Uploading {name}",
-  attached: "{name} is attached.",
-  attachFailed: "{name} could not be attached: {reason}",
-  retryUpload: "Try {name} again",
-  removeFile: "Remove {name}",
   download: "Download {name}",
   readFile: "Read {name}",
   readWhole: "The assistant was given the file as it is.",
@@ -82,8 +76,6 @@ export const STRINGS = {
   no: "No",
 
   plan: "Plan",
-  planCount: "{done} of {count} done",
-  stepPending: "To do",
   table: "Table",
   allRows: "Show all {count} rows",
 
@@ -100,14 +92,10 @@ export const STRINGS = {
   badAnswer: "Bad answer",
   feedbackThanks: "Thank you.",
   feedbackFailed: "This could not be saved.",
-  feedbackAsk: "What was wrong with it? (optional)",
-  feedbackSend: "Send",
   usage: "{input} tokens read, {output} written",
   answerActions: "This answer",
   messageActions: "Your message",
   editMessage: "Edit the message",
-  editHint: "The answer is written anew; this one stays as a version.",
-  saveMessage: "Save",
   cancel: "Cancel",
   versions: "Versions",
   previousVersion: "Previous version",
@@ -132,7 +120,7 @@ export const STRINGS = {
 };
 
 /** @typedef {typeof STRINGS} Strings */
-/** What a language has: those above, and those of modules that are loaded on demand. @typedef {Strings & typeof import("./answer-form.js").FORM_WORDS & typeof import("./arguments.js").ARGUMENT_WORDS & typeof import("./chart.js").CHART_WORDS & typeof import("./question.js").QUESTION_WORDS & typeof import("./table.js").TABLE_WORDS & typeof import("./threads-drawer.js").THREADS_WORDS & typeof import("./voice.js").VOICE_WORDS} Table */
+/** What a language has: those above, and those of modules that are loaded on demand. @typedef {Strings & typeof import("./answer-form.js").FORM_WORDS & typeof import("./arguments.js").ARGUMENT_WORDS & typeof import("./chart.js").CHART_WORDS & typeof import("./question.js").QUESTION_WORDS & typeof import("./table.js").TABLE_WORDS & typeof import("./threads-drawer.js").THREADS_WORDS & typeof import("./voice.js").VOICE_WORDS & typeof import("./attachments.js").ATTACHMENT_WORDS & typeof import("./plan.js").PLAN_WORDS & typeof import("./message-editor.js").EDITOR_WORDS & typeof import("./feedback-form.js").FEEDBACK_WORDS} Table */
 
 /** A language more is a line here, and a file with all keys of a Table. @type {Record<string, () => Promise<{ STRINGS: any }>>} */
 const TABLES = {

@@ -7,12 +7,16 @@ import { FORM_WORDS } from "../../static/agui/answer-form.js";
 import { ARGUMENT_WORDS } from "../../static/agui/arguments.js";
 import { CHART_WORDS } from "../../static/agui/chart.js";
 import { QUESTION_WORDS } from "../../static/agui/question.js";
+import { ATTACHMENT_WORDS } from "../../static/agui/attachments.js";
+import { PLAN_WORDS } from "../../static/agui/plan.js";
+import { EDITOR_WORDS } from "../../static/agui/message-editor.js";
+import { FEEDBACK_WORDS } from "../../static/agui/feedback-form.js";
 import { STRINGS as COMMON, counted, format, tableFor } from "../../static/agui/strings.js";
 import { TABLE_WORDS } from "../../static/agui/table.js";
 import { THREADS_WORDS } from "../../static/agui/threads-drawer.js";
 import { VOICE_WORDS } from "../../static/agui/voice.js";
 
-const STRINGS = { ...COMMON, ...FORM_WORDS, ...ARGUMENT_WORDS, ...CHART_WORDS, ...QUESTION_WORDS, ...TABLE_WORDS, ...THREADS_WORDS, ...VOICE_WORDS };
+const STRINGS = { ...COMMON, ...FORM_WORDS, ...ARGUMENT_WORDS, ...CHART_WORDS, ...QUESTION_WORDS, ...TABLE_WORDS, ...THREADS_WORDS, ...VOICE_WORDS, ...ATTACHMENT_WORDS, ...PLAN_WORDS, ...EDITOR_WORDS, ...FEEDBACK_WORDS };
 
 const folder = new URL("../../static/agui/strings/", import.meta.url);
 const tables = {};
