@@ -155,7 +155,7 @@ def tiles_of(whole: Figures) -> list[tuple[str, str]]:
         ("Runs", f"{runs:,}"),
         ("Failed", share_text(_failed(whole), runs)),
         ("Tokens", count_text(_used(whole, 1) + _used(whole, 2))),
-        ("Cost", cost + (" and more" if unpriced and cost != "-" else "")),
+        ("Cost, at least" if unpriced and cost != "-" else "Cost", cost),
         ("First word, p50", time_text(percentile(whole.first, 0.5))),
         ("First word, p95", time_text(percentile(whole.first, 0.95))),
         ("Whole run, p50", time_text(percentile(whole.total, 0.5))),

@@ -302,6 +302,7 @@ class ApiToken(models.Model):
     last_used_at = models.DateTimeField(null=True, blank=True, help_text="To the minute.")
 
     class Meta:
+        verbose_name = "API token"
         ordering = ["-created_at"]
 
     def __str__(self) -> str:

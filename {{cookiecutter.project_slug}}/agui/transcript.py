@@ -30,6 +30,9 @@ from agui.stores.summary import preview_of
 MAX_MESSAGES = 200
 MAX_CHARS = 5000
 MAX_BRANCHES = 50
+MAX_FIELDS = 50
+# Reading Markdown takes up to 30 ms for 1,000 characters that are made to be slow.
+MAX_FORMATTED_CHARS = 100_000
 
 
 @dataclass
@@ -41,8 +44,13 @@ class Line:
     who: str
     at: datetime | None
     text: str = ""
+    is_formatted: bool = False
+    """Whether the text is shown as the Markdown that it is."""
     arguments: str = ""
+    argument_fields: list[tuple[str, str]] = field(default_factory=list)
+    """The arguments by name, unless there are too many to read."""
     result: str | None = None
+    result_fields: list[tuple[str, str]] = field(default_factory=list)
     outcome: str = ""
     changed_by: str | None = None
     """Who changed the arguments before the call ran; '' for a visitor."""
@@ -92,6 +100,7 @@ def read_transcript(end: str | None) -> Transcript:
     except (LookupError, ValueError):
         return Transcript([], None, is_broken=True)
     lines = _lines([entry.message for entry in entries])
+    _format(lines)
     _find_attachments(file for line in lines for file in line.files)
     return Transcript(lines, entries[0].parent_id if entries else None)
 
@@ -128,10 +137,11 @@ def _lines(messages: Sequence[ModelMessage]) -> list[Line]:
         for line, part in _parts_of(message):
             if isinstance(part, BaseToolReturnPart) and part.tool_call_id in calls:
                 call = calls.pop(part.tool_call_id)
-                call.result, call.outcome = line.result, line.outcome
+                call.result, call.result_fields, call.outcome = line.result, line.result_fields, line.outcome
                 about = told.get(part.tool_call_id, {})
                 if "editedArguments" in about:
-                    call.arguments, call.changed_by = cut(pretty(about["editedArguments"])), about.get("editedBy", "")
+                    call.arguments, call.argument_fields = _shown(about["editedArguments"])
+                    call.changed_by = about.get("editedBy", "")
                 continue
             if isinstance(part, BaseToolCallPart):
                 calls[part.tool_call_id] = line
@@ -168,15 +178,25 @@ def _line(part: Any, at: datetime | None) -> Line | None:
         case ThinkingPart():
             return Line("reasoning", "Reasoning", at, cut(part.content)) if part.content else None
         case BaseToolCallPart():
-            return Line("tool", part.tool_name, at, arguments=cut(pretty(part.args)))
+            text, fields = _shown(part.args)
+            return Line("tool", part.tool_name, at, arguments=text, argument_fields=fields)
         case BaseToolReturnPart():
-            result = cut(pretty(part.content))
-            return Line("tool", part.tool_name, at, result=result, outcome=part.outcome)
+            text, fields = _shown(part.content)
+            return Line("tool", part.tool_name, at, result=text, result_fields=fields, outcome=part.outcome)
     content = getattr(part, "content", "")
     who = part.part_kind.replace("-", " ").capitalize()
     if isinstance(content, BinaryContent):
         return Line("other", who, at, files=[_file(content)])
     return Line("other", who, at, cut(pretty(content)))
+
+
+def _format(lines: Sequence[Line]) -> None:
+    """Let the last answers be shown as Markdown, as many as can be read quickly."""
+    left = MAX_FORMATTED_CHARS
+    for line in reversed(lines):
+        if line.kind in ("assistant", "reasoning"):
+            left -= len(line.text)
+            line.is_formatted = left >= 0
 
 
 def _file(item: Any) -> File:
@@ -195,15 +215,32 @@ def _find_attachments(files: Iterable[File]) -> None:
                 file.attachment_id, file.about = None, "deleted"
 
 
+def _shown(value: Any) -> tuple[str, list[tuple[str, str]]]:
+    """Show a value as text, and the parts of an object by their names."""
+    text = pretty(value)
+    value = _loaded(value)
+    if not isinstance(value, dict) or len(value) > MAX_FIELDS or len(text) > MAX_CHARS:
+        return cut(text), []
+    return text, [(str(name), part if isinstance(part, str) else _json(part)) for name, part in value.items()]
+
+
 def pretty(value: Any) -> str:
     """Show a value as text: JSON over several lines, texts as they are."""
-    if isinstance(value, str):
-        try:
-            value = json.loads(value)
-        except ValueError:
-            return value
+    value = _loaded(value)
     if isinstance(value, str) or value is None:
         return value or ""
+    return _json(value)
+
+
+def _loaded(value: Any) -> Any:
+    """The value that a text is the JSON of, else the value itself."""
+    if isinstance(value, str):
+        with suppress(ValueError, RecursionError):
+            return json.loads(value)
+    return value
+
+
+def _json(value: Any) -> str:
     return json.dumps(value, indent=2, ensure_ascii=False, default=_describe)
 
 

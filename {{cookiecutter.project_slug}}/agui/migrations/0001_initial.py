@@ -40,6 +40,7 @@ class Migration(migrations.Migration):
                 ),
             ],
             options={
+                "verbose_name": "API token",
                 "ordering": ["-created_at"],
             },
         ),

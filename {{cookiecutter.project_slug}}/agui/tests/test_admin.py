@@ -198,7 +198,7 @@ def test_transcript_is_readable_and_escaped(browser):
         ["User", "<script>alert(1)</script>", "image/png (2.0 KB)"],
         ["Reasoning", "I <think> so.", "I <think> so."],
         ["Assistant", "Fine <img src=x>"],
-        ["wipe", "denied", '{ "all": true }', "Arguments", '{ "all": true }', "Result", '{ "gone": "<3>" }'],
+        ["wipe", "denied", "all: true", "Arguments", "all", "true", "Result", "gone", "<3>"],
         ["never", "no result", '{"bro', "Arguments", '{"bro'],
         ["Assistant", "It was a lo", "Cut off here."],
     ]

@@ -1,0 +1,162 @@
+"""Conversations as an administrator reads them: formatted, and still nothing but text."""
+
+import json
+from html.parser import HTMLParser
+
+import pytest
+from asgiref.sync import async_to_sync
+from django.contrib import admin
+from django.contrib.auth import get_user_model
+from django.test import Client
+from django.urls import include, path
+from pydantic_ai.conversation import Conversation
+from pydantic_ai.messages import (
+    ModelRequest,
+    ModelResponse,
+    TextPart,
+    ToolCallPart,
+    ToolReturnPart,
+    UserPromptPart,
+)
+
+from agui import transcript
+from agui.models import ApiToken, Thread
+from agui.stores.model import ModelConversationStore
+from agui.templatetags.agui_markdown import markdown
+
+urlpatterns = [path("admin/", admin.site.urls), path("", include("agui.tests.urls"))]
+
+ANSWER = """# Your week
+
+Two **tasks** are open, see [the list](https://example.com/tasks):
+
+1. Milk
+2. `make check`
+
+```python
+if a < b: pass
+```
+
+| Day | Tasks |
+|-----|------:|
+| Mon | 2 |
+"""
+HOSTILE = [
+    "<script>alert(1)</script>",
+    "<img src=x onerror=alert(1)>",
+    "![a picture](https://evil.example/pixel.png)",
+    '![x"onerror="y](https://evil.example/"onerror="z "t")',
+    "[![inside](https://evil.example/a.png)](https://evil.example/b)",
+    '[click](https://evil.example/ "title\\"onclick=x")',
+    "[click](javascript:alert(1))",
+    "<https://evil.example/> <javascript:alert(1)>",
+    "[by name][a]\n\n[a]: https://evil.example/",
+    '```x"onclick=alert(1)\ncode\n```',
+    "| a |\n|:-:|\n| <b>c</b> |",
+    "<div style='position:fixed'>\n\n# &lt;b&gt;\n\n</div>",
+    "</div></article></section><form action=//evil.example>",
+    "[" * 3000,
+    "![](" * 1000,
+    "> " * 2000 + "x",
+    "- " * 2000 + "x",
+    "**_" * 1500,
+]
+
+
+class Tags(HTMLParser):
+    """Gathers the elements and their attributes, and the text."""
+
+    def __init__(self, html: str):
+        super().__init__()
+        self.tags: set[str] = set()
+        self.attributes: dict[str, str | None] = {}
+        self.text = ""
+        self.feed(html)
+
+    def handle_starttag(self, tag, attributes):
+        self.tags.add(tag)
+        self.attributes |= attributes
+
+    def handle_data(self, data):
+        self.text += data
+
+
+def test_an_answer_is_formatted():
+    html = Tags(markdown(ANSWER))
+    assert {"p", "strong", "ol", "li", "code", "pre", "table", "th", "td"} <= html.tags
+    assert "if a < b: pass" in html.text
+    assert "the list (https://example.com/tasks):" in html.text
+    assert "**" not in html.text
+    assert "style" not in html.attributes
+
+
+@pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
+def test_nothing_is_loaded_or_followed(text):
+    html = Tags(markdown(text))
+    formatting = {"p", "span", "code", "pre", "table", "thead", "tbody", "tr", "th", "td", "blockquote", "ul", "li"}
+    assert html.tags <= formatting | {"em", "strong"}
+    assert set(html.attributes) <= {"class"}
+
+
+def test_an_address_is_read_with_its_words():
+    assert Tags(markdown(HOSTILE[2])).text.strip() == "a picture (https://evil.example/pixel.png)"
+    assert Tags(markdown(HOSTILE[4])).text.strip() == "inside (https://evil.example/a.png) (https://evil.example/b)"
+    assert Tags(markdown("<https://example.com/>")).text.strip() == "https://example.com/"
+
+
+@pytest.fixture
+def page_of(settings, tmp_path, transactional_db):
+    settings.ROOT_URLCONF = __name__
+    browser = Client()
+    browser.force_login(get_user_model().objects.create_superuser("root"))
+
+    def page(*messages) -> str:
+        conversation = Conversation(conversation_id="t", messages=list(messages))
+        async_to_sync(ModelConversationStore().save)(conversation, scope="alice")
+        return browser.get(f"/admin/agui/thread/{Thread.objects.get().pk}/change/").content.decode()
+
+    return page
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_transcript_is_read_as_on_the_page(page_of):
+    html = page_of(ModelRequest(parts=[UserPromptPart("**as typed**")]), ModelResponse(parts=[TextPart(ANSWER)]))
+    assert "<strong>tasks</strong>" in html
+    assert "**as typed**" in html
+    assert "https://example.com/tasks" not in html.replace("(https://example.com/tasks)", "")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_calls_and_results_are_read_by_name(page_of):
+    arguments = {"title": "Milk\nand bread", "tags": ["shop"], "due": None}
+    messages = [
+        ModelResponse(parts=[ToolCallPart("add_task", json.dumps(arguments), tool_call_id="1")]),
+        ModelRequest(parts=[ToolReturnPart("add_task", {"id": 7, "title": "Milk <b>"}, tool_call_id="1")]),
+    ]
+    html = page_of(*messages)
+    assert "<dt>title</dt><dd>Milk\nand bread</dd>" in html
+    assert "<dt>due</dt><dd>null</dd>" in html
+    assert "<dt>id</dt><dd>7</dd>" in html
+    assert "<dd>Milk &lt;b&gt;</dd>" in html
+    assert "{&quot;" not in html
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("arguments", [{f"a{n}": n for n in range(51)}, {"text": "x" * 6000}, [1, 2], "plain", "{}"])
+def test_what_has_no_few_names_is_one_text(page_of, arguments):
+    html = page_of(ModelRequest(parts=[ToolReturnPart("t", arguments, tool_call_id="1")]))
+    assert "<dl" not in html.partition("agui-transcript")[2]
+    assert "<pre>" in html
+
+
+@pytest.mark.django_db(transaction=True)
+def test_only_so_much_is_formatted(page_of, monkeypatch):
+    monkeypatch.setattr(transcript, "MAX_FORMATTED_CHARS", 20)
+    texts = ["**the first**", "**the last**"]
+    html = page_of(*[ModelResponse(parts=[TextPart(text)]) for text in texts])
+    assert "<strong>the last</strong>" in html
+    assert "**the first**" in html
+
+
+def test_tokens_are_named_as_people_write_them():
+    assert str(ApiToken._meta.verbose_name_plural) == "API tokens"
