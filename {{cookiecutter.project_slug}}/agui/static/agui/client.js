@@ -4,10 +4,11 @@ import { readEvents } from "./sse.js";
 
 /** A refusal: the server's code and sentence with the HTTP status. */
 export class HttpError extends Error {
-  /** @param {number} status @param {{ error?: string, message?: string }} body */
-  constructor(status, { error, message } = {}) {
+  /** @param {number} status @param {{ error?: string, message?: string, resets_at?: string }} body */
+  constructor(status, { error, message, resets_at } = {}) {
     super(message ?? `HTTP ${status}`);
     this.status = status;
+    this.until = resets_at;
     this.code = status === 401 ? "unauthorized" : (error ?? "http_error");
   }
 }

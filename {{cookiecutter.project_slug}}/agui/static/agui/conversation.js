@@ -9,11 +9,11 @@
  * @typedef {{ id: string, role: string, content?: any, [key: string]: any }} Message
  * @typedef {"streaming" | "running" | "waiting" | "success" | "failed" | "denied" | "stopped" | "left"} CallStatus left: to a page that did not do it
  * @typedef {{ status: CallStatus, result?: any, startedAt?: number, duration_ms?: number, step?: string, percent?: number, edited?: { json: string, by?: string } }} Call times as far as they are known; edited: by the user who approved it
- * @typedef {{ code: string, message?: string, runId?: string | null }} Failure
+ * @typedef {{ code: string, message?: string, runId?: string | null, until?: string, debug?: { hint: string, cause?: string } }} Failure runId, of a run of the server: its short one
  * @typedef {{
  *   messages: Message[], calls: Record<string, Call>, interrupts: any[], state: any,
  *   status: "idle" | "running" | "waiting" | "failed" | "stopped",
- *   runId: string | null, error: Failure | null, steps: string[], usage: any[],
+ *   runId: string | null, error: Failure | null, failures: Record<string, Failure>, steps: string[], usage: any[],
  *   begun: Record<string, true>, chunks: import("./chunks.js").Open[],
  * }} Conversation
  */
@@ -25,6 +25,7 @@ const MAX_ROUNDS = 50;
 export function emptyConversation() {
   return {
     messages: [], calls: {}, interrupts: [], state: {}, status: "idle", runId: null, error: null,
+    failures: {}, // of earlier turns, by the user's message
     steps: [], usage: [],
     begun: {}, // ids that began in this run: a replay starts them afresh instead of appending
     chunks: [], // the messages and calls that *_CHUNK events are filling
@@ -33,14 +34,16 @@ export function emptyConversation() {
 
 /**
  * Build the conversation that the server has stored.
- * @param {{ messages?: any[], state?: any, pending?: any[] | null, running?: boolean }} thread
+ * @param {{ messages?: any[], state?: any, pending?: any[] | null, running?: boolean, failures?: Record<string, Failure> }} thread
  * @returns {Conversation}
  */
-export function fromThread({ messages, state, pending, running }) {
-  let conversation = withMessages({ ...emptyConversation(), state: state ?? {} }, messages ?? []);
+export function fromThread({ messages, state, pending, running, failures = {} }) {
+  let conversation = withMessages({ ...emptyConversation(), state: state ?? {}, failures }, messages ?? []);
   const interrupts = pending ?? [];
   conversation = running ? { ...conversation, status: "running" } : settle(conversation, "stopped");
-  return interrupts.length ? wait(conversation, interrupts) : conversation;
+  if (interrupts.length) return wait(conversation, interrupts);
+  const error = failures[promptOf(conversation)];
+  return error && !running ? { ...conversation, error, status: "failed" } : conversation;
 }
 
 /**
@@ -61,9 +64,21 @@ export function beginRun(conversation, { runId, messages, resume }) {
     if (calls[toolCallId]) calls[toolCallId] = { status: "running", ...(editedArgs && { edited: { json: JSON.stringify(editedArgs) } }) };
   }
   return {
-    ...conversation, calls, runId, status: "running", error: null, interrupts: [], begun: {},
+    ...conversation, calls, runId, status: "running", ...settled(conversation, messages[0]?.id), interrupts: [], begun: {},
     messages: [...kept, ...added],
   };
+}
+
+/** The id of the user's last message. @param {Conversation} conversation */
+function promptOf({ messages }) {
+  return messages.findLast(({ role }) => role === "user")?.id ?? "";
+}
+
+/** What failed stays with its turn, unless that is tried again. @param {Conversation} conversation @param {string} [again] */
+function settled(conversation, again) {
+  const { error, failures } = conversation;
+  const { [again ?? ""]: _, ...others } = error?.runId ? { ...failures, [promptOf(conversation)]: error } : failures;
+  return { error: null, failures: others };
 }
 
 /** The calls of the last turn that have no result, and no question about them either. @param {Conversation} conversation @returns {any[]} */
@@ -101,7 +116,7 @@ export function withResults(conversation, results) {
  * @returns {Conversation}
  */
 export function fail(conversation, error) {
-  return { ...settle(conversation, "stopped"), status: "failed", error: { runId: conversation.runId, ...error } };
+  return { ...settle(conversation, "stopped"), status: "failed", error };
 }
 
 /** @param {{ type: string }} event */
@@ -166,21 +181,22 @@ const reducers = {
     const known = new Set(c.messages.map((message) => message.id));
     const echoed = clean(event.input?.messages ?? []).filter((message) => !known.has(message.id));
     const messages = echoed.length ? [...c.messages, ...echoed] : c.messages;
-    return { ...c, messages, runId: event.runId, status: "running", error: null, interrupts: [], steps: [], usage: [], begun: {} };
+    return { ...c, messages, runId: event.runId, status: "running", ...settled(c), interrupts: [], steps: [], usage: [], begun: {} };
   },
   RUN_FINISHED: (c, { outcome, usage = [] }) => {
     const ended = settle({ ...c, usage, steps: [] }, "stopped");
     if (outcome?.type === "interrupt") return wait(ended, outcome.interrupts ?? []);
     return { ...ended, status: outcome?.type === "cancelled" ? "stopped" : "idle" };
   },
-  RUN_ERROR: (c, { message, code = "run_error" }) => fail({ ...c, steps: [] }, { message, code }),
+  RUN_ERROR: (c, { message, code = "run_error", metadata: { runId = c.runId, resets_at: until, debug } = {} }) =>
+    fail({ ...c, steps: [] }, { message, code, runId, ...(until && { until }), ...(debug && { debug }) }),
 
   STEP_STARTED: (c, { stepName, metadata }) => tellCall({ ...c, steps: [...c.steps, stepName] }, metadata, { step: stepName }),
   // Two agents may be at steps of the same name.
   STEP_FINISHED: (c, { stepName, metadata }) =>
     tellCall({ ...c, steps: c.steps.filter((_, index) => index !== c.steps.lastIndexOf(stepName)) }, metadata, { step: undefined }),
   CUSTOM: (c, { name, value, metadata }) =>
-    name === "follow_ups" ? patchMessage(c, value?.messageId, (message) => withMetadata(message, { metadata: { follow_ups: value.suggestions } })) :
+    name === "follow_ups" || name === "files_left_out" ? patchMessage(c, value?.messageId, (message) => withMetadata(message, { metadata: { [name]: value.suggestions ?? value.files } })) :
     Number.isFinite(value?.percent) ? tellCall(c, metadata, { percent: Math.min(Math.max(value.percent, 0), 100) }) : c,
 
   TEXT_MESSAGE_START: (c, event) => beginMessage(c, event, event.role ?? "assistant"),

@@ -57,7 +57,7 @@ export class MessageActions {
         const bar = this.#bar(`prompt ${turn.prompt.id}`, PromptBar, shown, gone);
         if (bar.element.parentElement !== prompt) prompt.append(bar.element);
       }
-      const last = turn.parts.findLast(({ id }) => views.has(id));
+      const last = turn.parts.findLast(({ id, content, toolCalls }) => views.has(id) && (content?.length || toolCalls));
       const end = last ? views.get(last.id)?.element : prompt;
       // What has no answer at all is tried again where it says so.
       if (!end || (isLast && (!idle || (!last && status === "failed")))) continue;

@@ -141,7 +141,9 @@ export class Session extends Runs {
     if (this.busy) return;
     const turn = this._unsent;
     if (turn && !this._reached) return this._run(turn.input, { turn });
-    const isLost = this.conversation.error?.code === "connection_lost";
+    const { error, messages } = this.conversation;
+    const isLost = error?.code === "connection_lost";
+    if (!turn && error?.runId) return this.regenerate(messages.findLast(({ role }) => role === "user")?.id ?? "");
     if (isLost && this.conversation.messages.length) return this.refresh({ quietly: false });
     // Answers count once: after them only the server knows what is still open.
     if (isLost || turn?.input.messages[0]?.role !== "user") return this.threadId && this.open(this.threadId);

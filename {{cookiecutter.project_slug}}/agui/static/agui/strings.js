@@ -46,6 +46,7 @@ export const STRINGS = {
   answering: "Answering",
   answered: "The answer is complete.",
   stopped: "Stopped.",
+  slow: "The model has not answered yet…",
   reconnecting: "The connection was lost. Connecting again…",
 
   toolStreaming: "Preparing",
@@ -107,8 +108,6 @@ export const STRINGS = {
   retry: "Try again",
   signIn: "Sign in",
   failedTitle: "Something went wrong",
-  runId: "Run {id}",
-  copyRunId: "Copy the run's number",
   // Failures that the page finds out by itself; the others come with the server's own sentence.
   connection_lost: "The connection to the server was lost.",
   unauthorized: "You are signed out. Sign in again to go on.",
@@ -120,7 +119,7 @@ export const STRINGS = {
 };
 
 /** @typedef {typeof STRINGS} Strings */
-/** What a language has: those above, and those of modules that are loaded on demand. @typedef {Strings & typeof import("./answer-form.js").FORM_WORDS & typeof import("./arguments.js").ARGUMENT_WORDS & typeof import("./chart.js").CHART_WORDS & typeof import("./question.js").QUESTION_WORDS & typeof import("./table.js").TABLE_WORDS & typeof import("./threads-drawer.js").THREADS_WORDS & typeof import("./voice.js").VOICE_WORDS & typeof import("./attachments.js").ATTACHMENT_WORDS & typeof import("./plan.js").PLAN_WORDS & typeof import("./message-editor.js").EDITOR_WORDS & typeof import("./feedback-form.js").FEEDBACK_WORDS} Table */
+/** What a language has: those above, and those of modules that are loaded on demand. @typedef {Strings & typeof import("./answer-form.js").FORM_WORDS & typeof import("./arguments.js").ARGUMENT_WORDS & typeof import("./chart.js").CHART_WORDS & typeof import("./question.js").QUESTION_WORDS & typeof import("./table.js").TABLE_WORDS & typeof import("./threads-drawer.js").THREADS_WORDS & typeof import("./voice.js").VOICE_WORDS & typeof import("./attachments.js").ATTACHMENT_WORDS & typeof import("./plan.js").PLAN_WORDS & typeof import("./message-editor.js").EDITOR_WORDS & typeof import("./feedback-form.js").FEEDBACK_WORDS & typeof import("./turn-notes.js").NOTE_WORDS} Table */
 
 /** A language more is a line here, and a file with all keys of a Table. @type {Record<string, () => Promise<{ STRINGS: any }>>} */
 const TABLES = {

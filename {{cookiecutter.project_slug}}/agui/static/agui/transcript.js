@@ -1,16 +1,16 @@
 // @ts-check
 /** The messages on the page. Keeps one view a message and touches only what changed. */
-import { asksAgain } from "./conversation.js";
-import { h, icon, iconButton, setAttribute, setText } from "./dom.js";
+import { h, iconButton, setAttribute, setText } from "./dom.js";
 import { isPlain } from "./markdown.js";
 import { VIEWS } from "./message-views.js";
-import { format } from "./strings.js";
 
 /** @typedef {import("./session.js").Session} Session */
 /** @typedef {import("./message-views.js").Context} Context */
 
 /** How near the end still counts as the end, in pixels. */
 const NEAR = 60;
+/** After so long without a word the user is told that the model has not answered yet. */
+const SLOW_MS = 10_000;
 /** What stays free above a question, in pixels. */
 const MARGIN = 16;
 /** How many messages are drawn at first, and with each step back; and how near the first has to come for that. */
@@ -27,6 +27,8 @@ export class Transcript {
   #working = h("div", { class: "working", hidden: true }, h("span", { class: "dots" }, h("i"), h("i"), h("i")), this.#step);
   #notice = h("p", { class: "notice" });
   #failure = h("div", { class: "failure", role: "alert", part: "error", hidden: true });
+  /** @type {any} */
+  #slow;
   #column;
   #jump;
   #earlier;
@@ -74,11 +76,13 @@ export class Transcript {
     // The card of a call shows its step itself.
     const steps = conversation.steps.filter((name) => !Object.values(conversation.calls).some(({ step }) => step === name));
     const step = session.busy ? steps.at(-1) : undefined;
-    this.#working.hidden = !step && !isSilent(session);
-    setText(this.#step, step ?? "");
+    const waits = !step && isSilent(session);
+    this.#working.hidden = !step && !waits;
+    if (!waits) this.#slow = clearTimeout(this.#slow);
+    if (!this.#slow) setText(this.#step, step ?? "");
+    if (waits) this.#slow ??= setTimeout(() => setText(this.#step, this.#context.strings.slow), SLOW_MS);
     setAttribute(this.log, "aria-busy", String(session.busy));
     setText(this.#notice, this.#noticeText(session));
-    this.#renderFailure(conversation.error);
   }
 
   /** Another thread: nothing of the last one stays. @param {any} threadId */
@@ -187,15 +191,26 @@ export class Transcript {
 
   /** What belongs to messages that are there, the one that is to come, and open questions. @param {Session} session */
   #renderExtras(session) {
-    const { conversation: { messages }, queued } = session;
+    const { conversation: { messages, failures, error }, queued } = session;
     if (messages.length) this.#later("actions", () => import("./message-actions.js"), ({ MessageActions }) => new MessageActions(this.#context, this.#list), session);
     if (queued) this.#later("queued", () => import("./queued.js"), ({ Queued }) => new Queued(this.#context, this.#column), session);
     if (messages.at(-1)?.metadata?.follow_ups) this.#later("suggestions", () => import("./suggestions.js"), ({ Suggestions }) => new Suggestions(this.#context, this.#column), session);
     if (this.#asks) this.#later("questions", () => import("./standing-questions.js"), ({ StandingQuestions }) => new StandingQuestions(this.#context, this.#list), session);
+    const hasNotes = error || messages.some(({ id, metadata }) => failures[id] || metadata?.files_left_out);
+    if (hasNotes) this.#later("notes", () => import("./turn-notes.js"), ({ TurnNotes }) => new TurnNotes(this.#context, this.#list, this.#failure), session);
     this.#extras.actions?.render(session, this.#views);
     this.#extras.queued?.render(queued);
     this.#extras.suggestions?.render(session);
     this.#extras.questions?.render(session);
+    this.#extras.notes?.render(session, this.#views);
+    if (!error) this.#failure.hidden = true;
+  }
+
+  /** The notes are out of reach, as the server may be: then at least the words. @param {Session} session */
+  #failPlainly({ conversation: { error } }) {
+    const { strings } = this.#context;
+    this.#failure.hidden = !error;
+    setText(this.#failure, error ? (strings[error.code] ?? error.message ?? strings.failedTitle) : "");
   }
 
   /** @type {any} */
@@ -205,7 +220,11 @@ export class Transcript {
   #later(name, load, make, session) {
     if (name in this.#extras) return;
     this.#extras[name] = null;
-    load().then((module) => ((this.#extras[name] = make(module)), (this.#seen = []), this.render(session)), (error) => console.warn("agui-chat:", error));
+    load().then((module) => ((this.#extras[name] = make(module)), (this.#seen = []), this.render(session)), (error) => {
+      delete this.#extras[name]; // tried again with the next change
+      if (name === "notes") this.#failPlainly(session);
+      console.warn("agui-chat:", error);
+    });
   }
 
   /** @param {Session} session */
@@ -215,42 +234,11 @@ export class Transcript {
     if (reconnecting) return strings.reconnecting;
     return conversation.status === "stopped" ? strings.stopped : "";
   }
-
-  /** What to quote when asking for help. @param {string} id */
-  #runId(id) {
-    const { strings } = this.#context;
-    const button = iconButton("copy", strings.copyRunId, async () => {
-      const { copyText } = await import("./copy.js");
-      if (await copyText(id, button)) button.replaceChildren(icon("check"));
-    });
-    return h("small", {}, format(strings.runId, { id }), button);
-  }
-
-  /** @type {import("./conversation.js").Failure | null} */
-  #error = null;
-
-  /** @param {import("./conversation.js").Failure | null} error */
-  #renderFailure(error) {
-    if (error === this.#error) return;
-    if (this.#failure.matches(":focus-within")) this.#context.host.focus();
-    this.#error = error;
-    this.#failure.hidden = !error;
-    if (!error) return this.#failure.replaceChildren();
-    const { strings, retry, host } = this.#context;
-    const { loginUrl } = host.dataset;
-    const own = (strings)[error.code];
-    const text = h("div", {}, h("p", {}, own ?? error.message ?? strings.failedTitle));
-    if (error.runId && !own) text.append(this.#runId(error.runId));
-    const signIn = error.code === "unauthorized" && loginUrl && h("a", { class: "button", href: loginUrl }, strings.signIn);
-    // To what is open now the cards are the way back.
-    const again = !asksAgain(error) && h("button", { type: "button", class: "button", onclick: retry }, strings.retry);
-    this.#failure.replaceChildren(icon("alert"), text, ...[signIn || again].filter(Boolean));
-  }
 }
 
 /** The toolbars between the messages go by them. @param {Element | null} place */
 function pastActions(place) {
-  while (place?.matches(".actions, .feedback")) place = place.nextElementSibling;
+  while (place?.matches(".actions, .feedback, .turn-note")) place = place.nextElementSibling;
   return place;
 }
 

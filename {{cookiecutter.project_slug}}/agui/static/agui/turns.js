@@ -56,7 +56,7 @@ export function withText(content, text) {
 
 /** @param {any} error @returns {import("./conversation.js").Failure} */
 export function failure(error) {
-  if (error instanceof HttpError) return { code: error.code, message: error.message };
+  if (error instanceof HttpError) return { code: error.code, message: error.message, until: error.until };
   if (!(error instanceof TypeError) && error?.name !== "Error") console.error("agui-chat:", error);
   return { code: "connection_lost" };
 }

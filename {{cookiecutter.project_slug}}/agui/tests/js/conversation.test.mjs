@@ -268,3 +268,47 @@ test("suggestions are kept with the message that they come after, and with no ot
     assert.deepEqual(same, [{ id: "a", role: "assistant", content: "Hello" }]);
   }
 });
+
+const prompt = (id) => ({ id, role: "user", content: "hi" });
+const failed = { type: "RUN_ERROR", message: "Sorry.", code: "timeout", metadata: { runId: "3f2a91bc" } };
+
+test("a failure stays with its turn when the next message is sent", () => {
+  const broken = play([started, failed], beginRun(emptyConversation(), { runId: "r", messages: [prompt("u1")] }));
+  assert.deepEqual(broken.error, { message: "Sorry.", code: "timeout", runId: "3f2a91bc" });
+  const next = play([started, finished], beginRun(broken, { runId: "r2", messages: [prompt("u2")] }));
+  assert.equal(next.error, null);
+  assert.deepEqual(next.failures, { u1: broken.error });
+});
+
+test("until its message is tried again", () => {
+  const broken = play([started, failed], beginRun(emptyConversation(), { runId: "r", messages: [prompt("u1")] }));
+  assert.deepEqual(play([started, finished], beginRun(broken, { runId: "r2", messages: [prompt("u1")] })).failures, {});
+});
+
+test("what never reached the server is no failure of a turn", () => {
+  const lost = fail(beginRun(emptyConversation(), { runId: "r", messages: [prompt("u1")] }), { code: "connection_lost" });
+  assert.deepEqual(beginRun(lost, { runId: "r2", messages: [prompt("u2")] }).failures, {});
+});
+
+test("a stored thread tells its failures, and that of its last turn is the present one", () => {
+  const failures = { u1: { code: "timeout", message: "Slow.", runId: "1" }, u2: { code: "model_error", message: "Odd.", runId: "2" } };
+  const thread = { messages: [prompt("u1"), prompt("u2")], failures };
+  const { error, status } = fromThread(thread);
+  assert.deepEqual([error, status], [failures.u2, "failed"]);
+  assert.deepEqual([fromThread({ ...thread, running: true }).error, fromThread({ ...thread, running: true }).status], [null, "running"]);
+  assert.equal(fromThread({ ...thread, pending: [{ id: "i", toolCallId: "c" }] }).error, null);
+  assert.equal(fromThread({ messages: [...thread.messages, prompt("u3")], failures }).status, "idle");
+});
+
+test("an error tells when a budget begins again, and to a developer what the provider said", () => {
+  const metadata = { runId: "3f2a91bc", resets_at: "2026-11-23T00:00:00+00:00", debug: { hint: "Look there.", cause: "401" } };
+  const { error } = play([started, { ...failed, metadata }]);
+  assert.deepEqual([error.until, error.debug], [metadata.resets_at, metadata.debug]);
+});
+
+test("files that the model can't read are noted with the answer", () => {
+  const answer = { type: "TEXT_MESSAGE_START", messageId: "a", role: "assistant" };
+  const files = [{ mime: "audio/wav", size: 3 }];
+  const { messages } = play([started, answer, { type: "CUSTOM", name: "files_left_out", value: { messageId: "a", files } }]);
+  assert.deepEqual(messages[0].metadata, { files_left_out: files });
+});

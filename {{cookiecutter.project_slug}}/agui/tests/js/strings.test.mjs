@@ -14,9 +14,10 @@ import { FEEDBACK_WORDS } from "../../static/agui/feedback-form.js";
 import { STRINGS as COMMON, counted, format, tableFor } from "../../static/agui/strings.js";
 import { TABLE_WORDS } from "../../static/agui/table.js";
 import { THREADS_WORDS } from "../../static/agui/threads-drawer.js";
+import { NOTE_WORDS } from "../../static/agui/turn-notes.js";
 import { VOICE_WORDS } from "../../static/agui/voice.js";
 
-const STRINGS = { ...COMMON, ...FORM_WORDS, ...ARGUMENT_WORDS, ...CHART_WORDS, ...QUESTION_WORDS, ...TABLE_WORDS, ...THREADS_WORDS, ...VOICE_WORDS, ...ATTACHMENT_WORDS, ...PLAN_WORDS, ...EDITOR_WORDS, ...FEEDBACK_WORDS };
+const STRINGS = { ...COMMON, ...FORM_WORDS, ...ARGUMENT_WORDS, ...CHART_WORDS, ...QUESTION_WORDS, ...TABLE_WORDS, ...THREADS_WORDS, ...VOICE_WORDS, ...ATTACHMENT_WORDS, ...PLAN_WORDS, ...EDITOR_WORDS, ...FEEDBACK_WORDS, ...NOTE_WORDS };
 
 const folder = new URL("../../static/agui/strings/", import.meta.url);
 const tables = {};

@@ -1,0 +1,160 @@
+"""What the page says of a run that failed, and what it offers to do next."""
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from pages import Page, drawn, expect, finished, open_stream, say, stored
+
+pytestmark = pytest.mark.slow
+
+RUN = {"runId": "3f2a91bc"}
+TIME = "2026-11-23T00:00:00+00:00"
+DEBUG = {
+    "hint": "The provider does not know the key: look at OPENAI_API_KEY in .env.",
+    "cause": "ModelHTTPError: status_code: 401, model_name: gpt-5.6-terra, body: {'message': 'Incorrect API key'}",
+}
+# By code: the sentence, more of the metadata, the button that is offered, and a text that is there besides.
+STATES = {
+    "model_refused": ("The model's provider refused the request.", {}, "Try again", "Run 3f2a91bc"),
+    "model_timeout": ("The model did not answer in time. Try again.", {}, "Try again", "Run 3f2a91bc"),
+    "empty_answer": ("The model's answer was empty. Try again.", {}, "Try again", "Run 3f2a91bc"),
+    "context_window": ("The conversation is too long for the model. Start a new one.", {}, "New chat", "Run 3f2a91bc"),
+    "budget_exceeded": ("Your budget is used up.", {"resets_at": TIME}, None, "You can go on from"),
+    "internal_error": ("The run failed on the server.", {"debug": DEBUG}, "Try again", "look at OPENAI_API_KEY"),
+}
+LOOKS = [("light", 1200), ("dark", 1200), ("light", 380), ("dark", 380)]
+
+
+def button(page: Page, name: str):
+    return page.get_by_role("button", name=name, exact=True)
+
+
+def shoot(page: Page, name: str) -> None:
+    """Keep a picture, where somebody wants to look."""
+    if directory := os.environ.get("SCREENSHOTS"):
+        drawn(page)
+        page.screenshot(path=Path(directory) / f"{name}.png")
+
+
+@pytest.fixture(params=LOOKS, ids=lambda look: f"{look[0]}-{look[1]}")
+def looked_at(request, new_page: Callable[..., Page], live_project, signed_in) -> Iterator[Page]:
+    scheme, width = request.param
+    page = new_page(
+        live_project.url, storage_state=signed_in, color_scheme=scheme, viewport={"width": width, "height": 700}
+    )
+    page.look = f"{scheme}-{width}"
+    return page
+
+
+def break_off(page: Page, code: str, *before: dict) -> None:
+    message, metadata, _, _ = STATES[code]
+    push = open_stream(page)
+    push(*before, {"type": "RUN_ERROR", "code": code, "message": message, "metadata": {**RUN, **metadata}})
+    expect(page.locator(".failure:visible")).to_be_visible()
+
+
+@pytest.mark.parametrize("code", STATES)
+def test_the_next_step_fits_the_error(looked_at: Page, code: str):
+    message, _, step, besides = STATES[code]
+    break_off(looked_at, code)
+    failure = looked_at.locator(".failure:visible")
+    expect(failure).to_contain_text(message)
+    expect(failure).to_contain_text(besides)
+    offered = [one for one in failure.locator("button.button").all_inner_texts() if one]
+    assert offered == ([step] if step else [])
+    overflow = looked_at.locator("agui-chat .log").evaluate("log => log.scrollWidth - log.clientWidth")
+    assert overflow <= 0
+    shoot(looked_at, f"{code}-{looked_at.look}")
+
+
+def test_an_empty_answer_is_not_a_row_of_thumbs(looked_at: Page):
+    start = {"type": "TEXT_MESSAGE_START", "messageId": "a", "role": "assistant"}
+    break_off(looked_at, "empty_answer", start, {"type": "TEXT_MESSAGE_END", "messageId": "a"})
+    expect(looked_at.get_by_role("toolbar", name="This answer")).to_have_count(0)
+    expect(button(looked_at, "Good answer")).to_have_count(0)
+    expect(button(looked_at, "Try again")).to_have_count(1)
+    shoot(looked_at, f"thumbs-{looked_at.look}")
+
+
+def test_a_new_chat_is_one_click_away(chat: Page):
+    break_off(chat, "context_window")
+    chat.locator(".failure").get_by_role("button", name="New chat").click()
+    expect(chat.locator(".message")).to_have_count(0)
+    expect(chat.locator(".failure:visible")).to_have_count(0)
+
+
+def test_a_model_that_hangs_is_told_of_after_some_seconds(new_page, live_project, signed_in):
+    page = new_page(storage_state=signed_in)
+    page.clock.install()
+    page.goto(live_project.url)
+    push = open_stream(page)
+    expect(page.locator(".working")).to_be_visible()
+    expect(page.locator(".working")).to_have_text("")
+    page.clock.fast_forward(11_000)
+    expect(page.locator(".working")).to_have_text("The model has not answered yet…")
+    shoot(page, "slow")
+    push({"type": "TEXT_MESSAGE_START", "messageId": "a", "role": "assistant"})
+    push({"type": "TEXT_MESSAGE_CONTENT", "messageId": "a", "delta": "Here I am."})
+    page.clock.run_for(1000)
+    expect(page.locator(".working")).to_be_hidden()
+
+
+def test_an_error_stays_with_its_turn(scripted: Page):
+    say(scripted, "fail, and go on")
+    expect(scripted.locator(".failure:visible")).to_be_visible()
+    number = scripted.locator(".failure small:last-child").inner_text()
+    say(scripted, "hello")
+    finished(scripted)
+    expect(scripted.locator(".messages .failure")).to_have_count(1)
+    expect(scripted.locator(".messages .failure small:last-child")).to_have_text(number)
+    expect(scripted.locator(".messages .failure button.button")).to_have_count(0)
+    shoot(scripted, "stays")
+    scripted.reload()
+    expect(scripted.locator(".messages .failure small:last-child")).to_have_text(number)
+    places = scripted.locator(".messages").evaluate(
+        "list => [...list.children].filter(one => one.matches('.user, .failure')).map(one => one.classList[0])"
+    )
+    assert places == ["message", "failure", "message"]
+    shoot(scripted, "stays-after-reload")
+    [told] = stored(scripted)["failures"].values()
+    assert told["code"] == "internal_error"
+
+
+def test_after_a_reload_it_is_tried_again_in_its_place(scripted: Page):
+    say(scripted, "fail, and be tried anew")
+    expect(scripted.locator(".failure:visible")).to_be_visible()
+    scripted.reload()
+    expect(scripted.locator(".failure:visible")).to_contain_text("The run failed on the server.")
+    button(scripted, "Try again").click()
+    finished(scripted)
+    expect(scripted.locator(".failure:visible")).to_have_count(0)
+    expect(scripted.locator(".user")).to_have_count(1)
+    expect(scripted.locator(".assistant")).to_contain_text("end.")
+
+
+def test_a_file_that_the_model_can_not_read_is_told_below_the_answer(looked_at: Page):
+    push = open_stream(looked_at)
+    files = [{"mime": "audio/wav", "size": 3}]
+    push(
+        {"type": "TEXT_MESSAGE_START", "messageId": "a", "role": "assistant"},
+        {"type": "TEXT_MESSAGE_CONTENT", "messageId": "a", "delta": "I can't hear it."},
+        {"type": "TEXT_MESSAGE_END", "messageId": "a"},
+        {"type": "CUSTOM", "name": "files_left_out", "value": {"messageId": "a", "files": files}},
+        {"type": "RUN_FINISHED", "threadId": "t", "runId": "r"},
+    )
+    expect(looked_at.locator(".turn-note")).to_contain_text("can't read a file of this conversation")
+    shoot(looked_at, f"file-{looked_at.look}")
+
+
+def test_a_failure_is_told_even_if_the_server_is_out_of_reach(chat: Page):
+    """What shows failures is loaded with the first of them, and that may be why there is one."""
+    chat.route("**/*", lambda route: route.abort())
+    say(chat, "hello")
+    expect(chat.get_by_role("alert")).to_contain_text("connection to the server was lost")
+    chat.unroute("**/*")
+    chat.evaluate("() => dispatchEvent(new Event('online'))")
+    finished(chat)
+    expect(chat.locator(".failure:visible")).to_have_count(0)
+    expect(chat.locator(".assistant").first).to_be_visible()
