@@ -5,6 +5,14 @@ import { format } from "./strings.js";
 
 /** @typedef {import("./strings.js").Strings} Strings */
 
+/** In English; the tables of other languages have these, too. */
+export const FILE_WORDS = {
+  file_too_large: "This file is too large.",
+  file_over_limit: "This file is too large: at most {limit}.",
+  too_many_files: "A message can't have more files.",
+  file_unreadable: "This can't be read: it is a folder, or has changed.",
+};
+
 /** The files that a client says a message has. @param {any} named @returns {import("./uploads.js").Attachment[]} */
 export function readFiles(named) {
   if (!Array.isArray(named)) return [];
@@ -41,8 +49,9 @@ export function fileFace(name, size, lang) {
 
 /** Why it failed, as a person reads it. @param {{ code?: string, message?: string }} error @param {Strings} strings @param {number} [maxBytes] */
 export function reasonOf({ code, message }, strings, maxBytes) {
-  if (code === "file_over_limit") return format(strings.file_over_limit, { limit: formatSize(Number(maxBytes), strings.lang) });
-  return strings[code ?? ""] ?? message ?? strings.failedTitle;
+  const words = { ...FILE_WORDS, ...strings };
+  if (code === "file_over_limit") return format(words.file_over_limit, { limit: formatSize(Number(maxBytes), strings.lang) });
+  return words[code ?? ""] ?? message ?? strings.failedTitle;
 }
 
 /** The way back in; a page of its own, so that nothing of this one is lost. @param {{ code?: string }} error @param {Strings} strings @param {string} [url] */

@@ -111,15 +111,11 @@ export const STRINGS = {
   // Failures that the page finds out by itself; the others come with the server's own sentence.
   connection_lost: "The connection to the server was lost.",
   unauthorized: "You are signed out. Sign in again to go on.",
-  file_too_large: "This file is too large.",
-  file_over_limit: "This file is too large: at most {limit}.",
-  too_many_files: "A message can't have more files.",
-  file_unreadable: "This can't be read: it is a folder, or has changed.",
   not_a_stream: "The server's answer can't be read.",
 };
 
 /** @typedef {typeof STRINGS} Strings */
-/** What a language has: those above, and those of modules that are loaded on demand. @typedef {Strings & typeof import("./answer-form.js").FORM_WORDS & typeof import("./arguments.js").ARGUMENT_WORDS & typeof import("./chart.js").CHART_WORDS & typeof import("./question.js").QUESTION_WORDS & typeof import("./table.js").TABLE_WORDS & typeof import("./threads-drawer.js").THREADS_WORDS & typeof import("./voice.js").VOICE_WORDS & typeof import("./attachments.js").ATTACHMENT_WORDS & typeof import("./plan.js").PLAN_WORDS & typeof import("./message-editor.js").EDITOR_WORDS & typeof import("./feedback-form.js").FEEDBACK_WORDS & typeof import("./turn-notes.js").NOTE_WORDS} Table */
+/** What a language has: those above, and those of modules that are loaded on demand. @typedef {Strings & typeof import("./answer-form.js").FORM_WORDS & typeof import("./arguments.js").ARGUMENT_WORDS & typeof import("./chart.js").CHART_WORDS & typeof import("./question.js").QUESTION_WORDS & typeof import("./table.js").TABLE_WORDS & typeof import("./threads-drawer.js").THREADS_WORDS & typeof import("./voice.js").VOICE_WORDS & typeof import("./attachments.js").ATTACHMENT_WORDS & typeof import("./plan.js").PLAN_WORDS & typeof import("./message-editor.js").EDITOR_WORDS & typeof import("./feedback-form.js").FEEDBACK_WORDS & typeof import("./turn-notes.js").NOTE_WORDS & typeof import("./file-face.js").FILE_WORDS} Table */
 
 /** A language more is a line here, and a file with all keys of a Table. @type {Record<string, () => Promise<{ STRINGS: any }>>} */
 const TABLES = {

@@ -6,6 +6,7 @@ import { test } from "node:test";
 import { FORM_WORDS } from "../../static/agui/answer-form.js";
 import { ARGUMENT_WORDS } from "../../static/agui/arguments.js";
 import { CHART_WORDS } from "../../static/agui/chart.js";
+import { FILE_WORDS } from "../../static/agui/file-face.js";
 import { QUESTION_WORDS } from "../../static/agui/question.js";
 import { ATTACHMENT_WORDS } from "../../static/agui/attachments.js";
 import { PLAN_WORDS } from "../../static/agui/plan.js";
@@ -17,7 +18,7 @@ import { THREADS_WORDS } from "../../static/agui/threads-drawer.js";
 import { NOTE_WORDS } from "../../static/agui/turn-notes.js";
 import { VOICE_WORDS } from "../../static/agui/voice.js";
 
-const STRINGS = { ...COMMON, ...FORM_WORDS, ...ARGUMENT_WORDS, ...CHART_WORDS, ...QUESTION_WORDS, ...TABLE_WORDS, ...THREADS_WORDS, ...VOICE_WORDS, ...ATTACHMENT_WORDS, ...PLAN_WORDS, ...EDITOR_WORDS, ...FEEDBACK_WORDS, ...NOTE_WORDS };
+const STRINGS = { ...COMMON, ...FORM_WORDS, ...ARGUMENT_WORDS, ...CHART_WORDS, ...QUESTION_WORDS, ...TABLE_WORDS, ...THREADS_WORDS, ...VOICE_WORDS, ...ATTACHMENT_WORDS, ...PLAN_WORDS, ...EDITOR_WORDS, ...FEEDBACK_WORDS, ...NOTE_WORDS, ...FILE_WORDS };
 
 const folder = new URL("../../static/agui/strings/", import.meta.url);
 const tables = {};

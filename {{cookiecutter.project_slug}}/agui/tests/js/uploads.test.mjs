@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { test } from "node:test";
 import { setImmediate } from "node:timers/promises";
 
-import { describe, formatSize, ownText, readFiles, reasonOf } from "../../static/agui/file-face.js";
+import { FILE_WORDS, describe, formatSize, ownText, readFiles, reasonOf } from "../../static/agui/file-face.js";
 import { holdsFiles } from "../../static/agui/intake.js";
 import { STRINGS } from "../../static/agui/strings.js";
 import { isFinal, Uploads } from "../../static/agui/uploads.js";
@@ -172,7 +172,7 @@ test("the names of its files are no text of a message", () => {
 
 test("the server's sentence tells why, or our own if it has none", () => {
   assert.match(reasonOf({ code: "file_over_limit" }, STRINGS, 2_000_000), /2 MB/);
-  assert.equal(reasonOf({ code: "file_too_large" }, STRINGS, 2_000_000), STRINGS.file_too_large);
+  assert.equal(reasonOf({ code: "file_too_large" }, STRINGS, 2_000_000), FILE_WORDS.file_too_large);
   assert.equal(reasonOf({ code: "too_large", message: "At most so much." }, STRINGS), "At most so much.");
   assert.equal(reasonOf({ code: "unauthorized", message: "Sign in." }, STRINGS), STRINGS.unauthorized);
 });
