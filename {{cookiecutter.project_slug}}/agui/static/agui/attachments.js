@@ -1,7 +1,7 @@
 // @ts-check
 /** The files above the text of the message that is being written. Loaded with the first file. */
 import { h, iconButton } from "./dom.js";
-import { describe, fileFace, ownText, readFiles, reasonOf, signInLink } from "./file-face.js";
+import { FILE_WORDS, describe, fileFace, ownText, readFiles, reasonOf, signInLink } from "./file-face.js";
 import { fileUrl, uploadFile } from "./files.js";
 import { format } from "./strings.js";
 import { isFinal, Uploads } from "./uploads.js";
@@ -43,7 +43,7 @@ export class Attachments {
       send: (file, options) => uploadFile(client, (...upload) => host.upload(...upload), file, options),
       discard: (id) => client.send(fileUrl(client, id), { method: "DELETE" }),
     });
-    this.#list = h("ul", { class: "files", part: "attachments", "aria-label": strings.attachments });
+    this.#list = h("ul", { class: "files", part: "attachments", "aria-label": { ...FILE_WORDS, ...strings }.attachments });
     this.element = h("div", { class: "tray" }, this.#list, this.#status);
     this.uploads.addEventListener("change", () => this.#render());
     this.uploads.addEventListener("settled", (event) => this.#announce(/** @type {any} */ (event).detail));

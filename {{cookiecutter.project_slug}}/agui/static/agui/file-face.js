@@ -7,6 +7,8 @@ import { format } from "./strings.js";
 
 /** In English; the tables of other languages have these, too. */
 export const FILE_WORDS = {
+  attachments: "Attached files",
+  download: "Download {name}",
   file_too_large: "This file is too large.",
   file_over_limit: "This file is too large: at most {limit}.",
   too_many_files: "A message can't have more files.",

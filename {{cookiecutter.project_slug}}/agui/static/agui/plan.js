@@ -9,6 +9,7 @@ const ICONS = { pending: "pending", running: "active", done: "check", failed: "a
 
 /** The words of this module. */
 export const PLAN_WORDS = {
+  plan: "Plan",
   planCount: "{done} of {count} done",
   stepPending: "To do",
 };

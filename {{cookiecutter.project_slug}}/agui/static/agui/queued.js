@@ -4,6 +4,12 @@ import { h, icon, iconButton, setText } from "./dom.js";
 
 /** @typedef {{ text: string, attachments: { name: string }[] }} Message */
 
+/** In English; the tables of other languages have these, too. */
+export const QUEUE_WORDS = {
+  editQueued: "Edit the waiting message",
+  removeQueued: "Remove the waiting message",
+};
+
 export class Queued {
   #text = h("span", { dir: "auto" });
   #files = h("span", { class: "muted" });
@@ -13,11 +19,12 @@ export class Queued {
   /** @param {import("./message-views.js").Context} context @param {HTMLElement} column */
   constructor(context, column) {
     const { strings } = (this.#context = context);
+    const words = { ...QUEUE_WORDS, ...strings };
     this.element = h(
       "div", { class: "message user queued", part: "queued", role: "group", "aria-label": strings.queued, hidden: true },
       h("div", { class: "bubble" }, this.#text, this.#files),
       h("div", { class: "actions paged" }, icon("pause"), h("span", { class: "muted" }, strings.queued),
-        iconButton("edit", strings.editQueued, () => this.#edit()), iconButton("trash", strings.removeQueued, () => this.#remove())),
+        iconButton("edit", words.editQueued, () => this.#edit()), iconButton("trash", words.removeQueued, () => this.#remove())),
     );
     column.append(this.element);
   }

@@ -2,7 +2,7 @@
 /** The files of a message in the transcript, to be downloaded. Loaded with the first message that has any. */
 import { HttpError } from "./client.js";
 import { h } from "./dom.js";
-import { fileFace, ownText, readFiles, reasonOf, signInLink } from "./file-face.js";
+import { FILE_WORDS, fileFace, ownText, readFiles, reasonOf, signInLink } from "./file-face.js";
 import { fileUrl } from "./files.js";
 import { format } from "./strings.js";
 
@@ -20,7 +20,7 @@ const BEGIN_MS = 60_000;
 export function showFiles(bubble, named, context) {
   const files = readFiles(named);
   const items = files.map((file) => sentFile(file, context));
-  const list = h("ul", { class: "files", part: "attachments", "aria-label": context.strings.attachments }, ...items);
+  const list = h("ul", { class: "files", part: "attachments", "aria-label": { ...FILE_WORDS, ...context.strings }.attachments }, ...items);
   bubble.hidden = !ownText(bubble.textContent ?? "", files);
   if (bubble.previousElementSibling?.matches(".files")) bubble.previousElementSibling.remove();
   bubble.before(list);
@@ -30,7 +30,7 @@ export function showFiles(bubble, named, context) {
 function sentFile({ id, name, size }, { strings, client, host }) {
   const { nodes } = fileFace(name, size, strings.lang);
   const failure = h("p", { class: "file-failure", hidden: true });
-  const link = h("a", { class: "file-link", href: fileUrl(client, id), download: name, title: format(strings.download, { name }) }, ...nodes);
+  const link = h("a", { class: "file-link", href: fileUrl(client, id), download: name, title: format({ ...FILE_WORDS, ...strings }.download, { name }) }, ...nodes);
   const item = h("li", { class: "file", part: "attachment" }, link, failure);
   // A click goes the way of all requests, with their credentials, and can tell what went wrong; the address is for the rest.
   link.addEventListener("click", async (event) => {

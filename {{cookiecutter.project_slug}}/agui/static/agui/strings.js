@@ -34,10 +34,8 @@ export const STRINGS = {
   earlier: "Show earlier messages",
 
   attach: "Attach files",
-  attachments: "Attached files",
   dropFiles: "Drop the files to attach them",
   filesOpen: "Wait for the files, or remove those that failed",
-  download: "Download {name}",
   readFile: "Read {name}",
   readWhole: "The assistant was given the file as it is.",
 
@@ -76,7 +74,6 @@ export const STRINGS = {
   yes: "Yes",
   no: "No",
 
-  plan: "Plan",
   table: "Table",
   allRows: "Show all {count} rows",
 
@@ -103,8 +100,6 @@ export const STRINGS = {
   nextVersion: "Next version",
   queued: "Sent after this answer",
   suggestions: "Suggested messages",
-  editQueued: "Edit the waiting message",
-  removeQueued: "Remove the waiting message",
   retry: "Try again",
   signIn: "Sign in",
   failedTitle: "Something went wrong",
@@ -115,7 +110,7 @@ export const STRINGS = {
 };
 
 /** @typedef {typeof STRINGS} Strings */
-/** What a language has: those above, and those of modules that are loaded on demand. @typedef {Strings & typeof import("./answer-form.js").FORM_WORDS & typeof import("./arguments.js").ARGUMENT_WORDS & typeof import("./chart.js").CHART_WORDS & typeof import("./question.js").QUESTION_WORDS & typeof import("./table.js").TABLE_WORDS & typeof import("./threads-drawer.js").THREADS_WORDS & typeof import("./voice.js").VOICE_WORDS & typeof import("./attachments.js").ATTACHMENT_WORDS & typeof import("./plan.js").PLAN_WORDS & typeof import("./message-editor.js").EDITOR_WORDS & typeof import("./feedback-form.js").FEEDBACK_WORDS & typeof import("./turn-notes.js").NOTE_WORDS & typeof import("./file-face.js").FILE_WORDS} Table */
+/** What a language has: those above, and those of modules that are loaded on demand. @typedef {Strings & typeof import("./answer-form.js").FORM_WORDS & typeof import("./arguments.js").ARGUMENT_WORDS & typeof import("./chart.js").CHART_WORDS & typeof import("./question.js").QUESTION_WORDS & typeof import("./table.js").TABLE_WORDS & typeof import("./threads-drawer.js").THREADS_WORDS & typeof import("./voice.js").VOICE_WORDS & typeof import("./attachments.js").ATTACHMENT_WORDS & typeof import("./plan.js").PLAN_WORDS & typeof import("./message-editor.js").EDITOR_WORDS & typeof import("./feedback-form.js").FEEDBACK_WORDS & typeof import("./turn-notes.js").NOTE_WORDS & typeof import("./file-face.js").FILE_WORDS & typeof import("./queued.js").QUEUE_WORDS} Table */
 
 /** A language more is a line here, and a file with all keys of a Table. @type {Record<string, () => Promise<{ STRINGS: any }>>} */
 const TABLES = {

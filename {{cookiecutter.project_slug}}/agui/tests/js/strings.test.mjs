@@ -13,12 +13,13 @@ import { PLAN_WORDS } from "../../static/agui/plan.js";
 import { EDITOR_WORDS } from "../../static/agui/message-editor.js";
 import { FEEDBACK_WORDS } from "../../static/agui/feedback-form.js";
 import { STRINGS as COMMON, counted, format, tableFor } from "../../static/agui/strings.js";
+import { QUEUE_WORDS } from "../../static/agui/queued.js";
 import { TABLE_WORDS } from "../../static/agui/table.js";
 import { THREADS_WORDS } from "../../static/agui/threads-drawer.js";
 import { NOTE_WORDS } from "../../static/agui/turn-notes.js";
 import { VOICE_WORDS } from "../../static/agui/voice.js";
 
-const STRINGS = { ...COMMON, ...FORM_WORDS, ...ARGUMENT_WORDS, ...CHART_WORDS, ...QUESTION_WORDS, ...TABLE_WORDS, ...THREADS_WORDS, ...VOICE_WORDS, ...ATTACHMENT_WORDS, ...PLAN_WORDS, ...EDITOR_WORDS, ...FEEDBACK_WORDS, ...NOTE_WORDS, ...FILE_WORDS };
+const STRINGS = { ...COMMON, ...FORM_WORDS, ...ARGUMENT_WORDS, ...CHART_WORDS, ...QUESTION_WORDS, ...TABLE_WORDS, ...THREADS_WORDS, ...VOICE_WORDS, ...ATTACHMENT_WORDS, ...PLAN_WORDS, ...EDITOR_WORDS, ...FEEDBACK_WORDS, ...NOTE_WORDS, ...FILE_WORDS, ...QUEUE_WORDS };
 
 const folder = new URL("../../static/agui/strings/", import.meta.url);
 const tables = {};
