@@ -6,7 +6,7 @@ import json
 import logging
 import re
 import time
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from functools import partial
@@ -27,6 +27,9 @@ from agui.patience import wait_for_database
 Outcome = Literal["success", "failed", "denied"]
 
 REDACTED = "[redacted]"
+# A name and what leads to its value, in an exception's words: `api_key=`, `"apiKey": "`, `Authorization: Bearer `.
+NAMED = re.compile(r"""(?i)(?<![\w-])([\w-]++)["']?\s*[:=]\s*["']?(?:(?:bearer|basic)\s+)?""")
+VALUE = re.compile(r"""[^\s"'&,;)\]}\[]+""")
 # A sink that hangs must not keep a run from ending.
 RECORD_SECONDS = 10
 MAX_CAUSE_CHARS = 2000
@@ -253,9 +256,13 @@ def redact_text(text: str, call: ToolCallPart, names: Iterable[str]) -> str:
         arguments = {}
     for value in sorted(_secrets(arguments, redact(arguments, names)), key=len, reverse=True):
         text = text.replace(value, REDACTED)
-    secret = "|".join(re.escape(name).replace("_", "[-_]?") for name in names)
-    pattern = rf"""(?i)((?:{secret})\w*["']?\s*[:=]\s*["']?(?:(?:bearer|basic)\s+)?)[^\s"'&,;)\]}}\[]+"""
-    text = re.sub(pattern, rf"\1{REDACTED}", text) if secret else text
+    is_secret = secret_test(names)
+    pieces, end = [], 0
+    for named in NAMED.finditer(text):
+        if named.start() >= end and is_secret(named[1]) and (value := VALUE.match(text, named.end())):
+            pieces += [text[end : named.end()], REDACTED]
+            end = value.end()
+    text = "".join([*pieces, text[end:]])
     return re.sub(r"(://[^\s/:@]*:)[^\s/@]+@", rf"\1{REDACTED}@", text)
 
 
@@ -281,11 +288,7 @@ def _texts(value: Any) -> Iterator[str]:
 
 def redact(arguments: dict[str, Any], names: Iterable[str]) -> dict[str, Any]:
     """Replace the values of arguments with one of these in their names, at any depth and however they are written."""
-    secrets = {_letters(name) for name in names} - {""}
-
-    def is_secret(name: str) -> bool:
-        letters = _letters(name)
-        return any(secret in letters for secret in secrets)
+    is_secret = secret_test(names)
 
     def clean(value: Any) -> Any:
         if isinstance(value, dict):
@@ -296,6 +299,17 @@ def redact(arguments: dict[str, Any], names: Iterable[str]) -> dict[str, Any]:
 
     cleaned: dict[str, Any] = clean(arguments)
     return cleaned
+
+
+def secret_test(names: Iterable[str]) -> Callable[[str], bool]:
+    """Make the test of whether one of these is a part of a name, however the two are written."""
+    secrets = {_letters(name) for name in names} - {""}
+
+    def is_secret(name: str) -> bool:
+        letters = _letters(name)
+        return any(secret in letters for secret in secrets)
+
+    return is_secret
 
 
 def _letters(name: str) -> str:

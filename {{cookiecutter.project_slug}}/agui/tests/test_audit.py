@@ -176,21 +176,22 @@ def test_redaction_reaches_every_depth():
     assert arguments["password"] == "x"
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        *("apikey", "apiKey", "API_KEY", "x-api-key", "OPENAI_API_KEY", "passwd", "db_passwd", "userPassword", "PWD"),
-        *("access_token", "accessToken", "refresh-token", "secret_key", "client_secret", "clientSecret", "token"),
-        *("privateKey", "aws_access_key_id", "Authorization", "proxy-authorization", "Set-Cookie", "credentials"),
-    ],
-)
+SECRET_NAMES = [
+    *("apikey", "apiKey", "API_KEY", "x-api-key", "OPENAI_API_KEY", "passwd", "db_passwd", "userPassword", "PWD"),
+    *("access_token", "accessToken", "refresh-token", "secret_key", "client_secret", "clientSecret", "token"),
+    *("privateKey", "aws_access_key_id", "Authorization", "proxy-authorization", "Set-Cookie", "credentials"),
+]
+PLAIN_NAMES = ["title", "key", "pass", "keyboard", "author", "user", "email", "note", "monkey"]
+
+
+@pytest.mark.parametrize("name", SECRET_NAMES)
 def test_names_of_secrets_are_known_however_they_are_written(name):
     names = EngineSettings().audit_redact
     assert redact({name: "x"}, names) == {name: REDACTED}
     assert redact({"nested": [{name: {"deep": "x"}}]}, names) == {"nested": [{name: REDACTED}]}
 
 
-@pytest.mark.parametrize("name", ["title", "key", "pass", "keyboard", "author", "user", "email", "note", "monkey"])
+@pytest.mark.parametrize("name", PLAIN_NAMES)
 def test_other_names_stay_readable(name):
     assert redact({name: "x"}, EngineSettings().audit_redact) == {name: "x"}
     assert redact({name: "x"}, ["", "-"]) == {name: "x"}
@@ -289,6 +290,27 @@ def test_secrets_are_taken_out_of_a_cause():
         f"{REDACTED} and {REDACTED} of ada; 'password': '{REDACTED}', Authorization: Bearer {REDACTED}; "
         f"postgres://ada:{REDACTED}@host/db"
     )
+
+
+@pytest.mark.parametrize("name", SECRET_NAMES)
+@pytest.mark.parametrize("words", ["{}=V", "{}: V", '{{"{}": "V"}}', "GET https://bank/?a=b&{}=V&c=d", "a={}=V"])
+def test_a_name_is_as_secret_in_a_cause_as_in_arguments(name, words):
+    told = redact_text(
+        words.format(name).replace("V", "hunter2"), ToolCallPart("pay", {}), EngineSettings().audit_redact
+    )
+    assert told == words.format(name).replace("V", REDACTED)
+
+
+@pytest.mark.parametrize("setting", ["apiKey", "API-Key", "api key", "api.key", "apikey"])
+def test_a_setting_may_be_written_in_any_way(setting):
+    assert redact({"x_api_key": 1}, [setting]) == {"x_api_key": REDACTED}
+    assert redact_text("x_api_key=1", ToolCallPart("pay", {}), [setting]) == f"x_api_key={REDACTED}"
+
+
+@pytest.mark.parametrize("name", PLAIN_NAMES)
+def test_what_is_no_secret_stays_in_a_cause(name):
+    words = f"GET https://bank/?{name}=x and {name}: x"
+    assert redact_text(words, ToolCallPart("pay", {}), EngineSettings().audit_redact) == words
 
 
 # --- An agent's own logger, and runs without an endpoint
