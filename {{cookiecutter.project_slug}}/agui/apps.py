@@ -1,5 +1,6 @@
 """Start-up: settings are checked, tools are found."""
 
+import os
 from collections.abc import Iterator
 from functools import partial
 from importlib import import_module
@@ -8,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from django.apps import AppConfig, apps
-from django.conf import settings
+from django.conf import ENVIRONMENT_VARIABLE
 from django.db.models.signals import post_delete, post_save
 from django.utils.autoreload import BaseReloader, autoreload_started
 from django.utils.module_loading import autodiscover_modules
@@ -54,8 +55,8 @@ def watch_modules(directories: list[Path], sender: BaseReloader, **kwargs: Any) 
 
 def own_directories() -> Iterator[Path]:
     """The directories of the settings and of the applications that are not installed packages."""
-    settings_file = import_module(settings.SETTINGS_MODULE).__file__
-    yield Path(str(settings_file)).resolve().parent
+    if module := os.environ.get(ENVIRONMENT_VARIABLE):
+        yield Path(str(import_module(module).__file__)).resolve().parent
     for config in apps.get_app_configs():
         if not {"site-packages", "dist-packages"} & {*Path(config.path).parts}:
             yield Path(config.path).resolve()

@@ -96,10 +96,12 @@ def cause_of(error: BaseException) -> str:
     """Say in one line what went wrong, in the provider's or the exception's words; '' if the code says it all."""
     if isinstance(error, RunFailed | RunCancelled):
         return ""
-    words = f"{type(error).__name__}: {error}"
-    if error.__cause__ is not None and str(error.__cause__) not in words:
-        words += f" ({type(error.__cause__).__name__}: {error.__cause__})"
-    return " ".join(words.split())[:MAX_CAUSE_CHARS]
+    words = [f"{type(error).__name__}: {error}"]
+    if error.__cause__ is not None and str(error.__cause__) not in words[0]:
+        words.append(f"({type(error.__cause__).__name__}: {error.__cause__})")
+    if isinstance(error, BaseExceptionGroup):  # A chain of models has one failure for each
+        words += [f"({cause_of(part)})" for part in error.exceptions]
+    return " ".join(" ".join(words).split())[:MAX_CAUSE_CHARS]
 
 
 def hint_of(code: str, error: BaseException | None = None) -> str:

@@ -163,7 +163,7 @@ def write(
         return _write(record, new_entries, expected_revision, row, note)
     except ConversationConflict:
         found = find_row(record.conversation_id, record.scope or "")
-        if found is None or found.revision != record.revision:
+        if found is None or (found.revision, found.head_id) != (record.revision, record.head_id):
             raise
         return found  # Asked again, because the answer of the database was lost
 

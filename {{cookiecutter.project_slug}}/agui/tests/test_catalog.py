@@ -188,4 +188,4 @@ async def test_an_interrupt_of_a_toolset_has_a_label(client, mount):
     mount(ToolRegistry(), [call("archive_year", year=1999)], toolsets=toolsets()[:1])
     (interrupt,) = (await client.run("Archive"))[-1]["outcome"]["interrupts"]
     assert interrupt["message"] == 'Run "Archive year"?'
-    assert interrupt["metadata"] == {"toolName": "archive_year", "x-summary": "Archive year"}
+    assert {"toolName": "archive_year", "x-summary": "Archive year"}.items() <= interrupt["metadata"].items()

@@ -209,7 +209,7 @@ async def test_arguments_that_are_no_object_are_corrected(client: Client, mount,
 async def test_who_may_not_is_denied_and_not_asked_again(client: Client, mount, registry, name, caplog):
     assert await outcome(client, mount, registry, name) == ("denied", DENIED)
     assert drf_server.calls == []
-    assert caplog.records == []
+    assert [record for record in caplog.records if record.levelname != "INFO"] == []
 
 
 async def test_a_permission_counts_as_it_is_at_the_call(client: Client, user, mount, registry):
@@ -243,7 +243,7 @@ async def test_what_a_service_refuses_is_told_in_its_words(client: Client, mount
     ended, told = await outcome(client, mount, registry, "sold_out")
     assert ended == "failed"
     assert "Sold out until Monday." in told
-    assert caplog.records == []
+    assert [record for record in caplog.records if record.levelname != "INFO"] == []
 
 
 async def test_an_exception_ends_its_call_and_stays_in_the_log(client: Client, mount, registry, caplog):

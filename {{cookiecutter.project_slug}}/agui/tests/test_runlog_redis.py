@@ -489,7 +489,7 @@ async def test_who_reads_a_run_that_nobody_else_has_heard_of_is_told(
                 redis.restore(key, 60_000, value)
         with processes.elsewhere():
             told = await client.get("threads/t1/events/", **{"Last-Event-ID": f"{log.key}:2"})
-            assert await body_of(told) == encode(log.key, 3, run_error("interrupted"))
+            assert await body_of(told) == encode(log.key, 3, run_error("interrupted", log.key))
             other = await other_client.get("threads/t1/events/", **{"Last-Event-ID": f"{log.key}:2"})
             assert other.status_code == 404
             # Without that name it is the last run that is known.
