@@ -259,9 +259,11 @@ def redact_text(text: str, call: ToolCallPart, names: Iterable[str]) -> str:
     is_secret = secret_test(names)
     pieces, end = [], 0
     for named in NAMED.finditer(text):
-        if named.start() >= end and is_secret(named[1]) and (value := VALUE.match(text, named.end())):
+        if named.start() < end or not is_secret(named[1]):
+            continue
+        if written := VALUE.match(text, named.end()):
             pieces += [text[end : named.end()], REDACTED]
-            end = value.end()
+            end = written.end()
     text = "".join([*pieces, text[end:]])
     return re.sub(r"(://[^\s/:@]*:)[^\s/@]+@", rf"\1{REDACTED}@", text)
 

@@ -140,10 +140,13 @@ def ask(
     for call in [*requests.approvals, *(call for call in requests.calls if call.tool_name not in frontend)]:
         own = {"id": f"{PREFIX}{call.tool_call_id}-{run_key[:8]}", "expires_at": expires_at}
         told = requests.metadata.get(call.tool_call_id) or {}
-        if (about := asked.get(call.tool_call_id)) and call in requests.approvals:
+        about = asked.get(call.tool_call_id)
+        if about and call in requests.approvals:
             own |= {"definition": about.definition, "arguments": about.arguments}
             own["edited"] = edited.get(call.tool_call_id)
             told = {**about.told, **told}
+        elif about:
+            told = {X_SUMMARY_KEY: about.told[X_SUMMARY_KEY], **told}
         # As JSON: a tool's words may be anything, such as lazy translations. What can't be told is not stored.
         requests.metadata[call.tool_call_id] = {**to_json(told), METADATA_KEY: own}
 

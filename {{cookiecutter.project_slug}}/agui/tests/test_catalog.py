@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from pydantic_ai import FunctionToolset, Tool
+from pydantic_ai import ApprovalRequired, CallDeferred, FunctionToolset, Tool
 from pydantic_ai.models.test import TestModel
 from pydantic_ai.toolsets import AbstractToolset, ToolsetTool
 
@@ -184,8 +184,43 @@ async def test_tools_of_toolsets_are_listed_with_labels(client, mount, caplog):
     assert told["humanInTheLoop"]["approvals"] is True
 
 
-async def test_an_interrupt_of_a_toolset_has_a_label(client, mount):
-    mount(ToolRegistry(), [call("archive_year", year=1999)], toolsets=toolsets()[:1])
+@pytest.mark.parametrize(
+    ("name", "message", "told"),
+    [
+        ("archive_year", 'Run "Archive year"?', {"x-summary": "Archive year"}),
+        ("tidy", "Sure?", {"x-summary": "Tidy up", "x-destructive": True, "x-confirm": "Sure?"}),
+        ("labelled", 'Run "Tidy a year"?', {"x-summary": "Tidy a year"}),
+        ("raises", 'Run "Tidy a year"?', {"x-summary": "Tidy a year"}),
+    ],
+)
+async def test_an_interrupt_of_a_toolset_has_its_tools_words(client, mount, name, message, told):
+    def raises(year: int) -> str:
+        """Ask from within."""
+        raise ApprovalRequired
+
+    words = {"x-summary": "Tidy a year"}
+    asking = [
+        Tool(archive, name="archive_year", requires_approval=True),
+        Tool(archive, name="tidy", requires_approval=True, metadata=toolsets()[0].tools["tidy"].metadata),
+        Tool(archive, name="labelled", requires_approval=True, metadata=words),
+        Tool(raises, metadata=words),
+    ]
+    mount(ToolRegistry(), [call(name, year=1999)], toolsets=[FunctionToolset(asking)])
     (interrupt,) = (await client.run("Archive"))[-1]["outcome"]["interrupts"]
-    assert interrupt["message"] == 'Run "Archive year"?'
-    assert {"toolName": "archive_year", "x-summary": "Archive year"}.items() <= interrupt["metadata"].items()
+    assert interrupt["message"] == message
+    assert interrupt["metadata"] == {"toolName": name, "arguments": '{"year": 1999}', **told}
+
+
+async def test_a_question_of_a_toolset_has_its_tools_label(client, mount):
+    def choose(year: int) -> str:
+        """Leave it to the user."""
+        raise CallDeferred
+
+    mount(
+        ToolRegistry(),
+        [call("choose", year=1999)],
+        toolsets=[FunctionToolset([Tool(choose, metadata={"x-summary": "Choose it"})])],
+    )
+    (interrupt,) = (await client.run("Choose"))[-1]["outcome"]["interrupts"]
+    assert interrupt["metadata"]["x-summary"] == "Choose it"
+    assert "Choose it" in interrupt["message"]

@@ -334,7 +334,7 @@ async def test_a_tool_asks_the_user_and_the_answer_is_its_result(client: Client)
             "Which seat?",
         )
         assert interrupt["responseSchema"]["required"] == ["row"]
-        assert interrupt["metadata"] == {"toolName": "book"}
+        assert interrupt["metadata"] == {"toolName": "book", "x-summary": "Book"}
         assert (await client.thread())["pending"] == [interrupt]
         events = await client.run(resume=[answer("b1", {"row": 7})])
 
