@@ -213,7 +213,7 @@ BOOKING = {
         "smoker": {"type": "boolean", "title": "Smoker"},
         "newsletter": {"type": "boolean", "default": True},
         "billing": {"anyOf": [{"$ref": "#/$defs/Address"}, {"type": "null"}], "default": None},
-        "notes": {"type": "object", "additionalProperties": {"type": "integer"}, "default": {}},
+        "notes": {"type": "object", "default": {}},
     },
     "$defs": {
         "Room": {"title": "Room", "type": "string", "enum": ["small", "large"]},

@@ -75,7 +75,10 @@ def test_methods_and_properties():
     fields = re.findall(r"^  (\w+) = ", ELEMENT.split("// --- ")[0], re.M)
     section = MANUAL.split("\n## Methods and properties\n")[1].split("\n## ")[0]
     rows = [row.split("|")[1] for row in section.splitlines() if row.startswith("| `")]
-    assert {name for row in rows for name in re.findall(r"`(\w+)", row)} == {*methods, *fields}
+    # The element calls this one if the page has set it.
+    of_the_page = "getSkillContext"
+    assert f"host.{of_the_page}()" in (STATIC / "palette.js").read_text()
+    assert {name for row in rows for name in re.findall(r"`(\w+)", row)} == {*methods, *fields, of_the_page}
 
 
 def test_what_a_tool_is_made_of():
