@@ -8,12 +8,14 @@ from contextlib import suppress
 from typing import Any
 
 import pytest
+from asgiref.sync import ThreadSensitiveContext
 from pydantic_ai import RunContext
 
 from agui import ToolRegistry, tool
 from agui.agent import AgentDeps
 from agui.executor import GivenUp, owner, run_in_thread, stop_if_given_up
 from agui.fair_threads import FairThreads
+from agui.protocol import wire_messages
 from agui.testing import call, say
 from agui.tests.conftest import Client
 
@@ -194,3 +196,46 @@ async def test_a_run_with_many_calls_leaves_threads_to_others(mount, client: Cli
         release.set()
     results = [event["content"] for event in await long if event["type"] == "TOOL_CALL_RESULT"]
     assert results == [f"user:{client.user.pk}"] * 16
+
+
+async def test_many_slow_reads_and_exports_leave_threads_to_others(
+    mount, client: Client, other_client: Client, settings, monkeypatch
+):
+    settings.AGUI = {**settings.AGUI, "DATABASE_THREADS": 4}
+    mount(ToolRegistry(), say("Done."), say("Done."))
+    await client.run("Hello")
+    await other_client.run("Hello", thread="t2")
+    begun, release = threading.Semaphore(0), threading.Event()
+
+    def slow(messages: Any) -> Any:
+        if owner.get() == f"user:{client.user.pk}":
+            begun.release()
+            release.wait(60)
+        return wire_messages(messages)
+
+    # As a server has it, and the test client has not: a thread for each request.
+    async def read(client: Client, thread: str) -> dict[str, Any]:
+        async with ThreadSensitiveContext():
+            return await client.thread(thread)
+
+    async def export(client: Client) -> bytes:
+        async with ThreadSensitiveContext():
+            return b"".join([part async for part in await client.get("export/")])
+
+    for module in ("threads", "export"):
+        monkeypatch.setattr(f"agui.{module}.wire_messages", slow)
+    reads = [asyncio.create_task(read(client, "t1")) for _ in range(8)]
+    exports = [asyncio.create_task(export(client)) for _ in range(8)]
+    try:
+        for _ in range(3):
+            assert await asyncio.to_thread(begun.acquire, timeout=30)
+        told = await asyncio.wait_for(read(other_client, "t2"), 30)
+        assert [message["role"] for message in told["messages"]] == ["user", "assistant"]
+        assert b"Done." in await asyncio.wait_for(export(other_client), 30)
+        # All this while no read of the first user has ended, and no fourth has begun.
+        assert not any(task.done() for task in [*reads, *exports])
+        assert not begun.acquire(blocking=False)
+    finally:
+        release.set()
+    assert {len(told["messages"]) for told in await asyncio.gather(*reads)} == {2}
+    assert all(b"Done." in document for document in await asyncio.gather(*exports))
