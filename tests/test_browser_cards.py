@@ -524,10 +524,7 @@ HOSTILE = [
     ("chart", {"labels": ["a"], "series": {"length": 1e9}}),
     ("chart", {"labels": ["a"], "series": [{"values": {"length": 1e9}}]}),
     ("chart", {"labels": ["a"], "series": [None]}),
-    *(
-        ("table", content)
-        for content in (None, {"rows": "x"}, {"rows": [], "columns": {}}, {"rows": [1], "columns": 5})
-    ),
+    *(("table", content) for content in (None, {"rows": "x"}, {"rows": [1], "columns": 5})),
     ("table", {"columns": ["x"] * 500, "rows": [[1]]}),
     *(("plan", content) for content in (None, {"steps": [None]}, {"steps": [{}]}, {"steps": {"length": 5}})),
     ("__proto__", {"a": 1}),

@@ -138,7 +138,9 @@ def test_collected_modules_import_nothing_that_may_be_stale(live_project, collec
             continue
         path = live_project.path / "staticfiles" / hashed
         text = path.read_text()
-        assert text.count("\n") < 0.1 * len((live_project.path / "agui/static" / name).read_text().splitlines()), name
+        source = (live_project.path / "agui/static" / name).read_text()
+        if name != "agui/entities.js":  # Its table is one text of many lines
+            assert text.count("\n") < 0.1 * len(source.splitlines()), name
         for imported in re.findall(r"""(?:from|import)\s*\(?["'](\.[^"']+)["']""", text):
             assert path.parent.joinpath(imported).exists(), (name, imported)
             assert re.search(r"\.[0-9a-f]{12}\.js$", imported), (name, imported)

@@ -133,7 +133,6 @@ def test_another_users_thread_does_not_exist(live_project: LiveProject):
     body = run_input("a secret")
     live_project.client(live_project.token).run("", **body)
     other = live_project.client(user_with_token(live_project, "other"))
-    assert other.fetch("POST", "/agent/", run_input("hello", threadId=body["threadId"]))[0] == 404
     thread = f"/agent/threads/{body['threadId']}/"
     for method in ("GET", "PATCH", "DELETE"):
         assert other.fetch(method, thread, {"title": "Mine"})[0] == 404, method
@@ -141,6 +140,9 @@ def test_another_users_thread_does_not_exist(live_project: LiveProject):
     for method, path in (("GET", "events/"), ("POST", "cancel/")):
         assert other.fetch(method, thread + path) == other.fetch(method, f"/agent/threads/never/{path}")
     assert json.loads(other.fetch("GET", "/agent/threads/")[1])["threads"] == []
+    # Posted to, the id is one of the other user's own.
+    other.run("", **run_input("hello", threadId=body["threadId"]))
+    assert "a secret" not in other.fetch("GET", thread)[1]
 
 
 @pytest.mark.parametrize("approved", [True, False])

@@ -38,7 +38,7 @@ from agui.admin_tokens import ApiTokenForm
 from agui.attachments import download
 from agui.dashboard import DashboardAdmin
 from agui.errors import NotFound
-from agui.failures import runs_by_short_id, short_id
+from agui.failures import runs_by_short_id
 from agui.models import ApiToken, Attachment, AttachmentUse, AuditRecord, Feedback, Message, Run, Thread
 from agui.stores import search_words
 from agui.stores.rows import delete_thread
@@ -183,7 +183,7 @@ class OfThreadAdmin(RecordAdmin):
 
 @admin.register(Run)
 class RunAdmin(DashboardAdmin, OfThreadAdmin):
-    list_display = [moment("started_at"), "short", "thread", "who", "ending", USED_TOKENS, COST, "duration"]
+    list_display = [moment("started_at"), "thread", "who", "ending", USED_TOKENS, COST, "duration"]
     list_filter = ["status", recent("code"), recent("model"), "started_at", of(Thread, **PLACE), of(AuditRecord, **RUN)]
     list_select_related = ["owner"]
     search_fields = ["=thread_id", "=run_id", "=id", f"owner__{USERNAME}"]
@@ -200,10 +200,6 @@ class RunAdmin(DashboardAdmin, OfThreadAdmin):
         if found := runs_by_short_id(search_term):
             return queryset.filter(pk__in=found), False
         return super().get_search_results(request, queryset, search_term)
-
-    @admin.display(description="run")
-    def short(self, run: Run) -> str:
-        return short_id(str(run.pk))
 
     def has_stop_permission(self, request: HttpRequest) -> bool:
         return request.user.has_perm("agui.change_run")
