@@ -120,7 +120,9 @@ def describe(
     if key:
         told["runId"] = short_id(key)
     if settings.DEBUG and (hint := hint or hint_of(code)):
-        told["debug"] = {"cause": cause, "hint": hint} if cause else {"hint": hint}
+        # Only a provider's words: an exception of our own code may quote a secret, and is in the log.
+        is_told = cause and code != "internal_error"
+        told["debug"] = {"cause": cause, "hint": hint} if is_told else {"hint": hint}
     return told or None
 
 

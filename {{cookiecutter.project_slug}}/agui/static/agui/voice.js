@@ -11,6 +11,7 @@ import { format } from "./strings.js";
 export const VOICE_WORDS = {
   endRecording: "End the recording",
   discardRecording: "Discard (Esc)",
+  dismiss: "Dismiss",
   microphoneAsked: "Allow the microphone in the browser",
   recording: "Recording",
   transcribing: "Writing down what you said…",
