@@ -15,7 +15,7 @@ from django.urls import Resolver404, resolve
 
 from agui.errors import HttpError, TooLarge, Unauthorized
 
-# Up to here a body is read, whoever sends it: the view then says best what is wrong with the request.
+# The server reads a body of this size from anybody, so that the view can say what is wrong with the request.
 FREE_BYTES = 64 * 1024
 # Headers that may say who somebody is, also to a `get_user` of the project.
 _CREDENTIAL = re.compile(rb"auth|cookie|key|session|sign|token|user")

@@ -208,7 +208,7 @@ async def sweep() -> None:
     if store.needs_request:
         return
     rows: list[Run] = await in_database(list, Run.objects.filter(status=Run.Status.RUNNING).defer("draft"))
-    # One of this process that is not at work, and silent, could not be ended when its time had come.
+    # This process may also have a silent run of its own that it could not end in the database.
     dead = [run for run in rows if not is_on(run) and (run.process != process_name() or life.is_silent(run))]
     for scope, thread_id in {(run.scope, run.thread_id) for run in dead}:
         await recover(store(), scope, thread_id)

@@ -117,7 +117,7 @@ def is_there(process: str) -> bool | None:
     if place != _place() or os.name != "posix":  # Elsewhere the question would end the process
         return None
     if int(pid) == os.getpid():
-        return False  # It had our id before us
+        return False  # An earlier process had the id of this one
     begun = word.partition(".")[2]
     if stat := _stat(int(pid)):
         if stat.state in "ZX" or (begun and begun != stat.begun):
