@@ -322,7 +322,7 @@ def client(progressive: LiveProject, token: str) -> Client:
 def test_interrupts_are_as_shown(client: Client):
     (promised,) = events_in("Approvals and questions")
     finished = client.run("publish title=Bread and choose_day", protocolVersion="1.0")[-1]
-    assert is_like(finished, promised), finished
+    assert is_like(finished, promised), json.dumps(finished)
 
 
 @pytest.mark.parametrize(("answer", "entry", "result"), table("Approvals and questions"))

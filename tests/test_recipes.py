@@ -133,7 +133,10 @@ def pasted(rendered: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) 
     shutil.copytree(rendered["demo"], project)
     for page in (project / "docs/recipes").glob("*.md"):
         package = f"assistant_{page.stem.replace('-', '_')}"
-        for file, code in BLOCK.findall(page.read_text()):
+        blocks = BLOCK.findall(page.read_text())
+        written = {Path(file).stem for file, _ in blocks if file.startswith("assistant/")} & {"agent", "auth"}
+        own = re.compile(rf"from assistant\.({'|'.join(written | {'agent'})})\b")
+        for file, code in blocks:
             if not file.startswith("assistant/"):
                 continue
             path = project / package / file.removeprefix("assistant/")
@@ -142,7 +145,7 @@ def pasted(rendered: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) 
                 (directory / "__init__.py").touch()
             there = project / file
             before = there.read_text().partition("\nview = ")[0] if there.exists() else ""
-            path.write_text(f"{before}\n\n{code}".replace("from assistant.agent", f"from {package}.agent"))
+            path.write_text(own.sub(rf"from {package}.\1", f"{before}\n\n{code}"))
         for name in ("agent", "tools"):
             path = project / package / f"{name}.py"
             text = path.read_text() if path.exists() else (project / f"assistant/{name}.py").read_text()
