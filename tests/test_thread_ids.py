@@ -6,6 +6,7 @@ import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import quote
+from uuid import uuid4
 
 import pytest
 from servers import Client, LiveProject, events, run_input
@@ -113,14 +114,15 @@ def test_head_ends_at_once_and_says_nothing(client: Client):
 
 
 def test_two_users_with_one_id_have_two_conversations(live_project: LiveProject):
+    thread = str(uuid4())
     code = "from users.models import User; User.objects.get_or_create(username='second_reader')"
     live_project.manage("shell", "-v", "0", "-c", code)
     token = live_project.manage("create_token", "second_reader").splitlines()[-1]
     readers = {"hello": live_project.client(live_project.token), "good evening": live_project.client(token)}
     for text, reader in readers.items():
-        assert reader.fetch("GET", address("first"))[0] == 404
-        assert reader.run(text, threadId="first", runId="1")[-1]["type"] == "RUN_FINISHED"
+        assert reader.fetch("GET", address(thread))[0] == 404
+        assert reader.run(text, threadId=thread, runId="1")[-1]["type"] == "RUN_FINISHED"
     for text, reader in readers.items():
-        read = json.loads(reader.fetch("GET", address("first"))[1])
+        read = json.loads(reader.fetch("GET", address(thread))[1])
         assert [one["content"] for one in read["messages"] if one["role"] == "user"] == [text]
-        assert reader.fetch("DELETE", address("first"))[0] == 204
+        assert reader.fetch("DELETE", address(thread))[0] == 204
