@@ -22,7 +22,7 @@ from pydantic_ai.messages import ToolCallPart, ToolReturnPart
 
 from agui import conf
 from agui.executor import run_in_thread
-from agui.patience import wait_for_database
+from agui.patience import is_waiting, wait_for_database
 
 Outcome = Literal["success", "failed", "denied"]
 
@@ -35,6 +35,9 @@ RECORD_SECONDS = 10
 MAX_CAUSE_CHARS = 2000
 # What a tool raises to tell the model something, and what pydantic-ai makes of it.
 SIGNALS = (ToolFailed, ModelRetry, ToolFailedError, ToolRetryError)
+
+recording: set[asyncio.Task[None]] = set()
+"""What is being recorded, also for runs that no longer wait for it."""
 
 
 @dataclass(frozen=True)
@@ -134,20 +137,34 @@ def resolve_audit_logger(own: AuditLogger | None = None) -> AuditLogger:
 
 
 async def record_event(logger: AuditLogger, event: AuditEvent) -> None:
-    """Record off the event loop. A run goes on when its audit trail can't be written; the log says so."""
+    """Record off the event loop. A run goes on when its audit trail can't be written; the log says so.
+
+    A record that takes long is not waited for, and not given up either: neither when the run is stopped, nor when its
+    time is over while the event loop is blocked or other records have all threads.
+    """
     if isinstance(logger, NullAuditLogger):
         return
-    try:
-        await wait_for_database(partial(_record, logger, event))
-    except Exception:
-        logging.getLogger("agui.audit").exception(
-            "The call %s of tool %r in run %s was not recorded.", event.tool_call_id, event.tool_name, event.run_id
-        )
+    task = asyncio.create_task(_record(logger, event))
+    recording.add(task)
+    task.add_done_callback(recording.discard)
+    while not (await asyncio.wait([task], timeout=RECORD_SECONDS))[0]:
+        if not is_waiting():
+            logging.getLogger("agui.audit").warning(
+                "The call %s of tool %r in run %s takes more than %s seconds to be recorded: the run goes on.",
+                *(event.tool_call_id, event.tool_name, event.run_id, RECORD_SECONDS),
+            )
+            return
 
 
 async def _record(logger: AuditLogger, event: AuditEvent) -> None:
-    async with asyncio.timeout(RECORD_SECONDS):
-        await run_in_thread(logger.record, event, pool="audit")
+    try:
+        await wait_for_database(partial(run_in_thread, logger.record, event, pool="audit"))
+    except (Exception, asyncio.CancelledError) as error:
+        logging.getLogger("agui.audit").exception(
+            "The call %s of tool %r in run %s was not recorded.", event.tool_call_id, event.tool_name, event.run_id
+        )
+        if isinstance(error, asyncio.CancelledError):
+            raise
 
 
 class ToolCallTimer:

@@ -62,6 +62,12 @@ async def wait_for_database(ask: Callable[[], Awaitable[R]]) -> R:
         pause = min(2 * pause, LONGEST_PAUSE_SECONDS)
 
 
+def is_waiting() -> bool:
+    """Whether the run that this task works for waits for its database."""
+    waiting = patience.get()
+    return waiting is not None and waiting.away_since is not None
+
+
 def is_away(error: BaseException) -> bool:
     """Whether it was the database that failed, and not what it was asked."""
     cause = error.__cause__

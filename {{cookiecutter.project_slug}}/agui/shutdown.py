@@ -14,12 +14,13 @@ from types import FrameType
 from typing import Any
 
 from agui import conf, runs
+from agui.audit import recording
 from agui.errors import AtCapacity
 from agui.telemetry import flush
 
 logger = logging.getLogger("agui.shutdown")
 
-# To write down what stopped runs have reached, and to send the last events.
+# To write down what stopped runs have reached and what the audit trail lacks, and to send the last events.
 SAVE_SECONDS = 3
 SEND_SECONDS = 1
 
@@ -95,6 +96,8 @@ async def end_runs() -> None:
                     if log.fail:
                         log.stop("interrupted")
                 await asyncio.wait(runs.tasks, timeout=0.05)
+    if recording:
+        await asyncio.wait(recording, timeout=SAVE_SECONDS)
     for follower in runs.present_followers():
         if follower.log and follower.log.running:
             follower.log.close()  # Another process's: its reader goes on through that, or the next

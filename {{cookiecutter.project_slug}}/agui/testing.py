@@ -20,8 +20,7 @@ from datetime import UTC, datetime
 from typing import Any, NamedTuple, TypeAlias
 from uuid import uuid4
 
-from django.http import StreamingHttpResponse
-from django.http.response import HttpResponseBase
+from django.http import HttpResponseBase, StreamingHttpResponse
 from django.test import AsyncClient
 from django.urls import resolve
 from pydantic_ai import messages as m
@@ -166,9 +165,7 @@ class ScriptedModel(Model[Any]):
         answer = next(self._script, None)
         if answer is None:
             raise AssertionError(f"The model got request number {len(self.requests)}: add an answer to its script.")
-        if isinstance(answer, Response):
-            return answer
-        return Response([answer] if isinstance(answer, Part | Pause) else answer)
+        return answer if isinstance(answer, Response) else Response([answer] if isinstance(answer, Step) else answer)
 
 
 @dataclass
@@ -279,8 +276,11 @@ class Answer:
 
     @property
     def results(self) -> list[Any]:
-        """What tools answered in this run, also those that an approval let go on."""
-        return [_value(event["content"]) for event in self.events if event["type"] == "TOOL_CALL_RESULT"]
+        """What tools answered: first calls that an approval let go on, then the others in the order of the calls."""
+        begun = [event["toolCallId"] for event in self.events if event["type"] == "TOOL_CALL_START"]
+        told = {event["toolCallId"]: event for event in self.events if event["type"] == "TOOL_CALL_RESULT"}
+        order = [*(key for key in told if key not in begun), *(key for key in begun if key in told)]
+        return [_value(told[key]["content"]) for key in order]
 
     @property
     def interrupts(self) -> list[dict[str, Any]]:

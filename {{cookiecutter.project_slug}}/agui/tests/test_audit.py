@@ -1,8 +1,10 @@
 """The audit trail: complete, redacted, off the event loop, and never in the way."""
 
+import asyncio
 import json
 import logging
 import threading
+import time
 from dataclasses import FrozenInstanceError, replace
 from datetime import UTC, datetime
 from typing import Any
@@ -24,6 +26,7 @@ from agui import (
     ModelAuditLogger,
     NullAuditLogger,
     ToolRegistry,
+    audit,
     build_agent,
     resolve_audit_logger,
     tool,
@@ -136,6 +139,53 @@ async def test_a_failing_sink_is_logged_and_breaks_nothing(caplog):
     assert record.name == "agui.audit"
     assert record.getMessage() == "The call c1 of tool 'pay' in run r1 was not recorded."
     assert "The disk is full." in record.exc_text
+
+
+class Slow(Memory):
+    """A sink that is at work until it is told to end."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.begun, self.release = threading.Semaphore(0), threading.Event()
+
+    def record(self, event: AuditEvent) -> None:
+        self.begun.release()
+        self.release.wait(30)
+        super().record(event)
+
+    async def record_all(self) -> list[str]:
+        self.release.set()
+        await asyncio.wait_for(asyncio.gather(*audit.recording), 30)
+        return sorted(event.tool_call_id for event in self.events)
+
+
+@pytest.mark.parametrize("is_stopped", [False, True], ids=["its time is over", "its run is stopped"])
+async def test_a_record_that_is_not_waited_for_is_not_lost(is_stopped, settings, monkeypatch, caplog):
+    """Most of them wait for a thread, which all belong to the first."""
+    settings.AGUI = {**settings.AGUI, "DATABASE_THREADS": 2}
+    monkeypatch.setattr(audit, "RECORD_SECONDS", 30 if is_stopped else 0.01)
+    sink = Slow()
+    tasks = [asyncio.create_task(record_event(sink, replace(EVENT, tool_call_id=f"c{n}"))) for n in range(5)]
+    assert await asyncio.to_thread(sink.begun.acquire, timeout=30)
+    for task in tasks if is_stopped else ():
+        task.cancel()
+    await asyncio.wait(tasks, timeout=30)
+    assert (sink.events, len(audit.recording)) == ([], 5)
+    assert await sink.record_all() == ["c0", "c1", "c2", "c3", "c4"]
+    words = [] if is_stopped else ["takes more than 0.01 seconds to be recorded: the run goes on."] * 5
+    assert [record.getMessage().partition("run r1 ")[2] for record in caplog.records] == words
+
+
+async def test_a_record_that_ends_while_the_event_loop_is_blocked_is_not_called_lost(monkeypatch, caplog):
+    monkeypatch.setattr(audit, "RECORD_SECONDS", 0.2)
+    sink = Slow()
+    task = asyncio.create_task(record_event(sink, EVENT))
+    assert await asyncio.to_thread(sink.begun.acquire, timeout=30)
+    sink.release.set()
+    time.sleep(0.3)  # noqa: ASYNC251 # Longer than the record may take
+    await asyncio.wait_for(task, 30)
+    assert await sink.record_all() == ["c1"]
+    assert "was not recorded" not in caplog.text
 
 
 # --- The setting

@@ -210,6 +210,26 @@ async def test_chat_gives_results_as_values(user, mount, result):
     assert answer.calls[0].result == result
 
 
+async def test_chat_gives_results_in_the_order_of_the_calls(user, mount):
+    registry = ToolRegistry()
+    is_over = asyncio.Event()
+
+    async def first() -> str:
+        """End last."""
+        await is_over.wait()
+        return "first"
+
+    async def second() -> str:
+        """End first."""
+        asyncio.get_running_loop().call_later(0.05, is_over.set)
+        return "second"
+
+    registry.add(first)
+    registry.add(second)
+    answer = await Chat(user, model=mount(registry, [call("first"), call("second")], say("Done."))).send("Go")
+    assert answer.results == ["first", "second"]
+
+
 async def test_chat_gives_the_code_of_a_failed_run(user, caplog):
     answer = await Chat(user, [say("Hel"), fail(ConnectionError("down"))]).send("Hi")
     assert (answer.text, answer.error) == ("Hel", "internal_error")
