@@ -26,11 +26,12 @@ CLEAR = {400, 404, 409, 413, 415, 422, 429, 503}
 # What only the server knows stands in a generated body as one of these, and is filled in before it is sent.
 OPEN_INTERRUPT, PENDING_CALL = "<open interrupt>", "<pending call>"
 PAUSED_THREAD, PENDING_THREAD = "<paused thread>", "<pending thread>"
-APPROVALS, DENIALS, CANCELLATIONS = "<approvals>", "<denials>", "<cancellations>"
+APPROVALS, DENIALS, CANCELLATIONS, MISFITS = "<approvals>", "<denials>", "<cancellations>", "<misfits>"
 
 # --- Bodies that a client might well send
 
-WORDS = ["echo", "think", "wipe", "ask", "both", "mixed", "paint", "search", "note", "wrong", "hello"]
+# "search" alone shows an activity.
+WORDS = ["echo", "think", "wipe", "ask", "both", "mixed", "paint", *["search"] * 3, "note", "wrong", "hello"]
 PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 
 
@@ -139,7 +140,7 @@ answers = entries(
     {
         "threadId": mostly(st.just(PAUSED_THREAD), threads),
         "runId": ids,
-        "resume": mostly(st.sampled_from([APPROVALS, DENIALS, CANCELLATIONS]), resumes, 2),
+        "resume": mostly(st.sampled_from([APPROVALS, DENIALS, CANCELLATIONS, MISFITS]), resumes, 3),
         "messages": st.lists(results | messages, max_size=2),
         "tools": st.just([PAINT]),
     },
@@ -227,6 +228,7 @@ class Conversations:
         self.pending: dict[str, list[str]] = {}
         self.calls: defaultdict[str, set[str]] = defaultdict(set)
         self.seen: Counter[str] = Counter()
+        self.resumes = 0
 
     def send(self, body: Any) -> None:
         thread, body = self._completed(body)
@@ -266,9 +268,10 @@ class Conversations:
             return "", body
         thread = str(body.get("threadId", body.get("thread_id")))
         waiting = self.interrupts.get(thread, [])
-        if body.get("resume") in (APPROVALS, DENIALS, CANCELLATIONS):
+        if body.get("resume") in (APPROVALS, DENIALS, CANCELLATIONS, MISFITS):
             body["resume"] = [answer(interrupt, body["resume"]) for interrupt in waiting]
-            said = [{"role": "user", "content": WORDS[self.seen.total() % len(WORDS)]}]
+            self.resumes += 1
+            said = [{"role": "user", "content": WORDS[self.resumes % len(WORDS)]}]
             body["messages"] = [] if waiting else said
             body["messages"] += [
                 {"id": call_id, "role": "tool", "toolCallId": call_id, "content": "blue"}
@@ -285,7 +288,9 @@ class Conversations:
 
 
 def answer(interrupt: dict[str, Any], kind: str) -> dict[str, Any]:
-    """Answer a question in its own form."""
+    """Answer a question in its own form, or in none that it has."""
+    if kind == MISFITS:
+        return {"interruptId": interrupt["id"], "status": "resolved", "payload": {"approved": "perhaps", "guests": 2}}
     if kind == CANCELLATIONS:
         return {"interruptId": interrupt["id"], "status": "cancelled"}
     payload = {"approved": kind == APPROVALS} if interrupt["reason"] == "tool_call" else {"day": "Friday"}
