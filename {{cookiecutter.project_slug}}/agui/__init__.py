@@ -22,7 +22,8 @@ A request passes through the files in this order:
                    tool_search.py: many tools; results.py: how much of a result; executor.py: threads for
                    blocking code)
     audit.py       who called which tool, and how it ended
-                   (audit_trail.py: why calls failed, and the calls of runs that no endpoint serves)
+                   (audit_trail.py: why calls failed, and the calls of runs that no endpoint serves;
+                   secret_arguments.py: what nobody is to read afterwards)
     runs.py        one run: start, follow, cancel
                    (shutdown.py: what becomes of runs when the server ends; pacing.py: readers that are slow)
     active_run.py  what is kept of a run: while it is at work, and however it ends

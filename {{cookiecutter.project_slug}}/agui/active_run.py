@@ -18,7 +18,7 @@ from pydantic_core import to_jsonable_python
 from agui import conf
 from agui.additions import added, without_bytes, without_drawings, without_open_calls
 from agui.agent import AgentDeps, page_context, usage_limits
-from agui.audit_trail import AuditTrail
+from agui.audit_trail import AuditTrail, note_secrets
 from agui.budgets import KeepBudget, may_exist
 from agui.definitions import HoldApprovals
 from agui.deltas import JoinDeltas
@@ -238,6 +238,7 @@ class ActiveRun:
         new = without_bytes(new)
         deepcopy(self.events.ids).stamp(new)  # It hands ids out once, and this is done again and again
         self.events.page.note(new)
+        note_secrets(new, self.events.timer)
         state = dump_state(self.events.deps, self.state_before)
         if new and (self.turn.state.fades or not same_json(state, self.turn.state.stored)):
             annotate(new[-1], state=state)

@@ -23,10 +23,10 @@ from pydantic_ai.messages import ToolCallPart, ToolReturnPart
 from agui import conf
 from agui.executor import run_in_thread
 from agui.patience import is_waiting, wait_for_database
+from agui.secret_arguments import REDACTED, Path, hide, secret_paths
 
 Outcome = Literal["success", "failed", "denied"]
 
-REDACTED = "[redacted]"
 # A name and what leads to its value, in an exception's words: `api_key=`, `"apiKey": "`, `Authorization: Bearer `.
 NAMED = re.compile(r"""(?i)(?<![\w-])([\w-]++)["']?\s*[:=]\s*["']?(?:(?:bearer|basic)\s+)?""")
 VALUE = re.compile(r"""[^\s"'&,;)\]}\[]+""")
@@ -179,6 +179,14 @@ class ToolCallTimer:
         self._started: dict[str, tuple[ToolCallPart, datetime, float]] = {}
         self._approvals: dict[str, tuple[str, ToolCallPart | None]] = {}
         self._causes: dict[str, str] = {}
+        self._schemas: dict[str, dict[str, Any]] = {}
+        self.secrets: dict[str, list[Path]] = {}
+        """Where the secret arguments of each tool are."""
+
+    def learn(self, name: str, schema: dict[str, Any]) -> None:
+        """Note the schema of a tool's arguments, which says what of them is secret."""
+        if self._schemas.get(name) != schema:
+            self._schemas[name], self.secrets[name] = schema, secret_paths(schema)
 
     def start(self, call: ToolCallPart, *, edited: dict[str, Any] | None = None, approved_by: str = "") -> None:
         """Note the model's call, with what the user has put in the place of its arguments when they approved it."""
@@ -211,14 +219,16 @@ class ToolCallTimer:
         cause = self._causes.pop(call_id, None)
         if error is not None and cause is not None:
             # Cut afterwards: half of a secret would not be found.
-            error = redact_text(cause, call, conf.get().audit_redact)[:MAX_CAUSE_CHARS]
+            error = redact_text(cause, call, conf.get().audit_redact, self.secrets.get(call.tool_name, ()))[
+                :MAX_CAUSE_CHARS
+            ]
         return AuditEvent(
             user_id=self._user_id,
             thread_id=self._thread_id,
             run_id=self._run_id,
             tool_call_id=call_id,
             tool_name=call.tool_name,
-            arguments=redact(_arguments(call), conf.get().audit_redact),
+            arguments=self._redacted(call),
             started_at=started_at,
             duration_ms=round((time.perf_counter() - clock) * 1000, 3),
             outcome=outcome,
@@ -226,8 +236,12 @@ class ToolCallTimer:
             result_size=size,
             scope=self._scope,
             approved_by=approved_by,
-            proposed=None if proposed is None else redact(_arguments(proposed), conf.get().audit_redact),
+            proposed=None if proposed is None else self._redacted(proposed),
         )
+
+    def _redacted(self, call: ToolCallPart) -> dict[str, Any]:
+        hidden: dict[str, Any] = hide(_arguments(call), self.secrets.get(call.tool_name, ()))
+        return redact(hidden, conf.get().audit_redact)
 
 
 def _arguments(call: ToolCallPart) -> dict[str, Any]:
@@ -265,13 +279,13 @@ def describe_cause(cause: BaseException) -> str:
     return f"{type(cause).__name__}: {words[: 50 * MAX_CAUSE_CHARS]}".removesuffix(": ")
 
 
-def redact_text(text: str, call: ToolCallPart, names: Iterable[str]) -> str:
+def redact_text(text: str, call: ToolCallPart, names: Iterable[str], paths: Iterable[Path] = ()) -> str:
     """Replace the values of secret arguments in an exception's words, and what is written there as `name=value`."""
     try:
         arguments = call.args_as_dict(raise_if_invalid=True)
     except (ValueError, AssertionError):
         arguments = {}
-    for value in sorted(_secrets(arguments, redact(arguments, names)), key=len, reverse=True):
+    for value in sorted(_secrets(arguments, redact(hide(arguments, paths), names)), key=len, reverse=True):
         text = text.replace(value, REDACTED)
     is_secret = secret_test(names)
     pieces, end = [], 0

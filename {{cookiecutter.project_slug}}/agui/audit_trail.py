@@ -6,11 +6,22 @@ from typing import Any
 
 from pydantic_ai import DeferredToolRequests, RunContext
 from pydantic_ai.capabilities import AbstractCapability, WrapRunHandler, WrapToolExecuteHandler, on_event
-from pydantic_ai.messages import AgentStreamEvent, FunctionToolCallEvent, FunctionToolResultEvent, ToolCallPart
+from pydantic_ai.messages import (
+    AgentStreamEvent,
+    BaseToolCallPart,
+    FunctionToolCallEvent,
+    FunctionToolResultEvent,
+    ModelMessage,
+    ToolCallPart,
+)
 from pydantic_ai.run import AgentRunResult
 from pydantic_ai.tools import ToolDefinition
 
 from agui.audit import AuditLogger, ToolCallTimer, record_event, resolve_audit_logger
+from agui.protocol import annotate
+
+# In what is noted with an answer: paths of secret arguments, by tool call id.
+SECRETS_KEY = "secret_arguments"
 
 
 @dataclass
@@ -31,6 +42,12 @@ class AuditTrail(AbstractCapability[Any]):
 
     def listens_to(self, event: AgentStreamEvent) -> bool:
         return self.is_recording and super().listens_to(event)
+
+    async def prepare_tools(self, ctx: RunContext[Any], tool_defs: list[ToolDefinition]) -> list[ToolDefinition]:
+        if self.timer:
+            for definition in tool_defs:
+                self.timer.learn(definition.name, definition.parameters_json_schema)
+        return tool_defs
 
     async def wrap_tool_execute(
         self,
@@ -69,3 +86,11 @@ class AuditTrail(AbstractCapability[Any]):
             if self.is_recording and self.timer and self.logger:
                 for left in self.timer.abandon(waiting={call.tool_call_id for call in waiting}):
                     await record_event(self.logger, left)
+
+
+def note_secrets(messages: Iterable[ModelMessage], timer: ToolCallTimer) -> None:
+    """Note with each answer where the arguments of its calls are secret, for those who read it later."""
+    for message in messages:
+        calls = [part for part in message.parts if isinstance(part, BaseToolCallPart)]
+        if secrets := {part.tool_call_id: paths for part in calls if (paths := timer.secrets.get(part.tool_name))}:
+            annotate(message, **{SECRETS_KEY: secrets})

@@ -12,6 +12,7 @@ from pydantic_ai.usage import RunUsage
 
 from agui import conf
 from agui.agent import AgentConfig, AgentDeps, usage_limits
+from agui.secret_arguments import secret_paths
 from agui.stores import store_class
 from agui.tool_schema import X_DESCRIPTION_KEY
 from agui.tools import (
@@ -93,6 +94,7 @@ def _entry(binding: ToolBinding) -> dict[str, Any]:
         "category": str(spec.category) if spec.category != ToolCategory.OTHER else None,
         "destructive": spec.destructive,
         "confirm": spec.confirm,
+        "secrets": secret_paths(binding.input_schema),
     }
     return {key: value for key, value in entry.items() if value}
 

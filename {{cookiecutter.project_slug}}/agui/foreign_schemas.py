@@ -36,12 +36,12 @@ def _is_small(schema: Any, steps: Iterator[int]) -> bool:
                 if len(pointer) > MAX_POINTER_CHARS or len(within) == MAX_DEPTH:
                     return False
                 if pointer not in resolved:
-                    resolved[pointer] = _resolve(schema, pointer)
+                    resolved[pointer] = resolve(schema, pointer)
                 waiting.append((resolved[pointer], within | {pointer}))
     return True
 
 
-def _resolve(schema: Any, pointer: str) -> Any:
+def resolve(schema: Any, pointer: str) -> Any:
     """Find what a JSON Pointer (RFC 6901) names; None if it names nothing of this schema."""
     if not pointer.startswith("#"):
         return None

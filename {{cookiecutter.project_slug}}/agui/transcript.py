@@ -20,9 +20,11 @@ from pydantic_ai.messages import (
     UserPromptPart,
 )
 
+from agui.audit_trail import SECRETS_KEY
 from agui.interrupts import open_interrupts
 from agui.models import Attachment, Message, Thread
 from agui.protocol import annotation, told_of_calls
+from agui.secret_arguments import hide
 from agui.stores import codec
 from agui.stores.rows import read_entries
 from agui.stores.summary import preview_of
@@ -49,6 +51,8 @@ class Line:
     arguments: str = ""
     argument_fields: list[tuple[str, str]] = field(default_factory=list)
     """The arguments by name, unless there are too many to read."""
+    secrets: Sequence[Sequence[str]] = ()
+    """The paths of arguments that are not to be read."""
     result: str | None = None
     result_fields: list[tuple[str, str]] = field(default_factory=list)
     outcome: str = ""
@@ -133,18 +137,22 @@ def _lines(messages: Sequence[ModelMessage]) -> list[Line]:
     lines: list[Line] = []
     calls: dict[str, Line] = {}
     for message in messages:
-        told = told_of_calls(message)
+        told, secrets = told_of_calls(message), annotation(message, SECRETS_KEY) or {}
         for line, part in _parts_of(message):
             if isinstance(part, BaseToolReturnPart) and part.tool_call_id in calls:
                 call = calls.pop(part.tool_call_id)
                 call.result, call.result_fields, call.outcome = line.result, line.result_fields, line.outcome
                 about = told.get(part.tool_call_id, {})
                 if "editedArguments" in about:
-                    call.arguments, call.argument_fields = _shown(about["editedArguments"])
+                    hidden = hide(_loaded(about["editedArguments"]), call.secrets)
+                    call.arguments, call.argument_fields = _shown(hidden)
                     call.changed_by = about.get("editedBy", "")
                 continue
             if isinstance(part, BaseToolCallPart):
                 calls[part.tool_call_id] = line
+                if paths := secrets.get(part.tool_call_id):
+                    line.secrets = paths
+                    line.arguments, line.argument_fields = _shown(hide(_loaded(part.args), paths))
             lines.append(line)
         if getattr(message, "state", "") == "interrupted" and lines:
             lines[-1].is_cut_off = True

@@ -122,6 +122,7 @@ class McpView(AgentView):
         arguments = params.arguments or {}
         context = self._context(actor, params.name)
         timer = ToolCallTimer(context.deps)
+        timer.learn(params.name, self.endpoint.registry.get(params.name).input_schema)
         call = ToolCallPart(params.name, arguments, tool_call_id=context.tool_call_id or "")
         with log_fields(run_id=context.deps.run_id, user_id=str(actor.user.pk or "")):
             async with ThreadSensitiveContext():

@@ -21,10 +21,26 @@ const MAX_ENTRIES = 100;
 const LONG_VALUE = 3000;
 const MASK = "••••••••";
 
-/** Who has changed the arguments. @param {{ by?: string }} edited @param {import("./strings.js").Strings} strings */
-export function changeNote({ by }, strings) {
+/**
+ * The arguments of a call that was answered, and who has changed them.
+ * @param {string} json @param {{ json: string, by?: string } | undefined} edited
+ * @param {import("./strings.js").Strings} strings @param {string[][]} [secrets] the paths of those that are not to be read
+ */
+export function callArguments(json, edited, strings, secrets) {
+  const list = argumentList(edited?.json ?? json, strings, secrets && hidden(secrets));
+  return edited ? [changeNote(edited, strings), list] : [list];
+}
+
+/** @param {{ by?: string }} edited @param {import("./strings.js").Strings} strings */
+function changeNote({ by }, strings) {
   const { changedBy, changedBefore } = { ...ARGUMENT_WORDS, ...strings };
   return h("p", { class: "muted" }, by ? format(changedBy, { name: by }) : changedBefore);
+}
+
+/** What these paths lead to is not to be read. @param {string[][]} paths @returns {import("./schema.js").Secrets} */
+export function hidden(paths) {
+  const within = (key) => hidden(paths.filter(([first]) => first === "*" || first === key).map(([, ...rest]) => rest));
+  return { hides: paths.some((path) => !path.length), within };
 }
 
 /** @param {string} json @param {import("./strings.js").Strings} strings @param {import("./schema.js").Secrets} [secrets] @returns {HTMLElement} */
@@ -34,7 +50,7 @@ export function argumentList(json, strings, secrets) {
   try {
     all = parseExact(json);
   } catch {
-    return textBlock(json || strings.noArguments, strings);
+    return textBlock((!secrets && json) || strings.noArguments, strings);
   }
   if (!isObject(all)) return textBlock(json, strings);
   if (!Object.keys(all).length) return h("p", { class: "muted" }, strings.noArguments);
@@ -47,6 +63,7 @@ function valueView(value, strings, secrets, depth) {
   if (value === null) return muted(strings.nothing);
   if (typeof value === "boolean") return value ? strings.yes : strings.no;
   if (typeof value === "string" && value) return secrets?.hides ? MASK : textView(value, strings);
+  if (secrets?.hides && typeof value === "number") return MASK;
   if (typeof value === "number" || plainNumber(value) !== value) return String(value);
   const entries = Object.entries(value);
   if (!entries.length) return muted(strings.empty);

@@ -143,22 +143,18 @@ export class ToolCard {
     return [text === undefined ? h("p", { class: "muted" }, strings.readWhole) : resultView(text, strings)];
   }
 
-  /** Arguments that take more to be read. @param {string} json @param {any} edited */
-  #reading(json, edited) {
-    const { strings } = this.#context;
-    const place = h("div");
-    const load = import("./arguments.js").then(({ argumentList, changeNote }) => place.append(edited ? changeNote(edited, strings) : "", argumentList(json, strings)));
-    load.catch((error) => console.warn("agui-chat:", error));
-    return place;
-  }
-
   /** @param {any} call @param {import("./conversation.js").Call} state */
   #sections(call, { result, edited }) {
-    const { strings } = this.#context;
-    const json = call.function.arguments;
+    const { strings, tools } = this.#context;
+    const { name, arguments: json } = call.function;
+    const secrets = tools.get(name)?.secrets;
     const parts = [h("p", { class: "tool-part" }, strings.arguments)];
-    if (edited || !isPlain(json)) parts.push(this.#reading(edited?.json ?? json, edited));
-    else parts.push(json === "{}" || !json ? h("p", { class: "muted" }, strings.noArguments) : resultView(parse(json), strings));
+    if (edited || secrets || !isPlain(json)) {
+      const place = h("div");
+      const load = import("./arguments.js").then(({ callArguments }) => place.append(...callArguments(json, edited, strings, secrets)));
+      load.catch((error) => console.warn("agui-chat:", error));
+      parts.push(place);
+    } else parts.push(json === "{}" || !json ? h("p", { class: "muted" }, strings.noArguments) : resultView(parse(json), strings));
     if (result === undefined) return parts;
     const read = readable(result);
     const copy = h("button", { type: "button", class: "copy", onclick: () => this.#copy(copy, asText(read)) }, strings.copy);
