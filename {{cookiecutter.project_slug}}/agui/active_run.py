@@ -19,7 +19,7 @@ from agui import conf
 from agui.additions import added, without_bytes, without_drawings, without_open_calls
 from agui.agent import AgentDeps, page_context, usage_limits
 from agui.audit_trail import AuditTrail, note_secrets
-from agui.budgets import KeepBudget, may_exist
+from agui.budgets import may_exist
 from agui.definitions import HoldApprovals
 from agui.deltas import JoinDeltas
 from agui.errors import RunFailed
@@ -27,10 +27,11 @@ from agui.executor import in_database
 from agui.fence import Fence
 from agui.follow_ups import EVENT as FOLLOW_UPS
 from agui.history import Turn
+from agui.keep_budget import KeepBudget
 from agui.model_files import EVENT as FILES_LEFT_OUT
 from agui.model_files import UNREAD, SendReadableFiles
 from agui.models import Run
-from agui.money import Spent, add_broken_off, add_spending, dump_spent, spent_by_model
+from agui.money import Spent, add_spending, dump_spent
 from agui.processes import process_name
 from agui.progress import dump_state, same_json
 from agui.protocol import BaseEvent, CustomEvent, EventType, RunAgentInput, annotate
@@ -38,6 +39,7 @@ from agui.results import BoundResults
 from agui.runlog import RunLog
 from agui.stores import codec
 from agui.stream import RunEvents
+from agui.usage import add_broken_off, spent_by_model
 
 if TYPE_CHECKING:
     from agui.views import DjangoAGUIView

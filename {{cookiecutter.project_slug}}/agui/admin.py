@@ -1,7 +1,7 @@
 """What the engine keeps, in the admin: to find, to read, to delete; tokens to make and to revoke."""
 
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from asgiref.sync import async_to_sync
@@ -12,15 +12,12 @@ from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery
 from django.http import Http404, HttpRequest, HttpResponseBase
 from django.template.defaultfilters import filesizeformat, truncatechars
 from django.urls import URLPattern, path, reverse
-from django.utils import timezone
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
-from pydantic_ai.conversation_store import ConversationConflict
 
 from agui import admin_budgets as admin_budgets
-from agui import conf, runs
+from agui import admin_tokens as admin_tokens
 from agui.admin_lists import (
-    MadeOnce,
     RecordAdmin,
     cost,
     cost_of_usage,
@@ -34,16 +31,20 @@ from agui.admin_lists import (
     tokens_of_usage,
     used,
 )
-from agui.admin_tokens import ApiTokenForm
-from agui.attachments import download
 from agui.dashboard import DashboardAdmin
 from agui.errors import NotFound
-from agui.failures import runs_by_short_id
-from agui.models import ApiToken, Attachment, AttachmentUse, AuditRecord, Feedback, Message, Run, Thread
-from agui.stores import search_words
-from agui.stores.rows import delete_thread
-from agui.tokens import mint
-from agui.transcript import read_branches, read_questions, read_transcript
+from agui.later import Later
+from agui.models import Attachment, AttachmentUse, AuditRecord, Feedback, Message, Run, Thread
+
+if TYPE_CHECKING:
+    from pydantic_ai import conversation_store
+
+    from agui import attachments, failures, runs, stores, transcript
+    from agui.stores import rows
+else:
+    attachments, failures, runs = Later("agui.attachments"), Later("agui.failures"), Later("agui.runs")
+    stores, rows, transcript = Later("agui.stores"), Later("agui.stores.rows"), Later("agui.transcript")
+    conversation_store = Later("pydantic_ai.conversation_store")
 
 USERNAME = get_user_model().USERNAME_FIELD
 COST: Any = cost
@@ -72,7 +73,7 @@ class ThreadAdmin(RecordAdmin):
     def get_search_results(self, request: HttpRequest, queryset: Any, search_term: str) -> tuple[QuerySet[Any], bool]:
         if Thread.objects.filter(thread_id=search_term.strip()).exists():
             return queryset.filter(thread_id=search_term.strip()), False
-        for word in search_words(search_term):
+        for word in stores.search_words(search_term):
             texts = Message.objects.filter(thread=OuterRef("pk"), words__contains=word)
             users = get_user_model()._default_manager.filter(**{f"{USERNAME}__icontains": word})
             queryset = queryset.filter(Q(words__contains=word) | Q(owner__in=users.values("pk")) | Exists(texts))
@@ -108,10 +109,10 @@ class ThreadAdmin(RecordAdmin):
         thread: Thread = context["original"]
         end = request.GET.get("end")
         context |= {
-            "transcript": read_transcript(end or thread.head),
+            "transcript": transcript.read_transcript(end or thread.head),
             "is_newest": not end,
-            "branches": read_branches(thread),
-            "questions": [] if end else read_questions(thread),
+            "branches": transcript.read_branches(thread),
+            "questions": [] if end else transcript.read_questions(thread),
         }
         return super().render_change_form(request, context, *args, **kwargs)
 
@@ -121,8 +122,8 @@ class ThreadAdmin(RecordAdmin):
 
     def delete_model(self, request: HttpRequest, obj: Thread) -> None:
         # Not obj.delete(): what a fork uses of its messages has to stay.
-        with suppress(ConversationConflict):  # It is gone already.
-            delete_thread(obj.thread_id, obj.scope)
+        with suppress(conversation_store.ConversationConflict):  # It is gone already.
+            rows.delete_thread(obj.thread_id, obj.scope)
 
     def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Thread]) -> None:
         for thread in queryset:
@@ -197,7 +198,7 @@ class RunAdmin(DashboardAdmin, OfThreadAdmin):
     actions = ["stop"]
 
     def get_search_results(self, request: HttpRequest, queryset: Any, search_term: str) -> tuple[QuerySet[Any], bool]:
-        if found := runs_by_short_id(search_term):
+        if found := failures.runs_by_short_id(search_term):
             return queryset.filter(pk__in=found), False
         return super().get_search_results(request, queryset, search_term)
 
@@ -286,7 +287,7 @@ class AttachmentAdmin(RecordAdmin):
         if not self.has_view_permission(request, attachment):
             raise PermissionDenied
         try:
-            return async_to_sync(download)(attachment)
+            return async_to_sync(attachments.download)(attachment)
         except NotFound as error:
             raise Http404(str(error)) from None
 
@@ -308,38 +309,3 @@ class AttachmentAdmin(RecordAdmin):
     def download(self, attachment: Attachment) -> SafeString:
         page = reverse("admin:agui_attachment_download", args=[attachment.pk])
         return format_html('<a href="{}">Download</a>', page)
-
-
-@admin.register(ApiToken)
-class ApiTokenAdmin(MadeOnce):
-    form = ApiTokenForm
-    list_display = ["prefix", "name", "user", "created_at", "expires_at", "revoked_at", "last_used_at"]
-    list_filter = [("revoked_at", admin.EmptyFieldListFilter), "expires_at", "last_used_at"]
-    list_select_related = ["user"]
-    search_fields = ["prefix", "name", f"user__{USERNAME}"]
-    actions = ["revoke"]
-
-    def get_fields(self, request: HttpRequest, obj: ApiToken | None = None) -> Any:
-        return ["user", "name", "days"] if obj is None else self.list_display
-
-    def get_readonly_fields(self, request: HttpRequest, obj: ApiToken | None = None) -> Any:
-        return [] if obj is None else self.list_display
-
-    def get_form(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
-        form = super().get_form(request, *args, **kwargs)
-        return type(form.__name__, (form,), {"maker": request.user})
-
-    def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
-        initial = super().get_changeform_initial_data(request)
-        return {"user": request.user.pk, "days": conf.get().token_days, **initial}
-
-    def save_model(self, request: HttpRequest, obj: ApiToken, form: Any, change: bool) -> None:
-        if not change:
-            text = mint(obj, form.cleaned_data["days"])
-            messages.warning(request, f"This is the token. It can't be shown again: {text}")
-        super().save_model(request, obj, form, change)
-
-    @admin.action(description="Revoke the selected tokens", permissions=["change"])
-    def revoke(self, request: HttpRequest, queryset: QuerySet[ApiToken]) -> None:
-        revoked = queryset.filter(revoked_at=None).update(revoked_at=timezone.now())
-        messages.success(request, f"Tokens revoked: {revoked}.")

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from decimal import Decimal
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 from uuid import UUID
 
 from django.contrib import admin
@@ -21,8 +21,13 @@ from django.utils.html import format_html
 from django.utils.http import urlencode
 from django.utils.safestring import SafeString
 
+from agui.later import Later
 from agui.money import dollars
-from agui.transcript import pretty
+
+if TYPE_CHECKING:
+    from agui import transcript
+else:
+    transcript = Later("agui.transcript")
 
 MAX_ROWS = 10_000
 RECENT_ROWS = 1000
@@ -144,7 +149,7 @@ def json_of(column: str, title: str) -> Any:
     @admin.display(description=title)
     def shown(_: admin.ModelAdmin, row: Any) -> SafeString | None:
         value = getattr(row, column)
-        return None if value is None else format_html("<pre>{}</pre>", pretty(value))
+        return None if value is None else format_html("<pre>{}</pre>", transcript.pretty(value))
 
     return shown
 

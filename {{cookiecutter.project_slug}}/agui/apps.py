@@ -1,10 +1,9 @@
-"""Start-up: settings are checked, tools are found."""
+"""Start-up: settings are checked. What only an agent needs is imported later (discovery.py)."""
 
 import os
 from collections.abc import Iterator
 from functools import partial
 from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,6 @@ from django.apps import AppConfig, apps
 from django.conf import ENVIRONMENT_VARIABLE
 from django.db.models.signals import post_delete, post_save
 from django.utils.autoreload import BaseReloader, autoreload_started
-from django.utils.module_loading import autodiscover_modules
 
 
 class AguiConfig(AppConfig):
@@ -20,26 +18,18 @@ class AguiConfig(AppConfig):
     verbose_name = "Agent"
 
     def ready(self) -> None:
-        from agui import attachments, budgets, checks, conf
+        from agui import budgets, checks, conf
+        from agui.later import Later
         from agui.models import Attachment, Budget
 
         conf.load()
         checks.register()
         # A signal, because it is Django's own way to tell what its cascades delete.
-        post_delete.connect(attachments.delete_file, sender=Attachment)
+        attachments = Later("agui.attachments")
+        post_delete.connect(lambda **kwargs: attachments.delete_file(**kwargs), sender=Attachment, weak=False)
         post_save.connect(budgets.belief.forget, sender=Budget)
         # Now: Django forgets its applications if one can't be imported.
         autoreload_started.connect(partial(watch_modules, list(own_directories())), weak=False)
-        autodiscover_modules("tools", "skills")
-        # Now: they take long enough to hold up a server that is at work.
-        if conf.get().telemetry:
-            import_module("agui.otel")
-        if conf.get().mcp_config:
-            import_module("agui.mcp.toolset")
-        if conf.get().mcp_endpoint:
-            import_module("agui.mcp.endpoint")
-        if conf.get().run_executor == "dbos" and find_spec("dbos"):
-            import_module("agui.durable.orders")
 
 
 def watch_modules(directories: list[Path], sender: BaseReloader, **kwargs: Any) -> None:

@@ -5,7 +5,7 @@ of his groups', else AGUI["BUDGETS"]. It is asked before a run begins and before
 """
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from decimal import Decimal
@@ -14,13 +14,9 @@ from typing import Any, NamedTuple
 
 from django.db.models import Q
 from django.utils import timezone
-from pydantic_ai import RunContext
-from pydantic_ai.capabilities import AbstractCapability
-from pydantic_ai.models import ModelRequestContext
 
 from agui import conf
-from agui.agent import AgentDeps
-from agui.errors import BudgetExceeded, RunFailed
+from agui.errors import BudgetExceeded
 from agui.executor import in_database
 from agui.models import Budget
 from agui.money import Spent, spent_by_day, today
@@ -149,26 +145,3 @@ def next_begin(period: str, day: date) -> datetime:
     longest = {Budget.Period.DAY: 1, Budget.Period.WEEK: 7, Budget.Period.MONTH: 31}
     begin = first_day(period, first_day(period, day) + timedelta(days=longest[Budget.Period(period)]))
     return timezone.make_aware(datetime.combine(begin, datetime.min.time()), timezone.get_default_timezone())
-
-
-@dataclass
-class KeepBudget(AbstractCapability[AgentDeps]):
-    """Asks before each request of a run but the first whether its user may still spend."""
-
-    note_spending: Callable[[], None]
-
-    async def before_model_request(
-        self, ctx: RunContext[AgentDeps], request_context: ModelRequestContext
-    ) -> ModelRequestContext:
-        if ctx.usage.requests and (used_up := await in_database(self._find_used_up, ctx.deps)):
-            period, resets_at = used_up
-            raise RunFailed("budget_exceeded", period=period, resets_at=resets_at.isoformat())
-        return request_context
-
-    def _find_used_up(self, deps: AgentDeps) -> tuple[str, datetime] | None:
-        if not belief.is_fresh:
-            belief.renew()
-        if not may_exist():
-            return None
-        self.note_spending()
-        return find_used_up(deps.user, deps.scope)

@@ -34,9 +34,10 @@ from agui.additions import answered
 from agui.executor import in_database, run_in_thread
 from agui.figures import keep_up
 from agui.models import Run
-from agui.money import add_spending, dump_spent, load_spent, spent_by_model
+from agui.money import add_spending, dump_spent, load_spent
 from agui.processes import life, process_name
 from agui.stores import ThreadStore, codec, store_class
+from agui.usage import spent_by_model
 
 logger = logging.getLogger("agui.runs")
 

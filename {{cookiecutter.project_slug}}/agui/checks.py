@@ -11,10 +11,9 @@ from django.core.cache import caches
 from django.core.cache.backends.base import BaseCache
 from django.db import connections, router
 from django.utils.module_loading import import_string
-from pydantic_ai.usage import RequestUsage
 
 from agui import conf
-from agui.llm import PROVIDER_KEYS, missing_keys
+from agui.keys import PROVIDER_KEYS, missing_keys
 
 
 def register() -> None:
@@ -83,10 +82,10 @@ def has_price(model: str) -> bool:
     provider, _, name = model.partition(":")
     if provider not in PROVIDER_KEYS:
         return True
-    from genai_prices import calc_price
+    from genai_prices import Usage, calc_price
 
     try:
-        calc_price(RequestUsage(input_tokens=1), name, provider_id=provider.partition("-")[0])
+        calc_price(Usage(input_tokens=1), name, provider_id=provider.partition("-")[0])
     except LookupError:
         return False
     return True

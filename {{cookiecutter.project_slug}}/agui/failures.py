@@ -21,6 +21,7 @@ from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCall
 
 from agui import llm
 from agui.errors import RUN_ERRORS, RunFailed
+from agui.keys import used_keys
 from agui.models import Run
 from agui.telemetry import trace_metadata
 
@@ -108,7 +109,7 @@ def hint_of(code: str, error: BaseException | None = None) -> str:
     """Say which setting a developer should look at."""
     status = getattr(error, "status_code", None)
     if status in STATUS_HINTS and code in ("model_refused", "model_unavailable"):
-        return STATUS_HINTS[status].format(key=" or ".join(llm.used_keys()) or "the provider's key")
+        return STATUS_HINTS[status].format(key=" or ".join(used_keys()) or "the provider's key")
     return HINTS.get(code, "")
 
 

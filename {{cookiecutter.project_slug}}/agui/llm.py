@@ -1,6 +1,5 @@
 """Which language model answers: by name, as a chain of fallbacks, or as a client chooses."""
 
-import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -25,15 +24,8 @@ from pydantic_ai.models import Model, infer_model
 
 from agui.demo import build_demo_model
 from agui.errors import Unprocessable
+from agui.keys import missing_keys
 
-# Where each provider looks for its key.
-PROVIDER_KEYS = {
-    "openai": "OPENAI_API_KEY",
-    "openai-chat": "OPENAI_API_KEY",
-    "openai-responses": "OPENAI_API_KEY",
-    "anthropic": "ANTHROPIC_API_KEY",
-    "google": "GOOGLE_API_KEY",
-}
 MAX_NAME_CHARS = 255  # Of the column of a run
 
 
@@ -65,20 +57,6 @@ def resolve_model(model: Model | str) -> Model:
     from pydantic_ai.models.fallback import FallbackModel
 
     return FallbackModel(*found)
-
-
-def used_keys() -> list[str]:
-    """The environment variables with the keys of AGENT_MODEL."""
-    model = settings.AGENT_MODEL
-    names = model.split(",") if isinstance(model, str) else ()
-    variables = (PROVIDER_KEYS.get(name.strip().partition(":")[0]) for name in names)
-    return [variable for variable in dict.fromkeys(variables) if variable]
-
-
-def missing_keys(model: str) -> list[str]:
-    """The environment variables that the model, or those of a chain, need and that are not set."""
-    variables = (PROVIDER_KEYS.get(name.strip().partition(":")[0]) for name in model.split(","))
-    return [variable for variable in dict.fromkeys(variables) if variable and not os.environ.get(variable)]
 
 
 def _resolve(name: str) -> Model:

@@ -1,62 +1,95 @@
 """Every endpoint of one agent under one prefix, with one policy for all of them."""
 
-from typing import Any
+from collections.abc import Callable
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
+from django.core.checks import CheckMessage
 from django.urls import URLPattern, URLResolver, include, path
+from django.urls.resolvers import RoutePattern
+from django.utils.functional import cached_property
+from django.utils.module_loading import import_string
 
 from agui import conf
-from agui.attachments import AttachmentsView, AttachmentView
-from agui.export import ExportView
-from agui.skills import SkillRegistry
-from agui.threads import (
-    ThreadCancelView,
-    ThreadEventsView,
-    ThreadFeedbackView,
-    ThreadForkView,
-    ThreadsView,
-    ThreadView,
-)
-from agui.tools import ToolRegistry
-from agui.views import AgentView, CapabilitiesView, DjangoAGUIView, SkillsView, ToolsView
-from agui.voice import TranscribeView
+from agui.later import Later
+
+if TYPE_CHECKING:
+    from agui import endpoints
+    from agui.endpoints import Endpoints
+    from agui.skills import SkillRegistry
+    from agui.tools import ToolRegistry
+    from agui.views import DjangoAGUIView
+else:
+    endpoints = Later("agui.endpoints")
+
+# The longer routes first: a thread's id may itself hold slashes, and even end like one of these.
+ROUTES = {
+    "run": "",
+    "tools": "tools/",
+    "skills": "skills/",
+    "capabilities": "capabilities/",
+    "threads": "threads/",
+    "thread-events": "threads/<path:thread_id>/events/",
+    "thread-cancel": "threads/<path:thread_id>/cancel/",
+    "thread-fork": "threads/<path:thread_id>/fork/",
+    "thread-feedback": "threads/<path:thread_id>/feedback/",
+    "thread": "threads/<path:thread_id>/",
+    "attachments": "attachments/",
+    "attachment": "attachments/<uuid:attachment_id>/",
+    "transcribe": "transcribe/",
+    "export": "export/",
+}
 
 
 def get_urls(
-    view: DjangoAGUIView,
+    view: "DjangoAGUIView | str",
     prefix: str = "agent/",
     *,
-    tools: ToolRegistry | None = None,
-    skills: SkillRegistry | None = None,
+    tools: "ToolRegistry | None" = None,
+    skills: "SkillRegistry | None" = None,
 ) -> list[URLPattern | URLResolver]:
     """Mount the agent: names are in the namespace "agui", routes answer with and without the last slash.
 
-    `tools` and `skills` are what a page is told of; by default all that the view has.
+    `view` may be a dotted path: then it is imported at the first request, and commands that only look at the routes
+    don't wait for the agent. `tools` and `skills` are what a page is told of; by default all that the view has.
     """
-    source = view if tools is None or tools is getattr(view, "registry", None) else tools
-    access: dict[str, Any] = {"get_user": view.get_user, "require_authenticated": view.require_authenticated}
-    thread = ThreadView(**access)
-    routes: list[tuple[str, AgentView, str]] = [
-        ("", view, "run"),
-        ("tools/", ToolsView(source, **access), "tools"),
-        ("skills/", SkillsView(view.skills if skills is None else skills, **access), "skills"),
-        ("capabilities/", CapabilitiesView(view, **access), "capabilities"),
-        ("threads/", ThreadsView(**access), "threads"),
-        # The longer routes first: a thread's id may itself hold slashes, and even end like one of these.
-        ("threads/<path:thread_id>/events/", ThreadEventsView(thread, **access), "thread-events"),
-        ("threads/<path:thread_id>/cancel/", ThreadCancelView(thread, **access), "thread-cancel"),
-        ("threads/<path:thread_id>/fork/", ThreadForkView(thread, **access), "thread-fork"),
-        ("threads/<path:thread_id>/feedback/", ThreadFeedbackView(thread, **access), "thread-feedback"),
-        ("threads/<path:thread_id>/", thread, "thread"),
-        ("attachments/", AttachmentsView(**access), "attachments"),
-        ("attachments/<uuid:attachment_id>/", AttachmentView(**access), "attachment"),
-        ("transcribe/", TranscribeView(**access), "transcribe"),
-        ("export/", ExportView(**access), "export"),
-    ]
-    if conf.get().mcp_endpoint:
-        from agui.mcp.endpoint import McpView  # Its library is an extra
+    routes = ROUTES | ({"mcp": "mcp/"} if conf.get().mcp_endpoint else {})
 
-        routes.append(("mcp/", McpView(view, **access), "mcp"))
+    @cache
+    def make() -> "Endpoints":
+        return endpoints.make_endpoints(import_string(view) if isinstance(view, str) else view, tools, skills)
+
+    if not isinstance(view, str):
+        make()  # A mistake is told now
     # A redirect would lose a POST's body.
-    bare = [path(f"{prefix}{route}".rstrip("/"), endpoint) for route, endpoint, _ in routes]
-    named = [path(route, endpoint, name=name) for route, endpoint, name in routes]
+    bare = [
+        EndpointPattern(f"{prefix}{route}".rstrip("/"), make, name, has_name=False) for name, route in routes.items()
+    ]
+    named = [EndpointPattern(route, make, name) for name, route in routes.items()]
     return [path(prefix, include((named, "agui"))), *bare]
+
+
+class EndpointPattern(URLPattern):
+    """The route of an endpoint, which is made when it is first asked for."""
+
+    def __init__(self, route: str, make: "Callable[[], Endpoints]", endpoint: str, *, has_name: bool = True) -> None:
+        name = endpoint if has_name else None
+        self._endpoint = lambda: make()[endpoint]
+        super().__init__(RoutePattern(route, name=name, is_endpoint=True), make, None, name)
+
+    @property
+    def callback(self) -> Any:
+        return self._endpoint()
+
+    @callback.setter
+    def callback(self, view: Any) -> None:
+        """Ignore what Django's constructor sets: `callback` is the endpoint."""
+
+    @cached_property
+    def lookup_str(self) -> str:
+        """What Django compares with a view's dotted path. An endpoint is found by its name alone."""
+        return f"{__name__}.{type(self).__name__}"
+
+    def check(self) -> list[CheckMessage]:
+        """Check the route alone. Django would look at the endpoint, too."""
+        return self.pattern.check()

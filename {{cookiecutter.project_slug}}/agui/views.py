@@ -19,6 +19,7 @@ from agui.agent import AgentConfig, AgentDeps, build_agent
 from agui.auth import Actor, GetUser, authenticate, enforce_csrf
 from agui.bodies import MAX_OBJECT_BYTES
 from agui.catalog import build_capabilities, build_tool_catalog, list_toolsets
+from agui.discovery import discover
 from agui.errors import HttpError, MethodNotAllowed, NeedsAsgi, RunFailed, StorageFull, Unavailable
 from agui.executor import owner, release_connections
 from agui.llm import choose_model, name_of, resolve_models
@@ -56,6 +57,7 @@ class AgentView:
     async def __call__(self, request: HttpRequest, **kwargs: Any) -> HttpResponseBase:
         shutdown.await_signal()
         try:
+            discover()
             actor = await authenticate(request, self.get_user, required=self.require_authenticated)
             owner.set(actor.scope)
             methods = self.methods | ({"HEAD"} if "GET" in self.methods else set())
@@ -136,6 +138,7 @@ class DjangoAGUIView(AgentView):
 
     @cached_property
     def agent(self) -> Agent[AgentDeps, Any]:
+        discover()
         # A wrong name there is told as early as one here.
         _ = self.models, self.config.follow_ups and self.config.follow_ups.own_model
         return build_agent(self.registry, self.config)

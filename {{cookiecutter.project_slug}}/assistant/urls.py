@@ -4,9 +4,8 @@ from django.urls import path
 
 from agui import get_urls
 from assistant import views
-from assistant.agent import view
 
 urlpatterns = [
     path("", views.chat, name="chat"),
-    *get_urls(view),
+    *get_urls("assistant.agent.view"),  # By its path: `manage.py migrate` need not wait for the agent
 ]

@@ -7,8 +7,11 @@ from django.db import DatabaseError, connection
 from django.http import HttpRequest, JsonResponse
 from django.views.decorators.http import require_safe
 
-from agui import conf, runs
-from agui.shutdown import shutdown
+from agui import conf
+from agui.later import Later
+
+# Commands import the routes, and don't wait for the agent.
+runs, shutdown = Later("agui.runs"), Later("agui.shutdown")
 
 logger = logging.getLogger(__name__)
 
@@ -30,7 +33,7 @@ async def healthz(request: HttpRequest) -> JsonResponse:
     if conf.get().redis_url:
         checks["redis"] = await runs.logs.is_reachable()
     status = "ok" if all(checks.values()) else "degraded" if healthy else "unavailable"
-    if shutdown.has_begun:
+    if shutdown.shutdown.has_begun:
         status = "ending"
     return JsonResponse(
         {"status": status, **checks},

@@ -35,12 +35,13 @@ from agui.errors import TooManyRequests
 from agui.executor import in_database, release_connections
 from agui.llm import name_of
 from agui.log_fields import log_fields
-from agui.money import add_spending, spent_by_model
+from agui.money import add_spending
 from agui.runs import detached_context
 from agui.shutdown import calls as calls_at_work
 from agui.shutdown import shutdown
 from agui.throttle import throttle
 from agui.tools import FAILED, TIMED_OUT, build_toolset
+from agui.usage import spent_by_model
 from agui.views import AgentView
 
 if TYPE_CHECKING:

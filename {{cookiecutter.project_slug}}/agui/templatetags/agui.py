@@ -1,12 +1,18 @@
 """What templates read of the engine's settings."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django import template
 
 from agui import conf
-from agui.stores import store_class
-from agui.stores.model import ModelConversationStore
+from agui.later import Later
+
+if TYPE_CHECKING:
+    from agui import stores
+    from agui.stores import model
+else:
+    # Django's checks import every library of tags, so every command does.
+    stores, model = Later("agui.stores"), Later("agui.stores.model")
 
 register = template.Library()
 
@@ -20,4 +26,4 @@ def agui_setting(name: str) -> Any:
 @register.simple_tag
 def agui_keeps_feedback() -> bool:
     """Whether what users think of answers can be kept: it goes with the rows of conversations."""
-    return issubclass(store_class(), ModelConversationStore)
+    return issubclass(stores.store_class(), model.ModelConversationStore)

@@ -22,21 +22,13 @@ from pydantic_ai.usage import RequestUsage, RunUsage
 from agui import conf
 from agui.checkpoints import take_up
 from agui.models import Run, Spending, Thread
-from agui.money import (
-    Spent,
-    add_broken_off,
-    add_spending,
-    dollars,
-    dump_spent,
-    load_spent,
-    spent_by_day,
-    spent_by_model,
-)
+from agui.money import Spent, add_spending, dollars, dump_spent, load_spent, spent_by_day
 from agui.stores import codec
 from agui.stores.model import ModelConversationStore
 from agui.testing import Response, ScriptedModel, call, fail, say, wait
 from agui.tests import urls
 from agui.tests.conftest import Client, played_by, script
+from agui.usage import add_broken_off, spent_by_model
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -21,7 +21,8 @@ from pydantic_ai.models.test import TestModel
 
 from agui import AgentConfig, DjangoAGUIView, ToolRegistry, get_urls
 from agui.checks import check_model
-from agui.llm import error_code, missing_keys, resolve_model, resolve_models
+from agui.keys import missing_keys
+from agui.llm import error_code, resolve_model, resolve_models
 from agui.models import Run
 from agui.testing import ScriptedModel, fail, read_frames, say
 from agui.tests.conftest import Client, run_input

@@ -6,6 +6,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from agui import conf
+from agui.discovery import discover
 
 
 class Command(BaseCommand):
@@ -16,4 +17,5 @@ class Command(BaseCommand):
             raise CommandError("AGUI['RUN_EXECUTOR'] is not 'dbos': the web processes execute the runs themselves.")
         from agui.durable.worker import work
 
+        discover()
         asyncio.run(work())
