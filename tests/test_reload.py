@@ -54,11 +54,16 @@ def answers(live: LiveProject) -> bool:
 
 
 def save_until(live: LiveProject, path: Path, text: str, is_seen: Callable[[], bool]) -> None:
-    """Save a file until the server has seen it: Django begins to look at files some moments after a start."""
+    """Save a file until the server has seen it: Django begins to look at files some moments after a start.
+
+    A save that Django has noticed is left alone: another one would interrupt the start that shows the mistake.
+    """
     deadline = time.monotonic() + 120
+    position = len(live.log.read_text())
     while not is_seen():
         assert time.monotonic() < deadline, live.log.read_text()[-3000:]
-        path.write_text(text)
+        if f"{path.name} changed, reloading" not in live.log.read_text()[position:]:
+            path.write_text(text)
         time.sleep(3)
 
 
