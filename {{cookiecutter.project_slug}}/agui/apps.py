@@ -22,7 +22,7 @@ class AguiConfig(AppConfig):
         from agui.later import Later
         from agui.models import Attachment, Budget
 
-        conf.load()
+        conf.get()
         checks.register()
         # A signal, because it is Django's own way to tell what its cascades delete.
         attachments = Later("agui.attachments")

@@ -4,7 +4,8 @@
     conf.get().heartbeat_seconds
 
 A field `heartbeat_seconds` is the key "HEARTBEAT_SECONDS". Reading waits until first use, so
-`override_settings` works in tests; `apps.py` loads once at start-up, so a mistake stops the server.
+`override_settings` works in tests. `apps.py` loads once at start-up, so a mistake stops each command. The code that
+a setting names is imported later (discovery.py), so a mistake there stops a server and `manage.py check`.
 """
 
 from decimal import Decimal
@@ -19,7 +20,7 @@ from django.core.signals import setting_changed
 from django.utils.module_loading import import_string
 from pydantic import BeforeValidator, Field, ValidationError, ValidationInfo, field_validator
 
-from agui.conf_sections import FileDownloads, Retention, Transcription, imported
+from agui.conf_sections import WITHOUT_IMPORTS, FileDownloads, Retention, Transcription, by_import, imported
 from agui.conf_sections import Section as _Section
 
 RATE = r"^[1-9][0-9]{0,8}/(second|minute|hour|day)$"
@@ -251,6 +252,7 @@ class EngineSettings(_Section):
 
     @field_validator("telemetry")
     @classmethod
+    @by_import
     def _has_its_library(cls, is_on: bool) -> bool:
         if is_on:
             try:
@@ -261,13 +263,11 @@ class EngineSettings(_Section):
 
     @field_validator("conversation_store")
     @classmethod
+    @by_import
     def _is_a_store(cls, path: str) -> str:
         from agui.stores import ThreadStore, check_store
 
-        try:
-            found = import_string(path)
-        except ImportError:
-            return path  # `_importable` says so
+        found = import_string(imported(path))
         if not (isinstance(found, type) and issubclass(found, ThreadStore)):
             raise ValueError(f"{path!r} is no store: name a subclass of agui.stores.ThreadStore")
         check_store(found)
@@ -286,6 +286,7 @@ class EngineSettings(_Section):
 
     @field_validator("drf_mcp_server")
     @classmethod
+    @by_import
     def _is_an_mcp_server(cls, path: str | None) -> str | None:
         if path is not None:
             try:
@@ -297,20 +298,21 @@ class EngineSettings(_Section):
                 raise ValueError(f"{path!r} is a {type(found).__name__}: name an MCPServer, the object itself")
         return path
 
-    @field_validator("agent_factory", "conversation_store", "audit_logger", "mcp_headers")
+    @field_validator("agent_factory", "audit_logger", "mcp_headers")
     @classmethod
+    @by_import
     def _importable(cls, path: str | None) -> str | None:
         return None if path is None else imported(path)
 
 
-def load(raw: Any = None) -> EngineSettings:
-    """Check the AGUI dictionary (by default that of settings.py).
+def load(raw: Any = None, context: Any = None) -> EngineSettings:
+    """Check the AGUI dictionary (by default that of settings.py), and import what it names by dotted paths.
 
     Raises ImproperlyConfigured, naming every wrong key and its cure.
     """
     raw = getattr(settings, "AGUI", {}) if raw is None else raw
     try:
-        return EngineSettings.model_validate(raw)
+        return EngineSettings.model_validate(raw, context=context)
     except ValidationError as error:
         raise ImproperlyConfigured("\n".join(_sentence(item) for item in error.errors())) from None
 
@@ -335,8 +337,8 @@ def _sentence(error: Any) -> str:
 
 @lru_cache(maxsize=1)
 def get() -> EngineSettings:
-    """The settings in force."""
-    return load()
+    """The settings in force; what they name is not imported yet."""
+    return load(context=WITHOUT_IMPORTS)
 
 
 def _forget(*, setting: str, **kwargs: Any) -> None:

@@ -1,7 +1,12 @@
 """What conf.py is made of: how strict a section is, and those that say much."""
 
+from collections.abc import Callable
+from typing import Any
+
 from django.utils.module_loading import import_string
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator
+
+WITHOUT_IMPORTS = "without imports"
 
 
 class Section(BaseModel):
@@ -14,6 +19,15 @@ def imported(path: str) -> str:
     except ImportError as error:
         raise ValueError(f"{path!r} can't be imported ({error}): name what exists, by its dotted path") from None
     return path
+
+
+def by_import(check: Callable[[Any, Any], Any]) -> Callable[[Any, Any, ValidationInfo], Any]:
+    """Mark a validator that imports what a setting names: it waits until an agent is needed (discovery.py)."""
+
+    def checked(cls: Any, value: Any, info: ValidationInfo) -> Any:
+        return value if info.context == WITHOUT_IMPORTS else check(cls, value)
+
+    return checked
 
 
 class Retention(Section):
@@ -42,6 +56,7 @@ class Transcription(Section):
 
     @field_validator("backend")
     @classmethod
+    @by_import
     def _importable(cls, path: str) -> str:
         return imported(path)
 

@@ -5,6 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from django.conf import settings
 
 LOOK = """
@@ -20,14 +21,28 @@ finally:
 HEAVY = {"pydantic_ai", "ag_ui", "httpx", "httpx2", "genai_prices", "mcp", "fastmcp", "dbos"}
 
 
-def manage(tmp_path: Path, *arguments: str) -> tuple[str, set[str]]:
-    """Run a command in a process of its own; what it writes, and the packages that it has imported."""
+# Settings that name code: each of these imports an agent.
+NAMES_CODE = """
+from config.settings import *
+AGUI |= {
+    "AGENT_FACTORY": "agui.build_agent",
+    "AUDIT_LOGGER": "agui.LoggingAuditLogger",
+    "CONVERSATION_STORE": "agui.stores.session.DjangoSessionConversationStore",
+    "TRANSCRIPTION": {"BACKEND": "agui.voice.OpenAITranscriber"},
+}
+"""
+
+
+def run(tmp_path: Path, *arguments: str, settings_module: str = "config.settings") -> subprocess.CompletedProcess[str]:
+    """Run a command in a process of its own, which also writes the packages that it has imported."""
     environment = os.environ | {
         "DEBUG": "1",
+        "DJANGO_SETTINGS_MODULE": settings_module,
+        "PYTHONPATH": str(tmp_path),
         "DATABASE_URL": f"sqlite:///{tmp_path / 'db.sqlite3'}",
         "DJANGO_SUPERUSER_PASSWORD": "long enough 1234",
     }
-    process = subprocess.run(  # noqa: S603
+    return subprocess.run(  # noqa: S603
         [sys.executable, "-c", LOOK, *arguments],
         cwd=settings.BASE_DIR,
         env=environment,
@@ -35,9 +50,13 @@ def manage(tmp_path: Path, *arguments: str) -> tuple[str, set[str]]:
         text=True,
         check=False,
     )
-    written, _, imported = process.stdout.rpartition("IMPORTED")
+
+
+def manage(tmp_path: Path, *arguments: str, settings_module: str = "config.settings") -> set[str]:
+    """Run a command, and name the packages that it has imported."""
+    process = run(tmp_path, *arguments, settings_module=settings_module)
     assert process.returncode == 0, process.stdout + process.stderr
-    return written + process.stderr, {*imported.split()}
+    return {*process.stdout.rpartition("IMPORTED")[2].split()}
 
 
 def test_commands_without_an_agent_import_none(tmp_path):
@@ -53,14 +72,36 @@ def test_commands_without_an_agent_import_none(tmp_path):
         ["revoke_token", "--user", "ada"],
         ["shell", "-c", "pass"],
     ):
-        _, imported = manage(tmp_path, *arguments)
+        imported = manage(tmp_path, *arguments)
         assert "django" in imported
         assert imported & HEAVY == set(), arguments
 
 
 def test_check_looks_at_the_agent(tmp_path):
-    _, imported = manage(tmp_path, "check")
-    assert {"assistant", "pydantic_ai"} <= imported
+    assert {"assistant", "pydantic_ai"} <= manage(tmp_path, "check")
+
+
+def test_code_that_settings_name_is_imported_with_the_agent(tmp_path):
+    (tmp_path / "names_code.py").write_text(NAMES_CODE)
+    assert manage(tmp_path, "showmigrations", settings_module="names_code") & HEAVY == set()
+    assert "pydantic_ai" in manage(tmp_path, "check", settings_module="names_code")
+
+
+@pytest.mark.parametrize(
+    ("mistake", "message"),
+    [
+        ('AGUI |= {"AUDIT_LOGGER": "agui.Nothing"}', "AGUI['AUDIT_LOGGER'] = 'agui.Nothing'"),
+        ('ROOT_URLCONF = "wrong_urls"', "wrong_agent"),
+    ],
+)
+def test_check_tells_of_a_mistake_that_only_an_agent_shows(tmp_path, mistake, message):
+    routes = "from agui import get_urls; urlpatterns = get_urls('wrong_agent.view')"
+    (tmp_path / "wrong_urls.py").write_text(routes)
+    (tmp_path / "wrong.py").write_text(f"from config.settings import *\n{mistake}\n")
+    manage(tmp_path, "showmigrations", settings_module="wrong")
+    process = run(tmp_path, "check", settings_module="wrong")
+    assert process.returncode != 0
+    assert message in process.stderr
 
 
 def test_names_of_the_engine_are_known_before_they_are_imported():

@@ -409,14 +409,14 @@ async def test_a_client_can_bring_no_tool_of_the_same_name(client: Client, mount
 def test_the_setting_names_a_server(settings, path, message):
     settings.AGUI = {"DRF_MCP_SERVER": path}
     with pytest.raises(ImproperlyConfigured, match=message):
-        conf.get()
+        conf.load()
 
 
 def test_the_library_is_named_where_it_is_missing(settings, monkeypatch):
     monkeypatch.setitem(sys.modules, "rest_framework_mcp", None)
     settings.AGUI = {"DRF_MCP_SERVER": "agui.tests.drf_server.server"}
     with pytest.raises(ImproperlyConfigured, match="make setup EXTRAS=drf-mcp"):
-        conf.get()
+        conf.load()
 
 
 def test_nothing_of_it_is_imported_unless_it_is_set():

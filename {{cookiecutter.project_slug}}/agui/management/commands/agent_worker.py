@@ -6,7 +6,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from agui import conf
-from agui.discovery import discover
+from agui.discovery import import_agents
 
 
 class Command(BaseCommand):
@@ -17,5 +17,5 @@ class Command(BaseCommand):
             raise CommandError("AGUI['RUN_EXECUTOR'] is not 'dbos': the web processes execute the runs themselves.")
         from agui.durable.worker import work
 
-        discover()
+        import_agents()
         asyncio.run(work())

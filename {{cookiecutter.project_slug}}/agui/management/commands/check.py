@@ -4,10 +4,10 @@ from typing import Any
 
 from django.core.management.commands import check
 
-from agui.discovery import discover
+from agui.discovery import import_agents
 
 
 class Command(check.Command):
     def handle(self, *args: Any, **options: Any) -> None:
-        discover()
+        import_agents()
         super().handle(*args, **options)
