@@ -1,10 +1,10 @@
 """The generated project's tools, instructions, model and users, served by django-ag-ui with its own store."""
 
+from agui.health import healthz
 from agui.models import ApiToken
 from agui.tokens import hash_token
 from assistant.agent import INSTRUCTIONS
 from assistant.tools import registry as tools
-from config.health import healthz
 from django.urls import path
 from django_ag_ui import AGUIServer
 from django_spec_agents import ToolRegistry, ToolSpec

@@ -1,13 +1,18 @@
 """What an agent is made of, imported when the agent is first needed: most commands of `manage.py` need none."""
 
+from collections.abc import Iterable, Iterator
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
+from typing import Any
 
-from django.urls import get_resolver
+from django.urls import URLResolver, get_resolver
 from django.utils.module_loading import autodiscover_modules
 
 from agui import conf
+from agui.later import Later
+
+views = Later("agui.views")
 
 
 @cache
@@ -30,8 +35,26 @@ def discover() -> None:
         import_module("agui.durable.orders")
 
 
-def import_agents() -> None:
-    """Import every agent that the routes name, and what it needs: so its mistakes are told by the caller."""
+def import_agents() -> list[Any]:
+    """Import every agent that the routes name, and what it needs: so its mistakes are told by the caller.
+
+    Returns the views of all routes.
+    """
     discover()
-    # To build this table, Django asks each route for its view, and get_urls() then imports the agent.
-    _ = get_resolver().reverse_dict
+    return list(_views(get_resolver().url_patterns))
+
+
+def build_agents() -> None:
+    """Build every agent that the routes name. Raises what is wrong with one."""
+    for view in import_agents():
+        if isinstance(view, views.DjangoAGUIView):
+            _ = view.agent
+
+
+def _views(patterns: Iterable[Any]) -> Iterator[Any]:
+    """Yield the view of each route. A route of get_urls() imports its agent to tell its view."""
+    for pattern in patterns:
+        if isinstance(pattern, URLResolver):
+            yield from _views(pattern.url_patterns)
+        else:
+            yield pattern.callback

@@ -1,6 +1,5 @@
 """Settings of the project: one file, driven by the environment (see .env.example)."""
 
-import logging.config
 import os
 from datetime import timedelta
 from pathlib import Path
@@ -8,8 +7,6 @@ from urllib.parse import quote
 
 import environ
 from csp.constants import NONE, SELF
-
-from config.logs import logging_config
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 
@@ -209,7 +206,29 @@ if not DEBUG:
     SESSION_COOKIE_SECURE = True
     CSRF_COOKIE_SECURE = True
 
-# --- Logging: one line an event on standard error, as text or, with LOG_FORMAT=json, as JSON (config/logs.py)
+# --- Logging: one line an event on standard error, as text for people or as JSON for programs
 
-LOGGING_CONFIG = None
-logging.config.dictConfig(logging_config(env.str("LOG_LEVEL", default="INFO"), env.str("LOG_FORMAT", default="text")))
+LOG_LEVEL = env.str("LOG_LEVEL", default="INFO", choices=["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"])
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "filters": {"run": {"()": "agui.logs.RunFields"}},
+    "formatters": {
+        "text": {"()": "agui.logs.TextFormatter", "format": "%(asctime)s %(levelname)s %(name)s: %(message)s"},
+        "json": {"()": "agui.logs.JsonFormatter"},
+    },
+    "handlers": {
+        "console": {
+            "class": "logging.StreamHandler",
+            "formatter": env.str("LOG_FORMAT", default="text", choices=["text", "json"]),
+            "filters": ["run"],
+        },
+    },
+    "root": {"handlers": ["console"], "level": "WARNING"},
+    "loggers": {
+        "agui": {"level": LOG_LEVEL},
+        "assistant": {"level": LOG_LEVEL},
+        "django": {"level": LOG_LEVEL},
+        "django.server": {"propagate": True},  # Without Django's own handler
+    },
+}

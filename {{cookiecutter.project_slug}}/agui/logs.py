@@ -1,4 +1,4 @@
-"""The log: one line an event on standard error, to be read by people ("text") or by programs ("json")."""
+"""How a line of the log is written: as text for people, or as JSON for programs. The LOGGING setting names these."""
 
 import json
 import logging
@@ -6,7 +6,9 @@ import re
 from datetime import UTC, datetime
 from typing import Any
 
-from agui.log_fields import END_FIELDS, FIELDS
+from agui.log_fields import END_FIELDS, FIELDS, RunFields
+
+__all__ = ["JsonFormatter", "RunFields", "TextFormatter"]
 
 COLOURS = re.compile(r"\x1b\[[\d;]*m")  # runserver's, when it writes on a terminal
 CONTROLS = re.compile(r"[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029]")
@@ -16,7 +18,7 @@ def _ids(record: logging.LogRecord) -> dict[str, Any]:
     return {name: getattr(record, name) for name in (*FIELDS, *END_FIELDS) if hasattr(record, name)}
 
 
-class Text(logging.Formatter):
+class TextFormatter(logging.Formatter):
     """A line, at its end the run that it belongs to, and below it a traceback, indented."""
 
     def formatMessage(self, record: logging.LogRecord) -> str:
@@ -39,7 +41,7 @@ def _indent(text: str) -> str:
     return "\n".join(f"    {line}" for line in lines)
 
 
-class Json(logging.Formatter):
+class JsonFormatter(logging.Formatter):
     """One JSON object a line, with the traceback of an error in it."""
 
     def format(self, record: logging.LogRecord) -> str:
@@ -55,27 +57,3 @@ class Json(logging.Formatter):
         if record.stack_info:
             line["stack"] = record.stack_info
         return json.dumps(line, default=str)
-
-
-LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
-FORMATS: dict[str, dict[str, Any]] = {
-    "text": {"()": Text, "format": "%(asctime)s %(levelname)s %(name)s: %(message)s"},
-    "json": {"()": Json},
-}
-
-
-def logging_config(level: str, log_format: str) -> dict[str, Any]:
-    """The dictConfig of the project. Raises ValueError for a level or a format that is none."""
-    if level not in LEVELS:
-        raise ValueError(f"LOG_LEVEL is {level!r}: use {', '.join(LEVELS)}.")
-    if log_format not in FORMATS:
-        raise ValueError(f"LOG_FORMAT is {log_format!r}: use {' or '.join(FORMATS)}.")
-    return {
-        "version": 1,
-        "disable_existing_loggers": False,
-        "filters": {"run": {"()": "agui.log_fields.RunFields"}},
-        "formatters": {"line": FORMATS[log_format]},
-        "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["run"]}},
-        "root": {"handlers": ["console"], "level": "WARNING"},
-        "loggers": {name: {"level": level} for name in ("agui", "assistant", "django")},
-    }

@@ -13,7 +13,7 @@ from agui.later import Later
 # Commands import the routes, and don't wait for the agent.
 runs, shutdown = Later("agui.runs"), Later("agui.shutdown")
 
-logger = logging.getLogger(__name__)
+logger = logging.getLogger("agui.health")
 
 
 @require_safe
