@@ -79,6 +79,12 @@ def test_no_code_tells_a_client_more_without_debug(settings: Any, code: str):
     assert describe(code, "0123456789", cause="a secret", hint="a hint") == {"runId": "01234567"}
 
 
+def test_an_exception_of_our_own_is_told_to_no_client_with_debug_either(settings: Any):
+    settings.DEBUG = True
+    told = describe("internal_error", cause="a secret", hint="a hint")
+    assert told == {"debug": {"hint": "a hint"}}
+
+
 @pytest.mark.parametrize("status", [401, 402, 403, 404, 429])
 def test_the_hint_fits_the_status(settings: Any, status: int):
     settings.AGENT_MODEL = "anthropic:claude-sonnet-5-5"
