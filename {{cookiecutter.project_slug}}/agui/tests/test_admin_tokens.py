@@ -44,6 +44,14 @@ def test_a_clerk_does_not_become_the_superuser():
     assert not ApiToken.objects.exists()
 
 
+def test_all_permissions_do_not_make_a_superuser():
+    """A superuser passes every check, also those that ask for no permission."""
+    everything = Permission.objects.values_list("codename", flat=True)
+    deputy, root = make_user("deputy", *everything, is_staff=True), make_user("root", is_superuser=True)
+    assert make_token(deputy, root).status_code == 200
+    assert not ApiToken.objects.exists()
+
+
 @pytest.mark.parametrize(
     ("maker", "user", "may"),
     [

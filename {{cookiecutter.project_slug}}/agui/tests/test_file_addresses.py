@@ -15,9 +15,10 @@ from django.core.exceptions import ImproperlyConfigured
 from pydantic_ai import FunctionToolset, _ssrf
 from pydantic_ai.messages import ImageUrl, ToolReturn
 from pydantic_ai.models import override_allow_model_requests
+from pydantic_ai.models.fallback import FallbackModel
 
 from agui import conf, file_addresses
-from agui.testing import call, say
+from agui.testing import ScriptedModel, call, say
 from agui.tests.conftest import Client, parts_of, script
 from agui.tests.provider_stub import Answer, ProviderStub, ToolUse
 from agui.tests.test_llm import answering
@@ -267,3 +268,13 @@ async def test_a_model_that_hands_addresses_on_gets_them(client: Client):
     with script(say("I see.")) as model:
         await client.run(messages=[pdf("https://example.org/a.pdf")])
     assert parts_of(model.requests[0])[0].content[1].url == "https://example.org/a.pdf"
+
+
+@pytest.mark.parametrize("stranger_is_first", [True, False])
+def test_an_address_is_handed_on_only_if_each_model_of_a_fallback_may_have_it(stranger_is_first: bool):
+    opens, stranger = ScriptedModel([]), ScriptedModel([])
+    stranger.hands_on_addresses = False
+    image = ImageUrl("https://example.com/a.png")
+    assert file_addresses.is_handed_on(FallbackModel(opens, opens), image)
+    both = (stranger, opens) if stranger_is_first else (opens, stranger)
+    assert not file_addresses.is_handed_on(FallbackModel(*both), image)
