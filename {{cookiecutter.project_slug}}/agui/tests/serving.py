@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from asgiref.sync import sync_to_async
-from django.core.asgi import get_asgi_application
+from django.core.handlers.asgi import ASGIHandler
 
 from agui.client import AGUIClient
 from agui.testing import ScriptedModel
@@ -118,7 +118,7 @@ async def site_that_says(user: Any, *answers: Any, around: Any = None) -> AsyncI
     """Serve the engine's endpoint with a script in the place of a model; `around` wraps the application."""
     token = (await sync_to_async(create_token)(user))[1]
     with script(*answers) as llm:  # Before the server: what answers a request inherits it
-        application = get_asgi_application()
+        application = ASGIHandler()
         async with serving(around(application) if around else application, grace_seconds=10) as url:
             yield Site(f"{url}/agent/", {"Authorization": f"Bearer {token}"}, llm)
 

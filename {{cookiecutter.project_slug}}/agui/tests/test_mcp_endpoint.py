@@ -11,9 +11,9 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.contrib import admin
 from django.contrib.auth.models import Permission
-from django.core.asgi import get_asgi_application
 from django.core.cache import cache
 from django.core.exceptions import ImproperlyConfigured
+from django.core.handlers.asgi import ASGIHandler
 from django.test import AsyncClient
 from django.urls import path
 
@@ -48,7 +48,7 @@ def mounted(settings: Any) -> None:
 
 @asynccontextmanager
 async def site() -> AsyncIterator[str]:
-    async with serving(get_asgi_application(), grace_seconds=10) as url:
+    async with serving(ASGIHandler(), grace_seconds=10) as url:
         yield f"{url}/agent/mcp/"
 
 

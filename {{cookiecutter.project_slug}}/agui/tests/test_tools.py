@@ -536,16 +536,16 @@ async def test_a_thread_sees_the_context_variables():
 
 
 async def test_threads_are_as_many_as_the_setting_says(settings):
-    settings.AGUI = {"TOOL_THREADS": 2}
+    settings.AGUI = {"TOOL_THREADS": 6}  # A number of its own: what other tests left may still use a pool of theirs
     started, release = threading.Semaphore(0), threading.Event()
 
     def work() -> None:
         started.release()
         release.wait(10)
 
-    jobs = [asyncio.create_task(run_in_thread(work)) for _ in range(3)]
-    assert await asyncio.to_thread(started.acquire, timeout=10)
-    assert await asyncio.to_thread(started.acquire, timeout=10)
+    jobs = [asyncio.create_task(run_in_thread(work)) for _ in range(7)]
+    for _ in range(6):
+        assert await asyncio.to_thread(started.acquire, timeout=10)
     assert not started.acquire(blocking=False)
     release.set()
     await asyncio.gather(*jobs)
