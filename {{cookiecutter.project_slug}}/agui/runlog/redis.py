@@ -16,7 +16,7 @@ from agui.errors import Conflict, TooManyRequests, Unavailable
 from agui.runlog.memory import RunLog, RunLogs
 from agui.runlog.mirror import Mirror
 from agui.runlog.replicas import Replicas
-from agui.runlog.scripts import FIND, FORGET, LOCK_MS, REPLACE, RESERVE, RUNNING_MS, STOP
+from agui.runlog.scripts import ACTIVE, FIND, FORGET, LOCK_MS, REPLACE, RESERVE, RUNNING_MS, STOP
 from agui.runlog.server import Away, Place, Server, read_key, stop_key
 
 # For how long Redis may not have heard yet that a run has ended.
@@ -125,7 +125,7 @@ class RedisLogs(RunLogs):
             return True
         place = Place.of(scope, thread_id)
         try:
-            entry = (await self.server.run(FIND, [place.lock, place.last])).decode()
+            entry = (await self.server.run(ACTIVE, [place.lock, place.last])).decode()
         except Away:
             return False
         return bool(entry) and not await _is_dead(entry)

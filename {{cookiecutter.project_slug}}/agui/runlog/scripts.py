@@ -121,6 +121,18 @@ return 1
 """
 )
 
+# Finds the run that is on: the holder of the thread, or the last one if its log has no end.
+ACTIVE = (
+    _COMMON
+    + """
+local entry = redis.call('GET', KEYS[1])
+if entry then return entry end
+local last = redis.call('GET', KEYS[2])
+if last and is_open(last) then return last end
+return ''
+"""
+)
+
 # Asks the run that is on to stop: this one, if one is named.
 STOP = (
     _COMMON

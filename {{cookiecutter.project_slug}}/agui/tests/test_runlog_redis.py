@@ -237,6 +237,21 @@ async def test_a_request_at_once_on_all_processes_runs_once(client: Client, proc
     assert len({log.key for log, _ in found}) == 1
 
 
+async def test_a_run_that_has_ended_is_not_active_though_its_worker_has_not_tidied_up(
+    client: Client, processes: Processes, settings
+):
+    with script(say("Hello.")):
+        await client.run("Hi")
+    await processes.here.mirror.push()
+    # Between the end of the log and the end of the order, the worker may be busy with another run.
+    settings.AGUI = {**settings.AGUI, "RUN_EXECUTOR": "dbos"}
+    await Run.objects.aupdate(order={"path": "/agent/"})
+    with processes.elsewhere() as there:
+        run = await Run.objects.aget()
+        assert not await there.is_active(run.scope, run.thread_id)
+        assert not (await client.thread())["running"]
+
+
 async def test_the_next_turn_may_go_elsewhere_at_once(client: Client, processes: Processes, monkeypatch):
     monkeypatch.setattr("agui.runlog.redis.ENDING_SECONDS", 20)
     with script(say("1"), say("2"), say("3")):
