@@ -8,7 +8,7 @@ DOCS = Path(__file__).parent.parent.parent / "docs"
 
 
 def read(name: str) -> str:
-    """A page's text. Who has deleted it from the project misses nothing of its tests."""
+    """Read a page; a project without it skips the test."""
     page = DOCS / name
     if not page.exists():
         pytest.skip(f"docs/{name} is gone", allow_module_level=True)

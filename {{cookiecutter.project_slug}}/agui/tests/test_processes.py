@@ -23,6 +23,7 @@ from agui import ToolRegistry, fence, processes, tool
 from agui.models import Run
 from agui.processes import DEAD_SECONDS, life, process_name
 from agui.testing import call, say
+from agui.tests import pages
 from agui.tests.conftest import Client
 
 HERE = process_name().rpartition("/")[0].rpartition("/")[0]
@@ -33,7 +34,8 @@ needs_proc = pytest.mark.skipif(not os.path.exists("/proc/self/stat"), reason="O
 
 @pytest.fixture
 def neighbour() -> Iterator[subprocess.Popen[bytes]]:
-    process = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+    program = "import time; time.sleep(600)"
+    process = subprocess.Popen([sys.executable, "-c", program])  # noqa: S603
     yield process
     process.kill()
     process.wait()
@@ -188,8 +190,8 @@ async def test_with_postgresql_a_process_is_alive_as_long_as_it_holds_its_lock(w
 
 
 @pytest.mark.parametrize("page", ["architecture.md", "durable.md", "scaling.md"])
-def test_the_docs_say_after_how_long_a_process_is_dead(page, settings):
-    text = " ".join((settings.BASE_DIR / "docs" / page).read_text().split())
+def test_the_docs_say_after_how_long_a_process_is_dead(page):
+    text = " ".join(pages.read(page).split())
     assert set(re.findall(r"sign of life for (\d+) seconds|for more than (\d+) seconds", text)) <= {
         (str(DEAD_SECONDS), ""),
         ("", str(DEAD_SECONDS)),
