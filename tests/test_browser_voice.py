@@ -22,8 +22,23 @@ STREAMS = """
         streams.push(stream);
         return stream;
     };
+    const recorder = MediaRecorder.prototype, { start } = recorder;
+    recorder.start = function (...asked) {
+        window.recorder = this;
+        return start.apply(this, asked);
+    };
 """
 TRACKS = "streams.flatMap((stream) => stream.getTracks())"
+# Chromium has nothing to tell of the first tenth of a second.
+HEARD = """() => new Promise((heard) => {
+    recorder.addEventListener("dataavailable", ({ data }) => data.size && heard());
+    const ask = () => {
+        if (recorder.state !== "recording") return heard();
+        recorder.requestData();
+        setTimeout(ask, 20);
+    };
+    ask();
+})"""
 LISTENING = f"() => {TRACKS}.filter(({{ readyState }}) => readyState === 'live').length"
 
 
@@ -118,6 +133,7 @@ def begin(page: Page) -> None:
     microphone(page).click()
     expect(the_end(page)).to_have_attribute("aria-pressed", "true")
     expect(page.get_by_role("timer")).to_be_visible()
+    page.evaluate(HEARD)
 
 
 def dictate(page: Page) -> None:
@@ -217,6 +233,21 @@ def test_escape_discards_the_recording_and_nothing_else(talker, ear):
     is_silent(talker)
     expect(microphone(talker)).to_be_focused()
     expect(message_box(talker)).to_have_value("as it was")
+    assert ear.recordings == []
+
+
+def test_two_quick_presses_record_nothing_and_ask_nobody(talker, ear):
+    button = microphone(talker).element_handle()
+    microphone(talker).click()
+    button.evaluate(
+        """button => new Promise((ended) => {
+            const press = () => (button.ariaPressed === "true" ? ended(button.click()) : requestAnimationFrame(press));
+            press();
+        })"""
+    )
+    expect(bar(talker).get_by_role("status")).to_have_text("Nothing was understood.")
+    expect(bar(talker).get_by_role("button", name="Try again")).to_have_count(0)
+    is_silent(talker)
     assert ear.recordings == []
 
 

@@ -136,6 +136,7 @@ export class Voice {
 
   /** @param {Blob} recording @param {AbortSignal} signal */
   async #transcribe(recording, signal) {
+    if (!recording.size) return this.#fail("not_understood");
     const { host } = this.#context;
     this.#show("transcribing", this.#words.transcribing);
     const body = new FormData();
