@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { beginRun, emptyConversation, fail, fromThread, isExpired, loadFor, reduce, textOf } from "../../static/agui/conversation.js";
+import { beginRun, emptyConversation, fail, fromThread, isExpired, loadFor, reduce, textOf } from "./agui/conversation.js";
 
 await loadFor({ type: "TEXT_MESSAGE_CHUNK" });
 await loadFor({ type: "STATE_DELTA" });

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { FrontendTools } from "../../static/agui/frontend-tools.js";
-import { misfit } from "../../static/agui/misfit.js";
-import { Session } from "../../static/agui/session.js";
+import { FrontendTools } from "./agui/frontend-tools.js";
+import { misfit } from "./agui/misfit.js";
+import { Session } from "./agui/session.js";
 
 const approved = (payload = {}) => ({ status: "resolved", payload: { approved: true, ...payload } });
 

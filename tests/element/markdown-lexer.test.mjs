@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { lex } from "../../static/agui/markdown-lexer.js";
+import { lex } from "./agui/markdown-lexer.js";
 
 // What reading costs must grow with the text, not with its square: a model may write anything, and it is stored.
 const HOSTILE = {

@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 globalThis.document = { baseURI: "https://page.example/" };
-const { read } = await import("../../static/agui/markdown-nodes.js");
+const { read } = await import("./agui/markdown-nodes.js");
 
 const DEPTH = Number(process.env.AGUI_SWEEP ?? 2);
 const LENGTH = 1000;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { SseParser, readEvents } from "../../static/agui/sse.js";
+import { SseParser, readEvents } from "./agui/sse.js";
 
 const frames = (...pieces) => {
   const parser = new SseParser();

@@ -3,25 +3,25 @@ import assert from "node:assert/strict";
 import { readdirSync } from "node:fs";
 import { test } from "node:test";
 
-import { FORM_WORDS } from "../../static/agui/answer-form.js";
-import { ARGUMENT_WORDS } from "../../static/agui/arguments.js";
-import { CHART_WORDS } from "../../static/agui/chart.js";
-import { FILE_WORDS } from "../../static/agui/file-face.js";
-import { QUESTION_WORDS } from "../../static/agui/question.js";
-import { ATTACHMENT_WORDS } from "../../static/agui/attachments.js";
-import { PLAN_WORDS } from "../../static/agui/plan.js";
-import { EDITOR_WORDS } from "../../static/agui/message-editor.js";
-import { FEEDBACK_WORDS } from "../../static/agui/feedback-form.js";
-import { STRINGS as COMMON, counted, format, tableFor } from "../../static/agui/strings.js";
-import { QUEUE_WORDS } from "../../static/agui/queued.js";
-import { TABLE_WORDS } from "../../static/agui/table.js";
-import { THREADS_WORDS } from "../../static/agui/threads-drawer.js";
-import { NOTE_WORDS } from "../../static/agui/turn-notes.js";
-import { VOICE_WORDS } from "../../static/agui/voice.js";
+import { FORM_WORDS } from "./agui/answer-form.js";
+import { ARGUMENT_WORDS } from "./agui/arguments.js";
+import { CHART_WORDS } from "./agui/chart.js";
+import { FILE_WORDS } from "./agui/file-face.js";
+import { QUESTION_WORDS } from "./agui/question.js";
+import { ATTACHMENT_WORDS } from "./agui/attachments.js";
+import { PLAN_WORDS } from "./agui/plan.js";
+import { EDITOR_WORDS } from "./agui/message-editor.js";
+import { FEEDBACK_WORDS } from "./agui/feedback-form.js";
+import { STRINGS as COMMON, counted, format, tableFor } from "./agui/strings.js";
+import { QUEUE_WORDS } from "./agui/queued.js";
+import { TABLE_WORDS } from "./agui/table.js";
+import { THREADS_WORDS } from "./agui/threads-drawer.js";
+import { NOTE_WORDS } from "./agui/turn-notes.js";
+import { VOICE_WORDS } from "./agui/voice.js";
 
 const STRINGS = { ...COMMON, ...FORM_WORDS, ...ARGUMENT_WORDS, ...CHART_WORDS, ...QUESTION_WORDS, ...TABLE_WORDS, ...THREADS_WORDS, ...VOICE_WORDS, ...ATTACHMENT_WORDS, ...PLAN_WORDS, ...EDITOR_WORDS, ...FEEDBACK_WORDS, ...NOTE_WORDS, ...FILE_WORDS, ...QUEUE_WORDS };
 
-const folder = new URL("../../static/agui/strings/", import.meta.url);
+const folder = new URL("./agui/strings/", import.meta.url);
 const tables = {};
 for (const file of readdirSync(folder)) tables[file.replace(".js", "")] = (await import(new URL(file, folder))).STRINGS;
 /** Words that are the same in both. */

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { emptyConversation, reduce } from "../../static/agui/conversation.js";
-import { duration } from "../../static/agui/duration.js";
+import { emptyConversation, reduce } from "./agui/conversation.js";
+import { duration } from "./agui/duration.js";
 
 const of = { metadata: { toolCallId: "c" } };
 const begin = [{ type: "TOOL_CALL_START", toolCallId: "c", toolCallName: "search" }, { type: "TOOL_CALL_END", toolCallId: "c" }];

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { clockOf, refusalOf, spaced, waitOf, VOICE_WORDS } from "../../static/agui/voice.js";
+import { clockOf, refusalOf, spaced, waitOf, VOICE_WORDS } from "./agui/voice.js";
 
 test("words are parted from what was written, where the language parts words", () => {
   assert.equal(spaced("", " buy milk ", ""), "buy milk");

@@ -1,6 +1,6 @@
-"""An endpoint, two users, and a client that speaks AG-UI.
+"""An endpoint, two users, and a client that speaks AG-UI, in a generated project (docs/contributing.md).
 
-TEST_REDIS_URL names a Redis that the runs of all tests here then use.
+TEST_REDIS_URL names a Redis that the runs of all tests then use.
 """
 
 import asyncio
@@ -17,17 +17,20 @@ from asgiref.sync import sync_to_async
 from django.contrib.auth import get_user_model
 from django.db import connections, router
 from django.test import AsyncClient
+from pydantic_ai import models
 from pydantic_ai.messages import ToolReturnPart
 from pydantic_ai.models import Model
 
 from agui import AgentConfig, DjangoAGUIView, ToolRegistry, get_urls, processes, runs
-from agui.executor import in_database
+from agui.executor import close_kept_connections, in_database
 from agui.models import Run
 from agui.runlog import open_logs
 from agui.testing import Request, ScriptedModel, collect
-from agui.tests import urls
-from agui.tests.recipes import Recipe
 from agui.tokens import create_token
+from engine import urls
+from engine.recipes import Recipe
+
+models.ALLOW_MODEL_REQUESTS = False
 
 # The ids of the interrupts that were seen, by tool call.
 asked: dict[str, str] = {}
@@ -139,8 +142,15 @@ def watch(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Awaitable[None]]:
 
 
 @pytest.fixture(autouse=True)
+def no_connection_outlives_its_test() -> Iterator[None]:
+    """PostgreSQL can't drop the test database while a thread of the engine is connected to it."""
+    yield
+    close_kept_connections()
+
+
+@pytest.fixture(autouse=True)
 def endpoint(settings: Any) -> None:
-    settings.ROOT_URLCONF = "agui.tests.urls"
+    settings.ROOT_URLCONF = "engine.urls"
     urls.effects.clear()
     urls.hanging.clear()
     urls.let_go.clear()

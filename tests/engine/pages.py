@@ -1,10 +1,9 @@
 """The pages of docs/ that tests hold to the code."""
 
-from pathlib import Path
-
 import pytest
+from django.conf import settings
 
-DOCS = Path(__file__).parent.parent.parent / "docs"
+DOCS = settings.BASE_DIR / "docs"
 
 
 def read(name: str) -> str:

@@ -14,7 +14,7 @@ import pytest
 from django.contrib.auth import get_user_model
 
 from agui import DjangoAGUIView, get_urls
-from agui.tests import pages
+from engine import pages
 
 DIRECTORY = pages.DOCS / "recipes"
 BLOCK = re.compile(r"^```python\n# (\S+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)

@@ -12,8 +12,8 @@ from django.core.handlers.asgi import ASGIHandler
 
 from agui.client import AGUIClient
 from agui.testing import ScriptedModel
-from agui.tests.conftest import script
 from agui.tokens import create_token
+from engine.conftest import script
 
 Application = Callable[[dict[str, Any], Any, Any], Awaitable[None]]
 

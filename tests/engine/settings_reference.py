@@ -1,6 +1,8 @@
-"""Write the tables of docs/settings.md anew: `python -m agui.tests.settings_reference`."""
+"""Write the tables of docs/settings.md anew: `make settings` in the repository's root."""
 
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
@@ -8,10 +10,8 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from agui import conf
-from agui.tests.pages import DOCS
 
-PAGE = DOCS / "settings.md"
-MARK = "<!-- What follows is written by `python -m agui.tests.settings_reference`. -->\n"
+MARK = "<!-- What follows is written by `make settings` in the template. -->\n"
 BOUNDS = {"gt": "above", "ge": "from", "le": "to"}  # As pydantic names them
 
 
@@ -75,11 +75,12 @@ def sections_in(annotation: Any) -> Iterator[type[BaseModel]]:
         yield from sections_in(one)
 
 
-def written() -> str:
+def written(page: str) -> str:
     """The page as it should be."""
-    above, _, _ = PAGE.read_text().partition(MARK)
+    above, _, _ = page.partition(MARK)
     return above + MARK + "\n" + tables()
 
 
 if __name__ == "__main__":
-    PAGE.write_text(written())
+    path = Path(sys.argv[1])
+    path.write_text(written(path.read_text()))

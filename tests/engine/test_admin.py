@@ -36,10 +36,10 @@ from agui.models import ApiToken, Attachment, AttachmentUse, AuditRecord, Feedba
 from agui.protocol import METADATA_KEY, annotate
 from agui.stores.model import ModelConversationStore
 from agui.testing import collect, say, wait
-from agui.tests.conftest import run_input, script
 from agui.tokens import create_token, hash_token
+from engine.conftest import run_input, script
 
-urlpatterns = [path("admin/", admin.site.urls), path("", include("agui.tests.urls"))]
+urlpatterns = [path("admin/", admin.site.urls), path("", include("engine.urls"))]
 pytestmark = pytest.mark.django_db(transaction=True)
 
 RECORDS = ["thread", "run", "auditrecord", "attachment", "feedback"]

@@ -8,8 +8,8 @@ from django.test import Client
 from django.urls import path
 
 from agui.models import Budget, Run
-from agui.tests import urls
 from agui.tokens import create_token
+from engine import urls
 
 pytestmark = pytest.mark.django_db
 urlpatterns = [*urls.urlpatterns, path("admin/", admin.site.urls)]

@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from agui.models import ApiToken
 
-urlpatterns = [path("admin/", admin.site.urls), path("", include("agui.tests.urls"))]
+urlpatterns = [path("admin/", admin.site.urls), path("", include("engine.urls"))]
 pytestmark = pytest.mark.django_db(transaction=True)
 MAKE = ("add_apitoken", "view_apitoken")
 

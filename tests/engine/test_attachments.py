@@ -21,7 +21,7 @@ from django.test import AsyncClient, AsyncRequestFactory
 from agui.attachments import AttachmentsView, AttachmentView, Chunks, inspect, keep_upload, media_type_of
 from agui.errors import TooLarge
 from agui.models import Attachment
-from agui.tests.conftest import Client
+from engine.conftest import Client
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -410,7 +410,7 @@ def test_uploads_at_once_have_no_more_room_than_one_after_the_other(user, settin
 @pytest.mark.parametrize("by", ["token", "session"])
 async def test_much_too_large_body_is_refused_before_it_is_parsed(client, user, settings, by):
     settings.AGUI = {"MAX_UPLOAD_BYTES": 10}
-    settings.FILE_UPLOAD_HANDLERS = ["agui.tests.test_attachments.no_handler"]
+    settings.FILE_UPLOAD_HANDLERS = ["engine.test_attachments.no_handler"]
     if by == "session":
         client.http = AsyncClient(enforce_csrf_checks=True)
         await client.http.aforce_login(user)

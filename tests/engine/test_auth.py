@@ -13,8 +13,8 @@ from django.utils.functional import SimpleLazyObject
 from agui import DjangoAGUIView
 from agui.errors import Unauthorized
 from agui.testing import collect, say
-from agui.tests import urls
-from agui.tests.conftest import Client, run_input, script
+from engine import urls
+from engine.conftest import Client, run_input, script
 
 METHODS = ["GET", "POST", "PATCH", "PUT", "DELETE"]
 
@@ -22,7 +22,7 @@ METHODS = ["GET", "POST", "PATCH", "PUT", "DELETE"]
 def routes(prefix: str) -> list[str]:
     """Every route of the engine, from the URLconf itself: a new one can't escape these tests."""
     found = []
-    for pattern in get_resolver("agui.tests.urls").url_patterns:
+    for pattern in get_resolver("engine.urls").url_patterns:
         inner = getattr(pattern, "url_patterns", [None])
         for part in inner:
             route = str(pattern.pattern) + (str(part.pattern) if part else "")

@@ -7,8 +7,8 @@ from pydantic_ai.messages import ModelRequest, ModelResponse, TextPart, ToolCall
 
 from agui.protocol import annotate
 from agui.testing import say
-from agui.tests.conftest import Client, script
-from agui.tests.test_stores import STORES
+from engine.conftest import Client, script
+from engine.test_stores import STORES
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -26,8 +26,8 @@ from agui.models import Budget, Run, Spending
 from agui.money import today
 from agui.runlog.refusals import dump_refusal, load_refusal
 from agui.testing import Response, call, event_types, say, wait
-from agui.tests import urls
-from agui.tests.conftest import Client, run_input, script
+from engine import urls
+from engine.conftest import Client, run_input, script
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

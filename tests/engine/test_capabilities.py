@@ -14,11 +14,11 @@ from pydantic_ai.models import ModelRequestContext
 
 from agui import AgentConfig
 from agui.testing import ScriptedModel, call, event_types, say
-from agui.tests import pages
-from agui.tests.conftest import Client, parts_of
-from agui.tests.provider_stub import Answer, Extra, ProviderStub
-from agui.tests.test_llm import answering, mounted, stub, text_of
-from agui.tests.wire import check_stream
+from engine import pages
+from engine.conftest import Client, parts_of
+from engine.provider_stub import Answer, Extra, ProviderStub
+from engine.test_llm import answering, mounted, stub, text_of
+from engine.wire import check_stream
 
 __all__ = ["stub"]
 

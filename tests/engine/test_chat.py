@@ -16,9 +16,9 @@ from agui import runs
 from agui.models import ApiToken, Run, Thread
 from agui.runlog import RunLogs
 from agui.testing import Pause, call, event_types, fail, say
-from agui.tests.conftest import results_of, script
-from agui.tests.urls import effects
-from agui.tests.wire import check_stream
+from engine.conftest import results_of, script
+from engine.urls import effects
+from engine.wire import check_stream
 
 pytestmark = pytest.mark.usefixtures("user")
 

@@ -19,8 +19,8 @@ from agui.terminal.prompt import Prompt
 from agui.terminal.screen import Screen
 from agui.terminal.session import Ending
 from agui.testing import call, say, think
-from agui.tests import pages
-from agui.tests.conftest import Client, decision, script
+from engine import pages
+from engine.conftest import Client, decision, script
 
 TEXT = """# A plan
 

@@ -10,8 +10,8 @@ import pytest
 import agui.client
 from agui.client import AGUIError, AGUIModel, AGUIModelSettings
 from agui.testing import call, say
-from agui.tests import pages, urls
-from agui.tests.serving import site_that_says
+from engine import pages, urls
+from engine.serving import site_that_says
 
 TESTS = Path(__file__).parent
 PAGE = pages.read("client.md")

@@ -10,9 +10,9 @@ from django.core.exceptions import ImproperlyConfigured
 from agui import AgentConfig, DjangoAGUIView, ToolRegistry, conf, get_urls
 from agui.models import Run
 from agui.testing import ScriptedModel, call, event_types, fail, say
-from agui.tests import urls
-from agui.tests.conftest import Client, results_of
-from agui.tests.serving import site_that_says
+from engine import urls
+from engine.conftest import Client, results_of
+from engine.serving import site_that_says
 
 
 @asynccontextmanager

@@ -11,8 +11,8 @@ from ag_ui.core import BaseEvent, RunAgentInput, TextMessageContentEvent, UserMe
 
 from agui.client import AGUIClient, AGUIConnectionError, AGUIError, AGUIProtocolError, AGUIStatusError, transport
 from agui.testing import call, say, think, wait
-from agui.tests.conftest import let_pass
-from agui.tests.serving import CUT, Answers, cutting, serving, site_that_says
+from engine.conftest import let_pass
+from engine.serving import CUT, Answers, cutting, serving, site_that_says
 
 
 def asking(text: str = "Hi", **fields: Any) -> RunAgentInput:

@@ -42,7 +42,7 @@ def run(tmp_path: Path, *arguments: str, settings_module: str = "config.settings
         "DATABASE_URL": f"sqlite:///{tmp_path / 'db.sqlite3'}",
         "DJANGO_SUPERUSER_PASSWORD": "long enough 1234",
     }
-    return subprocess.run(  # noqa: S603
+    return subprocess.run(
         [sys.executable, "-c", LOOK, *arguments],
         cwd=settings.BASE_DIR,
         env=environment,
@@ -106,4 +106,4 @@ def test_check_tells_of_a_mistake_that_only_an_agent_shows(tmp_path, mistake, me
 
 def test_names_of_the_engine_are_known_before_they_are_imported():
     code = "import sys, agui; assert {*agui.__all__} <= {*dir(agui)}; assert 'pydantic_ai' not in sys.modules"
-    subprocess.run([sys.executable, "-c", code], cwd=settings.BASE_DIR, check=True)  # noqa: S603
+    subprocess.run([sys.executable, "-c", code], cwd=settings.BASE_DIR, check=True)

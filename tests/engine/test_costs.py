@@ -26,9 +26,9 @@ from agui.money import Spent, add_spending, dollars, dump_spent, load_spent, spe
 from agui.stores import codec
 from agui.stores.model import ModelConversationStore
 from agui.testing import Response, ScriptedModel, call, fail, say, wait
-from agui.tests import urls
-from agui.tests.conftest import Client, played_by, script
 from agui.usage import add_broken_off, spent_by_model
+from engine import urls
+from engine.conftest import Client, played_by, script
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -25,8 +25,8 @@ from agui.figures import Figures, percentile, read_figures, roll_up, total
 from agui.models import AuditRecord, Run, RunSpan, Spending
 from agui.money import today
 from agui.testing import call, say
-from agui.tests import urls
-from agui.tests.conftest import Client, script
+from engine import urls
+from engine.conftest import Client, script
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

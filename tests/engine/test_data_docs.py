@@ -11,7 +11,7 @@ from agui import conf
 from agui.auth import Actor
 from agui.export import UNTOLD, write_document
 from agui.management.commands.prune_agent_data import TOKEN_AGE
-from agui.tests import pages
+from engine import pages
 
 TEXT = pages.read("data.md")
 MODELS = {model.__name__: model for model in apps.get_app_config("agui").get_models()}

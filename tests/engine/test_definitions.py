@@ -11,8 +11,8 @@ from pydantic_ai import ApprovalRequired, FunctionToolset, RunContext
 from agui import AgentDeps, ToolRegistry, tool
 from agui.models import AuditRecord, Thread
 from agui.testing import call, event_types, say
-from agui.tests.conftest import Client, decision, results_of
 from agui.transcript import read_transcript
+from engine.conftest import Client, decision, results_of
 
 done: list[Any] = []
 

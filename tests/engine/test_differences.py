@@ -10,7 +10,7 @@ import pytest
 
 from agui.differences import MAX_OPERATIONS, difference
 from agui.progress import same_json
-from agui.tests.test_work import counted
+from engine.test_work import counted
 
 KEYS = ["a", "b/c", "d~e", "", "~1", "0", "-"]
 

@@ -15,8 +15,8 @@ from agui.durable.journal import OUTCOME, Journal
 from agui.models import Run
 from agui.stores import codec
 from agui.testing import call, collect, say, wait
-from agui.tests import urls
-from agui.tests.conftest import Client, run_input, script
+from engine import urls
+from engine.conftest import Client, run_input, script
 
 OUTCOMES = [
     ToolReturn(return_value="done"),

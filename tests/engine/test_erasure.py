@@ -21,8 +21,8 @@ from agui.models import Attachment, AuditRecord, Budget, Feedback, Message, Run,
 from agui.stores import codec
 from agui.stores.model import ModelConversationStore
 from agui.testing import call, collect, say, wait
-from agui.tests import urls
-from agui.tests.conftest import run_input, script
+from engine import urls
+from engine.conftest import run_input, script
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -13,7 +13,7 @@ from django.core.management import CommandError, call_command
 
 from agui import conf
 from agui.testing import ScriptedModel, call, fail, say
-from agui.tests.conftest import Client, decision, script
+from engine.conftest import Client, decision, script
 
 pytest.importorskip("pydantic_evals", exc_type=ImportError)
 
@@ -134,7 +134,7 @@ def evaluate(tmp_path):
     environment = {"DJANGO_SETTINGS_MODULE": "sample_settings", "PYTHONPATH": str(tmp_path), "DEBUG": "1"}
 
     def evaluate(model, *options, **more):
-        return subprocess.run(  # noqa: S603
+        return subprocess.run(
             [sys.executable, "manage.py", "evaluate", "manners", "--model", f"python:sample.model.{model}", *options],
             cwd=ROOT,
             env={**os.environ, **environment, **more},

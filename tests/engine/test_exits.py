@@ -17,9 +17,9 @@ from agui.models import Attachment, AttachmentUse, Run, Thread
 from agui.stores import rows
 from agui.stores.model import ModelConversationStore
 from agui.testing import ScriptedModel, call, collect, say, wait
-from agui.tests import urls
-from agui.tests.conftest import Client, run_input, script
 from agui.tokens import create_token
+from engine import urls
+from engine.conftest import Client, run_input, script
 
 FIRST = {"id": "u1", "role": "user", "content": "One"}
 SECOND = {"id": "u2", "role": "user", "content": "Two"}

@@ -40,7 +40,7 @@ from agui.protocol import METADATA_KEY, annotate
 from agui.stores import codec
 from agui.stores.model import ModelConversationStore
 from agui.testing import call, collect, say, think
-from agui.tests.conftest import Client, run_input, script
+from engine.conftest import Client, run_input, script
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -17,7 +17,7 @@ from agui.executor import GivenUp, owner, run_in_thread, stop_if_given_up
 from agui.fair_threads import FairThreads
 from agui.protocol import wire_messages
 from agui.testing import call, say
-from agui.tests.conftest import Client
+from engine.conftest import Client
 
 
 class Work:

@@ -16,9 +16,9 @@ from django.urls import path
 from agui.feedback import MAX_READ
 from agui.models import Feedback, Message, Run, Thread
 from agui.testing import call, say
-from agui.tests import urls
-from agui.tests.conftest import Client, script
-from agui.tests.test_threads import send
+from engine import urls
+from engine.conftest import Client, script
+from engine.test_threads import send
 
 urlpatterns = [*urls.urlpatterns, path("admin/", admin.site.urls)]
 pytestmark = pytest.mark.django_db(transaction=True)

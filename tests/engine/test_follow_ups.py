@@ -12,9 +12,9 @@ from agui import AgentConfig, DjangoAGUIView, FollowUps, ToolRegistry
 from agui.demo import build_demo_model
 from agui.models import Run
 from agui.testing import ScriptedModel, call, event_types, fail, read_frames, say, wait
-from agui.tests.conftest import Client, decision, run_input
-from agui.tests.test_llm import mounted, text_of
-from agui.tests.wire import check_stream
+from engine.conftest import Client, decision, run_input
+from engine.test_llm import mounted, text_of
+from engine.wire import check_stream
 
 
 def suggest(*texts: str) -> Any:

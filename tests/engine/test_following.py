@@ -7,7 +7,7 @@ from contextlib import aclosing
 from typing import Any
 
 from agui.testing import call, event_types, say, think, wait
-from agui.tests.conftest import Client, run_input, script
+from engine.conftest import Client, run_input, script
 
 CUTS = 50
 

@@ -13,9 +13,9 @@ import pytest
 
 from agui.models import AuditRecord
 from agui.testing import ScriptedModel, call, collect, say
-from agui.tests.conftest import Client, played_by, run_input, script
-from agui.tests.urls import effects
-from agui.tests.wire import Stream, check_stream, read_stream
+from engine.conftest import Client, played_by, run_input, script
+from engine.urls import effects
+from engine.wire import Stream, check_stream, read_stream
 
 # pydantic-ai says as Python warnings which parts of a message it has left out.
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")

@@ -24,8 +24,8 @@ from django.urls import URLPattern, URLResolver
 from agui import get_urls
 from agui.models import Run, RunSpan, Thread
 from agui.testing import call, collect, event_types, say, wait
-from agui.tests import urls
-from agui.tests.conftest import Client, decision, run_input, script
+from engine import urls
+from engine.conftest import Client, decision, run_input, script
 
 VERBS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
 SECRET = "hunter2"
@@ -217,7 +217,7 @@ async def use_the_ids(attacker: Client, world: World) -> None:
 @pytest.fixture(autouse=True)
 def media(settings: Any, tmp_path: Any) -> None:
     settings.MEDIA_ROOT = tmp_path
-    settings.AGUI = {**settings.AGUI, "TRANSCRIPTION": {"BACKEND": "agui.tests.test_voice.Parrot"}}
+    settings.AGUI = {**settings.AGUI, "TRANSCRIPTION": {"BACKEND": "engine.test_voice.Parrot"}}
 
 
 @pytest.fixture

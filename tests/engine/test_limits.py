@@ -17,8 +17,8 @@ from agui import executor, runs
 from agui.models import Run
 from agui.runlog import RunLogs
 from agui.testing import call, collect, read_frames, say, think, wait
-from agui.tests import urls
-from agui.tests.conftest import Client, let_pass, run_input, script
+from engine import urls
+from engine.conftest import Client, let_pass, run_input, script
 
 MANY = 20
 

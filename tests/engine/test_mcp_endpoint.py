@@ -31,10 +31,10 @@ from agui.mcp.endpoint import McpView
 from agui.models import AuditRecord, Spending
 from agui.shutdown import end_runs
 from agui.testing import Response, ScriptedModel, say
-from agui.tests import urls
-from agui.tests.conftest import Client
-from agui.tests.serving import serving
 from agui.tokens import create_token
+from engine import urls
+from engine.conftest import Client
+from engine.serving import serving
 
 ECHO = b'{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "echo", "arguments": {"text": %s}}}'
 JSON = {"Accept": "application/json, text/event-stream"}

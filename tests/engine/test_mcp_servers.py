@@ -28,10 +28,10 @@ from agui.mcp.toolset import McpToolset, tool_name
 from agui.models import AuditRecord
 from agui.shutdown import end_runs
 from agui.testing import ScriptedModel, call, event_types, say
-from agui.tests import mcp_server, urls
-from agui.tests.conftest import Client, decision, results_of
-from agui.tests.serving import CUT, serving
-from agui.tests.wire import check_stream
+from engine import mcp_server, urls
+from engine.conftest import Client, decision, results_of
+from engine.serving import CUT, serving
+from engine.wire import check_stream
 
 SCRIPT = str(Path(mcp_server.__file__))
 STDIO = {"command": sys.executable, "args": [SCRIPT]}
@@ -591,5 +591,5 @@ def test_a_function_for_headers_that_is_not_there_is_named():
 
 def test_without_the_settings_nothing_of_it_is_imported():
     code = "import django; django.setup(); import config.urls, sys; print({'mcp', 'agui.mcp'} & {*sys.modules})"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)  # noqa: S603
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip().endswith("set()")

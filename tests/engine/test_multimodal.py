@@ -16,8 +16,8 @@ from agui import runs
 from agui.additions import part_without_bytes
 from agui.models import Message, Run
 from agui.testing import Part, call, collect, fail, say, think, wait
-from agui.tests import urls
-from agui.tests.conftest import Client, parts_of, results_of, run_input, script
+from engine import urls
+from engine.conftest import Client, parts_of, results_of, run_input, script
 
 PNG = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=="

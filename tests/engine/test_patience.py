@@ -14,7 +14,7 @@ from agui.models import AuditRecord, Run, Spending
 from agui.patience import Patience, is_away, patience, wait_for_database
 from agui.stores import rows
 from agui.testing import call, collect, say, wait
-from agui.tests.conftest import Client, run_input, script
+from engine.conftest import Client, run_input, script
 
 
 class Away:

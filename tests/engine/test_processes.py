@@ -23,8 +23,8 @@ from agui import ToolRegistry, fence, processes, tool
 from agui.models import Run
 from agui.processes import DEAD_SECONDS, life, process_name
 from agui.testing import call, say
-from agui.tests import pages
-from agui.tests.conftest import Client
+from engine import pages
+from engine.conftest import Client
 
 HERE = process_name().rpartition("/")[0].rpartition("/")[0]
 HOUR = timedelta(hours=1)

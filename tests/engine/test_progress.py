@@ -15,9 +15,9 @@ from agui.models import Message
 from agui.progress import Page, ProtocolEvent
 from agui.protocol import ActivityDeltaEvent, ActivitySnapshotEvent, TextMessageStartEvent, to_wire
 from agui.testing import call, event_types, fail, read_frames, say, think
-from agui.tests import urls
-from agui.tests.conftest import Client, decision, parts_of, run_input, script
-from agui.tests.urls import ODD, read
+from engine import urls
+from engine.conftest import Client, decision, parts_of, run_input, script
+from engine.urls import ODD, read
 
 STATE = ("STATE_SNAPSHOT", "STATE_DELTA")
 

@@ -13,8 +13,8 @@ from pydantic_ai.models import override_allow_model_requests
 from pydantic_ai.run import AgentRunResultEvent
 
 from agui.agent import AgentConfig, AgentDeps, build_agent
-from agui.tests.provider_stub import Answer, ProviderStub, Refusal, ToolUse
 from agui.tools import ToolRegistry, tool
+from engine.provider_stub import Answer, ProviderStub, Refusal, ToolUse
 
 Body = dict[str, Any]
 KEY = "not-a-real-key"

@@ -22,8 +22,8 @@ from agui.management.commands import prune_agent_data
 from agui.models import ApiToken, Attachment, AttachmentUse, AuditRecord, Message, Run, Spending, Thread
 from agui.stores.model import ModelConversationStore
 from agui.testing import say
-from agui.tests.conftest import script
 from agui.tokens import create_token
+from engine.conftest import script
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -18,7 +18,7 @@ from agui.models import Message, Run, Thread
 from agui.protocol import annotate
 from agui.stores.model import ModelConversationStore
 from agui.testing import call, collect, say, wait
-from agui.tests.conftest import Client, run_input, script
+from engine.conftest import Client, run_input, script
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

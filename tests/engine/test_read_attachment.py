@@ -23,8 +23,8 @@ from agui.models import Attachment, AttachmentUse, Message
 from agui.protocol import annotate
 from agui.stores.model import ModelConversationStore
 from agui.testing import call, fail, say
-from agui.tests import urls
-from agui.tests.conftest import Client, parts_of, played_by, results_of, script
+from engine import urls
+from engine.conftest import Client, parts_of, played_by, results_of, script
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

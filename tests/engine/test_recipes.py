@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from agui.tests.recipes import BLOCK, DIRECTORY, read_page
+from engine.recipes import BLOCK, DIRECTORY, read_page
 
 PAGES = sorted(path.stem for path in DIRECTORY.glob("*.md") if path.stem != "README")
 INDEX = read_page("README")

@@ -9,7 +9,7 @@ from pydantic_ai.exceptions import UserError
 
 from agui import build_agent
 from agui.testing import Chat, ScriptedModel, call, say
-from agui.tests.conftest import parts_of
+from engine.conftest import parts_of
 
 
 def quote(title: str) -> str:

@@ -12,11 +12,11 @@ from pydantic_ai.mcp import MCPToolset
 from agui.mcp import sessions
 from agui.models import AuditRecord
 from agui.testing import Chat, call, say
-from agui.tests import mcp_server
-from agui.tests.recipes import read_page
-from agui.tests.serving import serving
-from agui.tests.test_mcp_endpoint import mcp_client, site, text_of
-from agui.tests.test_mcp_servers import Traffic
+from engine import mcp_server
+from engine.recipes import read_page
+from engine.serving import serving
+from engine.test_mcp_endpoint import mcp_client, site, text_of
+from engine.test_mcp_servers import Traffic
 
 
 async def test_mcp_servers(paste, user, settings, tmp_path, monkeypatch):

@@ -7,8 +7,8 @@ from django.utils import timezone
 from pydantic_ai import BinaryContent, CompactionPart, DocumentUrl, ImageMediaType
 
 from agui.testing import Chat, call, say
-from agui.tests.conftest import parts_of
-from agui.tests.test_recipes_capabilities import Unprepared
+from engine.conftest import parts_of
+from engine.test_recipes_capabilities import Unprepared
 
 
 def contents_of(request):

@@ -12,7 +12,7 @@ from pydantic_ai.usage import RequestUsage
 
 from agui.models import Run
 from agui.testing import Chat, Response, ScriptedModel, call, fail, say, wait
-from agui.tests.test_recipes_capabilities import Unprepared
+from engine.test_recipes_capabilities import Unprepared
 
 
 async def test_model_settings(paste, user):

@@ -8,8 +8,8 @@ from django.contrib.contenttypes.models import ContentType
 
 from agui.models import Run
 from agui.testing import Chat, ScriptedModel, call, say
-from agui.tests.recipes import read_page
 from agui.tool_schema import ToolOptions
+from engine.recipes import read_page
 
 
 async def test_run_context(paste, user):

@@ -21,8 +21,8 @@ from agui.stores import codec
 from agui.stores.model import ModelConversationStore
 from agui.stores.session import DjangoSessionConversationStore
 from agui.testing import call, collect, say, think, wait
-from agui.tests import urls
-from agui.tests.conftest import Client, results_of, run_input, script
+from engine import urls
+from engine.conftest import Client, results_of, run_input, script
 
 HERE = process_name().rpartition("/")[0].rpartition("/")[0]
 # Above every system's limit: no process has this id.

@@ -12,8 +12,8 @@ from agui import conf
 from agui.models import Message, Run
 from agui.results import bounded
 from agui.testing import ScriptedModel, call, say
-from agui.tests.conftest import Client, results_of
-from agui.tests.test_llm import mounted
+from engine.conftest import Client, results_of
+from engine.test_llm import mounted
 
 LIMIT = 20_000
 LARGE = "x" * 3_000_000

@@ -25,7 +25,7 @@ from agui.runlog.redis import RedisLogs
 from agui.runlog.server import Place, Server
 from agui.stream import encode, run_error
 from agui.testing import collect, event_types, read_frames, say, wait
-from agui.tests.conftest import Client, run_input, script
+from engine.conftest import Client, run_input, script
 
 REDIS_SERVER = shutil.which("redis-server")
 pytestmark = pytest.mark.skipif(not REDIS_SERVER, reason="redis-server is not installed")
@@ -43,7 +43,7 @@ class RedisServer:
 
     def start(self) -> None:
         options = ["--port", "0", "--unixsocket", str(self.socket), "--save", "", "--dir", str(self.socket.parent)]
-        self.process = subprocess.Popen(  # noqa: S603 # our own words
+        self.process = subprocess.Popen(  # our own words
             [str(REDIS_SERVER), *options], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )
         with self.client() as client:

@@ -10,7 +10,7 @@ from agui.models import Run, Thread
 from agui.runlog.memory import RunLogs
 from agui.stores.model import ModelConversationStore
 from agui.testing import call, collect, event_types, read_frames, say, wait
-from agui.tests.conftest import Client, run_input, script
+from engine.conftest import Client, run_input, script
 
 
 async def body_of(response) -> bytes:
@@ -172,7 +172,7 @@ async def test_all_who_sent_a_request_that_is_refused_are_told(client: Client):
 
 async def test_a_request_whose_client_leaves_at_once_still_counts(client: Client, settings):
     # As when a page is reloaded right after a click on "Approve".
-    settings.AGUI = {"CONVERSATION_STORE": "agui.tests.test_runs.SlowStore"}
+    settings.AGUI = {"CONVERSATION_STORE": "engine.test_runs.SlowStore"}
     SlowStore.writing, SlowStore.go_on = asyncio.Event(), asyncio.Event()
     with script(say("Hi")):
         request = asyncio.ensure_future(client.post(run_input("Hi")))
@@ -271,7 +271,7 @@ async def test_old_logs_are_forgotten_however_busy_the_thread_before_them(settin
 
 
 async def test_a_store_that_fails_ends_the_run_with_an_error(client: Client, settings, caplog):
-    settings.AGUI = {"CONVERSATION_STORE": "agui.tests.test_runs.FullStore"}
+    settings.AGUI = {"CONVERSATION_STORE": "engine.test_runs.FullStore"}
     with script(say("Hi")):
         events = await client.run("Hi")
     assert event_types(events)[-1] == "RUN_ERROR"

@@ -28,9 +28,9 @@ from pydantic_ai.messages import ModelRequest, UserPromptPart
 from agui.models import Attachment, AttachmentUse, AuditRecord, Feedback, Run, Thread
 from agui.stores.model import ModelConversationStore
 from agui.testing import call, collect, event_types, say, wait
-from agui.tests.conftest import Client, decision, run_input, script
-from agui.tests.test_admin import links_of
-from agui.tests.test_stores import new_session_store
+from engine.conftest import Client, decision, run_input, script
+from engine.test_admin import links_of
+from engine.test_stores import new_session_store
 
 STORES = {"model": ModelConversationStore, "session": new_session_store}
 
@@ -293,7 +293,7 @@ def prompts(conversation: Any) -> list[Any]:
     return [message.parts[0].content for message in conversation.messages] if conversation else []
 
 
-urlpatterns = [path("admin/", admin.site.urls), path("", include("agui.tests.urls"))]
+urlpatterns = [path("admin/", admin.site.urls), path("", include("engine.urls"))]
 
 
 def test_the_admin_keeps_two_threads_of_one_id_apart(transactional_db: None, settings: Any, user: Any, other: Any):

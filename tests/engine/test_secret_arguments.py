@@ -10,8 +10,8 @@ from agui import ToolRegistry, tool
 from agui.models import AuditRecord, Thread
 from agui.secret_arguments import REDACTED, hide, secret_paths
 from agui.testing import call, say
-from agui.tests.conftest import Client, decision
 from agui.transcript import read_transcript
+from engine.conftest import Client, decision
 
 
 class Door(BaseModel):

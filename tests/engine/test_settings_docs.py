@@ -3,12 +3,13 @@
 import re
 
 from agui import conf
-from agui.tests import pages
-from agui.tests.settings_reference import sections_in, written
+from engine import pages
+from engine.settings_reference import sections_in, written
 
 
 def test_its_tables_are_those_of_conf():
-    assert pages.read("settings.md") == written(), "Run: python -m agui.tests.settings_reference"
+    page = pages.read("settings.md")
+    assert page == written(page), "Run: make settings"
 
 
 def test_every_key_has_a_description():

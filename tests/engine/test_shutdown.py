@@ -10,8 +10,8 @@ from agui import runs
 from agui.models import Run
 from agui.shutdown import Shutdown
 from agui.testing import call, collect, say, wait
-from agui.tests import urls
-from agui.tests.conftest import Client, run_input, script
+from engine import urls
+from engine.conftest import Client, run_input, script
 
 
 @pytest.fixture

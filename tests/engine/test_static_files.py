@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
+from agui import static_files
 from agui.flat_modules import flatten
 from agui.static_files import StaticFiles, minified
 
-ELEMENT = Path(__file__).parents[1] / "static" / "agui"
+ELEMENT = Path(static_files.__file__).parent / "static" / "agui"
 SHARED = "export const a = 1;\n"
 
 

@@ -34,7 +34,7 @@ from agui.stores.null import NullConversationStore
 from agui.stores.session import DjangoSessionConversationStore
 from agui.stores.summary import shorten
 from agui.testing import collect, event_types, say
-from agui.tests.conftest import run_input, script
+from engine.conftest import run_input, script
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -24,8 +24,8 @@ from agui.protocol import EventType
 from agui.shortcut import LongWay
 from agui.stream import EventStream, TextMessageContentEvent, text_template, to_data
 from agui.testing import call, fail, say, think
-from agui.tests import urls
-from agui.tests.conftest import Client, run_input, script
+from engine import urls
+from engine.conftest import Client, run_input, script
 
 FOREVER = 3600
 END = PartEndEvent(index=0, part=TextPart("all"))

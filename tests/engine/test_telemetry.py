@@ -17,7 +17,7 @@ from agui.log_fields import RunFields
 from agui.models import Run
 from agui.shutdown import end_runs
 from agui.testing import call, collect, fail, say
-from agui.tests.conftest import Client, run_input, script
+from engine.conftest import Client, run_input, script
 
 pytest.importorskip("opentelemetry.exporter.otlp.proto.http", exc_type=ImportError)
 
@@ -296,7 +296,5 @@ def test_a_variable_that_asks_for_another_way_is_refused(settings, monkeypatch, 
 def test_a_project_without_telemetry_does_not_load_it():
     program = "import django, sys; django.setup(); import agui.views; print('opentelemetry.sdk' in sys.modules)"
     environment = {"DJANGO_SETTINGS_MODULE": "config.settings", "DEBUG": "1", "PATH": ""}
-    done = subprocess.run(  # noqa: S603
-        [sys.executable, "-c", program], cwd=ROOT, env=environment, capture_output=True, text=True
-    )
+    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, env=environment, capture_output=True, text=True)
     assert done.stdout.strip() == "False", done.stderr

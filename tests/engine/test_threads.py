@@ -12,7 +12,7 @@ from pydantic_ai.conversation_store import ConversationConflict
 from agui.models import Message, Run, Thread
 from agui.stores.model import ModelConversationStore
 from agui.testing import call, collect, event_types, say, wait
-from agui.tests.conftest import Client, run_input, script
+from engine.conftest import Client, run_input, script
 
 
 async def send(client: Client, method: str, path: str, body: Any = None) -> Any:

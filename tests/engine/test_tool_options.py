@@ -17,10 +17,10 @@ from pydantic_ai.tools import GenerateToolJsonSchema, ToolDefinition
 
 from agui import AgentDeps, ToolRegistry, tool
 from agui.testing import call, say
-from agui.tests.conftest import Client, asked, decision, let_pass, parts_of, results_of
-from agui.tests.wire import check_stream
 from agui.tool_schema import ToolOptions
 from agui.tools import DENIED, FAILED, TIMED_OUT, build_toolset
+from engine.conftest import Client, asked, decision, let_pass, parts_of, results_of
+from engine.wire import check_stream
 
 PAINT = [{"name": "paint", "description": "Paint", "parameters": {"type": "object", "properties": {}}}]
 

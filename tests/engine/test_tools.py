@@ -40,7 +40,6 @@ from pydantic_ai.messages import ToolReturnPart
 from agui import AgentDeps, ToolBinding, ToolCategory, ToolRegistry, ToolSpec, executor, needs_confirmation, tool
 from agui.executor import close_kept_connections, run_in_thread
 from agui.testing import ScriptedModel, call, say
-from agui.tests.conftest import let_pass
 from agui.tool_schema import PARAMETERS_KEY
 from agui.tools import (
     DENIED,
@@ -50,6 +49,7 @@ from agui.tools import (
     confirmation_metadata,
     confirmation_text,
 )
+from engine.conftest import let_pass
 
 
 @pytest.fixture
@@ -664,7 +664,7 @@ class Generous(BaseBackend):
 
 @pytest.mark.parametrize("user", [None, AnonymousUser()], ids=["nobody", "anonymous"])
 async def test_nobody_has_no_permission(guarded, user, settings):
-    settings.AUTHENTICATION_BACKENDS = ["agui.tests.test_tools.Generous"]
+    settings.AUTHENTICATION_BACKENDS = ["engine.test_tools.Generous"]
     agency = Agency(guarded, say("Hi"))
     await agency.run(user)
     assert list(agency.model.requests[0].tools) == []

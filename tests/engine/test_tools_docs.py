@@ -7,9 +7,9 @@ import pytest
 from pydantic_ai.messages import ToolReturnPart
 
 from agui.testing import call, say
-from agui.tests import pages
-from agui.tests.conftest import Client, decision
 from agui.tool_schema import ToolOptions
+from engine import pages
+from engine.conftest import Client, decision
 
 PAGE = pages.read("tools.md")
 

@@ -24,7 +24,7 @@ from agui.models import ApiToken, Thread
 from agui.stores.model import ModelConversationStore
 from agui.templatetags.agui_markdown import markdown
 
-urlpatterns = [path("admin/", admin.site.urls), path("", include("agui.tests.urls"))]
+urlpatterns = [path("admin/", admin.site.urls), path("", include("engine.urls"))]
 
 ANSWER = """# Your week
 

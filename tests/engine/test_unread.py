@@ -8,7 +8,7 @@ import pytest
 
 from agui.models import Run, Thread
 from agui.testing import call, collect, say, wait
-from agui.tests.conftest import Client, decision, run_input, script
+from engine.conftest import Client, decision, run_input, script
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -13,7 +13,7 @@ from agui import executor
 from agui.models import Attachment, Thread
 from agui.stores.rows import delete_thread
 from agui.testing import say
-from agui.tests.conftest import Client, run_input, script
+from engine.conftest import Client, run_input, script
 
 FIRST = {"id": "u1", "role": "user", "content": "One"}
 REQUESTS: dict[str, tuple[str, str, Callable[[dict[str, Any]], Any]]] = {

@@ -10,10 +10,10 @@ from agui.models import Message
 from agui.protocol import annotation
 from agui.stores import codec
 from agui.testing import call, say
-from agui.tests import urls
-from agui.tests.conftest import Client, parts_of, run_input, script
-from agui.tests.test_multimodal import DATA, PNG, data, url
 from agui.verbatim import completed, missing
+from engine import urls
+from engine.conftest import Client, parts_of, run_input, script
+from engine.test_multimodal import DATA, PNG, data, url
 
 FILE = {"id": "5f0f", "name": "plan.pdf", "mime": "application/pdf", "size": 1024}
 TEXT = {"type": "text", "text": "Look"}

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from agui.testing import call, event_types, fail, say, think
-from agui.tests.conftest import Client, run_input, script
-from agui.tests.urls import ODD
-from agui.tests.wire import Stream, WireError, check_stream, read_stream
+from engine.conftest import Client, run_input, script
+from engine.urls import ODD
+from engine.wire import Stream, WireError, check_stream, read_stream
 
 PAINT = [{"name": "paint", "description": "Paint", "parameters": {"type": "object", "properties": {}}}]
 

@@ -29,7 +29,7 @@ from agui.foreign_schemas import MAX_VALUES, are_small
 from agui.interrupts import _fits
 from agui.progress import Page
 from agui.protocol import ActivitySnapshotEvent, MessageIds, annotate, wire_messages
-from agui.tests.conftest import Client, played_by, run_input
+from engine.conftest import Client, played_by, run_input
 
 TOO_MUCH = 2_000_000
 FUNCTION = FunctionCall(name="echo", arguments='{"text":"a"}')

@@ -7,8 +7,8 @@ from django.test import Client
 
 from agui.models import Run, Thread
 from agui.testing import say
-from agui.tests.conftest import run_input, script
 from agui.tokens import create_token
+from engine.conftest import run_input, script
 
 
 @pytest.fixture

@@ -1,0 +1,9 @@
+"""The settings of the project under test, but for all that its .env and its owner may have changed about the engine."""
+
+from config.settings import *  # noqa: F403
+
+AGENT_MODEL = "demo"
+AGUI: dict[str, object] = {}  # The engine's defaults: no Redis, no workers, no telemetry
+CACHES = {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}}
+# The real ones are slow on purpose: half a second for each user that a test makes.
+PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
