@@ -1,38 +1,66 @@
 # `make` lists the commands. They make their own .venv with uv when that is installed, else with venv and pip.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check picture bench lint clean
+.PHONY: help demo test check engine element settings picture bench lint clean
 
 PYTHON ?= $(shell for p in python3.13 python3.14 python3.12 python3.11 python3 python; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
 BIN := .venv/bin
 BENCH := .demo/bench/my_assistant
+# What `make test` runs: one of the tiers fast, engine, browser, servers, clients and nightly, or several: "fast or browser"
+TIER ?= not nightly
+# The generated project that is tested: yours, or a new one.
+PROJECT ?=
+NEW := .demo/engine/my_assistant
+TESTED = $(abspath $(or $(PROJECT),$(NEW)))
+# Of a new project, what is installed beside its dependencies.
+EXTRAS ?= postgres redis otel web durable mcp drf-mcp
+PYTEST := PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -B -m pytest
 
 help: ## List the commands
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST)
 
 demo: .venv/.demo ## Generate a project into .demo/ and serve it at http://127.0.0.1:8000 (PORT=8001 for another port)
-	@rm -rf .demo/template
-	@$(BIN)/python tests/snapshot.py .demo/template
-	@$(BIN)/cookiecutter .demo/template --no-input --default-config --overwrite-if-exists --output-dir .demo >/dev/null
+	$(call generate,.demo)
 	@$(MAKE) --no-print-directory -C .demo/my_assistant run
 
-test: .venv/.dev ## Test the template and the projects that it makes; what this machine can't run is listed with its reason
-	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -B -m pytest $(ARGS)
+# Tests that measure time run after the others, without neighbours; a tier may have none (5).
+test: .venv/.dev ## Test the template and the projects that it makes (TIER=browser, or ARGS=tests/test_names.py); lists what it skips
+ifdef ARGS
+	$(PYTEST) $(ARGS)
+else
+	$(PYTEST) --numprocesses auto --dist loadgroup -m "($(TIER)) and not alone"
+	$(PYTEST) -m "($(TIER)) and alone" || [ $$? -eq 5 ]
+endif
 
 check: .venv/.demo ## Generate a project and run its own checks (VERSIONS=newest or lowest, EXTRAS="postgres redis", PYTHON=...)
-	@rm -rf .demo/template
-	@$(BIN)/python tests/snapshot.py .demo/template
-	@$(BIN)/cookiecutter .demo/template --no-input --default-config --overwrite-if-exists --output-dir .demo/check >/dev/null
+	$(call generate,.demo/check)
 	@$(MAKE) --no-print-directory -C .demo/check/my_assistant check
 
+engine: $(if $(PROJECT),,.demo/new) ## Run the engine's tests in a new project, or in yours (PROJECT=/path ARGS="-n 2 test_run.py")
+	cd tests/engine && PYTHONPATH="$(TESTED):$(CURDIR)/tests" "$(TESTED)/.venv/bin/pytest" $(or $(ARGS),--numprocesses auto)
+
+element: ## Run the element's tests on the template's modules, or on those of your project (PROJECT=/path)
+	@rm -rf .demo/element
+	@mkdir -p .demo
+	@cp -R tests/element .demo/element
+	@ln -s "$(abspath $(or $(PROJECT),{{cookiecutter.project_slug}}))/agui/static/agui" .demo/element/agui
+	node --test .demo/element/*.test.mjs
+
+settings: .demo/new ## Write the tables of docs/settings.md anew from agui/conf.py
+	DJANGO_SETTINGS_MODULE=engine.settings PYTHONPATH="$(TESTED):tests" "$(TESTED)/.venv/bin/python" \
+		-m engine.settings_reference "$(CURDIR)/{{cookiecutter.project_slug}}/docs/settings.md"
+
+# No file of this name is made: each time the project is a new one.
+.demo/new: .venv/.demo
+	$(call generate,.demo/engine)
+	@$(MAKE) --no-print-directory -C $(NEW) setup .venv/.evals EXTRAS="$(EXTRAS)"
+
 picture: .venv/.dev ## Make the pictures of the README anew, from a project that is served
-	PATH="$(CURDIR)/$(BIN):$$PATH" PICTURE=docs $(BIN)/python -B -m pytest -q tests/test_picture.py
+	PICTURE=docs $(PYTEST) -q tests/test_picture.py
 
 bench: .venv/.demo ## Measure the way to a first answer, and what turns, streams and the page cost, side by side with peers (ARGS=--quick for a short run)
-	@rm -rf .demo/template
-	@$(BIN)/python tests/snapshot.py .demo/template
-	@$(BIN)/cookiecutter .demo/template --no-input --default-config --overwrite-if-exists --output-dir .demo/bench >/dev/null
+	$(call generate,.demo/bench)
 	@$(MAKE) --no-print-directory -C $(BENCH) .venv/.installed EXTRAS=postgres
 	@$(call install_into,$(BENCH)/.venv/bin,benchmarks/requirements.txt)
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -B benchmarks/first_answer.py $(ARGS)
@@ -53,6 +81,12 @@ clean: ## Remove what these commands made
 
 .venv/.dev: pyproject.toml
 	$(call install,demo dev)
+
+define generate
+	@rm -rf .demo/template
+	@$(BIN)/python tests/snapshot.py .demo/template
+	@$(BIN)/cookiecutter .demo/template --no-input --default-config --overwrite-if-exists --output-dir $(1) >/dev/null
+endef
 
 define install
 	@if [ -z "$(PYTHON)" ] && ! command -v uv >/dev/null; then \

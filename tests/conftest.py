@@ -1,5 +1,6 @@
 """What the template's tests share: a clean copy of the template, rendered projects, and one live server."""
 
+import fcntl
 import hashlib
 import os
 import re
@@ -7,7 +8,7 @@ import shutil
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -24,13 +25,28 @@ ROOT = Path(__file__).resolve().parent.parent
 TEMPLATE_NAME = "{{cookiecutter.project_slug}}"
 PROVIDERS = ["demo", "openai", "anthropic", "google"]
 CACHE = ROOT / ".test-cache"
+# Those that a file names; the others are fast.
+TIERS = ["engine", "browser", "servers", "clients", "nightly"]
 
 
-# --- Nothing may be skipped where REQUIRE_ALL is set, and what is slow comes last
+# The engine's tests run in a generated project (test_engine.py), the element's by Node (test_javascript.py).
+collect_ignore = ["engine", "element"]
+
+# --- Every test is of one tier; the files of a tier are shared out among processors
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    items.sort(key=lambda item: item.get_closest_marker("slow") is not None)
+    """Put what takes longest first, so that no processor is left alone with it; a file's tests share its servers."""
+    for item in items:
+        if not any(item.get_closest_marker(tier) for tier in TIERS):
+            item.add_marker("fast")
+        if not item.get_closest_marker("xdist_group"):
+            item.add_marker(pytest.mark.xdist_group(item.path.stem))
+    if os.environ.get("PYTEST_XDIST_WORKER"):
+        items.sort(key=lambda item: [not item.get_closest_marker(tier) for tier in TIERS])
+
+
+# --- Nothing may be skipped where REQUIRE_ALL is set
 
 
 @pytest.hookimpl(wrapper=True)
@@ -153,42 +169,44 @@ def environment(rendered: dict[str, Path]) -> Path:
     wanted["uvicorn>=0.35"] = None  # The other server that projects run under
     constraints = rendered["demo"] / "constraints.txt"
     text = "\n".join([sys.version, *wanted, constraints.read_text()])
-    venv = CACHE / f"venv-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
-    if not (venv / ".installed").exists():
-        shutil.rmtree(venv, ignore_errors=True)
+
+    def install(venv: Path) -> None:
         subprocess.run(["uv", "venv", "--quiet", "--python", sys.executable, venv], check=True)
-        install = [
-            "uv",
-            "pip",
-            "install",
-            "--quiet",
-            "--compile-bytecode",
-            "--python",
-            venv / "bin/python",
-            "-c",
-            constraints,
-        ]
-        subprocess.run([*install, *wanted], check=True)
+        command = ["uv", "pip", "install", "--quiet", "--compile-bytecode", "--python", venv / "bin/python"]
+        command += ["-c", constraints]
+        subprocess.run([*command, *wanted], check=True)
         # As `make eval` does.
         evals = tomllib.loads((rendered["demo"] / "pyproject.toml").read_text())["dependency-groups"]["evals"]
-        subprocess.run([*install, "--no-deps", *evals], check=True)
-        (venv / ".installed").touch()
-    return venv
+        subprocess.run([*command, "--no-deps", *evals], check=True)
+
+    return cached("venv", text, install)
+
+
+def cached(name: str, contents: str, make: Callable[[Path], None]) -> Path:
+    """A directory that is made once for these contents, by one process: the others wait for it."""
+    directory = CACHE / f"{name}-{hashlib.sha256(contents.encode()).hexdigest()[:12]}"
+    CACHE.mkdir(exist_ok=True)
+    with (CACHE / f".{directory.name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (directory / ".installed").exists():
+            shutil.rmtree(directory, ignore_errors=True)
+            make(directory)
+            (directory / ".installed").touch()
+    return directory
 
 
 def npm_install(package: Path, *options: str) -> Path | None:
     """The packages that a package.json names, kept until it changes; None without npm."""
     if not shutil.which("npm"):
         return None
-    directory = CACHE / f"node-{hashlib.sha256(package.read_bytes()).hexdigest()[:12]}"
-    if not (directory / "node_modules/.installed").exists():
-        shutil.rmtree(directory, ignore_errors=True)
-        directory.mkdir(parents=True)
+
+    def install(directory: Path) -> None:
+        directory.mkdir()
         shutil.copy(package, directory)
         command = ["npm", "install", "--omit=dev", "--ignore-scripts", "--silent", "--no-package-lock", *options]
         subprocess.run(command, cwd=directory, check=True)
-        (directory / "node_modules/.installed").touch()
-    return directory / "node_modules"
+
+    return cached("node", package.read_text(), install) / "node_modules"
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import pytest
 from conftest import ROOT
 from pages import Browser, Page, Route
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.browser
 
 STATIC = ROOT / "{{cookiecutter.project_slug}}/agui/static/agui"
 CASES = 400

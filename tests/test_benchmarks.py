@@ -8,7 +8,7 @@ import pytest
 from conftest import ROOT, furnish_project
 from servers import project_environment
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.nightly
 
 OURS_ALONE = """
 import tempfile

@@ -13,12 +13,12 @@ from typing import Any
 
 import pytest
 from conftest import furnish_project
+from engine.wire import Stream, check_stream, read_stream
 from hypothesis import HealthCheck, Phase, given, note, settings
 from hypothesis import strategies as st
 from servers import LiveProject, run_input, serve
-from wire import Stream, check_stream, read_stream
 
-pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore:Generating overly large repr")]
+pytestmark = [pytest.mark.servers, pytest.mark.filterwarnings("ignore:Generating overly large repr")]
 
 EXAMPLES = 2000
 SECRET = "hunter2"

@@ -27,7 +27,7 @@ from pages import (
     stored_texts,
 )
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.browser
 
 
 # --- The first visit

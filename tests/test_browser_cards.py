@@ -6,7 +6,7 @@ import re
 import pytest
 from pages import Page, Route, drawn, expect, finished, lasting, message_box, open_stream, say
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.browser
 
 STARTED = {"type": "RUN_STARTED", "threadId": "t", "runId": "r"}
 FINISHED = {"type": "RUN_FINISHED", "threadId": "t", "runId": "r"}

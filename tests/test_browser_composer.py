@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 from pages import Page, drawn, expect, finished, message_box, say, stored_texts, thread_id
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.browser
 
 SELECTED = """() => {
     const input = document.querySelector("agui-chat").shadowRoot.querySelector("textarea");

@@ -25,7 +25,7 @@ from pages import (
     thread_id,
 )
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.browser
 
 A_MINUTE_LATER = """() => {
     const now = Date.now;

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from pages import Page, drawn, expect, finished, open_stream, say, stored
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.browser
 
 RUN = {"runId": "3f2a91bc"}
 TIME = "2026-11-23T00:00:00+00:00"

@@ -11,7 +11,7 @@ import pytest
 from conftest import npm_install
 from pages import Page, Route, drawn, expect, finished, first, message_box, say
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.browser
 PHONE = {"width": 380, "height": 740}
 VARIANTS: dict[str, dict] = {
     "light": {},

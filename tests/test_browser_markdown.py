@@ -8,7 +8,7 @@ import pytest
 from conftest import npm_install
 from pages import expect, finished, say
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.browser
 
 SAMPLES = [
     "",

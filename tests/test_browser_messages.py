@@ -5,7 +5,7 @@ import re
 import pytest
 from pages import Page, answers, expect, finished, lasting, message_box, origin, say, stored, thread_id
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.browser
 
 
 def bar(page: Page):

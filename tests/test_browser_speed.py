@@ -12,8 +12,9 @@ import pytest
 from page_costs import answer, open_thread, settle, stream
 from pages import Page, Response, expect, finished, message_box, open_stream, say, sign_in
 from servers import LiveProject, serve
+from test_javascript import run_element_tests
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.browser
 
 # All that the page loads for the element, with an answer and what its tool has done.
 MAX_GZIPPED_BYTES_IN_USE = 45_000
@@ -158,16 +159,11 @@ for path in Path("agui/static/agui").rglob("*.js"):
 
 
 def test_minified_modules_pass_their_tests(live_project, environment: Path, tmp_path: Path):
-    node = shutil.which("node")
-    if node is None:
-        pytest.skip("node is not on the PATH")
     for part in ("agui", "config", "package.json"):
         copy = shutil.copytree if (live_project.path / part).is_dir() else shutil.copy
         copy(live_project.path / part, tmp_path / part)
     subprocess.run([environment / "bin/python", "-c", LEAN], cwd=tmp_path, check=True, timeout=60)
-    done = subprocess.run([node, "--test", "agui/tests/js"], cwd=tmp_path, capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stdout[-3000:]
-    assert "# tests 0" not in done.stdout
+    run_element_tests(tmp_path, tmp_path / "element")
 
 
 # --- Long threads

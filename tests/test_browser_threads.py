@@ -9,7 +9,7 @@ import pytest
 from pages import SECONDS, Page, Route, drawn, expect, finished, first, lasting, message_box, origin, say, thread_id
 from servers import LiveProject
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.browser
 
 NARROW = {"width": 700, "height": 800}
 

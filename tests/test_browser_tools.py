@@ -9,7 +9,7 @@ from conftest import ROOT, TEMPLATE_NAME
 from pages import Page, answers, drawn, expect, finished, first, message_box, say, stored, thread_id
 from servers import LiveProject, serve
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.browser
 
 # Calls the tools that a message names as JSON, then says what they gave; "slow" waits before it does.
 MODEL = """

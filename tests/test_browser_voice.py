@@ -11,7 +11,7 @@ import pytest
 from pages import SECONDS, Page, drawn, expect, finished, first, message_box, say, thread_id
 from servers import LiveProject, serve
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.browser
 
 # What the page has been given to listen with.
 STREAMS = """

@@ -10,7 +10,7 @@ from servers import LiveProject, free_port, project_environment, serve
 from terminal import Screen, Terminal, terminal
 from test_python_client import FILES, microsoft_server, pydantic_server, wait_until_listening  # noqa: F401
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.clients
 
 
 # Speaks for so long that it can be stopped on a slow machine, too.

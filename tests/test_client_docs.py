@@ -1,6 +1,5 @@
 """The generated docs/: what clients.md tells to type is run, and has to print what it says; protocol.md is compared."""
 
-import hashlib
 import json
 import os
 import re
@@ -15,10 +14,10 @@ from http.client import HTTPConnection
 from pathlib import Path
 
 import pytest
-from conftest import CACHE, ROOT, TEMPLATE_NAME, npm_install
+from conftest import ROOT, TEMPLATE_NAME, cached, npm_install
 from servers import Client, LiveProject, free_port, run_input, serve
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.clients
 
 DOCS = ROOT / TEMPLATE_NAME / "docs"
 CLIENTS = ROOT / "tests/client_docs"
@@ -244,15 +243,13 @@ def test_copilotkit_runtime_tells_nobody_else(runtime: int, live_project: LivePr
 def microsoft() -> Path:
     """Python with Microsoft's client, in an environment of its own as the page asks for."""
     requirements = CLIENTS / "microsoft.txt"
-    key = hashlib.sha256(f"{sys.version}\n{requirements.read_text()}".encode()).hexdigest()[:12]
-    venv = CACHE / f"microsoft-{key}"
-    if not (venv / ".installed").exists():
-        shutil.rmtree(venv, ignore_errors=True)
+
+    def install(venv: Path) -> None:
         subprocess.run(["uv", "venv", "--quiet", "--python", sys.executable, venv], check=True)
-        install = ["uv", "pip", "install", "--quiet", "--python", venv / "bin/python", "-r", requirements]
-        subprocess.run(install, check=True)
-        (venv / ".installed").touch()
-    return venv / "bin/python"
+        command = ["uv", "pip", "install", "--quiet", "--python", venv / "bin/python", "-r", requirements]
+        subprocess.run(command, check=True)
+
+    return cached("microsoft", f"{sys.version}\n{requirements.read_text()}", install) / "bin/python"
 
 
 @pytest.mark.parametrize("program", programs("Microsoft Agent Framework"))

@@ -13,7 +13,7 @@ from breaking_proxy import BOTH, MUTATIONS, NOTHING, Scenario, breaking_proxy
 from conftest import ROOT, npm_install
 from servers import LiveProject, serve
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.clients
 
 CLIENTS = ROOT / "tests/clients"
 

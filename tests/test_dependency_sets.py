@@ -1,7 +1,6 @@
 """What `make setup` installs, and that a project passes its checks with it: pinned, newest, lowest; by uv and by pip.
 
-The whole suite of a project runs with the pinned ones (test_project_checks.py, test_databases.py), here a part of it:
-`make check VERSIONS=lowest` runs all, and so does the weekly workflow.
+All of the engine's tests run with the pinned versions (test_engine.py), and every night with the newest and the lowest.
 """
 
 import re
@@ -14,10 +13,11 @@ from pathlib import Path
 import pytest
 from servers import project_environment
 from test_cli import tree
+from test_engine import run_engine_tests
 from test_readme import plain_path  # noqa: F401
 
-pytestmark = pytest.mark.slow
-SOME = {"test_agent.py", "test_checks.py", "test_conf.py", "test_evals.py", "test_wire.py"}
+pytestmark = pytest.mark.engine
+SOME = ["test_agent.py", "test_checks.py", "test_conf.py", "test_evals.py", "test_wire.py"]
 
 
 def make(project: Path, *arguments: str, **settings: str) -> subprocess.CompletedProcess[str]:
@@ -46,15 +46,15 @@ def declared(project: Path) -> list[str]:
     return [*data["project"]["dependencies"], *data["dependency-groups"]["dev"]]
 
 
-@pytest.mark.parametrize("versions", ["tested", "newest", "lowest"])
+@pytest.mark.nightly
+@pytest.mark.parametrize("versions", ["newest", "lowest"])
 def test_project_without_extras_passes_its_checks(bake, versions: str):
     """As most people have it: what belongs to an extra is missing."""
     if not shutil.which("uv"):
         pytest.skip("uv is not on the PATH")
     project = bake(project_slug=versions)
-    others = {path.name for path in (project / "agui/tests").glob("test_*.py")} - SOME
-    ignored = " ".join(f"--ignore=agui/tests/{name}" for name in sorted(others))
-    assert make(project, "check", f"VERSIONS={versions}", PYTEST_ADDOPTS=ignored).returncode == 0
+    assert make(project, "check", f"VERSIONS={versions}").returncode == 0
+    run_engine_tests(project, *SOME)
     found = installed(project)
     assert "redis" not in found
     if versions == "lowest":

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from engine.wire import check_stream, read_stream
 from servers import LiveProject, serve
-from wire import check_stream, read_stream
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.clients
 
 BODIES = sorted((Path(__file__).parent / "fixtures/dotnet").glob("*.json"))
 

@@ -15,12 +15,12 @@ from typing import Any
 
 import pytest
 from conftest import ROOT, furnish_project
+from engine.wire import check_stream
 from postgresql import PostgreSQL
 from redis_server import RedisServer, find_redis
 from servers import LiveProject, events, project_environment, run_input, serve
-from wire import check_stream
 
-pytestmark = [pytest.mark.slow, pytest.mark.skipif(not find_redis(), reason="Redis is not installed")]
+pytestmark = [pytest.mark.servers, pytest.mark.skipif(not find_redis(), reason="Redis is not installed")]
 
 KILLS = int(os.environ.get("KILLS", "5"))
 AT_ONCE = 4

@@ -9,7 +9,7 @@ import pytest
 from conftest import ROOT
 from servers import project_environment
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.nightly
 
 OURS_ALONE = """
 import sys

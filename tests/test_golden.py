@@ -23,8 +23,6 @@ PLACES = {
     "agui": PYTHON,
     "agui/(client|durable|mcp|runlog|stores|terminal|templatetags)": PYTHON,
     "agui/management(/commands)?": PYTHON,
-    "agui/tests": PYTHON,
-    "agui/tests/js": r"[a-z-]+(\.test)?\.m?js",
     "agui/static/agui(/strings)?": r"[a-z-]+\.(js|css|svg)",
     "agui/templates/(admin/agui(/[a-z]+)?|agui)": r"[a-z_]+\.html",
     "assistant": PYTHON,

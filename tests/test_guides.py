@@ -37,7 +37,7 @@ def test_links_lead_somewhere(page: Path):
 
 def test_pages_that_tests_hold_to_the_code_exist():
     """Without one, its tests would be skipped: a project may do without it, the template may not."""
-    tests = "".join(path.read_text() for path in (PROJECT / "agui/tests").glob("*.py"))
+    tests = "".join(path.read_text() for path in (ROOT / "tests/engine").glob("*.py"))
     named = set(re.findall(r'\bread\("([\w./-]+)"\)', tests))
     assert len(named) > 5
     assert [name for name in sorted(named) if not (DOCS / name).exists()] == []
@@ -119,7 +119,7 @@ def test_what_coding_assistants_are_told_exists(rendered):
     assert set(re.findall(r"`make (\w+)", text)) <= set(targets)
 
 
-@pytest.mark.slow
+@pytest.mark.servers
 def test_the_command_for_coding_assistants_answers(bake, furnish):
     project = bake(project_slug="asked")
     furnish(project)
@@ -133,7 +133,7 @@ def test_the_command_for_coding_assistants_answers(bake, furnish):
     assert '"RUN_FINISHED"' in done.stdout.splitlines()[-1].replace(" ", "")
 
 
-@pytest.mark.slow
+@pytest.mark.servers
 def test_what_is_backed_up_at_night_can_be_restored(bake, furnish, postgresql_server: PostgreSQL, tmp_path: Path):
     """As on the page, but for the addresses."""
     project, backup = bake(project_slug="backed_up"), tmp_path / "backup"
@@ -172,7 +172,7 @@ def test_what_is_backed_up_at_night_can_be_restored(bake, furnish, postgresql_se
     assert file.read_text() == "Hello"
 
 
-@pytest.mark.slow
+@pytest.mark.servers
 def test_the_steps_without_docker_serve_the_site(bake, furnish, postgresql_server: PostgreSQL, tmp_path: Path):
     """As they are on the page, but for the addresses."""
     project, port = bake(project_slug="deployed"), free_port()

@@ -11,7 +11,7 @@ import pytest
 from conftest import ROOT, TEMPLATE_NAME
 from servers import LiveProject, events, run_input, serve, text_of
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.servers
 
 # A model that says one word and then waits for a file: whoever reads the word has read it before the model ended.
 WAITING_MODEL = """

@@ -197,7 +197,7 @@ def test_slug_may_be_any_word(bake, slug: str):
     assert bake(project_slug=slug).name == slug
 
 
-@pytest.mark.slow
+@pytest.mark.servers
 @pytest.mark.parametrize(
     "name", ["O'Brien's agent", "R&D; 100% #1 [draft]: ~x | y", "日本語 🤖", "class", "agui", "x" * 100]
 )
@@ -207,7 +207,7 @@ def test_project_with_an_odd_name_works(bake, furnish, name: str):
     assert html.escape(name) in login_page(project)
 
 
-@pytest.mark.slow
+@pytest.mark.servers
 def test_project_works_wherever_it_lies(bake, furnish, tmp_path: Path):
     """In a directory whose name means something in an address: the database is in the project all the same."""
     project = bake(tmp_path / "C# 100%41? ünï")

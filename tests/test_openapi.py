@@ -16,7 +16,7 @@ import yaml
 from conftest import ROOT, TEMPLATE_NAME, furnish_project
 from servers import LiveProject, events, run_input, serve
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.servers
 REFERENCE = ROOT / TEMPLATE_NAME / "docs/openapi.yaml"
 PATHS: dict[str, dict[str, Any]] = yaml.safe_load(REFERENCE.read_text())["paths"]
 METHODS = ("get", "post", "put", "patch", "delete")

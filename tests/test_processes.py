@@ -24,7 +24,7 @@ from redis_server import RedisServer, find_redis
 from servers import Client, Daphne, run_input, serve
 
 pytestmark = [
-    pytest.mark.slow,
+    pytest.mark.servers,
     pytest.mark.skipif(not find_redis(), reason="Redis is not installed"),
     pytest.mark.skipif(not find_nginx(), reason="nginx is not installed"),
 ]

@@ -1,7 +1,6 @@
 """Each generated project passes its own `make check`, unedited, and its static files can be collected."""
 
 import json
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -9,8 +8,10 @@ import pytest
 from conftest import PROVIDERS
 from postgresql import PostgreSQL
 from servers import project_environment
+from test_engine import replace_example, run_engine_tests
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.engine
+OF_THE_MODEL = ["test_agent.py", "test_checks.py", "test_conf.py", "test_demo.py", "test_providers.py"]
 PRODUCTION = {"DEBUG": "0", "SECRET_KEY": "x" * 25 + "abcdefghijklmnopqrstuvwxyz", "ALLOWED_HOSTS": "example.com"}
 
 
@@ -20,19 +21,11 @@ def run(project: Path, *command: str, **settings: str) -> subprocess.CompletedPr
     )
 
 
-# The projects differ in their requirements and in .env, and the engine is the same, byte for byte. One project runs
-# all its tests, and the others run those that look at the model.
-OF_THE_MODEL = {"test_agent.py", "test_checks.py", "test_conf.py", "test_demo.py", "test_providers.py"}
-
-
 @pytest.mark.parametrize("provider", PROVIDERS)
 def test_project_passes_its_own_checks(bake, provider: str):
     """As its owner would run them: in an environment that `make` builds from the declared dependencies alone."""
     project = bake(model_provider=provider, project_slug=f"checked_{provider}")
-    others = {path.name for path in (project / "agui/tests").glob("test_*.py")} - OF_THE_MODEL
-    ignored = " ".join(f"--ignore=agui/tests/{name}" for name in sorted(others))
-    options = {} if provider == "demo" else {"PYTEST_ADDOPTS": ignored}
-    done = run(project, "make", "check", **options)
+    done = run(project, "make", "check")
     print(done.stdout[-8000:], done.stderr[-8000:])
     assert done.returncode == 0
     # One, which is no mistake: that one process serves the site.
@@ -42,56 +35,20 @@ def test_project_passes_its_own_checks(bake, provider: str):
     assert not list((project / ".venv").glob("lib/*/site-packages/redis")), "An extra is in the environment"
     said = ("All checks passed!", "already formatted", "Success: no issues found", " passed", "No changes detected")
     assert [part for part in said if part not in done.stdout] == []
+    # The engine is the same in all of them, byte for byte: here are the tests that look at the model's library, and
+    # all others can be imported without any extra.
+    run_engine_tests(project, *OF_THE_MODEL)
+    run_engine_tests(project, "--collect-only")
 
 
-# What is left of assistant/ when somebody replaces the example: one tool, and no model of its own.
-WITHOUT_EXAMPLE = {
-    "models.py": "",
-    "admin.py": "",
-    "skills.py": "from agui import SkillRegistry\n\nskills = SkillRegistry()\n",
-    "tools.py": """from agui import ToolRegistry, tool
-
-registry = ToolRegistry()
-
-
-@tool(registry)
-def tell_time() -> str:
-    \"\"\"Tell the time.\"\"\"
-    return "Noon."
-""",
-    "agent.py": """from agui import AgentConfig, DjangoAGUIView
-from assistant.auth import get_user
-from assistant.skills import skills
-from assistant.tools import registry
-
-config = AgentConfig(instructions="You tell the time.")
-view = DjangoAGUIView(registry, config, skills=skills, get_user=get_user)
-""",
-}
-
-
-def test_engine_passes_its_tests_without_the_example(bake, furnish):
+def test_contract_holds_without_the_example(bake, furnish):
+    """Its owner replaces the tools, the model and their tests; the contract is about what is registered."""
     project = bake(project_slug="replaced")
     furnish(project)
-    for name in ("tests", "evals", "migrations"):
-        shutil.rmtree(project / "assistant" / name)
-    for name, code in WITHOUT_EXAMPLE.items():
-        (project / "assistant" / name).write_text(code)
-    about_it = [path for path in (project / "agui/tests").glob("test_*.py") if "assistant" in path.read_text()]
-    about_it += (project / "agui/tests").glob("test_recipes*.py")
-    done = run(project, ".venv/bin/pytest", "-q", *sorted({str(path) for path in about_it}))
+    replace_example(project)
+    done = run(project, ".venv/bin/pytest", "-q")
     assert done.returncode == 0, done.stdout[-5000:]
-
-
-def test_project_without_its_manual_passes_its_tests(bake, furnish):
-    """Files that a user has deleted stay deleted, and cost no test: all are collected, those of pages run."""
-    project = bake(project_slug="unread")
-    furnish(project)
-    shutil.rmtree(project / "docs")
-    (project / "README.md").unlink()
-    done = run(project, ".venv/bin/pytest", "-q", "-k", "docs or recipes or documentation")
-    assert done.returncode == 0, done.stdout[-3000:]
-    assert " skipped" in done.stdout
+    assert "[tell_time]" in run(project, ".venv/bin/pytest", "-q", "--collect-only").stdout
 
 
 def test_project_without_debug_needs_a_key(bake, furnish):
@@ -131,7 +88,7 @@ def test_tests_of_a_new_application_are_run(bake, furnish):
     (project / "clinic/tests/test_visits.py").write_text("def test_visit():\n    assert False\n")
     done = run(project, ".venv/bin/pytest", "-q", "--collect-only")
     assert "clinic/tests/test_visits.py::test_visit" in done.stdout
-    assert "agui/tests/test_run.py::" in done.stdout
+    assert "assistant/tests/test_contract.py::" in done.stdout
 
 
 def test_make_fix_formats_what_the_linter_can_not_repair(bake, furnish):

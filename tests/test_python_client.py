@@ -1,8 +1,6 @@
 """AGUIModel on servers that are not the project's: pydantic-ai's own adapter, and Microsoft Agent Framework."""
 
-import hashlib
 import json
-import shutil
 import socket
 import subprocess
 import sys
@@ -12,10 +10,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from conftest import CACHE, ROOT
+from conftest import ROOT, cached
 from servers import free_port, project_environment
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.clients
 
 FILES = ROOT / "tests/python_client"
 SCENARIOS = [
@@ -43,15 +41,13 @@ START_SECONDS = 60
 def microsoft_server() -> Path:
     """Python with Microsoft's server, which asks for an older ag-ui-protocol than the project."""
     requirements = FILES / "microsoft.txt"
-    key = hashlib.sha256(f"{sys.version}\n{requirements.read_text()}".encode()).hexdigest()[:12]
-    venv = CACHE / f"microsoft-server-{key}"
-    if not (venv / ".installed").exists():
-        shutil.rmtree(venv, ignore_errors=True)
+
+    def install(venv: Path) -> None:
         subprocess.run(["uv", "venv", "--quiet", "--python", sys.executable, venv], check=True)
-        install = ["uv", "pip", "install", "--quiet", "--python", venv / "bin/python", "-r", requirements]
-        subprocess.run(install, check=True)
-        (venv / ".installed").touch()
-    return venv / "bin/python"
+        command = ["uv", "pip", "install", "--quiet", "--python", venv / "bin/python", "-r", requirements]
+        subprocess.run(command, check=True)
+
+    return cached("microsoft-server", f"{sys.version}\n{requirements.read_text()}", install) / "bin/python"
 
 
 @pytest.fixture(scope="session")

@@ -12,7 +12,7 @@ import pytest
 from conftest import quick_start
 from servers import Client, credential, free_port, project_environment, wait_until_healthy
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.servers
 START_SECONDS = 300
 
 

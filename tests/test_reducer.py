@@ -10,7 +10,7 @@ import pytest
 from conftest import ROOT, TEMPLATE_NAME, npm_install
 from test_clients import other_token, run_suite, scripted_project, suite  # noqa: F401
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.clients
 
 ELEMENT = ROOT / TEMPLATE_NAME / "agui/static/agui"
 GENERATED = 400

@@ -14,7 +14,7 @@ from conftest import furnish_project
 from postgresql import PostgreSQL
 from servers import LiveProject, events, run_input, serve
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.nightly
 
 THREADS, TURNS, CLIENTS = 200, 20, 16
 ROUNDS = 10

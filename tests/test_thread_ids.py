@@ -11,7 +11,7 @@ from uuid import uuid4
 import pytest
 from servers import Client, LiveProject, events, run_input
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.servers
 
 IDS = [
     "a/events",

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 from conftest import ROOT
+from engine.wire import Stream, check_stream, read_stream
 from servers import Client, LiveProject, run_input, serve
-from wire import Stream, check_stream, read_stream
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.servers
 
 PAINT = {"name": "paint", "description": "Paint", "parameters": {"type": "object", "properties": {}}}
 TALK: list[Any] = [{"say": "Done.", "chunks": 2}]

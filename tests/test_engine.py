@@ -1,0 +1,117 @@
+"""The engine's own tests, in a generated project with everything installed: on SQLite, and on PostgreSQL and Redis."""
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from conftest import ROOT
+from postgresql import PostgreSQL
+from redis_server import RedisServer, find_redis
+from servers import project_environment
+
+pytestmark = pytest.mark.engine
+ENGINE = ROOT / "tests/engine"
+
+# Much of what these send never reaches a database, and emptying PostgreSQL's tables after each test takes long.
+WITHOUT_DATABASE = (
+    *("data_docs", "demo", "evals", "hostile", "isolation", "layout", "mcp_endpoint", "mcp_servers", "recipes"),
+    *("recipes_capabilities", "recipes_mcp", "recipes_messages", "recipes_models", "recipes_tools", "telemetry"),
+    *("tool_schema", "tools", "wire"),
+)
+
+
+def run_engine_tests(project: Path, *arguments: str | Path, **settings: str) -> str:
+    """What pytest prints of tests that pass; all of them, on as many processors as are left for this process."""
+    processors = (os.cpu_count() or 1) // int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    # The project's pytest shall not take itself for a worker of this one.
+    environment = {name: value for name, value in project_environment().items() if "XDIST" not in name}
+    environment |= {"PYTHONPATH": f"{project}{os.pathsep}{ENGINE.parent}", **settings}
+    done = subprocess.run(
+        [project / ".venv/bin/python", "-B", "-m", "pytest", "-q", f"--numprocesses={processors}", *arguments],
+        cwd=ENGINE,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=3600,
+    )
+    print(done.stdout[-3000:])
+    assert done.returncode == 0, done.stdout[-5000:] + done.stderr[-2000:]
+    return done.stdout
+
+
+@pytest.mark.xdist_group("engine-sqlite")
+def test_engine_on_sqlite(bake, furnish):
+    project = bake()
+    furnish(project)
+    run_engine_tests(project)
+
+
+@pytest.mark.xdist_group("engine-postgresql")
+def test_engine_on_postgresql(
+    bake, furnish, postgresql_server: PostgreSQL, tmp_path: Path, request: pytest.FixtureRequest
+):
+    project = bake()
+    furnish(project)
+    settings = {"DATABASE_URL": postgresql_server.create("engine")}
+    if find_redis():
+        redis = RedisServer(tmp_path)
+        redis.start()
+        request.addfinalizer(redis.stop)
+        settings["TEST_REDIS_URL"] = redis.url
+    run_engine_tests(project, *(f"--ignore=test_{name}.py" for name in WITHOUT_DATABASE), **settings)
+
+
+# What is left of assistant/ when somebody replaces the example: one tool, and no model of its own.
+WITHOUT_EXAMPLE = {
+    "models.py": "",
+    "admin.py": "",
+    "skills.py": "from agui import SkillRegistry\n\nskills = SkillRegistry()\n",
+    "tools.py": """from agui import ToolRegistry, tool
+
+registry = ToolRegistry()
+
+
+@tool(registry)
+def tell_time() -> str:
+    \"\"\"Tell the time.\"\"\"
+    return "Noon."
+""",
+    "agent.py": """from agui import AgentConfig, DjangoAGUIView
+from assistant.auth import get_user
+from assistant.skills import skills
+from assistant.tools import registry
+
+config = AgentConfig(instructions="You tell the time.")
+view = DjangoAGUIView(registry, config, skills=skills, get_user=get_user)
+""",
+}
+
+
+def replace_example(project: Path) -> None:
+    for name in ("evals", "migrations"):
+        shutil.rmtree(project / "assistant" / name)
+    for name in ("test_agent.py", "test_tools.py"):
+        (project / "assistant/tests" / name).unlink()
+    for name, code in WITHOUT_EXAMPLE.items():
+        (project / "assistant" / name).write_text(code)
+
+
+def test_engine_passes_its_tests_without_the_example(bake, furnish):
+    project = bake(project_slug="replaced")
+    furnish(project)
+    replace_example(project)
+    about_it = [path for path in ENGINE.glob("test_*.py") if "assistant" in path.read_text()]
+    about_it += ENGINE.glob("test_recipes*.py")
+    run_engine_tests(project, *sorted(set(about_it)))
+
+
+def test_engine_passes_its_tests_without_the_manual(bake, furnish):
+    """Files that a user has deleted stay deleted, and cost no test: all are collected, those of pages run."""
+    project = bake(project_slug="unread")
+    furnish(project)
+    shutil.rmtree(project / "docs")
+    (project / "README.md").unlink()
+    assert re.search(r"\d+ skipped", run_engine_tests(project, "-k", "docs or recipes or documentation"))
