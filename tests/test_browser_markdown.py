@@ -142,7 +142,7 @@ function* growing(text, step) {
 @pytest.fixture
 def lab(new_page, live_project, signed_in):
     """Run a script on the page: what it compares with has to be read as HTML, which the page's policy may refuse."""
-    packages = npm_install(Path(__file__).parent / "markdown/package.json")
+    packages = npm_install(Path(__file__).parent / "commonmark/package.json")
     if packages is None:
         pytest.skip("npm is not on the PATH")
     page = new_page(live_project.url, storage_state=signed_in, bypass_csp=True)

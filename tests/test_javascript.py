@@ -43,7 +43,7 @@ def test_types_hold():
     assert result.returncode == 0, result.stdout[-3000:]
 
 
-@pytest.mark.parametrize("suite", ["tests/markdown/commonmark.mjs", "tests/schema/suite.mjs"])
+@pytest.mark.parametrize("suite", ["tests/commonmark/suite.mjs", "tests/schema/suite.mjs"])
 def test_public_suites_hold(rendered: dict[str, Path], suite: str):
     modules = npm_install((ROOT / suite).with_name("package.json"))
     if modules is None:

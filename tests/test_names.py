@@ -1,12 +1,12 @@
 """Odd answers either give a whole project or one readable line, and then nothing is left behind."""
 
 import html
+import os
 import re
 import subprocess
 import tempfile
 import tomllib
 from pathlib import Path
-from uuid import uuid4
 
 import environ
 import pytest
@@ -58,7 +58,10 @@ BAD_NAMES = {
     "Con": "reserved on Windows",
 }
 # Nothing is written there: that is the point.
-ABSOLUTE = str(Path(tempfile.gettempdir()) / f"absolute-{uuid4().hex}" / "path")
+# The name of a test, so the same for all processes of one run.
+ABSOLUTE = str(
+    Path(tempfile.gettempdir()) / f"absolute-{os.environ.get('PYTEST_XDIST_TESTRUNUID', os.getpid())}" / "path"
+)
 BAD_SLUGS = [
     "bad-slug", "Upper", "é", "", " ", "a/b/c", "../escape", ABSOLUTE, "a\\b", "con", "nul", "com1",
     "django", "_private", "end_", "two__two", "x" * 64, ".", "..", "~", "-rf", "a b", "a;b", "$HOME", "a\nb",

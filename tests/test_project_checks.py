@@ -1,6 +1,7 @@
 """Each generated project passes its own `make check`, unedited, and its static files can be collected."""
 
 import json
+import re
 import subprocess
 from pathlib import Path
 
@@ -49,6 +50,31 @@ def test_contract_holds_without_the_example(bake, furnish):
     done = run(project, ".venv/bin/pytest", "-q")
     assert done.returncode == 0, done.stdout[-5000:]
     assert "[tell_time]" in run(project, ".venv/bin/pytest", "-q", "--collect-only").stdout
+
+
+# What an owner may break without noticing, and the test that tells.
+MISTAKES = {
+    "test_nobody_gets_in_without_signing_in": (
+        "assistant/agent.py",
+        "get_user=get_user)",
+        "require_authenticated=False)",
+    ),
+    "test_every_change_of_a_model_has_its_migration": ("assistant/models.py", "max_length=200", "max_length=300"),
+    "test_every_page_finds_its_static_files": ("assistant/templates/assistant/chat.html", "page.css", "pages.css"),
+    "test_the_settings_are_valid": ("config/settings.py", '"daphne",', ""),
+}
+
+
+def test_contract_tells_of_mistakes(bake, furnish):
+    project = bake(project_slug="mistaken")
+    furnish(project)
+    for name, before, after in MISTAKES.values():
+        text = (project / name).read_text()
+        assert before in text
+        (project / name).write_text(text.replace(before, after, 1))
+    done = run(project, ".venv/bin/pytest", "-q", "-rf", "assistant/tests/test_contract.py")
+    failed = set(re.findall(r"^FAILED \S+::(\w+)", done.stdout, re.MULTILINE))
+    assert failed == set(MISTAKES), done.stdout[-5000:]
 
 
 def test_project_without_debug_needs_a_key(bake, furnish):

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import yaml
-from conftest import ROOT, TEMPLATE_NAME
+from conftest import ROOT, TEMPLATE_NAME, TIERS
 
 PROJECT = ROOT / TEMPLATE_NAME
 PYTHONS = ["3.11", "3.12", "3.13", "3.14"]
@@ -20,6 +20,11 @@ def workflow(root: Path) -> dict[str, Any]:
 
 def commands(job: dict[str, Any]) -> list[str]:
     return [step["run"] for step in job["steps"] if "run" in step]
+
+
+def requirements() -> str:
+    """The project's pyproject.toml, without what cookiecutter fills in."""
+    return re.sub(r"\{\{.*?\}\}", "", (PROJECT / "pyproject.toml").read_text())
 
 
 def targets(root: Path) -> set[str]:
@@ -51,40 +56,48 @@ def test_workflow_may_only_read_and_knows_no_secret(root: Path):
     assert not re.search(r"https?://|index|registry", text)
 
 
-def test_projects_workflow_is_make_check_on_everything():
-    jobs = workflow(PROJECT)["jobs"]
-    assert list(jobs) == ["check"]
-    matrix = jobs["check"]["strategy"]["matrix"]
-    assert matrix == {"python": PYTHONS, "database": ["sqlite", "postgres"], "versions": ["tested", "newest"]}
-    assert commands(jobs["check"]) == ["make check PYTHON=python EXTRAS=postgres VERSIONS=${{ matrix.versions }}"]
-    database = jobs["check"]["env"]["DATABASE_URL"]
-    service = jobs["check"]["services"]["postgres"]
-    assert f"postgres://postgres:{service['env']['POSTGRES_PASSWORD']}@127.0.0.1:5432/" in database
-    assert "sqlite:///" in database
+def test_projects_workflow_is_one_check_and_once_a_week_the_newest_versions():
+    parsed = workflow(PROJECT)
+    assert {"push", "pull_request", "schedule"} <= set(parsed[True])
+    assert list(parsed["jobs"]) == ["check"]
+    assert "matrix" not in str(parsed)
+    [check] = commands(parsed["jobs"]["check"])
+    assert check.startswith("make check PYTHON=python VERSIONS=")
+    assert "github.event_name == 'schedule' && 'newest' || 'tested'" in check
+
+
+def test_projects_workflow_runs_on_postgresql_as_its_comment_says():
+    text = (PROJECT / ".github/workflows/ci.yml").read_text()
+    job = yaml.safe_load(re.sub(r"(?m)^    # (?!On )", "    ", text))["jobs"]["check"]
+    password = job["services"]["postgres"]["env"]["POSTGRES_PASSWORD"]
+    assert job["env"]["DATABASE_URL"].startswith(f"postgres://postgres:{password}@127.0.0.1:5432/")
+    assert job["env"]["EXTRAS"] in tomllib.loads(requirements())["project"]["optional-dependencies"]
 
 
 def test_pins_are_of_the_oldest_django_and_the_newest_is_allowed():
     """So that `tested` and `newest` are Django 5.2 and the newest."""
-    data = tomllib.loads(re.sub(r"\{\{.*?\}\}", "", (PROJECT / "pyproject.toml").read_text()))
+    data = tomllib.loads(requirements())
     assert data["project"]["requires-python"] == f">={PYTHONS[0]}"
     assert "django>=5.2,<6.2" in data["project"]["dependencies"]
     assert re.search(r"^django==5\.2\.", (PROJECT / "constraints.txt").read_text(), re.MULTILINE)
 
 
-def test_templates_workflow_tests_each_push_and_what_is_released_each_week():
+def test_templates_workflow_tests_each_tier_and_each_night_the_newest_and_the_lowest_versions():
     parsed = workflow(ROOT)
-    triggers = parsed[True]
-    assert {"push", "pull_request", "schedule"} <= set(triggers)
-    assert len(triggers["schedule"]) == 1
-    test, versions = parsed["jobs"]["test"], parsed["jobs"]["versions"]
-    assert ".ci/run" in commands(test)
-    assert "schedule" in versions["if"]
+    assert {"push", "pull_request", "schedule"} <= set(parsed[True])
+    test, nightly, versions = (parsed["jobs"][name] for name in ("test", "nightly", "versions"))
+    assert [*test["strategy"]["matrix"]["tier"], "nightly"] == ["fast", *TIERS]
+    assert commands(test)[-1] == ".ci/run ${{ matrix.tier }}"
+    assert commands(nightly)[-1] == ".ci/run nightly"
+    for job in (nightly, versions):
+        assert "github.event_name == 'schedule'" in job["if"]
     assert versions["strategy"]["matrix"] == {"python": PYTHONS, "versions": ["newest", "lowest"]}
-    (check,) = [command for command in commands(versions) if command.startswith("make")]
-    assert check.startswith("make check PYTHON=python ")
-    extras = re.search(r'EXTRAS="(.*?)"', check)[1].split()
-    data = tomllib.loads(re.sub(r"\{\{.*?\}\}", "", (PROJECT / "pyproject.toml").read_text()))
-    assert extras == list(data["project"]["optional-dependencies"])
+    assert commands(versions)[-1] == "make engine PYTHON=python VERSIONS=${{ matrix.versions }}"
+
+
+def test_engine_is_tested_with_all_extras():
+    extras = re.search(r"^EXTRAS \?= (.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE)[1].split()
+    assert extras == list(tomllib.loads(requirements())["project"]["optional-dependencies"])
 
 
 def test_makefiles_list_their_commands():

@@ -1,6 +1,6 @@
 // Is Markdown read as CommonMark 0.31.2 has it, by the examples of its specification? Every difference is written down.
 //
-//   node --test commonmark.mjs, with STATIC=<folder of markdown-nodes.js> and PACKAGES=<folder of the installed packages>
+//   node --test suite.mjs, with STATIC=<folder of markdown-nodes.js> and PACKAGES=<folder of the installed packages>
 import assert from "node:assert/strict";
 import { createRequire } from "node:module";
 import { test } from "node:test";
