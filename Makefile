@@ -7,8 +7,10 @@ PYTHON ?= $(shell for p in python3.13 python3.14 python3.12 python3.11 python3 p
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
 BIN := .venv/bin
 BENCH := .demo/bench/my_assistant
-# What `make test` runs: one of the tiers fast, engine, browser, servers, clients and nightly, or several: "fast or browser"
-TIER ?= not nightly
+# What `make test` runs: one of the tiers fast, engine, browser, servers, clients and nightly, or "fast or browser";
+# else all but the nightly one.
+TIER ?=
+SELECTED = ($(or $(TIER),not nightly))$(if $(findstring nightly,$(TIER)),, and not nightly)
 # The generated project that is tested: yours, or a new one.
 PROJECT ?=
 NEW := .demo/engine/my_assistant
@@ -29,8 +31,8 @@ test: .venv/.dev ## Test the template and the projects that it makes (TIER=brows
 ifdef ARGS
 	$(PYTEST) $(ARGS)
 else
-	$(PYTEST) --numprocesses auto --dist loadgroup -m "($(TIER)) and not alone"
-	$(PYTEST) -m "($(TIER)) and alone" || [ $$? -eq 5 ]
+	$(PYTEST) --numprocesses auto --dist loadgroup -m "$(SELECTED) and not alone"
+	$(PYTEST) -m "$(SELECTED) and alone" || [ $$? -eq 5 ]
 endif
 
 check: .venv/.demo ## Generate a project and run its own checks (VERSIONS=newest or lowest, EXTRAS="postgres redis", PYTHON=...)

@@ -12,6 +12,8 @@ import pytest
 from conftest import furnish_project
 from servers import Daphne, LiveProject, serve
 
+pytestmark = pytest.mark.servers
+
 MEGABYTE = 1024 * 1024
 HUGE = 300 * MEGABYTE
 # What may be under way between a client and the server.

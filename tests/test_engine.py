@@ -26,13 +26,12 @@ WITHOUT_DATABASE = (
 def run_engine_tests(project: Path, *arguments: str | Path, **settings: str) -> str:
     """What pytest prints of tests that pass; all of them, on as many processors as are left for this process."""
     processors = (os.cpu_count() or 1) // int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
-    # The project's pytest shall not take itself for a worker of this one.
-    environment = {name: value for name, value in project_environment().items() if "XDIST" not in name}
-    environment |= {"PYTHONPATH": f"{project}{os.pathsep}{ENGINE.parent}", **settings}
+    workers = processors if processors > 1 else 0
+    python_path = f"{project}{os.pathsep}{ENGINE.parent}"
     done = subprocess.run(
-        [project / ".venv/bin/python", "-B", "-m", "pytest", "-q", "-rs", f"--numprocesses={processors}", *arguments],
+        [project / ".venv/bin/python", "-B", "-m", "pytest", "-q", "-rs", f"--numprocesses={workers}", *arguments],
         cwd=ENGINE,
-        env=environment,
+        env=project_environment(PYTHONPATH=python_path, **settings),
         capture_output=True,
         text=True,
         timeout=3600,
@@ -105,7 +104,7 @@ def test_engine_passes_its_tests_without_the_example(bake, furnish):
     project = bake(project_slug="replaced")
     furnish(project)
     replace_example(project)
-    about_it = [path for path in ENGINE.glob("test_*.py") if "assistant" in path.read_text()]
+    about_it = [path for path in ENGINE.glob("test_*.py") if re.search(r"\bassistant[./]", path.read_text())]
     about_it += ENGINE.glob("test_recipes*.py")
     run_engine_tests(project, *sorted(set(about_it)))
 

@@ -11,15 +11,20 @@ import pytest
 from conftest import ROOT, npm_install
 
 
-def run_element_tests(project: Path, directory: Path) -> None:
-    """As `make element` does: the tests import the modules from beside them."""
+def run_element_tests(project: Path, directory: Path, sweep: int = 1) -> None:
+    """As `make element` does: the tests import the modules from beside them. `sweep` says how long a unit is tried."""
     node = shutil.which("node")
     if node is None:
         pytest.skip("node is not on the PATH")
     shutil.copytree(ROOT / "tests/element", directory)
     (directory / "agui").symlink_to(project / "agui/static/agui")
     result = subprocess.run(
-        [node, "--test", *directory.glob("*.test.mjs")], capture_output=True, text=True, timeout=600, check=False
+        [node, "--test", *directory.glob("*.test.mjs")],
+        env={**os.environ, "AGUI_SWEEP": str(sweep)},
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
     )
     assert result.returncode == 0, result.stdout[-3000:]
     assert "# tests 0" not in result.stdout
@@ -27,6 +32,13 @@ def run_element_tests(project: Path, directory: Path) -> None:
 
 def test_modules_without_a_dom(rendered: dict[str, Path], tmp_path: Path):
     run_element_tests(rendered["demo"], tmp_path / "element")
+
+
+@pytest.mark.nightly
+@pytest.mark.alone
+def test_modules_without_a_dom_over_a_wider_sweep(rendered: dict[str, Path], tmp_path: Path):
+    """Of all pairs of Markdown's characters; by day each one alone."""
+    run_element_tests(rendered["demo"], tmp_path / "element", sweep=2)
 
 
 def test_types_hold():
