@@ -152,7 +152,7 @@ def test_collected_modules_import_nothing_that_may_be_stale(live_project, collec
 
 LEAN = """
 from pathlib import Path
-from agui.static_files import minified
+from agui.server.static_files import minified
 for path in Path("agui/static/agui").rglob("*.js"):
     path.write_text(minified(path.name, path.read_text()))
 """

@@ -30,7 +30,7 @@ ROUND_SECONDS = 2.4
 WORKER = """
 import sys, django
 django.setup()
-import agui.durable.worker, config.urls
+import agui.contrib.durable.worker, config.urls
 from django.core.management import call_command
 if sys.stdin.readline():
     call_command("agent_worker")

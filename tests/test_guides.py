@@ -79,7 +79,7 @@ def test_limits_are_those_of_the_settings():
     for key, default in rows:
         assert settings[key] == default
     threads, database = int(settings["TOOL_THREADS"]), int(settings["DATABASE_THREADS"])
-    pools = re.search(r'Pool = Literal\["tools", (.*)\]', (PROJECT / "agui/executor.py").read_text())
+    pools = re.search(r'Pool = Literal\["tools", (.*)\]', (PROJECT / "agui/blocking/executor.py").read_text())
     assert pools
     most = threads + database * len(pools[1].split(","))
     assert f"the dashboard: {most} as it is" in (DOCS / "scaling.md").read_text()

@@ -47,10 +47,10 @@ import asyncio
 from pathlib import Path
 from django.http import HttpResponse
 from django.urls import path
-from agui import pacing
+from agui.server import daphne_patches
 from config.urls import urlpatterns
 
-pacing.ANSWER_SECONDS = 60
+daphne_patches.ANSWER_SECONDS = 60
 BASE = Path(__file__).parent
 
 

@@ -90,7 +90,7 @@ def read_thread(live: LiveProject, token: str, thread_id: str) -> list[Said]:
 def make_users(live: LiveProject, count: int) -> list[str]:
     """A token for each."""
     code = f"""
-from agui.tokens import create_token
+from agui.http.tokens import create_token
 from users.models import User
 for number in range({count}):
     print(create_token(User.objects.create_user(f"user{{number}}"))[1])

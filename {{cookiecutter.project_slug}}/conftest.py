@@ -7,9 +7,9 @@ from django.conf import settings
 from django.test import override_settings
 from pydantic_ai import models
 
-from agui import runs
-from agui.executor import close_kept_connections
+from agui.blocking.executor import close_kept_connections
 from agui.runlog import open_logs
+from agui.runs import drive
 
 models.ALLOW_MODEL_REQUESTS = False
 override_settings(
@@ -19,7 +19,7 @@ override_settings(
     # The real ones are slow on purpose: half a second for each user that a test makes.
     PASSWORD_HASHERS=["django.contrib.auth.hashers.MD5PasswordHasher"],
 ).enable()
-runs.logs = open_logs()  # It is there by now
+drive.logs = open_logs()  # It is there by now
 
 
 @pytest.fixture(autouse=True)

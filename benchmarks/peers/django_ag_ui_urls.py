@@ -1,8 +1,8 @@
 """The generated project's tools, instructions, model and users, served by django-ag-ui with its own store."""
 
-from agui.health import healthz
+from agui.http.tokens import hash_token
 from agui.models import ApiToken
-from agui.tokens import hash_token
+from agui.server.health import healthz
 from assistant.agent import INSTRUCTIONS
 from assistant.tools import registry as tools
 from django.urls import path

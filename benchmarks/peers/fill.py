@@ -22,7 +22,7 @@ def history(thread_id: str, length: int) -> list[dict[str, str]]:
 
 async def ours(user: Any, thread_id: str, length: int) -> None:
     from ag_ui.core import Message
-    from agui.protocol import MessageIds
+    from agui.protocol.messages import MessageIds
     from agui.stores.model import ModelConversationStore
     from pydantic import TypeAdapter
     from pydantic_ai.conversation import Conversation
@@ -51,7 +51,7 @@ async def fill(store: str, user: Any, threads: dict[str, int]) -> None:
 if __name__ == "__main__":
     django.setup()
 
-    from agui.tokens import create_token
+    from agui.http.tokens import create_token
     from django.contrib.auth import get_user_model
 
     owner = get_user_model().objects.create_user("benchmark")

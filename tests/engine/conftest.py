@@ -21,12 +21,13 @@ from pydantic_ai import models
 from pydantic_ai.messages import ToolReturnPart
 from pydantic_ai.models import Model
 
-from agui import AgentConfig, DjangoAGUIView, ToolRegistry, get_urls, processes, runs
-from agui.executor import close_kept_connections, in_database
+from agui import AgentConfig, DjangoAGUIView, ToolRegistry, get_urls
+from agui.blocking.executor import close_kept_connections, in_database
+from agui.http.tokens import create_token
 from agui.models import Run
 from agui.runlog import open_logs
+from agui.runs import drive, processes
 from agui.testing import Request, ScriptedModel, collect
-from agui.tokens import create_token
 from engine import urls
 from engine.recipes import Recipe
 
@@ -163,21 +164,21 @@ def shared_logs(settings: Any, monkeypatch: pytest.MonkeyPatch, worker_id: str) 
         # Tests side by side have users and threads of the same ids.
         number = 0 if worker_id == "master" else int(worker_id.removeprefix("gw"))
         settings.AGUI = {**settings.AGUI, "REDIS_URL": f"{url}?db={number}"}
-        monkeypatch.setattr(runs, "logs", open_logs())
+        monkeypatch.setattr(drive, "logs", open_logs())
 
 
 @pytest.fixture(autouse=True)
 async def no_run_outlives_its_test(shared_logs: None) -> AsyncIterator[None]:
     yield
-    for log in list(runs.logs._active.values()):
+    for log in list(drive.logs._active.values()):
         log.stop()
-    if runs.tasks:
-        await asyncio.wait(runs.tasks, timeout=30)
+    if drive.tasks:
+        await asyncio.wait(drive.tasks, timeout=30)
     # It begins beside a run that lasts two seconds, and would count in the midst of the next test.
-    if (counting := runs.checkpoints._counting) and not counting.done():
+    if (counting := drive.checkpoints._counting) and not counting.done():
         await asyncio.wait([counting])
-    runs.followers.clear()
-    await runs.logs.aclose()
+    drive.followers.clear()
+    await drive.logs.aclose()
     await asyncio.to_thread(processes.life.stop)
     # asgiref's worker thread keeps its connection: PostgreSQL could not drop the test database.
     await sync_to_async(connections.close_all)()

@@ -30,7 +30,7 @@ class TaskState(BaseModel):
     category: str = ""
 """,
     "assistant/skills.py": "from agui import SkillRegistry\nskills = SkillRegistry()\n",
-    "assistant/auth.py": "from typing import Any\nfrom agui.auth import get_user\n",
+    "assistant/auth.py": "from typing import Any\nfrom agui.http.auth import get_user\n",
     "assistant/agent.py": """
 from agui import AgentConfig, DjangoAGUIView
 from assistant.auth import get_user

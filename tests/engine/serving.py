@@ -10,9 +10,9 @@ from urllib.parse import unquote
 from asgiref.sync import sync_to_async
 from django.core.handlers.asgi import ASGIHandler
 
-from agui.client import AGUIClient
+from agui.contrib.client import AGUIClient
+from agui.http.tokens import create_token
 from agui.testing import ScriptedModel
-from agui.tokens import create_token
 from engine.conftest import script
 
 Application = Callable[[dict[str, Any], Any, Any], Awaitable[None]]

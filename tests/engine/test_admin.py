@@ -31,12 +31,12 @@ from pydantic_ai.messages import (
     UserPromptPart,
 )
 
-from agui import admin_lists
+from agui.admin import lists as admin_lists
+from agui.http.tokens import create_token, hash_token
 from agui.models import ApiToken, Attachment, AttachmentUse, AuditRecord, Feedback, Message, Run, Thread
-from agui.protocol import METADATA_KEY, annotate
+from agui.protocol.messages import METADATA_KEY, annotate
 from agui.stores.model import ModelConversationStore
 from agui.testing import collect, say, wait
-from agui.tokens import create_token, hash_token
 from engine.conftest import run_input, script
 
 urlpatterns = [path("admin/", admin.site.urls), path("", include("engine.urls"))]

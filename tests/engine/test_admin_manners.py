@@ -7,8 +7,8 @@ from django.contrib.auth import get_user_model
 from django.test import Client
 from django.urls import path
 
+from agui.http.tokens import create_token
 from agui.models import Budget, Run
-from agui.tokens import create_token
 from engine import urls
 
 pytestmark = pytest.mark.django_db

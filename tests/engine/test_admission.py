@@ -8,8 +8,8 @@ import pytest
 from django.core.handlers.asgi import ASGIHandler
 
 from agui import conf
-from agui.admission import FREE_BYTES, limit_bodies
 from agui.errors import NotFound
+from agui.http.admission import FREE_BYTES, limit_bodies
 
 PIECE = b" " * 16384
 HUGE = 300 * 1024 * 1024

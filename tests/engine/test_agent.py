@@ -8,8 +8,8 @@ from pydantic_ai import Agent
 from pydantic_ai.models.test import TestModel
 
 from agui import AgentConfig, AgentDeps, ToolRegistry, build_agent
-from agui.agent import usage_limits
-from agui.llm import resolve_model
+from agui.agents.build import usage_limits
+from agui.agents.llm import resolve_model
 from engine.urls import view
 
 a_model = TestModel(model_name="mine")

@@ -18,7 +18,7 @@ from django.core.files.uploadhandler import TemporaryFileUploadHandler
 from django.db import IntegrityError, connections, transaction
 from django.test import AsyncClient, AsyncRequestFactory
 
-from agui.attachments import AttachmentsView, AttachmentView, Chunks, inspect, keep_upload, media_type_of
+from agui.contrib.attachments.views import AttachmentsView, AttachmentView, Chunks, inspect, keep_upload, media_type_of
 from agui.errors import TooLarge
 from agui.models import Attachment
 from engine.conftest import Client

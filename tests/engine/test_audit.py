@@ -26,16 +26,16 @@ from agui import (
     ModelAuditLogger,
     NullAuditLogger,
     ToolRegistry,
-    audit,
     build_agent,
     resolve_audit_logger,
     tool,
 )
-from agui.audit import REDACTED, ToolCallTimer, record_event, redact, redact_text
 from agui.conf import EngineSettings
 from agui.models import AuditRecord
 from agui.testing import ScriptedModel, call, say
-from agui.tools import FAILED
+from agui.tools import audit
+from agui.tools.audit import REDACTED, ToolCallTimer, record_event, redact, redact_text
+from agui.tools.registry import FAILED
 from engine.conftest import Client
 
 EVENT = AuditEvent(

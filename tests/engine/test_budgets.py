@@ -18,12 +18,13 @@ from django.urls import path
 from django.utils import timezone
 from pydantic_ai.usage import RequestUsage
 
-from agui import budgets, conf
-from agui.budgets import Allowed, check_budget, find_budgets, first_day, next_begin
+from agui import conf
 from agui.checks import check_prices
+from agui.contrib.spending import budgets
+from agui.contrib.spending.budgets import Allowed, check_budget, find_budgets, first_day, next_begin
+from agui.contrib.spending.ledger import today
 from agui.errors import BudgetExceeded
 from agui.models import Budget, Run, Spending
-from agui.money import today
 from agui.runlog.refusals import dump_refusal, load_refusal
 from agui.testing import Response, call, event_types, say, wait
 from engine import urls

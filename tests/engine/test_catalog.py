@@ -20,8 +20,8 @@ from agui import (
     get_urls,
     tool,
 )
+from agui.http.views import CapabilitiesView
 from agui.testing import call
-from agui.views import CapabilitiesView
 
 
 def test_catalog_has_what_a_card_shows():

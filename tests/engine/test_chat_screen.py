@@ -10,14 +10,14 @@ import pytest
 from django.core.management import load_command_class
 from rich.console import Console
 
-from agui.client.events import parse_event
-from agui.terminal.activities import draw
-from agui.terminal.conversation import Conversation
-from agui.terminal.markdown import Block, MarkdownStream, split_blocks
-from agui.terminal.printable import printable
-from agui.terminal.prompt import Prompt
-from agui.terminal.screen import Screen
-from agui.terminal.session import Ending
+from agui.contrib.client.events import parse_event
+from agui.contrib.terminal.activities import draw
+from agui.contrib.terminal.conversation import Conversation
+from agui.contrib.terminal.markdown import Block, MarkdownStream, split_blocks
+from agui.contrib.terminal.printable import printable
+from agui.contrib.terminal.prompt import Prompt
+from agui.contrib.terminal.screen import Screen
+from agui.contrib.terminal.session import Ending
 from agui.testing import call, say, think
 from engine import pages
 from engine.conftest import Client, decision, script

@@ -6,11 +6,11 @@ import pytest
 from django.core.checks import run_checks
 from django.http import HttpRequest
 
-from agui.checkpoints import sweep
+from agui.contrib.session_store.store import DjangoSessionConversationStore
 from agui.models import Run
-from agui.processes import process_name
+from agui.runs.drafts import sweep
+from agui.runs.processes import process_name
 from agui.stores.model import ModelConversationStore
-from agui.stores.session import DjangoSessionConversationStore
 
 
 def ids() -> list[str]:

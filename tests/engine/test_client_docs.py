@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-import agui.client
-from agui.client import AGUIError, AGUIModel, AGUIModelSettings
+import agui.contrib.client
+from agui.contrib.client import AGUIError, AGUIModel, AGUIModelSettings
 from agui.testing import call, say
 from engine import pages, urls
 from engine.serving import site_that_says
@@ -41,7 +41,7 @@ def test_each_setting_and_error_is_on_the_page():
     told = {
         name for heading in ("As a model", "Errors") for row in rows(heading) for name in re.findall(r"`(\w+)`", row[0])
     }
-    errors = {name for name in agui.client.__all__ if name.endswith("Error")} - {AGUIError.__name__}
+    errors = {name for name in agui.contrib.client.__all__ if name.endswith("Error")} - {AGUIError.__name__}
     own = {name for name in AGUIModelSettings.__annotations__ if name.startswith("agui_")}
     assert told - {"AGUIModelSettings"} == errors | own
 

@@ -27,8 +27,7 @@ from pydantic_ai import messages as m
 from pydantic_ai.models.fallback import FallbackModel
 from pydantic_ai.models.test import TestModel
 
-from agui import runs
-from agui.client import (
+from agui.contrib.client import (
     AGUIClient,
     AGUIConnectionError,
     AGUIInterrupts,
@@ -41,6 +40,7 @@ from agui.client import (
     remote_state,
 )
 from agui.models import Message, Run
+from agui.runs import drive
 from agui.testing import call, fail, say, think, wait
 from engine import urls
 from engine.conftest import parts_of, results_of
@@ -402,8 +402,8 @@ async def is_running(site: Site) -> list[bool]:
 
 async def goes_on_running(site: Site) -> bool:
     """Whether the runs outlive what was said to them: a server accepts a cancellation before it is done."""
-    if runs.tasks:
-        await asyncio.wait(runs.tasks, timeout=30)
+    if drive.tasks:
+        await asyncio.wait(drive.tasks, timeout=30)
     return any(await is_running(site))
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from pydantic_ai import Agent, DeferredToolRequests, DeferredToolResults
 
-from agui.client import AGUIInterrupts, AGUIModel
+from agui.contrib.client import AGUIInterrupts, AGUIModel
 from engine.serving import Answers, serving
 
 IDS = {"threadId": "t", "runId": "r"}

@@ -9,7 +9,14 @@ from uuid import uuid4
 import pytest
 from ag_ui.core import BaseEvent, RunAgentInput, TextMessageContentEvent, UserMessage
 
-from agui.client import AGUIClient, AGUIConnectionError, AGUIError, AGUIProtocolError, AGUIStatusError, transport
+from agui.contrib.client import (
+    AGUIClient,
+    AGUIConnectionError,
+    AGUIError,
+    AGUIProtocolError,
+    AGUIStatusError,
+    transport,
+)
 from agui.testing import call, say, think, wait
 from engine.conftest import let_pass
 from engine.serving import CUT, Answers, cutting, serving, site_that_says

@@ -27,8 +27,8 @@ from config.settings import *
 AGUI |= {
     "AGENT_FACTORY": "agui.build_agent",
     "AUDIT_LOGGER": "agui.LoggingAuditLogger",
-    "CONVERSATION_STORE": "agui.stores.session.DjangoSessionConversationStore",
-    "TRANSCRIPTION": {"BACKEND": "agui.voice.OpenAITranscriber"},
+    "CONVERSATION_STORE": "agui.contrib.session_store.store.DjangoSessionConversationStore",
+    "TRANSCRIPTION": {"BACKEND": "agui.contrib.voice.transcribe.OpenAITranscriber"},
 }
 """
 

@@ -20,13 +20,13 @@ from pydantic_ai.messages import ModelRequest, ModelResponse, TextPart, UserProm
 from pydantic_ai.usage import RequestUsage, RunUsage
 
 from agui import conf
-from agui.checkpoints import take_up
+from agui.contrib.spending.ledger import Spent, add_spending, dollars, dump_spent, load_spent, spent_by_day
+from agui.contrib.spending.usage import add_broken_off, spent_by_model
 from agui.models import Run, Spending, Thread
-from agui.money import Spent, add_spending, dollars, dump_spent, load_spent, spent_by_day
+from agui.runs.drafts import take_up
 from agui.stores import codec
 from agui.stores.model import ModelConversationStore
 from agui.testing import Response, ScriptedModel, call, fail, say, wait
-from agui.usage import add_broken_off, spent_by_model
 from engine import urls
 from engine.conftest import Client, played_by, script
 

@@ -17,13 +17,13 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import path
 from django.utils import timezone
 
-from agui import figures
-from agui.checkpoints import Checkpoints
-from agui.dashboard import RANGES, count_text, figures_of, places_of, tables_of, tiles_of, time_text
-from agui.dashboard_charts import Chart, Series, nice
-from agui.figures import Figures, percentile, read_figures, roll_up, total
+from agui.contrib.dashboard import rollup
+from agui.contrib.dashboard.charts import Chart, Series, nice
+from agui.contrib.dashboard.page import RANGES, count_text, figures_of, places_of, tables_of, tiles_of, time_text
+from agui.contrib.dashboard.rollup import Figures, percentile, read_figures, roll_up, total
+from agui.contrib.spending.ledger import today
 from agui.models import AuditRecord, Run, RunSpan, Spending
-from agui.money import today
+from agui.runs.drafts import Checkpoints
 from agui.testing import call, say
 from engine import urls
 from engine.conftest import Client, script
@@ -171,7 +171,7 @@ def test_where_midnight_is_at_half_past_no_run_is_lost(clock, settings, zone):
 
 
 def test_names_that_no_tool_has_do_not_pile_up(clock, monkeypatch):
-    monkeypatch.setattr(figures, "MAX_TOOLS", 2)
+    monkeypatch.setattr(rollup, "MAX_TOOLS", 2)
     for tool in ("echo", "echo", "add", "add", "made up", "mad", "mad up"):
         save_call(ago(hours=3), "failed", tool)
     roll_up()
@@ -190,7 +190,7 @@ def test_rows_do_not_pile_up(clock):
 def test_who_looks_at_the_same_time_counts_nothing_twice(clock, monkeypatch):
     save_run(ago(hours=3))
     save_run(ago(days=20))
-    real = figures.count
+    real = rollup.count
     inner = []
 
     def count(*args):
@@ -199,14 +199,14 @@ def test_who_looks_at_the_same_time_counts_nothing_twice(clock, monkeypatch):
             roll_up()
         return real(*args)
 
-    monkeypatch.setattr(figures, "count", count)
+    monkeypatch.setattr(rollup, "count", count)
     roll_up()
     assert whole(ago(days=90)).endings == {"finished": 2}
 
 
 async def test_the_hours_are_counted_beside_the_runs(monkeypatch):
     counted = []
-    monkeypatch.setattr("agui.checkpoints.keep_up", lambda: counted.append(True))
+    monkeypatch.setattr("agui.runs.drafts.keep_up", lambda: counted.append(True))
     checkpoints = Checkpoints()
     for _ in range(3):
         checkpoints._keep_figures()
@@ -216,8 +216,8 @@ async def test_the_hours_are_counted_beside_the_runs(monkeypatch):
 
 
 def test_counting_that_fails_stops_nothing(monkeypatch, caplog):
-    monkeypatch.setattr(figures, "roll_up", lambda: 1 / 0)
-    figures.keep_up()
+    monkeypatch.setattr(rollup, "roll_up", lambda: 1 / 0)
+    rollup.keep_up()
     assert "could not be counted" in caplog.text
 
 

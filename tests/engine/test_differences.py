@@ -8,8 +8,8 @@ from typing import Any
 import jsonpatch
 import pytest
 
-from agui.differences import MAX_OPERATIONS, difference
-from agui.progress import same_json
+from agui.events.differences import MAX_OPERATIONS, difference
+from agui.events.progress import same_json
 from engine.test_work import counted
 
 KEYS = ["a", "b/c", "d~e", "", "~1", "0", "-"]

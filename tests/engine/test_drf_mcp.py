@@ -16,13 +16,13 @@ from pydantic_ai import FunctionToolset, Tool
 
 from agui import ToolRegistry, conf, tool
 from agui.testing import ScriptedModel, call, say, wait
-from agui.tools import DENIED, FAILED, TIMED_OUT
+from agui.tools.registry import DENIED, FAILED, TIMED_OUT
 from engine.conftest import Client, decision, let_pass, results_of
 from engine.test_llm import mounted
 
 pytest.importorskip("rest_framework_mcp")
 
-from agui.drf_mcp import DrfMcpToolset
+from agui.contrib.drf_mcp.toolset import DrfMcpToolset
 from engine import drf_server
 
 ROOT = Path(conf.__file__).parent.parent
@@ -422,7 +422,7 @@ def test_the_library_is_named_where_it_is_missing(settings, monkeypatch):
 def test_nothing_of_it_is_imported_unless_it_is_set():
     program = (
         "import sys, django; django.setup(); import agui.urls; from agui import *;"
-        "assert not [name for name in sys.modules if name.startswith(('rest_framework', 'agui.drf_mcp'))]"
+        "assert not [name for name in sys.modules if name.startswith(('rest_framework', 'agui.contrib.drf_mcp'))]"
     )
     environment = {**os.environ, "DJANGO_SETTINGS_MODULE": "config.settings", "DEBUG": "1"}
     subprocess.run([sys.executable, "-c", program], cwd=ROOT, check=True, env=environment)

@@ -9,10 +9,11 @@ from pydantic_ai import BinaryImage, ModelRetry, ToolReturn
 from pydantic_ai.exceptions import ToolFailed
 from pydantic_ai.messages import ModelRequest, ModelResponse, TextPart, ToolCallPart, ToolReturnPart
 
-from agui import checkpoints, runs
-from agui.durable.joint import left_open
-from agui.durable.journal import OUTCOME, Journal
+from agui.contrib.durable.journal import OUTCOME, Journal
+from agui.contrib.durable.splice import left_open
 from agui.models import Run
+from agui.runs import drafts as checkpoints
+from agui.runs import drive
 from agui.stores import codec
 from agui.testing import call, collect, say, wait
 from engine import urls
@@ -71,7 +72,7 @@ def test_nothing_is_open_after_whole_parts():
 
 
 def test_a_run_goes_on_from_the_last_answer_that_asked_for_tools():
-    orders = pytest.importorskip("agui.durable.orders", reason="DBOS is not installed", exc_type=ImportError)
+    orders = pytest.importorskip("agui.contrib.durable.orders", reason="DBOS is not installed", exc_type=ImportError)
     asked = ModelResponse(parts=[ToolCallPart("echo", {}, tool_call_id="c1")])
     result = ModelRequest(parts=[ToolReturnPart("echo", "", tool_call_id="c1")])
     half = ModelResponse(parts=[TextPart("Half")], state="interrupted")
@@ -83,14 +84,14 @@ def test_a_run_goes_on_from_the_last_answer_that_asked_for_tools():
 @pytest.fixture
 def with_journals(monkeypatch):
     """Runs as a worker has them."""
-    activate = runs.activate
+    activate = drive.activate
 
     def with_journal(*args, **kwargs):
         run = activate(*args, **kwargs)
         run.journal = Journal(run)
         return run
 
-    monkeypatch.setattr(runs, "activate", with_journal)
+    monkeypatch.setattr(drive, "activate", with_journal)
 
 
 @pytest.mark.usefixtures("with_journals")
@@ -123,7 +124,7 @@ async def test_an_older_draft_does_not_come_after_the_answer_that_asks_for_tools
         response = await client.post(run_input("Go"))
         await reached.wait()
         monkeypatch.setattr(checkpoints, "_write", write_late)
-        writing = asyncio.create_task(runs.checkpoints.write())
+        writing = asyncio.create_task(drive.checkpoints.write())
         await asyncio.to_thread(taken.wait, 10)
         ask.set()
         await asyncio.to_thread(urls.hanging.wait, 0.3)  # A tool that does not wait for it begins now

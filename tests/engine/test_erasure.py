@@ -16,8 +16,8 @@ from django.urls import path
 from django.utils import timezone
 from pydantic_ai.messages import ModelResponse, TextPart
 
-from agui import runs
 from agui.models import Attachment, AuditRecord, Budget, Feedback, Message, Run, Thread, ToolOutcome
+from agui.runs import drive
 from agui.stores import codec
 from agui.stores.model import ModelConversationStore
 from agui.testing import call, collect, say, wait
@@ -122,7 +122,7 @@ async def test_nothing_comes_back_of_a_run_that_is_on(client, user, media):
         assert await sync_to_async(rows)() == {}
         go_on.set()
         await collect(response)
-        await asyncio.gather(*runs.tasks)
+        await asyncio.gather(*drive.tasks)
     assert await sync_to_async(rows)() == {}
 
 

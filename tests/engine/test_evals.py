@@ -17,7 +17,7 @@ from engine.conftest import Client, decision, script
 
 pytest.importorskip("pydantic_evals", exc_type=ImportError)
 
-from agui import evals
+from agui.contrib.evals import suites as evals
 
 ROOT = Path(conf.__file__).parent.parent
 

@@ -12,12 +12,13 @@ from django.db import OperationalError
 from django.test import AsyncClient, TestCase
 from pydantic_ai.capabilities import ProcessHistory
 
-from agui import AgentConfig, DjangoAGUIView, runs
+from agui import AgentConfig, DjangoAGUIView
+from agui.http.tokens import create_token
 from agui.models import Attachment, AttachmentUse, Run, Thread
+from agui.runs import drive
 from agui.stores import rows
 from agui.stores.model import ModelConversationStore
 from agui.testing import ScriptedModel, call, collect, say, wait
-from agui.tokens import create_token
 from engine import urls
 from engine.conftest import Client, run_input, script
 
@@ -63,7 +64,7 @@ async def test_a_server_that_shuts_down_keeps_what_there_is(client: Client):
     with script(call("echo", text="done"), [say("Half"), wait(asyncio.Event(), reached)]):
         response = await client.post(run_input("Go"))
         await reached.wait()
-        for task in list(runs.tasks):
+        for task in list(drive.tasks):
             task.cancel()
         events = await collect(response)
     assert events[-1]["code"] == "interrupted"
@@ -146,7 +147,7 @@ async def test_a_message_and_the_use_of_its_files_are_written_together(client: C
 
     message = {**FIRST, "metadata": {"attachments": [{"id": str(file.pk)}]}}
     with monkeypatch.context() as patch:
-        patch.setattr("agui.history.use_attachments", fails)
+        patch.setattr("agui.turns.take.use_attachments", fails)
         assert (await client.post(run_input(messages=[message]))).status_code == 503
     assert not await Thread.objects.aexists()
     with script(say("A")):

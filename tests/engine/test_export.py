@@ -20,8 +20,8 @@ from django.test import AsyncClient
 from pydantic_ai import DeferredToolRequests
 from pydantic_ai.messages import ModelRequest, ModelResponse, TextPart, ToolCallPart, UserPromptPart
 
-from agui.auth import Actor
-from agui.export import write_document
+from agui.contrib.export.views import write_document
+from agui.http.auth import Actor
 from agui.models import (
     ApiToken,
     Attachment,
@@ -36,7 +36,7 @@ from agui.models import (
     Thread,
     ToolOutcome,
 )
-from agui.protocol import METADATA_KEY, annotate
+from agui.protocol.messages import METADATA_KEY, annotate
 from agui.stores import codec
 from agui.stores.model import ModelConversationStore
 from agui.testing import call, collect, say, think
@@ -292,7 +292,7 @@ async def test_a_visitor_is_not_told_what_another_did_under_the_same_id():
 
 
 async def test_conversations_in_a_session_are_told(client, user, settings):
-    settings.AGUI = {"CONVERSATION_STORE": "agui.stores.session.DjangoSessionConversationStore"}
+    settings.AGUI = {"CONVERSATION_STORE": "agui.contrib.session_store.store.DjangoSessionConversationStore"}
     browser = Client(None)
     await browser.http.aforce_login(user)
     with script(say("One"), say("Two")):

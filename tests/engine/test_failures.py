@@ -12,7 +12,7 @@ from pydantic_ai.messages import ModelResponse, TextPart, ThinkingPart, ToolCall
 from pydantic_ai.models import override_allow_model_requests
 
 from agui.errors import RUN_ERRORS, RunFailed
-from agui.failures import HINTS, cause_of, describe, error_code, hint_of, short_id
+from agui.events.failures import HINTS, cause_of, describe, error_code, hint_of, short_id
 from agui.models import Run
 from agui.testing import call, fail, say
 from engine.conftest import Client, run_input, script

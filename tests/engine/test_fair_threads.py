@@ -12,10 +12,10 @@ from asgiref.sync import ThreadSensitiveContext
 from pydantic_ai import RunContext
 
 from agui import ToolRegistry, tool
-from agui.agent import AgentDeps
-from agui.executor import GivenUp, owner, run_in_thread, stop_if_given_up
-from agui.fair_threads import FairThreads
-from agui.protocol import wire_messages
+from agui.agents.build import AgentDeps
+from agui.blocking.executor import GivenUp, owner, run_in_thread, stop_if_given_up
+from agui.blocking.fair_threads import FairThreads
+from agui.protocol.messages import wire_messages
 from agui.testing import call, say
 from engine.conftest import Client
 
@@ -224,8 +224,8 @@ async def test_many_slow_reads_and_exports_leave_threads_to_others(
         async with ThreadSensitiveContext():
             return b"".join([part async for part in await client.get("export/")])
 
-    for module in ("threads", "export"):
-        monkeypatch.setattr(f"agui.{module}.wire_messages", slow)
+    for module in ("agui.http.threads", "agui.contrib.export.views"):
+        monkeypatch.setattr(f"{module}.wire_messages", slow)
     reads = [asyncio.create_task(read(client, "t1")) for _ in range(8)]
     exports = [asyncio.create_task(export(client)) for _ in range(8)]
     try:

@@ -13,7 +13,7 @@ from django.test import AsyncClient
 from django.test import Client as Browser
 from django.urls import path
 
-from agui.feedback import MAX_READ
+from agui.contrib.feedback.ratings import MAX_READ
 from agui.models import Feedback, Message, Run, Thread
 from agui.testing import call, say
 from engine import urls
@@ -242,7 +242,7 @@ async def test_a_word_of_all_messages_has_few_of_them_read(client: Client, answe
         read.append(messages)
         return []
 
-    monkeypatch.setattr("agui.feedback.wire_messages", tell)
+    monkeypatch.setattr("agui.contrib.feedback.ratings.wire_messages", tell)
     assert (await give(client, "kind")).status_code == 404
     assert 0 < len(read) <= MAX_READ
 

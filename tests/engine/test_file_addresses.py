@@ -17,7 +17,8 @@ from pydantic_ai.messages import ImageUrl, ToolReturn
 from pydantic_ai.models import override_allow_model_requests
 from pydantic_ai.models.fallback import FallbackModel
 
-from agui import conf, file_addresses
+from agui import conf
+from agui.agents import file_addresses
 from agui.testing import ScriptedModel, call, say
 from engine.conftest import Client, parts_of, script
 from engine.provider_stub import Answer, ProviderStub, ToolUse

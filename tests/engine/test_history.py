@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from agui.protocol import annotation
+from agui.protocol.messages import annotation
 from agui.testing import call, collect, event_types, fail, say, think
 from engine.conftest import Client, results_of, run_input, script
 
@@ -137,7 +137,7 @@ async def test_many_new_messages_on_a_long_thread_are_found_at_once(client: Clie
             looked_up[name] += 1
             return annotation(message, name)
 
-        monkeypatch.setattr("agui.history.annotation", counted)
+        monkeypatch.setattr("agui.turns.take.annotation", counted)
         await client.run(messages=[said(f"v{number}", "Ho") for number in range(500)])
     assert looked_up["ids"] < 2000  # Not 500 x 500
 

@@ -20,9 +20,9 @@ from pydantic_ai.models.fallback import FallbackModel
 from pydantic_ai.models.test import TestModel
 
 from agui import AgentConfig, DjangoAGUIView, ToolRegistry, get_urls
+from agui.agents.keys import missing_keys
+from agui.agents.llm import error_code, resolve_model, resolve_models
 from agui.checks import check_model
-from agui.keys import missing_keys
-from agui.llm import error_code, resolve_model, resolve_models
 from agui.models import Run
 from agui.testing import ScriptedModel, fail, read_frames, say
 from engine.conftest import Client, run_input

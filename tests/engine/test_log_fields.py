@@ -8,8 +8,8 @@ import pytest
 from pydantic_ai.exceptions import ModelHTTPError
 from pydantic_ai.usage import RequestUsage
 
-from agui.log_fields import RunFields, current, log_fields
 from agui.models import Run
+from agui.runs.log_fields import RunFields, current, log_fields
 from agui.stores.model import ModelConversationStore
 from agui.testing import Response, call, fail, say, wait
 from engine.conftest import Client, script
@@ -46,7 +46,7 @@ async def test_what_a_run_logs_names_the_run_the_thread_and_the_user(client: Cli
 
 
 async def test_what_is_logged_on_another_thread_names_them_too(client: Client, log, settings):
-    settings.AGUI = {"AUDIT_LOGGER": "agui.audit.LoggingAuditLogger"}
+    settings.AGUI = {"AUDIT_LOGGER": "agui.tools.audit.LoggingAuditLogger"}
     with script(call("echo", text="Hello"), say("Done.")):
         await client.run("Hi", thread="t7")
     record = next(record for record in log.records if record.name == "agui.audit")

@@ -27,11 +27,11 @@ from pydantic_ai import Agent, BinaryContent, RunContext
 from pydantic_ai.usage import RequestUsage
 
 from agui import AgentConfig, AgentDeps, DjangoAGUIView, ToolRegistry, conf, get_urls, tool
-from agui.mcp.endpoint import McpView
+from agui.contrib.mcp.endpoint import McpView
+from agui.http.tokens import create_token
 from agui.models import AuditRecord, Spending
-from agui.shutdown import end_runs
+from agui.runs.shutdown import end_runs
 from agui.testing import Response, ScriptedModel, say
-from agui.tokens import create_token
 from engine import urls
 from engine.conftest import Client
 from engine.serving import serving

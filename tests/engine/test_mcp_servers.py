@@ -22,11 +22,11 @@ from pydantic_ai.exceptions import ToolFailed
 from pydantic_ai.messages import BinaryContent
 
 from agui import AgentConfig, DjangoAGUIView, ToolRegistry, conf, get_urls, tool
-from agui.mcp import sessions
-from agui.mcp.servers import Server, read_servers
-from agui.mcp.toolset import McpToolset, tool_name
+from agui.contrib.mcp import sessions
+from agui.contrib.mcp.servers import Server, read_servers
+from agui.contrib.mcp.toolset import McpToolset, tool_name
 from agui.models import AuditRecord
-from agui.shutdown import end_runs
+from agui.runs.shutdown import end_runs
 from agui.testing import ScriptedModel, call, event_types, say
 from engine import mcp_server, urls
 from engine.conftest import Client, decision, results_of
@@ -590,6 +590,6 @@ def test_a_function_for_headers_that_is_not_there_is_named():
 
 
 def test_without_the_settings_nothing_of_it_is_imported():
-    code = "import django; django.setup(); import config.urls, sys; print({'mcp', 'agui.mcp'} & {*sys.modules})"
+    code = "import django; django.setup(); import config.urls, sys; print({'mcp', 'agui.contrib.mcp'} & {*sys.modules})"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip().endswith("set()")

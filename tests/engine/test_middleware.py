@@ -30,7 +30,7 @@ async def test_more_middleware_changes_threads_no_more_often(settings, monkeypat
     monkeypatch.setattr(loop, "run_in_executor", lambda *args: changes.append(args) or change(*args))
     counts = set()
     for number in (1, 5):
-        settings.MIDDLEWARE = [f"{__name__}.Usual"] * number + ["agui.middleware.in_one_thread"]
+        settings.MIDDLEWARE = [f"{__name__}.Usual"] * number + ["agui.server.middleware.in_one_thread"]
         changes.clear()
         assert (await AsyncClient().get("/")).content == b"hello"
         counts.add(len(changes))
@@ -39,4 +39,4 @@ async def test_more_middleware_changes_threads_no_more_often(settings, monkeypat
 
 
 def test_the_projects_middleware_ends_with_it():
-    assert project.MIDDLEWARE[-1] == "agui.middleware.in_one_thread"
+    assert project.MIDDLEWARE[-1] == "agui.server.middleware.in_one_thread"

@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 from daphne import http_protocol, server  # type: ignore[import-untyped]
 
-from agui import pacing
+from agui.server import daphne_patches
 
 
 def test_daphne_is_as_known():
-    assert pacing.is_as_known()
+    assert daphne_patches.is_as_known()
 
 
 def changed_reply(self: Any, protocol: Any, message: Any) -> None:
@@ -24,7 +24,7 @@ async def other_reply(self: Any, message: Any) -> None:
 def test_another_daphne_is_left_alone(monkeypatch, caplog, reply):
     before = http_protocol.WebRequest
     monkeypatch.setattr(server.Server, "handle_reply", reply)
-    pacing.pace_daphne()
+    daphne_patches.pace_daphne()
     assert server.Server.handle_reply is reply
     assert http_protocol.WebRequest is before
-    assert "not as agui/pacing.py knows it" in caplog.text
+    assert "not as agui/server/daphne_patches.py knows it" in caplog.text

@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 from django.db import OperationalError
 
-import agui.checkpoints
-from agui.audit import ModelAuditLogger
-from agui.checkpoints import checkpoints
+import agui.runs.drafts
+from agui.blocking.patience import Patience, is_away, patience, wait_for_database
 from agui.models import AuditRecord, Run, Spending
-from agui.patience import Patience, is_away, patience, wait_for_database
+from agui.runs.drafts import checkpoints
 from agui.stores import rows
 from agui.testing import call, collect, say, wait
+from agui.tools.audit import ModelAuditLogger
 from engine.conftest import Client, run_input, script
 
 
@@ -110,8 +110,8 @@ def record_of(event: Any) -> dict[str, Any]:
 
 async def test_a_draft_that_could_not_be_written_is_written_later(client: Client, monkeypatch: pytest.MonkeyPatch):
     hold, reached = asyncio.Event(), asyncio.Event()
-    away = Away(agui.checkpoints._write)
-    monkeypatch.setattr(agui.checkpoints, "_write", away)
+    away = Away(agui.runs.drafts._write)
+    monkeypatch.setattr(agui.runs.drafts, "_write", away)
     with script([say("Half"), wait(hold, reached)]):
         response = await client.post(run_input("Go"))
         await reached.wait()

@@ -19,9 +19,10 @@ from django.db import OperationalError, connection
 from django.utils import timezone
 from pydantic_ai import FunctionToolset
 
-from agui import ToolRegistry, fence, processes, tool
+from agui import ToolRegistry, tool
 from agui.models import Run
-from agui.processes import DEAD_SECONDS, life, process_name
+from agui.runs import fence, processes
+from agui.runs.processes import DEAD_SECONDS, life, process_name
 from agui.testing import call, say
 from engine import pages
 from engine.conftest import Client

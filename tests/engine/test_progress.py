@@ -11,9 +11,9 @@ import pytest
 from pydantic_ai import BinaryContent, RunContext, Tool
 
 from agui import AgentDeps, show_activity
+from agui.events.progress import Page, ProtocolEvent
 from agui.models import Message
-from agui.progress import Page, ProtocolEvent
-from agui.protocol import ActivityDeltaEvent, ActivitySnapshotEvent, TextMessageStartEvent, to_wire
+from agui.protocol.messages import ActivityDeltaEvent, ActivitySnapshotEvent, TextMessageStartEvent, to_wire
 from agui.testing import call, event_types, fail, read_frames, say, think
 from engine import urls
 from engine.conftest import Client, decision, parts_of, run_input, script

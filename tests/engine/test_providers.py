@@ -12,8 +12,8 @@ from pydantic_ai.messages import PartDeltaEvent, PartStartEvent, TextPart, TextP
 from pydantic_ai.models import override_allow_model_requests
 from pydantic_ai.run import AgentRunResultEvent
 
-from agui.agent import AgentConfig, AgentDeps, build_agent
-from agui.tools import ToolRegistry, tool
+from agui.agents.build import AgentConfig, AgentDeps, build_agent
+from agui.tools.registry import ToolRegistry, tool
 from engine.provider_stub import Answer, ProviderStub, Refusal, ToolUse
 
 Body = dict[str, Any]

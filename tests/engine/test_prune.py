@@ -18,11 +18,11 @@ from django.utils import timezone
 from pydantic_ai.conversation import Conversation
 from pydantic_ai.messages import ModelRequest, UserPromptPart
 
+from agui.http.tokens import create_token
 from agui.management.commands import prune_agent_data
 from agui.models import ApiToken, Attachment, AttachmentUse, AuditRecord, Message, Run, Spending, Thread
 from agui.stores.model import ModelConversationStore
 from agui.testing import say
-from agui.tokens import create_token
 from engine.conftest import script
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -281,7 +281,7 @@ async def test_a_file_that_a_message_names_stays_with_it(client, media, place):
 
 
 def test_files_that_a_session_s_conversations_name_stay(settings):
-    settings.AGUI = {"CONVERSATION_STORE": "agui.stores.session.DjangoSessionConversationStore"}
+    settings.AGUI = {"CONVERSATION_STORE": "agui.contrib.session_store.store.DjangoSessionConversationStore"}
     save_file("named", 99, ["in a session"])
     save_file("unused", 99)
     prune()

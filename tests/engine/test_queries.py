@@ -12,10 +12,10 @@ from django.db.backends.signals import connection_created
 from pydantic_ai.conversation import Conversation
 from pydantic_ai.messages import ModelRequest, ModelResponse, TextPart, UserPromptPart
 
-from agui import budgets
-from agui.executor import in_database
+from agui.blocking.executor import in_database
+from agui.contrib.spending import budgets
 from agui.models import Message, Run, Thread
-from agui.protocol import annotate
+from agui.protocol.messages import annotate
 from agui.stores.model import ModelConversationStore
 from agui.testing import call, collect, say, wait
 from engine.conftest import Client, run_input, script

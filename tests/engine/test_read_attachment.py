@@ -16,11 +16,12 @@ from pydantic_ai import BinaryContent, FunctionToolset, RunContext
 from pydantic_ai.messages import ModelRequest, UserPromptPart
 from pydantic_ai.models.test import TestModel
 
-from agui import AgentConfig, AgentDeps, ToolRegistry, attached, build_agent
-from agui.attached import name_attachments, use_attachments
-from agui.demo import build_demo_model
+from agui import AgentConfig, AgentDeps, ToolRegistry, build_agent
+from agui.agents.demo.model import build_demo_model
+from agui.contrib.attachments import references as attached
+from agui.contrib.attachments.references import name_attachments, use_attachments
 from agui.models import Attachment, AttachmentUse, Message
-from agui.protocol import annotate
+from agui.protocol.messages import annotate
 from agui.stores.model import ModelConversationStore
 from agui.testing import call, fail, say
 from engine import urls
@@ -405,7 +406,7 @@ async def test_a_file_that_two_uploads_share_stays_for_the_other(client: Client,
 
 
 async def test_a_thread_of_the_same_id_in_another_s_session_keeps_its_files(settings, media):
-    settings.AGUI = {"CONVERSATION_STORE": "agui.stores.session.DjangoSessionConversationStore"}
+    settings.AGUI = {"CONVERSATION_STORE": "agui.contrib.session_store.store.DjangoSessionConversationStore"}
     visitors = [Client(None, "/open/"), Client(None, "/open/")]
     for visitor in visitors:
         response = await visitor.http.post("/open/attachments/", {"file": SimpleUploadedFile("a.txt", b"Hello")})

@@ -9,7 +9,7 @@ pytest.importorskip("fastmcp")
 
 from pydantic_ai.mcp import MCPToolset
 
-from agui.mcp import sessions
+from agui.contrib.mcp import sessions
 from agui.models import AuditRecord
 from agui.testing import Chat, call, say
 from engine import mcp_server

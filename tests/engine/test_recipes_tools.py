@@ -8,7 +8,7 @@ from django.contrib.contenttypes.models import ContentType
 
 from agui.models import Run
 from agui.testing import Chat, ScriptedModel, call, say
-from agui.tool_schema import ToolOptions
+from agui.tools.schema import ToolOptions
 from engine.recipes import read_page
 
 
@@ -157,7 +157,7 @@ async def test_telemetry(paste, user, monkeypatch):
     from opentelemetry.sdk.trace.export import SimpleSpanProcessor
     from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-    from agui import otel
+    from agui.contrib.observe import otel
 
     recipe = paste("telemetry")
     monkeypatch.setattr(otel.trace, "set_tracer_provider", lambda _: None)
@@ -181,7 +181,7 @@ async def test_telemetry(paste, user, monkeypatch):
 
 async def test_evals(paste, user, tmp_path):
     pytest.importorskip("pydantic_evals", exc_type=ImportError)
-    from agui.evals import EVALUATORS, Suite, passed, read_cases
+    from agui.contrib.evals.suites import EVALUATORS, Suite, passed, read_cases
 
     recipe = paste("evals")
     path = tmp_path / "brief.yaml"

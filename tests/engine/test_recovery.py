@@ -11,15 +11,15 @@ import pytest
 from django.utils import timezone
 from pydantic_ai.conversation import Conversation
 
-from agui import checkpoints as module
-from agui import runs
-from agui.checkpoints import recover
-from agui.executor import in_database
+from agui.blocking.executor import in_database
+from agui.contrib.session_store.store import DjangoSessionConversationStore
 from agui.models import Run
-from agui.processes import life, process_name
+from agui.runs import drafts as module
+from agui.runs import drive
+from agui.runs.drafts import recover
+from agui.runs.processes import life, process_name
 from agui.stores import codec
 from agui.stores.model import ModelConversationStore
-from agui.stores.session import DjangoSessionConversationStore
 from agui.testing import call, collect, say, think, wait
 from engine import urls
 from engine.conftest import Client, results_of, run_input, script
@@ -36,10 +36,10 @@ async def kill(client: Client, *answer: Any, then: Sequence[Any] = (), **changes
     with script(*answer[:-1], [*answer[-1], wait(asyncio.Event(), reached), *then]):
         response = await client.post(run_input("Go", thread="alive"))
         await reached.wait()
-        await runs.checkpoints.write()
+        await drive.checkpoints.write()
         run = await Run.objects.aget(thread_id="alive")
         stored = await ModelConversationStore().load("alive")
-        await runs.logs.stop(run.scope, "alive")
+        await drive.logs.stop(run.scope, "alive")
         await collect(response)
     assert stored is not None
     left = Conversation(conversation_id="killed", messages=stored.messages)
@@ -103,7 +103,7 @@ async def test_a_result_is_known_although_another_tool_was_still_at_work(client:
         async for piece in response.streaming_content:
             if b"TOOL_CALL_RESULT" in piece:
                 break
-        await runs.checkpoints.write()
+        await drive.checkpoints.write()
         run = await Run.objects.aget(thread_id="alive")
         urls.let_go.set()
     parts = [part for message in codec.load_messages(run.draft or ()) for part in message.parts]
@@ -216,12 +216,12 @@ async def test_a_process_that_was_taken_for_dead_stops_its_run_and_changes_nothi
 async def test_an_ended_run_has_no_draft(client: Client):
     with script(call("echo", text="x"), say("Done")):
         await client.run("Go")
-    await runs.checkpoints.write()
+    await drive.checkpoints.write()
     assert (await Run.objects.aget()).draft is None
 
 
 async def test_a_tool_that_ends_is_written_down_at_once(client: Client, monkeypatch):
-    monkeypatch.setattr("agui.checkpoints.DRAFT_SECONDS", 3600)
+    monkeypatch.setattr("agui.runs.drafts.DRAFT_SECONDS", 3600)
     written, real = threading.Event(), module._write
 
     def write(drafts):
@@ -233,15 +233,15 @@ async def test_a_tool_that_ends_is_written_down_at_once(client: Client, monkeypa
         response = await client.post(run_input("Go"))
         await asyncio.to_thread(urls.hanging.wait, 10)
         # All that there is so far is written down: nothing is new but the result.
-        await runs.checkpoints.write()
-        monkeypatch.setattr("agui.checkpoints._write", write)
+        await drive.checkpoints.write()
+        monkeypatch.setattr("agui.runs.drafts._write", write)
         urls.let_go.set()
         await reached.wait()
         assert await asyncio.to_thread(written.wait, 30)
         draft = (await Run.objects.aget()).draft
         assert draft
         assert codec.load_messages(draft)[-1].parts[0].part_kind == "tool-return"
-        await runs.logs.stop(f"user:{client.user.pk}", "t1")
+        await drive.logs.stop(f"user:{client.user.pk}", "t1")
         await collect(response)
 
 
@@ -251,7 +251,7 @@ async def test_a_store_that_keeps_nothing_has_no_drafts(client: Client, settings
     with script([say("Secret"), wait(go_on, reached)]):
         response = await client.post(run_input("Go"))
         await reached.wait()
-        await runs.checkpoints.write()
+        await drive.checkpoints.write()
         assert (await Run.objects.aget()).draft is None
         go_on.set()
         await collect(response)
@@ -260,7 +260,7 @@ async def test_a_store_that_keeps_nothing_has_no_drafts(client: Client, settings
 async def test_it_works_for_threads_in_sessions(client: Client, settings):
     await kill(client, [say("Half of it")])
     run = await Run.objects.aget(thread_id="killed")
-    settings.AGUI = {"CONVERSATION_STORE": "agui.stores.session.DjangoSessionConversationStore"}
+    settings.AGUI = {"CONVERSATION_STORE": "agui.contrib.session_store.store.DjangoSessionConversationStore"}
     from importlib import import_module
 
     session = import_module(settings.SESSION_ENGINE).SessionStore()

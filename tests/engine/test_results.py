@@ -10,8 +10,8 @@ from pydantic_ai.exceptions import ToolFailed
 
 from agui import conf
 from agui.models import Message, Run
-from agui.results import bounded
 from agui.testing import ScriptedModel, call, say
+from agui.tools.results import bounded
 from engine.conftest import Client, results_of
 from engine.test_llm import mounted
 

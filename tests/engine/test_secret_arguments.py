@@ -7,10 +7,10 @@ from asgiref.sync import sync_to_async
 from pydantic import BaseModel, Field, SecretStr
 
 from agui import ToolRegistry, tool
+from agui.admin.transcript import read_transcript
 from agui.models import AuditRecord, Thread
-from agui.secret_arguments import REDACTED, hide, secret_paths
 from agui.testing import call, say
-from agui.transcript import read_transcript
+from agui.tools.secret_arguments import REDACTED, hide, secret_paths
 from engine.conftest import Client, decision
 
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from agui import runs
 from agui.models import Run
-from agui.shutdown import Shutdown
+from agui.runs import drive
+from agui.runs.shutdown import Shutdown
 from agui.testing import call, collect, say, wait
 from engine import urls
 from engine.conftest import Client, run_input, script
@@ -24,7 +24,7 @@ def ended(monkeypatch) -> Any:
             future.set_result(number)
 
     before = signal.signal(signal.SIGTERM, end)
-    monkeypatch.setattr("agui.views.shutdown", Shutdown())
+    monkeypatch.setattr("agui.http.views.shutdown", Shutdown())
     yield future
     signal.signal(signal.SIGTERM, before)
 
@@ -96,14 +96,14 @@ async def test_meanwhile_new_runs_are_refused_and_all_else_is_answered(client: C
 async def test_a_reader_that_does_not_read_is_not_waited_for(client: Client, ended):
     with script(say("Hi")):
         response = await client.post(run_input("Hi"))
-        await asyncio.wait(runs.tasks)
+        await asyncio.wait(drive.tasks)
         signal.raise_signal(signal.SIGTERM)
         assert await asyncio.wait_for(ended, 30) == signal.SIGTERM
         await collect(response)
 
 
 async def test_a_reader_of_another_process_is_let_go(client: Client, ended):
-    log = runs.logs._active[f"user:{client.user.pk}", "t1"] = runs.RunLog(f"user:{client.user.pk}", "t1", "f")
+    log = drive.logs._active[f"user:{client.user.pk}", "t1"] = drive.RunLog(f"user:{client.user.pk}", "t1", "f")
     log.append(b"id: 1\ndata: {}\n\n")
     response = await client.get("threads/t1/events/")
     signal.raise_signal(signal.SIGTERM)

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from agui import static_files
-from agui.flat_modules import flatten
-from agui.static_files import StaticFiles, minified
+import agui
+from agui.server.bundle import flatten
+from agui.server.static_files import StaticFiles, minified
 
-ELEMENT = Path(static_files.__file__).parent / "static" / "agui"
+ELEMENT = Path(agui.__file__).parent / "static" / "agui"
 SHARED = "export const a = 1;\n"
 
 

@@ -26,12 +26,12 @@ from pydantic_ai.messages import (
 )
 
 from agui import conf
+from agui.contrib.session_store.store import DjangoSessionConversationStore
 from agui.errors import BadRequest
 from agui.models import Message, Thread
-from agui.stores import ThreadStore, open_store
+from agui.stores.base import ThreadStore, open_store
 from agui.stores.model import ModelConversationStore
 from agui.stores.null import NullConversationStore
-from agui.stores.session import DjangoSessionConversationStore
 from agui.stores.summary import shorten
 from agui.testing import collect, event_types, say
 from engine.conftest import run_input, script
@@ -573,7 +573,7 @@ class TestSessionThroughTheEndpoint:
 
     @pytest.fixture(autouse=True)
     def session_store(self, settings):
-        settings.AGUI = {"CONVERSATION_STORE": "agui.stores.session.DjangoSessionConversationStore"}
+        settings.AGUI = {"CONVERSATION_STORE": "agui.contrib.session_store.store.DjangoSessionConversationStore"}
 
     async def ask(self, http, text, prefix="/agent/"):
         response = await http.post(prefix, json.dumps(run_input(text)), content_type="application/json")

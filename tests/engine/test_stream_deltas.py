@@ -18,11 +18,11 @@ from pydantic_ai.messages import (
     ToolCallPartDelta,
 )
 
-from agui import deltas
-from agui.deltas import join_deltas
-from agui.protocol import EventType
-from agui.shortcut import LongWay
-from agui.stream import EventStream, TextMessageContentEvent, text_template, to_data
+from agui.events import join_deltas as deltas
+from agui.events.join_deltas import join_deltas
+from agui.events.shortcut import LongWay
+from agui.events.stream import EventStream, TextMessageContentEvent, text_template, to_data
+from agui.protocol.messages import EventType
 from agui.testing import call, fail, say, think
 from engine import urls
 from engine.conftest import Client, run_input, script
@@ -44,8 +44,8 @@ async def joined(*events, seconds: float = FOREVER) -> list:
 
 
 async def test_the_library_has_what_is_built_on():
-    assert deltas.can_join, "StreamedResponse has changed: find its events anew in agui/deltas.py"
-    assert text_template("m1"), "Events are encoded in another form: see agui/stream.py"
+    assert deltas.can_join, "StreamedResponse has changed: find its events anew in agui/events/join_deltas.py"
+    assert text_template("m1"), "Events are encoded in another form: see agui/events/stream.py"
 
 
 async def test_what_comes_at_once_is_joined_and_only_what_belongs_together():

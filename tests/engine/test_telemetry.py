@@ -11,11 +11,12 @@ from pathlib import Path
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 
-from agui import conf, telemetry
+from agui import conf
 from agui.checks import check_telemetry
-from agui.log_fields import RunFields
+from agui.contrib.observe import telemetry
 from agui.models import Run
-from agui.shutdown import end_runs
+from agui.runs.log_fields import RunFields
+from agui.runs.shutdown import end_runs
 from agui.testing import call, collect, fail, say
 from engine.conftest import Client, run_input, script
 
@@ -27,7 +28,7 @@ from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-from agui import otel
+from agui.contrib.observe import otel
 
 TRACE_ID, SPAN_ID = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
 TRACEPARENT = f"00-{TRACE_ID}-{SPAN_ID}-01"
@@ -294,7 +295,7 @@ def test_a_variable_that_asks_for_another_way_is_refused(settings, monkeypatch, 
 
 
 def test_a_project_without_telemetry_does_not_load_it():
-    program = "import django, sys; django.setup(); import agui.views; print('opentelemetry.sdk' in sys.modules)"
+    program = "import django, sys; django.setup(); import agui.http.views; print('opentelemetry.sdk' in sys.modules)"
     environment = {"DJANGO_SETTINGS_MODULE": "config.settings", "DEBUG": "1", "PATH": ""}
     done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, env=environment, capture_output=True, text=True)
     assert done.stdout.strip() == "False", done.stderr

@@ -10,7 +10,7 @@ from django.core.cache import cache, caches
 from django.core.checks import run_checks
 from django.test import AsyncClient
 
-from agui import throttle
+from agui.http import throttle
 from agui.testing import collect, say
 from engine.conftest import Client, run_input, script
 

@@ -12,8 +12,8 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from agui.errors import Unauthorized
+from agui.http.tokens import _find_user, create_token, hash_token, token_user
 from agui.models import ApiToken
-from agui.tokens import _find_user, create_token, hash_token, token_user
 
 
 def request_with(header):

@@ -37,11 +37,11 @@ from pydantic_ai import (
 )
 from pydantic_ai.messages import ToolReturnPart
 
-from agui import AgentDeps, ToolBinding, ToolCategory, ToolRegistry, ToolSpec, executor, needs_confirmation, tool
-from agui.executor import close_kept_connections, run_in_thread
+from agui import AgentDeps, ToolBinding, ToolCategory, ToolRegistry, ToolSpec, needs_confirmation, tool
+from agui.blocking import executor
+from agui.blocking.executor import close_kept_connections, run_in_thread
 from agui.testing import ScriptedModel, call, say
-from agui.tool_schema import PARAMETERS_KEY
-from agui.tools import (
+from agui.tools.registry import (
     DENIED,
     FAILED,
     TIMED_OUT,
@@ -49,6 +49,7 @@ from agui.tools import (
     confirmation_metadata,
     confirmation_text,
 )
+from agui.tools.schema import PARAMETERS_KEY
 from engine.conftest import let_pass
 
 

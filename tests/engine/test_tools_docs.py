@@ -7,7 +7,7 @@ import pytest
 from pydantic_ai.messages import ToolReturnPart
 
 from agui.testing import call, say
-from agui.tool_schema import ToolOptions
+from agui.tools.schema import ToolOptions
 from engine import pages
 from engine.conftest import Client, decision
 

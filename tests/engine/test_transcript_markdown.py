@@ -19,7 +19,7 @@ from pydantic_ai.messages import (
     UserPromptPart,
 )
 
-from agui import transcript
+from agui.admin import transcript
 from agui.models import ApiToken, Thread
 from agui.stores.model import ModelConversationStore
 from agui.templatetags.agui_markdown import markdown

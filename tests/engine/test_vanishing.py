@@ -9,7 +9,7 @@ from asgiref.sync import sync_to_async
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import transaction
 
-from agui import executor
+from agui.blocking import executor
 from agui.models import Attachment, Thread
 from agui.stores.rows import delete_thread
 from agui.testing import say

@@ -7,10 +7,10 @@ import pytest
 from pydantic_ai import BinaryContent, ToolReturn
 
 from agui.models import Message
-from agui.protocol import annotation
+from agui.protocol.extras import completed, missing
+from agui.protocol.messages import annotation
 from agui.stores import codec
 from agui.testing import call, say
-from agui.verbatim import completed, missing
 from engine import urls
 from engine.conftest import Client, parts_of, run_input, script
 from engine.test_multimodal import DATA, PNG, data, url

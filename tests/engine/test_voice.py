@@ -12,7 +12,7 @@ from django.test import AsyncClient
 from django.urls import path
 
 from agui import conf
-from agui.voice import kind_of
+from agui.contrib.voice.transcribe import kind_of
 from engine import urls
 from engine.conftest import Client
 from engine.serving import CUT, Answers, serving
@@ -191,7 +191,7 @@ def test_a_recording_is_known_by_its_content(head, ending):
 @pytest.mark.parametrize(
     ("setting", "words"),
     [
-        ({"BACKEND": "agui.voice.Deaf"}, r"AGUI\['TRANSCRIPTION'\]\['BACKEND'\].*can't be imported"),
+        ({"BACKEND": "agui.contrib.voice.transcribe.Deaf"}, r"AGUI\['TRANSCRIPTION'\]\['BACKEND'\].*can't be imported"),
         ({"URL": "ftp://x"}, r"AGUI\['TRANSCRIPTION'\]\['URL'\]"),
         ({"KEY": "sk-1"}, r"'KEY'\] is not a setting.*API_KEY"),
     ],

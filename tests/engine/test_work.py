@@ -22,13 +22,14 @@ from pydantic import BaseModel
 from pydantic_ai import ToolDefinition
 from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, ToolCallPart, ToolReturnPart, UserPromptPart
 
-from agui import AgentDeps, demo
-from agui.demo import build_demo_model, make_plan
-from agui.demo_arguments import example_of
-from agui.foreign_schemas import MAX_VALUES, are_small
-from agui.interrupts import _fits
-from agui.progress import Page
-from agui.protocol import ActivitySnapshotEvent, MessageIds, annotate, wire_messages
+from agui import AgentDeps
+from agui.agents.demo import model as demo
+from agui.agents.demo.arguments import example_of
+from agui.agents.demo.model import build_demo_model, make_plan
+from agui.events.progress import Page
+from agui.protocol.foreign_schemas import MAX_VALUES, are_small
+from agui.protocol.interrupts import _fits
+from agui.protocol.messages import ActivitySnapshotEvent, MessageIds, annotate, wire_messages
 from engine.conftest import Client, played_by, run_input
 
 TOO_MUCH = 2_000_000

@@ -5,9 +5,9 @@ import logging
 import pytest
 from django.test import Client
 
+from agui.http.tokens import create_token
 from agui.models import Run, Thread
 from agui.testing import say
-from agui.tokens import create_token
 from engine.conftest import run_input, script
 
 

@@ -25,7 +25,7 @@ from agui import (
     step,
     tool,
 )
-from agui.progress import ProtocolEvent
+from agui.events.progress import ProtocolEvent
 
 registry = ToolRegistry()
 skills = SkillRegistry()

@@ -9,7 +9,7 @@ import sys
 import traceback
 from typing import Any
 
-from agui.client import AGUIInterrupts, AGUIModel, AGUIRunError, interrupt_of, remote_state
+from agui.contrib.client import AGUIInterrupts, AGUIModel, AGUIRunError, interrupt_of, remote_state
 from pydantic_ai import Agent, DeferredToolRequests, DeferredToolResults, ToolApproved, ToolDenied
 from pydantic_ai.messages import ModelMessage, NativeToolReturnPart, ToolReturnPart
 

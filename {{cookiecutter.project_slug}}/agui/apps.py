@@ -1,4 +1,4 @@
-"""Start-up: settings are checked. What only an agent needs is imported later (discovery.py)."""
+"""Start-up: settings are checked. What only an agent needs is imported later (agents/discovery.py)."""
 
 import os
 from collections.abc import Iterator
@@ -18,14 +18,15 @@ class AguiConfig(AppConfig):
     verbose_name = "Agent"
 
     def ready(self) -> None:
-        from agui import budgets, checks, conf
+        from agui import checks, conf
+        from agui.contrib.spending import budgets
         from agui.later import Later
         from agui.models import Attachment, Budget
 
         conf.get()
         checks.register()
         # A signal, because it is Django's own way to tell what its cascades delete.
-        attachments = Later("agui.attachments")
+        attachments = Later("agui.contrib.attachments.views")
         post_delete.connect(lambda **kwargs: attachments.delete_file(**kwargs), sender=Attachment, weak=False)
         post_save.connect(budgets.belief.forget, sender=Budget)
         # Now: Django forgets its applications if one can't be imported.
@@ -39,7 +40,7 @@ def watch_modules(directories: list[Path], sender: BaseReloader, **kwargs: Any) 
     tool is refused.
     """
     for directory in directories:
-        for pattern in ("*.py", "*/*.py"):
+        for pattern in ("*.py", "*/*.py", "*/*/*.py"):
             sender.watch_dir(directory, pattern)
 
 

@@ -13,7 +13,7 @@ from django.db import connections, router
 from django.utils.module_loading import import_string
 
 from agui import conf
-from agui.keys import PROVIDER_KEYS, missing_keys
+from agui.agents.keys import PROVIDER_KEYS, missing_keys
 
 
 def register() -> None:

@@ -5,7 +5,7 @@
 
 A field `heartbeat_seconds` is the key "HEARTBEAT_SECONDS". Reading waits until first use, so
 `override_settings` works in tests. `apps.py` loads once at start-up, so a mistake stops each command. The code that
-a setting names is imported later (discovery.py), so a mistake there stops a server and `manage.py check`.
+a setting names is imported later (agents/discovery.py), so a mistake there stops a server and `manage.py check`.
 """
 
 from decimal import Decimal
@@ -93,7 +93,7 @@ class EngineSettings(_Section):
         "agui.stores.model.ModelConversationStore", description="Dotted path of the class that keeps conversations."
     )
     audit_logger: str = Field(
-        "agui.audit.ModelAuditLogger", description="Dotted path of the class that records tool calls."
+        "agui.tools.audit.ModelAuditLogger", description="Dotted path of the class that records tool calls."
     )
     audit_redact: list[str] = Field(
         [
@@ -265,11 +265,11 @@ class EngineSettings(_Section):
     @classmethod
     @by_import
     def _is_a_store(cls, path: str) -> str:
-        from agui.stores import ThreadStore, check_store
+        from agui.stores.base import ThreadStore, check_store
 
         found = import_string(imported(path))
         if not (isinstance(found, type) and issubclass(found, ThreadStore)):
-            raise ValueError(f"{path!r} is no store: name a subclass of agui.stores.ThreadStore")
+            raise ValueError(f"{path!r} is no store: name a subclass of agui.stores.base.ThreadStore")
         check_store(found)
         return path
 
@@ -279,7 +279,7 @@ class EngineSettings(_Section):
         if value and find_spec("fastmcp") is None:
             raise ValueError("it needs the library: `make setup EXTRAS=mcp`")
         if value and info.field_name == "mcp_config":
-            from agui.mcp.servers import read_servers
+            from agui.contrib.mcp.servers import read_servers
 
             read_servers(value)
         return value

@@ -22,7 +22,7 @@ def imported(path: str) -> str:
 
 
 def by_import(check: Callable[[Any, Any], Any]) -> Callable[[Any, Any, ValidationInfo], Any]:
-    """Mark a validator that imports what a setting names: it waits until an agent is needed (discovery.py)."""
+    """Mark a validator that imports what a setting names: it waits until an agent is needed (agents/discovery.py)."""
 
     def checked(cls: Any, value: Any, info: ValidationInfo) -> Any:
         return value if info.context == WITHOUT_IMPORTS else check(cls, value)
@@ -51,7 +51,8 @@ class Transcription(Section):
     max_bytes: int = Field(10 * 1024 * 1024, gt=0, description="Largest recording; above it 413.")
     timeout_seconds: float = Field(60.0, gt=0, description="Longest silence of the service.")
     backend: str = Field(
-        "agui.voice.OpenAITranscriber", description="Dotted path of a class that listens, for other interfaces."
+        "agui.contrib.voice.transcribe.OpenAITranscriber",
+        description="Dotted path of a class that listens, for other interfaces.",
     )
 
     @field_validator("backend")

@@ -237,7 +237,7 @@ class RunSpan(models.Model):
 
     begin = models.DateTimeField(primary_key=True)
     is_day = models.BooleanField(default=False, help_text="A day of the site's time zone, and not an hour.")
-    figures = models.JSONField(help_text="As figures.py counts them.")
+    figures = models.JSONField(help_text="As the dashboard counts them.")
 
     class Meta:
         ordering = ["begin"]

@@ -14,13 +14,13 @@ from agui import conf
 from agui.later import Later
 
 if TYPE_CHECKING:
-    from agui import endpoints
-    from agui.endpoints import Endpoints
-    from agui.skills import SkillRegistry
-    from agui.tools import ToolRegistry
-    from agui.views import DjangoAGUIView
+    from agui.agents.skills import SkillRegistry
+    from agui.http import endpoints
+    from agui.http.endpoints import Endpoints
+    from agui.http.views import DjangoAGUIView
+    from agui.tools.registry import ToolRegistry
 else:
-    endpoints = Later("agui.endpoints")
+    endpoints = Later("agui.http.endpoints")
 
 # The longer routes first: a thread's id may itself hold slashes, and even end like one of these.
 ROUTES = {

@@ -4,8 +4,8 @@ from typing import Any
 
 from django.http import HttpRequest
 
-from agui.auth import session_user
-from agui.tokens import token_user
+from agui.http.auth import session_user
+from agui.http.tokens import token_user
 
 
 async def get_user(request: HttpRequest) -> Any:

@@ -2,7 +2,7 @@
 
 import os
 
-from agui.asgi import get_asgi_application
+from agui.server.asgi import get_asgi_application
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 

@@ -70,7 +70,7 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "axes.middleware.AxesMiddleware",
-    "agui.middleware.in_one_thread",  # Last: all above then run in one thread, which is faster
+    "agui.server.middleware.in_one_thread",  # Last: all above then run in one thread, which is faster
 ]
 
 ROOT_URLCONF = "config.urls"
@@ -141,12 +141,12 @@ AUTH_PASSWORD_VALIDATORS = [
 LOGIN_URL = "login"
 # Failed attempts to sign in, counted by django-axes (docs/security.md): this many for an account at an address, and
 # ten times as many for an address.
-AUTHENTICATION_BACKENDS = ["agui.sign_in.LimitedModelBackend"]
-AXES_HANDLER = "agui.sign_in.Attempts"
+AUTHENTICATION_BACKENDS = ["agui.http.sign_in.LimitedModelBackend"]
+AXES_HANDLER = "agui.http.sign_in.Attempts"
 AXES_FAILURE_LIMIT = 5
 AXES_COOLOFF_TIME = timedelta(minutes=15)
-AXES_LOCKOUT_CALLABLE = "agui.sign_in.locked_out"
-AXES_CLIENT_IP_CALLABLE = "agui.sign_in.client_address"
+AXES_LOCKOUT_CALLABLE = "agui.http.sign_in.locked_out"
+AXES_CLIENT_IP_CALLABLE = "agui.http.sign_in.client_address"
 AXES_RESET_ON_SUCCESS = True
 AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False
 AXES_DISABLE_ACCESS_LOG = True  # No record of who was here when
@@ -170,7 +170,9 @@ FILE_UPLOAD_PERMISSIONS = 0o640  # What users upload is not for every account of
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {
-        "BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage" if DEBUG else "agui.static_files.StaticFiles"
+        "BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"
+        if DEBUG
+        else "agui.server.static_files.StaticFiles"
     },
 }
 
@@ -212,10 +214,10 @@ LOG_LEVEL = env.str("LOG_LEVEL", default="INFO", choices=["DEBUG", "INFO", "WARN
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "filters": {"run": {"()": "agui.logs.RunFields"}},
+    "filters": {"run": {"()": "agui.server.logs.RunFields"}},
     "formatters": {
-        "text": {"()": "agui.logs.TextFormatter", "format": "%(asctime)s %(levelname)s %(name)s: %(message)s"},
-        "json": {"()": "agui.logs.JsonFormatter"},
+        "text": {"()": "agui.server.logs.TextFormatter", "format": "%(asctime)s %(levelname)s %(name)s: %(message)s"},
+        "json": {"()": "agui.server.logs.JsonFormatter"},
     },
     "handlers": {
         "console": {

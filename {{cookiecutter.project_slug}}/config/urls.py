@@ -4,7 +4,7 @@ from django.conf import settings
 from django.contrib import admin
 from django.urls import include, path
 
-from agui.health import healthz, livez
+from agui.server.health import healthz, livez
 
 admin.site.site_header = admin.site.site_title = settings.SITE_NAME
 

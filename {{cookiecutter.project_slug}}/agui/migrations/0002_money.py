@@ -20,7 +20,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('begin', models.DateTimeField(primary_key=True, serialize=False)),
                 ('is_day', models.BooleanField(default=False, help_text="A day of the site's time zone, and not an hour.")),
-                ('figures', models.JSONField(help_text='As figures.py counts them.')),
+                ('figures', models.JSONField(help_text='As the dashboard counts them.')),
             ],
             options={
                 'ordering': ['begin'],

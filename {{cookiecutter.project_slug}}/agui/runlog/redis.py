@@ -11,13 +11,13 @@ from contextlib import suppress
 from typing import Any
 
 from agui import conf
-from agui.checkpoints import find_dead
 from agui.errors import Conflict, TooManyRequests, Unavailable
 from agui.runlog.memory import RunLog, RunLogs
 from agui.runlog.mirror import Mirror
 from agui.runlog.replicas import Replicas
 from agui.runlog.scripts import ACTIVE, FIND, FORGET, LOCK_MS, REPLACE, RESERVE, RUNNING_MS, STOP
 from agui.runlog.server import Away, Place, Server, read_key, stop_key
+from agui.runs.drafts import find_dead
 
 # For how long Redis may not have heard yet that a run has ended.
 ENDING_SECONDS = 0.3

@@ -13,15 +13,15 @@ from dataclasses import dataclass, field
 from functools import partial
 from weakref import WeakValueDictionary
 
-from agui.checkpoints import find_dead, sweep
 from agui.errors import Unavailable
+from agui.events.stream import encode, run_error
 from agui.models import Run
 from agui.runlog.memory import RunLog
 from agui.runlog.mirror import Mirror
 from agui.runlog.refusals import load_refusal
 from agui.runlog.scripts import LOCK_MS, PUSH, STOP
 from agui.runlog.server import AWAY_SECONDS, Away, Place, Server, log_key, read_key, stop_key
-from agui.stream import encode, run_error
+from agui.runs.drafts import find_dead, sweep
 
 logger = logging.getLogger("agui.runlog")
 

@@ -17,9 +17,9 @@ from pydantic_ai.conversation_store import (
 from pydantic_ai.exceptions import UserError
 from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, ToolReturnPart, UserPromptPart
 
-from agui.additions import answered
-from agui.executor import in_database
-from agui.protocol import annotation
+from agui.blocking.executor import in_database
+from agui.protocol.messages import annotation
+from agui.runs.trim import answered
 from agui.stores.scoped import ScopedStore
 from agui.stores.summary import preview_of
 
@@ -137,7 +137,9 @@ class BranchingStore(ScopedStore):
         What waits for an answer stays where it is: a decision is for one conversation.
         Raises ConversationConflict when the new id is taken.
         """
-        from agui.attached import copy_uses  # It needs models, which are not there yet when Django imports this package
+        from agui.contrib.attachments.references import (
+            copy_uses,  # It needs models, which are not there yet when Django imports this package
+        )
 
         entries = await self.load_entries(conversation_id, scope=scope) or []
         place = len(entries) - 1

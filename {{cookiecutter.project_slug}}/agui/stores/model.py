@@ -14,9 +14,10 @@ from pydantic_ai.conversation import Conversation
 from pydantic_ai.conversation_store import ConversationEntry, ConversationRecord
 from pydantic_ai.messages import ModelMessage
 
-from agui.executor import in_database
+from agui.blocking.executor import in_database
 from agui.models import Message, Thread
-from agui.stores import Beginning, ThreadStore, rows, search_words
+from agui.stores import rows
+from agui.stores.base import Beginning, ThreadStore, search_words
 from agui.stores.branches import Link
 from agui.stores.rows import Note, Row
 from agui.stores.summary import ThreadSummary, clean, fold, read_cursor, summarize, write_cursor

@@ -7,7 +7,7 @@ from pydantic_ai import AgentRunResult
 from pydantic_ai.conversation import Conversation
 from pydantic_ai.conversation_store import ConversationConflict, ConversationEntry, ConversationRecord
 
-from agui.stores import ThreadStore
+from agui.stores.base import ThreadStore
 from agui.stores.summary import ThreadSummary
 
 

@@ -1,6 +1,6 @@
 """What a conversation leaves outside its store."""
 
-from agui.attached import delete_unused
+from agui.contrib.attachments.references import delete_unused
 from agui.models import Run
 
 

@@ -8,11 +8,10 @@ from agui import conf
 from agui.later import Later
 
 if TYPE_CHECKING:
-    from agui import stores
-    from agui.stores import model
+    from agui.stores import base, model
 else:
     # Django's checks import every library of tags, so every command does.
-    stores, model = Later("agui.stores"), Later("agui.stores.model")
+    base, model = Later("agui.stores.base"), Later("agui.stores.model")
 
 register = template.Library()
 
@@ -26,4 +25,4 @@ def agui_setting(name: str) -> Any:
 @register.simple_tag
 def agui_keeps_feedback() -> bool:
     """Whether what users think of answers can be kept: it goes with the rows of conversations."""
-    return issubclass(stores.store_class(), model.ModelConversationStore)
+    return issubclass(base.store_class(), model.ModelConversationStore)

@@ -7,7 +7,7 @@ from django.contrib.auth import authenticate
 from django.core.management import call_command
 from django.test import RequestFactory
 
-from agui.tokens import token_user
+from agui.http.tokens import token_user
 from users.models import User
 
 

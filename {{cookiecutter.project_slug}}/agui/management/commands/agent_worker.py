@@ -6,7 +6,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from agui import conf
-from agui.discovery import import_agents
+from agui.agents.discovery import import_agents
 
 
 class Command(BaseCommand):
@@ -15,7 +15,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         if conf.get().run_executor != "dbos":
             raise CommandError("AGUI['RUN_EXECUTOR'] is not 'dbos': the web processes execute the runs themselves.")
-        from agui.durable.worker import work
+        from agui.contrib.durable.worker import work
 
         import_agents()
         asyncio.run(work())

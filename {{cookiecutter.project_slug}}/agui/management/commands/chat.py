@@ -13,17 +13,17 @@ from django.core.management.base import BaseCommand, CommandError
 from rich.console import Console
 from rich.text import Text
 
-from agui.client import AGUIClient, AGUIError
+from agui.contrib.client import AGUIClient, AGUIError
+from agui.contrib.terminal.in_process import InProcess, NoAgent, own_url
+from agui.contrib.terminal.keyboard import Keyboard
+from agui.contrib.terminal.local_tools import Folder, LocalTool
+from agui.contrib.terminal.output import JsonLines, Output, PlainText
+from agui.contrib.terminal.prompt import Prompt
+from agui.contrib.terminal.questions import Questions
+from agui.contrib.terminal.screen import Screen
+from agui.contrib.terminal.session import Ending, Session
+from agui.http.tokens import create_token
 from agui.models import ApiToken
-from agui.terminal.in_process import InProcess, NoAgent, own_url
-from agui.terminal.keyboard import Keyboard
-from agui.terminal.local_tools import Folder, LocalTool
-from agui.terminal.output import JsonLines, Output, PlainText
-from agui.terminal.prompt import Prompt
-from agui.terminal.questions import Questions
-from agui.terminal.screen import Screen
-from agui.terminal.session import Ending, Session
-from agui.tokens import create_token
 
 TOKEN_VARIABLE = "AGENT_TOKEN"  # noqa: S105
 

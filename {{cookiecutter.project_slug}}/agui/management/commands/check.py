@@ -4,7 +4,7 @@ from typing import Any
 
 from django.core.management.commands import check
 
-from agui.discovery import import_agents
+from agui.agents.discovery import import_agents
 
 
 class Command(check.Command):

@@ -21,14 +21,14 @@ from django.test.utils import (
 )
 from pydantic_ai.models import Model
 
-from agui import runs
-from agui.agent import resolve_model
-from agui.demo import build_demo_model
-from agui.executor import close_kept_connections
+from agui.agents.build import resolve_model
+from agui.agents.demo.model import build_demo_model
+from agui.blocking.executor import close_kept_connections
 from agui.runlog import open_logs
+from agui.runs import drive
 
 if TYPE_CHECKING:
-    from agui.evals import Suite
+    from agui.contrib.evals.suites import Suite
 
 
 class Command(BaseCommand):
@@ -43,7 +43,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         if find_spec("pydantic_evals") is None:
             raise CommandError("It needs the library: `make eval` installs it.")
-        from agui.evals import find_suites, passed
+        from agui.contrib.evals.suites import find_suites, passed
 
         suites = list(find_suites(model_of(options["model"])))
         names = {suite.cases.name for suite in suites}
@@ -67,7 +67,7 @@ class Command(BaseCommand):
             report = await suite.run(concurrency)
             self.stdout.write(report.render(include_reasons=True))
             reports.append(report)
-        await runs.logs.aclose()
+        await drive.logs.aclose()
         return reports
 
 
@@ -90,7 +90,7 @@ def scratch() -> Iterator[None]:
             connection.settings_dict["TEST"]["NAME"] = name
         quiet = {**settings.AGUI, "RUN_EXECUTOR": "local", "REDIS_URL": None}
         with override_settings(AGUI=quiet, MEDIA_ROOT=folder, SECURE_SSL_REDIRECT=False):
-            runs.logs = open_logs()
+            drive.logs = open_logs()
             setup_test_environment(debug=settings.DEBUG)
             databases = setup_databases(verbosity=0, interactive=False, serialized_aliases=set())
             try:

@@ -21,9 +21,9 @@ from django.utils import timezone
 from pydantic_ai.conversation_store import ConversationConflict
 
 from agui import conf
-from agui.figures import roll_up
+from agui.contrib.dashboard.rollup import roll_up
 from agui.models import ApiToken, Attachment, AttachmentUse, AuditRecord, Run, Spending, Thread
-from agui.stores import store_class
+from agui.stores.base import store_class
 from agui.stores.model import ModelConversationStore
 from agui.stores.null import NullConversationStore
 from agui.stores.rows import delete_thread

@@ -7,8 +7,8 @@ from django.contrib.auth import get_user_model
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
+from agui.http.tokens import SHOWN_CHARS
 from agui.models import ApiToken
-from agui.tokens import SHOWN_CHARS
 
 
 class Command(BaseCommand):

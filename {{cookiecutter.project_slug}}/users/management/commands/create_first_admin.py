@@ -7,7 +7,7 @@ from django.contrib.auth import get_user_model
 from django.core.management.base import BaseCommand
 from django.db import transaction
 
-from agui.tokens import create_token
+from agui.http.tokens import create_token
 
 USERNAME = "admin"
 

@@ -1,0 +1,91 @@
+"""API tokens in the admin: to make, for whom, and to revoke.
+
+A token acts as its user. So staff make tokens for themselves, and for others only if they may do all that the other
+may: a token is not to give its maker a right that they lack.
+"""
+
+from typing import Any
+
+from django import forms
+from django.contrib import admin, messages
+from django.contrib.auth import get_user_model
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.utils import timezone
+
+from agui import conf
+from agui.admin.lists import MadeOnce
+from agui.http.tokens import MAX_DAYS, mint
+from agui.models import ApiToken
+
+USERNAME = get_user_model().USERNAME_FIELD
+
+# A token reads its user's conversations.
+READ_CONVERSATIONS = "agui.view_thread"
+
+
+def may_act_as(user: Any, other: Any) -> bool:
+    """Whether a user may do everything that another one may."""
+    if user == other or user.is_superuser:
+        return True
+    if other.is_superuser or not user.has_perm(READ_CONVERSATIONS):
+        return False
+    return set(other.get_all_permissions()) <= set(user.get_all_permissions())
+
+
+class ApiTokenForm(forms.ModelForm):
+    maker: Any = None
+    """Who fills it in."""
+    days = forms.IntegerField(
+        min_value=1, max_value=MAX_DAYS, required=False, help_text="How long it lives. Empty: it does not expire."
+    )
+
+    class Meta:
+        model = ApiToken
+        fields = ["user", "name"]
+
+    def clean_user(self) -> Any:
+        user = self.cleaned_data["user"]
+        if not user.is_active:
+            # Nobody can tell what such a user may do later.
+            raise forms.ValidationError("This user is not active: activate the user first.")
+        if not may_act_as(self.maker, user):
+            raise forms.ValidationError(
+                "This user may do things that you may not. Make the token for yourself, or ask a superuser."
+            )
+        return user
+
+
+@admin.register(ApiToken)
+class ApiTokenAdmin(MadeOnce):
+    form = ApiTokenForm
+    list_display = ["prefix", "name", "user", "created_at", "expires_at", "revoked_at", "last_used_at"]
+    list_filter = [("revoked_at", admin.EmptyFieldListFilter), "expires_at", "last_used_at"]
+    list_select_related = ["user"]
+    search_fields = ["prefix", "name", f"user__{USERNAME}"]
+    actions = ["revoke"]
+
+    def get_fields(self, request: HttpRequest, obj: ApiToken | None = None) -> Any:
+        return ["user", "name", "days"] if obj is None else self.list_display
+
+    def get_readonly_fields(self, request: HttpRequest, obj: ApiToken | None = None) -> Any:
+        return [] if obj is None else self.list_display
+
+    def get_form(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
+        form = super().get_form(request, *args, **kwargs)
+        return type(form.__name__, (form,), {"maker": request.user})
+
+    def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
+        initial = super().get_changeform_initial_data(request)
+        return {"user": request.user.pk, "days": conf.get().token_days, **initial}
+
+    def save_model(self, request: HttpRequest, obj: ApiToken, form: Any, change: bool) -> None:
+        if not change:
+            text = mint(obj, form.cleaned_data["days"])
+            messages.warning(request, f"This is the token. It can't be shown again: {text}")
+        super().save_model(request, obj, form, change)
+
+    @admin.action(description="Revoke the selected tokens", permissions=["change"])
+    def revoke(self, request: HttpRequest, queryset: QuerySet[ApiToken]) -> None:
+        revoked = queryset.filter(revoked_at=None).update(revoked_at=timezone.now())
+        messages.success(request, f"Tokens revoked: {revoked}.")

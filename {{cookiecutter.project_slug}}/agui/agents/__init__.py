@@ -1,0 +1,1 @@
+"""Who answers: the built agent, its language models, skills and files."""

@@ -1,0 +1,1 @@
+"""The offline demo model: it needs no key and no network."""

@@ -1,0 +1,1 @@
+"""The parts: what a project can do without."""

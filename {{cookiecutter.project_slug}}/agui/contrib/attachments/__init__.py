@@ -1,0 +1,1 @@
+"""Files that users upload and send with their messages."""

@@ -1,0 +1,87 @@
+"""The tool with which the model reads the files that the user attached."""
+
+import codecs
+from typing import TYPE_CHECKING, Annotated, Any
+from uuid import UUID
+
+from pydantic import Field
+from pydantic_ai import BinaryContent, FunctionToolset, RunContext
+from pydantic_ai.exceptions import ToolFailed
+from pydantic_ai.tools import ToolDefinition
+
+from agui import conf
+from agui.agents.build import AgentDeps
+from agui.tools.registry import ToolRegistry, build_toolset, tool
+
+if TYPE_CHECKING:
+    from agui.models import Attachment
+
+READ_ATTACHMENT = "read_attachment"
+
+registry = ToolRegistry("attachments")
+
+
+@tool(registry, name=READ_ATTACHMENT, defer_loading=False)
+def read_attachment(
+    ctx: RunContext[AgentDeps], attachment_id: str | None = None, offset: Annotated[int, Field(ge=0)] = 0
+) -> Any:
+    """Read an attachment, a file of the user's: by its id, or the newest one. A long text says how to read on."""
+    newest = ctx.deps.attachments[-1]["id"] if ctx.deps.attachments else ""
+    attachment = _find(newest if attachment_id is None else attachment_id, ctx.deps.scope)
+    if attachment.media_type == "text/plain":
+        return _read_text(attachment, offset)
+    if attachment.media_type.startswith("image/") or attachment.media_type == "application/pdf":
+        return _read_whole(attachment)
+    raise ToolFailed(f"A file of the type {attachment.media_type} can't be read.")
+
+
+def _find(attachment_id: str, scope: str) -> "Attachment":
+    from agui.models import Attachment  # Not there yet when Django imports this package
+
+    try:
+        return Attachment.objects.get(pk=UUID(attachment_id), scope=scope)
+    except (ValueError, Attachment.DoesNotExist):
+        raise ToolFailed("There is no such attachment.") from None
+
+
+def _read_text(attachment: "Attachment", offset: int) -> dict[str, Any]:
+    """Read a page. What it says stands in a JSON string: the note is beyond a text's reach."""
+    offset = min(offset, attachment.size)
+    data = _read(attachment, offset, conf.get().read_page_bytes)
+    decoder = codecs.getincrementaldecoder("utf-8")("replace")
+    following = offset + len(data)
+    text = decoder.decode(data, final=following >= attachment.size)
+    following -= len(decoder.getstate()[0])  # A character that the page's end has cut
+    page = {"text": text, "bytes": attachment.size}
+    if data and following < attachment.size:
+        page["note"] = f"This is not all of the text. To read on, call {READ_ATTACHMENT} with offset={following}."
+    return page
+
+
+def _read_whole(attachment: "Attachment") -> BinaryContent:
+    limit = conf.get().max_read_bytes
+    if attachment.size > limit:
+        raise ToolFailed(f"The file is too large to be read: it has {attachment.size} bytes, {limit} are the limit.")
+    data = _read(attachment, 0, attachment.size)
+    return BinaryContent(data, media_type=attachment.media_type, identifier=str(attachment.pk))
+
+
+def _read(attachment: "Attachment", offset: int, size: int) -> bytes:
+    try:
+        with attachment.file.storage.open(attachment.file.name or "", "rb") as file:
+            file.seek(offset)
+            data: bytes = file.read(size)
+    except FileNotFoundError:
+        raise ToolFailed("The file of this attachment is gone.") from None
+    return data
+
+
+def attachment_toolset() -> FunctionToolset[AgentDeps]:
+    """Build the tool; an agent of your own, AGUI["AGENT_FACTORY"], can have it, too."""
+    toolset = build_toolset(registry, "attachments")
+    toolset.tools[READ_ATTACHMENT].prepare = _if_there_are_any
+    return toolset
+
+
+async def _if_there_are_any(ctx: RunContext[AgentDeps], definition: ToolDefinition) -> ToolDefinition | None:
+    return definition if getattr(ctx.deps, "attachments", None) else None

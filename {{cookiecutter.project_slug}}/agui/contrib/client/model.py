@@ -1,0 +1,159 @@
+"""A remote AG-UI agent as a pydantic-ai model: the agent that has it brings tools, history and output types."""
+
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import asynccontextmanager
+from typing import Any
+from uuid import uuid4
+
+import anyio
+from ag_ui.core import BaseEvent, Context, RunAgentInput, Tool
+from pydantic_ai import RunContext
+from pydantic_ai import messages as m
+from pydantic_ai.models import Model, ModelRequestParameters, StreamedResponse
+from pydantic_ai.settings import ModelSettings
+from pydantic_ai.tools import ToolDefinition
+
+from agui.contrib.client.interrupts import CAN_ASK, is_question
+from agui.contrib.client.outgoing import (
+    PROVIDER,
+    interrupt_of,
+    is_result,
+    last_response,
+    parts_of,
+    to_messages,
+    to_resume,
+)
+from agui.contrib.client.response import AGUIStreamedResponse, Known, known_calls
+from agui.contrib.client.transport import AGUIClient
+
+PROTOCOL_VERSION = "1.0"
+
+
+class AGUIModelSettings(ModelSettings, total=False):
+    """What a run can take along besides the conversation."""
+
+    agui_thread_id: str
+    """The thread on the server; without it, the id of pydantic-ai's conversation."""
+    agui_state: Any
+    """The shared state; without it, the one that the last answer left: `remote_state(messages)`."""
+    agui_context: Mapping[str, str]
+    """What the agent should know of where it is asked, by description."""
+    agui_forwarded_props: Any
+    agui_on_event: Callable[[BaseEvent], object]
+    """Called with each event of the run: activities, steps, custom and raw events are no parts of an answer."""
+
+
+class AGUIModel(Model):
+    """Answers come from the AG-UI endpoint at `url`.
+
+        agent = Agent(AGUIModel("https://example.com/agent/", headers={"Authorization": "Bearer ..."}), tools=[...])
+
+    The agent's own tools are declared to the server and run here. What the server runs comes as native tool calls and
+    returns. Instructions are sent as a system message, which a server may drop: this one does by default. Errors are
+    AGUIError's: AGUIRunError has the `code` of RUN_ERROR. `options` are those of AGUIClient.
+    """
+
+    hands_on_addresses = True  # To the agent elsewhere: nothing is downloaded here
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        headers: Mapping[str, str] | None = None,
+        settings: ModelSettings | None = None,
+        **options: Any,
+    ) -> None:
+        super().__init__(settings=settings)
+        self.client = AGUIClient(url, headers=headers, **options)
+
+    @property
+    def model_name(self) -> str:
+        return self.client.name
+
+    @property
+    def system(self) -> str:
+        return PROVIDER
+
+    @property
+    def base_url(self) -> str:
+        return self.client.name
+
+    async def request(
+        self,
+        messages: list[m.ModelMessage],
+        model_settings: ModelSettings | None,
+        model_request_parameters: ModelRequestParameters,
+    ) -> m.ModelResponse:
+        async with self.request_stream(messages, model_settings, model_request_parameters) as stream:
+            async for _ in stream:
+                pass
+            return stream.get()
+
+    @asynccontextmanager
+    async def request_stream(
+        self,
+        messages: list[m.ModelMessage],
+        model_settings: ModelSettings | None,
+        model_request_parameters: ModelRequestParameters,
+        run_context: RunContext[Any] | None = None,
+    ) -> AsyncGenerator[StreamedResponse]:
+        settings, parameters = self.prepare_request(model_settings, model_request_parameters)
+        tools = [tool for tool in parameters.declared_function_tools if not is_question(tool)]
+        tools += parameters.output_tools
+        wanted: dict[str, Any] = dict(settings or {})
+        run_input = build_run_input(messages, wanted, tools, parameters)
+        known = Known(
+            thread_id=run_input.thread_id,
+            run_id=run_input.run_id,
+            own_tools={tool.name for tool in tools},
+            answered=_answered(messages),
+            calls=known_calls(messages),
+            state=run_input.state,
+            may_ask=CAN_ASK in wanted,
+        )
+        events = self.client.run(run_input)
+        stream = AGUIStreamedResponse(parameters, self.client, events, known, wanted.get("agui_on_event"))
+        try:
+            await stream.open()
+            yield stream
+        finally:
+            with anyio.CancelScope(shield=True):
+                await stream.close_stream()
+
+
+def build_run_input(
+    messages: list[m.ModelMessage],
+    settings: dict[str, Any],
+    tools: list[ToolDefinition],
+    parameters: ModelRequestParameters,
+) -> RunAgentInput:
+    """Say all that the server needs to know of a request."""
+    thread_id = settings.get("agui_thread_id") or messages[-1].conversation_id or str(uuid4())
+    resume = to_resume(messages)
+    return RunAgentInput(
+        protocol_version=PROTOCOL_VERSION,
+        thread_id=thread_id,
+        run_id=str(uuid4()),
+        messages=to_messages(messages, thread_id, m.InstructionPart.join(parameters.instruction_parts or []) or ""),
+        tools=[
+            Tool(name=tool.name, description=tool.description or "", parameters=tool.parameters_json_schema)
+            for tool in tools
+        ],
+        state=settings["agui_state"] if "agui_state" in settings else remote_state(messages),
+        context=[Context(description=name, value=text) for name, text in settings.get("agui_context", {}).items()],
+        forwarded_props=settings.get("agui_forwarded_props", {}),
+        resume=resume or None,
+    )
+
+
+def remote_state(messages: list[m.ModelMessage]) -> Any:
+    """The shared state as the last answer of a remote agent left it; {} before the first."""
+    response = last_response(messages)
+    details = (response.provider_details or {}) if response and response.provider_name == PROVIDER else {}
+    return details.get("state", {})
+
+
+def _answered(messages: list[m.ModelMessage]) -> set[str]:
+    """The ids of the calls that were answered here: not those that the server asked about."""
+    asked = {part.tool_call_id for part in parts_of(messages) if interrupt_of(part)}
+    return {part.tool_call_id for part in parts_of(messages) if is_result(part)} - asked

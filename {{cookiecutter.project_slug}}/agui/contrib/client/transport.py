@@ -1,0 +1,246 @@
+"""A remote AG-UI agent over HTTP: a run as events, past what happens to connections on the way."""
+
+import json
+import logging
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager, nullcontext, suppress
+from functools import cache
+from ssl import SSLContext
+from typing import Any
+from urllib.parse import quote
+
+import anyio
+import httpx2
+from ag_ui.core import BaseEvent, RunAgentInput
+
+from agui.contrib.client.errors import AGUIConnectionError, AGUIError, AGUIProtocolError, AGUIStatusError
+from agui.contrib.client.events import Chunks, UnreadableEventError, parse_event
+from agui.contrib.client.lifecycle import Lifecycle, OutOfOrderError
+
+logger = logging.getLogger("agui.client")
+
+CONNECT_SECONDS = 10.0
+# How long something may still come after the end of a run, to be complained of.
+AFTERMATH_SECONDS = 0.5
+STOP_SECONDS = 5.0
+MAX_EVENT_BYTES = 64 * 1024 * 1024
+FIRST_WAIT_SECONDS, LONGEST_WAIT_SECONDS = 0.5, 30.0
+TRY_AGAIN = (429, 502, 503, 504)
+# What is not the connection's fault: an address, a header, an answer of another kind.
+HOPELESS = (httpx2.UnsupportedProtocol, httpx2.LocalProtocolError, httpx2.SSEError, httpx2.DecodingError)
+
+
+class AGUIClient:
+    """Speaks AG-UI 1.0 with one endpoint; nothing is kept between two calls.
+
+        client = AGUIClient("https://example.com/agent/", headers={"Authorization": "Bearer ..."})
+        async with aclosing(client.run(RunAgentInput(thread_id="t", run_id="r", messages=[...]))) as events:
+            async for event in events:
+                ...
+
+    `timeout_seconds` is the longest silence. `retries` is how often a request is sent again before its first event,
+    and how often a stream that broke off is taken up. `http` replaces the connections that each call makes otherwise.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        headers: Mapping[str, str] | None = None,
+        timeout_seconds: float = 120.0,
+        retries: int = 2,
+        http: httpx2.AsyncClient | None = None,
+    ) -> None:
+        self.url = url
+        self.name = url.partition("?")[0]  # A query may hold a key
+        self.headers = dict(headers or {})
+        self.timeout = httpx2.Timeout(timeout_seconds, connect=min(CONNECT_SECONDS, timeout_seconds))
+        self.retries = retries
+        self.http = http
+
+    async def run(self, run_input: RunAgentInput) -> AsyncGenerator[BaseEvent]:
+        """Start a run and yield its events, of `ag_ui.core`, to the last one: RUN_FINISHED or RUN_ERROR.
+
+        Types that are unknown are left out, *_CHUNK events come as what they stand for. Leaving early closes the
+        connection, no more: `cancel` stops a run that outlives it. Raises AGUIStatusError, AGUIConnectionError and
+        AGUIProtocolError.
+        """
+        reading, failures = _Reading(self.name), 0
+        error: Exception | None
+        while not reading.ended:
+            try:
+                async with self._open(run_input, reading) as frames:
+                    async for frame in frames:
+                        for event in reading.take(frame):
+                            failures = 0
+                            yield event
+                        if reading.ended:
+                            await reading.expect_nothing(frames)
+                            return
+                error, wait_seconds = None, 0.0
+            except httpx2.RequestError as lost:
+                error, wait_seconds = lost, 0.0
+            except AGUIStatusError as refused:
+                if refused.status not in TRY_AGAIN or failures >= self.retries:
+                    raise
+                error, wait_seconds = refused, refused.retry_after or 0.0
+            failures += 1
+            if failures > self.retries or not reading.may_go_on(error):
+                raise self._lost(error) from error
+            wait_seconds = wait_seconds or FIRST_WAIT_SECONDS * 2 ** (failures - 1)
+            logger.info("%s is asked again: %s", self.name, error or "the stream ended before the run")
+            await anyio.sleep(min(wait_seconds, LONGEST_WAIT_SECONDS))
+
+    async def cancel(self, thread_id: str, run_id: str | None = None) -> bool:
+        """Stop the run of a thread, or only the run with this id, where the server offers that.
+
+        Returns whether there was one.
+        """
+        route = f"threads/{quote(thread_id, safe='')}/cancel/"
+        named = {} if run_id is None else {"run_id": run_id}
+        response = await self._fetch("POST", route, missing_is_fine=True, body=named)
+        return response.status_code == 202
+
+    async def stop(self, thread_id: str, run_id: str) -> None:
+        """Cancel this very run, within a few seconds. A server that can't is left alone."""
+        with anyio.move_on_after(STOP_SECONDS), suppress(AGUIError):
+            await self.cancel(thread_id, run_id)
+
+    async def threads(self, search: str = "") -> list[dict[str, Any]]:
+        """The user's newest threads, as rows with `thread_id`, `title`, `preview` and `updated_at`."""
+        response = await self._fetch("GET", "threads/" + (f"?q={quote(search)}" if search else ""))
+        rows: list[dict[str, Any]] = self._json(response)["threads"]
+        return rows
+
+    async def thread(self, thread_id: str) -> dict[str, Any]:
+        """One thread: `messages`, `state`, `pending` interrupts, and whether a run is `running`."""
+        response = await self._fetch("GET", f"threads/{quote(thread_id, safe='')}/")
+        return self._json(response)
+
+    def address(self, route: str) -> str:
+        """The URL of a route below the endpoint's."""
+        path, mark, query = self.url.partition("?")
+        return f"{path.rstrip('/')}/{route}{mark}{query}"
+
+    @asynccontextmanager
+    async def _open(
+        self, run_input: RunAgentInput, reading: "_Reading"
+    ) -> AsyncIterator[AsyncGenerator[httpx2.ServerSentEvent]]:
+        headers = {**self.headers, "Accept": "text/event-stream"}
+        if reading.started:
+            route = f"threads/{quote(run_input.thread_id, safe='')}/events/"
+            request: dict[str, Any] = {"method": "GET", "url": self.address(route)}
+            headers["Last-Event-ID"] = reading.last_id
+        else:
+            body = run_input.model_dump_json(by_alias=True, exclude_none=True)
+            request = {"method": "POST", "url": self.url, "content": body}
+            headers["Content-Type"] = "application/json"
+        async with self._session() as http, http.stream(**request, headers=headers, timeout=self.timeout) as response:
+            if response.status_code != 200:
+                await response.aread()
+                raise _refusal(response)
+            source = httpx2.EventSource(response, MAX_EVENT_BYTES)
+            frames: Any = aiter(source)  # A generator, which its type does not say
+            async with aclosing(frames):
+                yield frames
+
+    async def _fetch(
+        self, method: str, route: str, *, missing_is_fine: bool = False, body: Any = None
+    ) -> httpx2.Response:
+        url = self.address(route)
+        try:
+            async with self._session() as http:
+                response = await http.request(method, url, headers=self.headers, timeout=self.timeout, json=body)
+        except httpx2.RequestError as error:
+            raise self._lost(error) from error
+        if response.is_success or (missing_is_fine and response.status_code in (404, 405)):
+            return response
+        raise _refusal(response)
+
+    def _json(self, response: httpx2.Response) -> dict[str, Any]:
+        try:
+            found: dict[str, Any] = response.json()
+        except ValueError as error:
+            raise AGUIProtocolError(self.name, f"{self.name} has no threads to tell of.", "protocol") from error
+        return found
+
+    def _session(self) -> AbstractAsyncContextManager[httpx2.AsyncClient]:
+        return nullcontext(self.http) if self.http else httpx2.AsyncClient(verify=_certificates())
+
+    def _lost(self, error: Exception | None) -> AGUIConnectionError:
+        if isinstance(error, httpx2.TimeoutException):
+            return AGUIConnectionError(self.name, f"{self.name} was silent for too long.", "timeout")
+        if error is None:
+            return AGUIConnectionError(self.name, f"{self.name} ended its stream before the run.", "incomplete_stream")
+        return AGUIConnectionError(self.name, f"{self.name} can't be read: {error!r}", "connection_lost")
+
+
+class _Reading:
+    """What was read of one run, over however many connections."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self.last_id = ""
+        self._chunks, self._lifecycle = Chunks(), Lifecycle()
+
+    @property
+    def started(self) -> bool:
+        return self._lifecycle.started
+
+    @property
+    def ended(self) -> bool:
+        return self._lifecycle.ended
+
+    def take(self, frame: httpx2.ServerSentEvent) -> list[BaseEvent]:
+        """The events that a frame holds. Raises AGUIProtocolError."""
+        try:
+            event = parse_event(frame.data) if frame.data else None
+            events = []
+            for one in self._chunks.expand(event) if event else ():
+                if not self._lifecycle.is_repeated(one):
+                    self._lifecycle.check(one)
+                    events.append(one)
+        except (UnreadableEventError, OutOfOrderError) as error:
+            raise AGUIProtocolError(self.url, f"{self.url} broke the protocol: {error}", "protocol") from error
+        self.last_id = frame.id
+        return events
+
+    async def expect_nothing(self, frames: AsyncGenerator[httpx2.ServerSentEvent]) -> None:
+        """Look whether the stream ends with the run. Raises AGUIProtocolError."""
+        try:
+            with anyio.move_on_after(AFTERMATH_SECONDS):
+                async for frame in frames:
+                    self.take(frame)
+        except httpx2.RequestError:
+            pass  # All was read
+
+    def may_go_on(self, error: Exception | None) -> bool:
+        """Whether a stream can be taken up, or a request sent again: not one at which the server may be at work."""
+        if isinstance(error, HOPELESS):
+            return False
+        if self.started:
+            return bool(self.last_id)
+        return not isinstance(error, httpx2.TimeoutException) or isinstance(error, httpx2.ConnectTimeout)
+
+
+def _refusal(response: httpx2.Response) -> AGUIStatusError:
+    try:
+        told = json.loads(response.content)
+    except ValueError:
+        told = None
+    told = told if isinstance(told, dict) else {}
+    message = told.get("message") or told.get("detail") or response.text[:200] or response.reason_phrase
+    wait = response.headers.get("Retry-After", "")
+    retry_after = float(wait) if wait.isdecimal() else None
+    return AGUIStatusError(
+        str(response.request.url).partition("?")[0],
+        response.status_code,
+        str(message),
+        str(told.get("error", "")),
+        retry_after,
+    )
+
+
+@cache
+def _certificates() -> SSLContext:
+    return httpx2.create_ssl_context()

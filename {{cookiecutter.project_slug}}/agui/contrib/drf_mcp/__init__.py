@@ -1,0 +1,1 @@
+"""Services of Django REST framework as tools."""

@@ -1,0 +1,1 @@
+"""Cases that an agent is tried with: `make eval`."""

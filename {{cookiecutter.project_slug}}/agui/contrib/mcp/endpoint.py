@@ -1,0 +1,269 @@
+"""The project's own tools as an MCP server: POST <prefix>mcp/, streamable HTTP, without sessions.
+
+Who calls acts as in the chat: same tokens, same permissions, same audit trail. Nobody is there to be asked, so tools
+that wait for approval are neither listed nor callable. A call goes on when its client has gone away.
+"""
+
+import asyncio
+import base64
+import logging
+from functools import cached_property, partial
+from inspect import isawaitable
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+from asgiref.sync import ThreadSensitiveContext
+from django.http import HttpRequest, HttpResponse
+from mcp import MCPError, types
+from mcp.server.lowlevel import Server
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from pydantic import ValidationError
+from pydantic_ai import ApprovalRequired, CallDeferred, FunctionToolset, ModelRetry, RunContext, ToolDenied
+from pydantic_ai.exceptions import ToolFailed
+from pydantic_ai.messages import BinaryContent, ToolCallPart, ToolReturn, ToolReturnPart
+from pydantic_ai.toolsets import ToolsetTool
+from pydantic_ai.usage import RunUsage
+from pydantic_core import to_jsonable_python
+
+from agui import conf
+from agui.agents.build import AgentDeps
+from agui.agents.llm import name_of
+from agui.blocking.executor import in_database, release_connections
+from agui.contrib.spending.budgets import check_budget
+from agui.contrib.spending.ledger import add_spending
+from agui.contrib.spending.usage import spent_by_model
+from agui.errors import TooManyRequests
+from agui.http.auth import Actor
+from agui.http.bodies import parse_json, read_body
+from agui.http.throttle import throttle
+from agui.http.views import AgentView
+from agui.runs.drive import detached_context
+from agui.runs.log_fields import log_fields
+from agui.runs.shutdown import calls as calls_at_work
+from agui.runs.shutdown import shutdown
+from agui.tools.audit import Outcome, ToolCallTimer, record_event, resolve_audit_logger
+from agui.tools.registry import FAILED, TIMED_OUT, build_toolset
+
+if TYPE_CHECKING:
+    from agui.http.views import DjangoAGUIView
+
+logger = logging.getLogger("agui.mcp")
+
+UNANSWERABLE = "The tool needs an answer of the user first, which can only be given in the chat."
+UNKNOWN = "The user has no such tool."
+BUSY = "Too many calls at once. Try again soon."
+LATER = "{} Try again in {} seconds."
+STOPPED = "The server ended before the tool did."
+
+
+class Context(RunContext[AgentDeps]):
+    """What a tool sees as `ctx`. No page is there to be told of its progress."""
+
+    async def emit(self, event: Any, /) -> Any:
+        return event
+
+
+class McpView(AgentView):
+    """The tools of an agent's registry, for MCP clients."""
+
+    methods = frozenset({"POST"})
+    runs_agents = True
+
+    def __init__(self, endpoint: "DjangoAGUIView", **access: Any) -> None:
+        super().__init__(**access)
+        self.endpoint = endpoint
+        self.calls: dict[asyncio.Task[types.CallToolResult], str] = {}
+        """What is at work, and for whom."""
+
+    def max_body_bytes(self) -> int:
+        return conf.get().max_body_bytes
+
+    @cached_property
+    def toolset(self) -> FunctionToolset[AgentDeps]:
+        return build_toolset(self.endpoint.registry)
+
+    async def respond(self, request: HttpRequest, actor: Actor, **kwargs: Any) -> HttpResponse:
+        shutdown.refuse_runs()
+        body = read_body(request, conf.get().max_body_bytes)
+        parse_json(body)
+        config = self.endpoint.config
+        server = Server[Any](
+            config.name,
+            instructions=config.description,
+            on_list_tools=partial(self._list, actor),
+            on_call_tool=partial(self._call, request, actor),
+        )
+        return await _exchange(server, request, body)
+
+    async def _list(self, actor: Actor, _: Any, params: Any) -> types.ListToolsResult:
+        tools = await self._tools(self._context(actor))
+        return types.ListToolsResult(tools=[self._describe(tool) for tool in tools.values()])
+
+    async def _call(
+        self, request: HttpRequest, actor: Actor, _: Any, params: types.CallToolRequestParams
+    ) -> types.CallToolResult:
+        if params.name not in self.endpoint.registry:
+            raise _unknown(params.name)
+        try:
+            await throttle(request, actor)
+            await check_budget(actor.user, actor.scope)
+        except TooManyRequests as refusal:
+            return _result(LATER.format(refusal, refusal.headers["Retry-After"]), is_error=True)
+        limits, present = conf.get(), list(self.calls.values())
+        if len(present) >= limits.max_concurrent_runs or present.count(actor.scope) >= limits.max_runs_per_user:
+            return _result(BUSY, is_error=True)
+        task = asyncio.get_running_loop().create_task(self._run(actor, params), context=detached_context())
+        self.calls[task] = actor.scope
+        calls_at_work.add(task)
+        task.add_done_callback(self.calls.pop)
+        task.add_done_callback(calls_at_work.discard)
+        return await asyncio.shield(task)
+
+    async def _run(self, actor: Actor, params: types.CallToolRequestParams) -> types.CallToolResult:
+        arguments = params.arguments or {}
+        context = self._context(actor, params.name)
+        timer = ToolCallTimer(context.deps)
+        timer.learn(params.name, self.endpoint.registry.get(params.name).input_schema)
+        call = ToolCallPart(params.name, arguments, tool_call_id=context.tool_call_id or "")
+        with log_fields(run_id=context.deps.run_id, user_id=str(actor.user.pk or "")):
+            async with ThreadSensitiveContext():
+                timer.start(call)
+                try:
+                    outcome, content = await self._outcome(context, params.name, arguments, timer)
+                finally:
+                    await release_connections()
+            returned = ToolReturnPart(params.name, content, tool_call_id=call.tool_call_id, outcome=outcome)
+            if event := timer.stop(returned):
+                await record_event(resolve_audit_logger(self.endpoint.config.audit_logger), event)
+            await self._note_spending(context)
+        if content is UNKNOWN:
+            raise _unknown(params.name)
+        return _result(content, is_error=outcome != "success")
+
+    async def _note_spending(self, context: Context) -> None:
+        """Note what models cost that the tool has asked with `ctx.usage`: budgets hold here, too."""
+        if not context.usage.has_values():
+            return
+        spent = spent_by_model(context.usage, (), name_of(context.model))
+        try:
+            await in_database(add_spending, context.deps.scope, context.deps.user.pk, spent, {})
+        except Exception:
+            logger.exception("What the call of %r has cost could not be noted", context.tool_name)
+
+    async def _outcome(
+        self, context: Context, name: str, arguments: dict[str, Any], timer: ToolCallTimer
+    ) -> tuple[Outcome, Any]:
+        """Call the tool: how it ended, and what the caller learns."""
+        clock = asyncio.timeout(conf.get().run_timeout_seconds)
+        try:
+            async with clock:
+                tool = (await self._tools(context)).get(name)
+                if tool is None:
+                    return "denied", UNKNOWN
+                result = await self._execute(tool, name, arguments, context)
+        except (ToolFailed, ModelRetry) as error:
+            timer.blame(context.tool_call_id or "", error)
+            return "failed", error.message
+        except ValidationError as error:
+            return "failed", error.errors(include_url=False, include_input=False, include_context=False)
+        except (ApprovalRequired, CallDeferred):
+            return "failed", UNANSWERABLE
+        except asyncio.CancelledError:
+            return "failed", STOPPED  # By runs/shutdown.py: clients that leave cancel nothing
+        except Exception as error:
+            timer.blame(context.tool_call_id or "", error)
+            logger.exception("The call of %r failed", name)
+            return "failed", TIMED_OUT if clock.expired() else FAILED
+        return ("denied", result.message) if isinstance(result, ToolDenied) else ("success", result)
+
+    async def _execute(
+        self, tool: ToolsetTool[AgentDeps], name: str, arguments: dict[str, Any], context: Context
+    ) -> Any:
+        validated = tool.args_validator.validate_python(arguments)
+        if check := tool.args_validator_func:
+            checked = check(context, **validated)
+            if isawaitable(checked):
+                await checked
+        result = await self.toolset.call_tool(name, validated, context, tool)
+        return result.return_value if isinstance(result, ToolReturn) else result
+
+    def _context(self, actor: Actor, tool_name: str | None = None) -> Context:
+        endpoint, call_id = self.endpoint, f"mcp-{uuid4()}"
+        state: Any = endpoint.config.state_type() if endpoint.config.state_type else {}
+        deps = AgentDeps(actor.user, thread_id="", run_id=call_id, state=state, scope=actor.scope)
+        model: Any = endpoint.agent.model
+        return Context(
+            deps=deps, model=model, usage=RunUsage(), tool_name=tool_name, tool_call_id=call_id, run_id=call_id
+        )
+
+    async def _tools(self, context: Context) -> dict[str, ToolsetTool[AgentDeps]]:
+        """What this user may call without being asked."""
+        tools = await self.toolset.get_tools(context)
+        return {name: tool for name, tool in tools.items() if tool.tool_def.kind == "function"}
+
+    def _describe(self, tool: ToolsetTool[AgentDeps]) -> types.Tool:
+        spec = self.endpoint.registry.get(tool.tool_def.name).spec
+        return types.Tool(
+            name=spec.name,
+            title=spec.label,
+            description=tool.tool_def.description,
+            input_schema=tool.tool_def.parameters_json_schema,
+            annotations=types.ToolAnnotations(title=spec.label, destructive_hint=spec.destructive),
+        )
+
+
+def _unknown(name: str) -> MCPError:
+    return MCPError(types.INVALID_PARAMS, f"Unknown tool: {name[:64]}")
+
+
+def _result(content: Any, *, is_error: bool = False) -> types.CallToolResult:
+    """Say what the model would read: files as they are, all else as a text."""
+    parts = (
+        content if isinstance(content, list) and any(isinstance(part, BinaryContent) for part in content) else [content]
+    )
+    structured = None if is_error else to_jsonable_python(content, fallback=str, bytes_mode="base64")
+    return types.CallToolResult(
+        content=[_block(part) for part in parts],
+        structured_content=structured if isinstance(structured, dict) and parts == [content] else None,
+        is_error=is_error,
+    )
+
+
+def _block(part: Any) -> types.ContentBlock:
+    if not isinstance(part, BinaryContent):
+        return types.TextContent(type="text", text=ToolReturnPart("", part, tool_call_id="").model_response_str())
+    data = base64.b64encode(part.data).decode()
+    if part.is_image:
+        return types.ImageContent(type="image", data=data, mime_type=part.media_type)
+    if part.is_audio:
+        return types.AudioContent(type="audio", data=data, mime_type=part.media_type)
+    resource = types.BlobResourceContents(uri=f"file:{part.identifier}", blob=data, mime_type=part.media_type)
+    return types.EmbeddedResource(type="resource", resource=resource)
+
+
+async def _exchange(server: Server[Any], request: HttpRequest, body: bytes) -> HttpResponse:
+    """Let the official server answer one request: it knows all versions of the protocol."""
+    received = iter([{"type": "http.request", "body": body, "more_body": False}])
+    sent: list[Any] = []
+
+    async def receive() -> Any:
+        for message in received:
+            return message
+        return await asyncio.get_running_loop().create_future()  # Django tells us of a client that leaves
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    scope: Any = {**request.scope, "root_path": ""}  # type: ignore[attr-defined]
+    manager = StreamableHTTPSessionManager(
+        server, json_response=True, stateless=True, max_request_body_size=conf.get().max_body_bytes
+    )
+    async with manager.run():
+        await manager.handle_request(scope, receive, send)
+    start, *rest = sent
+    response = HttpResponse(b"".join(part.get("body", b"") for part in rest), status=start["status"])
+    del response["Content-Type"]
+    for name, value in start.get("headers", ()):
+        response[name.decode("latin-1")] = value.decode("latin-1")
+    response["Cache-Control"] = "no-store"
+    return response

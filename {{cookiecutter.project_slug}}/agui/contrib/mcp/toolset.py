@@ -1,0 +1,169 @@
+"""The tools of other MCP servers, as a run gets them: under the server's name, and after the user's approval."""
+
+import asyncio
+import hashlib
+import logging
+import re
+from collections.abc import Collection, Sequence
+from copy import copy
+from dataclasses import dataclass
+from inspect import isawaitable, iscoroutinefunction
+from typing import Any
+
+from django.utils.module_loading import import_string
+from mcp.types import Tool
+from pydantic_ai import ApprovalRequired, CustomEvent, RunContext
+from pydantic_ai.messages import InstructionPart
+from pydantic_ai.tools import ToolDefinition
+from pydantic_ai.toolsets import AbstractToolset, ToolsetTool
+from pydantic_core import SchemaValidator, core_schema
+
+from agui import conf
+from agui.agents.build import AgentDeps
+from agui.blocking.executor import run_in_thread
+from agui.contrib.mcp.servers import Server, check_headers, read_servers
+from agui.contrib.mcp.sessions import Headers, ServerAway, connect
+from agui.tools.schema import X_DESTRUCTIVE_KEY, X_SUMMARY_KEY
+
+logger = logging.getLogger("agui.mcp")
+
+ANY_ARGUMENTS = SchemaValidator(core_schema.dict_schema(core_schema.str_schema(), core_schema.any_schema()))
+MAX_NAME_CHARS = 64
+AWAY = "Out of reach now, with all their tools: {}. If one is needed, say so."
+
+
+@dataclass(kw_only=True)
+class ServersAway(CustomEvent):
+    """Which servers this run goes on without. Clients get it as CUSTOM `servers_away`."""
+
+    servers: list[str]
+
+
+def mcp_toolset(taken: Collection[str] = ()) -> "McpToolset":
+    """The tools of all servers of AGUI["MCP_CONFIG"], but those with a name that is taken."""
+    return McpToolset(read_servers(conf.get().mcp_config or ""), taken)
+
+
+class McpToolset(AbstractToolset[AgentDeps]):
+    """Holds nothing of a run: each gets a copy."""
+
+    def __init__(self, servers: Sequence[Server], taken: Collection[str] = ()) -> None:
+        self._servers = servers
+        self._taken = frozenset(taken)
+        self._headers: dict[str, Headers] = {}
+        self._calls: dict[str, tuple[Server, str]] = {}
+        self._away: list[str] = []
+
+    @property
+    def id(self) -> str:
+        return "mcp"
+
+    async def for_run(self, ctx: RunContext[AgentDeps]) -> "McpToolset":
+        mine = copy(self)
+        mine._headers, mine._calls, mine._away = {}, {}, []
+        return mine
+
+    async def get_tools(self, ctx: RunContext[AgentDeps]) -> dict[str, ToolsetTool[AgentDeps]]:
+        listed = await asyncio.gather(*(self._list(server, ctx.deps.user) for server in self._servers))
+        found: dict[str, ToolsetTool[AgentDeps]] = {}
+        for server, tools in zip(self._servers, listed, strict=True):
+            for tool in tools or ():
+                name = tool_name(server.name, tool.name)
+                if name in self._taken or name in found:
+                    logger.warning(
+                        "The tool %r of the MCP server %r is left out: %r is taken", tool.name, server.name, name
+                    )
+                    continue
+                self._calls[name] = server, tool.name
+                found[name] = self._tool(name, server, tool, ctx.max_retries)
+        await self._tell(
+            ctx, [server.name for server, tools in zip(self._servers, listed, strict=True) if tools is None]
+        )
+        return found
+
+    async def _list(self, server: Server, user: Any) -> list[Tool] | None:
+        """What the server offers to this user; None if it is away."""
+        try:
+            if server.name not in self._headers:
+                async with asyncio.timeout(conf.get().mcp_timeout_seconds):
+                    self._headers[server.name] = await _headers_of(user, server)
+            return await connect(server, self._headers[server.name]).tools()
+        except ServerAway:
+            return None
+        except Exception:
+            logger.exception("AGUI['MCP_HEADERS'] failed for the MCP server %r", server.name)
+            return None
+
+    def _tool(self, name: str, server: Server, tool: Tool, max_retries: int) -> ToolsetTool[AgentDeps]:
+        asks = waits_for_approval(name, tool)
+        schema = {**tool.input_schema, "type": "object"}
+        title = tool.title or (tool.annotations.title if tool.annotations else None) or tool.name
+        told = {X_DESTRUCTIVE_KEY: asks, X_SUMMARY_KEY: f"{title} ({server.name})"}
+        definition = ToolDefinition(
+            name=name,
+            description=tool.description or tool.title,
+            parameters_json_schema=schema,
+            kind="unapproved" if asks else "function",
+            toolset_id=self.id,
+            metadata=told,
+        )
+
+        def ask(ctx: RunContext[AgentDeps], /, **arguments: Any) -> None:
+            if not ctx.tool_call_approved:
+                raise ApprovalRequired()
+
+        return ToolsetTool(
+            toolset=self,
+            tool_def=definition,
+            max_retries=max_retries,
+            args_validator=ANY_ARGUMENTS,  # The server checks them
+            args_validator_func=ask if asks else None,
+        )
+
+    async def _tell(self, ctx: RunContext[AgentDeps], away: list[str]) -> None:
+        if away != self._away:
+            self._away = away
+            if away:
+                await ctx.emit(ServersAway(servers=away))
+
+    async def get_instructions(self, ctx: RunContext[AgentDeps]) -> InstructionPart | None:
+        return InstructionPart(content=AWAY.format(", ".join(self._away)), dynamic=True) if self._away else None
+
+    async def call_tool(
+        self, name: str, tool_args: dict[str, Any], ctx: RunContext[AgentDeps], tool: ToolsetTool[AgentDeps]
+    ) -> Any:
+        server, own_name = self._calls[name]
+        return await connect(server, self._headers[server.name]).call(own_name, tool_args)
+
+
+def tool_name(server: str, name: str) -> str:
+    """Name a tool as every provider takes it, and so that no two servers' meet."""
+    full = f"{server}_{re.sub(r'[^A-Za-z0-9_-]', '_', name)}"
+    if len(full) > MAX_NAME_CHARS:
+        return f"{full[: MAX_NAME_CHARS - 9]}_{hashlib.sha256(name.encode()).hexdigest()[:8]}"
+    return full
+
+
+def waits_for_approval(name: str, tool: Tool) -> bool:
+    """A foreign tool may do anything, unless its server says that it destroys nothing."""
+    hints = tool.annotations
+    if hints and (hints.read_only_hint is True or hints.destructive_hint is False):
+        return False
+    exempt = conf.get().auto_confirm
+    return not exempt if isinstance(exempt, bool) else name not in exempt
+
+
+async def _headers_of(user: Any, server: Server) -> Headers:
+    """Ask AGUI["MCP_HEADERS"] what this user sends to the server."""
+    path = conf.get().mcp_headers
+    if path is None or server.url is None:
+        return ()
+    function = import_string(path)
+    found = (
+        function(user, server.name)
+        if iscoroutinefunction(function)
+        else await run_in_thread(function, user, server.name)
+    )
+    if isawaitable(found):
+        found = await found
+    return tuple(sorted(check_headers(found or {}).items()))

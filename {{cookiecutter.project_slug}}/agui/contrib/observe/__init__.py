@@ -1,0 +1,1 @@
+"""What OpenTelemetry and the log hear of runs."""

@@ -1,0 +1,1 @@
+"""What runs cost, and how much a user may spend."""

@@ -1,0 +1,67 @@
+"""Money in the admin: what was spent, by whom, on which day; and what may be."""
+
+from typing import Any
+
+from django.contrib import admin
+from django.contrib.auth import get_user_model
+from django.http import HttpRequest
+
+from agui.admin.lists import RecordAdmin, UserByName, cost, recent
+from agui.contrib.spending.budgets import first_day
+from agui.contrib.spending.ledger import Spent, dollars, spent_by_day, today
+from agui.models import Budget, Spending
+
+USERNAME = get_user_model().USERNAME_FIELD
+
+
+def count(column: str) -> Any:
+    @admin.display(description=column.replace("_", " "), ordering=column)
+    def show(row: Any) -> str:
+        return f"{getattr(row, column):,}"
+
+    return show
+
+
+COST: Any = cost
+COUNTS = [count(column) for column in ("requests", "input_tokens", "output_tokens")]
+
+
+@admin.register(Spending)
+class SpendingAdmin(RecordAdmin):
+    list_display = ["day", "who", "model", *COUNTS, COST]
+    list_filter = ["day", recent("model")]
+    list_select_related = ["owner"]
+    search_fields = [f"owner__{USERNAME}", "model"]
+    search_help_text = "A user's name, or a model"
+    fields = ["day", "who", "model", *COUNTS, COST, "unpriced"]
+    readonly_fields = ["who", *COUNTS, COST]
+
+
+@admin.register(Budget)
+class BudgetAdmin(UserByName):
+    list_display = ["__str__", "user", "group", "period", "amount", "token_count"]
+    list_filter = ["period", ("user", admin.EmptyFieldListFilter), "group"]
+    list_select_related = ["user", "group"]
+    search_fields = [f"user__{USERNAME}", "group__name"]
+    search_help_text = "A user's or a group's name"
+    readonly_fields = ["spent"]
+
+    def get_fields(self, request: HttpRequest, obj: Budget | None = None) -> Any:
+        spent = ["spent"] if obj and request.user.has_perm("agui.view_spending") else []
+        return [("user", "group"), "period", "cost", "tokens", *spent]
+
+    @admin.display(description="spent so far")
+    def spent(self, budget: Budget) -> str:
+        if budget.user_id is None:
+            return "-"
+        begin = first_day(budget.period, today())
+        spent = sum(spent_by_day(f"user:{budget.user_id}", begin).values(), Spent())
+        return f"{dollars(spent.cost)} and {spent.input_tokens + spent.output_tokens:,} tokens since {begin}"
+
+    @admin.display(description="cost", ordering="cost")
+    def amount(self, budget: Budget) -> str:
+        return dollars(budget.cost)
+
+    @admin.display(description="tokens", ordering="tokens")
+    def token_count(self, budget: Budget) -> str:
+        return "-" if budget.tokens is None else f"{budget.tokens:,}"

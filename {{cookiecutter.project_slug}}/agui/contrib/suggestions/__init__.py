@@ -1,0 +1,1 @@
+"""What a user may want to say next."""

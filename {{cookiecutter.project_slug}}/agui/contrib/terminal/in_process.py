@@ -1,0 +1,119 @@
+"""The project's own agent, without a server: requests go to the ASGI application in this process.
+
+All is as over HTTP, middleware, rights and limits included. httpx2's ASGITransport would do the same, but for one
+thing: it hands a response over when all of it is there.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+import httpx2
+from django.conf import settings
+from django.core.handlers.asgi import ASGIHandler
+from django.urls import NoReverseMatch, reverse
+
+from agui.runs import drive
+
+# For the application to notice that its reader has left, and for runs to note what they have reached.
+LEAVE_SECONDS = 10
+
+
+class NoAgent(Exception):
+    """The project's routes name no agent."""
+
+
+def own_url() -> str:
+    """The address of the project's agent. The host is one that the settings allow; nothing is ever looked up."""
+    try:
+        path = reverse("agui:run")
+    except NoReverseMatch:
+        raise NoAgent("The project's routes have no agent: add agui.get_urls(...) to them, or use --url.") from None
+    hosts = [host.lstrip(".") for host in settings.ALLOWED_HOSTS if host != "*"]
+    return f"https://{hosts[0] if hosts else 'localhost'}{path}"
+
+
+class InProcess(httpx2.AsyncBaseTransport):
+    """Calls the application; a response begins when its head is there, and streams."""
+
+    def __init__(self) -> None:
+        self._application: Any = ASGIHandler()
+        self._calls: set[_Call] = set()
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        call = _Call(request, await request.aread())
+        call.task = asyncio.create_task(self._application(call.scope, call.receive, call.send))
+        self._calls.add(call)
+        call.task.add_done_callback(lambda _: self._calls.discard(call))
+        call.task.add_done_callback(call.end)
+        try:
+            start = await call.sent.get()
+        except BaseException:
+            call.left.set()
+            raise
+        if start is None:
+            await call.aclose()
+            raise httpx2.ReadError("The application answered nothing: its log says why.")
+        return httpx2.Response(start["status"], headers=start["headers"], stream=call, request=request)
+
+    async def aclose(self) -> None:
+        """Leave what is still read, and stop the runs that are on: nobody would drive them after this."""
+        for call in list(self._calls):
+            await call.aclose()
+        for log in list(drive.tasks.values()):
+            log.stop()
+        if drive.tasks:
+            await asyncio.wait(drive.tasks, timeout=LEAVE_SECONDS)
+        await drive.logs.aclose()
+
+
+class _Call(httpx2.AsyncByteStream):
+    """One request on its way through the application."""
+
+    def __init__(self, request: httpx2.Request, body: bytes) -> None:
+        self.sent: asyncio.Queue[dict[str, Any] | None] = asyncio.Queue()
+        self.task: asyncio.Task[None]
+        self._body: bytes | None = body
+        self.left = asyncio.Event()
+        url = request.url
+        self.scope = {
+            "type": "http",
+            "asgi": {"version": "3.0"},
+            "http_version": "1.1",
+            "method": request.method,
+            "scheme": url.scheme,
+            "server": (url.host, url.port or 443),
+            "client": ("127.0.0.1", 0),
+            "root_path": "",
+            "path": url.path,
+            "raw_path": url.raw_path.partition(b"?")[0],
+            "query_string": url.query,
+            "headers": [(name.lower(), value) for name, value in request.headers.raw],
+        }
+
+    async def receive(self) -> dict[str, Any]:
+        if self._body is None:
+            await self.left.wait()
+            return {"type": "http.disconnect"}
+        body, self._body = self._body, None
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    async def send(self, message: dict[str, Any]) -> None:
+        self.sent.put_nowait(message)
+
+    def end(self, task: asyncio.Task[None]) -> None:
+        if not task.cancelled():
+            task.exception()  # Django has logged it
+        self.sent.put_nowait(None)
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        while message := await self.sent.get():
+            if body := message.get("body"):
+                yield body
+            if not message.get("more_body"):
+                return
+
+    async def aclose(self) -> None:
+        """The reader leaves: the application is told, as by a server."""
+        self.left.set()
+        await asyncio.wait({self.task}, timeout=LEAVE_SECONDS)

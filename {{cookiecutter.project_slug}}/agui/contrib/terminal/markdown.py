@@ -1,0 +1,108 @@
+"""Markdown while it arrives: finished blocks are printed once, the one that still grows is drawn anew."""
+
+import asyncio
+from itertools import pairwise
+
+from markdown_it import MarkdownIt
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.live import Live
+from rich.markdown import Markdown
+from rich.segment import Segment
+
+from agui.contrib.terminal.printable import printable
+
+REDRAW_SECONDS = 0.08
+# As rich reads Markdown, but HTML is text: rich would leave it out.
+PARSER = MarkdownIt("commonmark", {"html": False}).enable(["strikethrough", "table"])
+
+
+class MarkdownStream:
+    """One text of the agent. Open it with the first delta, close it after the last."""
+
+    def __init__(self, console: Console, style: str = "") -> None:
+        self._console = console
+        self._style = style
+        self._rest = ""
+        self._is_first = True
+        self._live = Live(
+            console=console,
+            get_renderable=lambda: Block(self._rest, style, tail=True),
+            auto_refresh=False,  # From a thread of its own, which prints between our lines
+            transient=True,
+        )
+        self._live.start()
+        self._redraw: asyncio.TimerHandle | None = None
+
+    def add(self, delta: str) -> None:
+        """Take the next words. Blocks after which another one has begun can't change any more."""
+        self._rest += printable(delta)
+        if "\n" in delta:
+            *finished, self._rest = split_blocks(self._rest)
+            for block in finished:
+                self._print(block)
+        if self._redraw is None:
+            self._redraw = asyncio.get_running_loop().call_later(REDRAW_SECONDS, self._draw)
+
+    def close(self) -> None:
+        if self._redraw:
+            self._redraw.cancel()
+        self._live.stop()
+        self._print(self._rest)
+        self._rest = ""
+
+    def _draw(self) -> None:
+        self._redraw = None
+        self._live.refresh()
+
+    def _print(self, block: str) -> None:
+        if block.strip():
+            if not self._is_first:
+                self._console.print()
+            self._is_first = False
+            self._console.print(Block(block, self._style))
+
+
+def split_blocks(text: str) -> list[str]:
+    """Cut a text before each of its top-level blocks. An unfinished line begins none: it may still join the last."""
+    complete = text[: text.rfind("\n") + 1]
+    starts = [token.map[0] for token in PARSER.parse(complete) if token.level == 0 and token.map and token.nesting >= 0]
+    lines = text.splitlines(keepends=True)
+    bounds = [0, *starts[1:], len(lines)]
+    return ["".join(lines[begin:end]) for begin, end in pairwise(bounds)]
+
+
+class Block:
+    """A text as Markdown, without empty lines around it.
+
+    `tail` leaves out what no screen could show: lines beyond its top can't be drawn anew.
+    """
+
+    def __init__(self, text: str, style: str = "", *, tail: bool = False) -> None:
+        # Without hyperlinks: the words of one could hide where it leads.
+        self._markdown = Markdown("", hyperlinks=False, style=style)
+        self._markdown.parsed = PARSER.parse(text)
+        self._tail = tail
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        lines = console.render_lines(self._markdown, options, pad=False)
+        while lines and is_empty(lines[0]):
+            del lines[0]
+        while lines and is_empty(lines[-1]):
+            del lines[-1]
+        for line in lines[-max(1, console.height - 2) :] if self._tail else lines:
+            yield from without_padding(line)
+            yield Segment.line()
+
+
+def without_padding(line: list[Segment]) -> list[Segment]:
+    """Leave out the spaces at a line's end, unless they have a background: they are in the way when it is copied."""
+    *others, last = line or [Segment("")]
+    if last.style and last.style.bgcolor:
+        return line
+    if text := last.text.rstrip(" "):
+        return [*others, last._replace(text=text)]
+    return without_padding(others) if others else []
+
+
+def is_empty(line: list[Segment]) -> bool:
+    return not any(segment.text.strip() for segment in line)

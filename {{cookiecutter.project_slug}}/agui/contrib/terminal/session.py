@@ -1,0 +1,181 @@
+"""One turn after the other: a message goes to the agent, its events come back, and what it asks for is answered."""
+
+import asyncio
+from collections.abc import Coroutine, Sequence
+from contextlib import aclosing, nullcontext
+from enum import Enum
+from typing import Any, Protocol
+
+from agui.contrib.client import AGUIClient, AGUIError
+from agui.contrib.terminal.conversation import ANSWER_AGAIN, Conversation
+from agui.contrib.terminal.keyboard import Keyboard
+from agui.contrib.terminal.local_tools import LocalTool
+from agui.contrib.terminal.output import Output
+from agui.protocol.messages import RunAgentInput
+
+# How long a run that was told to stop may take to say so.
+STOP_SECONDS = 10
+
+
+class Ending(Enum):
+    """How a turn ended; the value is what `manage.py chat --message` exits with."""
+
+    ANSWERED = 0
+    FAILED = 1
+    WAITING = 3
+    REFUSED = 4
+    STOPPED = 130
+
+
+class Asker(Protocol):
+    def ask(self, conversation: Conversation) -> list[dict[str, Any]]: ...
+
+
+class Session:
+    """Speaks with one agent, in one thread at a time.
+
+    Without `questions` nobody is there to be asked: a run that asks then ends the turn. Ctrl-C stops the run.
+    """
+
+    def __init__(
+        self,
+        client: AGUIClient,
+        output: Output,
+        tools: Sequence[LocalTool] = (),
+        *,
+        questions: Asker | None = None,
+        keyboard: Keyboard | None = None,
+    ) -> None:
+        self.client = client
+        self.output = output
+        self.conversation = Conversation()
+        self._tools = {tool.name: tool for tool in tools}
+        self._questions = questions
+        self._keyboard = keyboard
+        # Events are read only while a run is on: so Ctrl-C at a prompt is the prompt's.
+        self._runner = asyncio.Runner()
+        self._ending = Ending.ANSWERED
+
+    def __enter__(self) -> "Session":
+        self._runner.__enter__()
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        try:
+            if self.client.http:
+                self.wait_for(self.client.http.aclose())
+        finally:
+            self._runner.__exit__(*error)
+
+    def wait_for(self, work: Coroutine[Any, Any, Any]) -> Any:
+        """Run a coroutine to its end, on the session's event loop."""
+        return self._runner.run(work)
+
+    def send(self, text: str) -> Ending:
+        """Say something, and go on until the agent has answered or can't.
+
+        Raises EOFError and KeyboardInterrupt where the person leaves a question open; the thread then waits.
+        """
+        if self.conversation.interrupts and (ending := self.answer()) is not Ending.ANSWERED:
+            return ending
+        self.conversation.say(text)
+        ending = self._go_on()
+        if ending is Ending.WAITING and not self.conversation.interrupts:
+            # For what this client has not heard of: the message went unread.
+            self.take_up(self.conversation.thread_id)
+            if self._questions and self.conversation.interrupts:
+                return self.send(text)
+        return ending
+
+    def answer(self) -> Ending:
+        """Answer what the thread waits for, and go on."""
+        if self._questions is None:
+            return Ending.WAITING
+        return self._go_on(self._questions.ask(self.conversation))
+
+    def _go_on(self, resume: list[dict[str, Any]] | None = None) -> Ending:
+        while True:
+            tools = [tool.declaration for tool in self._tools.values()]
+            ending = self._run(self.conversation.next_run(tools, resume))
+            if ending not in (Ending.ANSWERED, Ending.WAITING):
+                return ending
+            has_results = self._call_tools()
+            if self.conversation.interrupts:
+                if self._questions is None:
+                    return Ending.WAITING
+                resume = self._questions.ask(self.conversation)
+            elif has_results:
+                resume = None
+            else:
+                return ending
+
+    def take_up(self, thread_id: str) -> dict[str, Any]:
+        """Go on with a thread of the server's: what it tells of it. Raises AGUIError."""
+        thread: dict[str, Any] = self.wait_for(self.client.thread(thread_id))
+        self.conversation = Conversation.of(thread)
+        return thread
+
+    def _call_tools(self) -> bool:
+        """Answer the calls that were left to this client."""
+        calls = self.conversation.open_calls(self._tools)
+        for call in calls:
+            content, is_result = self._tools[call["function"]["name"]].call(call["function"]["arguments"])
+            self.conversation.add_result(call["id"], content)
+            self.output.show_local(content, is_result)
+        return bool(calls)
+
+    def _run(self, run_input: RunAgentInput) -> Ending:
+        self._ending = Ending.FAILED
+        self.output.begin()
+        try:
+            self.wait_for(self._read_until_stopped(run_input))
+        except AGUIError as error:
+            self._ending = Ending.REFUSED
+            failure: str | None = str(error)
+        else:
+            failure = None
+        finally:
+            self.output.end()
+        if failure:
+            self.output.fail(failure)
+        return self._ending
+
+    async def _read_until_stopped(self, run_input: RunAgentInput) -> None:
+        """Read a run's events. Ctrl-C, as /stop, cancels this task: then the server is told, which ends the stream."""
+        task = asyncio.current_task()
+        assert task is not None  # noqa: S101
+        reader = asyncio.create_task(self._read(run_input))
+        with self._keyboard.watched(task.cancel) if self._keyboard else nullcontext():
+            try:
+                await asyncio.shield(reader)
+            except asyncio.CancelledError:
+                task.uncancel()
+                if not reader.done():
+                    await self._stop(reader, run_input)
+
+    async def _stop(self, reader: asyncio.Task[None], run_input: RunAgentInput) -> None:
+        try:
+            if await self.client.cancel(run_input.thread_id, run_input.run_id):
+                await asyncio.wait({reader}, timeout=STOP_SECONDS)
+        except AGUIError as error:
+            self.output.fail(str(error))
+        reader.cancel()
+        await asyncio.wait({reader})
+        if reader.cancelled() or reader.exception():
+            self.output.fail("Stopped reading.")
+        self._ending = Ending.STOPPED
+
+    async def _read(self, run_input: RunAgentInput) -> None:
+        async with aclosing(self.client.run(run_input)) as events:
+            async for event in events:
+                self.conversation.apply(event)
+                self.output.show(event, self.conversation)
+                self._note_end(event)
+
+    def _note_end(self, event: Any) -> None:
+        match event.type.value:
+            case "RUN_FINISHED":
+                kind = event.outcome.type if event.outcome else "success"
+                self._ending = Ending.STOPPED if kind == "cancelled" else Ending.ANSWERED
+            case "RUN_ERROR":
+                self._ending = Ending.WAITING if event.code in ANSWER_AGAIN else Ending.FAILED

@@ -1,0 +1,121 @@
+"""Speech to text: POST a recording, read what was said. Off until AGUI["TRANSCRIPTION"] says who listens.
+
+What was recorded goes to that service and is kept nowhere.
+"""
+
+import asyncio
+import logging
+import re
+from typing import Any, Protocol
+
+import httpx2
+from asgiref.sync import sync_to_async
+from django.core.files.uploadedfile import UploadedFile
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.utils.module_loading import import_string
+
+from agui import conf
+from agui.blocking.executor import release_connections
+from agui.contrib.attachments.views import FORM_BYTES, check_size, read_upload
+from agui.contrib.spending.budgets import check_budget
+from agui.errors import BadRequest, NotFound, Unavailable, Unprocessable, UnsupportedMediaType
+from agui.http.auth import Actor
+from agui.http.throttle import throttle
+from agui.http.views import AgentView
+
+logger = logging.getLogger("agui.voice")
+
+# What browsers record and people have: the beginning of the file, its ending, its type.
+AUDIO: tuple[tuple[re.Pattern[bytes], str, str], ...] = (
+    (re.compile(rb"\x1a\x45\xdf\xa3"), "webm", "audio/webm"),
+    (re.compile(rb"....ftyp", re.DOTALL), "m4a", "audio/mp4"),
+    (re.compile(rb"OggS"), "ogg", "audio/ogg"),
+    (re.compile(rb"RIFF....WAVE", re.DOTALL), "wav", "audio/wav"),
+    (re.compile(rb"ID3|\xff[\xe2-\xff]"), "mp3", "audio/mpeg"),
+    (re.compile(rb"fLaC"), "flac", "audio/flac"),
+)
+LANGUAGE = re.compile(r"[a-z]{2}")
+# What of a recording is wrong, and not of the service.
+OF_THE_RECORDING = (400, 413, 415, 422)
+
+
+class Transcriber(Protocol):
+    """Who listens: a class of your own is named in AGUI["TRANSCRIPTION"]["BACKEND"]."""
+
+    async def transcribe(self, audio: bytes, name: str, media_type: str, language: str) -> str:
+        """Tell what is said. `language` is two letters, or empty. Raises Unprocessable and Unavailable."""
+        ...
+
+
+class OpenAITranscriber:
+    """Any service with OpenAI's `POST /audio/transcriptions`."""
+
+    async def transcribe(self, audio: bytes, name: str, media_type: str, language: str) -> str:
+        settings = conf.get().transcription
+        assert settings  # noqa: S101
+        headers = {"Authorization": f"Bearer {settings.api_key}"} if settings.api_key else {}
+        form = {"model": settings.model, "response_format": "json", **({"language": language} if language else {})}
+        try:
+            async with httpx2.AsyncClient(timeout=settings.timeout_seconds) as http:
+                url = f"{settings.url.rstrip('/')}/audio/transcriptions"
+                answer = await http.post(url, data=form, files={"file": (name, audio, media_type)}, headers=headers)
+            if answer.status_code in OF_THE_RECORDING:
+                logger.warning("The transcription of %s bytes of %s was refused: %s", len(audio), name, answer)
+                raise Unprocessable("The recording could not be understood.")
+            text = answer.raise_for_status().json()["text"]
+        except (httpx2.HTTPError, ValueError, LookupError, TypeError) as error:
+            # Not the error itself: it may quote what was said.
+            logger.warning("Nobody transcribes: %s", type(error).__name__)
+            raise Unavailable("The recording can't be transcribed now. Try again soon.") from None
+        if not isinstance(text, str):
+            raise Unavailable("The recording can't be transcribed now. Try again soon.")
+        return text.strip()
+
+
+class TranscribeView(AgentView):
+    """POST a recording in the form field `file`: `{"text": "..."}`."""
+
+    methods = frozenset({"POST"})
+
+    def max_body_bytes(self) -> int:
+        settings = conf.get().transcription
+        return FORM_BYTES + (settings.max_bytes if settings else 0)
+
+    def check_length(self, request: HttpRequest) -> None:
+        settings, length = conf.get().transcription, request.headers.get("Content-Length", "")
+        if settings is None:
+            return
+        if not length.isdecimal():
+            raise BadRequest("Send a Content-Length.")
+        check_size(int(length) - FORM_BYTES, settings.max_bytes)
+
+    async def respond(self, request: HttpRequest, actor: Actor, **kwargs: Any) -> HttpResponse:
+        settings = conf.get().transcription
+        if settings is None:
+            raise NotFound("This agent does not listen.")
+        await throttle(request, actor)
+        await check_budget(actor.user, actor.scope)
+        upload, language = await sync_to_async(_read)(request, settings.max_bytes)
+        audio = await asyncio.to_thread(upload.read)
+        ending, media_type = kind_of(audio)
+        await release_connections()  # It may take long
+        listener: Transcriber = import_string(settings.backend)()
+        text = await listener.transcribe(audio, f"audio.{ending}", media_type, language)
+        return JsonResponse({"text": text})
+
+
+def _read(request: HttpRequest, limit: int) -> tuple[UploadedFile, str]:
+    upload = read_upload(request, limit)
+    language = request.POST.get("language", "")
+    if language and not LANGUAGE.fullmatch(language):
+        raise BadRequest("The language is two letters, as 'en'.")
+    return upload, language
+
+
+def kind_of(audio: bytes) -> tuple[str, str]:
+    """Tell a recording's ending and type by its content: services go by the ending."""
+    for pattern, ending, media_type in AUDIO:
+        if pattern.match(audio):
+            return ending, media_type
+    known = ", ".join(ending for _, ending, _ in AUDIO)
+    raise UnsupportedMediaType(f"This kind of recording is not accepted. Accepted are: {known}.")

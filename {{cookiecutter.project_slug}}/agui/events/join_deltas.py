@@ -1,0 +1,182 @@
+"""A model's deltas of text, joined while they come faster than a reader can see.
+
+What pydantic-ai does for each delta costs more than all else, and it does it for fewer of them. The first one goes
+through at once, and so does each that comes after a pause.
+"""
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator, Iterator
+from contextlib import aclosing, asynccontextmanager
+from copy import copy
+from dataclasses import dataclass, replace
+from itertools import groupby
+from typing import Any
+
+import anyio
+from pydantic_ai import RunContext
+from pydantic_ai.capabilities import AbstractCapability
+from pydantic_ai.messages import (
+    ModelMessage,
+    ModelResponseStreamEvent,
+    PartDeltaEvent,
+    TextPartDelta,
+    ThinkingPartDelta,
+)
+from pydantic_ai.models import Model, ModelRequestParameters, StreamedResponse
+from pydantic_ai.models.fallback import FallbackModel
+from pydantic_ai.models.wrapper import WrapperModel
+from pydantic_ai.settings import ModelSettings
+
+from agui.agents.build import AgentDeps
+
+logger = logging.getLogger("agui.runs")
+
+# How far a model may be ahead of its run: one that never waits would else stop all other streams.
+MOST_EVENTS = 200
+# A server that is behind joins more: so much more than it is behind, but no more than this.
+LATE_FACTOR = 4
+MOST_SECONDS = 0.2
+EVENTS = "_get_event_iterator"
+"""Every model's stream has it, ours in the tests, too: pydantic-ai asks for it under this name."""
+
+Events = AsyncGenerator[ModelResponseStreamEvent]
+
+can_join = EVENTS in StreamedResponse.__abstractmethods__
+if not can_join:
+    logger.warning("This pydantic-ai has no StreamedResponse.%s: deltas are sent as they come.", EVENTS)
+
+
+@dataclass
+class JoinDeltas(AbstractCapability[AgentDeps]):
+    """Joins the deltas of a part that come within so many seconds after the last one that was passed on."""
+
+    seconds: float
+
+    def get_wrapper_model(self, model: Model) -> Model | None:
+        if not can_join or not self.seconds:
+            return None
+        if isinstance(model, FallbackModel):
+            # It reads the first event before it hands a stream over: what joins has to be inside.
+            chain = copy(model)
+            chain.models = [JoiningModel(one, self.seconds) for one in model.models]
+            return chain
+        return JoiningModel(model, self.seconds)
+
+
+class JoiningModel(WrapperModel):
+    """A model whose deltas are joined."""
+
+    def __init__(self, wrapped: Model, seconds: float) -> None:
+        super().__init__(wrapped)
+        self.seconds = seconds
+
+    @asynccontextmanager
+    async def request_stream(
+        self,
+        messages: list[ModelMessage],
+        model_settings: ModelSettings | None,
+        model_request_parameters: ModelRequestParameters,
+        run_context: RunContext[Any] | None = None,
+    ) -> AsyncGenerator[StreamedResponse]:
+        request = messages, model_settings, model_request_parameters, run_context
+        async with self.wrapped.request_stream(*request) as response:
+            events = getattr(response, EVENTS)
+            setattr(response, EVENTS, lambda: join_deltas(events(), self.seconds))
+            yield response
+
+
+async def join_deltas(events: Events, seconds: float) -> Events:
+    """Pass events on, those that come within `seconds` after others joined, whatever ends a part at once."""
+    ahead = ReadAhead(seconds)
+    reading = asyncio.create_task(ahead.read(events))
+    try:
+        while taken := await ahead.take():
+            for event in _joined(taken):
+                yield event
+        await reading  # Raises what the model has raised
+    finally:
+        reading.cancel()
+        with anyio.CancelScope(shield=True):
+            await asyncio.wait([reading])
+
+
+class ReadAhead:
+    """Reads deltas before they are asked for. It waits until all else has been passed on."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._events: list[ModelResponseStreamEvent] = []
+        self._due = self._ready_at = 0.0
+        """When deltas may be passed on again, and since when some are to be taken, by the loop's clock."""
+        self._ready, self._asked = asyncio.Event(), asyncio.Event()
+        self._timer: asyncio.TimerHandle | None = None
+        self._loop = asyncio.get_running_loop()
+        self._ended = self._is_asking = False
+
+    async def read(self, events: Events) -> None:
+        try:
+            async with aclosing(events):
+                async for event in events:
+                    self._events.append(event)
+                    if not isinstance(event, PartDeltaEvent) or len(self._events) >= MOST_EVENTS:
+                        await self._pass_on()
+                    elif self._loop.time() >= self._due:
+                        self._wake_up()
+                    elif self._timer is None:
+                        self._timer = self._loop.call_at(self._due, self._wake_up)
+        finally:
+            self._ended = True
+            self._wake_up()
+
+    async def _pass_on(self) -> None:
+        self._wake_up()
+        while self._events or not self._is_asking:
+            self._asked.clear()
+            await self._asked.wait()
+
+    def _wake_up(self) -> None:
+        if not self._ready.is_set():
+            self._ready_at = self._loop.time()
+            self._ready.set()
+
+    async def take(self) -> list[ModelResponseStreamEvent]:
+        """Wait for the next events; none after the last. The ones before have been passed on."""
+        self._is_asking = True
+        self._asked.set()
+        await self._ready.wait()
+        self._is_asking = False
+        if self._timer:
+            self._timer.cancel()
+            self._timer = None
+        taken, self._events = self._events, []
+        now = self._loop.time()
+        self._due = now + self._seconds + min(LATE_FACTOR * (now - self._ready_at), MOST_SECONDS)
+        if not self._ended:
+            self._ready.clear()
+        return taken
+
+
+def _joined(events: list[ModelResponseStreamEvent]) -> Iterator[ModelResponseStreamEvent]:
+    for place, group in groupby(events, _place):
+        several = list(group)
+        if isinstance(place, tuple) and len(several) > 1:
+            several = [_join(several)]
+        yield from several
+
+
+def _place(event: ModelResponseStreamEvent) -> Any:
+    """Where a delta that brings text and nothing else belongs; of any other event, something of its own."""
+    if type(event) is not PartDeltaEvent:
+        return id(event)
+    match event.delta:
+        case TextPartDelta(citations_delta=None, provider_details=None) as delta:
+            return event.index, delta.provider_name
+        case ThinkingPartDelta(content_delta=str(), signature_delta=None, provider_details=None) as delta:
+            return event.index, delta.provider_name
+    return id(event)
+
+
+def _join(events: list[Any]) -> PartDeltaEvent:
+    text = "".join(event.delta.content_delta for event in events)
+    return replace(events[0], delta=replace(events[0].delta, content_delta=text))

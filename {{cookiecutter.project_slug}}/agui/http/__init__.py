@@ -1,0 +1,1 @@
+"""Who asks for what: views, authentication, limits, request bodies, threads, catalogs."""

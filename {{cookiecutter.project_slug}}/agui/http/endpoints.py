@@ -1,0 +1,48 @@
+"""The endpoints of one agent, by the names of their routes in urls.py."""
+
+from typing import Any, TypeAlias
+
+from agui import conf
+from agui.agents.skills import SkillRegistry
+from agui.contrib.attachments.views import AttachmentsView, AttachmentView
+from agui.contrib.export.views import ExportView
+from agui.contrib.voice.transcribe import TranscribeView
+from agui.http.threads import (
+    ThreadCancelView,
+    ThreadEventsView,
+    ThreadFeedbackView,
+    ThreadForkView,
+    ThreadsView,
+    ThreadView,
+)
+from agui.http.views import AgentView, CapabilitiesView, DjangoAGUIView, SkillsView, ToolsView
+from agui.tools.registry import ToolRegistry
+
+Endpoints: TypeAlias = dict[str, AgentView]
+
+
+def make_endpoints(view: DjangoAGUIView, tools: ToolRegistry | None, skills: SkillRegistry | None) -> Endpoints:
+    source = view if tools is None or tools is getattr(view, "registry", None) else tools
+    access: dict[str, Any] = {"get_user": view.get_user, "require_authenticated": view.require_authenticated}
+    thread = ThreadView(**access)
+    found: Endpoints = {
+        "run": view,
+        "tools": ToolsView(source, **access),
+        "skills": SkillsView(view.skills if skills is None else skills, **access),
+        "capabilities": CapabilitiesView(view, **access),
+        "threads": ThreadsView(**access),
+        "thread-events": ThreadEventsView(thread, **access),
+        "thread-cancel": ThreadCancelView(thread, **access),
+        "thread-fork": ThreadForkView(thread, **access),
+        "thread-feedback": ThreadFeedbackView(thread, **access),
+        "thread": thread,
+        "attachments": AttachmentsView(**access),
+        "attachment": AttachmentView(**access),
+        "transcribe": TranscribeView(**access),
+        "export": ExportView(**access),
+    }
+    if conf.get().mcp_endpoint:
+        from agui.contrib.mcp.endpoint import McpView  # Its library is an extra
+
+        found["mcp"] = McpView(view, **access)
+    return found

@@ -1,0 +1,236 @@
+"""The endpoints of one agent."""
+
+import errno
+import logging
+from collections.abc import AsyncGenerator
+from contextlib import ExitStack
+from functools import cached_property
+from typing import Any, ClassVar
+
+from asgiref.sync import markcoroutinefunction
+from django.core.handlers.wsgi import WSGIRequest
+from django.db import OperationalError, connections, transaction
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse, StreamingHttpResponse
+from pydantic_ai import Agent
+from pydantic_ai.models import Model
+
+from agui import conf
+from agui.agents.build import AgentConfig, AgentDeps, build_agent
+from agui.agents.discovery import discover
+from agui.agents.llm import choose_model, name_of, resolve_models
+from agui.agents.skills import SkillRegistry
+from agui.blocking.executor import owner, release_connections
+from agui.contrib.observe.telemetry import begun
+from agui.errors import HttpError, MethodNotAllowed, NeedsAsgi, RunFailed, StorageFull, Unavailable
+from agui.events.stream import refusal, sse_response
+from agui.http.auth import Actor, GetUser, authenticate, enforce_csrf
+from agui.http.bodies import MAX_OBJECT_BYTES
+from agui.http.catalogs import build_capabilities, build_tool_catalog, list_toolsets
+from agui.http.throttle import throttle
+from agui.protocol.messages import RunAgentInput, read_run_input
+from agui.runs import drive
+from agui.runs.shutdown import shutdown
+from agui.stores.base import open_store
+from agui.tools.registry import ToolBinding, ToolRegistry, is_permitted
+from agui.tools.search import check_toolsets
+
+logger = logging.getLogger("agui.views")
+
+# A disk that is full, a quota, a limit of the process.
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+
+class AgentView:
+    """One endpoint: who, which method, which site; then `respond`."""
+
+    methods: ClassVar[frozenset[str]] = frozenset({"GET"})
+    runs_agents: ClassVar[bool] = False
+    csrf_exempt = True  # From the middleware: `enforce_csrf` knows which requests need a token
+
+    def __init__(self, *, get_user: GetUser | None = None, require_authenticated: bool = True) -> None:
+        self.get_user = get_user
+        self.require_authenticated = require_authenticated
+        markcoroutinefunction(self)
+        for database in connections:
+            # With ATOMIC_REQUESTS: Django has no such transaction for asynchronous views.
+            transaction.non_atomic_requests(database)(self)
+
+    async def __call__(self, request: HttpRequest, **kwargs: Any) -> HttpResponseBase:
+        shutdown.await_signal()
+        try:
+            discover()
+            actor = await authenticate(request, self.get_user, required=self.require_authenticated)
+            owner.set(actor.scope)
+            methods = self.methods | ({"HEAD"} if "GET" in self.methods else set())
+            if request.method not in methods:
+                raise MethodNotAllowed(headers={"Allow": ", ".join(sorted(methods))})
+            self.check_length(request)
+            if self.runs_agents:
+                refuse_wsgi(request)
+            await enforce_csrf(request)
+            response = await self.respond(request, actor, **kwargs)
+            if request.method == "HEAD" and isinstance(response, StreamingHttpResponse):
+                response.streaming_content = _nothing()  # Nobody would read it
+            response.headers.setdefault("Cache-Control", "no-store")
+            return response
+        except HttpError as error:
+            return error.response()
+        except OperationalError:
+            logger.exception("%s %s: the database did not answer", request.method, request.path)
+            return Unavailable(headers={"Retry-After": "1"}).response()
+        except Exception as error:
+            logger.exception("%s %s failed", request.method, request.path)
+            is_full = isinstance(error, OSError) and error.errno in NO_ROOM
+            return (StorageFull() if is_full else HttpError()).response()
+
+    def max_body_bytes(self) -> int:
+        """The most that is read of a body: the server refuses more while it comes."""
+        return MAX_OBJECT_BYTES
+
+    def check_length(self, request: HttpRequest) -> None:
+        """Refuse a body by its Content-Length, before anything reads it."""
+
+    async def respond(self, request: HttpRequest, actor: Actor, **kwargs: Any) -> HttpResponseBase:
+        raise NotImplementedError
+
+
+def refuse_wsgi(request: HttpRequest) -> None:
+    """Raise NeedsAsgi under WSGI: the event loop ends with the request there, and a run lasts longer."""
+    if isinstance(request, WSGIRequest):
+        logger.error(
+            "%s %s: this is a WSGI server, which can't run agents. Serve ASGI_APPLICATION with an ASGI server "
+            "(daphne config.asgi:application); for `runserver` put 'daphne' first in INSTALLED_APPS.",
+            request.method,
+            request.path,
+        )
+        raise NeedsAsgi
+
+
+async def _nothing() -> AsyncGenerator[bytes]:
+    return
+    yield
+
+
+class DjangoAGUIView(AgentView):
+    """The agent's endpoint: POST a RunAgentInput, read its events (https://docs.ag-ui.com)."""
+
+    methods = frozenset({"POST"})
+    runs_agents = True
+
+    def __init__(
+        self,
+        registry: ToolRegistry,
+        config: AgentConfig | None = None,
+        *,
+        skills: SkillRegistry | None = None,
+        get_user: GetUser | None = None,
+        require_authenticated: bool = True,
+    ) -> None:
+        super().__init__(get_user=get_user, require_authenticated=require_authenticated)
+        if not isinstance(registry, ToolRegistry):
+            raise TypeError(f"DjangoAGUIView({registry!r}): give the ToolRegistry of the agent's tools.")
+        self.registry = registry
+        self.config = config or AgentConfig()
+        check_toolsets(self.config.toolsets)
+        self.skills = skills if skills is not None else SkillRegistry()
+
+    def max_body_bytes(self) -> int:
+        return conf.get().max_body_bytes
+
+    @cached_property
+    def agent(self) -> Agent[AgentDeps, Any]:
+        discover()
+        # A wrong name there is told as early as one here.
+        _ = self.models, self.config.follow_ups and self.config.follow_ups.own_model
+        return build_agent(self.registry, self.config)
+
+    @cached_property
+    def models(self) -> dict[str, Model]:
+        return resolve_models(self.config.models)
+
+    def chosen_model(self, run_input: RunAgentInput) -> Model | None:
+        """The model that a client asks for; None is the agent's own. Raises Unprocessable."""
+        return choose_model(self.models, run_input.forwarded_props)
+
+    def model_name(self, run_input: RunAgentInput) -> str:
+        """What the record of a run calls its model. Raises Unprocessable."""
+        return name_of(self.chosen_model(run_input) or self.agent.model)
+
+    async def respond(self, request: HttpRequest, actor: Actor, **kwargs: Any) -> HttpResponseBase:
+        shutdown.refuse_runs()
+        await throttle(request, actor)
+        run_input, fingerprint = await read_run_input(request)
+        with ExitStack() as unless_followed:
+            follower = drive.Follower(actor.scope)
+            unless_followed.callback(follower.close)
+            log, is_new = await drive.reserve(actor.scope, run_input.thread_id, fingerprint)
+            follower.read(log, started_run=is_new)
+            if is_new:
+                with begun(log, actor.user, request.headers):
+                    store = open_store(request, actor.scope)
+                    drive.start(log, self, actor, run_input, store, request.path_info)
+            # The stream may last for long: it is not to hold the request's connection all the time.
+            await release_connections()
+            try:
+                await log.started()
+            except RunFailed as failure:
+                return sse_response(refusal(run_input, failure))
+            if conf.get().run_executor != "local":
+                copy = await drive.logs.find(actor.scope, run_input.thread_id)  # A worker has the log
+                if copy is None:
+                    raise Unavailable(headers={"Retry-After": "1"})
+                follower.read(copy, started_run=is_new)
+            unless_followed.pop_all()
+            return sse_response(follower)
+
+
+class ToolsView(AgentView):
+    """What the agent can do for this user, for labels in a page: all tools of an endpoint, or those of a registry."""
+
+    def __init__(self, source: DjangoAGUIView | ToolRegistry, **access: Any) -> None:
+        super().__init__(**access)
+        if not isinstance(source, DjangoAGUIView | ToolRegistry):
+            raise TypeError(f"ToolsView({source!r}): give the DjangoAGUIView, or a ToolRegistry.")
+        self.source = source
+
+    async def respond(self, request: HttpRequest, actor: Actor, **kwargs: Any) -> HttpResponse:
+        if isinstance(self.source, ToolRegistry):
+            tools = await _permitted(self.source, actor)
+        else:
+            tools = await _all_permitted(self.source, actor)
+        return JsonResponse(build_tool_catalog(tools), safe=False)
+
+
+class SkillsView(AgentView):
+    """The prompts that a page offers."""
+
+    def __init__(self, skills: SkillRegistry, **access: Any) -> None:
+        super().__init__(**access)
+        if not isinstance(skills, SkillRegistry):
+            raise TypeError(f"SkillsView({skills!r}): give a SkillRegistry, as the `skills` of a DjangoAGUIView.")
+        self.skills = skills
+
+    async def respond(self, request: HttpRequest, actor: Actor, **kwargs: Any) -> HttpResponse:
+        return JsonResponse(self.skills.payload(), safe=False)
+
+
+class CapabilitiesView(AgentView):
+    """What this agent supports, as AG-UI's AgentCapabilities."""
+
+    def __init__(self, endpoint: DjangoAGUIView, **access: Any) -> None:
+        super().__init__(**access)
+        if not isinstance(endpoint, DjangoAGUIView):
+            raise TypeError(f"CapabilitiesView({endpoint!r}): give the DjangoAGUIView.")
+        self.endpoint = endpoint
+
+    async def respond(self, request: HttpRequest, actor: Actor, **kwargs: Any) -> HttpResponse:
+        return JsonResponse(build_capabilities(self.endpoint.config, await _all_permitted(self.endpoint, actor)))
+
+
+async def _permitted(registry: ToolRegistry, actor: Actor) -> list[ToolBinding]:
+    return [binding for binding in registry if await is_permitted(binding.spec, actor.user)]
+
+
+async def _all_permitted(endpoint: DjangoAGUIView, actor: Actor) -> list[ToolBinding]:
+    others = await list_toolsets(endpoint.agent, endpoint.config, actor.user)
+    return [*await _permitted(endpoint.registry, actor), *others]

@@ -1,0 +1,306 @@
+"""Which processes are alive: their names, their signs of life, and how the death of one is proven.
+
+A process that is busy, stopped or slow is not dead, and its runs are its own. So its signs of life come from a thread
+of their own, and another process counts as dead only with a proof:
+
+- In the same place, the operating system knows the process, or it does not.
+- Elsewhere, the sign of life of a run has not changed for DEAD_SECONDS, while this process looked all the time. With
+  PostgreSQL, the process has also lost its lock: it holds that through a connection that ends when the process does.
+
+No clocks are compared. A process that was stopped itself, or whose database was away, has seen nothing and starts anew.
+"""
+
+import asyncio
+import hashlib
+import logging
+import os
+import socket
+import sys
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import datetime
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+from uuid import UUID, getnode, uuid4
+
+from django.db import connections, router, transaction
+from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.models import QuerySet
+from django.db.models.functions import Now
+
+from agui.blocking.executor import closing
+from agui.models import Run
+
+logger = logging.getLogger("agui.processes")
+
+SIGN_OF_LIFE_SECONDS = 3
+DEAD_SECONDS = 12
+# After so long a pause between two looks, this process may have missed signs of life.
+PAUSE_SECONDS = 6
+RETRY_SECONDS = 1
+# The first number of all our advisory locks, so that they can be listed: "agui".
+LOCKS = 0x61677569
+# Both ends have to notice that the other one's host is gone: the server, for the lock; and this end, to connect again.
+PATIENCE = {
+    "connect_timeout": 5,
+    "keepalives_idle": 3,
+    "keepalives_interval": 3,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 12_000,
+}
+SERVER_PATIENCE = """
+SET tcp_keepalives_idle = 3; SET tcp_keepalives_interval = 3; SET tcp_keepalives_count = 3;
+SET tcp_user_timeout = 12000; SET idle_session_timeout = 0
+"""
+HELD = """
+SELECT objid::bigint FROM pg_locks
+WHERE locktype = 'advisory' AND classid = %s AND objsubid = 2 AND granted
+    AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+"""
+# Written out: SQLite reads the small indexes only if it is told the values of their conditions.
+AT_WORK = """
+SELECT id, process, seen_at FROM agui_run WHERE status = 'running'
+UNION ALL SELECT id, process, seen_at FROM agui_run WHERE {order} IS NOT NULL
+"""
+# Made here, not on first use: that may be in several threads at once.
+WORD = uuid4().hex[:8]
+
+
+def process_name() -> str:
+    """Name this process: where process ids are its own, its id, a random word, and when it began if that is known."""
+    return _name(os.getpid())
+
+
+@cache
+def _name(pid: int) -> str:
+    stat = _stat(pid)
+    return f"{_place()}/{pid}/{WORD}{f'.{stat.begun}' if stat else ''}"
+
+
+@cache
+def _place() -> str:
+    """Where a process id means one process. A host's name says little: containers may share one."""
+    try:
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+        return f"{boot}:{os.stat('/proc/self/ns/pid').st_ino}"
+    except OSError:
+        # A Linux that hides this may be one of several containers: nobody can look at its processes.
+        return WORD if sys.platform == "linux" else f"{socket.gethostname()[:150]}:{getnode():x}"
+
+
+class _Stat(NamedTuple):
+    state: str
+    begun: str
+    """In ticks since the host was started: tells a process from an earlier one with its id."""
+
+
+def _stat(pid: int) -> _Stat | None:
+    """Ask Linux about a process; None if that can't be known."""
+    try:
+        if os.readlink("/proc/self") != str(os.getpid()):
+            return None  # What is mounted there shows other processes' ids
+        fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].decode().split()
+    except OSError:
+        return None
+    return _Stat(fields[0], fields[19])
+
+
+def is_there(process: str) -> bool | None:
+    """Whether the operating system knows a process, by its name; None if it can't be asked, or can't be sure."""
+    if process == process_name():
+        return True
+    head, _, word = process.rpartition("/")
+    place, _, pid = head.rpartition("/")
+    if place != _place() or os.name != "posix":  # Elsewhere the question would end the process
+        return None
+    if int(pid) == os.getpid():
+        return False  # An earlier process had the id of this one
+    begun = word.partition(".")[2]
+    if stat := _stat(int(pid)):
+        if stat.state in "ZX" or (begun and begun != stat.begun):
+            return False
+        return True if begun else None
+    try:
+        os.kill(int(pid), 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        pass
+    return None
+
+
+class Sign(NamedTuple):
+    """What is to be seen of a run. As long as its process is alive, this changes."""
+
+    key: UUID
+    process: str
+    seen_at: datetime
+
+
+class Life:
+    """The signs of life of this process, and what it sees of others', through a connection of its own."""
+
+    def __init__(self) -> None:
+        self._runs: dict[str, Callable[[], object]] = {}
+        self._thread: threading.Thread | None = None
+        self._pid = 0
+        self._ended = threading.Event()
+        self._seen: dict[Sign, float] = {}
+        """Since when each sign is the same."""
+        self._silent: frozenset[Sign] = frozenset()
+        self._looked_at = 0.0
+        self._is_locked = False
+        self._is_away = False
+
+    def add(self, key: str, lost: Callable[[], object]) -> None:
+        """Give signs of life of a run from now on; `lost` is called in this event loop if another process has it."""
+        loop = asyncio.get_running_loop()
+
+        def call_lost() -> None:
+            with suppress(RuntimeError):  # The loop has ended, and the run with it
+                loop.call_soon_threadsafe(lost)
+
+        self._runs[key] = call_lost
+        self.start()
+
+    def remove(self, key: str) -> None:
+        self._runs.pop(key, None)
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._runs
+
+    def start(self) -> None:
+        """Look after runs from now on, until this process ends. Once more changes nothing."""
+        if self._thread is None or self._pid != os.getpid():
+            self._pid, self._ended = os.getpid(), threading.Event()
+            self._thread = threading.Thread(target=self._live, args=[self._ended], name="agui-life", daemon=True)
+            self._thread.start()
+
+    def stop(self) -> None:
+        """End the thread, and close its connection: a test database can't be dropped while there are some."""
+        if self._thread is not None and self._pid == os.getpid():
+            self._ended.set()
+            self._thread.join()
+        self._thread = None
+
+    def is_dead(self, run: Run) -> bool:
+        """Whether the process that a run belongs to is proven to have ended."""
+        there = is_there(run.process)
+        return self.is_silent(run) if there is None else not there
+
+    def is_silent(self, run: Run) -> bool:
+        """Whether nobody has given a sign of life of a run, or could have, for DEAD_SECONDS."""
+        return Sign(run.pk, run.process, run.seen_at) in self._silent
+
+    def _live(self, ended: threading.Event) -> None:
+        # Not at once: most commands and tests are over before.
+        pause = SIGN_OF_LIFE_SECONDS
+        connection: BaseDatabaseWrapper | None = None
+        while not ended.wait(pause):
+            try:
+                connection = connection or self._connect()
+                self.sign()
+                self.look(connection)
+                pause, self._is_away = SIGN_OF_LIFE_SECONDS, False
+            except Exception as error:
+                self._forget()
+                if not self._is_away:
+                    logger.warning("This process can give no sign of life: %s", error)
+                pause, self._is_away = RETRY_SECONDS, True
+                if connection:
+                    _close(connection)
+                connection = None
+        self._forget()
+        if connection:
+            _close(connection)
+
+    def _connect(self) -> BaseDatabaseWrapper:
+        alias = router.db_for_write(Run)
+        connection = connections.create_connection(alias)
+        # It is kept for ever: out of a pool, another thread would lack it.
+        options = {**(connection.settings_dict.get("OPTIONS") or {})}
+        options.pop("pool", None)
+        if connection.vendor == "postgresql":
+            options = {**PATIENCE, **options}
+        connection.settings_dict = {**connection.settings_dict, "OPTIONS": options}
+        connections[alias] = connection
+        self._is_locked = False
+        return connection
+
+    def _forget(self) -> None:
+        self._seen, self._silent = {}, frozenset()
+
+    def sign(self) -> None:
+        """Give a sign of life of each run, and find those that another process has taken over, or deleted."""
+        runs = dict(self._runs)
+        ours = Run.objects.using(router.db_for_write(Run)).filter(pk__in=runs, process=process_name())
+        if runs and _update_seen(ours.filter(status=Run.Status.RUNNING)) < len(runs):
+            # Not what has ended meanwhile.
+            kept = {str(key) for key in ours.exclude(status=Run.Status.INTERRUPTED).values_list("pk", flat=True)}
+            for key, lost in runs.items():
+                if key not in kept and key in self._runs:
+                    logger.warning("Run %s is stopped: it is not this process's any more", key)
+                    lost()
+
+    def look(self, connection: BaseDatabaseWrapper) -> None:
+        """See which signs of life have changed."""
+        began = time.monotonic()
+        if began - self._looked_at > PAUSE_SECONDS:
+            self._forget()
+        self._looked_at = began
+        held = self._hold(connection)
+        at_work = Run.objects.using(connection.alias).raw(AT_WORK.format(order=connection.ops.quote_name("order")))
+        signs = [Sign(run.pk, run.process, run.seen_at) for run in at_work]
+        now = time.monotonic()
+        self._seen = {sign: self._seen.get(sign, now) for sign in signs}
+        self._silent = frozenset(
+            sign
+            for sign, since in self._seen.items()
+            if began - since >= DEAD_SECONDS and _lock(sign.process) not in held
+        )
+
+    def _hold(self, connection: BaseDatabaseWrapper) -> set[int]:
+        """Hold this process's lock; those of all processes. Where a connection is nobody's own, there are none."""
+        if connection.vendor != "postgresql" or connection.settings_dict.get("DISABLE_SERVER_SIDE_CURSORS"):
+            return set()
+        with connection.cursor() as cursor:
+            if not self._is_locked:
+                cursor.execute(SERVER_PATIENCE)
+                cursor.execute("SELECT pg_try_advisory_lock(%s, %s)", [LOCKS, _lock(process_name())])
+                self._is_locked = cursor.fetchone()[0]
+            cursor.execute(HELD, [LOCKS])
+            return {_signed(number) for (number,) in cursor.fetchall()}
+
+
+def _update_seen(rows: QuerySet[Run]) -> int:
+    """Note that these runs were seen just now; how many."""
+    features = connections[rows.db].features
+    if not features.has_select_for_update_skip_locked:
+        return rows.update(seen_at=Now())
+    with transaction.atomic(using=rows.db):
+        # What another thread is writing to, for example a draft, is a sign of life in itself. To wait for it, with
+        # other rows locked, could be a deadlock.
+        free = rows.select_for_update(skip_locked=True, no_key=features.has_select_for_no_key_update)
+        return rows.filter(pk__in=list(free.values_list("pk", flat=True))).update(seen_at=Now())
+
+
+def _lock(process: str) -> int:
+    """The second number of a process's lock."""
+    return _signed(int.from_bytes(hashlib.sha256(process.encode()).digest()[:4]))
+
+
+def _signed(number: int) -> int:
+    return number - 2**32 if number >= 2**31 else number
+
+
+def _close(connection: BaseDatabaseWrapper) -> None:
+    with suppress(Exception):
+        connection.close()
+    del connections[connection.alias]
+
+
+life = Life()
+closing.append(life.stop)

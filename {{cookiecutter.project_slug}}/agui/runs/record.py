@@ -1,0 +1,249 @@
+"""One run on its way, and what is kept of it: while it is at work, and however it ends."""
+
+import logging
+import time
+from collections.abc import AsyncGenerator, Callable, Collection
+from copy import deepcopy
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from django.contrib.auth import get_user_model
+from django.db import router, transaction
+from pydantic_ai.capabilities import AbstractCapability
+from pydantic_ai.conversation_store import ConversationConflict
+from pydantic_ai.messages import ModelMessage
+from pydantic_ai.usage import RunUsage
+from pydantic_core import to_jsonable_python
+
+from agui import conf
+from agui.agents.build import AgentDeps, page_context, usage_limits
+from agui.agents.model_files import EVENT as FILES_LEFT_OUT
+from agui.agents.model_files import UNREAD, SendReadableFiles
+from agui.blocking.executor import in_database
+from agui.contrib.spending.budgets import may_exist
+from agui.contrib.spending.keep_budget import KeepBudget
+from agui.contrib.spending.ledger import Spent, add_spending, dump_spent
+from agui.contrib.spending.usage import add_broken_off, spent_by_model
+from agui.contrib.suggestions.follow_ups import EVENT as FOLLOW_UPS
+from agui.errors import RunFailed
+from agui.events.join_deltas import JoinDeltas
+from agui.events.progress import dump_state, same_json
+from agui.events.stream import RunEvents
+from agui.models import Run
+from agui.protocol.messages import BaseEvent, CustomEvent, EventType, RunAgentInput, annotate
+from agui.runlog import RunLog
+from agui.runs.fence import Fence
+from agui.runs.processes import process_name
+from agui.runs.trim import added, without_bytes, without_drawings, without_open_calls
+from agui.stores import codec
+from agui.tools.audit_trail import AuditTrail, note_secrets
+from agui.tools.definitions import HoldApprovals
+from agui.tools.results import BoundResults
+from agui.turns.take import Turn
+
+if TYPE_CHECKING:
+    from agui.http.views import DjangoAGUIView
+
+logger = logging.getLogger("agui.runs")
+
+# What a model begins an answer with.
+FIRST_EVENTS = (EventType.TEXT_MESSAGE_START, EventType.REASONING_START, EventType.TOOL_CALL_START)
+# How a run ended that was stopped, by the reason.
+ENDINGS = {None: Run.Status.CANCELLED, "timeout": Run.Status.TIMED_OUT, "interrupted": Run.Status.INTERRUPTED}
+
+
+@dataclass
+class ActiveRun:
+    """One run on its way."""
+
+    endpoint: "DjangoAGUIView"
+    log: RunLog
+    run_input: RunAgentInput
+    turn: Turn
+    events: RunEvents
+    stored: list[ModelMessage]
+    """The conversation before the run, as it was loaded."""
+    usage_before: RunUsage
+    state_before: Any
+    earlier: list[ModelMessage] = field(default_factory=list)
+    """What processes that died have added to it, if workers execute it."""
+    asked: set[str] = field(default_factory=set)
+    """The tool calls that a draft keeps although they have no result: whoever goes on with the run makes them."""
+    journal: AbstractCapability[AgentDeps] | None = None
+    """Notes what its tools have done, if workers execute it."""
+    approvals: HoldApprovals = field(default_factory=HoldApprovals)
+    """Asks again before a tool that has changed since it was approved."""
+    go_on: Callable[[AsyncGenerator[BaseEvent]], AsyncGenerator[BaseEvent]] | None = None
+    """A stage that joins its events to those of the process that died."""
+    files: SendReadableFiles = field(default_factory=SendReadableFiles)
+    """Which files its model is sent."""
+    usage: RunUsage = field(default_factory=RunUsage)
+    size: int = 0
+    """Bytes of all frames."""
+    drafted: tuple[int, int] = (0, 0)
+    """Its size, and how many tools had ended, when it was last written down."""
+    status: Run.Status = Run.Status.FAILED
+    spent: dict[str, Spent] = field(default_factory=dict)
+    """What of its usage is among the spending of its user."""
+    first_event_ms: int | None = None
+    is_recorded: bool = False
+    started: float = field(default_factory=time.monotonic)
+
+    def stop(self, code: str) -> None:
+        """End the run for a reason of ours: a key of RUN_ERRORS."""
+        if not self.events.failure and not self.is_recorded:
+            self.events.failure = code
+            self.log.token.cancel()
+
+    def note_event(self, kind: EventType) -> None:
+        """Note how long the model took to say something."""
+        if self.first_event_ms is None and kind in FIRST_EVENTS:
+            self.first_event_ms = self.milliseconds()
+
+    def milliseconds(self) -> int:
+        return round((time.monotonic() - self.started) * 1000)
+
+    def capabilities(self) -> list[AbstractCapability[AgentDeps]]:
+        """What only this run has."""
+        context = self.events.deps.context
+        return [
+            JoinDeltas(conf.get().delta_window_seconds),
+            *([page_context(context)] if context else ()),
+            self.files,
+            self.approvals,
+            *([self.journal] if self.journal else ()),
+            Fence(self.log.key),
+            BoundResults(),
+            AuditTrail(timer=self.events.timer),
+            *([KeepBudget(self.note_spending)] if may_exist() else ()),
+        ]
+
+    def draft(self) -> dict[str, Any] | None:
+        """Take down what the run has added so far, as columns of its row; None when nothing is new."""
+        reached = (self.size, self.events.unfinished.results)
+        if reached == self.drafted or not self.turn.store.keeps_threads:
+            return None
+        self.drafted = reached
+        return self.columns()
+
+    def columns(self) -> dict[str, Any]:
+        new = [*self.earlier, *self._to_keep(self._partial(self.asked))]
+        return {"draft": codec.dump_messages(new), "usage": to_jsonable_python(self.usage)}
+
+    async def save(self, new: list[ModelMessage], status: Run.Status) -> None:
+        """Append what the run has added to the stored conversation, and note how the run ended."""
+        conversation = self.turn.conversation
+        conversation.messages = [*self.stored, *self.earlier, *self._to_keep(new)]
+        conversation.usage = self.usage_before + self.usage
+        conversation.deferred_tool_requests = self.events.requests
+        try:
+            await self.turn.store.save_with(conversation, lambda _: self._note(status), scope=self.log.scope)
+        except ConversationConflict:
+            raise RunFailed("conversation_changed") from None
+        self.status, self.is_recorded = status, True
+
+    async def save_partial(self) -> None:
+        """Keep what there is of a run that failed or was stopped."""
+        self.status = ENDINGS.get(self.events.failure, Run.Status.FAILED)
+        add_broken_off(self.usage, self.events.unfinished.captured, self._before())
+        if self.events.failure == "conversation_changed":
+            return
+        self.events.requests = None
+        try:
+            await self.save(self._partial(), self.status)
+        except RunFailed:
+            logger.info("Thread %s was changed or deleted during run %s", self.log.thread_id, self.log.key)
+        except Exception:
+            logger.exception("What run %s had reached could not be stored", self.log.key)
+
+    async def record(self) -> None:
+        """Note how the run ended, unless that was done with its last messages."""
+        if self.is_recorded:
+            return
+        try:
+            await in_database(self._note, self.status)
+        except ConversationConflict:
+            logger.info("Run %s was taken up by another process", self.log.key)
+        except Exception:
+            logger.exception("The end of run %s could not be recorded", self.log.key)
+
+    def files_left_out(self) -> list[BaseEvent]:
+        """Tell the user which files the model could not read, and note it with the answer."""
+        message_id, files = self.events.last_text, list(self.files.left_out.values())
+        if not files:
+            return []
+        if message_id:
+            self.events.ids.extend(message_id, {"metadata": {FILES_LEFT_OUT: files}})
+        return [CustomEvent(name=FILES_LEFT_OUT, value={"messageId": message_id, "files": files})]
+
+    async def follow_ups(self, answer: Any) -> list[BaseEvent]:
+        """Make suggestions after an answer, and note them with it."""
+        follow_ups, message_id = self.endpoint.config.follow_ups, self.events.last_text
+        if follow_ups is None or not message_id or not isinstance(answer, str):
+            return []
+        texts = await follow_ups.suggest(self, answer, usage_limits(self.endpoint.config))
+        if not texts:
+            return []
+        self.events.ids.extend(message_id, {"metadata": {FOLLOW_UPS: texts}})
+        return [CustomEvent(name=FOLLOW_UPS, value={"messageId": message_id, "suggestions": texts})]
+
+    def _note(self, status: Run.Status) -> None:
+        # Without a row the thread was deleted, and the run with it.
+        row = Run.objects.filter(pk=self.log.key)
+        spent = self.spending()
+        with transaction.atomic(using=router.db_for_write(Run), savepoint=False):
+            is_noted = row.filter(process=process_name(), status=Run.Status.RUNNING).update(
+                status=status,
+                code="" if status in (Run.Status.FINISHED, Run.Status.PAUSED) else self.events.failure or "",
+                cause="" if status in (Run.Status.FINISHED, Run.Status.PAUSED) else self.events.cause,
+                usage=to_jsonable_python(self.usage),
+                cost=self.usage.cost,
+                spent=dump_spent(spent),
+                first_event_ms=self.first_event_ms,
+                duration_ms=self.milliseconds(),
+                draft=None,
+            )
+            if not is_noted and (self.journal or row.exists()):
+                # This process was taken for dead: another one has ended the run, or goes on with it.
+                raise ConversationConflict(self.log.thread_id)
+            owner = self.events.deps.user.pk
+            if is_noted or owner is None or get_user_model()._default_manager.filter(pk=owner).exists():
+                add_spending(self.log.scope, owner, spent, self.spent)
+
+    def note_spending(self) -> None:
+        """Note now, and not at the end, what it has used so far."""
+        row = Run.objects.filter(pk=self.log.key, process=process_name(), status=Run.Status.RUNNING)
+        spent = self.spending()
+        with transaction.atomic(using=router.db_for_write(Run)):
+            if not row.update(spent=dump_spent(spent)):
+                return  # It was deleted, or is another process's
+            add_spending(self.log.scope, self.events.deps.user.pk, spent, self.spent)
+        self.spent = spent
+
+    def spending(self) -> dict[str, Spent]:
+        """What it has used so far, by model."""
+        before = {*self._before(), None}
+        new = [one for one in self.events.unfinished.captured if one.run_id not in before]
+        return spent_by_model(self.usage, [*self.earlier, *new], self.endpoint.model_name(self.run_input))
+
+    def _before(self) -> set[str | None]:
+        return {message.run_id for message in self.turn.history}
+
+    def _partial(self, asked: Collection[str] = ()) -> list[ModelMessage]:
+        """What the run has added, as of now."""
+        unfinished = self.events.unfinished
+        new = [*added(self.turn.history, unfinished.captured), *unfinished.messages()]
+        return without_open_calls(new, self.events.started.union(asked))
+
+    def _to_keep(self, new: list[ModelMessage]) -> list[ModelMessage]:
+        """Note with the messages what they can't hold, and take out what is not to be kept."""
+        new = without_bytes(new)
+        deepcopy(self.events.ids).stamp(new)  # It hands ids out once, and this is done again and again
+        self.events.page.note(new)
+        note_secrets(new, self.events.timer)
+        state = dump_state(self.events.deps, self.state_before)
+        if new and (self.turn.state.fades or not same_json(state, self.turn.state.stored)):
+            annotate(new[-1], state=state)
+        if new and self.files.left_out:
+            annotate(new[-1], **{UNREAD: list(self.files.left_out)})
+        return without_drawings(new)

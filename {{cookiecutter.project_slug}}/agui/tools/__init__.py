@@ -1,0 +1,1 @@
+"""What an agent can do: the registry, schemas, approvals, the audit trail."""

@@ -1,0 +1,109 @@
+"""Who may call a tool, when the model is shown it, and which question comes before it runs."""
+
+import inspect
+import logging
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from django.contrib.auth import get_user_model
+from pydantic_ai import ApprovalRequired, RunContext
+from pydantic_ai.tools import ToolDefinition, ToolPrepareFunc
+
+from agui import conf
+from agui.blocking.executor import release_connections, run_in_thread
+from agui.blocking.patience import wait_for_database
+from agui.tools.schema import PARAMETERS_KEY, X_DESTRUCTIVE_KEY, ToolSpec, x_keys
+
+if TYPE_CHECKING:
+    from agui.agents.build import AgentDeps
+
+logger = logging.getLogger("agui.tools")
+
+
+def is_gated(spec: ToolSpec) -> bool:
+    """Does the tool ask for approval, unless the settings exempt it?"""
+    return spec.destructive or spec.requires_approval
+
+
+def needs_confirmation(spec: ToolSpec) -> bool:
+    """Must the user approve each call of this tool, as the settings are now?"""
+    if not is_gated(spec):
+        return False
+    exempt = conf.get().auto_confirm
+    return not exempt if isinstance(exempt, bool) else spec.name not in exempt
+
+
+def confirmation_text(spec: ToolSpec) -> str:
+    """The question that an approval asks."""
+    return spec.confirm or f'Run "{spec.label}"?'
+
+
+def confirmation_metadata(spec: ToolSpec) -> dict[str, Any]:
+    """What an interrupt tells the client about the tool."""
+    keys = x_keys(spec.destructive, spec.category, spec.confirm, spec.label)
+    return {"toolName": spec.name, X_DESTRUCTIVE_KEY: spec.destructive, **keys}
+
+
+async def is_permitted(spec: ToolSpec, user: Any, *, afresh: bool = False) -> bool:
+    """May this user call the tool? `afresh` asks the database, as a user object remembers its permissions."""
+    if spec.permission is None:
+        return True
+    if user is None or not user.is_authenticated:
+        return False
+    return await wait_for_database(partial(_has_permission, user, spec.permission, afresh=afresh))
+
+
+async def _has_permission(user: Any, permission: str, *, afresh: bool) -> bool:
+    try:
+        if afresh:
+            user = await get_user_model()._default_manager.filter(pk=user.pk).afirst()
+        return user is not None and await user.ahas_perm(permission)
+    finally:
+        await release_connections()
+
+
+def build_prepare(spec: ToolSpec) -> "ToolPrepareFunc[AgentDeps] | None":
+    """What pydantic-ai asks before each request to the model; None for a tool that is always the same."""
+    if not (is_gated(spec) or spec.permission or spec.prepare):
+        return None
+
+    async def prepare(ctx: "RunContext[AgentDeps]", definition: ToolDefinition) -> ToolDefinition | None:
+        if not await is_permitted(spec, getattr(ctx.deps, "user", None)):
+            return None
+        if spec.prepare is not None:
+            prepared = await _prepare(spec, spec.prepare, ctx, definition)
+            if prepared is None:
+                return None
+            definition = prepared
+        if is_gated(spec):
+            definition = replace(definition, kind="unapproved" if needs_confirmation(spec) else "function")
+        return definition
+
+    return prepare
+
+
+async def _prepare(
+    spec: ToolSpec, author: Callable[..., Any], ctx: "RunContext[AgentDeps]", definition: ToolDefinition
+) -> ToolDefinition | None:
+    """Ask the tool's author. A function that breaks hides its tool, and ends no run."""
+    try:
+        if inspect.iscoroutinefunction(author):
+            prepared = await author(ctx, definition)
+        else:
+            prepared = await run_in_thread(author, ctx, definition)  # It may ask the database
+        return None if prepared is None else replace(prepared, name=definition.name)
+    except Exception:
+        logger.exception("Tool %r is left out: its prepare= failed.", spec.name)
+        return None
+
+
+def build_question(spec: ToolSpec, parameters: dict[str, Any]) -> Callable[..., None]:
+    """Ask for approval once the arguments are known to be valid, with what the client shows."""
+
+    def ask(ctx: "RunContext[AgentDeps]", /, **arguments: Any) -> None:
+        if needs_confirmation(spec) and not ctx.tool_call_approved:
+            raise ApprovalRequired({**confirmation_metadata(spec), PARAMETERS_KEY: parameters})
+
+    return ask

@@ -1,0 +1,280 @@
+"""What is new in this request: the client's word on the past counts for nothing.
+
+A known thread's history is the store's, and of the request only the new turn is read. An unknown
+thread that arrives with a history is taken over once, sanitised, without honouring an approval.
+The new turn is stored before the run begins, so that however the run ends, it is there.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+from pydantic_ai import DeferredToolResults, ToolApproved
+from pydantic_ai.conversation import Conversation
+from pydantic_ai.conversation_store import ConversationConflict
+from pydantic_ai.messages import (
+    ModelMessage,
+    ModelRequest,
+    UserPromptPart,
+)
+
+from agui import conf
+from agui.agents.build import AgentConfig
+from agui.agents.model_files import without_unread
+from agui.blocking.executor import run_in_thread
+from agui.contrib.attachments.references import name_attachments, use_attachments, with_manifests
+from agui.errors import Conflict, NotFound, RunFailed, Unprocessable
+from agui.events.progress import to_json
+from agui.http.auth import Actor
+from agui.protocol.inbound import answer_deferred, load_aside, load_results
+from agui.protocol.interrupts import frontend_calls, read_answers
+from agui.protocol.messages import Message, RunAgentInput, annotation
+from agui.runs.drafts import recover
+from agui.runs.trim import answered
+from agui.stores.base import ThreadStore
+from agui.stores.branches import Link, prompt_id
+from agui.tools.registry import ToolRegistry
+
+# System and developer messages would be instructions, activities are the page's own.
+TRUSTED_ROLES = ("user", "assistant", "tool", "reasoning")
+
+
+@dataclass
+class SharedState:
+    """The state that a page and the agent share, at the start of a run."""
+
+    value: Any
+    """What the client sent, else what the thread's last turn left, else the agent's defaults."""
+    client: Any
+    """As the client has it. One that sends none has the defaults."""
+    stored: Any
+    """As the thread has it."""
+    fades: bool
+    """Whether the note of it will soon be too far back to be read."""
+
+
+@dataclass
+class Turn:
+    """What a run continues from."""
+
+    store: ThreadStore
+    conversation: Conversation
+    """The last messages of the stored conversation, the new turn included."""
+    history: list[ModelMessage]
+    """Those of them that the model reads."""
+    text: str
+    """What the user wrote last, or ''."""
+    state: SharedState
+    answers: DeferredToolResults | None = None
+    """The decisions on the calls that the thread waited for."""
+
+    @property
+    def approved(self) -> set[str]:
+        """The ids of the tool calls that the user has approved with this turn."""
+        approvals = self.answers.approvals if self.answers else {}
+        return {call_id for call_id, approval in approvals.items() if isinstance(approval, ToolApproved)}
+
+    @property
+    def edited_arguments(self) -> dict[str, Any]:
+        """What the user put in the place of the model's arguments, by tool call id."""
+        approvals = self.answers.approvals if self.answers else {}
+        return {
+            call_id: approval.override_args
+            for call_id, approval in approvals.items()
+            if isinstance(approval, ToolApproved) and approval.override_args is not None
+        }
+
+
+async def take_turn(
+    store: ThreadStore,
+    actor: Actor,
+    run_input: RunAgentInput,
+    registry: ToolRegistry,
+    config: AgentConfig,
+    begin: Callable[[str, str], None],
+) -> Turn:
+    """Find what is new, and store it, together with the note that a run begins.
+
+    `begin` is called with the thread's revision and the client's id of the message that the run answers.
+
+    Raises Unprocessable for messages or a state that can't be
+    used, Conflict when another writer was faster, and RunFailed for an answer that fits no question.
+    """
+    conversation = await _load(store, actor, run_input.thread_id)
+    if conversation is None:
+        conversation = Conversation(conversation_id=run_input.thread_id)
+        if run_input.resume:
+            raise RunFailed("interrupt_unknown")
+    waiting = conversation.deferred_tool_requests
+    run_input = answer_deferred(run_input, conversation)
+    # In a thread: what a client answers may be large, and is checked against a schema.
+    answers = (
+        await run_in_thread(read_answers, run_input, waiting, registry, pool="reading")
+        if run_input.resume
+        else read_answers(run_input, waiting, registry)
+    )
+    view, conversation, new = await _new_messages(store, actor, run_input, conversation)
+    if answers is not None and not answered(new) >= frontend_calls(waiting).keys():
+        raise RunFailed("interrupt_pending")
+    unanswered = conversation.messages and isinstance(conversation.messages[-1], ModelRequest)
+    if not new and answers is None and not unanswered:
+        raise Unprocessable("There is nothing new in this request: send a message of the user.")
+    state = _read_state(run_input, conversation, config)
+    named = await name_attachments(new, actor)
+    conversation.messages.extend(new)
+    history = with_manifests(without_unread(_window(conversation.messages)))
+    # Whatever was asked is answered or dropped now: an answer counts once, even if the run then dies.
+    conversation.deferred_tool_requests = None
+
+    def note(revision: str) -> None:
+        begin(revision, next(filter(None, map(prompt_id, reversed(conversation.messages))), ""))
+        if store.keeps_threads:
+            use_attachments(named, run_input.thread_id)
+
+    try:
+        await view.save_with(conversation, note, scope=actor.scope)
+    except ConversationConflict:
+        raise Conflict("The conversation was changed meanwhile. Reload it.") from None
+    return Turn(store, conversation, history, _last_text(history), state, answers)
+
+
+async def continue_turn(
+    store: ThreadStore,
+    scope: str,
+    run_input: RunAgentInput,
+    config: AgentConfig,
+    answers: DeferredToolResults | None,
+    added: list[ModelMessage],
+) -> Turn | None:
+    """Find again what `take_turn` has stored, for a run that has `added` messages since; None if it is gone."""
+    limit = conf.get().history_messages
+    thread_id = run_input.thread_id
+    conversation = await _up_to_a_prompt(store, await store.load(thread_id, limit=limit, scope=scope), limit)
+    if conversation is None:
+        return None
+    whole = replace(conversation, messages=[*conversation.messages, *added])
+    if any(annotation(message, "state") is not None for message in added):
+        run_input = run_input.model_copy(update={"state": None})  # Tools have changed what the client sent
+    state = _read_state(run_input, whole, config)
+    history = with_manifests(without_unread(_window(whole.messages)))
+    return Turn(store, conversation, history, _last_text(history), state, None if added else answers)
+
+
+async def _load(store: ThreadStore, actor: Actor, thread_id: str) -> Conversation | None:
+    """Load the last messages, what a killed process left included; None for a new thread."""
+    limit = conf.get().history_messages
+    found = await store.load_turn(thread_id, limit=limit, scope=actor.scope)
+    if found.has_open_run:
+        if await recover(store, actor.scope, thread_id):
+            raise Conflict(headers={"Retry-After": "1"})
+        found = await store.load_turn(thread_id, limit=limit, scope=actor.scope)
+    return await _up_to_a_prompt(store, found.conversation, limit)
+
+
+async def _up_to_a_prompt(
+    store: ThreadStore, conversation: Conversation | None, limit: int | None
+) -> Conversation | None:
+    """Load more, should the window be in the middle of one long turn."""
+    while (
+        conversation
+        and limit
+        and len(conversation.messages) == limit
+        and not any(map(prompt_id, conversation.messages))
+    ):
+        limit *= 2
+        conversation = await store.load(conversation.conversation_id, limit=limit)
+    return conversation
+
+
+def _window(messages: list[ModelMessage]) -> list[ModelMessage]:
+    """Take what the model reads: the last messages, from one of the user on, so that no turn is cut."""
+    limit = conf.get().history_messages
+    if limit is None or len(messages) < limit:
+        return messages
+    prompts = [index for index, message in enumerate(messages) if prompt_id(message)]
+    within = [index for index in prompts if index >= len(messages) - limit]
+    return messages[(within or prompts[-1:] or [0])[0] :]
+
+
+async def _known_prompts(store: ThreadStore, prompts: Sequence[Message], conversation: Conversation) -> dict[str, Link]:
+    """Find those of a request's new messages of the user that the thread has."""
+    limit = conf.get().history_messages
+    sent = {message.id for message in prompts}
+    loaded = {prompt_id(message) for message in conversation.messages}
+    is_whole = limit is None or len(conversation.messages) < limit
+    if is_whole and not sent & loaded:
+        return {}
+    return await store.find_prompts(conversation.conversation_id, sent)
+
+
+async def _new_messages(
+    store: ThreadStore, actor: Actor, run_input: RunAgentInput, conversation: Conversation
+) -> tuple[ThreadStore, Conversation, list[ModelMessage]]:
+    """The messages to append, and the conversation to append them to: after an edit, one that ends before it."""
+    messages = [message for message in run_input.messages if message.role in TRUSTED_ROLES]
+    if conversation.revision is None:
+        return store, conversation, await load_aside(messages, run_input)
+    tail = messages[1 + max((i for i, m in enumerate(messages) if m.role == "assistant"), default=-1) :]
+    results = load_results(messages, conversation)
+    if run_input.resume:
+        return store, conversation, results
+    prompts = [message for message in tail if message.role == "user"]
+    known = await _known_prompts(store, prompts, conversation)
+    if prompts and prompts[-1].id in known and not results:
+        # The last one again: that turn is edited or tried anew.
+        new = await load_aside(prompts[-1:], run_input)
+        return *await _before(store, actor, conversation, known[prompts[-1].id]), new
+    # Known ones before a new one are the client's memory, of answers that it may never have seen.
+    fresh = [message for message in prompts if message.id not in known]
+    return store, conversation, [*results, *await load_aside(fresh, run_input)]
+
+
+async def _before(
+    store: ThreadStore, actor: Actor, conversation: Conversation, prompt: Link
+) -> tuple[ThreadStore, Conversation]:
+    """The conversation as it was before a message. Until the new turn is saved, nothing is changed."""
+    thread_id, limit = conversation.conversation_id, conf.get().history_messages
+    try:
+        view = await store.ending_at(
+            thread_id, prompt.parent_id, expected_revision=conversation.revision, scope=actor.scope
+        )
+    except ConversationConflict:
+        raise Conflict("The conversation was changed meanwhile. Reload it.") from None
+    try:
+        earlier = await _up_to_a_prompt(view, await view.load(thread_id, limit=limit, scope=actor.scope), limit)
+    except LookupError:  # Deleted at this very moment
+        earlier = None
+    if earlier is None:
+        raise NotFound("There is no such thread.")
+    return view, earlier
+
+
+def _read_state(run_input: RunAgentInput, conversation: Conversation, config: AgentConfig) -> SharedState:
+    sent = run_input.state or {}
+    noted = [(i, s) for i, m in enumerate(conversation.messages) if (s := annotation(m, "state")) is not None]
+    place, stored = noted[-1] if noted else (0, None)
+    fades = bool(stored) and len(conversation.messages) - place > (conf.get().history_messages or math.inf) / 2
+    if config.state_type is None:
+        sent = sent if isinstance(sent, dict) else {}
+        return SharedState(sent or stored or {}, client=sent, stored=stored or {}, fades=fades)
+    default = config.state_type()
+    try:
+        value = config.state_type.model_validate(sent) if sent else _validated(stored, default)
+    except ValidationError:
+        raise Unprocessable("The state does not have the agent's form.") from None
+    known = to_json(default)
+    return SharedState(value, client=sent or known, stored=known if stored is None else stored, fades=fades)
+
+
+def _validated(stored: Any, default: BaseModel) -> BaseModel:
+    try:
+        return default if stored is None else type(default).model_validate(stored)
+    except ValidationError:
+        return default  # Of an older form of the agent: better forgotten than a thread that can't go on
+
+
+def _last_text(messages: list[ModelMessage]) -> str:
+    parts = [part for message in messages for part in message.parts if isinstance(part, UserPromptPart)]
+    return parts[-1].content if parts and isinstance(parts[-1].content, str) else ""
