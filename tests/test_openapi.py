@@ -134,7 +134,7 @@ def test_what_succeeds_is_as_documented(live: LiveProject, ask):
 
 def test_it_names_every_event(live: LiveProject):
     program = (
-        "import json\nfrom agui.protocol.messages import EventType\nprint(json.dumps([one.value for one in EventType]))"
+        "import json\nfrom agui.protocol.types import EventType\nprint(json.dumps([one.value for one in EventType]))"
     )
     known = set(json.loads(live.manage("shell", "-c", program).splitlines()[-1]))
     event = yaml.safe_load(REFERENCE.read_text())["components"]["schemas"]["Event"]

@@ -8,8 +8,7 @@ from django.test import override_settings
 from pydantic_ai import models
 
 from agui.blocking.executor import close_kept_connections
-from agui.runlog import open_logs
-from agui.runs import drive
+from agui.runs import live
 
 models.ALLOW_MODEL_REQUESTS = False
 override_settings(
@@ -19,7 +18,7 @@ override_settings(
     # The real ones are slow on purpose: half a second for each user that a test makes.
     PASSWORD_HASHERS=["django.contrib.auth.hashers.MD5PasswordHasher"],
 ).enable()
-drive.logs = open_logs()  # It is there by now
+live.logs = live.open_logs()  # It is there by now
 
 
 @pytest.fixture(autouse=True)

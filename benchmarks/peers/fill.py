@@ -22,7 +22,7 @@ def history(thread_id: str, length: int) -> list[dict[str, str]]:
 
 async def ours(user: Any, thread_id: str, length: int) -> None:
     from ag_ui.core import Message
-    from agui.protocol.messages import MessageIds
+    from agui.protocol.message_ids import MessageIds
     from agui.stores.model import ModelConversationStore
     from pydantic import TypeAdapter
     from pydantic_ai.conversation import Conversation

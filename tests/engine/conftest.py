@@ -25,8 +25,7 @@ from agui import AgentConfig, DjangoAGUIView, ToolRegistry, get_urls
 from agui.blocking.executor import close_kept_connections, in_database
 from agui.http.tokens import create_token
 from agui.models import Run
-from agui.runlog import open_logs
-from agui.runs import drive, processes
+from agui.runs import drafts, live, processes
 from agui.testing import Request, ScriptedModel, collect
 from engine import urls
 from engine.recipes import Recipe
@@ -164,21 +163,21 @@ def shared_logs(settings: Any, monkeypatch: pytest.MonkeyPatch, worker_id: str) 
         # Tests side by side have users and threads of the same ids.
         number = 0 if worker_id == "master" else int(worker_id.removeprefix("gw"))
         settings.AGUI = {**settings.AGUI, "REDIS_URL": f"{url}?db={number}"}
-        monkeypatch.setattr(drive, "logs", open_logs())
+        monkeypatch.setattr(live, "logs", live.open_logs())
 
 
 @pytest.fixture(autouse=True)
 async def no_run_outlives_its_test(shared_logs: None) -> AsyncIterator[None]:
     yield
-    for log in list(drive.logs._active.values()):
+    for log in list(live.logs._active.values()):
         log.stop()
-    if drive.tasks:
-        await asyncio.wait(drive.tasks, timeout=30)
+    if live.tasks:
+        await asyncio.wait(live.tasks, timeout=30)
     # It begins beside a run that lasts two seconds, and would count in the midst of the next test.
-    if (counting := drive.checkpoints._counting) and not counting.done():
+    if (counting := drafts.checkpoints._counting) and not counting.done():
         await asyncio.wait([counting])
-    drive.followers.clear()
-    await drive.logs.aclose()
+    live.followers.clear()
+    await live.logs.aclose()
     await asyncio.to_thread(processes.life.stop)
     # asgiref's worker thread keeps its connection: PostgreSQL could not drop the test database.
     await sync_to_async(connections.close_all)()

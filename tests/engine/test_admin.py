@@ -34,7 +34,7 @@ from pydantic_ai.messages import (
 from agui.admin import lists as admin_lists
 from agui.http.tokens import create_token, hash_token
 from agui.models import ApiToken, Attachment, AttachmentUse, AuditRecord, Feedback, Message, Run, Thread
-from agui.protocol.messages import METADATA_KEY, annotate
+from agui.stores.annotations import METADATA_KEY, annotate
 from agui.stores.model import ModelConversationStore
 from agui.testing import collect, say, wait
 from engine.conftest import run_input, script

@@ -8,7 +8,7 @@ from pydantic_ai import Agent
 from pydantic_ai.models.test import TestModel
 
 from agui import AgentConfig, AgentDeps, ToolRegistry, build_agent
-from agui.agents.build import usage_limits
+from agui.agents.config import usage_limits
 from agui.agents.llm import resolve_model
 from engine.urls import view
 

@@ -35,7 +35,7 @@ from agui.models import AuditRecord
 from agui.testing import ScriptedModel, call, say
 from agui.tools import audit
 from agui.tools.audit import REDACTED, ToolCallTimer, record_event, redact, redact_text
-from agui.tools.registry import FAILED
+from agui.tools.call import FAILED
 from engine.conftest import Client
 
 EVENT = AuditEvent(

@@ -5,7 +5,7 @@ from pydantic_ai.conversation import Conversation
 from pydantic_ai.conversation_store import ConversationConflict
 from pydantic_ai.messages import ModelRequest, ModelResponse, TextPart, ToolCallPart, ToolReturnPart, UserPromptPart
 
-from agui.protocol.messages import annotate
+from agui.stores.annotations import annotate
 from agui.testing import say
 from engine.conftest import Client, script
 from engine.test_stores import STORES

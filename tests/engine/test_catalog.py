@@ -118,7 +118,9 @@ async def test_the_prefix_can_have_skills_and_tools_of_its_own(client, settings)
     skills = SkillRegistry()
     skills.add("hello", "Say hello")
     view = small_view()
-    settings.ROOT_URLCONF = type("Urls", (), {"urlpatterns": get_urls(view, tools=view.registry, skills=skills)})
+    settings.ROOT_URLCONF = type(
+        "Urls", (), {"urlpatterns": get_urls(view, tools=view.endpoint.registry, skills=skills)}
+    )
     assert await names_of(client, "skills/") == ["hello"]
     assert await names_of(client) == ["count"]
 

@@ -13,8 +13,8 @@ from django.contrib.auth import get_user_model
 from django.core.management import CommandError, call_command
 
 from agui.models import ApiToken, Run, Thread
-from agui.runlog import RunLogs
-from agui.runs import drive
+from agui.runlog.memory import RunLogs
+from agui.runs import live
 from agui.testing import Pause, call, event_types, fail, say
 from engine.conftest import results_of, script
 from engine.urls import effects
@@ -62,7 +62,7 @@ def type_in(monkeypatch):
 @pytest.fixture
 def in_memory(monkeypatch):
     """Two chats in one process have an event loop each, and connections to Redis are at home in one."""
-    monkeypatch.setattr(drive, "logs", RunLogs())
+    monkeypatch.setattr(live, "logs", RunLogs())
 
 
 def control_c() -> str:

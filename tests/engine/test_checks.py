@@ -8,8 +8,8 @@ from django.http import HttpRequest
 
 from agui.contrib.session_store.store import DjangoSessionConversationStore
 from agui.models import Run
-from agui.runs.drafts import sweep
 from agui.runs.processes import process_name
+from agui.runs.recovery import sweep
 from agui.stores.model import ModelConversationStore
 
 

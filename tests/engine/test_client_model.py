@@ -40,7 +40,7 @@ from agui.contrib.client import (
     remote_state,
 )
 from agui.models import Message, Run
-from agui.runs import drive
+from agui.runs import live
 from agui.testing import call, fail, say, think, wait
 from engine import urls
 from engine.conftest import parts_of, results_of
@@ -402,8 +402,8 @@ async def is_running(site: Site) -> list[bool]:
 
 async def goes_on_running(site: Site) -> bool:
     """Whether the runs outlive what was said to them: a server accepts a cancellation before it is done."""
-    if drive.tasks:
-        await asyncio.wait(drive.tasks, timeout=30)
+    if live.tasks:
+        await asyncio.wait(live.tasks, timeout=30)
     return any(await is_running(site))
 
 

@@ -18,7 +18,6 @@ from agui import conf
         ({"ON_DISCONNECT": "stop"}, r"AGUI\['ON_DISCONNECT'\] = 'stop': Input should be 'continue' or 'cancel'"),
         ({"HEARTBEAT_SECONDS": 0}, r"AGUI\['HEARTBEAT_SECONDS'\] = 0"),
         ({"CONVERSATION_STORE": "agui.stores.base.Nothing"}, r"'agui.stores.base.Nothing' can't be imported"),
-        ({"CONVERSATION_STORE": "agui.tools.registry.ToolRegistry"}, "name a subclass of agui.stores.base.ThreadStore"),
         ({"REDIS_URL": "localhost:6379"}, r"AGUI\['REDIS_URL'\]: .*(redis://|EXTRAS=redis)"),
         ({"AGENT_FACTORY": 5}, r"AGUI\['AGENT_FACTORY'\] = 5"),
         ({"auto_confirm": True}, "auto_confirm"),

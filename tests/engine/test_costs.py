@@ -23,7 +23,7 @@ from agui import conf
 from agui.contrib.spending.ledger import Spent, add_spending, dollars, dump_spent, load_spent, spent_by_day
 from agui.contrib.spending.usage import add_broken_off, spent_by_model
 from agui.models import Run, Spending, Thread
-from agui.runs.drafts import take_up
+from agui.runs.recovery import take_up
 from agui.stores import codec
 from agui.stores.model import ModelConversationStore
 from agui.testing import Response, ScriptedModel, call, fail, say, wait

@@ -8,8 +8,8 @@ from django.apps import apps
 from django.core.management import load_command_class
 
 from agui import conf
+from agui.actor import Actor
 from agui.contrib.export.views import UNTOLD, write_document
-from agui.http.auth import Actor
 from agui.management.commands.prune_agent_data import TOKEN_AGE
 from engine import pages
 

@@ -9,7 +9,7 @@ import jsonpatch
 import pytest
 
 from agui.events.differences import MAX_OPERATIONS, difference
-from agui.events.progress import same_json
+from agui.stores.codec import same_json
 from engine.test_work import counted
 
 KEYS = ["a", "b/c", "d~e", "", "~1", "0", "-"]

@@ -16,7 +16,7 @@ from pydantic_ai import FunctionToolset, Tool
 
 from agui import ToolRegistry, conf, tool
 from agui.testing import ScriptedModel, call, say, wait
-from agui.tools.registry import DENIED, FAILED, TIMED_OUT
+from agui.tools.call import DENIED, FAILED, TIMED_OUT
 from engine.conftest import Client, decision, let_pass, results_of
 from engine.test_llm import mounted
 

@@ -12,8 +12,8 @@ from pydantic_ai.messages import ModelRequest, ModelResponse, TextPart, ToolCall
 from agui.contrib.durable.journal import OUTCOME, Journal
 from agui.contrib.durable.splice import left_open
 from agui.models import Run
+from agui.runs import drafts, start
 from agui.runs import drafts as checkpoints
-from agui.runs import drive
 from agui.stores import codec
 from agui.testing import call, collect, say, wait
 from engine import urls
@@ -84,14 +84,14 @@ def test_a_run_goes_on_from_the_last_answer_that_asked_for_tools():
 @pytest.fixture
 def with_journals(monkeypatch):
     """Runs as a worker has them."""
-    activate = drive.activate
+    activate = start.activate
 
     def with_journal(*args, **kwargs):
         run = activate(*args, **kwargs)
         run.journal = Journal(run)
         return run
 
-    monkeypatch.setattr(drive, "activate", with_journal)
+    monkeypatch.setattr(start, "activate", with_journal)
 
 
 @pytest.mark.usefixtures("with_journals")
@@ -124,7 +124,7 @@ async def test_an_older_draft_does_not_come_after_the_answer_that_asks_for_tools
         response = await client.post(run_input("Go"))
         await reached.wait()
         monkeypatch.setattr(checkpoints, "_write", write_late)
-        writing = asyncio.create_task(drive.checkpoints.write())
+        writing = asyncio.create_task(drafts.checkpoints.write())
         await asyncio.to_thread(taken.wait, 10)
         ask.set()
         await asyncio.to_thread(urls.hanging.wait, 0.3)  # A tool that does not wait for it begins now

@@ -17,7 +17,7 @@ from django.utils import timezone
 from pydantic_ai.messages import ModelResponse, TextPart
 
 from agui.models import Attachment, AuditRecord, Budget, Feedback, Message, Run, Thread, ToolOutcome
-from agui.runs import drive
+from agui.runs import live
 from agui.stores import codec
 from agui.stores.model import ModelConversationStore
 from agui.testing import call, collect, say, wait
@@ -73,7 +73,7 @@ def files(folder):
     return {path for path in folder.rglob("*") if path.is_file()}
 
 
-async def live(client, name):
+async def leave_traces(client, name):
     """Leave something in every table: a conversation with versions, a fork, tool calls, a question, files, feedback."""
     upload = await client.http.post("/agent/attachments/", {"file": ContentFile(f"of {name}".encode(), "diary.txt")})
     again = await client.http.post("/agent/attachments/", {"file": ContentFile(f"of {name}".encode(), "copy.txt")})
@@ -94,10 +94,10 @@ async def live(client, name):
 
 @pytest.mark.parametrize("erase", [by_row, by_queryset, by_admin, by_action])
 async def test_all_that_is_his_goes_and_nothing_else(client, other_client, user, other, media, erase):
-    await live(other_client, "bob")
+    await leave_traces(other_client, "bob")
     others, their_files = await sync_to_async(rows)(), files(media)
     # The first token was there before.
-    await live(client, "lovelace")
+    await leave_traces(client, "lovelace")
     before = await sync_to_async(rows)()
     # Of hours there are only counts.
     tables = {model.__name__ for model in apps.get_app_config("agui").get_models()} - {"RunSpan"}
@@ -122,7 +122,7 @@ async def test_nothing_comes_back_of_a_run_that_is_on(client, user, media):
         assert await sync_to_async(rows)() == {}
         go_on.set()
         await collect(response)
-        await asyncio.gather(*drive.tasks)
+        await asyncio.gather(*live.tasks)
     assert await sync_to_async(rows)() == {}
 
 

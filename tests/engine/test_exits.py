@@ -15,7 +15,7 @@ from pydantic_ai.capabilities import ProcessHistory
 from agui import AgentConfig, DjangoAGUIView
 from agui.http.tokens import create_token
 from agui.models import Attachment, AttachmentUse, Run, Thread
-from agui.runs import drive
+from agui.runs import live
 from agui.stores import rows
 from agui.stores.model import ModelConversationStore
 from agui.testing import ScriptedModel, call, collect, say, wait
@@ -64,7 +64,7 @@ async def test_a_server_that_shuts_down_keeps_what_there_is(client: Client):
     with script(call("echo", text="done"), [say("Half"), wait(asyncio.Event(), reached)]):
         response = await client.post(run_input("Go"))
         await reached.wait()
-        for task in list(drive.tasks):
+        for task in list(live.tasks):
             task.cancel()
         events = await collect(response)
     assert events[-1]["code"] == "interrupted"
@@ -91,9 +91,11 @@ async def test_what_a_run_did_is_kept_although_its_history_was_shortened(client:
     async def last(messages: list[Any]) -> list[Any]:
         return messages[-3:]
 
-    config = AgentConfig(model=urls.view.config.model, state_type=urls.Notes, capabilities=[ProcessHistory(last)])
+    config = AgentConfig(
+        model=urls.view.endpoint.config.model, state_type=urls.Notes, capabilities=[ProcessHistory(last)]
+    )
     view = DjangoAGUIView(urls.registry, config, skills=urls.skills)
-    monkeypatch.setitem(urls.view.__dict__, "agent", view.agent)
+    monkeypatch.setitem(vars(urls.view.endpoint), "agent", view.agent)
     reached = asyncio.Event()
     answers: list[Any] = [say("A"), say("B"), call("echo", text="done"), [say("Half"), wait(asyncio.Event(), reached)]]
     with view.agent.override(model=ScriptedModel(answers)):

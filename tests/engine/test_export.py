@@ -20,8 +20,8 @@ from django.test import AsyncClient
 from pydantic_ai import DeferredToolRequests
 from pydantic_ai.messages import ModelRequest, ModelResponse, TextPart, ToolCallPart, UserPromptPart
 
+from agui.actor import Actor
 from agui.contrib.export.views import write_document
-from agui.http.auth import Actor
 from agui.models import (
     ApiToken,
     Attachment,
@@ -36,8 +36,8 @@ from agui.models import (
     Thread,
     ToolOutcome,
 )
-from agui.protocol.messages import METADATA_KEY, annotate
 from agui.stores import codec
+from agui.stores.annotations import METADATA_KEY, annotate
 from agui.stores.model import ModelConversationStore
 from agui.testing import call, collect, say, think
 from engine.conftest import Client, run_input, script

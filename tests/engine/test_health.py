@@ -2,7 +2,7 @@ import pytest
 from django.db import OperationalError, connection
 from django.test import Client as DjangoClient
 
-from agui.runs import drive
+from agui.runs import live, recovery
 from agui.runs.shutdown import shutdown
 
 
@@ -25,7 +25,7 @@ def test_healthz_without_redis_the_process_still_serves(django_client: DjangoCli
     redis_logs = pytest.importorskip("agui.runlog.redis", exc_type=ImportError)
     url = "redis://127.0.0.1:1/0"  # Nobody listens there
     settings.AGUI = {"REDIS_URL": url}
-    monkeypatch.setattr(drive, "logs", redis_logs.RedisLogs(url))
+    monkeypatch.setattr(live, "logs", redis_logs.RedisLogs(url, recovery))
     response = django_client.get("/healthz")
     assert (response.status_code, response.json()) == (200, {"status": "degraded", "database": True, "redis": False})
 

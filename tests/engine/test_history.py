@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from agui.protocol.messages import annotation
+from agui.stores.annotations import annotation
 from agui.testing import call, collect, event_types, fail, say, think
 from engine.conftest import Client, results_of, run_input, script
 

@@ -15,8 +15,8 @@ from django.core.handlers.asgi import ASGIHandler
 
 from agui.blocking import executor
 from agui.models import Run
-from agui.runlog import RunLogs
-from agui.runs import drive
+from agui.runlog.memory import RunLog, RunLogs
+from agui.runs import live, start
 from agui.testing import call, collect, read_frames, say, think, wait
 from engine import urls
 from engine.conftest import Client, let_pass, run_input, script
@@ -113,7 +113,7 @@ async def test_the_log_of_a_run_has_an_end(client: Client, settings, answers):
     with script(*answers):
         events = await client.run("Go")
     assert (events[-1]["type"], events[-1]["code"]) == ("RUN_ERROR", "output_limit")
-    log = await drive.logs.find(f"user:{client.user.pk}", "t1")
+    log = await live.logs.find(f"user:{client.user.pk}", "t1")
     assert log is not None
     assert sum(map(len, log.frames)) < 110_000
 
@@ -121,10 +121,10 @@ async def test_the_log_of_a_run_has_an_end(client: Client, settings, answers):
 # --- What ended runs leave in memory
 
 
-def ended_logs(kept: RunLogs, count: int, size: int) -> list[drive.RunLog]:
+def ended_logs(kept: RunLogs, count: int, size: int) -> list[RunLog]:
     logs = []
     for number in range(count):
-        log = drive.RunLog("user:1", f"t{number}", "f")
+        log = RunLog("user:1", f"t{number}", "f")
         log.append(b"x" * size)
         kept.close(log)
         logs.append(log)
@@ -141,19 +141,19 @@ async def test_the_logs_of_ended_runs_have_a_bound_together(settings):
 
 async def test_a_run_leaves_only_its_log(client: Client, monkeypatch):
     ended: list[ref[Any]] = []
-    activate = drive.activate
+    activate = start.activate
 
     def noted(*args: Any, **kwargs: Any) -> Any:
         run = activate(*args, **kwargs)
         ended.extend((ref(run), ref(run.log)))
         return run
 
-    monkeypatch.setattr(drive, "activate", noted)
+    monkeypatch.setattr(start, "activate", noted)
     with script(say("Hi"), say("Hi")):
         await client.run("Hi")
         await client.run("Hi")
-    if drive.tasks:
-        await asyncio.wait(drive.tasks)
+    if live.tasks:
+        await asyncio.wait(live.tasks)
     gc.collect()
     # And of a thread, that of its last run.
     assert [one() is not None for one in ended] == [False, False, False, True]
@@ -175,13 +175,13 @@ async def test_they_go_by_themselves_when_their_time_is_over(settings, monkeypat
 
 async def test_a_reader_that_does_not_go_on_keeps_no_log(client: Client, settings):
     settings.AGUI = {"MAX_KEPT_LOG_BYTES": 0}
-    log = drive.RunLog(f"user:{client.user.pk}", "t1", "f")
-    drive.logs._active[log.scope, log.thread_id] = log
+    log = RunLog(f"user:{client.user.pk}", "t1", "f")
+    live.logs._active[log.scope, log.thread_id] = log
     log.append(b"id: 1\ndata: {}\n\n")
     stream = aiter(await client.get("threads/t1/events/"))
     assert await anext(stream)
     log.append(b"id: 2\ndata: {}\n\n")
-    drive.logs.close(log)
+    live.logs.close(log)
     assert log.frames == []
     assert [chunk async for chunk in stream] == []
 
@@ -222,13 +222,13 @@ async def test_a_reader_whose_request_fails_is_none(client: Client, settings):
 def test_readers_are_counted_while_others_leave(settings):
     """Django closes responses in threads."""
     settings.AGUI = {"MAX_READERS_PER_USER": 10_000}
-    staying = [drive.Follower("user:1") for _ in range(1000)]
+    staying = [live.Follower("user:1") for _ in range(1000)]
     is_over = threading.Event()
 
     def come_and_go() -> None:
-        one = drive.Follower("user:2")
+        one = live.Follower("user:2")
         while not is_over.is_set():
-            drive.followers[id(one)] = one
+            live.followers[id(one)] = one
             one.close()
 
     thread = threading.Thread(target=come_and_go)
@@ -236,7 +236,7 @@ def test_readers_are_counted_while_others_leave(settings):
     sys.setswitchinterval(1e-6)
     thread.start()
     try:
-        counts = {sum(one.scope == "user:1" for one in drive.present_followers()) for _ in range(1000)}
+        counts = {sum(one.scope == "user:1" for one in live.present_followers()) for _ in range(1000)}
     finally:
         is_over.set()
         thread.join()
@@ -314,21 +314,21 @@ async def test_of_two_next_turns_one_is_taken(client: Client):
 async def test_a_client_that_leaves_before_the_start_cancels_its_run(client: Client, settings, monkeypatch):
     settings.AGUI = {"ON_DISCONNECT": "cancel"}
     storing, go_on = asyncio.Event(), asyncio.Event()
-    real = drive.take_turn
+    real = start.take_turn
 
     async def slowly(*args: Any) -> Any:
         storing.set()
         await go_on.wait()
         return await real(*args)
 
-    monkeypatch.setattr(drive, "take_turn", slowly)
+    monkeypatch.setattr(start, "take_turn", slowly)
     with script([say("Half"), wait(asyncio.Event())]):
         request = asyncio.ensure_future(client.post(run_input("Hi")))
         await storing.wait()
         request.cancel()
         await asyncio.gather(request, return_exceptions=True)
         go_on.set()
-        await asyncio.gather(*drive.tasks)
+        await asyncio.gather(*live.tasks)
     assert (await Run.objects.aget()).status == Run.Status.CANCELLED
 
 

@@ -219,7 +219,7 @@ async def test_a_call_outlives_its_client(user: Any, settings: Any):
         done.set()
         return "done"
 
-    view = McpView(DjangoAGUIView(registry, AgentConfig(model=ScriptedModel([]))))
+    view = McpView(DjangoAGUIView(registry, AgentConfig(model=ScriptedModel([]))).endpoint)
     settings.ROOT_URLCONF = type("Urls", (), {"urlpatterns": [path("agent/mcp/", view)]})
     async with asyncio.timeout(60):
         async with site() as url, mcp_client(user, url) as client:

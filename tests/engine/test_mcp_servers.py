@@ -23,7 +23,7 @@ from pydantic_ai.messages import BinaryContent
 
 from agui import AgentConfig, DjangoAGUIView, ToolRegistry, conf, get_urls, tool
 from agui.contrib.mcp import sessions
-from agui.contrib.mcp.servers import Server, read_servers
+from agui.contrib.mcp.servers import Server, configured_servers, read_servers
 from agui.contrib.mcp.toolset import McpToolset, tool_name
 from agui.models import AuditRecord
 from agui.runs.shutdown import end_runs
@@ -561,12 +561,13 @@ def test_a_schema_that_no_provider_takes_ends_no_chat():
         ('{"mcpServers": {"a": {"url": "http://a/", "type": "secret"}}}', "'a': 'type'"),
     ],
 )
-def test_a_wrong_file_is_named_with_its_cure(tmp_path: Path, text: str | None, message: str):
+def test_a_wrong_file_is_named_with_its_cure(tmp_path: Path, text: str | None, message: str, settings: Any):
     path = tmp_path / "mcp.json"
     if text is not None:
         path.write_text(text)
+    settings.AGUI = {"MCP_CONFIG": str(path)}
     with pytest.raises(ImproperlyConfigured, match=message) as caught:
-        conf.load({"MCP_CONFIG": str(path)})
+        configured_servers()
     assert "MCP_CONFIG" in str(caught.value)
     assert "secret" not in str(caught.value)
 

@@ -13,8 +13,8 @@ from pydantic_ai._parts_manager import ModelResponsePartsManager
 from pydantic_ai.messages import FilePart, TextPart, ToolReturnPart
 
 from agui.models import Message, Run
-from agui.runs import drive
-from agui.runs.trim import part_without_bytes
+from agui.protocol.files import part_without_bytes
+from agui.runs import drafts
 from agui.testing import Part, call, collect, fail, say, think, wait
 from engine import urls
 from engine.conftest import Client, parts_of, results_of, run_input, script
@@ -211,7 +211,7 @@ async def test_nor_are_they_in_the_draft_of_a_run(client: Client):
     with script(call("shoot"), [wait(go_on, reached), say("I see.")]), urls.view.agent.override(tools=[shoot]):
         response = await client.post(run_input("Shoot"))
         await reached.wait()
-        await drive.checkpoints.write()
+        await drafts.checkpoints.write()
         draft = json.dumps((await Run.objects.aget()).draft)
         go_on.set()
         await collect(response)

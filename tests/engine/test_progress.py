@@ -3,6 +3,7 @@
 import json
 from contextlib import aclosing
 from copy import deepcopy
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -13,7 +14,8 @@ from pydantic_ai import BinaryContent, RunContext, Tool
 from agui import AgentDeps, show_activity
 from agui.events.progress import Page, ProtocolEvent
 from agui.models import Message
-from agui.protocol.messages import ActivityDeltaEvent, ActivitySnapshotEvent, TextMessageStartEvent, to_wire
+from agui.protocol.outbound import to_wire
+from agui.protocol.types import ActivityDeltaEvent, ActivitySnapshotEvent, TextMessageStartEvent
 from agui.testing import call, event_types, fail, read_frames, say, think
 from engine import urls
 from engine.conftest import Client, decision, parts_of, run_input, script
@@ -133,7 +135,9 @@ async def test_a_stored_state_of_another_form_does_not_end_the_thread(client: Cl
     class Other(urls.BaseModel):
         text: list[str] = []
 
-    monkeypatch.setattr(urls.view, "config", urls.AgentConfig(state_type=Other))
+    endpoint = replace(urls.view.endpoint, config=urls.AgentConfig(state_type=Other))
+    vars(endpoint)["agent"] = urls.view.agent
+    monkeypatch.setattr(urls.view, "endpoint", endpoint)
     with script(say("ok")):
         assert (await client.run("Hi"))[-1]["type"] == "RUN_FINISHED"
     assert (await client.thread())["state"] == {"text": []}

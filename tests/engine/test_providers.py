@@ -12,7 +12,9 @@ from pydantic_ai.messages import PartDeltaEvent, PartStartEvent, TextPart, TextP
 from pydantic_ai.models import override_allow_model_requests
 from pydantic_ai.run import AgentRunResultEvent
 
-from agui.agents.build import AgentConfig, AgentDeps, build_agent
+from agui.agents.build import build_agent
+from agui.agents.config import AgentConfig
+from agui.tools.deps import AgentDeps
 from agui.tools.registry import ToolRegistry, tool
 from engine.provider_stub import Answer, ProviderStub, Refusal, ToolUse
 

@@ -21,7 +21,7 @@ from agui.agents.demo.model import build_demo_model
 from agui.contrib.attachments import references as attached
 from agui.contrib.attachments.references import name_attachments, use_attachments
 from agui.models import Attachment, AttachmentUse, Message
-from agui.protocol.messages import annotate
+from agui.stores.annotations import annotate
 from agui.stores.model import ModelConversationStore
 from agui.testing import call, fail, say
 from engine import urls

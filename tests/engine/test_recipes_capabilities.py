@@ -35,8 +35,8 @@ async def test_capability_hooks(paste, user, caplog):
     await chat.send("Hi")
     assert chat.model.requests[-1].messages[1].metadata["asked_by"] == "ada"
 
-    recipe.view.config = replace(recipe.config, capabilities=[recipe.HouseRules(closed=True)])
-    del recipe.view.agent
+    config = replace(recipe.config, capabilities=[recipe.HouseRules(closed=True)])
+    recipe.view.endpoint = replace(recipe.view.endpoint, config=config)
     assert (await Chat(user, say("Never asked.")).send("Hi")).text == "We are closed. Try again tomorrow."
 
 

@@ -34,8 +34,8 @@ async def test_model_choice(paste, user):
     assert isinstance(recipe.view.agent.model, FallbackModel)
 
     busy, other = ScriptedModel([fail(ModelHTTPError(503, "busy"))]), ScriptedModel([say("I am there.")])
-    recipe.view.config = replace(recipe.config, model=FallbackModel(busy, other))
-    del recipe.view.agent
+    config = replace(recipe.config, model=FallbackModel(busy, other))
+    recipe.view.endpoint = replace(recipe.view.endpoint, config=config)
     assert (await Chat(user).send("Hello?")).text == "I am there."
 
 
@@ -184,7 +184,8 @@ async def test_final_result(paste, user):
 async def test_follow_ups(paste, user):
     recipe = paste("follow-ups")
     suggested = call("final_result", response=["Buy it", "Drink it", "Spill it"])
-    recipe.view.config = replace(recipe.config, model=ScriptedModel([say("There is milk."), suggested]))
+    config = replace(recipe.config, model=ScriptedModel([say("There is milk."), suggested]))
+    recipe.view.endpoint = replace(recipe.view.endpoint, config=config)
     chat = Chat(user)
     answer = await chat.send("Is there milk?")
     assert answer.text == "There is milk."

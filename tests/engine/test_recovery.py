@@ -14,10 +14,9 @@ from pydantic_ai.conversation import Conversation
 from agui.blocking.executor import in_database
 from agui.contrib.session_store.store import DjangoSessionConversationStore
 from agui.models import Run
-from agui.runs import drafts as module
-from agui.runs import drive
-from agui.runs.drafts import recover
+from agui.runs import drafts, live, recovery
 from agui.runs.processes import life, process_name
+from agui.runs.recovery import recover
 from agui.stores import codec
 from agui.stores.model import ModelConversationStore
 from agui.testing import call, collect, say, think, wait
@@ -36,10 +35,10 @@ async def kill(client: Client, *answer: Any, then: Sequence[Any] = (), **changes
     with script(*answer[:-1], [*answer[-1], wait(asyncio.Event(), reached), *then]):
         response = await client.post(run_input("Go", thread="alive"))
         await reached.wait()
-        await drive.checkpoints.write()
+        await drafts.checkpoints.write()
         run = await Run.objects.aget(thread_id="alive")
         stored = await ModelConversationStore().load("alive")
-        await drive.logs.stop(run.scope, "alive")
+        await live.logs.stop(run.scope, "alive")
         await collect(response)
     assert stored is not None
     left = Conversation(conversation_id="killed", messages=stored.messages)
@@ -103,7 +102,7 @@ async def test_a_result_is_known_although_another_tool_was_still_at_work(client:
         async for piece in response.streaming_content:
             if b"TOOL_CALL_RESULT" in piece:
                 break
-        await drive.checkpoints.write()
+        await drafts.checkpoints.write()
         run = await Run.objects.aget(thread_id="alive")
         urls.let_go.set()
     parts = [part for message in codec.load_messages(run.draft or ()) for part in message.parts]
@@ -152,7 +151,7 @@ async def test_who_looks_at_once_adds_it_once(client: Client):
 )
 async def test_the_run_of_a_living_process_is_left_alone(client: Client, process, settings, caplog):
     settings.AGUI = {"REDIS_URL": None}
-    module._warn_of.cache_clear()
+    recovery._warn_of.cache_clear()
     run = await kill(client, [say("Half of it")], process=process, seen_at=timezone.now() + timedelta(hours=1))
     assert (await client.thread("killed"))["running"]
     response = await client.post(run_input("Go on", thread="killed"))
@@ -216,13 +215,13 @@ async def test_a_process_that_was_taken_for_dead_stops_its_run_and_changes_nothi
 async def test_an_ended_run_has_no_draft(client: Client):
     with script(call("echo", text="x"), say("Done")):
         await client.run("Go")
-    await drive.checkpoints.write()
+    await drafts.checkpoints.write()
     assert (await Run.objects.aget()).draft is None
 
 
 async def test_a_tool_that_ends_is_written_down_at_once(client: Client, monkeypatch):
     monkeypatch.setattr("agui.runs.drafts.DRAFT_SECONDS", 3600)
-    written, real = threading.Event(), module._write
+    written, real = threading.Event(), drafts._write
 
     def write(drafts):
         real(drafts)
@@ -233,7 +232,7 @@ async def test_a_tool_that_ends_is_written_down_at_once(client: Client, monkeypa
         response = await client.post(run_input("Go"))
         await asyncio.to_thread(urls.hanging.wait, 10)
         # All that there is so far is written down: nothing is new but the result.
-        await drive.checkpoints.write()
+        await drafts.checkpoints.write()
         monkeypatch.setattr("agui.runs.drafts._write", write)
         urls.let_go.set()
         await reached.wait()
@@ -241,7 +240,7 @@ async def test_a_tool_that_ends_is_written_down_at_once(client: Client, monkeypa
         draft = (await Run.objects.aget()).draft
         assert draft
         assert codec.load_messages(draft)[-1].parts[0].part_kind == "tool-return"
-        await drive.logs.stop(f"user:{client.user.pk}", "t1")
+        await live.logs.stop(f"user:{client.user.pk}", "t1")
         await collect(response)
 
 
@@ -251,7 +250,7 @@ async def test_a_store_that_keeps_nothing_has_no_drafts(client: Client, settings
     with script([say("Secret"), wait(go_on, reached)]):
         response = await client.post(run_input("Go"))
         await reached.wait()
-        await drive.checkpoints.write()
+        await drafts.checkpoints.write()
         assert (await Run.objects.aget()).draft is None
         go_on.set()
         await collect(response)

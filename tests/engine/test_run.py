@@ -387,7 +387,7 @@ async def test_a_clash_that_only_the_run_can_see_has_the_same_code(client: Clien
     toolset.add_function(lambda: "real", name="lookup")
     model = ScriptedModel([say("never")])
     config = AgentConfig(model=model, toolsets=[toolset.prefixed("my")], state_type=urls.Notes)
-    monkeypatch.setattr(urls.view, "agent", build_agent(urls.registry, config))
+    monkeypatch.setitem(vars(urls.view.endpoint), "agent", build_agent(urls.registry, config))
     tools = [{"name": "my_lookup", "description": "Mine", "parameters": {"type": "object", "properties": {}}}]
     assert (await client.run("Hi", tools=tools))[-1]["code"] == "tool_name_conflict"
     assert model.requests == []

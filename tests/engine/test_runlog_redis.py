@@ -17,12 +17,12 @@ pytest.importorskip("redis")
 from redis import Redis
 
 from agui.errors import NotFound, Unavailable
-from agui.events.stream import encode, run_error
+from agui.events.frames import encode, run_error
 from agui.models import Run, Thread
-from agui.runlog import RunLog
+from agui.runlog.memory import RunLog
 from agui.runlog.redis import RedisLogs
 from agui.runlog.server import Place, Server
-from agui.runs import drive
+from agui.runs import drafts, live, recovery
 from agui.runs.processes import process_name
 from agui.testing import collect, event_types, read_frames, say, wait
 from engine.conftest import Client, run_input, script
@@ -77,7 +77,7 @@ class Processes:
     """The logs of two processes in the place of this one's."""
 
     def __init__(self, url: str) -> None:
-        self.all = [RedisLogs(url), RedisLogs(url)]
+        self.all = [RedisLogs(url, recovery), RedisLogs(url, recovery)]
         self.here = self.all[0]
 
     @contextmanager
@@ -124,13 +124,13 @@ async def processes(server: RedisServer, monkeypatch) -> AsyncIterator[Processes
     with server.client() as redis:
         redis.flushall()
     processes = Processes(server.url)
-    monkeypatch.setattr(drive, "logs", processes)
+    monkeypatch.setattr(live, "logs", processes)
     yield processes
     for logs in processes.all:
         for log in list(logs._active.values()):
             log.stop()
-    if drive.tasks:
-        await asyncio.wait(drive.tasks, timeout=30)
+    if live.tasks:
+        await asyncio.wait(live.tasks, timeout=30)
     await processes.aclose()
 
 
@@ -324,7 +324,7 @@ async def test_nothing_is_left_of_a_thread_that_is_deleted_elsewhere(
         with processes.elsewhere():
             assert (await client.http.delete("/agent/threads/t1/")).status_code == 204
         await asyncio.wait_for(collect(response), 30)
-        await asyncio.gather(*drive.tasks)
+        await asyncio.gather(*live.tasks)
     assert not await Thread.objects.aexists()
     await pushed(processes)
     with server.client() as redis:
@@ -479,9 +479,9 @@ async def die(processes: Processes) -> RunLog:
     for task in processes.all[0]._tasks:
         task.cancel()
     await asyncio.wait(processes.all[0]._tasks)
-    await drive.checkpoints.write()
+    await drafts.checkpoints.write()
     [log] = processes.all[0]._active.values()
-    drive.checkpoints.remove(log.key)
+    drafts.checkpoints.remove(log.key)
     await Run.objects.aupdate(process=GONE)
     return log
 

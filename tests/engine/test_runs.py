@@ -7,7 +7,7 @@ from typing import Any
 
 from agui.models import Run, Thread
 from agui.runlog.memory import RunLogs
-from agui.runs import drive
+from agui.runs import live
 from agui.stores.model import ModelConversationStore
 from agui.testing import call, collect, event_types, read_frames, say, wait
 from engine.conftest import Client, run_input, script
@@ -18,7 +18,7 @@ async def body_of(response) -> bytes:
 
 
 async def ended() -> None:
-    await asyncio.gather(*drive.tasks)
+    await asyncio.gather(*live.tasks)
 
 
 async def test_a_run_goes_on_when_its_client_goes_away(client: Client):
@@ -74,7 +74,7 @@ async def test_following_resumes_after_the_last_event(client: Client):
 async def test_an_unusable_last_event_id_starts_at_the_beginning(client: Client):
     with script(say("Hi")):
         whole = await collect(await client.post(run_input("Hi")))
-    log = await drive.logs.find(f"user:{client.user.pk}", "t1")
+    log = await live.logs.find(f"user:{client.user.pk}", "t1")
     assert log is not None
     for last in ("other-run:3", "nonsense", ":", "٣", "x" * 5000, f"{log.key}:{'9' * 5000}"):
         assert await collect(await client.http.get(f"/agent/threads/t1/events/?last_event_id={last}")) == whole

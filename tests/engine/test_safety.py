@@ -8,7 +8,7 @@ from django.core.exceptions import ImproperlyConfigured
 from pydantic_ai.messages import FileUrl, UploadedFile
 
 from agui import AgentConfig, conf
-from agui.agents.build import usage_limits
+from agui.agents.config import usage_limits
 from agui.testing import ScriptedModel, call, say
 from engine import urls
 from engine.conftest import Client, parts_of, results_of, run_input, script

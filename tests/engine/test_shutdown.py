@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from agui.models import Run
-from agui.runs import drive
+from agui.runlog.memory import RunLog
+from agui.runs import live
 from agui.runs.shutdown import Shutdown
 from agui.testing import call, collect, say, wait
 from engine import urls
@@ -96,14 +97,14 @@ async def test_meanwhile_new_runs_are_refused_and_all_else_is_answered(client: C
 async def test_a_reader_that_does_not_read_is_not_waited_for(client: Client, ended):
     with script(say("Hi")):
         response = await client.post(run_input("Hi"))
-        await asyncio.wait(drive.tasks)
+        await asyncio.wait(live.tasks)
         signal.raise_signal(signal.SIGTERM)
         assert await asyncio.wait_for(ended, 30) == signal.SIGTERM
         await collect(response)
 
 
 async def test_a_reader_of_another_process_is_let_go(client: Client, ended):
-    log = drive.logs._active[f"user:{client.user.pk}", "t1"] = drive.RunLog(f"user:{client.user.pk}", "t1", "f")
+    log = live.logs._active[f"user:{client.user.pk}", "t1"] = RunLog(f"user:{client.user.pk}", "t1", "f")
     log.append(b"id: 1\ndata: {}\n\n")
     response = await client.get("threads/t1/events/")
     signal.raise_signal(signal.SIGTERM)

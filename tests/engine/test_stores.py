@@ -25,10 +25,10 @@ from pydantic_ai.messages import (
     UserPromptPart,
 )
 
-from agui import conf
 from agui.contrib.session_store.store import DjangoSessionConversationStore
 from agui.errors import BadRequest
 from agui.models import Message, Thread
+from agui.stores import base
 from agui.stores.base import ThreadStore, open_store
 from agui.stores.model import ModelConversationStore
 from agui.stores.null import NullConversationStore
@@ -662,16 +662,23 @@ class Own(ModelConversationStore):
 
 
 @pytest.mark.parametrize(
-    ("store_class", "message"),
+    ("refused", "message"),
     [
         (Fetching, "Fetching._fetch would never be called: write .*, `read_record` and `read_history`"),
         (Removing, "Removing._remove would never be called: write .*, `delete_record`"),
         (Requesting, "Requesting.load is not given a request"),
     ],
 )
-def test_a_store_whose_methods_would_never_be_called_is_refused(store_class, message):
-    with pytest.raises(ImproperlyConfigured, match=message):
-        conf.load({"CONVERSATION_STORE": f"{__name__}.{store_class.__name__}"})
+def test_a_store_whose_methods_would_never_be_called_is_refused(refused, message, settings):
+    settings.AGUI = {"CONVERSATION_STORE": f"{__name__}.{refused.__name__}"}
+    with pytest.raises(ImproperlyConfigured, match=rf"AGUI\['CONVERSATION_STORE'\] = .*{message}"):
+        base.store_class()
+
+
+def test_a_class_that_is_no_store_is_refused_with_its_cure(settings):
+    settings.AGUI = {"CONVERSATION_STORE": "agui.ToolRegistry"}
+    with pytest.raises(ImproperlyConfigured, match=r"name a subclass of agui\.stores\.base\.ThreadStore"):
+        base.store_class()
 
 
 @pytest.mark.parametrize(
@@ -681,5 +688,6 @@ def test_a_store_whose_methods_would_never_be_called_is_refused(store_class, mes
         *(f"{one.__module__}.{one.__name__}" for one in (ModelConversationStore, NullConversationStore)),
     ],
 )
-def test_a_store_that_is_called_is_taken(path):
-    assert conf.load({"CONVERSATION_STORE": path}).conversation_store == path
+def test_a_store_that_is_called_is_taken(path, settings):
+    settings.AGUI = {"CONVERSATION_STORE": path}
+    assert f"{base.store_class().__module__}.{base.store_class().__name__}" == path

@@ -6,6 +6,7 @@ from collections import defaultdict
 from contextlib import aclosing
 
 import pytest
+from ag_ui.core import TextMessageContentEvent
 from pydantic_ai.agent import WrapperAgent
 from pydantic_ai.exceptions import ModelHTTPError
 from pydantic_ai.messages import (
@@ -19,10 +20,11 @@ from pydantic_ai.messages import (
 )
 
 from agui.events import join_deltas as deltas
+from agui.events.adapter import EventStream
+from agui.events.frames import text_template, to_data
 from agui.events.join_deltas import join_deltas
 from agui.events.shortcut import LongWay
-from agui.events.stream import EventStream, TextMessageContentEvent, text_template, to_data
-from agui.protocol.messages import EventType
+from agui.protocol.types import EventType
 from agui.testing import call, fail, say, think
 from engine import urls
 from engine.conftest import Client, run_input, script
@@ -45,7 +47,7 @@ async def joined(*events, seconds: float = FOREVER) -> list:
 
 async def test_the_library_has_what_is_built_on():
     assert deltas.can_join, "StreamedResponse has changed: find its events anew in agui/events/join_deltas.py"
-    assert text_template("m1"), "Events are encoded in another form: see agui/events/stream.py"
+    assert text_template("m1"), "Events are encoded in another form: see agui/events/frames.py"
 
 
 async def test_what_comes_at_once_is_joined_and_only_what_belongs_together():
@@ -221,7 +223,7 @@ async def test_a_run_says_the_same_in_whatever_way(client: Client, settings, mon
     quick = await play(client, answers, "quick")
     settings.AGUI = {"DELTA_WINDOW_SECONDS": 0}
     assert await play(client, answers, "not joined") == quick
-    monkeypatch.setattr(type(urls.view), "agent", WrapperAgent(urls.view.agent))
+    monkeypatch.setitem(vars(urls.view.endpoint), "agent", WrapperAgent(urls.view.agent))
     assert await play(client, answers, "the long way") == quick
 
 

@@ -17,7 +17,7 @@ from pydantic_ai.tools import GenerateToolJsonSchema, ToolDefinition
 
 from agui import AgentDeps, ToolRegistry, tool
 from agui.testing import call, say
-from agui.tools.registry import DENIED, FAILED, TIMED_OUT, build_toolset
+from agui.tools.call import DENIED, FAILED, TIMED_OUT, build_toolset
 from agui.tools.schema import ToolOptions
 from engine.conftest import Client, asked, decision, let_pass, parts_of, results_of
 from engine.wire import check_stream

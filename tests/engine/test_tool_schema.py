@@ -13,7 +13,7 @@ from pydantic_ai import Agent, RunContext
 
 from agui import AgentDeps, ToolCategory, ToolRegistry, build_input_schema
 from agui.testing import ScriptedModel, say
-from agui.tools.registry import build_toolset
+from agui.tools.call import build_toolset
 
 if TYPE_CHECKING:
     from decimal import Decimal

@@ -41,14 +41,8 @@ from agui import AgentDeps, ToolBinding, ToolCategory, ToolRegistry, ToolSpec, n
 from agui.blocking import executor
 from agui.blocking.executor import close_kept_connections, run_in_thread
 from agui.testing import ScriptedModel, call, say
-from agui.tools.registry import (
-    DENIED,
-    FAILED,
-    TIMED_OUT,
-    build_toolset,
-    confirmation_metadata,
-    confirmation_text,
-)
+from agui.tools.approval import confirmation_metadata, confirmation_text
+from agui.tools.call import DENIED, FAILED, TIMED_OUT, build_toolset
 from agui.tools.schema import PARAMETERS_KEY
 from engine.conftest import let_pass
 

@@ -7,9 +7,9 @@ import pytest
 from pydantic_ai import BinaryContent, ToolReturn
 
 from agui.models import Message
-from agui.protocol.extras import completed, missing
-from agui.protocol.messages import annotation
+from agui.protocol.outbound import completed, missing
 from agui.stores import codec
+from agui.stores.annotations import annotation
 from agui.testing import call, say
 from engine import urls
 from engine.conftest import Client, parts_of, run_input, script

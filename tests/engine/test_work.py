@@ -27,9 +27,12 @@ from agui.agents.demo import model as demo
 from agui.agents.demo.arguments import example_of
 from agui.agents.demo.model import build_demo_model, make_plan
 from agui.events.progress import Page
-from agui.protocol.foreign_schemas import MAX_VALUES, are_small
 from agui.protocol.interrupts import _fits
-from agui.protocol.messages import ActivitySnapshotEvent, MessageIds, annotate, wire_messages
+from agui.protocol.message_ids import MessageIds
+from agui.protocol.outbound import wire_messages
+from agui.protocol.types import ActivitySnapshotEvent
+from agui.stores.annotations import annotate
+from agui.tools.foreign_schemas import MAX_VALUES, are_small
 from engine.conftest import Client, played_by, run_input
 
 TOO_MUCH = 2_000_000

@@ -18,7 +18,7 @@ from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.core.signals import setting_changed
 from django.utils.module_loading import import_string
-from pydantic import BeforeValidator, Field, ValidationError, ValidationInfo, field_validator
+from pydantic import BeforeValidator, Field, ValidationError, field_validator
 
 from agui.conf_sections import WITHOUT_IMPORTS, FileDownloads, Retention, Transcription, by_import, imported
 from agui.conf_sections import Section as _Section
@@ -261,27 +261,11 @@ class EngineSettings(_Section):
                 raise ValueError("it needs the library: `make setup EXTRAS=otel`") from None
         return is_on
 
-    @field_validator("conversation_store")
-    @classmethod
-    @by_import
-    def _is_a_store(cls, path: str) -> str:
-        from agui.stores.base import ThreadStore, check_store
-
-        found = import_string(imported(path))
-        if not (isinstance(found, type) and issubclass(found, ThreadStore)):
-            raise ValueError(f"{path!r} is no store: name a subclass of agui.stores.base.ThreadStore")
-        check_store(found)
-        return path
-
     @field_validator("mcp_config", "mcp_endpoint")
     @classmethod
-    def _has_mcp(cls, value: Any, info: ValidationInfo) -> Any:
+    def _has_mcp(cls, value: Any) -> Any:
         if value and find_spec("fastmcp") is None:
             raise ValueError("it needs the library: `make setup EXTRAS=mcp`")
-        if value and info.field_name == "mcp_config":
-            from agui.contrib.mcp.servers import read_servers
-
-            read_servers(value)
         return value
 
     @field_validator("drf_mcp_server")
@@ -298,7 +282,7 @@ class EngineSettings(_Section):
                 raise ValueError(f"{path!r} is a {type(found).__name__}: name an MCPServer, the object itself")
         return path
 
-    @field_validator("agent_factory", "audit_logger", "mcp_headers")
+    @field_validator("agent_factory", "audit_logger", "conversation_store", "mcp_headers")
     @classmethod
     @by_import
     def _importable(cls, path: str | None) -> str | None:
@@ -315,6 +299,11 @@ def load(raw: Any = None, context: Any = None) -> EngineSettings:
         return EngineSettings.model_validate(raw, context=context)
     except ValidationError as error:
         raise ImproperlyConfigured("\n".join(_sentence(item) for item in error.errors())) from None
+
+
+def mistake(key: str, problem: object) -> ImproperlyConfigured:
+    """Make the error to raise for a setting that names what can't be used."""
+    return ImproperlyConfigured(f"AGUI[{key!r}] = {getattr(get(), key.lower())!r}: {problem}.")
 
 
 def _sentence(error: Any) -> str:

@@ -40,13 +40,13 @@ if TYPE_CHECKING:
     from agui.admin import transcript
     from agui.contrib.attachments import views as attachments
     from agui.events import failures
-    from agui.runs import drive
+    from agui.runs import live
     from agui.stores import base, rows
 else:
-    attachments, failures, drive = (
+    attachments, failures, live = (
         Later("agui.contrib.attachments.views"),
         Later("agui.events.failures"),
-        Later("agui.runs.drive"),
+        Later("agui.runs.live"),
     )
     base, rows, transcript = Later("agui.stores.base"), Later("agui.stores.rows"), Later("agui.admin.transcript")
     conversation_store = Later("pydantic_ai.conversation_store")
@@ -213,7 +213,7 @@ class RunAdmin(DashboardAdmin, OfThreadAdmin):
     @admin.action(description="Stop the selected runs", permissions=["stop"])
     def stop(self, request: HttpRequest, queryset: QuerySet[Run]) -> None:
         on = list(queryset.filter(status=Run.Status.RUNNING))
-        stopped = sum(async_to_sync(drive.logs.stop)(run.scope, run.thread_id, str(run.pk)) for run in on)
+        stopped = sum(async_to_sync(live.logs.stop)(run.scope, run.thread_id, str(run.pk)) for run in on)
         messages.success(request, f"Runs told to stop: {stopped}.")
         if stopped < len(on):
             missed = len(on) - stopped

@@ -22,8 +22,9 @@ from pydantic_ai.messages import (
 
 from agui.models import Attachment, Message, Thread
 from agui.protocol.interrupts import open_interrupts
-from agui.protocol.messages import annotation, told_of_calls
+from agui.protocol.outbound import told_of_calls
 from agui.stores import codec
+from agui.stores.annotations import annotation
 from agui.stores.rows import read_entries
 from agui.stores.summary import preview_of
 from agui.tools.audit_trail import SECRETS_KEY

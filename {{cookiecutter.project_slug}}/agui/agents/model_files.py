@@ -24,9 +24,9 @@ from pydantic_ai.settings import ModelSettings
 from pydantic_ai.usage import RequestUsage
 
 from agui import conf
-from agui.agents.build import AgentDeps
 from agui.agents.file_addresses import download, is_handed_on, media_type_of
-from agui.protocol.messages import annotation
+from agui.stores.annotations import annotation
+from agui.tools.deps import AgentDeps
 
 logger = logging.getLogger("agui.runs")
 

@@ -10,13 +10,7 @@ from typing import Any
 from uuid import UUID
 
 from django.conf import settings
-from pydantic_ai.exceptions import (
-    RunCancelled,
-    RunTimedOut,
-    UnexpectedModelBehavior,
-    UsageLimitExceeded,
-    UserError,
-)
+from pydantic_ai.exceptions import RunCancelled, RunTimedOut, UnexpectedModelBehavior, UsageLimitExceeded, UserError
 from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCallPart
 
 from agui.agents import llm

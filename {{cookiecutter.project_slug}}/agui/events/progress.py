@@ -10,7 +10,6 @@
 `ctx.deps.state` is sent by itself. Each is sent whole at first, and then as differences (RFC 6902), if these are small.
 """
 
-import json
 import logging
 from collections import Counter
 from collections.abc import AsyncGenerator, Sequence
@@ -21,11 +20,10 @@ from typing import Any
 import jsonpatch
 from pydantic_ai import CustomEvent, RunContext
 from pydantic_ai.messages import ModelMessage
-from pydantic_core import to_jsonable_python
 
-from agui.agents.build import AgentDeps
 from agui.events.differences import difference
-from agui.protocol.messages import (
+from agui.protocol.files import without_files
+from agui.protocol.types import (
     FROM_TOOLS,
     TERMINAL,
     ActivityDeltaEvent,
@@ -36,10 +34,10 @@ from agui.protocol.messages import (
     StateSnapshotEvent,
     StepFinishedEvent,
     StepStartedEvent,
-    annotate,
-    annotation,
 )
-from agui.runs.trim import without_files
+from agui.stores.annotations import annotate, annotation
+from agui.stores.codec import same_json, to_json
+from agui.tools.deps import AgentDeps
 
 logger = logging.getLogger("agui.runs")
 
@@ -96,11 +94,6 @@ async def show_activity(
     await ctx.emit(ProtocolEvent(event=event))
 
 
-def same_json(one: Any, other: Any) -> bool:
-    """Whether two JSON values are the same. For Python, 1 and True are."""
-    return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
-
-
 def dump_state(deps: AgentDeps, last: Any) -> Any:
     """Take down the shared state as JSON: tools change it in place. One without such a form is as it was last."""
     try:
@@ -108,11 +101,6 @@ def dump_state(deps: AgentDeps, last: Any) -> Any:
     except Exception:
         logger.exception("The shared state of the run has no JSON form.")
         return last
-
-
-def to_json(value: Any) -> Any:
-    """Take down a value as JSON. Raises whatever reading it raises, and ValueError for circles."""
-    return to_jsonable_python(value, fallback=str, inf_nan_mode="null", bytes_mode="base64")
 
 
 def _shown(content: Any) -> Any:

@@ -6,7 +6,6 @@ prove with Django's CSRF token that it does not. `get_user` answers None for "no
 """
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from inspect import isawaitable, iscoroutinefunction
 from typing import Any
 
@@ -17,21 +16,13 @@ from django.http.multipartparser import MultiPartParserError
 from django.middleware.csrf import CsrfViewMiddleware
 from django.utils.functional import LazyObject
 
+from agui.actor import Actor
 from agui.errors import BadRequest, Forbidden, Unauthorized
 from agui.http.tokens import token_user
 
 GetUser = Callable[[HttpRequest], Any] | Callable[[HttpRequest], Awaitable[Any]]
 
 SAFE_METHODS = {"GET", "HEAD", "OPTIONS"}
-
-
-@dataclass(frozen=True)
-class Actor:
-    """Whose request this is, and under which name what it makes is kept."""
-
-    user: Any
-    scope: str
-    """'user:<pk>', or 'session:<key>' of an anonymous visitor."""
 
 
 async def get_user(request: HttpRequest) -> Any:
@@ -91,15 +82,3 @@ def _csrf_failure(request: HttpRequest) -> bool:
     check = CsrfViewMiddleware(lambda _: HttpResponse())
     check.process_request(request)
     return check.process_view(request, HttpResponse, (), {}) is not None
-
-
-# As long as a column of the audit trail.
-MAX_NAME_CHARS = 255
-
-
-def name_of(user: Any) -> str:
-    """How a user is called where others read it; '' for a visitor without an account."""
-    if user is None or not user.is_authenticated:
-        return ""
-    full_name = getattr(user, "get_full_name", str)()
-    return str(full_name or user.get_username())[:MAX_NAME_CHARS]

@@ -1,19 +1,18 @@
-"""The body of a request: bytes up to a limit, and the JSON in them."""
+"""The body of a request: bytes up to a limit, read and parsed."""
 
-import json
-import math
-import uuid
-from itertools import chain
 from typing import Any
 
 from django.http import HttpRequest
-from pydantic_ai import BinaryContent
 
-from agui.errors import BadRequest, TooLarge
+from agui import conf
+from agui.blocking.executor import run_in_thread
+from agui.errors import BadRequest, TooLarge, UnsupportedMediaType
+from agui.protocol.run_input import parse_json, parse_run_input
+from agui.protocol.types import RunAgentInput
 
 MAX_OBJECT_BYTES = 16 * 1024
-# The fields in which the retired `binary` part says what newer ones have a `source` for.
-BINARY_FIELDS = {"mimeType", "mime_type", "url", "data"}
+# A body of this size is parsed in a thread.
+LARGE_BYTES = 100_000
 
 
 def read_body(request: HttpRequest, limit: int) -> bytes:
@@ -25,14 +24,6 @@ def read_body(request: HttpRequest, limit: int) -> bytes:
     return body
 
 
-def parse_json(body: bytes) -> Any:
-    """Read JSON, and nothing that only Python takes for it. Raises BadRequest."""
-    try:
-        return json.loads(body, parse_constant=_finite, parse_float=_finite)
-    except (ValueError, RecursionError):
-        raise BadRequest("The body is not valid JSON.") from None
-
-
 def read_object(request: HttpRequest) -> dict[str, Any]:
     """Read a small body that is a JSON object; an empty one is an empty object. Raises BadRequest."""
     body = request.read(MAX_OBJECT_BYTES + 1)
@@ -42,51 +33,15 @@ def read_object(request: HttpRequest) -> dict[str, Any]:
     return payload
 
 
-def _finite(digits: str) -> float:
-    """Refuse what Python reads as a number and JSON does not know: NaN, Infinity and 1e999."""
-    number = float(digits)
-    if not math.isfinite(number):
-        raise ValueError("not a number of JSON")
-    return number
+async def read_run_input(request: HttpRequest) -> tuple[RunAgentInput, str]:
+    """Read the body; answer it with its fingerprint, equal for equal requests.
 
-
-def tidy_messages(payload: Any) -> None:
-    """Bring the messages of a run's body into the form of today.
-
-    Each gets an id, if it comes without one, as .NET's do; what only we could have sealed is taken away.
+    Raises UnsupportedMediaType, TooLarge, BadRequest and Unprocessable, none of which repeats the body.
     """
-    messages = payload.get("messages") if isinstance(payload, dict) else None
-    for message in _dicts(messages):
-        if message.get("id") in (None, ""):
-            message["id"] = str(uuid.uuid4())
-        if message.get("role") == "user" and isinstance(message.get("content"), list):
-            message["content"] = [_typed_part(part) for part in message["content"]]
-        inner = chain(*(_dicts(message.get(name)) for name in ("toolCalls", "tool_calls", "content")))
-        for sealed in (message, *inner):
-            # We never send any: our model's signatures stay here.
-            sealed.pop("encryptedValue", None)
-            sealed.pop("encrypted_value", None)
-
-
-def _dicts(items: Any) -> list[dict[str, Any]]:
-    return [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []
-
-
-def _typed_part(part: Any) -> Any:
-    """What took the place of a `binary` part, with all that was said beside it; any other part as it is."""
-    if not isinstance(part, dict) or part.get("type") != "binary":
-        return part
-    mime_type, url = part.get("mimeType", part.get("mime_type")), part.get("url")
-    source = {"type": "url", "value": url} if url else {"type": "data", "value": part.get("data")}
-    if isinstance(url, str) and url.startswith("data:"):
-        try:
-            inlined = BinaryContent.from_data_uri(url)
-        except ValueError:
-            return part
-        source, mime_type = {"type": "data", "value": inlined.base64}, inlined.media_type or mime_type
-    if not isinstance(mime_type, str) or not isinstance(source["value"], str):
-        return part  # Broken, as its validation will say
-    kind = mime_type.partition("/")[0]
-    rest = {name: value for name, value in part.items() if name not in BINARY_FIELDS}
-    known = kind if kind in ("image", "audio", "video") else "document"
-    return {**rest, "type": known, "source": {**source, "mimeType": mime_type}}
+    # A page of another site can send text/plain without asking first, but not application/json.
+    if request.content_type != "application/json":
+        raise UnsupportedMediaType
+    body = read_body(request, conf.get().max_body_bytes)
+    if len(body) < LARGE_BYTES and b"$ref" not in body:
+        return parse_run_input(body)
+    return await run_in_thread(parse_run_input, body, pool="reading")  # Others' streams don't wait for it

@@ -11,19 +11,20 @@ from pydantic_ai.toolsets import AbstractToolset
 from pydantic_ai.usage import RunUsage
 
 from agui import conf
-from agui.agents.build import AgentConfig, AgentDeps, usage_limits
+from agui.agents.config import AgentConfig, usage_limits
 from agui.stores.base import store_class
-from agui.tools.registry import (
+from agui.tools.approval import needs_confirmation
+from agui.tools.deps import AgentDeps
+from agui.tools.registry import ToolBinding
+from agui.tools.schema import (
     X_CATEGORY_KEY,
     X_CONFIRM_KEY,
+    X_DESCRIPTION_KEY,
     X_DESTRUCTIVE_KEY,
     X_SUMMARY_KEY,
-    ToolBinding,
     ToolCategory,
     ToolSpec,
-    needs_confirmation,
 )
-from agui.tools.schema import X_DESCRIPTION_KEY
 from agui.tools.secret_arguments import secret_paths
 from agui.tools.toolset import ListedToolset
 

@@ -22,13 +22,13 @@ Endpoints: TypeAlias = dict[str, AgentView]
 
 
 def make_endpoints(view: DjangoAGUIView, tools: ToolRegistry | None, skills: SkillRegistry | None) -> Endpoints:
-    source = view if tools is None or tools is getattr(view, "registry", None) else tools
+    source = view if tools is None or tools is view.endpoint.registry else tools
     access: dict[str, Any] = {"get_user": view.get_user, "require_authenticated": view.require_authenticated}
     thread = ThreadView(**access)
     found: Endpoints = {
         "run": view,
         "tools": ToolsView(source, **access),
-        "skills": SkillsView(view.skills if skills is None else skills, **access),
+        "skills": SkillsView(view.endpoint.skills if skills is None else skills, **access),
         "capabilities": CapabilitiesView(view, **access),
         "threads": ThreadsView(**access),
         "thread-events": ThreadEventsView(thread, **access),
@@ -44,5 +44,5 @@ def make_endpoints(view: DjangoAGUIView, tools: ToolRegistry | None, skills: Ski
     if conf.get().mcp_endpoint:
         from agui.contrib.mcp.endpoint import McpView  # Its library is an extra
 
-        found["mcp"] = McpView(view, **access)
+        found["mcp"] = McpView(view.endpoint, **access)
     return found

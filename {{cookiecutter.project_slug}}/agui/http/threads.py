@@ -8,19 +8,22 @@ from uuid import uuid4
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from pydantic_ai.conversation_store import ConversationConflict, ConversationRecord
 
+from agui.actor import Actor
 from agui.blocking.executor import in_database, run_in_thread
 from agui.contrib.feedback.ratings import MAX_COMMENT_CHARS, give_feedback, read_feedback
 from agui.errors import BadRequest, Conflict, NotFound, Unavailable
 from agui.events.failures import read_failures
-from agui.events.stream import encode, run_error, sse_response
-from agui.http.auth import Actor
+from agui.events.frames import encode, run_error
 from agui.http.bodies import read_object
+from agui.http.sse import sse_response
 from agui.http.views import AgentView
 from agui.models import Run
 from agui.protocol.interrupts import frontend_calls, open_interrupts
-from agui.protocol.messages import annotation, check_message_id, check_thread_id, to_wire, wire_messages
-from agui.runs import drive
-from agui.runs.drafts import is_on, recover
+from agui.protocol.outbound import to_wire, wire_messages
+from agui.protocol.run_input import check_message_id, check_thread_id
+from agui.runs import live
+from agui.runs.recovery import is_on, recover
+from agui.stores.annotations import annotation
 from agui.stores.base import ThreadStore, open_store
 from agui.stores.model import ModelConversationStore
 
@@ -137,7 +140,7 @@ class ThreadView(AgentView):
 
     async def delete(self, store: ThreadStore, actor: Actor, thread_id: str) -> HttpResponse:
         await find_thread(store, actor, thread_id)
-        await drive.logs.forget(actor.scope, thread_id)
+        await live.logs.forget(actor.scope, thread_id)
         await store.delete(thread_id, scope=actor.scope)
         return HttpResponse(status=204)
 
@@ -169,9 +172,9 @@ class ThreadEventsView(ThreadAction):
         check_thread_id(thread_id)
         last = LAST_EVENT_ID.fullmatch(request.headers.get("Last-Event-ID") or request.GET.get("last_event_id", ""))
         key, number = (last[1], int(last[2])) if last else ("", 0)
-        log = await drive.logs.find(actor.scope, thread_id)
+        log = await live.logs.find(actor.scope, thread_id)
         if log is not None and key == log.key:
-            return sse_response(drive.Follower(actor.scope).read(log, number))
+            return sse_response(live.Follower(actor.scope).read(log, number))
         # Of the reader's own run there is no log: its process may have died before any other heard of it.
         status = await find_status(open_store(request, actor.scope), actor, thread_id, key) if key else None
         if status == Run.Status.RUNNING:
@@ -180,9 +183,7 @@ class ThreadEventsView(ThreadAction):
             return sse_response(interruption(key, number + 1))
         # The number of an event of another run says nothing about this one: it starts at the beginning.
         return (
-            sse_response(drive.Follower(actor.scope).read(log))
-            if log
-            else await nothing_runs(request, actor, thread_id)
+            sse_response(live.Follower(actor.scope).read(log)) if log else await nothing_runs(request, actor, thread_id)
         )
 
 
@@ -214,7 +215,7 @@ class ThreadCancelView(ThreadAction):
         key = "" if run_id is None else await in_database(find_running, actor.scope, thread_id, run_id)
         if key is None:
             return await nothing_runs(request, actor, thread_id)
-        if await drive.logs.stop(actor.scope, thread_id, key):
+        if await live.logs.stop(actor.scope, thread_id, key):
             return HttpResponse(status=202)
         if await recover(open_store(request, actor.scope), actor.scope, thread_id):
             raise Unavailable(OUT_OF_REACH, headers={"Retry-After": "1"})
@@ -274,7 +275,7 @@ class ThreadFeedbackView(ThreadAction):
 
 async def is_running(store: ThreadStore, actor: Actor, thread_id: str) -> bool:
     """Whether a run is on, in any process. What dead ones left is taken up before."""
-    return await drive.logs.is_active(actor.scope, thread_id) or await recover(store, actor.scope, thread_id)
+    return await live.logs.is_active(actor.scope, thread_id) or await recover(store, actor.scope, thread_id)
 
 
 def running_threads(scope: str, thread_ids: list[str]) -> set[str]:

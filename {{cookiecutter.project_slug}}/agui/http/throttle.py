@@ -15,8 +15,8 @@ from django.http import HttpRequest
 from django.utils.crypto import salted_hmac
 
 from agui import conf
+from agui.actor import Actor
 from agui.errors import TooManyRequests
-from agui.http.auth import Actor
 from agui.http.tokens import bearer_token
 
 logger = logging.getLogger("agui.throttle")

@@ -4,7 +4,6 @@ import errno
 import logging
 from collections.abc import AsyncGenerator
 from contextlib import ExitStack
-from functools import cached_property
 from typing import Any, ClassVar
 
 from asgiref.sync import markcoroutinefunction
@@ -12,26 +11,28 @@ from django.core.handlers.wsgi import WSGIRequest
 from django.db import OperationalError, connections, transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse, StreamingHttpResponse
 from pydantic_ai import Agent
-from pydantic_ai.models import Model
 
 from agui import conf
-from agui.agents.build import AgentConfig, AgentDeps, build_agent
+from agui.actor import Actor
+from agui.agents.config import AgentConfig
 from agui.agents.discovery import discover
-from agui.agents.llm import choose_model, name_of, resolve_models
+from agui.agents.endpoint import Endpoint
 from agui.agents.skills import SkillRegistry
 from agui.blocking.executor import owner, release_connections
 from agui.contrib.observe.telemetry import begun
 from agui.errors import HttpError, MethodNotAllowed, NeedsAsgi, RunFailed, StorageFull, Unavailable
-from agui.events.stream import refusal, sse_response
-from agui.http.auth import Actor, GetUser, authenticate, enforce_csrf
-from agui.http.bodies import MAX_OBJECT_BYTES
+from agui.events.frames import refusal
+from agui.http.auth import GetUser, authenticate, enforce_csrf
+from agui.http.bodies import MAX_OBJECT_BYTES, read_run_input
 from agui.http.catalogs import build_capabilities, build_tool_catalog, list_toolsets
+from agui.http.sse import sse_response
 from agui.http.throttle import throttle
-from agui.protocol.messages import RunAgentInput, read_run_input
-from agui.runs import drive
+from agui.runs import live, start
 from agui.runs.shutdown import shutdown
 from agui.stores.base import open_store
-from agui.tools.registry import ToolBinding, ToolRegistry, is_permitted
+from agui.tools.approval import is_permitted
+from agui.tools.deps import AgentDeps
+from agui.tools.registry import ToolBinding, ToolRegistry
 from agui.tools.search import check_toolsets
 
 logger = logging.getLogger("agui.views")
@@ -129,46 +130,30 @@ class DjangoAGUIView(AgentView):
         super().__init__(get_user=get_user, require_authenticated=require_authenticated)
         if not isinstance(registry, ToolRegistry):
             raise TypeError(f"DjangoAGUIView({registry!r}): give the ToolRegistry of the agent's tools.")
-        self.registry = registry
-        self.config = config or AgentConfig()
-        check_toolsets(self.config.toolsets)
-        self.skills = skills if skills is not None else SkillRegistry()
+        config = config or AgentConfig()
+        check_toolsets(config.toolsets)
+        self.endpoint = Endpoint(registry, config, skills if skills is not None else SkillRegistry())
 
     def max_body_bytes(self) -> int:
         return conf.get().max_body_bytes
 
-    @cached_property
+    @property
     def agent(self) -> Agent[AgentDeps, Any]:
-        discover()
-        # A wrong name there is told as early as one here.
-        _ = self.models, self.config.follow_ups and self.config.follow_ups.own_model
-        return build_agent(self.registry, self.config)
-
-    @cached_property
-    def models(self) -> dict[str, Model]:
-        return resolve_models(self.config.models)
-
-    def chosen_model(self, run_input: RunAgentInput) -> Model | None:
-        """The model that a client asks for; None is the agent's own. Raises Unprocessable."""
-        return choose_model(self.models, run_input.forwarded_props)
-
-    def model_name(self, run_input: RunAgentInput) -> str:
-        """What the record of a run calls its model. Raises Unprocessable."""
-        return name_of(self.chosen_model(run_input) or self.agent.model)
+        return self.endpoint.agent
 
     async def respond(self, request: HttpRequest, actor: Actor, **kwargs: Any) -> HttpResponseBase:
         shutdown.refuse_runs()
         await throttle(request, actor)
         run_input, fingerprint = await read_run_input(request)
         with ExitStack() as unless_followed:
-            follower = drive.Follower(actor.scope)
+            follower = live.Follower(actor.scope)
             unless_followed.callback(follower.close)
-            log, is_new = await drive.reserve(actor.scope, run_input.thread_id, fingerprint)
+            log, is_new = await start.reserve(actor.scope, run_input.thread_id, fingerprint)
             follower.read(log, started_run=is_new)
             if is_new:
                 with begun(log, actor.user, request.headers):
                     store = open_store(request, actor.scope)
-                    drive.start(log, self, actor, run_input, store, request.path_info)
+                    start.start(log, self.endpoint, actor, run_input, store, request.path_info)
             # The stream may last for long: it is not to hold the request's connection all the time.
             await release_connections()
             try:
@@ -176,7 +161,7 @@ class DjangoAGUIView(AgentView):
             except RunFailed as failure:
                 return sse_response(refusal(run_input, failure))
             if conf.get().run_executor != "local":
-                copy = await drive.logs.find(actor.scope, run_input.thread_id)  # A worker has the log
+                copy = await live.logs.find(actor.scope, run_input.thread_id)  # A worker has the log
                 if copy is None:
                     raise Unavailable(headers={"Retry-After": "1"})
                 follower.read(copy, started_run=is_new)
@@ -197,7 +182,7 @@ class ToolsView(AgentView):
         if isinstance(self.source, ToolRegistry):
             tools = await _permitted(self.source, actor)
         else:
-            tools = await _all_permitted(self.source, actor)
+            tools = await _all_permitted(self.source.endpoint, actor)
         return JsonResponse(build_tool_catalog(tools), safe=False)
 
 
@@ -217,11 +202,11 @@ class SkillsView(AgentView):
 class CapabilitiesView(AgentView):
     """What this agent supports, as AG-UI's AgentCapabilities."""
 
-    def __init__(self, endpoint: DjangoAGUIView, **access: Any) -> None:
+    def __init__(self, view: DjangoAGUIView, **access: Any) -> None:
         super().__init__(**access)
-        if not isinstance(endpoint, DjangoAGUIView):
-            raise TypeError(f"CapabilitiesView({endpoint!r}): give the DjangoAGUIView.")
-        self.endpoint = endpoint
+        if not isinstance(view, DjangoAGUIView):
+            raise TypeError(f"CapabilitiesView({view!r}): give the DjangoAGUIView.")
+        self.endpoint = view.endpoint
 
     async def respond(self, request: HttpRequest, actor: Actor, **kwargs: Any) -> HttpResponse:
         return JsonResponse(build_capabilities(self.endpoint.config, await _all_permitted(self.endpoint, actor)))
@@ -231,6 +216,6 @@ async def _permitted(registry: ToolRegistry, actor: Actor) -> list[ToolBinding]:
     return [binding for binding in registry if await is_permitted(binding.spec, actor.user)]
 
 
-async def _all_permitted(endpoint: DjangoAGUIView, actor: Actor) -> list[ToolBinding]:
+async def _all_permitted(endpoint: Endpoint, actor: Actor) -> list[ToolBinding]:
     others = await list_toolsets(endpoint.agent, endpoint.config, actor.user)
     return [*await _permitted(endpoint.registry, actor), *others]

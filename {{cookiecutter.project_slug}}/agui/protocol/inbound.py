@@ -1,15 +1,18 @@
 """A client's messages as the model's, without what a client may not decide."""
 
+import base64
 import json
 import logging
+import re
 from collections import defaultdict, deque
-from collections.abc import Container, Sequence
+from collections.abc import Container, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
+from ag_ui.core import AssistantMessage, FunctionCall, Message, ResumeEntry, RunAgentInput, ToolCall, ToolMessage
 from pydantic_ai.conversation import Conversation
-from pydantic_ai.messages import ModelMessage, ModelRequest, ToolReturnPart, UserPromptPart
+from pydantic_ai.messages import ModelMessage, ModelRequest, ToolCallPart, ToolReturnPart, UserPromptPart
 from pydantic_ai.ui.ag_ui import AGUIAdapter
 
 from agui import conf
@@ -17,17 +20,8 @@ from agui.agents.skills import SkillRegistry
 from agui.blocking.executor import run_in_thread
 from agui.errors import Unprocessable
 from agui.protocol.interrupts import READER, Open, frontend_calls, open_interrupts
-from agui.protocol.messages import (
-    AssistantMessage,
-    Message,
-    MessageIds,
-    ResumeEntry,
-    RunAgentInput,
-    ToolMessage,
-    annotation,
-    check_attachments,
-    with_calls,
-)
+from agui.protocol.message_ids import MessageIds
+from agui.stores.annotations import annotation
 
 logger = logging.getLogger("agui.runs")
 
@@ -200,3 +194,35 @@ def _only_text(content: Any) -> str | None:
     if isinstance(content, list):
         return content[0].text if len(content) == 1 and content[0].type == "text" else None
     return content if isinstance(content, str) else None
+
+
+def check_attachments(messages: Iterable[Message]) -> None:
+    """Refuse what nobody can read, or what only the server could: files of its disk, its buckets, its provider."""
+    for message in messages:
+        content = getattr(message, "content", None)
+        for part in content if isinstance(content, list) else ():
+            if not _is_readable(getattr(part, "source", None)):
+                schemes = ", ".join(conf.get().allowed_file_url_schemes)
+                urls = f", or as a URL ({schemes})" if schemes else ""
+                raise Unprocessable(f"An attachment can't be used: send it as base64 data{urls}.")
+
+
+def _is_readable(source: Any) -> bool:
+    if source is None:
+        return True  # Text
+    if source.type == "data":
+        try:
+            return bool(base64.b64decode(source.value, validate=True))
+        except ValueError:
+            return False
+    scheme = re.match(r"(.*?)://[^/]", source.value)
+    return source.type == "url" and scheme is not None and scheme[1].lower() in conf.get().allowed_file_url_schemes
+
+
+def with_calls(tool_messages: Sequence[ToolMessage], calls: Iterable[ToolCallPart]) -> list[Message]:
+    """Put the stored calls before their results: a result alone does not say which tool it is from."""
+    tool_calls = [
+        ToolCall(id=call.tool_call_id, function=FunctionCall(name=call.tool_name, arguments=call.args_as_json_str()))
+        for call in calls
+    ]
+    return [AssistantMessage(id="calls", tool_calls=tool_calls), *tool_messages]

@@ -22,11 +22,12 @@ from pydantic_ai.ui.ag_ui import AGUIAdapter
 
 from agui import conf
 from agui.errors import RunFailed
-from agui.events.progress import to_json
-from agui.protocol.messages import METADATA_KEY, Interrupt, ResumeEntry, RunAgentInput
+from agui.protocol.types import Interrupt, ResumeEntry, RunAgentInput
+from agui.stores.annotations import METADATA_KEY
+from agui.stores.codec import to_json
 from agui.tools.definitions import DEFINITION_KEY, Asked
-from agui.tools.registry import PARAMETERS_KEY, X_CONFIRM_KEY, X_SUMMARY_KEY, ToolRegistry
-from agui.tools.schema import prettify
+from agui.tools.registry import ToolRegistry
+from agui.tools.schema import PARAMETERS_KEY, X_CONFIRM_KEY, X_SUMMARY_KEY, prettify
 
 # Before the call's id: what pydantic-ai expects in an answer.
 PREFIX = "int-"

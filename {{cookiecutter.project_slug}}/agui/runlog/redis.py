@@ -14,10 +14,9 @@ from agui import conf
 from agui.errors import Conflict, TooManyRequests, Unavailable
 from agui.runlog.memory import RunLog, RunLogs
 from agui.runlog.mirror import Mirror
-from agui.runlog.replicas import Replicas
+from agui.runlog.replicas import Recovery, Replicas
 from agui.runlog.scripts import ACTIVE, FIND, FORGET, LOCK_MS, REPLACE, RESERVE, RUNNING_MS, STOP
 from agui.runlog.server import Away, Place, Server, read_key, stop_key
-from agui.runs.drafts import find_dead
 
 # For how long Redis may not have heard yet that a run has ended.
 ENDING_SECONDS = 0.3
@@ -28,9 +27,10 @@ REPLACE_MS = 2000
 class RedisLogs(RunLogs):
     """One active log a thread in all processes."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, recovery: Recovery) -> None:
         super().__init__()
         self.server = Server(url)
+        self._recovery = recovery
         self._claimed: dict[str, RunLog] = {}
         self._tasks: list[asyncio.Task[None]] = []
 
@@ -40,7 +40,7 @@ class RedisLogs(RunLogs):
             return
         self.server.start()
         self.mirror = Mirror(self.server)
-        self.replicas = Replicas(self.server, self.mirror)
+        self.replicas = Replicas(self.server, self.mirror, self._recovery)
         self._tasks = [_create_task(self.mirror.push_on()), _create_task(self.replicas.pull_on())]
 
     async def reserve(self, scope: str, thread_id: str, fingerprint: str) -> tuple[RunLog, bool]:
@@ -88,10 +88,16 @@ class RedisLogs(RunLogs):
                 await asyncio.sleep(TRY_SECONDS)
             elif answer == b"many":
                 raise TooManyRequests(headers={"Retry-After": "1"})
-            elif holder != replaced and await _is_dead(holder, has_begun=answer == b"open"):
+            elif holder != replaced and await self._is_dead(holder, has_begun=answer == b"open"):
                 replaced = holder
             else:
                 raise Conflict(headers={"Retry-After": "1"})
+
+    async def _is_dead(self, entry: str, *, has_begun: bool = False) -> bool:
+        """Whether nobody works on a run any more. One without a row is still being prepared, unless it had begun."""
+        key = entry.partition(" ")[0]
+        status = (await self._recovery.find_dead([key])).get(key)
+        return status is not None and (has_begun or status != "")
 
     def _by_key(self, scope: str, thread_id: str, key: str) -> RunLog | None:
         found = (self._active.get((scope, thread_id)), self._ended.get((scope, thread_id)))
@@ -128,7 +134,7 @@ class RedisLogs(RunLogs):
             entry = (await self.server.run(ACTIVE, [place.lock, place.last])).decode()
         except Away:
             return False
-        return bool(entry) and not await _is_dead(entry)
+        return bool(entry) and not await self._is_dead(entry)
 
     async def stop(self, scope: str, thread_id: str, key: str = "") -> bool:
         if await super().stop(scope, thread_id, key):
@@ -232,10 +238,3 @@ class RedisLogs(RunLogs):
 def _create_task(work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
     # Not in the context of the request that happens to be the first: its thread ends with it.
     return asyncio.get_running_loop().create_task(work, context=contextvars.Context())
-
-
-async def _is_dead(entry: str, *, has_begun: bool = False) -> bool:
-    """Whether nobody works on a run any more. One without a row is still being prepared, unless it had begun."""
-    key = entry.partition(" ")[0]
-    status = (await find_dead([key])).get(key)
-    return status is not None and (has_begun or status != "")

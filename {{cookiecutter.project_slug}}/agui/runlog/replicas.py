@@ -7,21 +7,20 @@ import asyncio
 import contextvars
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Protocol
 from weakref import WeakValueDictionary
 
 from agui.errors import Unavailable
-from agui.events.stream import encode, run_error
 from agui.models import Run
 from agui.runlog.memory import RunLog
 from agui.runlog.mirror import Mirror
 from agui.runlog.refusals import load_refusal
 from agui.runlog.scripts import LOCK_MS, PUSH, STOP
 from agui.runlog.server import AWAY_SECONDS, Away, Place, Server, log_key, read_key, stop_key
-from agui.runs.drafts import find_dead, sweep
 
 logger = logging.getLogger("agui.runlog")
 
@@ -36,6 +35,16 @@ LAST_WORDS_SECONDS = 10.0
 KEPT_MS = 60_000
 # What readers are told of a run that nobody works on, by its status; '' has no row any more.
 ENDINGS = {"": "conversation_changed", Run.Status.RUNNING: "interrupted", Run.Status.INTERRUPTED: "interrupted"}
+
+
+class Recovery(Protocol):
+    """What the logs ask about runs of other processes: the database knows it (runs/recovery.py)."""
+
+    async def find_dead(self, keys: Collection[str]) -> dict[str, str]: ...
+
+    async def sweep(self) -> None: ...
+
+    def last_frame(self, key: str, number: int, code: str) -> bytes: ...
 
 
 @dataclass(eq=False)
@@ -75,9 +84,10 @@ class Replica(RunLog):
 class Replicas:
     """The runs of other processes that are followed here."""
 
-    def __init__(self, server: Server, mirror: Mirror) -> None:
+    def __init__(self, server: Server, mirror: Mirror, recovery: Recovery) -> None:
         self._server = server
         self._mirror = mirror
+        self._recovery = recovery
         self._followed: WeakValueDictionary[str, Replica] = WeakValueDictionary()
         self._read = "0-0"
         self._marked_at = 0.0
@@ -115,7 +125,7 @@ class Replicas:
                 await self._ask_for_silent(reachable=reachable)
                 if time.monotonic() - self._swept_at > SWEEP_SECONDS:
                     self._swept_at = time.monotonic()
-                    await sweep()
+                    await self._recovery.sweep()
             except Exception:
                 logger.exception("The runs of other processes could not be read")
                 await asyncio.sleep(AWAY_SECONDS)
@@ -154,9 +164,9 @@ class Replicas:
         if not silent:
             return
         # Redis may have lost what it knew: whether a run is on is for the database to say.
-        dead = await find_dead([one.key for one in silent])
+        dead = await self._recovery.find_dead([one.key for one in silent])
         if Run.Status.RUNNING in dead.values():
-            await sweep()
+            await self._recovery.sweep()
         for one in silent:
             status = dead.get(one.key)
             if status is None or (status == "" and await self._is_prepared(one, reachable=reachable)):
@@ -182,7 +192,7 @@ class Replicas:
             replica.give_up(Unavailable(headers={"Retry-After": "1"}))
             return
         code = ENDINGS.get(status, "log_lost")
-        last = encode(replica.key, len(replica.frames) + 1, run_error(code, replica.key))
+        last = self._recovery.last_frame(replica.key, len(replica.frames) + 1, code)
         if reachable and code == "interrupted" and await self._cut(replica, last):
             return
         replica.append(last)

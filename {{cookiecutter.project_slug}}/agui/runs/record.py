@@ -4,21 +4,23 @@ import logging
 import time
 from collections.abc import AsyncGenerator, Callable, Collection
 from copy import deepcopy
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from django.contrib.auth import get_user_model
 from django.db import router, transaction
 from pydantic_ai.capabilities import AbstractCapability
 from pydantic_ai.conversation_store import ConversationConflict
-from pydantic_ai.messages import ModelMessage
+from pydantic_ai.messages import ModelMessage, ModelResponse, ToolCallPart, ToolReturnPart
 from pydantic_ai.usage import RunUsage
 from pydantic_core import to_jsonable_python
 
 from agui import conf
-from agui.agents.build import AgentDeps, page_context, usage_limits
+from agui.agents.config import usage_limits
+from agui.agents.endpoint import Endpoint
 from agui.agents.model_files import EVENT as FILES_LEFT_OUT
 from agui.agents.model_files import UNREAD, SendReadableFiles
+from agui.agents.page_context import page_context
 from agui.blocking.executor import in_database
 from agui.contrib.spending.budgets import may_exist
 from agui.contrib.spending.keep_budget import KeepBudget
@@ -27,22 +29,22 @@ from agui.contrib.spending.usage import add_broken_off, spent_by_model
 from agui.contrib.suggestions.follow_ups import EVENT as FOLLOW_UPS
 from agui.errors import RunFailed
 from agui.events.join_deltas import JoinDeltas
-from agui.events.progress import dump_state, same_json
-from agui.events.stream import RunEvents
+from agui.events.progress import dump_state
+from agui.events.run_events import RunEvents
 from agui.models import Run
-from agui.protocol.messages import BaseEvent, CustomEvent, EventType, RunAgentInput, annotate
-from agui.runlog import RunLog
+from agui.protocol.files import without_bytes, without_drawings
+from agui.protocol.types import BaseEvent, CustomEvent, EventType, RunAgentInput
+from agui.runlog.memory import RunLog
 from agui.runs.fence import Fence
 from agui.runs.processes import process_name
-from agui.runs.trim import added, without_bytes, without_drawings, without_open_calls
 from agui.stores import codec
+from agui.stores.annotations import annotate, answered
+from agui.stores.codec import same_json
 from agui.tools.audit_trail import AuditTrail, note_secrets
 from agui.tools.definitions import HoldApprovals
+from agui.tools.deps import AgentDeps
 from agui.tools.results import BoundResults
-from agui.turns.take import Turn
-
-if TYPE_CHECKING:
-    from agui.http.views import DjangoAGUIView
+from agui.turns.turn import Turn
 
 logger = logging.getLogger("agui.runs")
 
@@ -56,7 +58,7 @@ ENDINGS = {None: Run.Status.CANCELLED, "timeout": Run.Status.TIMED_OUT, "interru
 class ActiveRun:
     """One run on its way."""
 
-    endpoint: "DjangoAGUIView"
+    endpoint: Endpoint
     log: RunLog
     run_input: RunAgentInput
     turn: Turn
@@ -224,7 +226,9 @@ class ActiveRun:
         """What it has used so far, by model."""
         before = {*self._before(), None}
         new = [one for one in self.events.unfinished.captured if one.run_id not in before]
-        return spent_by_model(self.usage, [*self.earlier, *new], self.endpoint.model_name(self.run_input))
+        return spent_by_model(
+            self.usage, [*self.earlier, *new], self.endpoint.model_name(self.run_input.forwarded_props)
+        )
 
     def _before(self) -> set[str | None]:
         return {message.run_id for message in self.turn.history}
@@ -247,3 +251,33 @@ class ActiveRun:
         if new and self.files.left_out:
             annotate(new[-1], **{UNREAD: list(self.files.left_out)})
         return without_drawings(new)
+
+
+def added(history: list[ModelMessage], captured: list[ModelMessage]) -> list[ModelMessage]:
+    """What the run has added. Not by position: requests that follow on each other are merged, old messages left out."""
+    before = {message.run_id for message in history}
+    done = answered(history)
+    new: list[ModelMessage] = []
+    for message in captured:
+        if message.run_id is None or message.run_id in before:
+            continue
+        if isinstance(message, ModelResponse):
+            new.append(message)
+        else:
+            results = [p for p in message.parts if isinstance(p, ToolReturnPart)]
+            if fresh := [part for part in results if new or part.tool_call_id not in done]:
+                new.append(replace(message, parts=fresh))
+    return new
+
+
+def without_open_calls(messages: list[ModelMessage], started: set[str]) -> list[ModelMessage]:
+    """Drop tool calls that never ran, half-streamed ones too. Of those that were begun, the model is told."""
+    ran = started | answered(messages)
+    kept: list[ModelMessage] = []
+    for message in messages:
+        if isinstance(message, ModelResponse):
+            parts = [part for part in message.parts if not isinstance(part, ToolCallPart) or part.tool_call_id in ran]
+            message = replace(message, parts=parts)
+        if message.parts:
+            kept.append(message)
+    return kept

@@ -16,7 +16,7 @@ from typing import Any
 from agui import conf
 from agui.contrib.observe.telemetry import flush
 from agui.errors import AtCapacity
-from agui.runs import drive
+from agui.runs import live
 from agui.tools.audit import recording
 
 logger = logging.getLogger("agui.shutdown")
@@ -82,7 +82,7 @@ class Shutdown:
 
 async def end_runs() -> None:
     """Let the runs of this process finish for SHUTDOWN_SECONDS, stop the others, and let readers read the end."""
-    if at_work := [*drive.tasks, *calls]:
+    if at_work := [*live.tasks, *calls]:
         seconds = conf.get().shutdown_seconds
         logger.info("The server is about to end: %s runs may go on for %s seconds", len(at_work), seconds)
         await asyncio.wait(at_work, timeout=seconds)
@@ -92,19 +92,19 @@ async def end_runs() -> None:
         async with asyncio.timeout(SAVE_SECONDS):
             if calls:
                 await asyncio.wait(calls)
-            while drive.tasks:
-                for log in drive.tasks.values():
+            while live.tasks:
+                for log in live.tasks.values():
                     if log.fail:
                         log.stop("interrupted")
-                await asyncio.wait(drive.tasks, timeout=0.05)
+                await asyncio.wait(live.tasks, timeout=0.05)
     if recording:
         await asyncio.wait(recording, timeout=SAVE_SECONDS)
-    for follower in drive.present_followers():
+    for follower in live.present_followers():
         if follower.log and follower.log.running:
             follower.log.close()  # Another process's: its reader goes on through that, or the next
     with suppress(TimeoutError):
         async with asyncio.timeout(SEND_SECONDS):
-            while drive.followers:  # noqa: ASYNC110 # it is in threads that they leave
+            while live.followers:  # noqa: ASYNC110 # it is in threads that they leave
                 await asyncio.sleep(0.02)
     if conf.get().mcp_config:
         from agui.contrib.mcp.sessions import close_all  # Its library is an extra

@@ -8,7 +8,7 @@ from agui.http.admission import Application, limit_bodies
 from agui.later import Later
 
 # Their imports need the applications, which Django loads first.
-discovery, pacing = Later("agui.agents.discovery"), Later("agui.server.daphne_patches")
+warm_up, daphne_patches = Later("agui.server.warm_up"), Later("agui.server.daphne_patches")
 
 
 def get_asgi_application() -> Application:
@@ -18,8 +18,8 @@ def get_asgi_application() -> Application:
     user's first message. Raises what they raise.
     """
     application = asgi.get_asgi_application()
-    discovery.build_agents()
-    pacing.pace_daphne()
+    warm_up.build_agents()
+    daphne_patches.pace_daphne()
     # What start-up has made stays for good: the garbage collector need not look at it again and again.
     gc.freeze()
     return limit_bodies(application)

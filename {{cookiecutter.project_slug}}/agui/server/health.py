@@ -11,7 +11,7 @@ from agui import conf
 from agui.later import Later
 
 # Commands import the routes, and don't wait for the agent.
-runs, shutdown = Later("agui.runs.drive"), Later("agui.runs.shutdown")
+live, shutdown = Later("agui.runs.live"), Later("agui.runs.shutdown")
 
 logger = logging.getLogger("agui.health")
 
@@ -31,7 +31,7 @@ async def healthz(request: HttpRequest) -> JsonResponse:
     healthy = await sync_to_async(_database_answers)()
     checks = {"database": healthy}
     if conf.get().redis_url:
-        checks["redis"] = await runs.logs.is_reachable()
+        checks["redis"] = await live.logs.is_reachable()
     status = "ok" if all(checks.values()) else "degraded" if healthy else "unavailable"
     if shutdown.shutdown.has_begun:
         status = "ending"

@@ -16,6 +16,7 @@ one id, so the primitives find a conversation by its id and `self.scope`.
 import inspect
 from abc import abstractmethod
 from collections.abc import Callable
+from functools import cache
 from typing import Any, ClassVar, NamedTuple, Self
 
 from django.http import HttpRequest
@@ -25,6 +26,7 @@ from pydantic_ai.conversation_store import ConversationRecord
 
 from agui import conf
 from agui.blocking.executor import in_database
+from agui.models import Run
 from agui.stores.branches import BranchingStore
 from agui.stores.summary import (
     ThreadSummary,
@@ -152,8 +154,6 @@ def check_store(store: type[ThreadStore]) -> None:
 
 
 def _has_open_run(conversation_id: str, scope: str) -> bool:
-    from agui.models import Run  # Not there yet when Django imports this package
-
     return Run.objects.filter(thread_id=conversation_id, scope=scope, status=Run.Status.RUNNING).exists()
 
 
@@ -163,8 +163,19 @@ def search_words(q: str) -> list[str]:
 
 
 def store_class() -> type[ThreadStore]:
-    """The class that the settings name."""
-    found: type[ThreadStore] = import_string(conf.get().conversation_store)
+    """Find the class that the settings name. Raises ImproperlyConfigured for one that is no store."""
+    return _import_store(conf.get().conversation_store)
+
+
+@cache
+def _import_store(path: str) -> type[ThreadStore]:
+    found = import_string(path)
+    if not (isinstance(found, type) and issubclass(found, ThreadStore)):
+        raise conf.mistake("CONVERSATION_STORE", f"it is no store: name a subclass of {__name__}.ThreadStore")
+    try:
+        check_store(found)
+    except ValueError as error:
+        raise conf.mistake("CONVERSATION_STORE", error) from None
     return found
 
 

@@ -9,17 +9,12 @@ from copy import copy
 from dataclasses import replace
 from typing import NamedTuple, Self, TypedDict
 
-from pydantic_ai.conversation_store import (
-    ConversationConflict,
-    ConversationEntry,
-    ConversationRecord,
-)
+from pydantic_ai.conversation_store import ConversationConflict, ConversationEntry, ConversationRecord
 from pydantic_ai.exceptions import UserError
 from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, ToolReturnPart, UserPromptPart
 
 from agui.blocking.executor import in_database
-from agui.protocol.messages import annotation
-from agui.runs.trim import answered
+from agui.stores.annotations import annotation, answered
 from agui.stores.scoped import ScopedStore
 from agui.stores.summary import preview_of
 

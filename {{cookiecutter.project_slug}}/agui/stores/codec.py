@@ -8,6 +8,7 @@ from pydantic import TypeAdapter, ValidationError
 from pydantic_ai import DeferredToolRequests, RunUsage
 from pydantic_ai.conversation_store import ConversationRecord
 from pydantic_ai.messages import ModelMessage, ModelMessagesTypeAdapter
+from pydantic_core import to_jsonable_python
 
 T = TypeVar("T")
 
@@ -60,3 +61,13 @@ def is_utf8(text: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
+
+
+def same_json(one: Any, other: Any) -> bool:
+    """Whether two JSON values are the same. For Python, 1 and True are."""
+    return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
+
+
+def to_json(value: Any) -> Any:
+    """Take down a value as JSON. Raises whatever reading it raises, and ValueError for circles."""
+    return to_jsonable_python(value, fallback=str, inf_nan_mode="null", bytes_mode="base64")

@@ -5,7 +5,7 @@ import logging
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.contrib.auth import get_user_model
 from pydantic_ai import ApprovalRequired, RunContext
@@ -14,10 +14,8 @@ from pydantic_ai.tools import ToolDefinition, ToolPrepareFunc
 from agui import conf
 from agui.blocking.executor import release_connections, run_in_thread
 from agui.blocking.patience import wait_for_database
+from agui.tools.deps import AgentDeps
 from agui.tools.schema import PARAMETERS_KEY, X_DESTRUCTIVE_KEY, ToolSpec, x_keys
-
-if TYPE_CHECKING:
-    from agui.agents.build import AgentDeps
 
 logger = logging.getLogger("agui.tools")
 
@@ -64,12 +62,12 @@ async def _has_permission(user: Any, permission: str, *, afresh: bool) -> bool:
         await release_connections()
 
 
-def build_prepare(spec: ToolSpec) -> "ToolPrepareFunc[AgentDeps] | None":
+def build_prepare(spec: ToolSpec) -> ToolPrepareFunc[AgentDeps] | None:
     """What pydantic-ai asks before each request to the model; None for a tool that is always the same."""
     if not (is_gated(spec) or spec.permission or spec.prepare):
         return None
 
-    async def prepare(ctx: "RunContext[AgentDeps]", definition: ToolDefinition) -> ToolDefinition | None:
+    async def prepare(ctx: RunContext[AgentDeps], definition: ToolDefinition) -> ToolDefinition | None:
         if not await is_permitted(spec, getattr(ctx.deps, "user", None)):
             return None
         if spec.prepare is not None:
@@ -85,7 +83,7 @@ def build_prepare(spec: ToolSpec) -> "ToolPrepareFunc[AgentDeps] | None":
 
 
 async def _prepare(
-    spec: ToolSpec, author: Callable[..., Any], ctx: "RunContext[AgentDeps]", definition: ToolDefinition
+    spec: ToolSpec, author: Callable[..., Any], ctx: RunContext[AgentDeps], definition: ToolDefinition
 ) -> ToolDefinition | None:
     """Ask the tool's author. A function that breaks hides its tool, and ends no run."""
     try:
@@ -102,7 +100,7 @@ async def _prepare(
 def build_question(spec: ToolSpec, parameters: dict[str, Any]) -> Callable[..., None]:
     """Ask for approval once the arguments are known to be valid, with what the client shows."""
 
-    def ask(ctx: "RunContext[AgentDeps]", /, **arguments: Any) -> None:
+    def ask(ctx: RunContext[AgentDeps], /, **arguments: Any) -> None:
         if needs_confirmation(spec) and not ctx.tool_call_approved:
             raise ApprovalRequired({**confirmation_metadata(spec), PARAMETERS_KEY: parameters})
 

@@ -23,6 +23,7 @@ from pydantic_ai.messages import ToolCallPart, ToolReturnPart
 from agui import conf
 from agui.blocking.executor import run_in_thread
 from agui.blocking.patience import is_waiting, wait_for_database
+from agui.models import AuditRecord
 from agui.tools.secret_arguments import REDACTED, Path, hide, secret_paths
 
 Outcome = Literal["success", "failed", "denied"]
@@ -104,8 +105,6 @@ class ModelAuditLogger:
     """Keeps events as AuditRecord rows, which the admin shows."""
 
     def record(self, event: AuditEvent) -> None:
-        from agui.models import AuditRecord  # Django's models are not there yet when settings name this class
-
         AuditRecord.objects.create(**_storable({**asdict(event), "error": event.error or ""}))
 
 

@@ -17,7 +17,7 @@ from pydantic_ai.messages import (
 from pydantic_ai.run import AgentRunResult
 from pydantic_ai.tools import ToolDefinition
 
-from agui.protocol.messages import annotate
+from agui.stores.annotations import annotate
 from agui.tools.audit import AuditLogger, ToolCallTimer, record_event, resolve_audit_logger
 
 # In what is noted with an answer: paths of secret arguments, by tool call id.

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from agui.protocol.foreign_schemas import resolve
+from agui.tools.foreign_schemas import resolve
 
 REDACTED = "[redacted]"
 # In a path: any item of a list, or any name that the schema does not know.

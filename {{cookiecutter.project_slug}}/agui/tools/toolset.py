@@ -4,13 +4,12 @@ from abc import abstractmethod
 from collections.abc import Iterable, Set
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pydantic_ai import FunctionToolset, RunContext
 from pydantic_ai.toolsets import AbstractToolset, ToolsetTool
 
-if TYPE_CHECKING:
-    from agui.tools.registry import ToolBinding
+from agui.tools.registry import ToolBinding
 
 
 class ListedToolset(AbstractToolset[Any]):
@@ -20,7 +19,7 @@ class ListedToolset(AbstractToolset[Any]):
     """The names of all of them, whoever is shown them: no client may bring a tool with one."""
 
     @abstractmethod
-    async def bindings(self, user: Any) -> "list[ToolBinding]":
+    async def bindings(self, user: Any) -> list[ToolBinding]:
         """What this user may call, for the catalog."""
 
 

@@ -5,91 +5,38 @@ thread that arrives with a history is taken over once, sanitised, without honour
 The new turn is stored before the run begins, so that however the run ends, it is there.
 """
 
-import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
 
-from pydantic import BaseModel, ValidationError
-from pydantic_ai import DeferredToolResults, ToolApproved
+from pydantic_ai import DeferredToolResults
 from pydantic_ai.conversation import Conversation
 from pydantic_ai.conversation_store import ConversationConflict
-from pydantic_ai.messages import (
-    ModelMessage,
-    ModelRequest,
-    UserPromptPart,
-)
+from pydantic_ai.messages import ModelMessage, ModelRequest, UserPromptPart
 
 from agui import conf
-from agui.agents.build import AgentConfig
+from agui.actor import Actor
+from agui.agents.config import AgentConfig
 from agui.agents.model_files import without_unread
 from agui.blocking.executor import run_in_thread
 from agui.contrib.attachments.references import name_attachments, use_attachments, with_manifests
 from agui.errors import Conflict, NotFound, RunFailed, Unprocessable
-from agui.events.progress import to_json
-from agui.http.auth import Actor
 from agui.protocol.inbound import answer_deferred, load_aside, load_results
 from agui.protocol.interrupts import frontend_calls, read_answers
-from agui.protocol.messages import Message, RunAgentInput, annotation
-from agui.runs.drafts import recover
-from agui.runs.trim import answered
+from agui.protocol.types import Message, RunAgentInput
+from agui.stores.annotations import annotation, answered
 from agui.stores.base import ThreadStore
 from agui.stores.branches import Link, prompt_id
 from agui.tools.registry import ToolRegistry
+from agui.turns.turn import Turn, read_state, readable, up_to_a_prompt
 
 # System and developer messages would be instructions, activities are the page's own.
 TRUSTED_ROLES = ("user", "assistant", "tool", "reasoning")
 
 
-@dataclass
-class SharedState:
-    """The state that a page and the agent share, at the start of a run."""
-
-    value: Any
-    """What the client sent, else what the thread's last turn left, else the agent's defaults."""
-    client: Any
-    """As the client has it. One that sends none has the defaults."""
-    stored: Any
-    """As the thread has it."""
-    fades: bool
-    """Whether the note of it will soon be too far back to be read."""
-
-
-@dataclass
-class Turn:
-    """What a run continues from."""
-
-    store: ThreadStore
-    conversation: Conversation
-    """The last messages of the stored conversation, the new turn included."""
-    history: list[ModelMessage]
-    """Those of them that the model reads."""
-    text: str
-    """What the user wrote last, or ''."""
-    state: SharedState
-    answers: DeferredToolResults | None = None
-    """The decisions on the calls that the thread waited for."""
-
-    @property
-    def approved(self) -> set[str]:
-        """The ids of the tool calls that the user has approved with this turn."""
-        approvals = self.answers.approvals if self.answers else {}
-        return {call_id for call_id, approval in approvals.items() if isinstance(approval, ToolApproved)}
-
-    @property
-    def edited_arguments(self) -> dict[str, Any]:
-        """What the user put in the place of the model's arguments, by tool call id."""
-        approvals = self.answers.approvals if self.answers else {}
-        return {
-            call_id: approval.override_args
-            for call_id, approval in approvals.items()
-            if isinstance(approval, ToolApproved) and approval.override_args is not None
-        }
-
-
 async def take_turn(
     store: ThreadStore,
     actor: Actor,
+    conversation: Conversation | None,
     run_input: RunAgentInput,
     registry: ToolRegistry,
     config: AgentConfig,
@@ -97,12 +44,12 @@ async def take_turn(
 ) -> Turn:
     """Find what is new, and store it, together with the note that a run begins.
 
-    `begin` is called with the thread's revision and the client's id of the message that the run answers.
+    `conversation` is what `load_window` found of the thread; None for a new one. `begin` is called with the thread's
+    revision and the client's id of the message that the run answers.
 
-    Raises Unprocessable for messages or a state that can't be
-    used, Conflict when another writer was faster, and RunFailed for an answer that fits no question.
+    Raises Unprocessable for messages or a state that can't be used, Conflict when another writer was faster, and
+    RunFailed for an answer that fits no question.
     """
-    conversation = await _load(store, actor, run_input.thread_id)
     if conversation is None:
         conversation = Conversation(conversation_id=run_input.thread_id)
         if run_input.resume:
@@ -121,10 +68,10 @@ async def take_turn(
     unanswered = conversation.messages and isinstance(conversation.messages[-1], ModelRequest)
     if not new and answers is None and not unanswered:
         raise Unprocessable("There is nothing new in this request: send a message of the user.")
-    state = _read_state(run_input, conversation, config)
+    state = read_state(run_input, conversation, config)
     named = await name_attachments(new, actor)
     conversation.messages.extend(new)
-    history = with_manifests(without_unread(_window(conversation.messages)))
+    history = with_manifests(without_unread(readable(conversation.messages)))
     # Whatever was asked is answered or dropped now: an answer counts once, even if the run then dies.
     conversation.deferred_tool_requests = None
 
@@ -151,51 +98,15 @@ async def continue_turn(
     """Find again what `take_turn` has stored, for a run that has `added` messages since; None if it is gone."""
     limit = conf.get().history_messages
     thread_id = run_input.thread_id
-    conversation = await _up_to_a_prompt(store, await store.load(thread_id, limit=limit, scope=scope), limit)
+    conversation = await up_to_a_prompt(store, await store.load(thread_id, limit=limit, scope=scope), limit)
     if conversation is None:
         return None
     whole = replace(conversation, messages=[*conversation.messages, *added])
     if any(annotation(message, "state") is not None for message in added):
         run_input = run_input.model_copy(update={"state": None})  # Tools have changed what the client sent
-    state = _read_state(run_input, whole, config)
-    history = with_manifests(without_unread(_window(whole.messages)))
+    state = read_state(run_input, whole, config)
+    history = with_manifests(without_unread(readable(whole.messages)))
     return Turn(store, conversation, history, _last_text(history), state, None if added else answers)
-
-
-async def _load(store: ThreadStore, actor: Actor, thread_id: str) -> Conversation | None:
-    """Load the last messages, what a killed process left included; None for a new thread."""
-    limit = conf.get().history_messages
-    found = await store.load_turn(thread_id, limit=limit, scope=actor.scope)
-    if found.has_open_run:
-        if await recover(store, actor.scope, thread_id):
-            raise Conflict(headers={"Retry-After": "1"})
-        found = await store.load_turn(thread_id, limit=limit, scope=actor.scope)
-    return await _up_to_a_prompt(store, found.conversation, limit)
-
-
-async def _up_to_a_prompt(
-    store: ThreadStore, conversation: Conversation | None, limit: int | None
-) -> Conversation | None:
-    """Load more, should the window be in the middle of one long turn."""
-    while (
-        conversation
-        and limit
-        and len(conversation.messages) == limit
-        and not any(map(prompt_id, conversation.messages))
-    ):
-        limit *= 2
-        conversation = await store.load(conversation.conversation_id, limit=limit)
-    return conversation
-
-
-def _window(messages: list[ModelMessage]) -> list[ModelMessage]:
-    """Take what the model reads: the last messages, from one of the user on, so that no turn is cut."""
-    limit = conf.get().history_messages
-    if limit is None or len(messages) < limit:
-        return messages
-    prompts = [index for index, message in enumerate(messages) if prompt_id(message)]
-    within = [index for index in prompts if index >= len(messages) - limit]
-    return messages[(within or prompts[-1:] or [0])[0] :]
 
 
 async def _known_prompts(store: ThreadStore, prompts: Sequence[Message], conversation: Conversation) -> dict[str, Link]:
@@ -243,36 +154,12 @@ async def _before(
     except ConversationConflict:
         raise Conflict("The conversation was changed meanwhile. Reload it.") from None
     try:
-        earlier = await _up_to_a_prompt(view, await view.load(thread_id, limit=limit, scope=actor.scope), limit)
+        earlier = await up_to_a_prompt(view, await view.load(thread_id, limit=limit, scope=actor.scope), limit)
     except LookupError:  # Deleted at this very moment
         earlier = None
     if earlier is None:
         raise NotFound("There is no such thread.")
     return view, earlier
-
-
-def _read_state(run_input: RunAgentInput, conversation: Conversation, config: AgentConfig) -> SharedState:
-    sent = run_input.state or {}
-    noted = [(i, s) for i, m in enumerate(conversation.messages) if (s := annotation(m, "state")) is not None]
-    place, stored = noted[-1] if noted else (0, None)
-    fades = bool(stored) and len(conversation.messages) - place > (conf.get().history_messages or math.inf) / 2
-    if config.state_type is None:
-        sent = sent if isinstance(sent, dict) else {}
-        return SharedState(sent or stored or {}, client=sent, stored=stored or {}, fades=fades)
-    default = config.state_type()
-    try:
-        value = config.state_type.model_validate(sent) if sent else _validated(stored, default)
-    except ValidationError:
-        raise Unprocessable("The state does not have the agent's form.") from None
-    known = to_json(default)
-    return SharedState(value, client=sent or known, stored=known if stored is None else stored, fades=fades)
-
-
-def _validated(stored: Any, default: BaseModel) -> BaseModel:
-    try:
-        return default if stored is None else type(default).model_validate(stored)
-    except ValidationError:
-        return default  # Of an older form of the agent: better forgotten than a thread that can't go on
 
 
 def _last_text(messages: list[ModelMessage]) -> str:

@@ -14,10 +14,10 @@ from django.db import IntegrityError, router, transaction
 from django.db.models import Exists, OuterRef
 from pydantic_ai.messages import ModelMessage, ModelRequest, UserPromptPart
 
+from agui.actor import Actor
 from agui.blocking.executor import in_database
-from agui.http.auth import Actor
 from agui.models import Attachment, AttachmentUse
-from agui.protocol.messages import annotate, annotation
+from agui.stores.annotations import annotate, annotation
 
 MAX_OF_MESSAGE = 50
 MAX_OF_REQUEST = 1000

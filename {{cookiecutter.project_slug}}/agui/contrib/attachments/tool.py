@@ -1,7 +1,7 @@
 """The tool with which the model reads the files that the user attached."""
 
 import codecs
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 from uuid import UUID
 
 from pydantic import Field
@@ -10,11 +10,10 @@ from pydantic_ai.exceptions import ToolFailed
 from pydantic_ai.tools import ToolDefinition
 
 from agui import conf
-from agui.agents.build import AgentDeps
-from agui.tools.registry import ToolRegistry, build_toolset, tool
-
-if TYPE_CHECKING:
-    from agui.models import Attachment
+from agui.models import Attachment
+from agui.tools.call import build_toolset
+from agui.tools.deps import AgentDeps
+from agui.tools.registry import ToolRegistry, tool
 
 READ_ATTACHMENT = "read_attachment"
 
@@ -35,9 +34,7 @@ def read_attachment(
     raise ToolFailed(f"A file of the type {attachment.media_type} can't be read.")
 
 
-def _find(attachment_id: str, scope: str) -> "Attachment":
-    from agui.models import Attachment  # Not there yet when Django imports this package
-
+def _find(attachment_id: str, scope: str) -> Attachment:
     try:
         return Attachment.objects.get(pk=UUID(attachment_id), scope=scope)
     except (ValueError, Attachment.DoesNotExist):

@@ -23,9 +23,9 @@ from django.http.multipartparser import MultiPartParserError
 from django.utils.http import content_disposition_header
 
 from agui import conf
+from agui.actor import Actor
 from agui.blocking.executor import release_connections, run_in_thread
 from agui.errors import BadRequest, NotFound, TooLarge, UnsupportedMediaType
-from agui.http.auth import Actor
 from agui.http.views import AgentView
 from agui.models import Attachment
 

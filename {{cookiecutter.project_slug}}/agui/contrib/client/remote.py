@@ -12,11 +12,11 @@ from pydantic_ai import Agent, FunctionToolset, RunContext, Tool
 from pydantic_ai.exceptions import ToolFailed
 from pydantic_ai.usage import UsageLimits
 
-from agui.agents.build import AgentDeps
 from agui.conf import RemoteAgent
 from agui.contrib.client.errors import AGUIError
 from agui.contrib.client.model import AGUIModel
 from agui.events.progress import ProtocolEvent
+from agui.tools.deps import AgentDeps
 
 logger = logging.getLogger("agui.client")
 

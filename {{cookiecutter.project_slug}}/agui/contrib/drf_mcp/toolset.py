@@ -11,7 +11,7 @@ import logging
 import re
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from asgiref.sync import async_to_sync
 from django.contrib.auth import get_user_model
@@ -26,12 +26,11 @@ from rest_framework_mcp.constants import JsonRpcErrorCode
 from rest_framework_mcp.protocol.types.json_rpc_error import JsonRpcError
 
 from agui.blocking.executor import run_in_thread
-from agui.tools.registry import TIMED_OUT, ToolBinding, build_tool
+from agui.tools.call import TIMED_OUT, build_tool
+from agui.tools.deps import AgentDeps
+from agui.tools.registry import ToolBinding
 from agui.tools.schema import X_DESCRIPTION_KEY, ToolSpec, x_keys
 from agui.tools.toolset import ListedToolset, Toolset
-
-if TYPE_CHECKING:
-    from agui.agents.build import AgentDeps
 
 logger = logging.getLogger("agui.tools")
 
@@ -69,14 +68,14 @@ class DrfMcpToolset(ListedToolset):
             logger.exception("The server of AGUI['DRF_MCP_SERVER'] can't list its tools: they are left out.")
             return []
 
-    async def for_run(self, ctx: "RunContext[AgentDeps]") -> AbstractToolset[Any]:
+    async def for_run(self, ctx: RunContext[AgentDeps]) -> AbstractToolset[Any]:
         return Toolset([tool for _, tool in await self._listed(ctx.deps.user)], id=self.id)
 
-    async def get_tools(self, ctx: "RunContext[AgentDeps]") -> dict[str, ToolsetTool[Any]]:
+    async def get_tools(self, ctx: RunContext[AgentDeps]) -> dict[str, ToolsetTool[Any]]:
         return await (await self.for_run(ctx)).get_tools(ctx)
 
     async def call_tool(
-        self, name: str, tool_args: dict[str, Any], ctx: "RunContext[AgentDeps]", tool: ToolsetTool[Any]
+        self, name: str, tool_args: dict[str, Any], ctx: RunContext[AgentDeps], tool: ToolsetTool[Any]
     ) -> Any:
         return await tool.toolset.call_tool(name, tool_args, ctx, tool)
 
@@ -127,7 +126,7 @@ class DrfMcpToolset(ListedToolset):
         return ToolBinding(spec, {**entry["inputSchema"], **keys}, parsed)
 
     def _call(self, name: str) -> Callable[..., Any]:
-        def call(ctx: "RunContext[AgentDeps]", /, **arguments: Any) -> Any:
+        def call(ctx: RunContext[AgentDeps], /, **arguments: Any) -> Any:
             # What the server does synchronously is done on this thread.
             answer = async_to_sync(self.server.acall_tool)(
                 name, arguments, user=_afresh(ctx.deps.user), scopes=self.scopes
@@ -164,7 +163,7 @@ def read_error(error: JsonRpcError) -> Any:
     raise RuntimeError(f"{error.code}: {error.message}")
 
 
-def read_result(result: dict[str, Any], ctx: "RunContext[AgentDeps]") -> Any:
+def read_result(result: dict[str, Any], ctx: RunContext[AgentDeps]) -> Any:
     """Take a tool's answer as the model gets it: its data, else its text and its files."""
     blocks = [_content(block) for block in result.get("content", ())]
     if result.get("isError"):

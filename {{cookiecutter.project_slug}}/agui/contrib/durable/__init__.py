@@ -1,8 +1,9 @@
 """Runs that outlive their process: with RUN_EXECUTOR = "dbos" the web process orders them, and workers execute them.
 
-    orders.py    what a worker needs to know of a run, and how it takes the run up where another one left it
+    ordered.py   what a worker needs to know of a run
+    orders.py    how a worker takes a run up where another one left it
     journal.py   what the run's tools have done, so that none does it again
-    splice.py     where the events of the process that died and those of the next one are joined
+    splice.py    where the events of the process that died and those of the next one are joined
     queue.py     where orders wait for a worker
     worker.py    the workflow that executes a run, and how the runs of dead workers are taken over
 

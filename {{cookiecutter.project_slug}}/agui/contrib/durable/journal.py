@@ -18,7 +18,6 @@ from pydantic_ai.capabilities import AbstractCapability
 from pydantic_ai.exceptions import ToolFailed
 from pydantic_ai.messages import ModelResponse, ToolCallPart
 
-from agui.agents.build import AgentDeps
 from agui.blocking.executor import in_database
 from agui.errors import RunFailed
 from agui.events.progress import dump_state
@@ -26,7 +25,9 @@ from agui.models import Run, ToolOutcome
 from agui.runs.drafts import checkpoints
 from agui.runs.processes import process_name
 from agui.stores import codec
-from agui.tools.registry import check_result, noting
+from agui.tools.call import check_result
+from agui.tools.deps import AgentDeps
+from agui.tools.registry import noting
 from agui.tools.results import bounded
 
 if TYPE_CHECKING:

@@ -3,7 +3,6 @@
 import asyncio
 import logging
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -12,49 +11,32 @@ from django.contrib.auth.models import AnonymousUser
 from django.db import transaction
 from django.db.models.functions import Now
 from django.urls import resolve
-from pydantic import BaseModel, ConfigDict, TypeAdapter
-from pydantic_ai import DeferredToolResults
 from pydantic_ai.messages import ModelMessage, ModelResponse
 
+from agui.actor import Actor
 from agui.blocking.executor import in_database
 from agui.contrib.durable.journal import Journal
+from agui.contrib.durable.ordered import ORDER, Order, Ordered
 from agui.contrib.durable.queue import enqueue
 from agui.contrib.durable.splice import go_on
 from agui.contrib.observe.telemetry import carrier
 from agui.contrib.spending.ledger import load_spent
 from agui.errors import Unavailable
-from agui.http.auth import Actor
-from agui.http.views import DjangoAGUIView
 from agui.models import Run
 from agui.protocol.inbound import instructing
-from agui.protocol.messages import RunAgentInput
-from agui.runlog import RunLog
-from agui.runs import drive
+from agui.protocol.types import RunAgentInput
+from agui.runlog.memory import RunLog
+from agui.runs import live, start
 from agui.runs.processes import process_name
 from agui.runs.record import ActiveRun
 from agui.stores import codec
-from agui.stores.base import ThreadStore, store_class
-from agui.turns.take import Turn, continue_turn
+from agui.stores.base import store_class
+from agui.turns.take import continue_turn
+from agui.turns.turn import Turn
 
 logger = logging.getLogger("agui.durable")
 
 
-class Order(BaseModel):
-    """What of a request is neither in the thread nor in the run's row."""
-
-    model_config = ConfigDict(arbitrary_types_allowed=True)
-
-    path: str
-    """Where the endpoint is mounted."""
-    fingerprint: str
-    run_input: RunAgentInput
-    """Without its messages: the new ones are in the thread."""
-    answers: DeferredToolResults | None
-    trace: dict[str, str] = {}
-    """The trace that the request is in, as headers."""
-
-
-ORDER = TypeAdapter(Order)
 # How long it waits for Redis to come back.
 AWAY_SECONDS = 1
 
@@ -65,23 +47,12 @@ async def place_order(log: RunLog, run_input: RunAgentInput, turn: Turn, path: s
     order = Order(path=path, fingerprint=log.fingerprint, run_input=run_input, answers=turn.answers, trace=carrier())
     columns = {"order": codec.dump(ORDER, order), "process": "", "seen_at": Now()}
     with suppress(Unavailable):  # The worker waits for Redis to come back
-        await drive.logs.hand_over(log)
+        await live.logs.hand_over(log)
     await in_database(lambda: Run.objects.filter(pk=log.key).update(**columns))
     try:
         await enqueue(log.key)
     except Exception:
         logger.exception("Run %s could not be put into the queue: a worker will find it without", log.key)
-
-
-@dataclass
-class Ordered:
-    """A run that this worker has begun to execute."""
-
-    row: Run
-    order: Order
-    endpoint: DjangoAGUIView
-    store: ThreadStore
-    log: RunLog
 
 
 async def accept(key: str) -> Ordered | None:
@@ -90,8 +61,8 @@ async def accept(key: str) -> Ordered | None:
     if row is None:
         return None
     order = codec.load(ORDER, row.order)
-    endpoint: Any = resolve(order.path).func
-    run = Ordered(row, order, endpoint, store_class()().of(row.scope), await _adopt(row, order.fingerprint))
+    view: Any = resolve(order.path).func
+    run = Ordered(row, order, view.endpoint, store_class()().of(row.scope), await _adopt(row, order.fingerprint))
     row.attempts += 1
     await in_database(lambda: Run.objects.filter(pk=key).update(attempts=row.attempts))
     return run
@@ -109,7 +80,7 @@ def _claim(key: str) -> Run | None:
 async def _adopt(row: Run, fingerprint: str) -> RunLog:
     while True:
         try:
-            return await drive.logs.adopt(str(row.pk), row.scope, row.thread_id, fingerprint)
+            return await live.logs.adopt(str(row.pk), row.scope, row.thread_id, fingerprint)
         except Unavailable:
             await asyncio.sleep(AWAY_SECONDS)
 
@@ -124,7 +95,7 @@ async def activate(run: Ordered) -> ActiveRun | None:
         return None
     usage = codec.load(codec.USAGE, row.usage)
     actor = Actor(await _user(row), row.scope)
-    active = drive.activate(
+    active = start.activate(
         log, run.endpoint, actor, run_input, turn, earlier=earlier, usage=usage, spent=load_spent(row.spent)
     )
     active.journal = Journal(active)

@@ -7,16 +7,18 @@ half was streamed, a tool call that nobody has made.
 import json
 from collections.abc import AsyncGenerator, Iterable, Sequence
 from contextlib import aclosing
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pydantic_ai.conversation import Conversation
 from pydantic_ai.messages import ModelMessage
 
 from agui.blocking.executor import run_in_thread
-from agui.events.stream import encode, run_error
+from agui.contrib.durable.ordered import Ordered
+from agui.events.frames import encode, run_error
 from agui.models import Run
 from agui.protocol.interrupts import open_interrupts
-from agui.protocol.messages import (
+from agui.protocol.outbound import wire_messages
+from agui.protocol.types import (
     BaseEvent,
     EventType,
     MessagesSnapshotEvent,
@@ -29,12 +31,8 @@ from agui.protocol.messages import (
     StepFinishedEvent,
     TextMessageEndEvent,
     ToolCallEndEvent,
-    wire_messages,
 )
-from agui.runs import drive
-
-if TYPE_CHECKING:
-    from agui.contrib.durable.orders import Ordered
+from agui.runs import live
 
 # What begins something, what ends it, and where the name of it is.
 SPANS: dict[str, tuple[str, Any, str]] = {
@@ -47,7 +45,7 @@ SPANS: dict[str, tuple[str, Any, str]] = {
 
 
 async def go_on(
-    events: AsyncGenerator[BaseEvent], *, run: "Ordered", earlier: Sequence[ModelMessage]
+    events: AsyncGenerator[BaseEvent], *, run: Ordered, earlier: Sequence[ModelMessage]
 ) -> AsyncGenerator[BaseEvent]:
     """Begin with what joins these events to those in the log, if there are any, instead of with RUN_STARTED."""
     async with aclosing(events):
@@ -59,22 +57,22 @@ async def go_on(
                 yield event
 
 
-async def finish(run: "Ordered") -> None:
+async def finish(run: Ordered) -> None:
     """End the log of a run that has ended, or that no worker can bring to its end."""
     if not run.log.running:
         return
     conversation = await _load(run)
     for event in [*await _joint(run, conversation), _last(run.row, conversation)]:
         run.log.append(encode(run.log.key, len(run.log.frames) + 1, event))
-    drive.logs.close(run.log)
+    live.logs.close(run.log)
 
 
-async def _load(run: "Ordered") -> Conversation:
+async def _load(run: Ordered) -> Conversation:
     thread_id = run.row.thread_id
     return await run.store.load(thread_id, scope=run.row.scope) or Conversation(conversation_id=thread_id)
 
 
-async def _joint(run: "Ordered", conversation: Conversation, earlier: Sequence[ModelMessage] = ()) -> list[BaseEvent]:
+async def _joint(run: Ordered, conversation: Conversation, earlier: Sequence[ModelMessage] = ()) -> list[BaseEvent]:
     closing = left_open(run.log.frames)
     if len(run.log.frames) < 2:
         return closing

@@ -21,8 +21,9 @@ from agui.contrib.durable.splice import finish
 from agui.contrib.observe.telemetry import continued, flush
 from agui.models import Run, ToolOutcome
 from agui.runs import drive as runs
-from agui.runs.drafts import checkpoints, is_alive, take_up
+from agui.runs.drafts import checkpoints
 from agui.runs.processes import is_there, life, process_name
+from agui.runs.recovery import is_alive, take_up
 
 logger = logging.getLogger("agui.durable")
 

@@ -16,13 +16,14 @@ from django.utils import timezone
 from pydantic_ai import DeferredToolRequests
 from pydantic_ai.messages import ModelMessage
 
+from agui.actor import Actor
 from agui.blocking.executor import in_database, owner, release_connections
-from agui.http.auth import Actor
 from agui.http.views import AgentView
 from agui.models import ApiToken, Attachment, AuditRecord, Budget, Feedback, Message, Run, Spending, Thread
 from agui.protocol.interrupts import open_interrupts
-from agui.protocol.messages import annotation, to_wire, wire_messages
+from agui.protocol.outbound import to_wire, wire_messages
 from agui.stores import codec
+from agui.stores.annotations import annotation
 from agui.stores.base import ThreadStore, open_store
 from agui.stores.model import ModelConversationStore
 

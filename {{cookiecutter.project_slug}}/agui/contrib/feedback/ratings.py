@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from agui.errors import NotFound
 from agui.models import Feedback, Message, Run, Thread
-from agui.protocol.messages import wire_messages
+from agui.protocol.outbound import wire_messages
 from agui.stores import codec, rows
 from agui.stores.summary import clean
 

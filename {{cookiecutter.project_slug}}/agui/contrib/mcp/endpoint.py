@@ -9,7 +9,7 @@ import base64
 import logging
 from functools import cached_property, partial
 from inspect import isawaitable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from uuid import uuid4
 
 from asgiref.sync import ThreadSensitiveContext
@@ -26,26 +26,25 @@ from pydantic_ai.usage import RunUsage
 from pydantic_core import to_jsonable_python
 
 from agui import conf
-from agui.agents.build import AgentDeps
+from agui.actor import Actor
+from agui.agents.endpoint import Endpoint
 from agui.agents.llm import name_of
 from agui.blocking.executor import in_database, release_connections
 from agui.contrib.spending.budgets import check_budget
 from agui.contrib.spending.ledger import add_spending
 from agui.contrib.spending.usage import spent_by_model
 from agui.errors import TooManyRequests
-from agui.http.auth import Actor
-from agui.http.bodies import parse_json, read_body
+from agui.http.bodies import read_body
 from agui.http.throttle import throttle
 from agui.http.views import AgentView
-from agui.runs.drive import detached_context
+from agui.protocol.run_input import parse_json
 from agui.runs.log_fields import log_fields
 from agui.runs.shutdown import calls as calls_at_work
 from agui.runs.shutdown import shutdown
+from agui.runs.start import detached_context
 from agui.tools.audit import Outcome, ToolCallTimer, record_event, resolve_audit_logger
-from agui.tools.registry import FAILED, TIMED_OUT, build_toolset
-
-if TYPE_CHECKING:
-    from agui.http.views import DjangoAGUIView
+from agui.tools.call import FAILED, TIMED_OUT, build_toolset
+from agui.tools.deps import AgentDeps
 
 logger = logging.getLogger("agui.mcp")
 
@@ -69,7 +68,7 @@ class McpView(AgentView):
     methods = frozenset({"POST"})
     runs_agents = True
 
-    def __init__(self, endpoint: "DjangoAGUIView", **access: Any) -> None:
+    def __init__(self, endpoint: Endpoint, **access: Any) -> None:
         super().__init__(**access)
         self.endpoint = endpoint
         self.calls: dict[asyncio.Task[types.CallToolResult], str] = {}

@@ -5,7 +5,7 @@
         "search": {"url": "https://search.example.com/mcp", "headers": {"Authorization": "Bearer ${SEARCH_TOKEN}"}}
     }}
 
-`${NAME}` and `${NAME:-default}` are environment variables. It knows no library of MCP: settings are checked with it.
+`${NAME}` and `${NAME:-default}` are environment variables. This module knows no library of MCP.
 """
 
 import json
@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+
+from agui import conf
 
 # The name goes before those of the tools, which may have 64 characters together.
 SERVER_NAME = r"[A-Za-z][A-Za-z0-9_-]{0,31}"
@@ -86,6 +88,14 @@ def read_servers(path: str | Path) -> tuple[Server, ...]:
         raise ValueError('it has no servers: write {"mcpServers": {"name": {...}}}')
     servers = [_read_server(name, entry, Path(path).parent) for name, entry in entries.items()]
     return tuple(server for server in servers if not server.disabled)
+
+
+def configured_servers() -> tuple[Server, ...]:
+    """Read the file that the settings name. Raises ImproperlyConfigured."""
+    try:
+        return read_servers(conf.get().mcp_config or "")
+    except ValueError as error:
+        raise conf.mistake("MCP_CONFIG", error) from None
 
 
 def _read_server(name: str, entry: Any, directory: Path) -> Server:

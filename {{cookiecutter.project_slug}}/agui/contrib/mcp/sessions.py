@@ -23,7 +23,7 @@ from pydantic_core import to_json
 
 from agui import conf
 from agui.contrib.mcp.servers import Server
-from agui.protocol.foreign_schemas import are_small
+from agui.tools.foreign_schemas import are_small
 
 logger = logging.getLogger("agui.mcp")
 

@@ -19,10 +19,10 @@ from pydantic_ai.toolsets import AbstractToolset, ToolsetTool
 from pydantic_core import SchemaValidator, core_schema
 
 from agui import conf
-from agui.agents.build import AgentDeps
 from agui.blocking.executor import run_in_thread
-from agui.contrib.mcp.servers import Server, check_headers, read_servers
+from agui.contrib.mcp.servers import Server, check_headers, configured_servers
 from agui.contrib.mcp.sessions import Headers, ServerAway, connect
+from agui.tools.deps import AgentDeps
 from agui.tools.schema import X_DESTRUCTIVE_KEY, X_SUMMARY_KEY
 
 logger = logging.getLogger("agui.mcp")
@@ -41,7 +41,7 @@ class ServersAway(CustomEvent):
 
 def mcp_toolset(taken: Collection[str] = ()) -> "McpToolset":
     """The tools of all servers of AGUI["MCP_CONFIG"], but those with a name that is taken."""
-    return McpToolset(read_servers(conf.get().mcp_config or ""), taken)
+    return McpToolset(configured_servers(), taken)
 
 
 class McpToolset(AbstractToolset[AgentDeps]):

@@ -11,7 +11,7 @@ from agui.models import Run
 from agui.runs.log_fields import current, log_fields
 
 if TYPE_CHECKING:
-    from agui.runlog import RunLog
+    from agui.runlog.memory import RunLog
     from agui.runs.record import ActiveRun
 
 logger = logging.getLogger("agui.runs")
@@ -39,7 +39,7 @@ def log_end(run: "ActiveRun") -> None:
     usage, code = run.usage, "" if well else run.events.failure or ""
     fields = {
         "agent": run.endpoint.config.name,
-        "model": run.endpoint.model_name(run.run_input),
+        "model": run.endpoint.model_name(run.run_input.forwarded_props),
         "outcome": str(run.status),
         "code": code if code != run.status else "",
         "duration_ms": run.milliseconds(),

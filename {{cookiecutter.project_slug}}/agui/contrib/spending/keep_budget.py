@@ -8,10 +8,10 @@ from pydantic_ai import RunContext
 from pydantic_ai.capabilities import AbstractCapability
 from pydantic_ai.models import ModelRequestContext
 
-from agui.agents.build import AgentDeps
 from agui.blocking.executor import in_database
 from agui.contrib.spending.budgets import belief, find_used_up, may_exist
 from agui.errors import RunFailed
+from agui.tools.deps import AgentDeps
 
 
 @dataclass

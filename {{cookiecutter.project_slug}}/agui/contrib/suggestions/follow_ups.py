@@ -50,7 +50,7 @@ class FollowUps:
 
     async def suggest(self, run: "ActiveRun", answer: str, limits: UsageLimits) -> list[str]:
         """Make suggestions after an answer; none if that fails or takes too long, or the user stops the run."""
-        model = self.own_model or run.endpoint.chosen_model(run.run_input) or run.endpoint.agent.model
+        model = self.own_model or run.endpoint.chosen_model(run.run_input.forwarded_props) or run.endpoint.agent.model
         # The demo matches words: it could only invent some.
         if not answer or not run.turn.text or not isinstance(model, Model) or isinstance(model, DemoModel):
             return []

@@ -10,7 +10,7 @@ from uuid import uuid4
 import jsonpatch
 import jsonpointer
 
-from agui.protocol.messages import BaseEvent, EventType, RunAgentInput
+from agui.protocol.types import BaseEvent, EventType, RunAgentInput
 
 PROTOCOL_VERSION = "1.0"
 # After these errors the same questions are open.

@@ -13,7 +13,7 @@ from django.conf import settings
 from django.core.handlers.asgi import ASGIHandler
 from django.urls import NoReverseMatch, reverse
 
-from agui.runs import drive
+from agui.runs import live
 
 # For the application to notice that its reader has left, and for runs to note what they have reached.
 LEAVE_SECONDS = 10
@@ -60,11 +60,11 @@ class InProcess(httpx2.AsyncBaseTransport):
         """Leave what is still read, and stop the runs that are on: nobody would drive them after this."""
         for call in list(self._calls):
             await call.aclose()
-        for log in list(drive.tasks.values()):
+        for log in list(live.tasks.values()):
             log.stop()
-        if drive.tasks:
-            await asyncio.wait(drive.tasks, timeout=LEAVE_SECONDS)
-        await drive.logs.aclose()
+        if live.tasks:
+            await asyncio.wait(live.tasks, timeout=LEAVE_SECONDS)
+        await live.logs.aclose()
 
 
 class _Call(httpx2.AsyncByteStream):

@@ -5,7 +5,7 @@ from typing import Any, Protocol, TextIO
 from agui.contrib.terminal.conversation import Conversation
 from agui.contrib.terminal.printable import printable
 from agui.contrib.terminal.screen import describe
-from agui.protocol.messages import BaseEvent, EventType
+from agui.protocol.types import BaseEvent, EventType
 
 
 class Output(Protocol):

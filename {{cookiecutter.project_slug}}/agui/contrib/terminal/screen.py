@@ -11,7 +11,7 @@ from agui.contrib.terminal.activities import draw
 from agui.contrib.terminal.conversation import Conversation, as_json, patched
 from agui.contrib.terminal.markdown import Block, MarkdownStream
 from agui.contrib.terminal.printable import one_line, printable
-from agui.protocol.messages import BaseEvent, EventType
+from agui.protocol.types import BaseEvent, EventType
 
 THOUGHT = "dim italic"
 

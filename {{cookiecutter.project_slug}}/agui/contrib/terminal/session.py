@@ -11,7 +11,7 @@ from agui.contrib.terminal.conversation import ANSWER_AGAIN, Conversation
 from agui.contrib.terminal.keyboard import Keyboard
 from agui.contrib.terminal.local_tools import LocalTool
 from agui.contrib.terminal.output import Output
-from agui.protocol.messages import RunAgentInput
+from agui.protocol.types import RunAgentInput
 
 # How long a run that was told to stop may take to say so.
 STOP_SECONDS = 10

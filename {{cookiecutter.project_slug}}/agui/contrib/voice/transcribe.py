@@ -15,11 +15,11 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.utils.module_loading import import_string
 
 from agui import conf
+from agui.actor import Actor
 from agui.blocking.executor import release_connections
 from agui.contrib.attachments.views import FORM_BYTES, check_size, read_upload
 from agui.contrib.spending.budgets import check_budget
 from agui.errors import BadRequest, NotFound, Unavailable, Unprocessable, UnsupportedMediaType
-from agui.http.auth import Actor
 from agui.http.throttle import throttle
 from agui.http.views import AgentView
 

@@ -6,7 +6,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from agui import conf
-from agui.agents.discovery import import_agents
+from agui.server.warm_up import import_agents
 
 
 class Command(BaseCommand):

@@ -4,7 +4,7 @@ from typing import Any
 
 from django.core.management.commands import check
 
-from agui.agents.discovery import import_agents
+from agui.server.warm_up import import_agents
 
 
 class Command(check.Command):

@@ -24,8 +24,7 @@ from pydantic_ai.models import Model
 from agui.agents.build import resolve_model
 from agui.agents.demo.model import build_demo_model
 from agui.blocking.executor import close_kept_connections
-from agui.runlog import open_logs
-from agui.runs import drive
+from agui.runs import live
 
 if TYPE_CHECKING:
     from agui.contrib.evals.suites import Suite
@@ -67,7 +66,7 @@ class Command(BaseCommand):
             report = await suite.run(concurrency)
             self.stdout.write(report.render(include_reasons=True))
             reports.append(report)
-        await drive.logs.aclose()
+        await live.logs.aclose()
         return reports
 
 
@@ -90,7 +89,7 @@ def scratch() -> Iterator[None]:
             connection.settings_dict["TEST"]["NAME"] = name
         quiet = {**settings.AGUI, "RUN_EXECUTOR": "local", "REDIS_URL": None}
         with override_settings(AGUI=quiet, MEDIA_ROOT=folder, SECURE_SSL_REDIRECT=False):
-            drive.logs = open_logs()
+            live.logs = live.open_logs()
             setup_test_environment(debug=settings.DEBUG)
             databases = setup_databases(verbosity=0, interactive=False, serialized_aliases=set())
             try:

@@ -11,8 +11,8 @@ from typing import Any
 from django.contrib.auth import get_user_model
 from django.core.management.base import BaseCommand, CommandError
 
+from agui.actor import Actor
 from agui.contrib.export.views import write_document
-from agui.http.auth import Actor
 from agui.models import Attachment
 
 

@@ -11,7 +11,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
 from agui.models import Thread
-from agui.protocol.messages import wire_messages
+from agui.protocol.outbound import wire_messages
 from agui.stores.rows import read_entries
 
 MAX_MESSAGES = 10_000

@@ -6,7 +6,8 @@ is noted by its index. The bytes of a file are never noted: the model's message 
 """
 
 import json
-from collections.abc import Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
@@ -22,10 +23,53 @@ from pydantic_ai.messages import (
 )
 from pydantic_ai.ui.ag_ui import AGUIAdapter
 
+from agui import conf
+from agui.blocking.executor import stop_if_given_up
 from agui.errors import Unprocessable
+from agui.stores.annotations import annotation
 
 # What one message may bring that the model does not read: the names of its files, where it was written, ...
 MAX_EXTRA_BYTES = 16_000
+
+
+def wire_messages(messages: Iterable[ModelMessage]) -> list[dict[str, Any]]:
+    """Turn stored messages into AG-UI's, exactly as they were streamed or sent, with what tools have shown."""
+    wire = Wire()
+    shown: dict[str, dict[str, Any]] = {}
+    for message in messages:
+        stop_if_given_up()
+        activities: dict[str | None, list[dict[str, Any]]] = defaultdict(list)
+        for activity in annotation(message, "activities") or ():
+            activities[activity["after"]].append(activity)
+        for after, told in [(None, None), *_wire_message(message)]:
+            if told:
+                wire.add(told)
+            for new in new_activities(activities[after], shown):
+                wire.add(new)
+    return wire.messages()
+
+
+def _wire_message(message: ModelMessage) -> Iterator[tuple[str, dict[str, Any] | None]]:
+    """Each message with its id; None for one that a client is not told."""
+    extras = annotation(message, "extras") or {}
+    # What tools have shown is no part of a message: an activity here is a note of pydantic-ai's for the model.
+    hidden = {"system", "developer", "activity"} | (set() if conf.get().send_reasoning else {"reasoning"})
+    if not all(isinstance(part, UserPromptPart) for part in message.parts):
+        # A prompt beside anything else is not the user's: a tool has shown the model something, or it is to try again.
+        hidden.add("user")
+    dumped, parts = dump(message, annotation(message, "cuts") or ()), Parts.of(message)
+    for one, message_id in zip(dumped, annotation(message, "ids") or (), strict=False):
+        one.id = message_id
+    for one in dumped:
+        yield one.id, None if one.role in hidden else tell(one, parts, extras.get(one.id, {}))
+
+
+def told_of_calls(message: ModelMessage) -> dict[str, dict[str, Any]]:
+    """What a client was told of tool calls besides their results, by tool call id."""
+    extras = annotation(message, "extras") or {}
+    dumped = dump(message, annotation(message, "cuts") or ()) if extras else []
+    named = zip(dumped, annotation(message, "ids") or (), strict=False)
+    return {one.tool_call_id: extras.get(known, {}).get("metadata") or {} for one, known in named if one.role == "tool"}
 
 
 def to_wire(model: Any) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What a run has added to a conversation, and what of it is worth keeping."""
+"""Words in the place of files: what tools and models make of bytes is neither stored nor streamed."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
@@ -8,53 +8,10 @@ from uuid import uuid4
 
 from pydantic import BaseModel
 from pydantic_ai import BinaryContent
-from pydantic_ai.messages import (
-    BaseToolReturnPart,
-    FilePart,
-    ModelMessage,
-    ModelResponse,
-    TextPart,
-    ToolCallPart,
-    ToolReturnPart,
-    UserPromptPart,
-)
+from pydantic_ai.messages import BaseToolReturnPart, FilePart, ModelMessage, ModelResponse, TextPart, UserPromptPart
 
 from agui.contrib.attachments.tool import READ_ATTACHMENT
-from agui.protocol.messages import annotate, annotation
-
-
-def answered(messages: Sequence[ModelMessage]) -> set[str]:
-    return {part.tool_call_id for message in messages for part in message.parts if isinstance(part, ToolReturnPart)}
-
-
-def added(history: list[ModelMessage], captured: list[ModelMessage]) -> list[ModelMessage]:
-    """What the run has added. Not by position: requests that follow on each other are merged, old messages left out."""
-    before = {message.run_id for message in history}
-    done = answered(history)
-    new: list[ModelMessage] = []
-    for message in captured:
-        if message.run_id is None or message.run_id in before:
-            continue
-        if isinstance(message, ModelResponse):
-            new.append(message)
-        else:
-            results = [p for p in message.parts if isinstance(p, ToolReturnPart)]
-            if fresh := [part for part in results if new or part.tool_call_id not in done]:
-                new.append(replace(message, parts=fresh))
-    return new
-
-
-def without_open_calls(messages: list[ModelMessage], started: set[str]) -> list[ModelMessage]:
-    """Drop tool calls that never ran, half-streamed ones too. Of those that were begun, the model is told."""
-    ran = started | answered(messages)
-    kept: list[ModelMessage] = []
-    for message in messages:
-        if isinstance(message, ModelResponse):
-            parts = [part for part in message.parts if not isinstance(part, ToolCallPart) or part.tool_call_id in ran]
-            message = replace(message, parts=parts)
-        if message.parts:
-            kept.append(message)
-    return kept
+from agui.stores.annotations import annotate, annotation
 
 
 def without_bytes(messages: Sequence[ModelMessage]) -> list[ModelMessage]:

@@ -1,0 +1,80 @@
+"""What makes an agent, apart from its tools."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import BaseModel
+from pydantic_ai.capabilities import AgentCapability
+from pydantic_ai.models import Model
+from pydantic_ai.settings import ModelSettings
+from pydantic_ai.toolsets import AbstractToolset
+from pydantic_ai.usage import UsageLimits
+
+from agui import conf
+from agui.contrib.suggestions.follow_ups import FollowUps
+from agui.tools.audit import AuditLogger, resolve_audit_logger
+from agui.tools.deps import AgentDeps
+
+DEFAULT_SYSTEM_PROMPT = (
+    "You are a helpful assistant inside a web application. Use the tools to look things up and to act; "
+    "never invent what a tool could tell you. Answer briefly, in the user's language, as Markdown. "
+    "Call a tool as soon as the user wants what it does, also if it deletes, sends or pays for something: the "
+    "application itself asks the user for approval before such a tool runs. So don't refuse such a tool, and don't ask "
+    "for permission in your answer. When a tool fails or is denied, say so plainly."
+)
+
+
+@dataclass(frozen=True)
+class AgentConfig:
+    """Everything that makes an agent, apart from its tools."""
+
+    instructions: str | Sequence[str | Callable[..., Any]] = DEFAULT_SYSTEM_PROMPT
+    model: Model | str | None = None
+    """A pydantic-ai model, or its name (see llm.py); None is settings.AGENT_MODEL."""
+    models: Mapping[str, Model | str] | Sequence[str] = ()
+    """What a client may choose from with `forwardedProps.model`: names of models, or models by names of your own."""
+    name: str = "assistant"
+    description: str | None = None
+    state_type: type[BaseModel] | None = None
+    """A pydantic model with defaults for all fields: `ctx.deps.state` is one."""
+    model_settings: ModelSettings | None = None
+    limits: UsageLimits | None = None
+    """What one run may use; None is AGUI["LIMITS"]."""
+    retries: int = 2
+    """How often a model may correct a wrong tool call before the run fails."""
+    toolsets: Sequence[AbstractToolset[AgentDeps]] = ()
+    capabilities: Sequence[AgentCapability[AgentDeps]] = ()
+    """What changes how it works; a function of the run's context makes one for each run. The first is the outermost."""
+    follow_ups: FollowUps | None = None
+    """What the user may want to say next, suggested after each answer; None is nothing."""
+    audit_logger: AuditLogger | None = None
+    """Where this agent's tool calls are recorded; None is where AGUI["AUDIT_LOGGER"] says."""
+
+    def __post_init__(self) -> None:
+        if self.audit_logger is not None:
+            resolve_audit_logger(self.audit_logger)  # Refuses what can't record
+
+
+def model_settings(config: AgentConfig) -> ModelSettings:
+    """The config's settings, with a deadline for a model that is silent."""
+    seconds = conf.get().model_timeout_seconds
+    deadlines = ModelSettings() if seconds is None else ModelSettings(first_event_timeout=seconds, timeout=seconds)
+    return {**deadlines, **(config.model_settings or {})}
+
+
+def usage_limits(config: AgentConfig) -> UsageLimits:
+    """What one run may use."""
+    if config.limits is not None:
+        return config.limits
+    limits = conf.get().limits
+    return UsageLimits(
+        request_limit=limits.requests,
+        tool_calls_limit=limits.tool_calls,
+        total_tokens_limit=limits.total_tokens,
+        input_tokens_limit=limits.input_tokens,
+        output_tokens_limit=limits.output_tokens,
+        per_request_input_tokens_limit=limits.request_input_tokens,
+        count_tokens_before_request=limits.count_tokens,
+        cost_limit=limits.cost,
+    )

@@ -1,0 +1,46 @@
+"""What answers at one address: an agent's tools, configuration and skills, and the agent that is made of them."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from pydantic_ai import Agent
+from pydantic_ai.models import Model
+
+from agui.agents.build import build_agent
+from agui.agents.config import AgentConfig
+from agui.agents.discovery import discover
+from agui.agents.llm import choose_model, name_of, resolve_models
+from agui.agents.skills import SkillRegistry
+from agui.tools.deps import AgentDeps
+from agui.tools.registry import ToolRegistry
+
+
+@dataclass(frozen=True, eq=False)
+class Endpoint:
+    """An agent, as its view, its runs and its tools over MCP need it. All requests share it."""
+
+    registry: ToolRegistry
+    config: AgentConfig
+    skills: SkillRegistry
+
+    @cached_property
+    def agent(self) -> Agent[AgentDeps, Any]:
+        """The agent itself, built on first use. Raises what is wrong with a tool, a setting or the name of a model."""
+        discover()
+        # A wrong name there is told as early as one here.
+        _ = self.models, self.config.follow_ups and self.config.follow_ups.own_model
+        return build_agent(self.registry, self.config)
+
+    @cached_property
+    def models(self) -> dict[str, Model]:
+        """What a client may choose from."""
+        return resolve_models(self.config.models)
+
+    def chosen_model(self, forwarded_props: Any) -> Model | None:
+        """The model that a client asks for; None is the agent's own. Raises Unprocessable."""
+        return choose_model(self.models, forwarded_props)
+
+    def model_name(self, forwarded_props: Any) -> str:
+        """What the record of a run calls its model. Raises Unprocessable."""
+        return name_of(self.chosen_model(forwarded_props) or self.agent.model)

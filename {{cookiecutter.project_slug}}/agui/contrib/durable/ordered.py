@@ -1,0 +1,41 @@
+"""What a worker needs to know of a run: the order, and the run that it has begun to execute."""
+
+from dataclasses import dataclass
+
+from pydantic import BaseModel, ConfigDict, TypeAdapter
+from pydantic_ai import DeferredToolResults
+
+from agui.agents.endpoint import Endpoint
+from agui.models import Run
+from agui.protocol.types import RunAgentInput
+from agui.runlog.memory import RunLog
+from agui.stores.base import ThreadStore
+
+
+class Order(BaseModel):
+    """What of a request is neither in the thread nor in the run's row."""
+
+    model_config = ConfigDict(arbitrary_types_allowed=True)
+
+    path: str
+    """Where the endpoint is mounted."""
+    fingerprint: str
+    run_input: RunAgentInput
+    """Without its messages: the new ones are in the thread."""
+    answers: DeferredToolResults | None
+    trace: dict[str, str] = {}
+    """The trace that the request is in, as headers."""
+
+
+ORDER = TypeAdapter(Order)
+
+
+@dataclass
+class Ordered:
+    """A run that this worker has begun to execute."""
+
+    row: Run
+    order: Order
+    endpoint: Endpoint
+    store: ThreadStore
+    log: RunLog

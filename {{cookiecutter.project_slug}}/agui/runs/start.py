@@ -1,0 +1,177 @@
+"""How a run begins: the thread is taken, its new turn is stored, and a task of its own goes on with it."""
+
+import asyncio
+import contextvars
+from copy import copy
+from functools import partial
+from typing import Any
+
+from asgiref.sync import ThreadSensitiveContext
+from django.db.models.functions import Now
+from pydantic_ai.conversation import Conversation
+
+from agui import conf
+from agui.actor import Actor
+from agui.agents.endpoint import Endpoint
+from agui.blocking.executor import in_database, release_connections
+from agui.contrib.attachments.references import named_in
+from agui.contrib.spending.budgets import check_budget
+from agui.errors import Conflict
+from agui.events.progress import Page, dump_state
+from agui.events.run_events import RunEvents
+from agui.models import Run
+from agui.protocol.run_input import check_tool_names
+from agui.protocol.types import RunAgentInput
+from agui.runlog.memory import RunLog
+from agui.runs import live
+from agui.runs.drafts import checkpoints
+from agui.runs.drive import drive
+from agui.runs.processes import process_name
+from agui.runs.record import ActiveRun
+from agui.runs.recovery import recover
+from agui.stores.base import ThreadStore
+from agui.tools.audit import resolve_audit_logger
+from agui.tools.deps import AgentDeps
+from agui.turns.take import take_turn
+from agui.turns.turn import Turn, load_window
+
+# Where asgiref notes the thread of a request.
+ASGIREF_CONTEXT = {"thread_sensitive_context", "async_single_thread_context", "deadlock_context", "asgiref.local"}
+
+
+async def reserve(scope: str, thread_id: str, fingerprint: str) -> tuple[RunLog, bool]:
+    """Take the thread for a new run, as RunLogs.reserve does; a run that nobody reads any more makes way for it.
+
+    A client's "stop" often is no more than that it stops reading: what its user says next is not to be refused.
+    """
+    try:
+        return await live.logs.reserve(scope, thread_id, fingerprint)
+    except Conflict as conflict:
+        if await live.logs.make_way(scope, thread_id):
+            return await reserve(scope, thread_id, fingerprint)
+        active = Run.objects.filter(scope=scope, thread_id=thread_id, status=Run.Status.RUNNING)
+        conflict.extra["run"] = await in_database(active.values("run_id", "started_at").last)
+        raise
+
+
+def start(
+    log: RunLog, endpoint: Endpoint, actor: Actor, run_input: RunAgentInput, store: ThreadStore, path: str
+) -> None:
+    """Start a run in the background: `log.started` tells what came of it, its events come through the log.
+
+    `path` is where the endpoint is: workers find it there.
+    """
+    task = asyncio.get_running_loop().create_task(
+        _run(log, endpoint, actor, run_input, store, path), context=detached_context()
+    )
+    live.tasks[task] = log
+    task.add_done_callback(live.tasks.pop)
+
+
+async def _run(
+    log: RunLog, endpoint: Endpoint, actor: Actor, run_input: RunAgentInput, store: ThreadStore, path: str
+) -> None:
+    async with ThreadSensitiveContext():
+        try:
+            turn = await _begin(log, endpoint, actor, run_input, store)
+            if is_ordered := conf.get().run_executor == "dbos":
+                from agui.contrib.durable.orders import place_order  # Its library is an extra
+
+                await place_order(log, run_input, turn, path)
+            else:
+                run = activate(log, endpoint, actor, run_input, turn)
+        except BaseException as error:
+            live.logs.release(log, error)
+            if not isinstance(error, Exception):
+                raise
+            return
+        finally:
+            await release_connections()
+        log.start()
+        if not is_ordered:
+            await drive(run)
+
+
+async def _begin(log: RunLog, endpoint: Endpoint, actor: Actor, run_input: RunAgentInput, store: ThreadStore) -> Turn:
+    """Do all that can refuse a run, and store the new turn. Raises HttpError and RunFailed."""
+    check_tool_names(run_input, endpoint.agent)
+    await check_budget(actor.user, actor.scope)
+    model = endpoint.model_name(run_input.forwarded_props)
+
+    def begin(revision: str, prompt_id: str) -> None:
+        Run.objects.create(
+            id=log.key,
+            scope=actor.scope,
+            owner_id=actor.user.pk,
+            thread_id=run_input.thread_id,
+            run_id=run_input.run_id,
+            prompt_id=prompt_id,
+            model=model,
+            process=process_name(),
+            seen_at=Now(),
+            revision=revision,
+        )
+
+    conversation = await _load(store, actor.scope, run_input.thread_id)
+    return await take_turn(store, actor, conversation, run_input, endpoint.registry, endpoint.config, begin)
+
+
+async def _load(store: ThreadStore, scope: str, thread_id: str) -> Conversation | None:
+    """Load the end of a thread, what a killed process left included; None for a new one.
+
+    Raises Conflict while a run on it is at work.
+    """
+    loaded = await load_window(store, scope, thread_id)
+    if loaded.has_open_run:
+        if await recover(store, scope, thread_id):
+            raise Conflict(headers={"Retry-After": "1"})
+        loaded = await load_window(store, scope, thread_id)
+    return loaded.conversation
+
+
+def activate(
+    log: RunLog, endpoint: Endpoint, actor: Actor, run_input: RunAgentInput, turn: Turn, **earlier: Any
+) -> ActiveRun:
+    """Put together all that a run works with. `earlier` is what other processes have done of it."""
+    deps = AgentDeps(
+        user=actor.user,
+        thread_id=run_input.thread_id,
+        run_id=run_input.run_id,
+        state=turn.state.value,
+        context=[{"description": item.description, "value": item.value} for item in run_input.context or ()],
+        forwarded_props=run_input.forwarded_props,
+        parent_run_id=run_input.parent_run_id,
+        scope=actor.scope,
+        attachments=named_in(turn.history),
+    )
+    run = ActiveRun(
+        endpoint,
+        log,
+        run_input,
+        turn,
+        RunEvents(
+            log.key,
+            resolve_audit_logger(endpoint.config.audit_logger),
+            deps,
+            Page(deps, turn.state.client),
+            edited=turn.edited_arguments,
+            approved=turn.approved,
+            tool_ended=partial(checkpoints.hurry, log.key),
+        ),
+        stored=list(turn.conversation.messages),
+        usage_before=copy(turn.conversation.usage),
+        state_before=dump_state(deps, {}),
+        **earlier,
+    )
+    log.fail = run.stop
+    checkpoints.add(log.key, run.draft, partial(run.stop, "interrupted"))
+    return run
+
+
+def detached_context() -> contextvars.Context:
+    """Everything of the request's context but its thread, which ends with the request."""
+    context = contextvars.Context()
+    for variable, value in contextvars.copy_context().items():
+        if variable.name not in ASGIREF_CONTEXT:
+            context.run(variable.set, value)
+    return context

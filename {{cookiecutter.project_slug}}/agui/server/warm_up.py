@@ -1,0 +1,34 @@
+"""Every agent that the routes name, imported and built before the first request."""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from django.urls import URLResolver, get_resolver
+
+from agui.agents.discovery import discover
+from agui.http.views import DjangoAGUIView
+
+
+def import_agents() -> list[Any]:
+    """Import every agent that the routes name, and what it needs: so its mistakes are told by the caller.
+
+    Returns the views of all routes.
+    """
+    discover()
+    return list(_views(get_resolver().url_patterns))
+
+
+def build_agents() -> None:
+    """Build every agent that the routes name. Raises what is wrong with one."""
+    for view in import_agents():
+        if isinstance(view, DjangoAGUIView):
+            _ = view.agent
+
+
+def _views(patterns: Iterable[Any]) -> Iterator[Any]:
+    """Yield the view of each route. A route of get_urls() imports its agent to tell its view."""
+    for pattern in patterns:
+        if isinstance(pattern, URLResolver):
+            yield from _views(pattern.url_patterns)
+        else:
+            yield pattern.callback
