@@ -138,6 +138,10 @@ class DjangoAGUIView(AgentView):
         return conf.get().max_body_bytes
 
     @property
+    def registry(self) -> ToolRegistry:
+        return self.endpoint.registry
+
+    @property
     def agent(self) -> Agent[AgentDeps, Any]:
         return self.endpoint.agent
 

@@ -1,0 +1,85 @@
+"""The floor plan of the engine: which room imports which, and in which order one reads them.
+
+floor_plan.ini is the contract, and import-linter holds each import to it. What an import statement does not show is
+looked at here: modules that are named in a string, and the reading order that people are told.
+"""
+
+import ast
+import configparser
+import os
+import re
+import subprocess
+from pathlib import Path
+
+from conftest import ROOT, TEMPLATE_NAME
+
+PROJECT = ROOT / TEMPLATE_NAME
+ENGINE = PROJECT / "agui"
+PLAN = ROOT / "tests/floor_plan.ini"
+# Beside the spine, and leaves that every room may use.
+NO_ROOMS = {"admin", "contrib", "management", "migrations", "templatetags", "tests"}
+
+
+def layers() -> list[list[str]]:
+    """The layers of the contract, from the top, each with its modules."""
+    plan = configparser.ConfigParser()
+    plan.read(PLAN)
+    return [re.findall(r"\w+", line) for line in plan["importlinter:contract:rooms"]["layers"].split("\n") if line]
+
+
+def reading_order() -> dict[str, list[str]]:
+    """The rooms of the docstring, each with its modules."""
+    docstring = ast.get_docstring(ast.parse((ENGINE / "__init__.py").read_text()), clean=False) or ""
+    rooms: dict[str, list[str]] = {}
+    for line in docstring.splitlines():
+        if room := re.match(r" {4}(\w+)/ ", line):
+            modules = rooms[room[1]] = []
+        elif module := re.match(r" {8}([\w/]+\.py) ", line):
+            modules.append(module[1])
+    return rooms
+
+
+def named_modules(path: Path) -> set[str]:
+    """The modules of the engine that are imported by a string: `Later("agui.x")`, `import_module("agui.x")`."""
+    calls = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call) and node.args]
+    given = [call.args[0] for call in calls if getattr(call.func, "id", "") in ("Later", "import_module")]
+    names = [argument.value for argument in given if isinstance(argument, ast.Constant)]
+    return {name for name in names if str(name).startswith("agui.")}
+
+
+def test_imports_keep_to_the_floor_plan():
+    command = ["lint-imports", "--config", PLAN, "--no-cache", "--no-logo"]
+    environment = {**os.environ, "NO_COLOR": "1", "COLUMNS": "200"}
+    done = subprocess.run(command, cwd=PROJECT, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_modules_named_in_strings_keep_to_the_floor_plan():
+    place = {name: number for number, names in enumerate(layers()) for name in names}
+    for path in ENGINE.rglob("*.py"):
+        room = path.relative_to(ENGINE).parts[0].removesuffix(".py")
+        if room not in place:
+            continue
+        above = [name for name in named_modules(path) if place[name.split(".")[1]] < place[room]]
+        # Parts that the core still calls by name.
+        assert [name for name in above if not name.startswith("agui.contrib.")] == [], path
+
+
+def test_reading_order_has_every_module_of_every_room():
+    folders = {path.name for path in ENGINE.iterdir() if (path / "__init__.py").exists()}
+    assert {*reading_order()} == folders - NO_ROOMS
+    for room, modules in reading_order().items():
+        there = [path for path in (ENGINE / room).rglob("*.py") if path.name != "__init__.py"]
+        assert sorted(modules) == sorted(str(path.relative_to(ENGINE / room)) for path in there), room
+
+
+def test_reading_order_is_the_order_of_imports():
+    rooms = [name for names in layers() for name in names if name in reading_order()]
+    assert rooms == [*reading_order()]
+
+
+def test_reading_order_is_the_one_in_the_documentation():
+    rows = re.findall(r"^\| `(\w+)/` \| (.*) \|$", (PROJECT / "docs/architecture.md").read_text(), re.MULTILINE)
+    lines = (ENGINE / "__init__.py").read_text().splitlines()
+    questions = [match for line in lines if (match := re.match(r" {4}(\w+)/ +(.*)", line))]
+    assert rows == [match.groups() for match in questions]
