@@ -39,7 +39,7 @@ from pydantic_ai.messages import ToolReturnPart
 
 from agui import AgentDeps, ToolBinding, ToolCategory, ToolRegistry, ToolSpec, needs_confirmation, tool
 from agui.blocking import executor
-from agui.blocking.executor import close_kept_connections, run_in_thread
+from agui.blocking.executor import close_kept_connections, owner, run_in_thread
 from agui.testing import ScriptedModel, call, say
 from agui.tools.approval import confirmation_metadata, confirmation_text
 from agui.tools.call import DENIED, FAILED, TIMED_OUT, build_toolset
@@ -531,6 +531,7 @@ async def test_a_thread_sees_the_context_variables():
 
 
 async def test_threads_are_as_many_as_the_setting_says(settings):
+    owner.set(None)  # A test without a loop of its own may have left its user in this context, who gets fewer threads
     settings.AGUI = {"TOOL_THREADS": 6}  # A number of its own: what other tests left may still use a pool of theirs
     started, release = threading.Semaphore(0), threading.Event()
 
