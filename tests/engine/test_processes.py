@@ -36,7 +36,7 @@ needs_proc = pytest.mark.skipif(not os.path.exists("/proc/self/stat"), reason="O
 @pytest.fixture
 def neighbour() -> Iterator[subprocess.Popen[bytes]]:
     program = "import time; time.sleep(600)"
-    process = subprocess.Popen([sys.executable, "-c", program])  # noqa: S603
+    process = subprocess.Popen([sys.executable, "-c", program])
     yield process
     process.kill()
     process.wait()

@@ -14,7 +14,7 @@ from typing import Any
 from django.urls import URLPattern, URLResolver, get_resolver
 
 from agui import demo_arguments
-from agui.demo import build_demo_model
+from agui.agents.demo.model import build_demo_model
 from agui.testing import Chat
 from agui.tools import ToolBinding, build_tool
 from agui.views import AgentView, DjangoAGUIView

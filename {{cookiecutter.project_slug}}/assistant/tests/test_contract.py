@@ -173,7 +173,7 @@ def test_every_change_of_a_model_has_its_migration():
 def test_every_page_finds_its_static_files(settings: Any, tmp_path: Any, admin_client: Client):
     """As in production: a file that a page or a script names, and that is not there, is an error."""
     settings.STATIC_ROOT = tmp_path
-    settings.STORAGES = {**settings.STORAGES, "staticfiles": {"BACKEND": "agui.static_files.StaticFiles"}}
+    settings.STORAGES = {**settings.STORAGES, "staticfiles": {"BACKEND": "agui.server.static_files.StaticFiles"}}
     call_command("collectstatic", interactive=False, verbosity=0)
     assert "agui/agui-chat.js" in json.loads((tmp_path / "staticfiles.json").read_text())["paths"]
     pages = [route for route in routes() if route not in agent_routes() and "<" not in route and "(" not in route]
