@@ -13,11 +13,12 @@ from typing import Any
 
 from django.urls import URLPattern, URLResolver, get_resolver
 
-from agui import demo_arguments
+from agui.agents.demo import arguments
 from agui.agents.demo.model import build_demo_model
+from agui.http.views import AgentView, DjangoAGUIView
 from agui.testing import Chat
-from agui.tools import ToolBinding, build_tool
-from agui.views import AgentView, DjangoAGUIView
+from agui.tools.call import build_tool
+from agui.tools.registry import ToolBinding
 
 
 def routes() -> dict[str, Any]:
@@ -52,4 +53,4 @@ def demo_chat(user: Any, address: str = "/agent/") -> Chat:
 
 def example_of(tool: ToolBinding) -> str:
     """Write a message that makes the demo model call a tool, with arguments that are made up from its schema."""
-    return demo_arguments.example_of(build_tool(tool).tool_def)
+    return arguments.example_of(build_tool(tool).tool_def)

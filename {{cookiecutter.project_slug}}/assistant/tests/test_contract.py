@@ -16,10 +16,9 @@ from django.contrib.auth import get_user_model
 from django.core.management import call_command
 from django.test import AsyncClient, Client
 
-from agui import needs_confirmation
+from agui import ToolBinding, needs_confirmation
 from agui.contract import agent_routes, agents, demo_chat, example_of, routes
 from agui.testing import Answer, Chat, ToolUse, say
-from agui.tools import ToolBinding
 
 NOT_CALLED: set[str] = set()
 

@@ -3,7 +3,7 @@
 It matches the words of a message with the names and descriptions of the tools that it was offered,
 takes their arguments from the message by their JSON Schema, and explains what they returned:
 
-    make_plan -> demo_choice.choose_tools -> demo_arguments.fill_arguments -> (the tools run) -> explain
+    make_plan -> choice.choose_tools -> arguments.fill_arguments -> (the tools run) -> explain
 
 So a tool can be tried the minute it is written. The same message always gets the same answer.
 """
