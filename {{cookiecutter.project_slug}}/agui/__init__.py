@@ -111,7 +111,8 @@ A request walks down these rooms, and each imports only what stands below it. Re
 
 Every room may use conf.py (the settings, with conf_sections.py), errors.py (what clients are told), models.py (the
 tables), actor.py (who acts) and later.py (modules that are imported on first use). Django's other modules stand above
-the rooms: apps.py, admin/, checks.py, urls.py, management/ and templatetags/. testing.py and contract.py have what your tests need.
+the rooms: apps.py, admin/, checks.py, urls.py, management/ and templatetags/. What your tests need is in testing.py
+and contract.py.
 
 What a project can do without is in contrib/, each part in a folder of its own.
 """
