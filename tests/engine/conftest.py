@@ -158,12 +158,15 @@ def endpoint(settings: Any) -> None:
 
 
 @pytest.fixture(autouse=True)
-def shared_logs(settings: Any, monkeypatch: pytest.MonkeyPatch, worker_id: str) -> None:
-    if url := os.environ.get("TEST_REDIS_URL"):
-        # Tests side by side have users and threads of the same ids.
-        number = 0 if worker_id == "master" else int(worker_id.removeprefix("gw"))
-        settings.AGUI = {**settings.AGUI, "REDIS_URL": f"{url}?db={number}"}
-        monkeypatch.setattr(live, "logs", live.open_logs())
+def shared_logs(settings: Any, worker_id: str) -> Iterator[None]:
+    # Not with the test's own monkeypatch: one that undoes what it did would leave connections to Redis behind.
+    with pytest.MonkeyPatch.context() as patch:
+        if url := os.environ.get("TEST_REDIS_URL"):
+            # Tests side by side have users and threads of the same ids.
+            number = 0 if worker_id == "master" else int(worker_id.removeprefix("gw"))
+            settings.AGUI = {**settings.AGUI, "REDIS_URL": f"{url}?db={number}"}
+            patch.setattr(live, "logs", live.open_logs())
+        yield
 
 
 @pytest.fixture(autouse=True)

@@ -27,10 +27,16 @@ class AguiConfig(AppConfig):
         checks.register()
         # A signal, because it is Django's own way to tell what its cascades delete.
         attachments = Later("agui.contrib.attachments.views")
-        post_delete.connect(lambda **kwargs: attachments.delete_file(**kwargs), sender=Attachment, weak=False)
-        post_save.connect(budgets.belief.forget, sender=Budget)
+        post_delete.connect(
+            lambda **kwargs: attachments.delete_file(**kwargs),
+            sender=Attachment,
+            weak=False,
+            dispatch_uid="agui.delete_file",  # Tests that change INSTALLED_APPS come here again
+        )
+        post_save.connect(budgets.belief.forget, sender=Budget, dispatch_uid="agui.budgets")
         # Now: Django forgets its applications if one can't be imported.
-        autoreload_started.connect(partial(watch_modules, list(own_directories())), weak=False)
+        watched = partial(watch_modules, list(own_directories()))
+        autoreload_started.connect(watched, weak=False, dispatch_uid="agui.watch")
 
 
 def watch_modules(directories: list[Path], sender: BaseReloader, **kwargs: Any) -> None:
