@@ -282,7 +282,8 @@ def test_a_blocked_event_loop_ends_no_run(site: Site, executors: list[str], numb
 @pytest.mark.parametrize("number", range(ROUNDS))
 def test_a_stopped_process_keeps_its_runs(site: Site, executors: list[str], number: int):
     """Some of them in another place, as a container is that is paused."""
-    runs = begin_runs(site, executors, f"stopped-{number}", "work", seconds=3)
+    # Long enough that none is over before its process is stopped; while it is, the seconds pass.
+    runs = begin_runs(site, executors, f"stopped-{number}", "work", seconds=10)
     with followed(runs) as following:
         names = {site.worker_of(run) for run in runs}
         with ExitStack() as stack:
