@@ -71,14 +71,9 @@ async def ask(text: str, user: Any, number: int) -> list[str]:
 
     client = AsyncClient()
     await client.aforce_login(user)
-    body = {
-        **{
-            "threadId": f"t{number}",
-            "runId": f"r{number}",
-            "messages": [{"id": "m1", "role": "user", "content": text}],
-        },
-        **{"tools": [], "context": [], "state": {}, "forwardedProps": {}},
-    }
+    messages = [{"id": "m1", "role": "user", "content": text}]
+    body = {"threadId": f"t{number}", "runId": f"r{number}", "messages": messages}
+    body |= {"tools": [], "context": [], "state": {}, "forwardedProps": {}}
     response = await client.post("/agent/", json.dumps(body), content_type="application/json")
     stream = b"".join([part async for part in response.streaming_content])  # type: ignore[union-attr]
     return re.findall(r'data: \{"type":"(\w+)"', stream.decode())

@@ -25,7 +25,7 @@ ROOT = Path(__file__).resolve().parent.parent
 TEMPLATE_NAME = "{{cookiecutter.project_slug}}"
 PROVIDERS = ["demo", "openai", "anthropic", "google"]
 CACHE = ROOT / ".test-cache"
-# Those that a file names; the others are fast.
+# A test file names its tier with a marker; a test without one is fast.
 TIERS = ["engine", "browser", "servers", "clients", "nightly"]
 
 

@@ -96,7 +96,8 @@ def verdicts(
         log = tmp_path_factory.mktemp(server) / "log"
         with running(request.getfixturevalue(server), server, log) as url:
             played = subprocess.run(
-                [environment / "bin/python", "-B", FILES / "scenarios.py", url, *names],  # Others read this project
+                # Without compiled modules: other tests read this project.
+                [environment / "bin/python", "-B", FILES / "scenarios.py", url, *names],
                 cwd=rendered["demo"],
                 env=project_environment(PYTHONPATH=".", DEBUG="1", DJANGO_SETTINGS_MODULE="config.settings"),
                 capture_output=True,

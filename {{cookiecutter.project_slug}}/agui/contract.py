@@ -34,7 +34,8 @@ def agent_routes() -> dict[str, AgentView]:
 def agents() -> dict[str, DjangoAGUIView]:
     """Map the address of each agent's endpoint to its view."""
     found = {route: view for route, view in routes().items() if isinstance(view, DjangoAGUIView)}
-    return {route: view for route, view in found.items() if route.endswith("/")}  # It is there without the slash, too
+    # Each agent answers without the slash, too.
+    return {route: view for route, view in found.items() if route.endswith("/")}
 
 
 def _walk(patterns: list[Any], prefix: str) -> Iterator[tuple[str, Any]]:

@@ -54,7 +54,7 @@ def collect_capabilities(config: AgentConfig) -> list[AgentCapability[AgentDeps]
 
 def _own_tools(registry: ToolRegistry, config: AgentConfig) -> list[AbstractToolset[AgentDeps]]:
     """The engine's tools, unless the project has one of the same name."""
-    from agui.contrib.attachments.tool import READ_ATTACHMENT, attachment_toolset  # It needs Django's models
+    from agui.contrib.attachments.tool import READ_ATTACHMENT, attachment_toolset  # The tool needs Django's models
 
     theirs = known_names(config.toolsets)
     toolsets: list[AbstractToolset[AgentDeps]] = []
