@@ -16,6 +16,7 @@ from uuid import uuid4
 
 import pytest
 from django.db import OperationalError, connection
+from django.db.models.signals import pre_save
 from django.utils import timezone
 from pydantic_ai import FunctionToolset
 
@@ -230,6 +231,32 @@ async def test_signs_of_life_are_given_while_the_event_loop_is_blocked(client: C
     mount(registry, call("block"), say("Done"))
     events = await client.run("Go")
     assert [event["content"] for event in events if event["type"] == "TOOL_CALL_RESULT"] == ["seen"]
+
+
+async def test_a_process_holds_its_lock_before_its_first_run_is_recorded(client: Client, mount, monkeypatch):
+    await asyncio.to_thread(life.stop)
+    seen, connect = [], life._connect
+
+    def connect_slowly():
+        time.sleep(0.3)
+        return connect()
+
+    monkeypatch.setattr(life, "_connect", connect_slowly)
+
+    def look(**_: object) -> None:
+        if connection.vendor == "postgresql":
+            with connection.cursor() as cursor:
+                cursor.execute(processes.HELD, [processes.LOCKS])
+                seen.append((processes._lock(process_name()) % 2**32,) in cursor.fetchall())
+
+    pre_save.connect(look, sender=Run)
+    try:
+        mount(ToolRegistry(), say("Done"))
+        await client.run("Go")
+    finally:
+        pre_save.disconnect(look, sender=Run)
+    assert all(seen)
+    assert len(seen) == (connection.vendor == "postgresql")
 
 
 LOST = {"status": Run.Status.INTERRUPTED}, {"process": "elsewhere/1/abc"}

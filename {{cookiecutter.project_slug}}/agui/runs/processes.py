@@ -31,7 +31,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import QuerySet
 from django.db.models.functions import Now
 
-from agui.blocking.executor import closing
+from agui.blocking.executor import closing, run_in_thread
 from agui.models import Run
 
 logger = logging.getLogger("agui.processes")
@@ -148,6 +148,7 @@ class Life:
         self._thread: threading.Thread | None = None
         self._pid = 0
         self._ended = threading.Event()
+        self._is_up = threading.Event()
         self._seen: dict[Sign, float] = {}
         """Since when each sign is the same."""
         self._silent: frozenset[Sign] = frozenset()
@@ -172,11 +173,18 @@ class Life:
     def __contains__(self, key: object) -> bool:
         return key in self._runs
 
+    async def begin(self) -> None:
+        """Before a run is recorded as this process's, let the process hold its lock, so that it can't count as dead."""
+        self.start()
+        if not self._is_up.is_set():
+            await run_in_thread(self._is_up.wait, pool="database")
+
     def start(self) -> None:
         """Look after runs from now on, until this process ends. Once more changes nothing."""
         if self._thread is None or self._pid != os.getpid():
-            self._pid, self._ended = os.getpid(), threading.Event()
-            self._thread = threading.Thread(target=self._live, args=[self._ended], name="agui-life", daemon=True)
+            self._pid, self._ended, self._is_up = os.getpid(), threading.Event(), threading.Event()
+            arguments = self._ended, self._is_up
+            self._thread = threading.Thread(target=self._live, args=arguments, name="agui-life", daemon=True)
             self._thread.start()
 
     def stop(self) -> None:
@@ -195,10 +203,13 @@ class Life:
         """Whether nobody has given a sign of life of a run, or could have, for DEAD_SECONDS."""
         return Sign(run.pk, run.process, run.seen_at) in self._silent
 
-    def _live(self, ended: threading.Event) -> None:
-        # Not at once: most commands and tests are over before.
-        pause = SIGN_OF_LIFE_SECONDS
+    def _live(self, ended: threading.Event, is_up: threading.Event) -> None:
         connection: BaseDatabaseWrapper | None = None
+        pause: float = 0
+        if not _has_locks(connections[router.db_for_write(Run)]):
+            # Not at once: most commands and tests are over before.
+            pause = SIGN_OF_LIFE_SECONDS
+            is_up.set()
         while not ended.wait(pause):
             try:
                 connection = connection or self._connect()
@@ -213,6 +224,8 @@ class Life:
                 if connection:
                     _close(connection)
                 connection = None
+            is_up.set()
+        is_up.set()
         self._forget()
         if connection:
             _close(connection)
@@ -263,8 +276,8 @@ class Life:
         )
 
     def _hold(self, connection: BaseDatabaseWrapper) -> set[int]:
-        """Hold this process's lock; those of all processes. Where a connection is nobody's own, there are none."""
-        if connection.vendor != "postgresql" or connection.settings_dict.get("DISABLE_SERVER_SIDE_CURSORS"):
+        """Hold this process's lock; those of all processes."""
+        if not _has_locks(connection):
             return set()
         with connection.cursor() as cursor:
             if not self._is_locked:
@@ -273,6 +286,11 @@ class Life:
                 self._is_locked = cursor.fetchone()[0]
             cursor.execute(HELD, [LOCKS])
             return {_signed(number) for (number,) in cursor.fetchall()}
+
+
+def _has_locks(connection: BaseDatabaseWrapper) -> bool:
+    """Where a connection is nobody's own, as with a pooler, a lock would not be, either."""
+    return connection.vendor == "postgresql" and not connection.settings_dict.get("DISABLE_SERVER_SIDE_CURSORS")
 
 
 def _update_seen(rows: QuerySet[Run]) -> int:

@@ -26,7 +26,7 @@ from agui.runlog.memory import RunLog
 from agui.runs import live
 from agui.runs.drafts import checkpoints
 from agui.runs.drive import drive
-from agui.runs.processes import process_name
+from agui.runs.processes import life, process_name
 from agui.runs.record import ActiveRun
 from agui.runs.recovery import recover
 from agui.stores.base import ThreadStore
@@ -112,6 +112,7 @@ async def _begin(log: RunLog, endpoint: Endpoint, actor: Actor, run_input: RunAg
             revision=revision,
         )
 
+    await life.begin()
     conversation = await _load(store, actor.scope, run_input.thread_id)
     return await take_turn(store, actor, conversation, run_input, endpoint.registry, endpoint.config, begin)
 

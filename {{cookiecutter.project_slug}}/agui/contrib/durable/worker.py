@@ -42,6 +42,7 @@ async def work() -> None:
     leaving = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, leaving.set)
+    await life.begin()
     # Under a name of its own, DBOS recovers nothing by itself: a host may have several workers.
     DBOS(
         config={
@@ -56,7 +57,6 @@ async def work() -> None:
     await DBOS.register_queue_async(
         QUEUE, worker_concurrency=conf.get().max_concurrent_runs, polling_interval_sec=POLL_SECONDS
     )
-    life.start()
     logger.warning("This worker executes runs: %s", process_name())
     tidied_at = -TIDY_SECONDS
     while not leaving.is_set():
