@@ -1,7 +1,7 @@
 """What a turn costs the database doesn't depend on how long the thread is."""
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
 from math import inf
 from typing import Any
@@ -15,6 +15,7 @@ from pydantic_ai.messages import ModelRequest, ModelResponse, TextPart, UserProm
 from agui.blocking.executor import in_database
 from agui.contrib.spending import budgets
 from agui.models import Message, Run, Thread
+from agui.runs.processes import life
 from agui.stores.annotations import annotate
 from agui.stores.model import ModelConversationStore
 from agui.testing import call, collect, say, wait
@@ -50,11 +51,12 @@ def recorded() -> Iterator[list[tuple[str, int]]]:
 
 
 @pytest.fixture(autouse=True)
-def statements(settings: Any, monkeypatch: Any) -> Iterator[list[tuple[str, int]]]:
+async def statements(settings: Any, monkeypatch: Any) -> AsyncIterator[list[tuple[str, int]]]:
     # One thread: the first query of a test opens its connection.
     settings.AGUI = {"DATABASE_THREADS": 1}
     # Whether there are budgets is asked every few seconds, and not for each turn.
     monkeypatch.setattr(budgets, "belief", budgets.Belief(is_so=False, until=inf))
+    await life.begin()  # Signs of life go through a connection of their own, which is there by now
     with recorded() as statements:
         yield statements
 
