@@ -12,7 +12,7 @@ from django.test import AsyncClient
 from django.urls import path
 
 from agui import conf
-from agui.contrib.voice.transcribe import kind_of
+from agui.contrib.voice.views import kind_of
 from engine import urls
 from engine.conftest import Client
 from engine.serving import CUT, Answers, serving
@@ -38,7 +38,7 @@ async def transcribed(client: Client, settings, *answers, audio=WEBM, **form):
     """What a client gets, and what the service was asked."""
     service = Answers(*answers)
     async with serving(service) as url:
-        settings.AGUI = {"TRANSCRIPTION": {"URL": f"{url}/v1", "API_KEY": "sk-1", "MODEL": "ear"}}
+        settings.AGUI = {"VOICE": {"URL": f"{url}/v1", "API_KEY": "sk-1", "MODEL": "ear"}}
         response = await record(client, audio, **form)
     return response, service.requests
 
@@ -59,7 +59,7 @@ async def test_a_recording_becomes_a_text(client: Client, settings):
 
 
 async def test_a_class_of_the_project_may_listen(client: Client, settings):
-    settings.AGUI = {"TRANSCRIPTION": {"BACKEND": "engine.test_voice.Parrot"}}
+    settings.AGUI = {"VOICE": {"URL": "http://ear", "BACKEND": "engine.test_voice.Parrot"}}
     response = await record(client, b"RIFF....WAVE")
     assert json.loads(response.content) == {"text": "12 audio.wav audio/wav "}
 
@@ -70,7 +70,7 @@ async def test_without_the_setting_nobody_listens(client: Client, settings):
 
 
 async def test_nobody_else_may_ask(client: Client, settings):
-    settings.AGUI = {"TRANSCRIPTION": {"BACKEND": "engine.test_voice.Parrot"}}
+    settings.AGUI = {"VOICE": {"URL": "http://ear", "BACKEND": "engine.test_voice.Parrot"}}
     assert (await record(Client(None))).status_code == 401
     visitor = AsyncClient(enforce_csrf_checks=True)
     await visitor.aforce_login(client.user)
@@ -105,14 +105,14 @@ async def test_what_the_service_can_t_do_is_told_without_its_words(
 async def test_a_service_that_breaks_off_or_is_away_is_unavailable(client: Client, settings):
     response, _ = await transcribed(client, settings, (200, {"content-length": "99"}, b'{"te', CUT))
     assert response.status_code == 503
-    settings.AGUI = {"TRANSCRIPTION": {"URL": "http://127.0.0.1:1"}}
+    settings.AGUI = {"VOICE": {"URL": "http://127.0.0.1:1"}}
     assert (await record(client)).status_code == 503
 
 
 async def test_a_service_that_is_silent_is_not_waited_for(client: Client, settings):
     never = asyncio.Event()
     async with serving(Answers((200, {}, never))) as url:
-        settings.AGUI = {"TRANSCRIPTION": {"URL": url, "TIMEOUT_SECONDS": 0.2}}
+        settings.AGUI = {"VOICE": {"URL": url, "TIMEOUT_SECONDS": 0.2}}
         assert (await record(client)).status_code == 503
 
 
@@ -126,7 +126,7 @@ async def test_what_is_no_recording_goes_nowhere(client: Client, settings):
 
 
 async def test_what_is_too_large_goes_nowhere(client: Client, settings):
-    settings.AGUI = {"TRANSCRIPTION": {"BACKEND": "engine.test_voice.Parrot", "MAX_BYTES": 20}}
+    settings.AGUI = {"VOICE": {"URL": "http://ear", "BACKEND": "engine.test_voice.Parrot", "MAX_BYTES": 20}}
     assert (await record(client, WEBM + b"." * 20)).status_code == 413
     assert (await record(client, WEBM + b"." * 100_000)).status_code == 413
     assert (await record(client, WEBM)).status_code == 200
@@ -135,7 +135,7 @@ async def test_what_is_too_large_goes_nowhere(client: Client, settings):
 async def test_recordings_count_like_messages(client: Client, settings):
     settings.AGUI = {
         "THROTTLE": {"USER": "1/hour"},
-        "TRANSCRIPTION": {"BACKEND": "engine.test_voice.Parrot"},
+        "VOICE": {"URL": "http://ear", "BACKEND": "engine.test_voice.Parrot"},
     }
     assert (await record(client)).status_code == 200
     response = await record(client)
@@ -146,14 +146,14 @@ async def test_recordings_count_like_messages(client: Client, settings):
 async def test_who_has_spent_his_budget_is_not_listened_to(client: Client, settings):
     settings.AGUI = {
         "BUDGETS": {"DAY": {"COST": 0}},
-        "TRANSCRIPTION": {"BACKEND": "engine.test_voice.Parrot"},
+        "VOICE": {"URL": "http://ear", "BACKEND": "engine.test_voice.Parrot"},
     }
     response = await record(client)
     assert (response.status_code, json.loads(response.content)["error"]) == (429, "budget_exceeded")
 
 
 async def test_clients_are_told_that_somebody_listens(client: Client, settings):
-    settings.AGUI = {"TRANSCRIPTION": {}}
+    settings.AGUI = {"VOICE": {"URL": "http://ear"}}
     assert json.loads((await client.get("capabilities/")).content)["custom"]["transcription"] is True
     settings.AGUI = {}
     assert "transcription" not in json.loads((await client.get("capabilities/")).content).get("custom", {})
@@ -162,7 +162,7 @@ async def test_clients_are_told_that_somebody_listens(client: Client, settings):
 def test_chat_is_told_that_somebody_listens(settings):
     patterns = [*urls.urlpatterns, path("login/", LoginView.as_view(), name="login")]
     settings.ROOT_URLCONF = type("Urls", (), {"urlpatterns": patterns})
-    settings.AGUI, settings.USE_THOUSAND_SEPARATOR = {"TRANSCRIPTION": {"MAX_BYTES": 20_000}}, True
+    settings.AGUI, settings.USE_THOUSAND_SEPARATOR = {"VOICE": {"URL": "http://ear", "MAX_BYTES": 20_000}}, True
     attributes = render_to_string("agui/attributes.html")
     assert 'data-transcribe-url="/agent/transcribe/"' in attributes
     assert 'data-max-recording-bytes="20000"' in attributes
@@ -191,12 +191,12 @@ def test_a_recording_is_known_by_its_content(head, ending):
 @pytest.mark.parametrize(
     ("setting", "words"),
     [
-        ({"BACKEND": "agui.contrib.voice.transcribe.Deaf"}, r"AGUI\['TRANSCRIPTION'\]\['BACKEND'\].*can't be imported"),
-        ({"URL": "ftp://x"}, r"AGUI\['TRANSCRIPTION'\]\['URL'\]"),
+        ({"BACKEND": "agui.contrib.voice.views.Deaf"}, r"AGUI\['VOICE'\]\['BACKEND'\].*can't be imported"),
+        ({"URL": "ftp://x"}, r"AGUI\['VOICE'\]\['URL'\]"),
         ({"KEY": "sk-1"}, r"'KEY'\] is not a setting.*API_KEY"),
     ],
 )
 def test_a_wrong_setting_is_named_without_its_key(setting, words):
     with pytest.raises(ImproperlyConfigured, match=words) as caught:
-        conf.load({"TRANSCRIPTION": {"API_KEY": "sk-1", **setting}})
+        conf.load({"VOICE": {"API_KEY": "sk-1", **setting}})
     assert "sk-1" not in str(caught.value)

@@ -8,19 +8,21 @@ A field `heartbeat_seconds` is the key "HEARTBEAT_SECONDS". Reading waits until 
 a setting names is imported later (agents/discovery.py), so a mistake there stops a server and `manage.py check`.
 """
 
+import os
 from decimal import Decimal
-from functools import lru_cache
+from functools import cache, lru_cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar, cast, get_args
 
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.core.signals import setting_changed
 from django.utils.module_loading import import_string
-from pydantic import BeforeValidator, Field, ValidationError, field_validator
+from pydantic import BeforeValidator, Field, TypeAdapter, ValidationError, create_model, field_validator
 
-from agui.conf_sections import WITHOUT_IMPORTS, FileDownloads, Retention, Transcription, by_import, imported
+from agui import parts
+from agui.conf_sections import WITHOUT_IMPORTS, FileDownloads, Retention, by_import, imported
 from agui.conf_sections import Section as _Section
 
 RATE = r"^[1-9][0-9]{0,8}/(second|minute|hour|day)$"
@@ -222,9 +224,6 @@ class EngineSettings(_Section):
     )
     mcp_call_seconds: float = Field(120.0, gt=0, description="Longest call of a tool of an MCP server.")
     mcp_endpoint: bool = Field(False, description="Serve the project's own tools to MCP clients, under mcp/.")
-    transcription: Transcription | None = Field(
-        None, description="Who turns what users say into text, for `transcribe/`; None is nobody."
-    )
     token_days: int | None = Field(90, gt=0, description="Life of a new API token; None is for ever.")
     telemetry: bool = Field(
         False, description="Make OpenTelemetry spans and metrics of runs, sent where the OTEL_* variables say."
@@ -295,10 +294,36 @@ def load(raw: Any = None, context: Any = None) -> EngineSettings:
     Raises ImproperlyConfigured, naming every wrong key and its cure.
     """
     raw = getattr(settings, "AGUI", {}) if raw is None else raw
+    sections = {part.key: part.settings for part in parts.installed() if part.settings}
+    model = _with_parts(tuple(sections.items()))
+    if isinstance(raw, dict):
+        raw = raw | {key: _from_environment(section, raw.get(key, {})) for key, section in sections.items()}
     try:
-        return EngineSettings.model_validate(raw, context=context)
+        return model.model_validate(raw, context=context)
     except ValidationError as error:
-        raise ImproperlyConfigured("\n".join(_sentence(item) for item in error.errors())) from None
+        raise ImproperlyConfigured("\n".join(_sentence(item, model) for item in error.errors())) from None
+
+
+@lru_cache(maxsize=1)
+def _with_parts(sections: tuple[tuple[str, type[_Section]], ...]) -> type[EngineSettings]:
+    """Add the sections of the parts to the settings of the core."""
+    fields: dict[str, Any] = {key.lower(): (one, Field(default_factory=one)) for key, one in sections}
+    return create_model("EngineSettings", __base__=EngineSettings, __doc__=EngineSettings.__doc__, **fields)
+
+
+def _from_environment(section: type[_Section], raw: Any) -> Any:
+    """Complete a part's section with what variables of the environment say."""
+    if not isinstance(raw, dict):
+        return raw
+    found: dict[str, Any] = {}
+    for name, variable in section.environment.items():
+        if value := os.environ.get(variable):
+            adapter: TypeAdapter[Any] = TypeAdapter(section.model_fields[name].annotation)
+            try:
+                found[name.upper()] = adapter.validate_strings(value)
+            except ValidationError:
+                found[name.upper()] = value  # Refused with the others
+    return found | raw
 
 
 def mistake(key: str, problem: object) -> ImproperlyConfigured:
@@ -306,22 +331,29 @@ def mistake(key: str, problem: object) -> ImproperlyConfigured:
     return ImproperlyConfigured(f"AGUI[{key!r}] = {getattr(get(), key.lower())!r}: {problem}.")
 
 
-def _sentence(error: Any) -> str:
+def _sentence(error: Any, model: type[_Section]) -> str:
     """Say which key is wrong and what would be right."""
     # A union reports its branches as further locations: they are not keys.
     unknown = error["type"] == "extra_forbidden"
     keys = [str(key) for key in error["loc"] if unknown or isinstance(key, int) or key.isupper()]
     name = "AGUI" + "".join(f"[{key}]" if key.isdigit() else f"[{key!r}]" for key in keys)
+    has_secrets = keys[:1] in (["REDIS_URL"], ["REMOTE_AGENTS"])  # An address may hold a password, headers hold tokens
+    for key in keys[:-1]:
+        if (field := model.model_fields.get(key.lower())) and (below := _section_in(field.annotation)):
+            model = below
+            has_secrets |= model.has_secrets
     if unknown:
-        sections: dict[str, type[_Section]] = {"LIMITS": Limits, "RETENTION": Retention, "THROTTLE": Throttle}
-        sections |= {"TRANSCRIPTION": Transcription, "FILE_DOWNLOADS": FileDownloads}
-        sections["BUDGETS"] = Budgets if len(keys) == 2 else Allowance
-        model = sections.get(keys[0], RemoteAgent) if len(keys) > 1 else EngineSettings
         known = ", ".join(field.upper() for field in model.model_fields)
         return f"{name} is not a setting. Remove it, or use one of: {known}."
-    # An address may hold a password, and headers hold tokens.
-    given = "" if set(keys[:1]) & {"REDIS_URL", "REMOTE_AGENTS", "TRANSCRIPTION"} else f" = {error['input']!r}"
+    given = "" if has_secrets else f" = {error['input']!r}"
     return f"{name}{given}: {error['msg'].removeprefix('Value error, ')}."
+
+
+def _section_in(annotation: Any) -> type[_Section] | None:
+    """Find the section in a field's annotation: in `Section | None`, or in `dict[str, Section]`."""
+    if isinstance(annotation, type) and issubclass(annotation, _Section):
+        return annotation
+    return next((found for one in get_args(annotation) if (found := _section_in(one))), None)
 
 
 @lru_cache(maxsize=1)
@@ -330,9 +362,23 @@ def get() -> EngineSettings:
     return load(context=WITHOUT_IMPORTS)
 
 
+PartSettings = TypeVar("PartSettings", bound=_Section)
+
+
+@cache
+def part(section: type[PartSettings]) -> PartSettings:
+    """The settings in force of a part. Raises LookupError for one that INSTALLED_APPS does not name."""
+    settings = get()
+    for name, field in type(settings).model_fields.items():
+        if field.annotation is section:
+            return cast(PartSettings, getattr(settings, name))
+    raise LookupError(f"{section.__module__} belongs to a part that is not in INSTALLED_APPS")
+
+
 def _forget(*, setting: str, **kwargs: Any) -> None:
-    if setting == "AGUI":
+    if setting in ("AGUI", "INSTALLED_APPS"):
         get.cache_clear()
+        part.cache_clear()
 
 
 setting_changed.connect(_forget)

@@ -1,16 +1,23 @@
 """What conf.py is made of: how strict a section is, and those that say much."""
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar
 
 from django.utils.module_loading import import_string
-from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationInfo
 
 WITHOUT_IMPORTS = "without imports"
 
 
 class Section(BaseModel):
+    """A dictionary in AGUI, or AGUI itself."""
+
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, alias_generator=str.upper)
+
+    environment: ClassVar[Mapping[str, str]] = {}
+    """Variables of the environment that stand for fields which the dictionary does not have: by field, the variable."""
+    has_secrets: ClassVar[bool] = False
+    """Whether an error may not quote a wrong value."""
 
 
 def imported(path: str) -> str:
@@ -38,28 +45,6 @@ class Retention(Section):
     spending_days: int | None = Field(None, gt=0, description="Age of what somebody has spent on a day.")
     audit_days: int | None = Field(None, gt=0, description="Age of the record of a tool call.")
     attachments_hours: int | None = Field(24, gt=0, description="Age of a file that no conversation names.")
-
-
-class Transcription(Section):
-    """Who turns recordings into text."""
-
-    url: str = Field(
-        "https://api.openai.com/v1", pattern=r"^https?://[^/]", description="A service with OpenAI's interface."
-    )
-    api_key: str = Field("", description="Its key.")
-    model: str = Field("whisper-1", min_length=1, description="Which of its models listens.")
-    max_bytes: int = Field(10 * 1024 * 1024, gt=0, description="Largest recording; above it 413.")
-    timeout_seconds: float = Field(60.0, gt=0, description="Longest silence of the service.")
-    backend: str = Field(
-        "agui.contrib.voice.transcribe.OpenAITranscriber",
-        description="Dotted path of a class that listens, for other interfaces.",
-    )
-
-    @field_validator("backend")
-    @classmethod
-    @by_import
-    def _importable(cls, path: str) -> str:
-        return imported(path)
 
 
 class FileDownloads(Section):

@@ -10,7 +10,7 @@ from django.urls.resolvers import RoutePattern
 from django.utils.functional import cached_property
 from django.utils.module_loading import import_string
 
-from agui import conf
+from agui import conf, parts
 from agui.later import Later
 
 if TYPE_CHECKING:
@@ -36,7 +36,6 @@ ROUTES = {
     "thread": "threads/<path:thread_id>/",
     "attachments": "attachments/",
     "attachment": "attachments/<uuid:attachment_id>/",
-    "transcribe": "transcribe/",
     "export": "export/",
 }
 
@@ -53,7 +52,8 @@ def get_urls(
     `view` may be a dotted path: then it is imported at the first request, and commands that only look at the routes
     don't wait for the agent. `tools` and `skills` are what a page is told of; by default all that the view has.
     """
-    routes = ROUTES | ({"mcp": "mcp/"} if conf.get().mcp_endpoint else {})
+    routes = {name: route for part in parts.installed() for name, (route, _) in part.routes.items()}
+    routes |= ROUTES | ({"mcp": "mcp/"} if conf.get().mcp_endpoint else {})
 
     @cache
     def make() -> "Endpoints":

@@ -33,13 +33,6 @@ AGUI: dict[str, object] = {
     "MCP_ENDPOINT": env.bool("MCP_ENDPOINT", default=False),
     "DRF_MCP_SERVER": env.str("DRF_MCP_SERVER", default="") or None,  # docs/tools.md
     "SEARCH_TOOLS_ABOVE": env.int("SEARCH_TOOLS_ABOVE", default=40) or None,
-    "TRANSCRIPTION": {  # Voice input (docs/voice.md)
-        "URL": env.str("TRANSCRIPTION_URL"),
-        "API_KEY": env.str("TRANSCRIPTION_API_KEY", default=""),
-        "MODEL": env.str("TRANSCRIPTION_MODEL", default="whisper-1"),
-    }
-    if env.str("TRANSCRIPTION_URL", default="")
-    else None,
     "RUN_EXECUTOR": env.str("RUN_EXECUTOR", default="local"),  # "dbos": `manage.py agent_worker` executes runs
 }
 
@@ -56,6 +49,7 @@ INSTALLED_APPS = [
     "axes",
     "users",
     "agui",
+    "agui.contrib.voice",
     "assistant",
 ]
 

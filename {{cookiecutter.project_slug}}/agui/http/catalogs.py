@@ -10,7 +10,7 @@ from pydantic_ai.tools import ToolDefinition
 from pydantic_ai.toolsets import AbstractToolset
 from pydantic_ai.usage import RunUsage
 
-from agui import conf
+from agui import conf, parts
 from agui.agents.config import AgentConfig, usage_limits
 from agui.stores.base import store_class
 from agui.tools.approval import needs_confirmation
@@ -143,7 +143,7 @@ def _custom(config: AgentConfig) -> dict[str, Any]:
     return {
         # By which names of models a client may ask for one, with `forwardedProps.model`.
         **({"models": list(config.models)} if config.models else {}),
-        **({"transcription": True} if conf.get().transcription else {}),
+        **{name: value for part in parts.installed() for name, value in part.client_capabilities().items()},
     }
 
 

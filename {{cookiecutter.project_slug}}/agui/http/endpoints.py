@@ -2,11 +2,12 @@
 
 from typing import Any, TypeAlias
 
-from agui import conf
+from django.utils.module_loading import import_string
+
+from agui import conf, parts
 from agui.agents.skills import SkillRegistry
 from agui.contrib.attachments.views import AttachmentsView, AttachmentView
 from agui.contrib.export.views import ExportView
-from agui.contrib.voice.transcribe import TranscribeView
 from agui.http.threads import (
     ThreadCancelView,
     ThreadEventsView,
@@ -38,9 +39,10 @@ def make_endpoints(view: DjangoAGUIView, tools: ToolRegistry | None, skills: Ski
         "thread": thread,
         "attachments": AttachmentsView(**access),
         "attachment": AttachmentView(**access),
-        "transcribe": TranscribeView(**access),
         "export": ExportView(**access),
     }
+    for part in parts.installed():
+        found |= {name: import_string(path).mounted(view) for name, (_, path) in part.routes.items()}
     if conf.get().mcp_endpoint:
         from agui.contrib.mcp.endpoint import McpView  # Its library is an extra
 

@@ -4,7 +4,7 @@ import errno
 import logging
 from collections.abc import AsyncGenerator
 from contextlib import ExitStack
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from asgiref.sync import markcoroutinefunction
 from django.core.handlers.wsgi import WSGIRequest
@@ -55,6 +55,11 @@ class AgentView:
         for database in connections:
             # With ATOMIC_REQUESTS: Django has no such transaction for asynchronous views.
             transaction.non_atomic_requests(database)(self)
+
+    @classmethod
+    def mounted(cls, view: "DjangoAGUIView") -> Self:
+        """Make the endpoint that stands beside an agent's: with the same policy."""
+        return cls(get_user=view.get_user, require_authenticated=view.require_authenticated)
 
     async def __call__(self, request: HttpRequest, **kwargs: Any) -> HttpResponseBase:
         shutdown.await_signal()

@@ -1,4 +1,4 @@
-"""Speech to text: POST a recording, read what was said. Off until AGUI["TRANSCRIPTION"] says who listens.
+"""Speech to text: POST a recording, read what was said. Off until AGUI["VOICE"] says who listens.
 
 What was recorded goes to that service and is kept nowhere.
 """
@@ -19,6 +19,7 @@ from agui.actor import Actor
 from agui.blocking.executor import release_connections
 from agui.contrib.attachments.views import FORM_BYTES, check_size, read_upload
 from agui.contrib.spending.budgets import check_budget
+from agui.contrib.voice.conf import VoiceSettings
 from agui.errors import BadRequest, NotFound, Unavailable, Unprocessable, UnsupportedMediaType
 from agui.http.throttle import throttle
 from agui.http.views import AgentView
@@ -40,7 +41,7 @@ OF_THE_RECORDING = (400, 413, 415, 422)
 
 
 class Transcriber(Protocol):
-    """Who listens: a class of your own is named in AGUI["TRANSCRIPTION"]["BACKEND"]."""
+    """Who listens: a class of your own is named in AGUI["VOICE"]["BACKEND"]."""
 
     async def transcribe(self, audio: bytes, name: str, media_type: str, language: str) -> str:
         """Tell what is said. `language` is two letters, or empty. Raises Unprocessable and Unavailable."""
@@ -51,8 +52,8 @@ class OpenAITranscriber:
     """Any service with OpenAI's `POST /audio/transcriptions`."""
 
     async def transcribe(self, audio: bytes, name: str, media_type: str, language: str) -> str:
-        settings = conf.get().transcription
-        assert settings  # noqa: S101
+        settings = conf.part(VoiceSettings)
+        assert settings.url  # noqa: S101
         headers = {"Authorization": f"Bearer {settings.api_key}"} if settings.api_key else {}
         form = {"model": settings.model, "response_format": "json", **({"language": language} if language else {})}
         try:
@@ -78,20 +79,20 @@ class TranscribeView(AgentView):
     methods = frozenset({"POST"})
 
     def max_body_bytes(self) -> int:
-        settings = conf.get().transcription
-        return FORM_BYTES + (settings.max_bytes if settings else 0)
+        settings = conf.part(VoiceSettings)
+        return FORM_BYTES + (settings.max_bytes if settings.url else 0)
 
     def check_length(self, request: HttpRequest) -> None:
-        settings, length = conf.get().transcription, request.headers.get("Content-Length", "")
-        if settings is None:
+        settings, length = conf.part(VoiceSettings), request.headers.get("Content-Length", "")
+        if not settings.url:
             return
         if not length.isdecimal():
             raise BadRequest("Send a Content-Length.")
         check_size(int(length) - FORM_BYTES, settings.max_bytes)
 
     async def respond(self, request: HttpRequest, actor: Actor, **kwargs: Any) -> HttpResponse:
-        settings = conf.get().transcription
-        if settings is None:
+        settings = conf.part(VoiceSettings)
+        if not settings.url:
             raise NotFound("This agent does not listen.")
         await throttle(request, actor)
         await check_budget(actor.user, actor.scope)

@@ -1,0 +1,27 @@
+from typing import Any
+
+from django.urls import reverse
+
+from agui import conf
+from agui.contrib.voice.conf import VoiceSettings
+from agui.parts import Part
+
+
+class VoiceConfig(Part):
+    name = "agui.contrib.voice"
+    label = "agui_voice"
+    verbose_name = "Agent: voice"
+    settings = VoiceSettings
+    routes = {"transcribe": ("transcribe/", "agui.contrib.voice.views.TranscribeView")}
+
+    def page_attributes(self) -> dict[str, Any]:
+        settings = conf.part(VoiceSettings)
+        if not settings.url:
+            return {}
+        return {
+            "data-transcribe-url": reverse("agui:transcribe"),
+            "data-max-recording-bytes": settings.max_bytes,
+        }
+
+    def client_capabilities(self) -> dict[str, Any]:
+        return {"transcription": True} if conf.part(VoiceSettings).url else {}

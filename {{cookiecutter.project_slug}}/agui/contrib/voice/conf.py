@@ -1,0 +1,28 @@
+from pydantic import Field, field_validator
+
+from agui.conf_sections import Section, by_import, imported
+
+
+class VoiceSettings(Section):
+    """Who turns what users say into text."""
+
+    has_secrets = True
+    environment = {"url": "TRANSCRIPTION_URL", "api_key": "TRANSCRIPTION_API_KEY", "model": "TRANSCRIPTION_MODEL"}
+
+    url: str | None = Field(
+        None, pattern=r"^https?://[^/]", description="A service with OpenAI's interface; None is nobody."
+    )
+    api_key: str = Field("", description="Its key.")
+    model: str = Field("whisper-1", min_length=1, description="Which of its models listens.")
+    max_bytes: int = Field(10 * 1024 * 1024, gt=0, description="Largest recording; above it 413.")
+    timeout_seconds: float = Field(60.0, gt=0, description="Longest silence of the service.")
+    backend: str = Field(
+        "agui.contrib.voice.views.OpenAITranscriber",
+        description="Dotted path of a class that listens, for other interfaces.",
+    )
+
+    @field_validator("backend")
+    @classmethod
+    @by_import
+    def _importable(cls, path: str) -> str:
+        return imported(path)
