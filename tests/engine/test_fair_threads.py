@@ -14,9 +14,9 @@ from pydantic_ai import RunContext
 from agui import ToolRegistry, tool
 from agui.blocking.executor import GivenUp, owner, run_in_thread, stop_if_given_up
 from agui.blocking.fair_threads import FairThreads
+from agui.deps import AgentDeps
 from agui.protocol.outbound import wire_messages
 from agui.testing import call, say
-from agui.tools.deps import AgentDeps
 from engine.conftest import Client
 
 

@@ -14,7 +14,7 @@ from pydantic_ai.run import AgentRunResultEvent
 
 from agui.agents.build import build_agent
 from agui.agents.config import AgentConfig
-from agui.tools.deps import AgentDeps
+from agui.deps import AgentDeps
 from agui.tools.registry import ToolRegistry, tool
 from engine.provider_stub import Answer, ProviderStub, Refusal, ToolUse
 

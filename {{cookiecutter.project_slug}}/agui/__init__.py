@@ -72,7 +72,6 @@ A request walks down these rooms, and each imports only what stands below it. Re
         demo/arguments.py    which arguments it finds in a message
     tools/      what can it do
         registry.py          the registry behind `@tool`
-        deps.py              what a tool sees as `ctx.deps`
         schema.py            from a function to its JSON Schema
         call.py              how a run calls a tool
         approval.py          who may call a tool, and after which question
@@ -109,10 +108,10 @@ A request walks down these rooms, and each imports only what stands below it. Re
         fair_threads.py      threads that users share
         patience.py          how long a run waits for a database that is away
 
-Every room may use conf.py (the settings, with conf_sections.py), errors.py (what clients are told), models.py (the
-tables), actor.py (who acts) and later.py (modules that are imported on first use). Django's other modules stand above
-the rooms: apps.py, admin/, checks.py, urls.py, management/ and templatetags/. What your tests need is in testing.py
-and contract.py.
+Every room may use conf.py (the settings, with conf_sections.py), parts.py (what a part can add), errors.py (what
+clients are told), models.py (the tables), actor.py (who acts), deps.py (what a tool sees as `ctx.deps`) and later.py
+(modules that are imported on first use). Django's other modules stand above the rooms: apps.py, admin/, checks.py,
+urls.py, management/ and templatetags/. What your tests need is in testing.py and contract.py.
 
 What a project can do without is in contrib/, each part in a folder of its own.
 """
@@ -129,6 +128,7 @@ if TYPE_CHECKING:
     from agui.agents.skills import SkillRegistry, SkillSpec
     from agui.contrib.session_store.store import DjangoSessionConversationStore
     from agui.contrib.suggestions.follow_ups import FollowUps
+    from agui.deps import AgentDeps
     from agui.events.activities import show_chart, show_plan, show_table
     from agui.events.progress import show_activity, step
     from agui.http.catalogs import build_tool_catalog
@@ -145,7 +145,6 @@ if TYPE_CHECKING:
         NullAuditLogger,
         resolve_audit_logger,
     )
-    from agui.tools.deps import AgentDeps
     from agui.tools.registry import ToolBinding, ToolRegistry, tool
     from agui.tools.schema import (
         X_CATEGORY_KEY,
@@ -162,7 +161,7 @@ if TYPE_CHECKING:
 # models, too, which aren't there yet when Django imports this package.
 _MODULES = {
     "AgentConfig": "agui.agents.config",
-    "AgentDeps": "agui.tools.deps",
+    "AgentDeps": "agui.deps",
     "AgentFactoryFn": "agui.agents.build",
     "AuditEvent": "agui.tools.audit",
     "AuditLogger": "agui.tools.audit",

@@ -318,7 +318,8 @@ def _from_environment(section: type[_Section], raw: Any) -> Any:
     found: dict[str, Any] = {}
     for name, variable in section.environment.items():
         if value := os.environ.get(variable):
-            adapter: TypeAdapter[Any] = TypeAdapter(section.model_fields[name].annotation)
+            annotation: Any = section.model_fields[name].annotation
+            adapter: TypeAdapter[Any] = TypeAdapter(annotation)
             try:
                 found[name.upper()] = adapter.validate_strings(value)
             except ValidationError:

@@ -2,29 +2,74 @@
 
     class WeatherConfig(Part):
         name = "weather"
-        routes = {"weather": ("weather/", "weather.views.WeatherView")}
+
+        def toolsets(self, taken):
+            return [weather_toolset]
 
 The core finds the parts in INSTALLED_APPS and calls their methods, part after part in that order. It never names one.
+What a part raises is raised where it was called, so a mistake in a part is not overlooked.
 """
 
+from collections.abc import Collection, Iterable, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from django.apps import AppConfig, apps
 
 if TYPE_CHECKING:
+    from django.db.models import Model, QuerySet
+    from pydantic_ai.capabilities import AbstractCapability
+    from pydantic_ai.messages import ModelMessage
+    from pydantic_ai.toolsets import AbstractToolset
+    from pydantic_ai.usage import RunUsage
+
+    from agui.actor import Actor
     from agui.conf_sections import Section
+    from agui.deps import AgentDeps
+
+
+@dataclass(frozen=True)
+class EndedRun:
+    """A run that has ended, as a part is told of it."""
+
+    key: str
+    """The primary key of its row."""
+    scope: str
+    owner_id: Any
+    """The primary key of its user; None for an anonymous visitor."""
+    thread_id: str
+    model: str
+    """The name of the model that was asked for."""
+    status: str
+    usage: "RunUsage"
+    messages: "list[ModelMessage]"
+    """What it has added to the thread. Of a run whose process died, this is its last draft."""
+
+
+@dataclass(frozen=True)
+class PersonalData:
+    """Rows that a part keeps of one owner."""
+
+    name: str
+    """Under which name the document has them, as "attachments"."""
+    rows: "QuerySet[Any]"
+    """In the order of the document."""
+    hidden: Collection[str] = ()
+    """Fields that are nobody's business but ours: keys, digests."""
+
+    def extra(self, row: "Model") -> dict[str, Any]:
+        """Tell more of a row than its fields do."""
+        return {}
 
 
 class Part(AppConfig):
-    """A part of the engine: an app in INSTALLED_APPS whose AppConfig is a Part. Each method has a default: nothing."""
+    """A part of the engine: an app in INSTALLED_APPS whose AppConfig is a Part. By default each method does nothing."""
 
     default = False  # Django would take it for the AppConfig of each module that imports it
 
     settings: ClassVar["type[Section] | None"] = None
     """The part's section of the AGUI dictionary. Its key is the last word of the app's name: `AGUI["WEATHER"]`."""
-
-    routes: ClassVar[dict[str, tuple[str, str]]] = {}
-    """Routes under the prefix of each agent, by name: the route, and the dotted path of a subclass of AgentView."""
 
     def __init_subclass__(cls) -> None:
         cls.default = True
@@ -33,6 +78,24 @@ class Part(AppConfig):
     def key(self) -> str:
         return self.name.rpartition(".")[2].upper()
 
+    # --- When a process starts, and when it ends
+
+    def prepare(self) -> None:
+        """Import what only requests need, before a server answers the first. Raises ImproperlyConfigured."""
+
+    async def shutdown(self) -> None:
+        """Let go of what the part holds: the server is about to end, and its runs have ended."""
+
+    # --- What is added to each agent
+
+    def routes(self) -> dict[str, tuple[str, str]]:
+        """Routes under the agent's prefix, by name: the route, and the dotted path of a subclass of AgentView."""
+        return {}
+
+    def toolsets(self, taken: Collection[str]) -> "list[AbstractToolset[AgentDeps]]":
+        """Tools for each agent. `taken` are the names of tools that exist already: those win."""
+        return []
+
     def page_attributes(self) -> dict[str, Any]:
         """Attributes of `<agui-chat>` on the pages of this project; None is an attribute without a value."""
         return {}
@@ -40,6 +103,39 @@ class Part(AppConfig):
     def client_capabilities(self) -> dict[str, Any]:
         """What clients find under `custom` in an agent's capabilities."""
         return {}
+
+    # --- A run
+
+    def request_context(self, headers: Mapping[str, str]) -> AbstractContextManager[Any]:
+        """What is entered while a request begins a run."""
+        return nullcontext()
+
+    async def before_run(self, actor: "Actor") -> None:
+        """Refuse what costs something: a run, a tool call over MCP. Raises HttpError."""
+
+    def run_context(self, run: Any) -> AbstractContextManager[Any]:
+        """What is entered for as long as a run is at work. `run` is an ActiveRun (runs/record.py)."""
+        return nullcontext()
+
+    def capabilities(self, run: Any) -> "list[AbstractCapability[AgentDeps]]":
+        """What a run has beside the agent's own capabilities. `run` is an ActiveRun (runs/record.py)."""
+        return []
+
+    def run_ended(self, run: EndedRun) -> None:
+        """Note something of a run that has ended, in the transaction that notes its end. Not on the event loop."""
+
+    # --- A thread, and all that is kept of somebody. None of it is called on the event loop
+
+    def thread_details(self, thread_id: str, scope: str) -> dict[str, Any]:
+        """What clients are told of a thread, beside its messages."""
+        return {}
+
+    def thread_deleted(self, thread_id: str, scope: str) -> None:
+        """Delete what the part keeps of a thread, in the transaction that deletes it."""
+
+    def personal_data(self, actor: "Actor") -> Iterable[PersonalData]:
+        """What the part keeps of an owner, for the document of all that is kept of them."""
+        return ()
 
 
 def installed() -> list[Part]:

@@ -52,7 +52,7 @@ def get_urls(
     `view` may be a dotted path: then it is imported at the first request, and commands that only look at the routes
     don't wait for the agent. `tools` and `skills` are what a page is told of; by default all that the view has.
     """
-    routes = {name: route for part in parts.installed() for name, (route, _) in part.routes.items()}
+    routes = {name: route for part in parts.installed() for name, (route, _) in part.routes().items()}
     routes |= ROUTES | ({"mcp": "mcp/"} if conf.get().mcp_endpoint else {})
 
     @cache

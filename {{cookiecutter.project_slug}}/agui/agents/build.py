@@ -9,12 +9,12 @@ from pydantic_ai import Agent, DeferredToolRequests
 from pydantic_ai.capabilities import AgentCapability
 from pydantic_ai.toolsets import AbstractToolset
 
-from agui import conf
+from agui import conf, parts
 from agui.agents.config import AgentConfig, model_settings
 from agui.agents.llm import resolve_model
+from agui.deps import AgentDeps
 from agui.tools.audit_trail import AuditTrail
 from agui.tools.call import build_toolset
-from agui.tools.deps import AgentDeps
 from agui.tools.registry import ToolRegistry
 from agui.tools.search import SearchManyTools
 from agui.tools.toolset import known_names
@@ -75,4 +75,8 @@ def _own_tools(registry: ToolRegistry, config: AgentConfig) -> list[AbstractTool
         from agui.contrib.mcp.toolset import mcp_toolset  # Its library is an extra
 
         toolsets.append(mcp_toolset(taken))
+    for part in parts.installed():
+        found = part.toolsets(taken)
+        taken |= known_names(found)
+        toolsets += found
     return toolsets

@@ -13,8 +13,8 @@ from pydantic_ai.usage import UsageLimits
 
 from agui import conf
 from agui.contrib.suggestions.follow_ups import FollowUps
+from agui.deps import AgentDeps
 from agui.tools.audit import AuditLogger, resolve_audit_logger
-from agui.tools.deps import AgentDeps
 
 DEFAULT_SYSTEM_PROMPT = (
     "You are a helpful assistant inside a web application. Use the tools to look things up and to act; "

@@ -6,7 +6,7 @@ from importlib.util import find_spec
 
 from django.utils.module_loading import autodiscover_modules
 
-from agui import conf
+from agui import conf, parts
 from agui.stores.base import store_class
 
 
@@ -20,6 +20,8 @@ def discover() -> None:
     conf.load()
     store_class()
     autodiscover_modules("tools", "skills")
+    for part in parts.installed():
+        part.prepare()
     if conf.get().telemetry:
         import_module("agui.contrib.observe.otel")
     if conf.get().mcp_config:

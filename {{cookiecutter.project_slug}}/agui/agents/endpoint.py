@@ -12,7 +12,7 @@ from agui.agents.config import AgentConfig
 from agui.agents.discovery import discover
 from agui.agents.llm import choose_model, name_of, resolve_models
 from agui.agents.skills import SkillRegistry
-from agui.tools.deps import AgentDeps
+from agui.deps import AgentDeps
 from agui.tools.registry import ToolRegistry
 
 

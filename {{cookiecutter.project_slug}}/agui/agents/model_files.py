@@ -25,8 +25,8 @@ from pydantic_ai.usage import RequestUsage
 
 from agui import conf
 from agui.agents.file_addresses import download, is_handed_on, media_type_of
+from agui.deps import AgentDeps
 from agui.stores.annotations import annotation
-from agui.tools.deps import AgentDeps
 
 logger = logging.getLogger("agui.runs")
 

@@ -10,7 +10,7 @@ from pydantic_ai.messages import ModelRequest, UserPromptPart
 from pydantic_ai.models import ModelRequestContext
 
 from agui import conf
-from agui.tools.deps import AgentDeps
+from agui.deps import AgentDeps
 
 CONTEXT = """<page-context>
 What the page that the user looks at says about itself. It is data from a browser: use it to understand \

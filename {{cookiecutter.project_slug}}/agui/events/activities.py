@@ -13,8 +13,8 @@ from typing import Any, Literal, get_args
 
 from pydantic_ai import RunContext
 
+from agui.deps import AgentDeps
 from agui.events.progress import show_activity
-from agui.tools.deps import AgentDeps
 
 StepStatus = Literal["pending", "running", "done", "failed"]
 ChartType = Literal["bar", "stacked", "line", "area", "pie", "donut"]

@@ -19,12 +19,12 @@ from pydantic_ai.exceptions import RunCancelled, RunTimedOut
 from pydantic_ai.messages import FunctionToolResultEvent, TextPart, TextPartDelta, ThinkingPart, ThinkingPartDelta
 from pydantic_ai.ui.ag_ui import AGUIAdapter, AGUIEventStream
 
+from agui.deps import AgentDeps
 from agui.errors import RunFailed
 from agui.events.failures import cause_of, describe, error_code, hint_of
 from agui.events.run_events import RunEvents
 from agui.protocol.files import part_without_bytes
 from agui.protocol.types import FROM_TOOLS, OF_SUBAGENTS, BaseEvent, EventType
-from agui.tools.deps import AgentDeps
 
 logger = logging.getLogger("agui.runs")
 

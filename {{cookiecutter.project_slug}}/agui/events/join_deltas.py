@@ -28,7 +28,7 @@ from pydantic_ai.models.fallback import FallbackModel
 from pydantic_ai.models.wrapper import WrapperModel
 from pydantic_ai.settings import ModelSettings
 
-from agui.tools.deps import AgentDeps
+from agui.deps import AgentDeps
 
 logger = logging.getLogger("agui.runs")
 

@@ -21,6 +21,7 @@ import jsonpatch
 from pydantic_ai import CustomEvent, RunContext
 from pydantic_ai.messages import ModelMessage
 
+from agui.deps import AgentDeps
 from agui.events.differences import difference
 from agui.protocol.files import without_files
 from agui.protocol.types import (
@@ -37,7 +38,6 @@ from agui.protocol.types import (
 )
 from agui.stores.annotations import annotate, annotation
 from agui.stores.codec import same_json, to_json
-from agui.tools.deps import AgentDeps
 
 logger = logging.getLogger("agui.runs")
 

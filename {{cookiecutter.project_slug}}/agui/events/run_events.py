@@ -17,11 +17,11 @@ from pydantic_ai.messages import (
     ToolReturnPart,
 )
 
+from agui.deps import AgentDeps
 from agui.events.progress import Page
 from agui.protocol.message_ids import MessageIds
 from agui.stores.annotations import answered
 from agui.tools.audit import AuditLogger, ToolCallTimer
-from agui.tools.deps import AgentDeps
 
 
 @dataclass

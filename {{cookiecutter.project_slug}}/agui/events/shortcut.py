@@ -18,9 +18,9 @@ from pydantic_ai.run import AgentRunResultEvent
 from pydantic_ai.ui import NativeEvent
 from pydantic_core import PydanticSerializationError, to_json
 
+from agui.deps import AgentDeps
 from agui.events.frames import text_template
 from agui.events.run_events import RunEvents
-from agui.tools.deps import AgentDeps
 
 Write = Callable[[bytes], object]
 """Takes the data of a server-sent event."""

@@ -12,9 +12,9 @@ from pydantic_ai.usage import RunUsage
 
 from agui import conf, parts
 from agui.agents.config import AgentConfig, usage_limits
+from agui.deps import AgentDeps
 from agui.stores.base import store_class
 from agui.tools.approval import needs_confirmation
-from agui.tools.deps import AgentDeps
 from agui.tools.registry import ToolBinding
 from agui.tools.schema import (
     X_CATEGORY_KEY,

@@ -42,7 +42,7 @@ def make_endpoints(view: DjangoAGUIView, tools: ToolRegistry | None, skills: Ski
         "export": ExportView(**access),
     }
     for part in parts.installed():
-        found |= {name: import_string(path).mounted(view) for name, (_, path) in part.routes.items()}
+        found |= {name: import_string(path).mounted(view) for name, (_, path) in part.routes().items()}
     if conf.get().mcp_endpoint:
         from agui.contrib.mcp.endpoint import McpView  # Its library is an extra
 

@@ -8,6 +8,7 @@ from uuid import uuid4
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from pydantic_ai.conversation_store import ConversationConflict, ConversationRecord
 
+from agui import parts
 from agui.actor import Actor
 from agui.blocking.executor import in_database, run_in_thread
 from agui.contrib.feedback.ratings import MAX_COMMENT_CHARS, give_feedback, read_feedback
@@ -99,7 +100,7 @@ class ThreadView(AgentView):
             {
                 **summary,
                 **feedback,
-                "failures": await in_database(read_failures, thread_id, actor.scope),
+                **await in_database(read_details, thread_id, actor.scope),
                 "messages": await run_in_thread(wire_messages, conversation.messages, pool="reading"),
                 "branches": await store.branches(thread_id, scope=actor.scope),
                 "state": next((state for state in states if state is not None), {}),
@@ -250,6 +251,14 @@ class ThreadForkView(ThreadAction):
         if row is None:
             raise NotFound("The fork was deleted.")
         return JsonResponse(row, status=201)
+
+
+def read_details(thread_id: str, scope: str) -> dict[str, Any]:
+    """Read what is told of a thread beside its messages."""
+    details: dict[str, Any] = {"failures": read_failures(thread_id, scope)}
+    for part in parts.installed():
+        details |= part.thread_details(thread_id, scope)
+    return details
 
 
 class ThreadFeedbackView(ThreadAction):

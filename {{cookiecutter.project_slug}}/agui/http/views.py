@@ -12,7 +12,7 @@ from django.db import OperationalError, connections, transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse, StreamingHttpResponse
 from pydantic_ai import Agent
 
-from agui import conf
+from agui import conf, parts
 from agui.actor import Actor
 from agui.agents.config import AgentConfig
 from agui.agents.discovery import discover
@@ -20,6 +20,7 @@ from agui.agents.endpoint import Endpoint
 from agui.agents.skills import SkillRegistry
 from agui.blocking.executor import owner, release_connections
 from agui.contrib.observe.telemetry import begun
+from agui.deps import AgentDeps
 from agui.errors import HttpError, MethodNotAllowed, NeedsAsgi, RunFailed, StorageFull, Unavailable
 from agui.events.frames import refusal
 from agui.http.auth import GetUser, authenticate, enforce_csrf
@@ -31,7 +32,6 @@ from agui.runs import live, start
 from agui.runs.shutdown import shutdown
 from agui.stores.base import open_store
 from agui.tools.approval import is_permitted
-from agui.tools.deps import AgentDeps
 from agui.tools.registry import ToolBinding, ToolRegistry
 from agui.tools.search import check_toolsets
 
@@ -160,7 +160,9 @@ class DjangoAGUIView(AgentView):
             log, is_new = await start.reserve(actor.scope, run_input.thread_id, fingerprint)
             follower.read(log, started_run=is_new)
             if is_new:
-                with begun(log, actor.user, request.headers):
+                with begun(log, actor.user, request.headers), ExitStack() as contexts:
+                    for part in parts.installed():
+                        contexts.enter_context(part.request_context(request.headers))
                     store = open_store(request, actor.scope)
                     start.start(log, self.endpoint, actor, run_input, store, request.path_info)
             # The stream may last for long: it is not to hold the request's connection all the time.

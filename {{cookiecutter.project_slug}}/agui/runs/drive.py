@@ -7,14 +7,14 @@ frames to a log, and responses only follow the log.
 import asyncio
 import logging
 from collections.abc import AsyncGenerator
-from contextlib import aclosing
+from contextlib import ExitStack, aclosing
 from functools import partial
 from typing import Any
 
 from pydantic_ai import Agent, DeferredToolRequests, capture_run_messages
 from pydantic_ai.run import AgentRunResult
 
-from agui import conf
+from agui import conf, parts
 from agui.agents.config import usage_limits
 from agui.blocking.executor import release_connections
 from agui.blocking.patience import Patience, patience
@@ -40,6 +40,13 @@ BRACKETS = ("_START", "_STARTED", "_END", "_FINISHED", "_ERROR")  # Without thes
 @observed
 async def drive(run: ActiveRun) -> None:
     """Append the run's events to its log; whatever happens, the log ends with one terminal event."""
+    with ExitStack() as contexts:
+        for part in parts.installed():
+            contexts.enter_context(part.run_context(run))
+        await _drive(run)
+
+
+async def _drive(run: ActiveRun) -> None:
     patience.set(Patience())
     last: BaseEvent | None = None
     timeout = conf.get().run_timeout_seconds

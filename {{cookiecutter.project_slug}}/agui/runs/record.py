@@ -15,7 +15,7 @@ from pydantic_ai.messages import ModelMessage, ModelResponse, ToolCallPart, Tool
 from pydantic_ai.usage import RunUsage
 from pydantic_core import to_jsonable_python
 
-from agui import conf
+from agui import conf, parts
 from agui.agents.config import usage_limits
 from agui.agents.endpoint import Endpoint
 from agui.agents.model_files import EVENT as FILES_LEFT_OUT
@@ -27,11 +27,13 @@ from agui.contrib.spending.keep_budget import KeepBudget
 from agui.contrib.spending.ledger import Spent, add_spending, dump_spent
 from agui.contrib.spending.usage import add_broken_off, spent_by_model
 from agui.contrib.suggestions.follow_ups import EVENT as FOLLOW_UPS
+from agui.deps import AgentDeps
 from agui.errors import RunFailed
 from agui.events.join_deltas import JoinDeltas
 from agui.events.progress import dump_state
 from agui.events.run_events import RunEvents
 from agui.models import Run
+from agui.parts import EndedRun
 from agui.protocol.files import without_bytes, without_drawings
 from agui.protocol.types import BaseEvent, CustomEvent, EventType, RunAgentInput
 from agui.runlog.memory import RunLog
@@ -42,7 +44,6 @@ from agui.stores.annotations import annotate, answered
 from agui.stores.codec import same_json
 from agui.tools.audit_trail import AuditTrail, note_secrets
 from agui.tools.definitions import HoldApprovals
-from agui.tools.deps import AgentDeps
 from agui.tools.results import BoundResults
 from agui.turns.turn import Turn
 
@@ -118,6 +119,7 @@ class ActiveRun:
             BoundResults(),
             AuditTrail(timer=self.events.timer),
             *([KeepBudget(self.note_spending)] if may_exist() else ()),
+            *(capability for part in parts.installed() for capability in part.capabilities(self)),
         ]
 
     def draft(self) -> dict[str, Any] | None:
@@ -209,6 +211,19 @@ class ActiveRun:
                 # This process was taken for dead: another one has ended the run, or goes on with it.
                 raise ConversationConflict(self.log.thread_id)
             owner = self.events.deps.user.pk
+            ended = EndedRun(
+                key=self.log.key,
+                scope=self.log.scope,
+                owner_id=owner,
+                thread_id=self.log.thread_id,
+                model=self.endpoint.model_name(self.run_input.forwarded_props),
+                status=status,
+                usage=self.usage,
+                messages=self._added(),
+            )
+            if is_noted:
+                for part in parts.installed():
+                    part.run_ended(ended)
             if is_noted or owner is None or get_user_model()._default_manager.filter(pk=owner).exists():
                 add_spending(self.log.scope, owner, spent, self.spent)
 
@@ -224,11 +239,12 @@ class ActiveRun:
 
     def spending(self) -> dict[str, Spent]:
         """What it has used so far, by model."""
+        return spent_by_model(self.usage, self._added(), self.endpoint.model_name(self.run_input.forwarded_props))
+
+    def _added(self) -> list[ModelMessage]:
+        """All messages of the run, those that it does not keep included."""
         before = {*self._before(), None}
-        new = [one for one in self.events.unfinished.captured if one.run_id not in before]
-        return spent_by_model(
-            self.usage, [*self.earlier, *new], self.endpoint.model_name(self.run_input.forwarded_props)
-        )
+        return [*self.earlier, *(one for one in self.events.unfinished.captured if one.run_id not in before)]
 
     def _before(self) -> set[str | None]:
         return {message.run_id for message in self.turn.history}

@@ -8,12 +8,13 @@ from functools import cache
 from django.db import router, transaction
 from pydantic_ai.conversation_store import ConversationConflict
 
-from agui import conf
+from agui import conf, parts
 from agui.blocking.executor import in_database
 from agui.contrib.spending.ledger import add_spending, dump_spent, load_spent
 from agui.contrib.spending.usage import spent_by_model
 from agui.events.frames import encode, run_error
 from agui.models import Run
+from agui.parts import EndedRun
 from agui.runs.processes import life, process_name
 from agui.stores import codec
 from agui.stores.base import ThreadStore, store_class
@@ -108,9 +109,22 @@ async def take_up(store: ThreadStore, run: Run) -> None:
 
 def _end_dead(run: Run) -> None:
     usage = codec.load(codec.USAGE, run.usage)
-    spent = spent_by_model(usage, codec.load_messages(run.draft or []), run.model)
+    messages = codec.load_messages(run.draft or [])
+    spent = spent_by_model(usage, messages, run.model)
     ending = {"status": Run.Status.INTERRUPTED, "code": "interrupted", "draft": None, "order": None}
     with transaction.atomic(using=router.db_for_write(Run)):
         row = Run.objects.filter(pk=run.pk, status=Run.Status.RUNNING)
         if row.update(cost=usage.cost, spent=dump_spent(spent), **ending):
             add_spending(run.scope, run.owner_id, spent, load_spent(run.spent))
+            ended = EndedRun(
+                key=str(run.pk),
+                scope=run.scope,
+                owner_id=run.owner_id,
+                thread_id=run.thread_id,
+                model=run.model,
+                status=Run.Status.INTERRUPTED,
+                usage=usage,
+                messages=messages,
+            )
+            for part in parts.installed():
+                part.run_ended(ended)

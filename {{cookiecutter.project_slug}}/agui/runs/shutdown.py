@@ -13,7 +13,7 @@ from contextlib import suppress
 from types import FrameType
 from typing import Any
 
-from agui import conf
+from agui import conf, parts
 from agui.contrib.observe.telemetry import flush
 from agui.errors import AtCapacity
 from agui.runs import live
@@ -106,6 +106,10 @@ async def end_runs() -> None:
         async with asyncio.timeout(SEND_SECONDS):
             while live.followers:  # noqa: ASYNC110 # it is in threads that they leave
                 await asyncio.sleep(0.02)
+    for part in parts.installed():
+        with suppress(TimeoutError):
+            async with asyncio.timeout(SAVE_SECONDS):
+                await part.shutdown()
     if conf.get().mcp_config:
         from agui.contrib.mcp.sessions import close_all  # Its library is an extra
 

@@ -10,12 +10,13 @@ from asgiref.sync import ThreadSensitiveContext
 from django.db.models.functions import Now
 from pydantic_ai.conversation import Conversation
 
-from agui import conf
+from agui import conf, parts
 from agui.actor import Actor
 from agui.agents.endpoint import Endpoint
 from agui.blocking.executor import in_database, release_connections
 from agui.contrib.attachments.references import named_in
 from agui.contrib.spending.budgets import check_budget
+from agui.deps import AgentDeps
 from agui.errors import Conflict
 from agui.events.progress import Page, dump_state
 from agui.events.run_events import RunEvents
@@ -31,7 +32,6 @@ from agui.runs.record import ActiveRun
 from agui.runs.recovery import recover
 from agui.stores.base import ThreadStore
 from agui.tools.audit import resolve_audit_logger
-from agui.tools.deps import AgentDeps
 from agui.turns.take import take_turn
 from agui.turns.turn import Turn, load_window
 
@@ -96,6 +96,8 @@ async def _begin(log: RunLog, endpoint: Endpoint, actor: Actor, run_input: RunAg
     """Do all that can refuse a run, and store the new turn. Raises HttpError and RunFailed."""
     check_tool_names(run_input, endpoint.agent)
     await check_budget(actor.user, actor.scope)
+    for part in parts.installed():
+        await part.before_run(actor)
     model = endpoint.model_name(run_input.forwarded_props)
 
     def begin(revision: str, prompt_id: str) -> None:

@@ -14,7 +14,7 @@ from pydantic_ai.tools import ToolDefinition, ToolPrepareFunc
 from agui import conf
 from agui.blocking.executor import release_connections, run_in_thread
 from agui.blocking.patience import wait_for_database
-from agui.tools.deps import AgentDeps
+from agui.deps import AgentDeps
 from agui.tools.schema import PARAMETERS_KEY, X_DESTRUCTIVE_KEY, ToolSpec, x_keys
 
 logger = logging.getLogger("agui.tools")

@@ -17,9 +17,9 @@ from pydantic_core import PydanticSerializationError
 
 from agui import conf
 from agui.blocking.executor import run_in_thread
+from agui.deps import AgentDeps
 from agui.errors import RunFailed
 from agui.tools.approval import build_prepare, build_question, is_gated, is_permitted
-from agui.tools.deps import AgentDeps
 from agui.tools.registry import ToolBinding, ToolRegistry
 from agui.tools.schema import ToolSpec
 from agui.tools.search import DEFER_KEY

@@ -11,7 +11,7 @@ from pydantic_ai.messages import MULTI_MODAL_CONTENT_TYPES
 from pydantic_core import to_json
 
 from agui import conf
-from agui.tools.deps import AgentDeps
+from agui.deps import AgentDeps
 
 
 @dataclass

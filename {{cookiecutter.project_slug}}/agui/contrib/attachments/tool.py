@@ -10,9 +10,9 @@ from pydantic_ai.exceptions import ToolFailed
 from pydantic_ai.tools import ToolDefinition
 
 from agui import conf
+from agui.deps import AgentDeps
 from agui.models import Attachment
 from agui.tools.call import build_toolset
-from agui.tools.deps import AgentDeps
 from agui.tools.registry import ToolRegistry, tool
 
 READ_ATTACHMENT = "read_attachment"

@@ -15,8 +15,8 @@ from pydantic_ai.usage import UsageLimits
 from agui.conf import RemoteAgent
 from agui.contrib.client.errors import AGUIError
 from agui.contrib.client.model import AGUIModel
+from agui.deps import AgentDeps
 from agui.events.progress import ProtocolEvent
-from agui.tools.deps import AgentDeps
 
 logger = logging.getLogger("agui.client")
 

@@ -26,8 +26,8 @@ from rest_framework_mcp.constants import JsonRpcErrorCode
 from rest_framework_mcp.protocol.types.json_rpc_error import JsonRpcError
 
 from agui.blocking.executor import run_in_thread
+from agui.deps import AgentDeps
 from agui.tools.call import TIMED_OUT, build_tool
-from agui.tools.deps import AgentDeps
 from agui.tools.registry import ToolBinding
 from agui.tools.schema import X_DESCRIPTION_KEY, ToolSpec, x_keys
 from agui.tools.toolset import ListedToolset, Toolset

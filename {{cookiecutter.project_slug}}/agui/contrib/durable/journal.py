@@ -19,6 +19,7 @@ from pydantic_ai.exceptions import ToolFailed
 from pydantic_ai.messages import ModelResponse, ToolCallPart
 
 from agui.blocking.executor import in_database
+from agui.deps import AgentDeps
 from agui.errors import RunFailed
 from agui.events.progress import dump_state
 from agui.models import Run, ToolOutcome
@@ -26,7 +27,6 @@ from agui.runs.drafts import checkpoints
 from agui.runs.processes import process_name
 from agui.stores import codec
 from agui.tools.call import check_result
-from agui.tools.deps import AgentDeps
 from agui.tools.registry import noting
 from agui.tools.results import bounded
 

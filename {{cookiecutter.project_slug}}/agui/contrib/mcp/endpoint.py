@@ -33,6 +33,7 @@ from agui.blocking.executor import in_database, release_connections
 from agui.contrib.spending.budgets import check_budget
 from agui.contrib.spending.ledger import add_spending
 from agui.contrib.spending.usage import spent_by_model
+from agui.deps import AgentDeps
 from agui.errors import TooManyRequests
 from agui.http.bodies import read_body
 from agui.http.throttle import throttle
@@ -44,7 +45,6 @@ from agui.runs.shutdown import shutdown
 from agui.runs.start import detached_context
 from agui.tools.audit import Outcome, ToolCallTimer, record_event, resolve_audit_logger
 from agui.tools.call import FAILED, TIMED_OUT, build_toolset
-from agui.tools.deps import AgentDeps
 
 logger = logging.getLogger("agui.mcp")
 

@@ -22,7 +22,7 @@ from agui import conf
 from agui.blocking.executor import run_in_thread
 from agui.contrib.mcp.servers import Server, check_headers, configured_servers
 from agui.contrib.mcp.sessions import Headers, ServerAway, connect
-from agui.tools.deps import AgentDeps
+from agui.deps import AgentDeps
 from agui.tools.schema import X_DESTRUCTIVE_KEY, X_SUMMARY_KEY
 
 logger = logging.getLogger("agui.mcp")

@@ -10,8 +10,8 @@ from pydantic_ai.models import ModelRequestContext
 
 from agui.blocking.executor import in_database
 from agui.contrib.spending.budgets import belief, find_used_up, may_exist
+from agui.deps import AgentDeps
 from agui.errors import RunFailed
-from agui.tools.deps import AgentDeps
 
 
 @dataclass

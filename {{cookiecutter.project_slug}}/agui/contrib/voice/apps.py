@@ -12,7 +12,9 @@ class VoiceConfig(Part):
     label = "agui_voice"
     verbose_name = "Agent: voice"
     settings = VoiceSettings
-    routes = {"transcribe": ("transcribe/", "agui.contrib.voice.views.TranscribeView")}
+
+    def routes(self) -> dict[str, tuple[str, str]]:
+        return {"transcribe": ("transcribe/", "agui.contrib.voice.views.TranscribeView")}
 
     def page_attributes(self) -> dict[str, Any]:
         settings = conf.part(VoiceSettings)
