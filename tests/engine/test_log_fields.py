@@ -8,8 +8,8 @@ import pytest
 from pydantic_ai.exceptions import ModelHTTPError
 from pydantic_ai.usage import RequestUsage
 
+from agui.log_fields import RunFields, current, log_fields
 from agui.models import Run
-from agui.runs.log_fields import RunFields, current, log_fields
 from agui.stores.model import ModelConversationStore
 from agui.testing import Response, call, fail, say, wait
 from engine.conftest import Client, script

@@ -6,7 +6,7 @@ import logging.config
 import pytest
 from django.conf import settings
 
-from agui.runs.log_fields import log_fields
+from agui.log_fields import log_fields
 
 
 @pytest.fixture

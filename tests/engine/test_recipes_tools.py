@@ -157,7 +157,7 @@ async def test_telemetry(paste, user, monkeypatch):
     from opentelemetry.sdk.trace.export import SimpleSpanProcessor
     from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-    from agui.contrib.observe import otel
+    from agui.contrib.observe import telemetry as otel
 
     recipe = paste("telemetry")
     monkeypatch.setattr(otel.trace, "set_tracer_provider", lambda _: None)

@@ -12,10 +12,10 @@ import pytest
 from django.core.exceptions import ImproperlyConfigured
 
 from agui import conf
-from agui.checks import check_telemetry
 from agui.contrib.observe import telemetry
+from agui.contrib.observe.checks import check_telemetry
+from agui.log_fields import RunFields
 from agui.models import Run
-from agui.runs.log_fields import RunFields
 from agui.runs.shutdown import end_runs
 from agui.testing import call, collect, fail, say
 from engine.conftest import Client, run_input, script
@@ -27,8 +27,6 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
-
-from agui.contrib.observe import otel
 
 TRACE_ID, SPAN_ID = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
 TRACEPARENT = f"00-{TRACE_ID}-{SPAN_ID}-01"
@@ -57,16 +55,16 @@ class Exported:
 @pytest.fixture(autouse=True)
 def not_for_the_whole_process(monkeypatch):
     """It would stay when it is stopped, and warn of each span of other tests' libraries."""
-    monkeypatch.setattr(otel.trace, "set_tracer_provider", lambda _: None)
+    monkeypatch.setattr(telemetry.trace, "set_tracer_provider", lambda _: None)
 
 
 @pytest.fixture
 def exported(settings):
-    settings.AGUI = {"TELEMETRY": True}
+    settings.AGUI = {"OBSERVE": {"TELEMETRY": True}}
     seen = Exported()
-    otel.start(processor=SimpleSpanProcessor(seen.exporter), reader=seen.reader)
+    telemetry.start(processor=SimpleSpanProcessor(seen.exporter), reader=seen.reader)
     yield seen
-    otel.stop()
+    telemetry.stop()
 
 
 @contextmanager
@@ -147,14 +145,14 @@ async def test_nothing_that_is_said_is_exported(client: Client, exported):
 
 
 async def test_what_is_said_is_exported_if_the_project_wants_it(client: Client, settings):
-    settings.AGUI = {"TELEMETRY": True, "TELEMETRY_CONTENT": True}
+    settings.AGUI = {"OBSERVE": {"TELEMETRY": True, "CONTENT": True}}
     seen = Exported()
-    otel.start(processor=SimpleSpanProcessor(seen.exporter), reader=seen.reader)
+    telemetry.start(processor=SimpleSpanProcessor(seen.exporter), reader=seen.reader)
     try:
         with script(call("echo", text="sesame-argument"), say("sesame-answer")):
             await client.run("sesame-prompt")
     finally:
-        otel.stop()
+        telemetry.stop()
     for word in ("sesame-prompt", "sesame-argument", "sesame-answer"):
         assert word in "".join(span.to_json() for span in seen.exporter.get_finished_spans())
 
@@ -182,7 +180,7 @@ async def test_an_error_without_telemetry_has_no_trace(client: Client):
 
 
 async def test_a_stopped_run_ends_its_span(client: Client, exported, settings):
-    settings.AGUI = {"TELEMETRY": True, "MAX_OUTPUT_BYTES": 500}
+    settings.AGUI = {"OBSERVE": {"TELEMETRY": True}, "MAX_OUTPUT_BYTES": 500}
     with script(say("long " * 200, chunks=100)):
         events = await client.run("Hi")
     assert events[-1]["code"] == "output_limit"
@@ -209,7 +207,7 @@ async def test_pydantic_ai_logs_no_trouble_with_its_spans(client: Client, export
 
 
 async def test_a_collector_gets_all_when_the_server_ends(client: Client, settings, monkeypatch):
-    settings.AGUI = {"TELEMETRY": True}
+    settings.AGUI = {"OBSERVE": {"TELEMETRY": True}}
     with collector() as server:
         send_to(server, monkeypatch)
         try:
@@ -219,7 +217,7 @@ async def test_a_collector_gets_all_when_the_server_ends(client: Client, setting
             ((headers, body),) = server.received["/v1/traces"]
             measured = server.received["/v1/metrics"][0][1]
         finally:
-            otel.stop()
+            telemetry.stop()
     sent = ExportTraceServiceRequest.FromString(body).resource_spans[0]
     names = {span.name for scope in sent.scope_spans for span in scope.spans}
     assert names >= {"agui.run", "chat scripted", "execute_tool echo"}
@@ -231,8 +229,8 @@ async def test_a_collector_gets_all_when_the_server_ends(client: Client, setting
 
 
 async def test_a_collector_that_hangs_holds_up_neither_a_run_nor_the_end(client: Client, settings, monkeypatch):
-    settings.AGUI = {"TELEMETRY": True}
-    monkeypatch.setattr(otel, "FLUSH_SECONDS", 0.1)
+    settings.AGUI = {"OBSERVE": {"TELEMETRY": True}}
+    monkeypatch.setattr(telemetry, "FLUSH_SECONDS", 0.1)
     is_open = threading.Event()
     with collector(is_open) as server:
         send_to(server, monkeypatch)
@@ -243,19 +241,19 @@ async def test_a_collector_that_hangs_holds_up_neither_a_run_nor_the_end(client:
             assert not is_open.is_set()
             is_open.set()
         finally:
-            otel.stop()
+            telemetry.stop()
     assert events[-1]["type"] == "RUN_FINISHED"
 
 
 def test_a_signal_that_nobody_wants_goes_nowhere(settings, monkeypatch):
-    settings.AGUI = {"TELEMETRY": True}
+    settings.AGUI = {"OBSERVE": {"TELEMETRY": True}}
     monkeypatch.setenv("OTEL_TRACES_EXPORTER", "none")
     monkeypatch.setenv("OTEL_METRICS_EXPORTER", "none")
-    started = otel.start()
+    started = telemetry.start()
     try:
         assert started.spans._active_span_processor._span_processors == ()
     finally:
-        otel.stop()
+        telemetry.stop()
 
 
 def test_a_trace_goes_on_in_another_process(exported):
@@ -266,15 +264,15 @@ def test_a_trace_goes_on_in_another_process(exported):
 
 
 def test_a_span_that_is_there_goes_before_a_header(exported):
-    tracer = otel.start().spans.get_tracer("test")
+    tracer = telemetry.start().spans.get_tracer("test")
     with tracer.start_as_current_span("request") as span, telemetry.continued({"traceparent": TRACEPARENT}):
         assert f"{span.get_span_context().trace_id:032x}" in telemetry.carrier()["traceparent"]
 
 
 def test_without_its_library_the_setting_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "opentelemetry.exporter.otlp.proto.http.trace_exporter", None)
-    with pytest.raises(ImproperlyConfigured, match=r"AGUI\['TELEMETRY'\].*make setup EXTRAS=otel"):
-        conf.load({"TELEMETRY": True})
+    with pytest.raises(ImproperlyConfigured, match=r"AGUI\['OBSERVE'\]\['TELEMETRY'\].*make setup EXTRAS=otel"):
+        conf.load({"OBSERVE": {"TELEMETRY": True}})
 
 
 @pytest.mark.parametrize(
@@ -290,7 +288,7 @@ def test_a_variable_that_asks_for_another_way_is_refused(settings, monkeypatch, 
     monkeypatch.setenv(name, value)
     settings.AGUI = {}
     assert check_telemetry() == []
-    settings.AGUI = {"TELEMETRY": True}
+    settings.AGUI = {"OBSERVE": {"TELEMETRY": True}}
     assert [message.id for message in check_telemetry()] == expected
 
 

@@ -33,7 +33,6 @@ A request walks down these rooms, and each imports only what stands below it. Re
         processes.py         which processes are alive
         fence.py             no tool for a run that another process has
         shutdown.py          what becomes of runs when the server ends
-        log_fields.py        which run a line of the log belongs to
     turns/      what is new in this request
         take.py              the new turn of a thread, found and stored
         turn.py              what a run continues from: the end of the thread, and the shared state
@@ -109,9 +108,10 @@ A request walks down these rooms, and each imports only what stands below it. Re
         patience.py          how long a run waits for a database that is away
 
 Every room may use conf.py (the settings, with conf_sections.py), parts.py (what a part can add), errors.py (what
-clients are told), models.py (the tables), actor.py (who acts), deps.py (what a tool sees as `ctx.deps`) and later.py
-(modules that are imported on first use). Django's other modules stand above the rooms: apps.py, admin/, checks.py,
-urls.py, management/ and templatetags/. What your tests need is in testing.py and contract.py.
+clients are told), models.py (the tables), actor.py (who acts), deps.py (what a tool sees as `ctx.deps`), log_fields.py
+(which run a line of the log belongs to) and later.py (modules that are imported on first use). Django's other modules
+stand above the rooms: apps.py, admin/, checks.py, urls.py, management/ and templatetags/. What your tests need is in
+testing.py and contract.py.
 
 What a project can do without is in contrib/, each part in a folder of its own.
 """

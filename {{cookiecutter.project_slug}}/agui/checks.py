@@ -1,6 +1,5 @@
 """Django system checks: what would fail later, said at start-up with its cure."""
 
-import os
 from importlib.util import find_spec
 from typing import Any
 
@@ -23,7 +22,6 @@ def register() -> None:
     checks.register(check_throttle)
     checks.register(check_processes, deploy=True)
     checks.register(check_executor)
-    checks.register(check_telemetry)
 
 
 def check_applications(**kwargs: Any) -> list[checks.CheckMessage]:
@@ -135,23 +133,4 @@ def check_executor(**kwargs: Any) -> list[checks.CheckMessage]:
         checks.Error(f"AGUI['RUN_EXECUTOR'] is {conf.get().run_executor!r}, and lacks {need}.", id="agui.E003")
         for need, is_met in needs.items()
         if not is_met
-    ]
-
-
-def check_telemetry(**kwargs: Any) -> list[checks.CheckMessage]:
-    """Do OpenTelemetry's own variables ask for what is not there?"""
-    if not conf.get().telemetry:
-        return []
-    known = {"_PROTOCOL": ("http/protobuf",), "_EXPORTER": ("otlp", "none")}
-    names = [f"OTEL_EXPORTER_OTLP{signal}_PROTOCOL" for signal in ("", "_TRACES", "_METRICS")]
-    names += ["OTEL_TRACES_EXPORTER", "OTEL_METRICS_EXPORTER"]
-    return [
-        checks.Error(
-            f"{name} is {value!r}, and AGUI['TELEMETRY'] does not know that.",
-            hint=f"Remove it, or use {' or '.join(allowed)}.",
-            id="agui.E010",
-        )
-        for name in names
-        for ending, allowed in known.items()
-        if name.endswith(ending) and (value := os.environ.get(name, "").strip()) and value not in allowed
     ]

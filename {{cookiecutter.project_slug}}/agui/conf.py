@@ -225,12 +225,6 @@ class EngineSettings(_Section):
     mcp_call_seconds: float = Field(120.0, gt=0, description="Longest call of a tool of an MCP server.")
     mcp_endpoint: bool = Field(False, description="Serve the project's own tools to MCP clients, under mcp/.")
     token_days: int | None = Field(90, gt=0, description="Life of a new API token; None is for ever.")
-    telemetry: bool = Field(
-        False, description="Make OpenTelemetry spans and metrics of runs, sent where the OTEL_* variables say."
-    )
-    telemetry_content: bool = Field(
-        False, description="Export with them what users, models and tools say: prompts, answers, arguments, results."
-    )
     include_usage: bool = Field(False, description="Tell clients the tokens used; it reveals provider and model.")
     send_reasoning: bool = Field(True, description="Stream the model's reasoning to clients.")
 
@@ -248,17 +242,6 @@ class EngineSettings(_Section):
                 cure = "name a redis://, rediss:// or unix:// address, what is special in a password percent-encoded"
                 raise ValueError(cure) from None
         return url
-
-    @field_validator("telemetry")
-    @classmethod
-    @by_import
-    def _has_its_library(cls, is_on: bool) -> bool:
-        if is_on:
-            try:
-                import_string("opentelemetry.exporter.otlp.proto.http.trace_exporter.OTLPSpanExporter")
-            except ImportError:
-                raise ValueError("it needs the library: `make setup EXTRAS=otel`") from None
-        return is_on
 
     @field_validator("mcp_config", "mcp_endpoint")
     @classmethod

@@ -10,8 +10,8 @@ The core finds the parts in INSTALLED_APPS and calls their methods, part after p
 What a part raises is raised where it was called, so a mistake in a part is not overlooked.
 """
 
-from collections.abc import Collection, Iterable, Mapping
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -110,6 +110,10 @@ class Part(AppConfig):
         """What is entered while a request begins a run."""
         return nullcontext()
 
+    def request_headers(self) -> dict[str, str]:
+        """Headers with which another process can enter what `request_context` has entered here."""
+        return {}
+
     async def before_run(self, actor: "Actor") -> None:
         """Refuse what costs something: a run, a tool call over MCP. Raises HttpError."""
 
@@ -136,6 +140,15 @@ class Part(AppConfig):
     def personal_data(self, actor: "Actor") -> Iterable[PersonalData]:
         """What the part keeps of an owner, for the document of all that is kept of them."""
         return ()
+
+
+@contextmanager
+def entered(contexts: Iterable[AbstractContextManager[Any]]) -> Iterator[None]:
+    """Enter what parts want to be entered."""
+    with ExitStack() as stack:
+        for context in contexts:
+            stack.enter_context(context)
+        yield
 
 
 def installed() -> list[Part]:

@@ -28,7 +28,6 @@ REDIS_URL = env.str("REDIS_URL", default="")  # With it any number of processes 
 MCP_CONFIG = env.str("MCP_CONFIG", default="")
 AGUI: dict[str, object] = {
     "REDIS_URL": REDIS_URL or None,
-    "TELEMETRY": env.bool("TELEMETRY", default=False),  # OpenTelemetry (docs/observe.md)
     "MCP_CONFIG": BASE_DIR / MCP_CONFIG if MCP_CONFIG else None,  # docs/mcp.md
     "MCP_ENDPOINT": env.bool("MCP_ENDPOINT", default=False),
     "DRF_MCP_SERVER": env.str("DRF_MCP_SERVER", default="") or None,  # docs/tools.md
@@ -49,6 +48,7 @@ INSTALLED_APPS = [
     "axes",
     "users",
     "agui",
+    "agui.contrib.observe",
     "agui.contrib.voice",
     "assistant",
 ]

@@ -22,8 +22,6 @@ def discover() -> None:
     autodiscover_modules("tools", "skills")
     for part in parts.installed():
         part.prepare()
-    if conf.get().telemetry:
-        import_module("agui.contrib.observe.otel")
     if conf.get().mcp_config:
         import_module("agui.contrib.mcp.toolset")
         import_module("agui.contrib.mcp.servers").configured_servers()

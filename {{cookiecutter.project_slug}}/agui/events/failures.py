@@ -15,8 +15,8 @@ from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCall
 
 from agui.agents import llm
 from agui.agents.keys import used_keys
-from agui.contrib.observe.telemetry import trace_metadata
 from agui.errors import RUN_ERRORS, RunFailed
+from agui.log_fields import trace_metadata
 from agui.models import Run
 
 MAX_CAUSE_CHARS = 1000

@@ -19,7 +19,6 @@ from agui.agents.discovery import discover
 from agui.agents.endpoint import Endpoint
 from agui.agents.skills import SkillRegistry
 from agui.blocking.executor import owner, release_connections
-from agui.contrib.observe.telemetry import begun
 from agui.deps import AgentDeps
 from agui.errors import HttpError, MethodNotAllowed, NeedsAsgi, RunFailed, StorageFull, Unavailable
 from agui.events.frames import refusal
@@ -28,6 +27,7 @@ from agui.http.bodies import MAX_OBJECT_BYTES, read_run_input
 from agui.http.catalogs import build_capabilities, build_tool_catalog, list_toolsets
 from agui.http.sse import sse_response
 from agui.http.throttle import throttle
+from agui.log_fields import run_fields
 from agui.runs import live, start
 from agui.runs.shutdown import shutdown
 from agui.stores.base import open_store
@@ -160,9 +160,10 @@ class DjangoAGUIView(AgentView):
             log, is_new = await start.reserve(actor.scope, run_input.thread_id, fingerprint)
             follower.read(log, started_run=is_new)
             if is_new:
-                with begun(log, actor.user, request.headers), ExitStack() as contexts:
-                    for part in parts.installed():
-                        contexts.enter_context(part.request_context(request.headers))
+                with (
+                    run_fields(log, actor.user),
+                    parts.entered(part.request_context(request.headers) for part in parts.installed()),
+                ):
                     store = open_store(request, actor.scope)
                     start.start(log, self.endpoint, actor, run_input, store, request.path_info)
             # The stream may last for long: it is not to hold the request's connection all the time.

@@ -7,7 +7,7 @@ frames to a log, and responses only follow the log.
 import asyncio
 import logging
 from collections.abc import AsyncGenerator
-from contextlib import ExitStack, aclosing
+from contextlib import aclosing
 from functools import partial
 from typing import Any
 
@@ -18,12 +18,12 @@ from agui import conf, parts
 from agui.agents.config import usage_limits
 from agui.blocking.executor import release_connections
 from agui.blocking.patience import Patience, patience
-from agui.contrib.observe.telemetry import observed
 from agui.events.adapter import Adapter
 from agui.events.failures import cause_of
 from agui.events.frames import frame, run_error, to_data
 from agui.events.shortcut import ShortCut
 from agui.events.stages import pass_stages
+from agui.log_fields import run_fields
 from agui.models import Run
 from agui.protocol.inbound import run_instructions
 from agui.protocol.interrupts import ask
@@ -37,13 +37,16 @@ logger = logging.getLogger("agui.runs")
 BRACKETS = ("_START", "_STARTED", "_END", "_FINISHED", "_ERROR")  # Without these events a stream has no form
 
 
-@observed
 async def drive(run: ActiveRun) -> None:
     """Append the run's events to its log; whatever happens, the log ends with one terminal event."""
-    with ExitStack() as contexts:
-        for part in parts.installed():
-            contexts.enter_context(part.run_context(run))
-        await _drive(run)
+    with (
+        run_fields(run.log, run.events.deps.user),
+        parts.entered(part.run_context(run) for part in parts.installed()),
+    ):
+        try:
+            await _drive(run)
+        finally:
+            log_end(run)
 
 
 async def _drive(run: ActiveRun) -> None:
@@ -70,6 +73,24 @@ async def _drive(run: ActiveRun) -> None:
             checkpoints.remove(run.log.key)
             # Only now, and without a pause in between: whoever reads the end may at once start the next run.
             _end(run, last or run_error(run.events.failure or "internal_error", run.log.key, run.events.cause))
+
+
+def log_end(run: ActiveRun) -> None:
+    """Leave one line in the log: how the run ended, what it took, and which agent and model it was."""
+    well = run.status in (Run.Status.FINISHED, Run.Status.PAUSED, Run.Status.CANCELLED)
+    usage, code = run.usage, "" if well else run.events.failure or ""
+    fields = {
+        "agent": run.endpoint.config.name,
+        "model": run.endpoint.model_name(run.run_input.forwarded_props),
+        "outcome": str(run.status),
+        "code": code if code != run.status else "",
+        "duration_ms": run.milliseconds(),
+        "input_tokens": usage.input_tokens,
+        "output_tokens": usage.output_tokens,
+        "cost": None if usage.cost is None else float(usage.cost),
+    }
+    told = {name: value for name, value in fields.items() if value not in ("", None)}
+    logger.log(logging.INFO if well else logging.WARNING, "Run ended: %s", run.status, extra=told)
 
 
 def _end(run: ActiveRun, last: BaseEvent) -> None:

@@ -14,7 +14,6 @@ from types import FrameType
 from typing import Any
 
 from agui import conf, parts
-from agui.contrib.observe.telemetry import flush
 from agui.errors import AtCapacity
 from agui.runs import live
 from agui.tools.audit import recording
@@ -106,18 +105,23 @@ async def end_runs() -> None:
         async with asyncio.timeout(SEND_SECONDS):
             while live.followers:  # noqa: ASYNC110 # it is in threads that they leave
                 await asyncio.sleep(0.02)
-    for part in parts.installed():
-        with suppress(TimeoutError):
-            async with asyncio.timeout(SAVE_SECONDS):
-                await part.shutdown()
+    await end_parts()
     if conf.get().mcp_config:
         from agui.contrib.mcp.sessions import close_all  # Its library is an extra
 
         with suppress(TimeoutError):
             async with asyncio.timeout(SAVE_SECONDS):
                 await close_all()  # Processes of ours would else outlive us
-    if conf.get().telemetry:
-        await asyncio.to_thread(flush)
+
+
+async def end_parts() -> None:
+    """Let each part let go of what it holds, for SAVE_SECONDS at most."""
+    for part in parts.installed():
+        try:
+            async with asyncio.timeout(SAVE_SECONDS):
+                await part.shutdown()
+        except Exception:
+            logger.exception("%s could not be brought to its end", part.name)
 
 
 shutdown = Shutdown()

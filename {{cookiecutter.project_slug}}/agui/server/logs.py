@@ -6,7 +6,7 @@ import re
 from datetime import UTC, datetime
 from typing import Any
 
-from agui.runs.log_fields import END_FIELDS, FIELDS, RunFields
+from agui.log_fields import END_FIELDS, FIELDS, RunFields
 
 __all__ = ["JsonFormatter", "RunFields", "TextFormatter"]
 

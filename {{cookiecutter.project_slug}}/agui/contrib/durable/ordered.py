@@ -23,7 +23,7 @@ class Order(BaseModel):
     run_input: RunAgentInput
     """Without its messages: the new ones are in the thread."""
     answers: DeferredToolResults | None
-    trace: dict[str, str] = {}
+    headers: dict[str, str] = {}
     """The trace that the request is in, as headers."""
 
 

@@ -13,13 +13,13 @@ from django.db.models.functions import Now
 from django.urls import resolve
 from pydantic_ai.messages import ModelMessage, ModelResponse
 
+from agui import parts
 from agui.actor import Actor
 from agui.blocking.executor import in_database
 from agui.contrib.durable.journal import Journal
 from agui.contrib.durable.ordered import ORDER, Order, Ordered
 from agui.contrib.durable.queue import enqueue
 from agui.contrib.durable.splice import go_on
-from agui.contrib.observe.telemetry import carrier
 from agui.contrib.spending.ledger import load_spent
 from agui.errors import Unavailable
 from agui.models import Run
@@ -44,7 +44,8 @@ AWAY_SECONDS = 1
 async def place_order(log: RunLog, run_input: RunAgentInput, turn: Turn, path: str) -> None:
     """Leave a run, whose turn is stored, to the workers."""
     run_input = run_input.model_copy(update={"messages": instructing(run_input.messages), "resume": None})
-    order = Order(path=path, fingerprint=log.fingerprint, run_input=run_input, answers=turn.answers, trace=carrier())
+    headers = {name: value for part in parts.installed() for name, value in part.request_headers().items()}
+    order = Order(path=path, fingerprint=log.fingerprint, run_input=run_input, answers=turn.answers, headers=headers)
     columns = {"order": codec.dump(ORDER, order), "process": "", "seen_at": Now()}
     with suppress(Unavailable):  # The worker waits for Redis to come back
         await live.logs.hand_over(log)

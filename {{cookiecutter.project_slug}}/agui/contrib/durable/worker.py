@@ -12,18 +12,18 @@ from asgiref.sync import ThreadSensitiveContext
 from dbos import DBOS, WorkflowStatus
 from django.db.models.functions import Now
 
-from agui import conf
+from agui import conf, parts
 from agui.blocking.executor import in_database, owner
 from agui.blocking.patience import Patience, patience
 from agui.contrib.durable.orders import accept, activate
 from agui.contrib.durable.queue import NAME, QUEUE, VERSION, WORKFLOW, database_url, enqueue_again, forget_ended, states
 from agui.contrib.durable.splice import finish
-from agui.contrib.observe.telemetry import continued, flush
 from agui.models import Run, ToolOutcome
 from agui.runs import drive as runs
 from agui.runs.drafts import checkpoints
 from agui.runs.processes import is_there, life, process_name
 from agui.runs.recovery import is_alive, take_up
+from agui.runs.shutdown import end_parts
 
 logger = logging.getLogger("agui.durable")
 
@@ -94,7 +94,7 @@ async def _execute(key: str) -> None:
     owner.set(run.row.scope)
     is_on = run.row.status == Run.Status.RUNNING
     if is_on and run.row.attempts <= MAX_ATTEMPTS and (active := await activate(run)):
-        with continued(run.order.trace):
+        with parts.entered(part.request_context(run.order.headers) for part in parts.installed()):
             await runs.drive(active)
     else:
         if is_on:
@@ -141,7 +141,7 @@ async def _leave() -> None:
     except Exception:
         logger.exception("The runs of this worker could not be given back: others will see that it is gone")
     finally:
-        flush()
+        ThreadPoolExecutor(1).submit(asyncio.run, end_parts()).result()
         os._exit(0)  # Else these runs would be ended as interrupted
 
 

@@ -38,8 +38,8 @@ from agui.errors import TooManyRequests
 from agui.http.bodies import read_body
 from agui.http.throttle import throttle
 from agui.http.views import AgentView
+from agui.log_fields import log_fields
 from agui.protocol.run_input import parse_json
-from agui.runs.log_fields import log_fields
 from agui.runs.shutdown import calls as calls_at_work
 from agui.runs.shutdown import shutdown
 from agui.runs.start import detached_context

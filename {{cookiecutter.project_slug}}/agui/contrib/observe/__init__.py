@@ -1,1 +1,1 @@
-"""What OpenTelemetry and the log hear of runs."""
+"""What OpenTelemetry hears of runs."""

@@ -1,103 +1,172 @@
-"""Who looks on from outside: the log, and with AGUI["TELEMETRY"] OpenTelemetry (otel.py)."""
+"""Spans of runs, models and tools, and their metrics. Imported only while AGUI["OBSERVE"]["TELEMETRY"] is on.
 
-import logging
-from collections.abc import Awaitable, Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext
-from functools import wraps
-from typing import TYPE_CHECKING, Any
+Where they go is said by OpenTelemetry's own variables of the environment, as OTEL_EXPORTER_OTLP_ENDPOINT: to a
+collector, as OTLP over HTTP. What people and models say goes nowhere unless AGUI["OBSERVE"]["CONTENT"] is on, too.
+"""
+
+import atexit
+import os
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from opentelemetry import context, propagate, trace
+from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
+from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+from opentelemetry.metrics import Histogram
+from opentelemetry.sdk.metrics import MeterProvider
+from opentelemetry.sdk.metrics.export import MetricReader, PeriodicExportingMetricReader
+from opentelemetry.sdk.trace import SpanProcessor, TracerProvider
+from opentelemetry.sdk.trace.export import BatchSpanProcessor
+from opentelemetry.trace import ProxyTracerProvider, Span, StatusCode
+from pydantic_ai import Agent, InstrumentationSettings
 
 from agui import conf
-from agui.models import Run
-from agui.runs.log_fields import current, log_fields
+from agui.contrib.observe.conf import ObserveSettings
 
 if TYPE_CHECKING:
-    from agui.runlog.memory import RunLog
     from agui.runs.record import ActiveRun
 
-logger = logging.getLogger("agui.runs")
-
-# otel.py is imported where it is needed only: its library is an extra.
-
-
-def observed(drive: Callable[["ActiveRun"], Awaitable[None]]) -> Callable[["ActiveRun"], Awaitable[None]]:
-    """Let the log tell, all along, whose run it is; with TELEMETRY, have a span for it."""
-
-    @wraps(drive)
-    async def driven(run: "ActiveRun") -> None:
-        with _ids(run.log, run.events.deps.user), _span(run) as trace_id, log_fields(trace_id=trace_id):
-            try:
-                await drive(run)
-            finally:
-                log_end(run)
-
-    return driven
+# How long the end of the process waits for a collector that is slow or away.
+FLUSH_SECONDS = 3
+# In seconds: OpenTelemetry's own bounds are for milliseconds.
+DURATIONS = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 40, 80, 160, 320, 640]
 
 
-def log_end(run: "ActiveRun") -> None:
-    """Leave one line in the log: how the run ended, what it took, and which agent and model it was."""
-    well = run.status in (Run.Status.FINISHED, Run.Status.PAUSED, Run.Status.CANCELLED)
-    usage, code = run.usage, "" if well else run.events.failure or ""
-    fields = {
-        "agent": run.endpoint.config.name,
-        "model": run.endpoint.model_name(run.run_input.forwarded_props),
-        "outcome": str(run.status),
-        "code": code if code != run.status else "",
-        "duration_ms": run.milliseconds(),
-        "input_tokens": usage.input_tokens,
-        "output_tokens": usage.output_tokens,
-        "cost": None if usage.cost is None else float(usage.cost),
-    }
-    told = {name: value for name, value in fields.items() if value not in ("", None)}
-    logger.log(logging.INFO if well else logging.WARNING, "Run ended: %s", run.status, extra=told)
+@dataclass
+class Telemetry:
+    """What this process sends its spans and metrics with."""
+
+    spans: TracerProvider
+    metrics: MeterProvider
+    durations: Histogram
+
+    def flush(self) -> None:
+        """Send what waits, for FLUSH_SECONDS at most."""
+        sender = threading.Thread(target=self._flush, daemon=True)
+        sender.start()
+        sender.join(FLUSH_SECONDS)
+
+    def _flush(self) -> None:
+        self.spans.force_flush()
+        self.metrics.force_flush()
+
+    def shutdown(self) -> None:
+        self.spans.shutdown()
+        self.metrics.shutdown()
+
+
+_running: Telemetry | None = None
+
+
+def start(*, processor: SpanProcessor | None = None, reader: MetricReader | None = None) -> Telemetry:
+    """Instrument every agent of this process, once; by default what comes of it goes where the environment says."""
+    global _running
+    if _running is None:
+        spans, meters = _open(processor, reader)
+        durations = meters.get_meter("agui").create_histogram(
+            "agui.run.duration",
+            unit="s",
+            description="How long runs took, by how they ended.",
+            explicit_bucket_boundaries_advisory=DURATIONS,
+        )
+        _running = Telemetry(spans, meters, durations)
+        content = conf.part(ObserveSettings).content
+        Agent.instrument_all(
+            InstrumentationSettings(
+                tracer_provider=spans,
+                meter_provider=meters,
+                include_content=content,
+                include_binary_content=False,
+                include_model_request_parameters=content,
+            )
+        )
+        atexit.register(_running.flush)
+    return _running
+
+
+def stop() -> None:
+    """Send what waits, and instrument nothing any more."""
+    global _running
+    if _running is not None:
+        Agent.instrument_all(False)
+        atexit.unregister(_running.flush)
+        _running.flush()
+        _running.shutdown()
+        _running = None
+
+
+def flush() -> None:
+    """Send what waits: the process is about to end."""
+    if _running is not None:
+        _running.flush()
+
+
+def _open(processor: SpanProcessor | None, reader: MetricReader | None) -> tuple[TracerProvider, MeterProvider]:
+    # At the end of the process they would wait for half a minute.
+    spans, readers = TracerProvider(shutdown_on_exit=False), [reader] if reader else []
+    if processor or _is_wanted("TRACES"):
+        spans.add_span_processor(processor or BatchSpanProcessor(OTLPSpanExporter()))
+    if not reader and _is_wanted("METRICS"):
+        readers.append(PeriodicExportingMetricReader(OTLPMetricExporter()))
+    if isinstance(trace.get_tracer_provider(), ProxyTracerProvider):
+        trace.set_tracer_provider(spans)  # For the spans that the project's own code makes
+    return spans, MeterProvider(readers, shutdown_on_exit=False)
+
+
+def _is_wanted(signal: str) -> bool:
+    return os.environ.get(f"OTEL_{signal}_EXPORTER", "").strip() != "none"
 
 
 @contextmanager
-def begun(log: "RunLog", user: Any, headers: Mapping[str, str]) -> Iterator[None]:
-    """Let what is begun here be known as a run's, and as a part of the trace that its request names."""
-    with _ids(log, user), continued(headers):
+def run_span(run: "ActiveRun") -> Iterator[str]:
+    """Have a span for all of a run, below that of the request that asked for it; its trace's id is returned."""
+    telemetry, user_id = start(), getattr(run.events.deps.user, "pk", None)
+    span = telemetry.spans.get_tracer("agui").start_span(
+        "agui.run",
+        attributes={
+            "agui.run.id": run.log.key,
+            "gen_ai.conversation.id": run.log.thread_id,
+            **({} if user_id is None else {"user.id": str(user_id)}),
+        },
+    )
+    try:
+        # What an exception says may be what a user said.
+        with trace.use_span(span, record_exception=False, set_status_on_exception=False):
+            yield trace.format_trace_id(span.get_span_context().trace_id)
+    finally:
+        _end(span, run, telemetry)
+
+
+def _end(span: Span, run: "ActiveRun", telemetry: Telemetry) -> None:
+    how = {"agui.run.status": str(run.status)}
+    if run.events.failure:
+        how["error.type"] = run.events.failure
+    if run.status is run.status.FAILED:
+        span.set_status(StatusCode.ERROR)
+    span.set_attributes(how)
+    span.end()
+    telemetry.durations.record(time.monotonic() - run.started, how)
+
+
+@contextmanager
+def continued(carrier: Mapping[str, str]) -> Iterator[None]:
+    """Continue the trace that a request's headers name, unless something here has begun to."""
+    if trace.get_current_span().get_span_context().is_valid:
         yield
-
-
-def _ids(log: "RunLog", user: Any) -> AbstractContextManager[None]:
-    user_id = "" if user.pk is None else str(user.pk)
-    return log_fields(run_id=log.key, thread_id=log.thread_id, user_id=user_id)
-
-
-def _span(run: "ActiveRun") -> AbstractContextManager[str]:
-    if not conf.get().telemetry:
-        return nullcontext("")
-    from agui.contrib.observe import otel
-
-    return otel.run_span(run)
-
-
-def continued(headers: Mapping[str, str]) -> AbstractContextManager[None]:
-    """With TELEMETRY, continue the trace that these headers name."""
-    if not conf.get().telemetry:
-        return nullcontext()
-    from agui.contrib.observe import otel
-
-    return otel.continued(headers)
+        return
+    token = context.attach(propagate.extract(carrier))
+    try:
+        yield
+    finally:
+        context.detach(token)
 
 
 def carrier() -> dict[str, str]:
     """The present trace as headers, for another process to continue."""
-    if not conf.get().telemetry:
-        return {}
-    from agui.contrib.observe import otel
-
-    return otel.carrier()
-
-
-def flush() -> None:
-    """With TELEMETRY, send what waits: the process is about to end. It may take seconds."""
-    if conf.get().telemetry:
-        from agui.contrib.observe import otel
-
-        otel.flush()
-
-
-def trace_metadata() -> dict[str, str] | None:
-    """What an error tells of the trace that it is in, for somebody to quote."""
-    trace_id = current().get("trace_id")
-    return {"traceId": trace_id} if trace_id else None
+    headers: dict[str, str] = {}
+    propagate.inject(headers)
+    return headers

@@ -2,8 +2,9 @@
 
 import logging
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
+from typing import Any
 
 FIELDS = ("run_id", "thread_id", "user_id", "trace_id")
 # What the line at the end of a run has besides.
@@ -38,3 +39,15 @@ def log_fields(**fields: str) -> Iterator[None]:
         yield
     finally:
         _fields.reset(before)
+
+
+def run_fields(log: Any, user: Any) -> AbstractContextManager[None]:
+    """Put the ids of a run, by its log, and of its user on each record that is logged meanwhile."""
+    user_id = "" if user.pk is None else str(user.pk)
+    return log_fields(run_id=log.key, thread_id=log.thread_id, user_id=user_id)
+
+
+def trace_metadata() -> dict[str, str] | None:
+    """Return what an error tells of the trace that it is in, for somebody to quote."""
+    trace_id = current().get("trace_id")
+    return {"traceId": trace_id} if trace_id else None
