@@ -28,7 +28,7 @@ AGUI |= {
     "AGENT_FACTORY": "agui.build_agent",
     "AUDIT_LOGGER": "agui.LoggingAuditLogger",
     "CONVERSATION_STORE": "agui.contrib.session_store.store.DjangoSessionConversationStore",
-    "VOICE": {"URL": "http://ear", "BACKEND": "agui.contrib.voice.views.OpenAITranscriber"},
+    "VOICE": {"BACKEND": "agui.contrib.voice.views.OpenAITranscriber"},
 }
 """
 

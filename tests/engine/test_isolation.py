@@ -217,7 +217,7 @@ async def use_the_ids(attacker: Client, world: World) -> None:
 @pytest.fixture(autouse=True)
 def media(settings: Any, tmp_path: Any) -> None:
     settings.MEDIA_ROOT = tmp_path
-    settings.AGUI = {**settings.AGUI, "VOICE": {"URL": "http://ear", "BACKEND": "engine.test_voice.Parrot"}}
+    settings.AGUI = {**settings.AGUI, "VOICE": {"BACKEND": "engine.test_voice.Parrot"}}
 
 
 @pytest.fixture

@@ -59,7 +59,7 @@ async def test_a_recording_becomes_a_text(client: Client, settings):
 
 
 async def test_a_class_of_the_project_may_listen(client: Client, settings):
-    settings.AGUI = {"VOICE": {"URL": "http://ear", "BACKEND": "engine.test_voice.Parrot"}}
+    settings.AGUI = {"VOICE": {"BACKEND": "engine.test_voice.Parrot"}}
     response = await record(client, b"RIFF....WAVE")
     assert json.loads(response.content) == {"text": "12 audio.wav audio/wav "}
 
@@ -70,7 +70,7 @@ async def test_without_the_setting_nobody_listens(client: Client, settings):
 
 
 async def test_nobody_else_may_ask(client: Client, settings):
-    settings.AGUI = {"VOICE": {"URL": "http://ear", "BACKEND": "engine.test_voice.Parrot"}}
+    settings.AGUI = {"VOICE": {"BACKEND": "engine.test_voice.Parrot"}}
     assert (await record(Client(None))).status_code == 401
     visitor = AsyncClient(enforce_csrf_checks=True)
     await visitor.aforce_login(client.user)
@@ -126,7 +126,7 @@ async def test_what_is_no_recording_goes_nowhere(client: Client, settings):
 
 
 async def test_what_is_too_large_goes_nowhere(client: Client, settings):
-    settings.AGUI = {"VOICE": {"URL": "http://ear", "BACKEND": "engine.test_voice.Parrot", "MAX_BYTES": 20}}
+    settings.AGUI = {"VOICE": {"BACKEND": "engine.test_voice.Parrot", "MAX_BYTES": 20}}
     assert (await record(client, WEBM + b"." * 20)).status_code == 413
     assert (await record(client, WEBM + b"." * 100_000)).status_code == 413
     assert (await record(client, WEBM)).status_code == 200
@@ -135,7 +135,7 @@ async def test_what_is_too_large_goes_nowhere(client: Client, settings):
 async def test_recordings_count_like_messages(client: Client, settings):
     settings.AGUI = {
         "THROTTLE": {"USER": "1/hour"},
-        "VOICE": {"URL": "http://ear", "BACKEND": "engine.test_voice.Parrot"},
+        "VOICE": {"BACKEND": "engine.test_voice.Parrot"},
     }
     assert (await record(client)).status_code == 200
     response = await record(client)
@@ -146,7 +146,7 @@ async def test_recordings_count_like_messages(client: Client, settings):
 async def test_who_has_spent_his_budget_is_not_listened_to(client: Client, settings):
     settings.AGUI = {
         "BUDGETS": {"DAY": {"COST": 0}},
-        "VOICE": {"URL": "http://ear", "BACKEND": "engine.test_voice.Parrot"},
+        "VOICE": {"BACKEND": "engine.test_voice.Parrot"},
     }
     response = await record(client)
     assert (response.status_code, json.loads(response.content)["error"]) == (429, "budget_exceeded")

@@ -18,7 +18,7 @@ class VoiceConfig(Part):
 
     def page_attributes(self) -> dict[str, Any]:
         settings = conf.part(VoiceSettings)
-        if not settings.url:
+        if not settings.is_on:
             return {}
         return {
             "data-transcribe-url": reverse("agui:transcribe"),
@@ -26,4 +26,4 @@ class VoiceConfig(Part):
         }
 
     def client_capabilities(self) -> dict[str, Any]:
-        return {"transcription": True} if conf.part(VoiceSettings).url else {}
+        return {"transcription": True} if conf.part(VoiceSettings).is_on else {}

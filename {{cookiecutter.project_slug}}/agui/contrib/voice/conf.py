@@ -16,13 +16,16 @@ class VoiceSettings(Section):
     model: str = Field("whisper-1", min_length=1, description="Which of its models listens.")
     max_bytes: int = Field(10 * 1024 * 1024, gt=0, description="Largest recording; above it 413.")
     timeout_seconds: float = Field(60.0, gt=0, description="Longest silence of the service.")
-    backend: str = Field(
-        "agui.contrib.voice.views.OpenAITranscriber",
-        description="Dotted path of a class that listens, for other interfaces.",
+    backend: str | None = Field(
+        None, description="Dotted path of a class that listens, for other interfaces; None is OpenAI's, at URL."
     )
+
+    @property
+    def is_on(self) -> bool:
+        return bool(self.url or self.backend)
 
     @field_validator("backend")
     @classmethod
     @by_import
-    def _importable(cls, path: str) -> str:
-        return imported(path)
+    def _importable(cls, path: str | None) -> str | None:
+        return None if path is None else imported(path)

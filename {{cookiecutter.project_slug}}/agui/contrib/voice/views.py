@@ -80,11 +80,11 @@ class TranscribeView(AgentView):
 
     def max_body_bytes(self) -> int:
         settings = conf.part(VoiceSettings)
-        return FORM_BYTES + (settings.max_bytes if settings.url else 0)
+        return FORM_BYTES + (settings.max_bytes if settings.is_on else 0)
 
     def check_length(self, request: HttpRequest) -> None:
         settings, length = conf.part(VoiceSettings), request.headers.get("Content-Length", "")
-        if not settings.url:
+        if not settings.is_on:
             return
         if not length.isdecimal():
             raise BadRequest("Send a Content-Length.")
@@ -92,7 +92,7 @@ class TranscribeView(AgentView):
 
     async def respond(self, request: HttpRequest, actor: Actor, **kwargs: Any) -> HttpResponse:
         settings = conf.part(VoiceSettings)
-        if not settings.url:
+        if not settings.is_on:
             raise NotFound("This agent does not listen.")
         await throttle(request, actor)
         await check_budget(actor.user, actor.scope)
@@ -100,7 +100,7 @@ class TranscribeView(AgentView):
         audio = await asyncio.to_thread(upload.read)
         ending, media_type = kind_of(audio)
         await release_connections()  # It may take long
-        listener: Transcriber = import_string(settings.backend)()
+        listener: Transcriber = import_string(settings.backend)() if settings.backend else OpenAITranscriber()
         text = await listener.transcribe(audio, f"audio.{ending}", media_type, language)
         return JsonResponse({"text": text})
 
