@@ -22,7 +22,8 @@ PLACES = {
     "docs/recipes": r"([a-z-]+|README)\.md",
     "agui": PYTHON,
     "agui/(admin|agents(/demo)?|blocking|events|http|protocol|runlog|runs|server|stores|tools|turns)": PYTHON,
-    "agui/contrib(/[a-z_]+)?": PYTHON,
+    "agui/contrib(/[a-z_]+(/management(/commands)?)?)?": PYTHON,
+    "agui/contrib/[a-z_]+/templates/(admin|agui)(/[a-z_]+)*": r"[a-z_]+\.html",
     "agui/templatetags": PYTHON,
     "agui/management(/commands)?": PYTHON,
     "agui/static/agui(/strings)?": r"[a-z-]+\.(js|css|svg)",
@@ -34,7 +35,7 @@ PLACES = {
     "config": PYTHON,
     "users(/management(/commands)?)?": PYTHON,
     "users/templates/registration": r"(login|locked_out)\.html",
-    "(agui|assistant|users)/migrations": r"__init__\.py|\d{4}_[a-z0-9_]+\.py",
+    "(agui(/contrib/[a-z_]+)?|assistant|users)/migrations": r"__init__\.py|\d{4}_[a-z0-9_]+\.py",
     "(assistant|config|users)/tests": PYTHON,
 }
 RESERVED_ON_WINDOWS = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\.|$)", re.IGNORECASE)
@@ -93,7 +94,7 @@ def test_rendering_changes_these_lines(rendered: dict[str, Path], template: Path
 def test_migrations_stay_as_they_are(template: Path):
     """A database may have had them: what comes later is a migration of its own. UPDATE_GOLDEN=1 adds new ones only."""
     project = template / TEMPLATE_NAME
-    paths = project.glob("*/migrations/[0-9]*.py")
+    paths = project.rglob("migrations/[0-9]*.py")
     now = {str(path.relative_to(project)): hashlib.sha256(path.read_bytes()).hexdigest()[:16] for path in paths}
     golden = GOLDEN / "migrations.txt"
     kept = dict(line.split() for line in golden.read_text().splitlines())

@@ -7,13 +7,15 @@ from django.conf import settings
 from django.test import override_settings
 from pydantic_ai import models
 
+from agui import conf
 from agui.blocking.executor import close_kept_connections
 from agui.runs import live
 
 models.ALLOW_MODEL_REQUESTS = False
+conf.forget_environment()
 override_settings(
     AGENT_MODEL="demo",
-    AGUI={**settings.AGUI, "REDIS_URL": None, "RUN_EXECUTOR": "local", "TELEMETRY": False},
+    AGUI={**settings.AGUI, "REDIS_URL": None},
     CACHES={"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}},
     # The real ones are slow on purpose: half a second for each user that a test makes.
     PASSWORD_HASHERS=["django.contrib.auth.hashers.MD5PasswordHasher"],

@@ -16,7 +16,8 @@ from django.urls import path
 from django.utils import timezone
 from pydantic_ai.messages import ModelResponse, TextPart
 
-from agui.models import Attachment, AuditRecord, Budget, Feedback, Message, Run, Thread, ToolOutcome
+from agui.contrib.durable.models import ToolOutcome
+from agui.models import Attachment, AuditRecord, Budget, Feedback, Message, Run, Thread
 from agui.runs import live
 from agui.stores import codec
 from agui.stores.model import ModelConversationStore

@@ -244,7 +244,7 @@ async def test_a_run_that_has_ended_is_not_active_though_its_worker_has_not_tidi
         await client.run("Hi")
     await processes.here.mirror.push()
     # Between the end of the log and the end of the order, the worker may be busy with another run.
-    settings.AGUI = {**settings.AGUI, "RUN_EXECUTOR": "dbos"}
+    settings.AGUI = {**settings.AGUI, "DURABLE": {"RUN_EXECUTOR": "dbos"}}
     await Run.objects.aupdate(order={"path": "/agent/"})
     with processes.elsewhere() as there:
         run = await Run.objects.aget()

@@ -1,6 +1,5 @@
 """Django system checks: what would fail later, said at start-up with its cure."""
 
-from importlib.util import find_spec
 from typing import Any
 
 from django.apps import apps
@@ -8,8 +7,6 @@ from django.conf import settings
 from django.core import checks
 from django.core.cache import caches
 from django.core.cache.backends.base import BaseCache
-from django.db import connections, router
-from django.utils.module_loading import import_string
 
 from agui import conf
 from agui.agents.keys import PROVIDER_KEYS, missing_keys
@@ -21,7 +18,6 @@ def register() -> None:
     checks.register(check_prices)
     checks.register(check_throttle)
     checks.register(check_processes, deploy=True)
-    checks.register(check_executor)
 
 
 def check_applications(**kwargs: Any) -> list[checks.CheckMessage]:
@@ -115,22 +111,3 @@ def check_processes(**kwargs: Any) -> list[checks.CheckMessage]:
             )
         ]
     return []
-
-
-def check_executor(**kwargs: Any) -> list[checks.CheckMessage]:
-    """Is all there that workers need?"""
-    if conf.get().run_executor == "local":
-        return []
-    database = connections[router.db_for_write(apps.get_model("agui", "Run"))]
-    store = import_string(conf.get().conversation_store)
-    needs = {
-        "the library: `make setup EXTRAS=durable`": find_spec("dbos") is not None,
-        "PostgreSQL: set DATABASE_URL": database.vendor == "postgresql",
-        "Redis, to follow and stop runs of other processes: set REDIS_URL": conf.get().redis_url is not None,
-        "a store of conversations that needs no request to be opened": not store.needs_request,
-    }
-    return [
-        checks.Error(f"AGUI['RUN_EXECUTOR'] is {conf.get().run_executor!r}, and lacks {need}.", id="agui.E003")
-        for need, is_met in needs.items()
-        if not is_met
-    ]

@@ -114,9 +114,6 @@ class EngineSettings(_Section):
     on_disconnect: Literal["continue", "cancel"] = Field(
         "continue", description="What happens to a run whose client goes away."
     )
-    run_executor: Literal["local", "dbos"] = Field(
-        "local", description='Who executes runs: the process that was asked, or with "dbos" `manage.py agent_worker`.'
-    )
     limits: Limits = Field(default_factory=Limits, description="What one run may use at most.")
     budgets: Budgets = Field(
         default_factory=Budgets, description="What a user may spend a day, week or month; above it 429."
@@ -338,6 +335,14 @@ def _section_in(annotation: Any) -> type[_Section] | None:
     if isinstance(annotation, type) and issubclass(annotation, _Section):
         return annotation
     return next((found for one in get_args(annotation) if (found := _section_in(one))), None)
+
+
+def forget_environment() -> None:
+    """Take the variables of the parts out of this process's environment: what .env says is not for tests."""
+    for part in parts.installed():
+        for variable in part.settings.environment.values() if part.settings else ():
+            os.environ.pop(variable, None)
+    get.cache_clear()
 
 
 @lru_cache(maxsize=1)

@@ -246,21 +246,6 @@ class RunSpan(models.Model):
         return f"{self.begin:%Y-%m-%d %H:%M}"
 
 
-class ToolOutcome(models.Model):
-    """How a tool call of a run ended that workers execute: whoever goes on with the run does not call it again."""
-
-    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="outcomes")
-    tool_call_id = models.CharField(max_length=255)
-    outcome = models.JSONField(help_text="What the tool returned, or told the model.")
-    state = models.JSONField(help_text="The shared state after it.")
-
-    class Meta:
-        constraints = [models.UniqueConstraint(fields=["run", "tool_call_id"], name="agui_tool_outcome_once")]
-
-    def __str__(self) -> str:
-        return self.tool_call_id
-
-
 class AuditRecord(models.Model):
     """One tool call, as `ModelAuditLogger` keeps it."""
 

@@ -114,6 +114,18 @@ class Part(AppConfig):
         """Headers with which another process can enter what `request_context` has entered here."""
         return {}
 
+    def executes_runs(self) -> bool:
+        """Whether `execute` is called for each run, instead of executing it in the process that was asked."""
+        return False
+
+    async def execute(self, log: Any, run_input: Any, turn: Any, path: str) -> None:
+        """Leave a run, whose turn is stored, to another process.
+
+        `log` is the run's RunLog, `run_input` an AG-UI RunAgentInput, `turn` a Turn (turns/turn.py), and `path` is
+        where the endpoint is. What the other process needs is kept in `Run.order` until the run has ended.
+        """
+        raise NotImplementedError
+
     async def before_run(self, actor: "Actor") -> None:
         """Refuse what costs something: a run, a tool call over MCP. Raises HttpError."""
 
@@ -154,3 +166,8 @@ def entered(contexts: Iterable[AbstractContextManager[Any]]) -> Iterator[None]:
 def installed() -> list[Part]:
     """List the parts of this project, in the order of INSTALLED_APPS."""
     return [config for config in apps.get_app_configs() if isinstance(config, Part)]
+
+
+def executor() -> Part | None:
+    """Return the part that executes runs; None if the process does it that was asked."""
+    return next((part for part in installed() if part.executes_runs()), None)

@@ -32,7 +32,6 @@ AGUI: dict[str, object] = {
     "MCP_ENDPOINT": env.bool("MCP_ENDPOINT", default=False),
     "DRF_MCP_SERVER": env.str("DRF_MCP_SERVER", default="") or None,  # docs/tools.md
     "SEARCH_TOOLS_ABOVE": env.int("SEARCH_TOOLS_ABOVE", default=40) or None,
-    "RUN_EXECUTOR": env.str("RUN_EXECUTOR", default="local"),  # "dbos": `manage.py agent_worker` executes runs
 }
 
 # --- Applications
@@ -48,6 +47,7 @@ INSTALLED_APPS = [
     "axes",
     "users",
     "agui",
+    "agui.contrib.durable",
     "agui.contrib.observe",
     "agui.contrib.voice",
     "assistant",

@@ -2,7 +2,6 @@
 
 from functools import cache
 from importlib import import_module
-from importlib.util import find_spec
 
 from django.utils.module_loading import autodiscover_modules
 
@@ -27,5 +26,3 @@ def discover() -> None:
         import_module("agui.contrib.mcp.servers").configured_servers()
     if conf.get().mcp_endpoint:
         import_module("agui.contrib.mcp.endpoint")
-    if conf.get().run_executor == "dbos" and find_spec("dbos"):
-        import_module("agui.contrib.durable.orders")

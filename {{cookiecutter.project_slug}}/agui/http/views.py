@@ -172,8 +172,8 @@ class DjangoAGUIView(AgentView):
                 await log.started()
             except RunFailed as failure:
                 return sse_response(refusal(run_input, failure))
-            if conf.get().run_executor != "local":
-                copy = await live.logs.find(actor.scope, run_input.thread_id)  # A worker has the log
+            if parts.executor():
+                copy = await live.logs.find(actor.scope, run_input.thread_id)  # Another process has the log
                 if copy is None:
                     raise Unavailable(headers={"Retry-After": "1"})
                 follower.read(copy, started_run=is_new)

@@ -80,7 +80,7 @@ def _warn_of(process: str) -> None:
 
 def is_on(run: Run) -> bool:
     """Whether a process works on it, or a worker will go on with it."""
-    if run.order and conf.get().run_executor == "dbos":
+    if run.order and parts.executor():
         return True
     return run.status == Run.Status.RUNNING and is_alive(run)
 

@@ -10,7 +10,7 @@ from asgiref.sync import ThreadSensitiveContext
 from django.db.models.functions import Now
 from pydantic_ai.conversation import Conversation
 
-from agui import conf, parts
+from agui import parts
 from agui.actor import Actor
 from agui.agents.endpoint import Endpoint
 from agui.blocking.executor import in_database, release_connections
@@ -74,10 +74,9 @@ async def _run(
     async with ThreadSensitiveContext():
         try:
             turn = await _begin(log, endpoint, actor, run_input, store)
-            if is_ordered := conf.get().run_executor == "dbos":
-                from agui.contrib.durable.orders import place_order  # Its library is an extra
-
-                await place_order(log, run_input, turn, path)
+            executor = parts.executor()
+            if executor:
+                await executor.execute(log, run_input, turn, path)
             else:
                 run = activate(log, endpoint, actor, run_input, turn)
         except BaseException as error:
@@ -88,7 +87,7 @@ async def _run(
         finally:
             await release_connections()
         log.start()
-        if not is_ordered:
+        if not executor:
             await drive(run)
 
 

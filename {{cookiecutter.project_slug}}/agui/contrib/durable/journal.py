@@ -19,10 +19,11 @@ from pydantic_ai.exceptions import ToolFailed
 from pydantic_ai.messages import ModelResponse, ToolCallPart
 
 from agui.blocking.executor import in_database
+from agui.contrib.durable.models import ToolOutcome
 from agui.deps import AgentDeps
 from agui.errors import RunFailed
 from agui.events.progress import dump_state
-from agui.models import Run, ToolOutcome
+from agui.models import Run
 from agui.runs.drafts import checkpoints
 from agui.runs.processes import process_name
 from agui.stores import codec

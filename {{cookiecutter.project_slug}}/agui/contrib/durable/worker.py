@@ -15,10 +15,11 @@ from django.db.models.functions import Now
 from agui import conf, parts
 from agui.blocking.executor import in_database, owner
 from agui.blocking.patience import Patience, patience
+from agui.contrib.durable.models import ToolOutcome
 from agui.contrib.durable.orders import accept, activate
 from agui.contrib.durable.queue import NAME, QUEUE, VERSION, WORKFLOW, database_url, enqueue_again, forget_ended, states
 from agui.contrib.durable.splice import finish
-from agui.models import Run, ToolOutcome
+from agui.models import Run
 from agui.runs import drive as runs
 from agui.runs.drafts import checkpoints
 from agui.runs.processes import is_there, life, process_name

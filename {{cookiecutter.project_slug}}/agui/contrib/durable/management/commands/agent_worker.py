@@ -1,4 +1,4 @@
-"""Execute the runs that the web processes order, with AGUI["RUN_EXECUTOR"] = "dbos"."""
+"""Execute the runs that the web processes order, with AGUI["DURABLE"]["RUN_EXECUTOR"] = "dbos"."""
 
 import asyncio
 from typing import Any
@@ -6,6 +6,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from agui import conf
+from agui.contrib.durable.conf import DurableSettings
 from agui.server.warm_up import import_agents
 
 
@@ -13,8 +14,8 @@ class Command(BaseCommand):
     help = "Execute runs of the agent until SIGTERM. Start as many as you need; each takes over the runs of dead ones."
 
     def handle(self, *args: Any, **options: Any) -> None:
-        if conf.get().run_executor != "dbos":
-            raise CommandError("AGUI['RUN_EXECUTOR'] is not 'dbos': the web processes execute the runs themselves.")
+        if not conf.part(DurableSettings).is_on:
+            raise CommandError("RUN_EXECUTOR is not 'dbos': the web processes execute the runs themselves.")
         from agui.contrib.durable.worker import work
 
         import_agents()

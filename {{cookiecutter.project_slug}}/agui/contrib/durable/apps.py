@@ -1,0 +1,36 @@
+from importlib import import_module
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+from django.core import checks
+
+from agui import conf
+from agui.contrib.durable.checks import check_executor
+from agui.contrib.durable.conf import DurableSettings
+from agui.later import Later
+from agui.parts import Part
+
+if TYPE_CHECKING:
+    from agui.contrib.durable import orders
+else:
+    orders = Later("agui.contrib.durable.orders")  # Its library is an extra
+
+
+class DurableConfig(Part):
+    name = "agui.contrib.durable"
+    label = "agui_durable"
+    verbose_name = "Agent: workers"
+    settings = DurableSettings
+
+    def ready(self) -> None:
+        checks.register(check_executor)
+
+    def prepare(self) -> None:
+        if self.executes_runs() and find_spec("dbos"):
+            import_module("agui.contrib.durable.orders")
+
+    def executes_runs(self) -> bool:
+        return conf.part(DurableSettings).is_on
+
+    async def execute(self, log: Any, run_input: Any, turn: Any, path: str) -> None:
+        await orders.place_order(log, run_input, turn, path)

@@ -1,0 +1,19 @@
+from typing import Literal
+
+from pydantic import Field
+
+from agui.conf_sections import Section
+
+
+class DurableSettings(Section):
+    """Whether workers execute runs."""
+
+    environment = {"run_executor": "RUN_EXECUTOR"}
+
+    run_executor: Literal["local", "dbos"] = Field(
+        "local", description='Who executes runs: the process that was asked, or with "dbos" `manage.py agent_worker`.'
+    )
+
+    @property
+    def is_on(self) -> bool:
+        return self.run_executor == "dbos"

@@ -1,0 +1,18 @@
+from django.db import models
+
+from agui.models import Run
+
+
+class ToolOutcome(models.Model):
+    """How a tool call of a run ended that workers execute: whoever goes on with the run does not call it again."""
+
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="outcomes")
+    tool_call_id = models.CharField(max_length=255)
+    outcome = models.JSONField(help_text="What the tool returned, or told the model.")
+    state = models.JSONField(help_text="The shared state after it.")
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["run", "tool_call_id"], name="agui_tool_outcome_once")]
+
+    def __str__(self) -> str:
+        return self.tool_call_id
