@@ -169,7 +169,7 @@ def test_a_name_that_does_not_exist_is_refused():
 
 
 def test_without_its_library_the_command_says_how_to_get_it(monkeypatch):
-    monkeypatch.setattr("agui.management.commands.evaluate.find_spec", lambda name: None)
+    monkeypatch.setattr("agui.contrib.evals.management.commands.evaluate.find_spec", lambda name: None)
     with pytest.raises(CommandError, match="`make eval` installs it"):
         call_command("evaluate")
 

@@ -8,12 +8,13 @@ from django.core import checks
 from django.core.cache import caches
 from django.core.cache.backends.base import BaseCache
 
-from agui import conf
+from agui import conf, parts
 from agui.agents.keys import PROVIDER_KEYS, missing_keys
 
 
 def register() -> None:
     checks.register(check_applications)
+    checks.register(check_parts)
     checks.register(check_model)
     checks.register(check_prices)
     checks.register(check_throttle)
@@ -35,6 +36,21 @@ def check_applications(**kwargs: Any) -> list[checks.CheckMessage]:
             hint="Put it first: else `runserver` is a WSGI server, which can't run agents. Set ASGI_APPLICATION, too.",
             id="agui.E001",
         )
+    ]
+
+
+def check_parts(**kwargs: Any) -> list[checks.CheckMessage]:
+    """Has each part the parts that it needs?"""
+    names = {config.name for config in apps.get_app_configs()}
+    return [
+        checks.Error(
+            f"{part.name!r} in INSTALLED_APPS needs {needed!r}.",
+            hint=f"Add {needed!r} to INSTALLED_APPS, or remove {part.name!r}.",
+            id="agui.E011",
+        )
+        for part in parts.installed()
+        for needed in part.needs
+        if needed not in names
     ]
 
 

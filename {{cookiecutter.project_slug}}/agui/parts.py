@@ -71,6 +71,9 @@ class Part(AppConfig):
     settings: ClassVar["type[Section] | None"] = None
     """The part's section of the AGUI dictionary. Its key is the last word of the app's name: `AGUI["WEATHER"]`."""
 
+    needs: ClassVar[tuple[str, ...]] = ()
+    """Other parts that this one can't do without, as they stand in INSTALLED_APPS."""
+
     def __init_subclass__(cls) -> None:
         cls.default = True
 

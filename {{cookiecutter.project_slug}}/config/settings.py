@@ -48,7 +48,10 @@ INSTALLED_APPS = [
     "users",
     "agui",
     "agui.contrib.durable",
+    "agui.contrib.evals",
     "agui.contrib.observe",
+    "agui.contrib.session_store",
+    "agui.contrib.terminal",
     "agui.contrib.voice",
     "assistant",
 ]
