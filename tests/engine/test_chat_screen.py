@@ -247,7 +247,7 @@ def documented(heading: str) -> list[str]:
 
 
 def test_documentation_has_every_option():
-    parser = load_command_class("agui", "chat").create_parser("manage.py", "chat")
+    parser = load_command_class("agui.contrib.terminal", "chat").create_parser("manage.py", "chat")
     own = [action for action in parser._actions if action.option_strings[0] not in DJANGOS]
     assert documented("option") == [action.option_strings[0] for action in own]
 
