@@ -1,11 +1,39 @@
-"""Make .env from its example, and say what comes next. Nothing here can fail a generation for lack of a tool."""
+"""Remove the parts that were not chosen, make .env from its example, and say what comes next.
 
+Without this hook everything is there: docs/parts.md says how to remove a part by hand. Nothing here can fail a
+generation for lack of a tool.
+"""
+
+import re
 import shutil
 import sys
 from pathlib import Path
 
 SLUG = "{{ cookiecutter.project_slug }}"  # pre_gen_project.py let only letters, digits and _ pass
 PROVIDER = "{{ cookiecutter.model_provider }}"
+PARTS = "{{ cookiecutter.parts }}"
+
+STANDARD = {"attachments", "dashboard", "export", "feedback", "spending"}
+# What belongs to a part outside of its folder: its page of docs/, other files, and lines of pyproject.toml.
+PAGES = {
+    "client": ["client"],
+    "durable": ["durable"],
+    "evals": ["evals"],
+    "mcp": ["mcp"],
+    "observe": ["observe"],
+    "spending": ["money"],
+    "terminal": ["terminal"],
+    "voice": ["voice"],
+}
+FILES = {"evals": ["assistant/evals"]}
+REQUIREMENTS = {
+    "drf_mcp": ["drf-mcp"],
+    "durable": ["durable"],
+    "evals": ["evals"],
+    "mcp": ["mcp"],
+    "observe": ["otel"],
+    "terminal": ["rich"],
+}
 
 NEXT_STEPS = f"""
 Your project is in {SLUG}. What comes next:
@@ -23,11 +51,41 @@ def main():
     pinned = {line.split("==")[0].replace("-", "_") for line in Path("constraints.txt").read_text().splitlines()}
     if SLUG in pinned:
         sys.exit(f"project_slug {SLUG!r} is the name of a package that the project needs: choose another.")
+    if PARTS != "everything":
+        chosen = STANDARD if PARTS == "standard" else set()
+        for path in sorted(Path("agui/contrib").iterdir()):
+            if path.is_dir() and path.name not in chosen:
+                remove(path.name)
     if not Path(".env").exists():
         shutil.copyfile(".env.example", ".env")
     print(NEXT_STEPS)
     if PROVIDER != "demo":
         print(KEY)
+
+
+def remove(part):
+    """Remove a part, and what belongs to it elsewhere."""
+    shutil.rmtree(f"agui/contrib/{part}")
+    change("config/settings.py", rf'    "agui\.contrib\.{part}",\n')
+    for name in FILES.get(part, ()):
+        shutil.rmtree(name)
+    for name in REQUIREMENTS.get(part, ()):
+        change("pyproject.toml", rf'(?m)^( *"{name}[^\w-].*|{name} = .*)\n')
+    for page in PAGES.get(part, ()):
+        Path(f"docs/{page}.md").unlink()
+        for file in (".env.example", "compose.yaml"):
+            change(file, rf"(?:^|(?<=\n\n))(?:.+\n)*.*docs/{page}\.md.*\n(?:.+\n)*\n?")
+        for file in [Path("README.md"), Path("AGENTS.md"), *Path("docs").rglob("*.md")]:
+            change(file, rf"\[([^\]]*)\]\((?:\.\./|docs/)?{page}\.md(?:#[\w-]*)?\)", r"\1")
+
+
+def change(file, pattern, replacement=""):
+    # With the line ends that the template has, on every system.
+    path = Path(file)
+    text = path.read_bytes().decode()
+    changed = re.sub(pattern, replacement, text)
+    if changed != text:
+        path.write_bytes(changed.encode())
 
 
 main()

@@ -108,7 +108,7 @@ def bake(template: Path, cookiecutter_config: Path, tmp_path: Path):
             cookiecutter(
                 str(template),
                 no_input=True,
-                extra_context=answers,
+                extra_context={"parts": "everything", **answers},
                 output_dir=str(output),
                 config_file=str(cookiecutter_config),
             )
@@ -126,7 +126,7 @@ def rendered(template: Path, cookiecutter_config: Path, tmp_path_factory: pytest
             cookiecutter(
                 str(template),
                 no_input=True,
-                extra_context={"project_slug": f"with_{provider}", "model_provider": provider},
+                extra_context={"project_slug": f"with_{provider}", "model_provider": provider, "parts": "everything"},
                 output_dir=str(output),
                 config_file=str(cookiecutter_config),
             )
