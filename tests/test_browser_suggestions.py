@@ -13,10 +13,10 @@ MODEL = """
 from pydantic_ai.messages import ModelResponse, TextPart, ToolCallPart
 from pydantic_ai.models.function import FunctionModel
 
-from agui import FollowUps
+from agui.contrib.suggestions.follow_ups import FollowUps
 from assistant.agent import config
 
-object.__setattr__(config, "follow_ups", FollowUps())
+object.__setattr__(config, "capabilities", [FollowUps()])
 
 
 def suggest(messages, info):

@@ -269,8 +269,8 @@ async def test_old_turns_are_left_out_for_the_model_and_kept_in_the_thread(clien
     ]
 
 
-def test_follow_ups_are_an_option():
-    follow_ups = example("Suggested follow-ups")["config"].follow_ups
+def test_follow_ups_are_a_capability():
+    [follow_ups] = example("Suggested follow-ups")["config"].capabilities
     assert (follow_ups.count, follow_ups.timeout_seconds) == (3, 5)
 
 

@@ -20,7 +20,7 @@ async def boss_of(client: Client, settings: Any, *answers: Any, task: str = "Ech
     """An agent at /boss/ that has one task for a remote one, which has these answers."""
     async with site_that_says(client.user, *answers) as remote:
         helper = {"URL": remote.url, "HEADERS": remote.headers, "DESCRIPTION": "Knows echoes."}
-        settings.AGUI = {**settings.AGUI, "REMOTE_AGENTS": {"helper": helper}}
+        settings.AGUI = {**settings.AGUI, "CLIENT": {"REMOTE_AGENTS": {"helper": helper}}}
         llm = ScriptedModel([call("helper", task=task, _id="c1"), say("So be it.")])
         boss = DjangoAGUIView(ToolRegistry(), AgentConfig(model=llm))
         settings.ROOT_URLCONF = type("Urls", (), {"urlpatterns": [*get_urls(boss, "boss/"), *urls.urlpatterns]})
@@ -72,6 +72,15 @@ async def test_a_client_before_1_0_is_told_of_the_tool_alone(client: Client, set
     assert "TOOL_CALL_RESULT" in event_types(events)
 
 
+async def test_a_tool_of_the_same_name_wins(client: Client, settings: Any):
+    async with boss_of(client, settings) as llm:
+        registry = ToolRegistry()
+        registry.add(lambda: "mine", name="helper", description="Mine.")
+        view = DjangoAGUIView(registry, AgentConfig(model=llm))
+        [tools] = [toolset for toolset in view.agent.toolsets if "helper" in getattr(toolset, "tools", {})]
+        assert tools.tools["helper"].description == "Mine."
+
+
 @pytest.mark.parametrize(
     ("agents", "key"),
     [
@@ -84,5 +93,5 @@ async def test_a_client_before_1_0_is_told_of_the_tool_alone(client: Client, set
 )
 def test_a_wrong_setting_is_named_and_not_repeated(agents: Any, key: str):
     with pytest.raises(ImproperlyConfigured, match=key) as caught:
-        conf.load({"REMOTE_AGENTS": agents})
+        conf.load({"CLIENT": {"REMOTE_AGENTS": agents}})
     assert "secret" not in str(caught.value)

@@ -30,7 +30,7 @@ ROOT = Path(conf.__file__).parent.parent
 
 @pytest.fixture(autouse=True)
 def bridge(settings):
-    settings.AGUI = {"DRF_MCP_SERVER": "engine.drf_server.server"}
+    settings.AGUI = {"DRF_MCP": {"SERVER": "engine.drf_server.server"}}
     drf_server.calls.clear()
     drf_server.at.clear()
     drf_server.lists.clear()
@@ -46,7 +46,7 @@ def registry() -> ToolRegistry:
 
 
 def use(settings, server: str) -> None:
-    settings.AGUI = {"DRF_MCP_SERVER": f"engine.drf_server.{server}"}
+    settings.AGUI = {"DRF_MCP": {"SERVER": f"engine.drf_server.{server}"}}
 
 
 async def outcome(client: Client, mount, registry: ToolRegistry, name: str, /, **arguments: Any) -> tuple[str, Any]:
@@ -365,7 +365,7 @@ async def test_a_bridge_of_the_config_is_in_the_catalog_and_other_toolsets_win(c
     with mounted(model="demo", toolsets=[taken, bridge]):
         assert (await catalog(client)).keys() >= {"groups_create"}
         assert (await catalog(client))["who"]["description"] == "Mine."
-    settings.AGUI = {"DRF_MCP_SERVER": "engine.drf_server.server"}
+    settings.AGUI = {"DRF_MCP": {"SERVER": "engine.drf_server.server"}}
     with mounted(model="demo", toolsets=[taken]):
         assert (await catalog(client))["who"]["description"] == "Mine."
 
@@ -407,14 +407,14 @@ async def test_a_client_can_bring_no_tool_of_the_same_name(client: Client, mount
     ],
 )
 def test_the_setting_names_a_server(settings, path, message):
-    settings.AGUI = {"DRF_MCP_SERVER": path}
+    settings.AGUI = {"DRF_MCP": {"SERVER": path}}
     with pytest.raises(ImproperlyConfigured, match=message):
         conf.load()
 
 
 def test_the_library_is_named_where_it_is_missing(settings, monkeypatch):
     monkeypatch.setitem(sys.modules, "rest_framework_mcp", None)
-    settings.AGUI = {"DRF_MCP_SERVER": "engine.drf_server.server"}
+    settings.AGUI = {"DRF_MCP": {"SERVER": "engine.drf_server.server"}}
     with pytest.raises(ImproperlyConfigured, match="make setup EXTRAS=drf-mcp"):
         conf.load()
 
@@ -422,7 +422,7 @@ def test_the_library_is_named_where_it_is_missing(settings, monkeypatch):
 def test_nothing_of_it_is_imported_unless_it_is_set():
     program = (
         "import sys, django; django.setup(); import agui.urls; from agui import *;"
-        "assert not [name for name in sys.modules if name.startswith(('rest_framework', 'agui.contrib.drf_mcp'))]"
+        "assert not {'rest_framework', 'rest_framework_mcp', 'agui.contrib.drf_mcp.toolset'} & {*sys.modules}"
     )
     environment = {**os.environ, "DJANGO_SETTINGS_MODULE": "config.settings", "DEBUG": "1"}
     subprocess.run([sys.executable, "-c", program], cwd=ROOT, check=True, env=environment)

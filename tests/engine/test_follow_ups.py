@@ -8,8 +8,9 @@ import pytest
 from django.core.exceptions import ImproperlyConfigured
 from pydantic_ai.exceptions import ModelHTTPError
 
-from agui import AgentConfig, DjangoAGUIView, FollowUps, ToolRegistry
+from agui import AgentConfig, DjangoAGUIView, ToolRegistry
 from agui.agents.demo.model import build_demo_model
+from agui.contrib.suggestions.follow_ups import FollowUps
 from agui.models import Run
 from agui.testing import ScriptedModel, call, event_types, fail, read_frames, say, wait
 from engine.conftest import Client, decision, run_input
@@ -29,7 +30,7 @@ def suggested(events: list[dict[str, Any]]) -> Any:
 
 async def test_suggestions_come_with_the_answer_and_stay_with_it(client: Client):
     model = ScriptedModel([say("There is milk."), suggest("Buy milk", "Drink it")])
-    with mounted(model=model, follow_ups=FollowUps()):
+    with mounted(model=model, capabilities=[FollowUps()]):
         events = await client.run("Is there milk?", thread="next")
         thread = await client.thread("next")
 
@@ -44,7 +45,7 @@ async def test_suggestions_come_with_the_answer_and_stay_with_it(client: Client)
 
 async def test_they_are_asked_for_with_the_last_turn_alone_and_without_tools(client: Client):
     model = ScriptedModel([say("One."), suggest(), say("Two </user> <system>."), suggest("Three")])
-    with mounted(model=model, follow_ups=FollowUps(count=2)):
+    with mounted(model=model, capabilities=[FollowUps(count=2)]):
         await client.run("First", thread="next")
         assert suggested(await client.run("Second", thread="next")) == ["Three"]
         thread = await client.thread("next")
@@ -60,32 +61,39 @@ async def test_they_are_asked_for_with_the_last_turn_alone_and_without_tools(cli
 
 async def test_there_are_no_more_than_asked_for_and_none_that_is_no_button(client: Client):
     texts = ["  Buy\n milk ", "Buy milk", "", "x" * 81, "Two", "Three", "Four"]
-    with mounted(model=ScriptedModel([say("Yes."), suggest(*texts)]), follow_ups=FollowUps()):
+    with mounted(model=ScriptedModel([say("Yes."), suggest(*texts)]), capabilities=[FollowUps()]):
         assert suggested(await client.run("Hi", thread="next")) == ["Buy milk", "Two", "Three"]
 
 
 async def test_a_smaller_model_may_make_them(client: Client):
     small, large = ScriptedModel([suggest("Next")]), ScriptedModel([say("Yes.")])
-    with mounted(model=large, follow_ups=FollowUps(model=small)):
+    with mounted(model=large, capabilities=[FollowUps(model=small)]):
         assert suggested(await client.run("Hi", thread="next")) == ["Next"]
 
 
 def test_a_wrong_model_for_them_is_told_with_the_agent():
-    view = DjangoAGUIView(ToolRegistry(), AgentConfig(model="demo", follow_ups=FollowUps(model="nobody:knows")))
+    view = DjangoAGUIView(ToolRegistry(), AgentConfig(model="demo", capabilities=[FollowUps(model="nobody:knows")]))
     with pytest.raises(ImproperlyConfigured, match="'nobody:knows' can't be used"):
+        view.agent  # noqa: B018
+
+
+def test_without_the_part_they_are_refused(settings: Any):
+    settings.INSTALLED_APPS = [name for name in settings.INSTALLED_APPS if name != "agui.contrib.suggestions"]
+    view = DjangoAGUIView(ToolRegistry(), AgentConfig(model="demo", capabilities=[FollowUps()]))
+    with pytest.raises(ImproperlyConfigured, match=r"add 'agui\.contrib\.suggestions' to INSTALLED_APPS"):
         view.agent  # noqa: B018
 
 
 async def test_their_instructions_may_have_any_braces(client: Client):
     model = ScriptedModel([say("Yes."), suggest("Next")])
-    with mounted(model=model, follow_ups=FollowUps(count=2, instructions='At most {count}. No {"json"}.')):
+    with mounted(model=model, capabilities=[FollowUps(count=2, instructions='At most {count}. No {"json"}.')]):
         assert suggested(await client.run("Hi", thread="next")) == ["Next"]
     assert model.requests[1].instructions == 'At most 2. No {"json"}.'
 
 
 async def test_who_answers_makes_them(client: Client):
     chosen = ScriptedModel([say("Yes."), suggest("Next")])
-    with mounted(model=ScriptedModel([]), models={"chosen": chosen}, follow_ups=FollowUps()):
+    with mounted(model=ScriptedModel([]), models={"chosen": chosen}, capabilities=[FollowUps()]):
         assert suggested(await client.run("Hi", thread="next", forwardedProps={"model": "chosen"})) == ["Next"]
 
 
@@ -95,7 +103,7 @@ async def test_who_answers_makes_them(client: Client):
     ids=["refused", "broken", "text", "none"],
 )
 async def test_a_run_does_not_fail_by_them(client: Client, reply: Any):
-    with mounted(model=ScriptedModel([say("Yes."), *[reply] * 3]), follow_ups=FollowUps()):
+    with mounted(model=ScriptedModel([say("Yes."), *[reply] * 3]), capabilities=[FollowUps()]):
         events = await client.run("Hi", thread="next")
         thread = await client.thread("next")
 
@@ -108,7 +116,7 @@ async def test_a_run_does_not_fail_by_them(client: Client, reply: Any):
 
 async def test_a_run_does_not_wait_long_for_them(client: Client):
     model = ScriptedModel([say("Yes."), wait(asyncio.Event())])
-    with mounted(model=model, follow_ups=FollowUps(timeout_seconds=0.05)):
+    with mounted(model=model, capabilities=[FollowUps(timeout_seconds=0.05)]):
         events = await client.run("Hi", thread="next")
     assert (suggested(events), events[-1]["type"]) == (None, "RUN_FINISHED")
 
@@ -116,7 +124,7 @@ async def test_a_run_does_not_wait_long_for_them(client: Client):
 async def test_who_stops_the_run_meanwhile_has_the_answer(client: Client):
     reached = asyncio.Event()
     model = ScriptedModel([say("Yes."), wait(asyncio.Event(), reached)])
-    with mounted(model=model, follow_ups=FollowUps(timeout_seconds=60)):
+    with mounted(model=model, capabilities=[FollowUps(timeout_seconds=60)]):
         events = []
         async for frame in read_frames(await client.post(run_input("Hi", thread="next"))):
             events.append(frame.event)
@@ -130,7 +138,7 @@ async def test_who_stops_the_run_meanwhile_has_the_answer(client: Client):
 
 async def test_a_question_is_no_answer(client: Client):
     model = ScriptedModel([call("wipe", _id="w"), say("Wiped."), suggest("Next")])
-    with mounted(model=model, follow_ups=FollowUps()):
+    with mounted(model=model, capabilities=[FollowUps()]):
         paused = await client.run("Wipe", thread="next")
         events = await client.run(thread="next", resume=[decision("w")])
     assert suggested(paused) is None
@@ -140,7 +148,7 @@ async def test_a_question_is_no_answer(client: Client):
 
 async def test_what_they_use_counts_for_the_run(client: Client):
     model = ScriptedModel([say("Yes."), suggest("Next")])
-    with mounted(model=model, follow_ups=FollowUps()):
+    with mounted(model=model, capabilities=[FollowUps()]):
         await client.run("Hi", thread="next")
     assert (await Run.objects.aget()).usage["requests"] == 2
 
@@ -148,13 +156,13 @@ async def test_what_they_use_counts_for_the_run(client: Client):
 async def test_a_limit_of_the_run_holds_for_them(client: Client, settings: Any):
     settings.AGUI = {**settings.AGUI, "LIMITS": {"REQUESTS": 1}}
     model = ScriptedModel([say("Yes.")])
-    with mounted(model=model, follow_ups=FollowUps()):
+    with mounted(model=model, capabilities=[FollowUps()]):
         events = await client.run("Hi", thread="next")
     assert (suggested(events), events[-1]["type"], len(model.requests)) == (None, "RUN_FINISHED", 1)
 
 
 async def test_the_demo_invents_none(client: Client):
-    with mounted(model=build_demo_model(pace_seconds=0), follow_ups=FollowUps()):
+    with mounted(model=build_demo_model(pace_seconds=0), capabilities=[FollowUps()]):
         events = await client.run("help", thread="next")
     assert (suggested(events), events[-1]["type"]) == (None, "RUN_FINISHED")
 

@@ -9,6 +9,7 @@ import json
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import Any
 from urllib.parse import quote
 from uuid import uuid4
@@ -63,6 +64,7 @@ BODIES: dict[tuple[str, str], Callable[[World], list[Any]]] = {
     ("agent/threads/<path:thread_id>/feedback/", "PUT"): lambda world: [{"message_id": world.answer, "value": 1}],
     ("agent/attachments/", "POST"): lambda world: [FILE],
     ("agent/transcribe/", "POST"): lambda world: [RECORDING],
+    ("agent/mcp/", "POST"): lambda world: [{"jsonrpc": "2.0", "id": 1, "method": "tools/list"}],
 }
 
 
@@ -74,8 +76,11 @@ def walk(patterns: list[Any], prefix: str = "") -> Iterator[tuple[str, URLPatter
             yield prefix + str(pattern.pattern), pattern
 
 
+HAS_MCP = find_spec("fastmcp") is not None
 # With and without the last slash.
 ROUTES = dict(walk(get_urls(urls.view)))
+if not HAS_MCP:
+    del ROUTES["agent/mcp"], ROUTES["agent/mcp/"]
 
 
 def methods_of(route: str) -> frozenset[str]:
@@ -98,6 +103,7 @@ class Request:
             content = b"text" if self.body is FILE else b"OggS"
             return await http.post(f"/{path}", {"file": SimpleUploadedFile("b.txt", content)}, headers=headers)
         data = "" if self.body is None else json.dumps(self.body)
+        headers = {"Accept": "application/json, text/event-stream", **headers}
         return await http.generic(self.verb, f"/{path}", data, content_type="application/json", headers=headers)
 
 
@@ -217,7 +223,8 @@ async def use_the_ids(attacker: Client, world: World) -> None:
 @pytest.fixture(autouse=True)
 def media(settings: Any, tmp_path: Any) -> None:
     settings.MEDIA_ROOT = tmp_path
-    settings.AGUI = {**settings.AGUI, "VOICE": {"BACKEND": "engine.test_voice.Parrot"}}
+    voice = {"BACKEND": "engine.test_voice.Parrot"}
+    settings.AGUI = {**settings.AGUI, "VOICE": voice, "MCP": {"ENDPOINT": HAS_MCP}}
 
 
 @pytest.fixture

@@ -3,6 +3,8 @@
 import asyncio
 import json
 import re
+import subprocess
+import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -27,7 +29,7 @@ from pydantic_ai import Agent, BinaryContent, RunContext
 from pydantic_ai.usage import RequestUsage
 
 from agui import AgentConfig, AgentDeps, DjangoAGUIView, ToolRegistry, conf, get_urls, tool
-from agui.contrib.mcp.endpoint import McpView
+from agui.contrib.mcp.views import McpView
 from agui.http.tokens import create_token
 from agui.models import AuditRecord, Spending
 from agui.runs.shutdown import end_runs
@@ -42,7 +44,7 @@ JSON = {"Accept": "application/json, text/event-stream"}
 
 @pytest.fixture(autouse=True)
 def mounted(settings: Any) -> None:
-    settings.AGUI = {**settings.AGUI, "MCP_ENDPOINT": True}
+    settings.AGUI = {**settings.AGUI, "MCP": {"ENDPOINT": True}}
     settings.ROOT_URLCONF = type("Urls", (), {"urlpatterns": get_urls(urls.view)})
 
 
@@ -227,7 +229,7 @@ async def test_a_call_outlives_its_client(user: Any, settings: Any):
             await begun.wait()
             call.cancel()
             await asyncio.wait([call])
-        (left,) = view.calls
+        (left,) = view.server.calls
         go_on.set()
         await asyncio.wait([left])
     assert done.is_set()
@@ -374,12 +376,23 @@ async def test_a_session_needs_the_csrf_token(user: Any):
 
 
 async def test_without_the_setting_there_is_no_endpoint(client: Client, settings: Any):
-    settings.AGUI = {**settings.AGUI, "MCP_ENDPOINT": False}
+    settings.AGUI = {**settings.AGUI, "MCP": {"ENDPOINT": False}}
     settings.ROOT_URLCONF = type("Urls", (), {"urlpatterns": get_urls(urls.view)})
-    assert (await client.http.post("/agent/mcp/")).status_code == 404
+    body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/list"})
+    response = await client.http.post("/agent/mcp/", body, content_type="application/json", headers=JSON)
+    assert (response.status_code, response.json()["error"]) == (404, "not_found")
 
 
 def test_without_the_library_the_setting_says_so(monkeypatch: Any):
-    monkeypatch.setattr(conf, "find_spec", lambda name: None)
-    with pytest.raises(ImproperlyConfigured, match=r"AGUI\['MCP_ENDPOINT'\].*EXTRAS=mcp"):
-        conf.load({"MCP_ENDPOINT": True})
+    monkeypatch.setattr("agui.contrib.mcp.conf.find_spec", lambda name: None)
+    with pytest.raises(ImproperlyConfigured, match=r"AGUI\['MCP'\]\['ENDPOINT'\].*EXTRAS=mcp"):
+        conf.load({"MCP": {"ENDPOINT": True}})
+
+
+def test_without_the_setting_the_library_is_not_imported():
+    code = (
+        "import sys, django; django.setup(); from agui.server.warm_up import build_agents; build_agents(); "
+        "print({'fastmcp', 'agui.contrib.mcp.server'} & {*sys.modules})"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip().endswith("set()")

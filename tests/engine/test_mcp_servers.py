@@ -46,13 +46,18 @@ async def no_connection_outlives_its_test() -> AsyncIterator[None]:
 @pytest.fixture(autouse=True)
 def patience(settings: Any) -> None:
     # A process that starts on a busy machine takes its time.
-    settings.AGUI = {**settings.AGUI, "MCP_TIMEOUT_SECONDS": 60.0}
+    set_mcp(settings, TIMEOUT_SECONDS=60.0)
 
 
-def configure(settings: Any, tmp_path: Path, servers: dict[str, Any], **agui: Any) -> None:
+def set_mcp(settings: Any, **values: Any) -> None:
+    """Change the part's section of the settings."""
+    settings.AGUI = {**settings.AGUI, "MCP": {**settings.AGUI.get("MCP", {}), **values}}
+
+
+def configure(settings: Any, tmp_path: Path, servers: dict[str, Any], **values: Any) -> None:
     path = tmp_path / "mcp.json"
     path.write_text(json.dumps({"mcpServers": servers}))
-    settings.AGUI = {**settings.AGUI, "MCP_CONFIG": path, **agui}
+    set_mcp(settings, CONFIG=path, **values)
 
 
 @contextmanager
@@ -264,7 +269,8 @@ async def test_a_foreign_tool_waits_for_approval_unless_it_destroys_nothing(
 
 
 async def test_auto_confirm_names_foreign_tools_too(client: Client, settings: Any, tmp_path: Path):
-    configure(settings, tmp_path, {"one": STDIO}, AUTO_CONFIRM=["one_erase"])
+    configure(settings, tmp_path, {"one": STDIO})
+    settings.AGUI = {**settings.AGUI, "AUTO_CONFIRM": ["one_erase"]}
     with agent(client, settings, call("one_erase", what="x", _id="c1"), say("Done.")) as llm:
         await client.run("Go")
     assert results_of(llm.requests[1])["c1"].content == "erased x"
@@ -279,7 +285,7 @@ async def test_an_approved_call_of_a_server_that_is_away_fails_alone(
         with agent(client, settings, call("one_erase", what="x", _id="c1"), say("Sorry.")) as llm:
             await client.run("Go")
             await sessions.close_all()
-            settings.AGUI = {**settings.AGUI, "MCP_TIMEOUT_SECONDS": 0.05}
+            set_mcp(settings, TIMEOUT_SECONDS=0.05)
             traffic.open.clear()
             events = await client.run(resume=[decision("c1")])
     assert event_types(events)[-1] == "RUN_FINISHED"
@@ -326,7 +332,7 @@ async def test_a_slow_server_is_waited_for_once(client: Client, settings: Any, t
     traffic = Traffic()
     traffic.open.clear()
     async with http_server(traffic) as url:
-        configure(settings, tmp_path, {"slow": {"url": url}}, MCP_TIMEOUT_SECONDS=0.05)
+        configure(settings, tmp_path, {"slow": {"url": url}}, TIMEOUT_SECONDS=0.05)
         with agent(client, settings, say("Without."), say("Without.")):
             assert away(await client.run("Hi")) == [["slow"]]
             requests = len(traffic.headers)
@@ -339,11 +345,11 @@ async def test_a_server_that_was_away_is_tried_again(client: Client, settings: A
     traffic = Traffic()
     traffic.open.clear()
     async with http_server(traffic) as url:
-        configure(settings, tmp_path, {"one": {"url": url}}, MCP_TIMEOUT_SECONDS=0.05)
+        configure(settings, tmp_path, {"one": {"url": url}}, TIMEOUT_SECONDS=0.05)
         with agent(client, settings, say("Without."), call("one_add", a=1, b=1, _id="c1"), say("2")) as llm:
             assert away(await client.run("Hi")) == [["one"]]
             traffic.open.set()
-            settings.AGUI = {**settings.AGUI, "MCP_TIMEOUT_SECONDS": 60.0}
+            set_mcp(settings, TIMEOUT_SECONDS=60.0)
             assert away(await client.run("Add")) == []
     assert results_of(llm.requests[2])["c1"].content == "2"
 
@@ -428,7 +434,7 @@ async def test_a_call_that_takes_too_long_is_given_up(client: Client, settings: 
     traffic = Traffic()
     traffic.hold_calls = asyncio.Event()
     async with http_server(traffic) as url:
-        configure(settings, tmp_path, {"one": {"url": url}}, MCP_CALL_SECONDS=0.05)
+        configure(settings, tmp_path, {"one": {"url": url}}, CALL_SECONDS=0.05)
         with agent(client, settings, call("one_add", a=1, b=1, _id="c1"), say("Sorry.")) as llm:
             events = await client.run("Add")
         traffic.hold_calls.set()
@@ -467,7 +473,7 @@ async def test_each_user_has_a_connection_with_his_headers(
     traffic = Traffic()
     async with http_server(traffic) as url:
         server = {"url": url, "headers": {"X-All": "yes", "X-User": "nobody"}}
-        configure(settings, tmp_path, {"one": server}, MCP_HEADERS=f"{__name__}.{function}")
+        configure(settings, tmp_path, {"one": server}, HEADERS=f"{__name__}.{function}")
         with agent(client, settings, *[call("one_add", a=1, b=1), say("2")] * 3):
             other_client.prefix = client.prefix
             for user in (client, other_client, client):
@@ -484,7 +490,7 @@ async def test_without_headers_of_their_own_users_share_one(
     client: Client, other_client: Client, settings: Any, tmp_path: Path
 ):
     async with http_server() as url:
-        configure(settings, tmp_path, {"one": {"url": url}}, MCP_HEADERS=f"{__name__}.no_headers")
+        configure(settings, tmp_path, {"one": {"url": url}}, HEADERS=f"{__name__}.no_headers")
         with agent(client, settings, say("Hi"), say("Hi")):
             other_client.prefix = client.prefix
             await client.run("Hi")
@@ -494,15 +500,15 @@ async def test_without_headers_of_their_own_users_share_one(
 
 async def test_headers_that_cannot_be_sent_cost_the_tools_alone(client: Client, settings: Any, tmp_path: Path):
     async with http_server() as url:
-        configure(settings, tmp_path, {"one": {"url": url}}, MCP_HEADERS=f"{__name__}.wrong_headers")
+        configure(settings, tmp_path, {"one": {"url": url}}, HEADERS=f"{__name__}.wrong_headers")
         with agent(client, settings, say("Hi")):
             assert away(await client.run("Hi")) == [["one"]]
 
 
 async def test_headers_that_do_not_come_cost_the_tools_alone(client: Client, settings: Any, tmp_path: Path):
     async with http_server() as url:
-        configure(settings, tmp_path, {"one": {"url": url}}, MCP_HEADERS=f"{__name__}.never_headers")
-        settings.AGUI = {**settings.AGUI, "MCP_TIMEOUT_SECONDS": 0.05}
+        configure(settings, tmp_path, {"one": {"url": url}}, HEADERS=f"{__name__}.never_headers")
+        set_mcp(settings, TIMEOUT_SECONDS=0.05)
         with agent(client, settings, say("Hi")):
             async with asyncio.timeout(60):
                 assert away(await client.run("Hi")) == [["one"]]
@@ -565,10 +571,10 @@ def test_a_wrong_file_is_named_with_its_cure(tmp_path: Path, text: str | None, m
     path = tmp_path / "mcp.json"
     if text is not None:
         path.write_text(text)
-    settings.AGUI = {"MCP_CONFIG": str(path)}
+    settings.AGUI = {"MCP": {"CONFIG": str(path)}}
     with pytest.raises(ImproperlyConfigured, match=message) as caught:
         configured_servers()
-    assert "MCP_CONFIG" in str(caught.value)
+    assert "AGUI['MCP']['CONFIG'] = " in str(caught.value)
     assert "secret" not in str(caught.value)
 
 
@@ -585,12 +591,19 @@ def test_what_other_clients_write_is_read(tmp_path: Path, monkeypatch: Any):
     assert (b.args, b.env) == ((), ())
 
 
+def test_the_environment_names_a_file_of_the_project(tmp_path: Path, settings: Any, monkeypatch: Any):
+    (tmp_path / "mcp.json").write_text(json.dumps({"mcpServers": {"a": {"command": "x"}}}))
+    monkeypatch.setenv("MCP_CONFIG", "mcp.json")
+    settings.BASE_DIR, settings.AGUI = tmp_path, {}
+    assert [server.name for server in configured_servers()] == ["a"]
+
+
 def test_a_function_for_headers_that_is_not_there_is_named():
-    with pytest.raises(ImproperlyConfigured, match=r"AGUI\['MCP_HEADERS'\].*can't be imported"):
-        conf.load({"MCP_HEADERS": "agui.nothing"})
+    with pytest.raises(ImproperlyConfigured, match=r"AGUI\['MCP'\]\['HEADERS'\].*can't be imported"):
+        conf.load({"MCP": {"HEADERS": "agui.nothing"}})
 
 
 def test_without_the_settings_nothing_of_it_is_imported():
-    code = "import django; django.setup(); import config.urls, sys; print({'mcp', 'agui.contrib.mcp'} & {*sys.modules})"
+    code = "import django; django.setup(); import config.urls, sys; print({'mcp', 'fastmcp'} & {*sys.modules})"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip().endswith("set()")

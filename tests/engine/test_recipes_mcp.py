@@ -16,7 +16,7 @@ from engine import mcp_server
 from engine.recipes import read_page
 from engine.serving import serving
 from engine.test_mcp_endpoint import mcp_client, site, text_of
-from engine.test_mcp_servers import Traffic
+from engine.test_mcp_servers import Traffic, set_mcp
 
 
 async def test_mcp_servers(paste, user, settings, tmp_path, monkeypatch):
@@ -30,7 +30,7 @@ async def test_mcp_servers(paste, user, settings, tmp_path, monkeypatch):
         [written] = re.findall(r"```json\n(.*?)```", read_page("mcp-servers"), re.DOTALL)
         (tmp_path / "mcp.json").write_text(written)
         paste("mcp-servers")
-        settings.AGUI = {**settings.AGUI, "MCP_TIMEOUT_SECONDS": 60.0}
+        set_mcp(settings, TIMEOUT_SECONDS=60.0)
         chat = Chat(user, call("library_add", a=1, b=2), call("library_erase", what="all"), say("Done."))
         answer = await chat.send("Add")
         await sessions.close_all()

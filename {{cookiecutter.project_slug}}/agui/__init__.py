@@ -127,7 +127,6 @@ if TYPE_CHECKING:
     from agui.agents.config import DEFAULT_SYSTEM_PROMPT, AgentConfig
     from agui.agents.skills import SkillRegistry, SkillSpec
     from agui.contrib.session_store.store import DjangoSessionConversationStore
-    from agui.contrib.suggestions.follow_ups import FollowUps
     from agui.deps import AgentDeps
     from agui.events.activities import show_chart, show_plan, show_table
     from agui.events.progress import show_activity, step
@@ -171,7 +170,6 @@ _MODULES = {
     "DjangoAGUIView": "agui.http.views",
     "DjangoSessionConversationStore": "agui.contrib.session_store.store",
     "DrfMcpToolset": "agui.contrib.drf_mcp.toolset",  # An extra
-    "FollowUps": "agui.contrib.suggestions.follow_ups",
     "LoggingAuditLogger": "agui.tools.audit",
     "ModelAuditLogger": "agui.tools.audit",
     "ModelConversationStore": "agui.stores.model",
@@ -219,7 +217,6 @@ __all__ = [
     "ConversationStore",
     "DjangoAGUIView",
     "DjangoSessionConversationStore",
-    "FollowUps",
     "LoggingAuditLogger",
     "ModelAuditLogger",
     "ModelConversationStore",

@@ -11,14 +11,11 @@ a setting names is imported later (agents/discovery.py), so a mistake there stop
 import os
 from decimal import Decimal
 from functools import cache, lru_cache
-from importlib.util import find_spec
-from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar, cast, get_args
 
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.core.signals import setting_changed
-from django.utils.module_loading import import_string
 from pydantic import BeforeValidator, Field, TypeAdapter, ValidationError, create_model, field_validator
 
 from agui import parts
@@ -74,17 +71,6 @@ class Budgets(_Section):
     day: Allowance = Field(default_factory=Allowance, description="From midnight in the site's time zone.")
     week: Allowance = Field(default_factory=Allowance, description="From Monday.")
     month: Allowance = Field(default_factory=Allowance, description="From the first.")
-
-
-class RemoteAgent(_Section):
-    """An agent elsewhere that this one may leave a task to."""
-
-    url: str = Field(pattern=r"^https?://[^/]", description="Its AG-UI endpoint.")
-    headers: dict[str, str] = Field(
-        default_factory=dict, description="What each request has, as its token: all users are one there."
-    )
-    description: str = Field(min_length=1, description="What it can do: the model reads that to choose it.")
-    timeout_seconds: float = Field(120.0, gt=0, description="Longest silence.")
 
 
 class EngineSettings(_Section):
@@ -204,23 +190,6 @@ class EngineSettings(_Section):
     database_wait_seconds: float = Field(
         60.0, ge=0, description="How long a run waits for a database that is away, before it fails."
     )
-    remote_agents: dict[Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,63}$")], RemoteAgent] = Field(
-        default_factory=dict, description="Agents elsewhere that this one may leave tasks to, by the name of the tool."
-    )
-    drf_mcp_server: str | None = Field(
-        None, description="Dotted path of an MCPServer of djangorestframework-mcp-server whose tools the agent has."
-    )
-    mcp_config: str | Path | None = Field(
-        None, description="Path of an mcp.json: servers elsewhere whose tools the agent may call, after approval."
-    )
-    mcp_headers: str | None = Field(
-        None, description="Dotted path of a function of a user and a server's name: the headers that are the user's."
-    )
-    mcp_timeout_seconds: float = Field(
-        5.0, gt=0, description="Longest wait for an MCP server to say what it offers; then runs go on without it."
-    )
-    mcp_call_seconds: float = Field(120.0, gt=0, description="Longest call of a tool of an MCP server.")
-    mcp_endpoint: bool = Field(False, description="Serve the project's own tools to MCP clients, under mcp/.")
     token_days: int | None = Field(90, gt=0, description="Life of a new API token; None is for ever.")
     include_usage: bool = Field(False, description="Tell clients the tokens used; it reveals provider and model.")
     send_reasoning: bool = Field(True, description="Stream the model's reasoning to clients.")
@@ -240,28 +209,7 @@ class EngineSettings(_Section):
                 raise ValueError(cure) from None
         return url
 
-    @field_validator("mcp_config", "mcp_endpoint")
-    @classmethod
-    def _has_mcp(cls, value: Any) -> Any:
-        if value and find_spec("fastmcp") is None:
-            raise ValueError("it needs the library: `make setup EXTRAS=mcp`")
-        return value
-
-    @field_validator("drf_mcp_server")
-    @classmethod
-    @by_import
-    def _is_an_mcp_server(cls, path: str | None) -> str | None:
-        if path is not None:
-            try:
-                from rest_framework_mcp import MCPServer
-            except ImportError:
-                raise ValueError("it needs the library: `make setup EXTRAS=drf-mcp`") from None
-            found = import_string(imported(path))
-            if not isinstance(found, MCPServer):
-                raise ValueError(f"{path!r} is a {type(found).__name__}: name an MCPServer, the object itself")
-        return path
-
-    @field_validator("agent_factory", "audit_logger", "conversation_store", "mcp_headers")
+    @field_validator("agent_factory", "audit_logger", "conversation_store")
     @classmethod
     @by_import
     def _importable(cls, path: str | None) -> str | None:
@@ -307,9 +255,13 @@ def _from_environment(section: type[_Section], raw: Any) -> Any:
     return found | raw
 
 
-def mistake(key: str, problem: object) -> ImproperlyConfigured:
+def mistake(problem: object, *keys: str) -> ImproperlyConfigured:
     """Make the error to raise for a setting that names what can't be used."""
-    return ImproperlyConfigured(f"AGUI[{key!r}] = {getattr(get(), key.lower())!r}: {problem}.")
+    value: Any = get()
+    for key in keys:
+        value = getattr(value, key.lower())
+    name = "AGUI" + "".join(f"[{key!r}]" for key in keys)
+    return ImproperlyConfigured(f"{name} = {value!r}: {problem}.")
 
 
 def _sentence(error: Any, model: type[_Section]) -> str:
@@ -318,7 +270,7 @@ def _sentence(error: Any, model: type[_Section]) -> str:
     unknown = error["type"] == "extra_forbidden"
     keys = [str(key) for key in error["loc"] if unknown or isinstance(key, int) or key.isupper()]
     name = "AGUI" + "".join(f"[{key}]" if key.isdigit() else f"[{key!r}]" for key in keys)
-    has_secrets = keys[:1] in (["REDIS_URL"], ["REMOTE_AGENTS"])  # An address may hold a password, headers hold tokens
+    has_secrets = keys[:1] == ["REDIS_URL"]  # It may hold a password
     for key in keys[:-1]:
         if (field := model.model_fields.get(key.lower())) and (below := _section_in(field.annotation)):
             model = below

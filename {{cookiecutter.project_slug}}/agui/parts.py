@@ -48,6 +48,17 @@ class EndedRun:
 
 
 @dataclass(frozen=True)
+class Addition:
+    """Something that belongs to an answer: clients get it as a CUSTOM event, and find it in the message's metadata."""
+
+    name: str
+    """Of the event, and of the metadata, as "follow_ups"."""
+    field: str
+    """What the value is called in the event, beside `messageId`, as "suggestions"."""
+    value: Any
+
+
+@dataclass(frozen=True)
 class PersonalData:
     """Rows that a part keeps of one owner."""
 
@@ -140,8 +151,15 @@ class Part(AppConfig):
         """What a run has beside the agent's own capabilities. `run` is an ActiveRun (runs/record.py)."""
         return []
 
+    async def add_to_answer(self, run: Any, answer: str) -> list[Addition]:
+        """Add to an answer that is complete, before it is stored. `run` is an ActiveRun (runs/record.py)."""
+        return []
+
     def run_ended(self, run: EndedRun) -> None:
         """Note something of a run that has ended, in the transaction that notes its end. Not on the event loop."""
+
+    def models_used(self, actor: "Actor", model: str, usage: "RunUsage") -> None:
+        """Note what was asked of models outside of a run, by a tool call over MCP. Not on the event loop."""
 
     # --- A thread, and all that is kept of somebody. None of it is called on the event loop
 
@@ -174,3 +192,9 @@ def installed() -> list[Part]:
 def executor() -> Part | None:
     """Return the part that executes runs; None if the process does it that was asked."""
     return next((part for part in installed() if part.executes_runs()), None)
+
+
+async def check_run(actor: "Actor") -> None:
+    """Ask all parts whether an actor may now cause costs. Raises HttpError."""
+    for part in installed():
+        await part.before_run(actor)

@@ -10,7 +10,7 @@ from django.urls.resolvers import RoutePattern
 from django.utils.functional import cached_property
 from django.utils.module_loading import import_string
 
-from agui import conf, parts
+from agui import parts
 from agui.later import Later
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def get_urls(
     don't wait for the agent. `tools` and `skills` are what a page is told of; by default all that the view has.
     """
     routes = {name: route for part in parts.installed() for name, (route, _) in part.routes().items()}
-    routes |= ROUTES | ({"mcp": "mcp/"} if conf.get().mcp_endpoint else {})
+    routes |= ROUTES
 
     @cache
     def make() -> "Endpoints":

@@ -18,8 +18,7 @@ config = AgentConfig(
     state_type=TaskState,
     # model=...  The environment's AGENT_MODEL, unless you name one here.
     # models={"quick": "openai:..."}  What a client may choose from with forwardedProps.model.
-    # capabilities=[Thinking("high"), WebSearch()]  And others, one line each: docs/capabilities.md.
-    # follow_ups=FollowUps()  What the user may want to say next, after each answer.
+    # capabilities=[Thinking("high"), FollowUps()]  And others, one line each: docs/capabilities.md.
     # limits=UsageLimits(...)  AGUI["LIMITS"] of the settings, unless you set others here.
 )
 

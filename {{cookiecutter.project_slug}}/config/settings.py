@@ -25,12 +25,8 @@ SITE_NAME = env.str("SITE_NAME", default="Assistant")
 
 AGENT_MODEL = env.str("AGENT_MODEL", default="demo")
 REDIS_URL = env.str("REDIS_URL", default="")  # With it any number of processes serve the site
-MCP_CONFIG = env.str("MCP_CONFIG", default="")
 AGUI: dict[str, object] = {
     "REDIS_URL": REDIS_URL or None,
-    "MCP_CONFIG": BASE_DIR / MCP_CONFIG if MCP_CONFIG else None,  # docs/mcp.md
-    "MCP_ENDPOINT": env.bool("MCP_ENDPOINT", default=False),
-    "DRF_MCP_SERVER": env.str("DRF_MCP_SERVER", default="") or None,  # docs/tools.md
     "SEARCH_TOOLS_ABOVE": env.int("SEARCH_TOOLS_ABOVE", default=40) or None,
 }
 
@@ -47,10 +43,14 @@ INSTALLED_APPS = [
     "axes",
     "users",
     "agui",
+    "agui.contrib.client",
+    "agui.contrib.drf_mcp",
     "agui.contrib.durable",
     "agui.contrib.evals",
+    "agui.contrib.mcp",
     "agui.contrib.observe",
     "agui.contrib.session_store",
+    "agui.contrib.suggestions",
     "agui.contrib.terminal",
     "agui.contrib.voice",
     "assistant",

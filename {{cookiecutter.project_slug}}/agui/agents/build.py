@@ -60,21 +60,7 @@ def _own_tools(registry: ToolRegistry, config: AgentConfig) -> list[AbstractTool
     toolsets: list[AbstractToolset[AgentDeps]] = []
     if READ_ATTACHMENT not in registry and READ_ATTACHMENT not in theirs:
         toolsets.append(attachment_toolset())
-    if remote_agents := conf.get().remote_agents:
-        from agui.contrib.client.remote import remote_toolset  # Only where it is asked for
-
-        toolsets.append(remote_toolset(remote_agents))
     taken = known_names(toolsets) | theirs | {binding.spec.name for binding in registry}
-    if server := conf.get().drf_mcp_server:
-        from agui.contrib.drf_mcp.toolset import DrfMcpToolset  # Its library is an extra
-
-        bridge = DrfMcpToolset(import_string(server), taken=taken)
-        taken |= bridge.names
-        toolsets.append(bridge)
-    if conf.get().mcp_config:
-        from agui.contrib.mcp.toolset import mcp_toolset  # Its library is an extra
-
-        toolsets.append(mcp_toolset(taken))
     for part in parts.installed():
         found = part.toolsets(taken)
         taken |= known_names(found)

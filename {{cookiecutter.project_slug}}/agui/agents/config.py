@@ -12,7 +12,6 @@ from pydantic_ai.toolsets import AbstractToolset
 from pydantic_ai.usage import UsageLimits
 
 from agui import conf
-from agui.contrib.suggestions.follow_ups import FollowUps
 from agui.deps import AgentDeps
 from agui.tools.audit import AuditLogger, resolve_audit_logger
 
@@ -46,8 +45,6 @@ class AgentConfig:
     toolsets: Sequence[AbstractToolset[AgentDeps]] = ()
     capabilities: Sequence[AgentCapability[AgentDeps]] = ()
     """What changes how it works; a function of the run's context makes one for each run. The first is the outermost."""
-    follow_ups: FollowUps | None = None
-    """What the user may want to say next, suggested after each answer; None is nothing."""
     audit_logger: AuditLogger | None = None
     """Where this agent's tool calls are recorded; None is where AGUI["AUDIT_LOGGER"] says."""
 

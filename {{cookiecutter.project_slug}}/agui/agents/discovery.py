@@ -1,7 +1,6 @@
 """What an agent is made of, imported when the agent is first needed: most commands of `manage.py` need none."""
 
 from functools import cache
-from importlib import import_module
 
 from django.utils.module_loading import autodiscover_modules
 
@@ -21,8 +20,3 @@ def discover() -> None:
     autodiscover_modules("tools", "skills")
     for part in parts.installed():
         part.prepare()
-    if conf.get().mcp_config:
-        import_module("agui.contrib.mcp.toolset")
-        import_module("agui.contrib.mcp.servers").configured_servers()
-    if conf.get().mcp_endpoint:
-        import_module("agui.contrib.mcp.endpoint")

@@ -28,8 +28,7 @@ class Endpoint:
     def agent(self) -> Agent[AgentDeps, Any]:
         """The agent itself, built on first use. Raises what is wrong with a tool, a setting or the name of a model."""
         discover()
-        # A wrong name there is told as early as one here.
-        _ = self.models, self.config.follow_ups and self.config.follow_ups.own_model
+        _ = self.models  # A wrong name there is told as early as one here
         return build_agent(self.registry, self.config)
 
     @cached_property

@@ -30,6 +30,9 @@ from agui.tools.toolset import ListedToolset
 
 logger = logging.getLogger("agui.tools")
 
+# So long a toolset of the project may take to list its tools.
+LIST_SECONDS = 5
+
 
 def build_tool_catalog(tools: Iterable[ToolBinding]) -> list[dict[str, Any]]:
     """List the tools of a registry, without keys that say nothing."""
@@ -55,7 +58,7 @@ async def _list_toolset(
     deps = AgentDeps(user, thread_id="", run_id="", state=config.state_type() if config.state_type else {})
     context = RunContext(deps=deps, model=model, usage=RunUsage(), agent=agent)
     try:
-        async with asyncio.timeout(conf.get().mcp_timeout_seconds):
+        async with asyncio.timeout(LIST_SECONDS):
             own = await toolset.for_run(context)
             async with own:
                 tools = await own.get_tools(context)

@@ -4,7 +4,7 @@ from typing import Any, TypeAlias
 
 from django.utils.module_loading import import_string
 
-from agui import conf, parts
+from agui import parts
 from agui.agents.skills import SkillRegistry
 from agui.contrib.attachments.views import AttachmentsView, AttachmentView
 from agui.contrib.export.views import ExportView
@@ -43,8 +43,4 @@ def make_endpoints(view: DjangoAGUIView, tools: ToolRegistry | None, skills: Ski
     }
     for part in parts.installed():
         found |= {name: import_string(path).mounted(view) for name, (_, path) in part.routes().items()}
-    if conf.get().mcp_endpoint:
-        from agui.contrib.mcp.endpoint import McpView  # Its library is an extra
-
-        found["mcp"] = McpView(view.endpoint, **access)
     return found

@@ -163,7 +163,7 @@ def _begin(run: ActiveRun) -> AsyncGenerator[BaseEvent]:
         run.events.requests = result.output if paused else None
         if run.events.requests:
             ask(run.events.requests, run.run_input, run.log.key, run.approvals.asked, run.events.edited)
-        told = [*run.files_left_out(), *await run.follow_ups(result.output)]
+        told = await run.additions(result.output)
         await run.save(result.new_messages(), Run.Status.PAUSED if paused else Run.Status.FINISHED)
         for event in told:
             yield event

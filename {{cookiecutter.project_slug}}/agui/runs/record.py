@@ -16,7 +16,6 @@ from pydantic_ai.usage import RunUsage
 from pydantic_core import to_jsonable_python
 
 from agui import conf, parts
-from agui.agents.config import usage_limits
 from agui.agents.endpoint import Endpoint
 from agui.agents.model_files import EVENT as FILES_LEFT_OUT
 from agui.agents.model_files import UNREAD, SendReadableFiles
@@ -26,14 +25,13 @@ from agui.contrib.spending.budgets import may_exist
 from agui.contrib.spending.keep_budget import KeepBudget
 from agui.contrib.spending.ledger import Spent, add_spending, dump_spent
 from agui.contrib.spending.usage import add_broken_off, spent_by_model
-from agui.contrib.suggestions.follow_ups import EVENT as FOLLOW_UPS
 from agui.deps import AgentDeps
 from agui.errors import RunFailed
 from agui.events.join_deltas import JoinDeltas
 from agui.events.progress import dump_state
 from agui.events.run_events import RunEvents
 from agui.models import Run
-from agui.parts import EndedRun
+from agui.parts import Addition, EndedRun
 from agui.protocol.files import without_bytes, without_drawings
 from agui.protocol.types import BaseEvent, CustomEvent, EventType, RunAgentInput
 from agui.runlog.memory import RunLog
@@ -171,25 +169,20 @@ class ActiveRun:
         except Exception:
             logger.exception("The end of run %s could not be recorded", self.log.key)
 
-    def files_left_out(self) -> list[BaseEvent]:
-        """Tell the user which files the model could not read, and note it with the answer."""
+    async def additions(self, output: Any) -> list[BaseEvent]:
+        """Tell which files the model could not read, and what parts add to an answer. Note both with its message."""
         message_id, files = self.events.last_text, list(self.files.left_out.values())
-        if not files:
-            return []
-        if message_id:
-            self.events.ids.extend(message_id, {"metadata": {FILES_LEFT_OUT: files}})
-        return [CustomEvent(name=FILES_LEFT_OUT, value={"messageId": message_id, "files": files})]
-
-    async def follow_ups(self, answer: Any) -> list[BaseEvent]:
-        """Make suggestions after an answer, and note them with it."""
-        follow_ups, message_id = self.endpoint.config.follow_ups, self.events.last_text
-        if follow_ups is None or not message_id or not isinstance(answer, str):
-            return []
-        texts = await follow_ups.suggest(self, answer, usage_limits(self.endpoint.config))
-        if not texts:
-            return []
-        self.events.ids.extend(message_id, {"metadata": {FOLLOW_UPS: texts}})
-        return [CustomEvent(name=FOLLOW_UPS, value={"messageId": message_id, "suggestions": texts})]
+        found = [Addition(FILES_LEFT_OUT, "files", files)] if files else []
+        if message_id and isinstance(output, str):
+            for part in parts.installed():
+                found += await part.add_to_answer(self, output)
+        told: list[BaseEvent] = []
+        for addition in found:
+            if message_id:
+                self.events.ids.extend(message_id, {"metadata": {addition.name: addition.value}})
+            value = {"messageId": message_id, addition.field: addition.value}
+            told.append(CustomEvent(name=addition.name, value=value))
+        return told
 
     def _note(self, status: Run.Status) -> None:
         # Without a row the thread was deleted, and the run with it.

@@ -24,7 +24,7 @@ logger = logging.getLogger("agui.shutdown")
 SAVE_SECONDS = 3
 SEND_SECONDS = 1
 
-# Calls of tools by MCP clients: they end as runs do.
+# Work beside runs that ends as they do: a tool that a client calls by itself.
 calls: set[asyncio.Task[Any]] = set()
 
 
@@ -106,12 +106,6 @@ async def end_runs() -> None:
             while live.followers:  # noqa: ASYNC110 # it is in threads that they leave
                 await asyncio.sleep(0.02)
     await end_parts()
-    if conf.get().mcp_config:
-        from agui.contrib.mcp.sessions import close_all  # Its library is an extra
-
-        with suppress(TimeoutError):
-            async with asyncio.timeout(SAVE_SECONDS):
-                await close_all()  # Processes of ours would else outlive us
 
 
 async def end_parts() -> None:

@@ -95,8 +95,7 @@ async def _begin(log: RunLog, endpoint: Endpoint, actor: Actor, run_input: RunAg
     """Do all that can refuse a run, and store the new turn. Raises HttpError and RunFailed."""
     check_tool_names(run_input, endpoint.agent)
     await check_budget(actor.user, actor.scope)
-    for part in parts.installed():
-        await part.before_run(actor)
+    await parts.check_run(actor)
     model = endpoint.model_name(run_input.forwarded_props)
 
     def begin(revision: str, prompt_id: str) -> None:

@@ -171,11 +171,11 @@ def store_class() -> type[ThreadStore]:
 def _import_store(path: str) -> type[ThreadStore]:
     found = import_string(path)
     if not (isinstance(found, type) and issubclass(found, ThreadStore)):
-        raise conf.mistake("CONVERSATION_STORE", f"it is no store: name a subclass of {__name__}.ThreadStore")
+        raise conf.mistake(f"it is no store: name a subclass of {__name__}.ThreadStore", "CONVERSATION_STORE")
     try:
         check_store(found)
     except ValueError as error:
-        raise conf.mistake("CONVERSATION_STORE", error) from None
+        raise conf.mistake(error, "CONVERSATION_STORE") from None
     return found
 
 

@@ -7,11 +7,36 @@ model.py       AGUIModel: an endpoint as a pydantic-ai model
 remote.py      remote agents as tools of this one
 """
 
-from agui.contrib.client.errors import AGUIConnectionError, AGUIError, AGUIProtocolError, AGUIRunError, AGUIStatusError
-from agui.contrib.client.interrupts import AGUIInterrupts
-from agui.contrib.client.model import AGUIModel, AGUIModelSettings, remote_state
-from agui.contrib.client.outgoing import interrupt_of
-from agui.contrib.client.transport import AGUIClient
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from agui.contrib.client.errors import (
+        AGUIConnectionError,
+        AGUIError,
+        AGUIProtocolError,
+        AGUIRunError,
+        AGUIStatusError,
+    )
+    from agui.contrib.client.interrupts import AGUIInterrupts
+    from agui.contrib.client.model import AGUIModel, AGUIModelSettings, remote_state
+    from agui.contrib.client.outgoing import interrupt_of
+    from agui.contrib.client.transport import AGUIClient
+
+# Imported on first use: Django imports this package when it starts, and few commands need pydantic-ai.
+_MODULES = {
+    "AGUIClient": "transport",
+    "AGUIConnectionError": "errors",
+    "AGUIError": "errors",
+    "AGUIInterrupts": "interrupts",
+    "AGUIModel": "model",
+    "AGUIModelSettings": "model",
+    "AGUIProtocolError": "errors",
+    "AGUIRunError": "errors",
+    "AGUIStatusError": "errors",
+    "interrupt_of": "outgoing",
+    "remote_state": "model",
+}
 
 __all__ = [
     "AGUIClient",
@@ -26,3 +51,9 @@ __all__ = [
     "interrupt_of",
     "remote_state",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,4 +1,4 @@
-"""Remote agents as tools: whom the agent may leave a task to. AGUI["REMOTE_AGENTS"] lists them.
+"""Remote agents as tools: whom the agent may leave a task to. AGUI["CLIENT"]["REMOTE_AGENTS"] lists them.
 
 A client sees SUBAGENT_STARTED and SUBAGENT_FINISHED or SUBAGENT_ERROR beside the tool call; tokens count for the run.
 """
@@ -12,7 +12,7 @@ from pydantic_ai import Agent, FunctionToolset, RunContext, Tool
 from pydantic_ai.exceptions import ToolFailed
 from pydantic_ai.usage import UsageLimits
 
-from agui.conf import RemoteAgent
+from agui.contrib.client.conf import RemoteAgent
 from agui.contrib.client.errors import AGUIError
 from agui.contrib.client.model import AGUIModel
 from agui.deps import AgentDeps

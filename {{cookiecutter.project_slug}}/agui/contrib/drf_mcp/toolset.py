@@ -1,8 +1,8 @@
 """Tools of a djangorestframework-mcp-server, called in this process as the user who asks.
 
-AGUI["DRF_MCP_SERVER"] names the server; the extra is `drf-mcp`. Its tools come from its own `tools/list`, once a run,
-and are called as synchronous tools are: on a thread of ours, with its connections. Serializers, permissions and rate
-limits are the server's. What it calls destructive, which is each service that doesn't say otherwise, asks for approval.
+AGUI["DRF_MCP"] names the server; the extra is `drf-mcp`. Its tools come from its own `tools/list`, once a run, and are
+called as synchronous tools are: on a thread of ours, with its connections. Serializers, permissions and rate limits are
+the server's. What it calls destructive, which is each service that doesn't say otherwise, asks for approval.
 """
 
 import base64
@@ -65,7 +65,7 @@ class DrfMcpToolset(ListedToolset):
         try:
             return await run_in_thread(self._list, user)
         except Exception:
-            logger.exception("The server of AGUI['DRF_MCP_SERVER'] can't list its tools: they are left out.")
+            logger.exception("The server of AGUI['DRF_MCP']['SERVER'] can't list its tools: they are left out.")
             return []
 
     async def for_run(self, ctx: RunContext[AgentDeps]) -> AbstractToolset[Any]:

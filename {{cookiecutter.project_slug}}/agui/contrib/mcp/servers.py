@@ -14,9 +14,11 @@ import re
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
+from django.conf import settings
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from agui import conf
+from agui.contrib.mcp.conf import McpSettings
 
 # The name goes before those of the tools, which may have 64 characters together.
 SERVER_NAME = r"[A-Za-z][A-Za-z0-9_-]{0,31}"
@@ -92,10 +94,11 @@ def read_servers(path: str | Path) -> tuple[Server, ...]:
 
 def configured_servers() -> tuple[Server, ...]:
     """Read the file that the settings name. Raises ImproperlyConfigured."""
+    path = conf.part(McpSettings).config or ""
     try:
-        return read_servers(conf.get().mcp_config or "")
+        return read_servers(Path(settings.BASE_DIR) / path)
     except ValueError as error:
-        raise conf.mistake("MCP_CONFIG", error) from None
+        raise conf.mistake(error, "MCP", "CONFIG") from None
 
 
 def _read_server(name: str, entry: Any, directory: Path) -> Server:

@@ -1,7 +1,7 @@
 """Connections to MCP servers: each is opened once for a process and event loop, when a run first needs it.
 
 A server that can't be reached, or not in time, is away: runs go on without its tools, and it is tried again
-later. Where AGUI["MCP_HEADERS"] gives a user headers of their own, the connection is theirs, too.
+later. Where AGUI["MCP"]["HEADERS"] gives a user headers of their own, the connection is theirs, too.
 """
 
 import asyncio
@@ -22,6 +22,7 @@ from pydantic_ai.messages import BinaryContent
 from pydantic_core import to_json
 
 from agui import conf
+from agui.contrib.mcp.conf import McpSettings
 from agui.contrib.mcp.servers import Server
 from agui.tools.foreign_schemas import are_small
 
@@ -48,14 +49,14 @@ class Session:
     """One open connection, held by a task of its own: what opens it must not belong to one run."""
 
     def __init__(self, server: Server, headers: Headers) -> None:
-        settings = conf.get()
+        settings = conf.part(McpSettings)
         self._toolset: MCPToolset[Any] = MCPToolset(
             _transport(server, headers),
             id=server.name,
             tool_error_behavior="error",
             cache_tools=False,
-            init_timeout=settings.mcp_timeout_seconds,
-            read_timeout=max(settings.mcp_timeout_seconds, settings.mcp_call_seconds),
+            init_timeout=settings.timeout_seconds,
+            read_timeout=max(settings.timeout_seconds, settings.call_seconds),
         )
         self.calls = 0
         self._is_retired = False
@@ -133,7 +134,7 @@ class Connection:
 
     async def _list(self) -> bool:
         try:
-            async with asyncio.timeout(conf.get().mcp_timeout_seconds):
+            async with asyncio.timeout(conf.part(McpSettings).timeout_seconds):
                 self._tools = self._usable(await self._ask())
         except Exception as error:
             self._be_away(self._session, error)
@@ -180,7 +181,7 @@ class Connection:
             await self.tools()  # Opens what is not open
             if (session := self._session) is None:
                 raise ServerAway(self.server.name)
-            async with asyncio.timeout(conf.get().mcp_call_seconds):
+            async with asyncio.timeout(conf.part(McpSettings).call_seconds):
                 return _as_result(await session.call(name, arguments))
         except ServerAway as error:
             raise ToolFailed(f"The server {self.server.name!r} is out of reach. Tell the user.") from error

@@ -20,6 +20,7 @@ from pydantic_core import SchemaValidator, core_schema
 
 from agui import conf
 from agui.blocking.executor import run_in_thread
+from agui.contrib.mcp.conf import McpSettings
 from agui.contrib.mcp.servers import Server, check_headers, configured_servers
 from agui.contrib.mcp.sessions import Headers, ServerAway, connect
 from agui.deps import AgentDeps
@@ -40,7 +41,7 @@ class ServersAway(CustomEvent):
 
 
 def mcp_toolset(taken: Collection[str] = ()) -> "McpToolset":
-    """The tools of all servers of AGUI["MCP_CONFIG"], but those with a name that is taken."""
+    """The tools of all servers of AGUI["MCP"]["CONFIG"], but those with a name that is taken."""
     return McpToolset(configured_servers(), taken)
 
 
@@ -85,13 +86,13 @@ class McpToolset(AbstractToolset[AgentDeps]):
         """What the server offers to this user; None if it is away."""
         try:
             if server.name not in self._headers:
-                async with asyncio.timeout(conf.get().mcp_timeout_seconds):
+                async with asyncio.timeout(conf.part(McpSettings).timeout_seconds):
                     self._headers[server.name] = await _headers_of(user, server)
             return await connect(server, self._headers[server.name]).tools()
         except ServerAway:
             return None
         except Exception:
-            logger.exception("AGUI['MCP_HEADERS'] failed for the MCP server %r", server.name)
+            logger.exception("AGUI['MCP']['HEADERS'] failed for the MCP server %r", server.name)
             return None
 
     def _tool(self, name: str, server: Server, tool: Tool, max_retries: int) -> ToolsetTool[AgentDeps]:
@@ -154,8 +155,8 @@ def waits_for_approval(name: str, tool: Tool) -> bool:
 
 
 async def _headers_of(user: Any, server: Server) -> Headers:
-    """Ask AGUI["MCP_HEADERS"] what this user sends to the server."""
-    path = conf.get().mcp_headers
+    """Ask AGUI["MCP"]["HEADERS"] what this user sends to the server."""
+    path = conf.part(McpSettings).headers
     if path is None or server.url is None:
         return ()
     function = import_string(path)

@@ -1,4 +1,4 @@
-"""The project's own tools as an MCP server: POST <prefix>mcp/, streamable HTTP, without sessions.
+"""The project's own tools as an MCP server: streamable HTTP, without sessions.
 
 Who calls acts as in the chat: same tokens, same permissions, same audit trail. Nobody is there to be asked, so tools
 that wait for approval are neither listed nor callable. A call goes on when its client has gone away.
@@ -25,7 +25,7 @@ from pydantic_ai.toolsets import ToolsetTool
 from pydantic_ai.usage import RunUsage
 from pydantic_core import to_jsonable_python
 
-from agui import conf
+from agui import conf, parts
 from agui.actor import Actor
 from agui.agents.endpoint import Endpoint
 from agui.agents.llm import name_of
@@ -34,14 +34,10 @@ from agui.contrib.spending.budgets import check_budget
 from agui.contrib.spending.ledger import add_spending
 from agui.contrib.spending.usage import spent_by_model
 from agui.deps import AgentDeps
-from agui.errors import TooManyRequests
-from agui.http.bodies import read_body
+from agui.errors import HttpError
 from agui.http.throttle import throttle
-from agui.http.views import AgentView
 from agui.log_fields import log_fields
-from agui.protocol.run_input import parse_json
 from agui.runs.shutdown import calls as calls_at_work
-from agui.runs.shutdown import shutdown
 from agui.runs.start import detached_context
 from agui.tools.audit import Outcome, ToolCallTimer, record_event, resolve_audit_logger
 from agui.tools.call import FAILED, TIMED_OUT, build_toolset
@@ -62,29 +58,20 @@ class Context(RunContext[AgentDeps]):
         return event
 
 
-class McpView(AgentView):
+class ToolServer:
     """The tools of an agent's registry, for MCP clients."""
 
-    methods = frozenset({"POST"})
-    runs_agents = True
-
-    def __init__(self, endpoint: Endpoint, **access: Any) -> None:
-        super().__init__(**access)
+    def __init__(self, endpoint: Endpoint) -> None:
         self.endpoint = endpoint
         self.calls: dict[asyncio.Task[types.CallToolResult], str] = {}
         """What is at work, and for whom."""
-
-    def max_body_bytes(self) -> int:
-        return conf.get().max_body_bytes
 
     @cached_property
     def toolset(self) -> FunctionToolset[AgentDeps]:
         return build_toolset(self.endpoint.registry)
 
-    async def respond(self, request: HttpRequest, actor: Actor, **kwargs: Any) -> HttpResponse:
-        shutdown.refuse_runs()
-        body = read_body(request, conf.get().max_body_bytes)
-        parse_json(body)
+    async def answer(self, request: HttpRequest, actor: Actor, body: bytes) -> HttpResponse:
+        """Answer one request of a client, which acts as this user."""
         config = self.endpoint.config
         server = Server[Any](
             config.name,
@@ -106,8 +93,10 @@ class McpView(AgentView):
         try:
             await throttle(request, actor)
             await check_budget(actor.user, actor.scope)
-        except TooManyRequests as refusal:
-            return _result(LATER.format(refusal, refusal.headers["Retry-After"]), is_error=True)
+            await parts.check_run(actor)
+        except HttpError as refusal:
+            seconds = refusal.headers.get("Retry-After")
+            return _result(LATER.format(refusal, seconds) if seconds else str(refusal), is_error=True)
         limits, present = conf.get(), list(self.calls.values())
         if len(present) >= limits.max_concurrent_runs or present.count(actor.scope) >= limits.max_runs_per_user:
             return _result(BUSY, is_error=True)
@@ -134,18 +123,24 @@ class McpView(AgentView):
             returned = ToolReturnPart(params.name, content, tool_call_id=call.tool_call_id, outcome=outcome)
             if event := timer.stop(returned):
                 await record_event(resolve_audit_logger(self.endpoint.config.audit_logger), event)
-            await self._note_spending(context)
+            await self._note_usage(actor, context)
         if content is UNKNOWN:
             raise _unknown(params.name)
         return _result(content, is_error=outcome != "success")
 
-    async def _note_spending(self, context: Context) -> None:
-        """Note what models cost that the tool has asked with `ctx.usage`: budgets hold here, too."""
+    async def _note_usage(self, actor: Actor, context: Context) -> None:
+        """Tell the parts what the tool has asked of models with `ctx.usage`: budgets hold here, too."""
         if not context.usage.has_values():
             return
-        spent = spent_by_model(context.usage, (), name_of(context.model))
+        model = name_of(context.model)
+
+        def note() -> None:
+            add_spending(actor.scope, actor.user.pk, spent_by_model(context.usage, (), model), {})
+            for part in parts.installed():
+                part.models_used(actor, model, context.usage)
+
         try:
-            await in_database(add_spending, context.deps.scope, context.deps.user.pk, spent, {})
+            await in_database(note)
         except Exception:
             logger.exception("What the call of %r has cost could not be noted", context.tool_name)
 
@@ -217,13 +212,12 @@ def _unknown(name: str) -> MCPError:
 
 def _result(content: Any, *, is_error: bool = False) -> types.CallToolResult:
     """Say what the model would read: files as they are, all else as a text."""
-    parts = (
-        content if isinstance(content, list) and any(isinstance(part, BinaryContent) for part in content) else [content]
-    )
+    has_files = isinstance(content, list) and any(isinstance(item, BinaryContent) for item in content)
+    items = content if has_files else [content]
     structured = None if is_error else to_jsonable_python(content, fallback=str, bytes_mode="base64")
     return types.CallToolResult(
-        content=[_block(part) for part in parts],
-        structured_content=structured if isinstance(structured, dict) and parts == [content] else None,
+        content=[_block(item) for item in items],
+        structured_content=structured if isinstance(structured, dict) and not has_files else None,
         is_error=is_error,
     )
 
@@ -260,7 +254,7 @@ async def _exchange(server: Server[Any], request: HttpRequest, body: bytes) -> H
     async with manager.run():
         await manager.handle_request(scope, receive, send)
     start, *rest = sent
-    response = HttpResponse(b"".join(part.get("body", b"") for part in rest), status=start["status"])
+    response = HttpResponse(b"".join(message.get("body", b"") for message in rest), status=start["status"])
     del response["Content-Type"]
     for name, value in start.get("headers", ()):
         response[name.decode("latin-1")] = value.decode("latin-1")

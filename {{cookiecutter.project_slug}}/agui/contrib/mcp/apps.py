@@ -1,0 +1,43 @@
+from collections.abc import Collection
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from agui import conf
+from agui.contrib.mcp.conf import McpSettings
+from agui.parts import Part
+
+if TYPE_CHECKING:
+    from pydantic_ai.toolsets import AbstractToolset
+
+    from agui.deps import AgentDeps
+
+
+class McpConfig(Part):
+    name = "agui.contrib.mcp"
+    label = "agui_mcp"
+    verbose_name = "Agent: MCP"
+    settings = McpSettings
+
+    def prepare(self) -> None:
+        settings = conf.part(McpSettings)
+        if settings.config:
+            import_module("agui.contrib.mcp.toolset")
+            import_module("agui.contrib.mcp.servers").configured_servers()
+        if settings.endpoint:
+            import_module("agui.contrib.mcp.server")
+
+    async def shutdown(self) -> None:
+        if conf.part(McpSettings).config:
+            from agui.contrib.mcp.sessions import close_all  # Its library is an extra
+
+            await close_all()  # Processes of ours would else outlive us
+
+    def routes(self) -> dict[str, tuple[str, str]]:
+        return {"mcp": ("mcp/", "agui.contrib.mcp.views.McpView")}
+
+    def toolsets(self, taken: Collection[str]) -> "list[AbstractToolset[AgentDeps]]":
+        if not conf.part(McpSettings).config:
+            return []
+        from agui.contrib.mcp.toolset import mcp_toolset  # Its library is an extra
+
+        return [mcp_toolset(taken)]
