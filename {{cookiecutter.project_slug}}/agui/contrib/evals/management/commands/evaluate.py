@@ -9,6 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from django.apps import apps
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from django.db import connections
@@ -87,7 +88,9 @@ def scratch() -> Iterator[None]:
                 Path(folder) / f"{connection.alias}.sqlite3" if is_file else f"evals_{connection.settings_dict['NAME']}"
             )
             connection.settings_dict["TEST"]["NAME"] = name
-        quiet = {**settings.AGUI, "RUN_EXECUTOR": "local", "REDIS_URL": None}
+        quiet = {**settings.AGUI, "REDIS_URL": None}
+        if apps.is_installed("agui.contrib.durable"):
+            quiet["DURABLE"] = {"RUN_EXECUTOR": "local"}
         with override_settings(AGUI=quiet, MEDIA_ROOT=folder, SECURE_SSL_REDIRECT=False):
             live.logs = live.open_logs()
             setup_test_environment(debug=settings.DEBUG)
