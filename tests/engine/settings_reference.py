@@ -16,9 +16,10 @@ BOUNDS = {"gt": "above", "ge": "from", "le": "to"}  # As pydantic names them
 
 
 def tables() -> str:
-    """One section for each model of conf.py, that of AGUI itself first."""
-    names: dict[type[BaseModel], str] = {conf.EngineSettings: "AGUI"}
-    models: list[type[BaseModel]] = [conf.EngineSettings]
+    """One section for each model of settings, those of parts included, that of AGUI itself first."""
+    settings: type[BaseModel] = type(conf.get())
+    names = {settings: "AGUI"}
+    models = [settings]
     for model in models:  # It grows while it is read
         for key, field in model.model_fields.items():
             for one in sections_in(field.annotation):
@@ -30,16 +31,18 @@ def tables() -> str:
 
 def section(name: str, model: type[BaseModel]) -> str:
     summary = (model.__doc__ or "").strip().splitlines()[0]
-    rows = [row(key.upper(), field) for key, field in model.model_fields.items()]
+    variables = getattr(model, "environment", {})
+    rows = [row(key.upper(), field, variables.get(key)) for key, field in model.model_fields.items()]
     head = f"## `{name}`\n\n{summary}\n\n| key | type | default | |\n|---|---|---|---|\n"
     return head + "".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |\n" for cells in rows)
 
 
-def row(key: str, field: FieldInfo) -> tuple[str, str, str, str]:
+def row(key: str, field: FieldInfo, variable: str | None) -> tuple[str, str, str, str]:
     default = "required" if field.is_required() else code(field.get_default(call_default_factory=True))
     found = [(word, getattr(one, name, None)) for one in field.metadata for name, word in BOUNDS.items()]
     bounds = [f"{word} {bound}" for word, bound in found if bound is not None]
-    return f"`{key}`", ", ".join([type_name(field.annotation), *bounds]), default, field.description or ""
+    told = f"{field.description} `{variable}` in the environment." if variable else field.description or ""
+    return f"`{key}`", ", ".join([type_name(field.annotation), *bounds]), default, told
 
 
 def code(value: Any) -> str:

@@ -13,7 +13,7 @@ def test_its_tables_are_those_of_conf():
 
 
 def test_every_key_has_a_description():
-    models = [conf.EngineSettings]
+    models = [type(conf.get())]
     for model in models:
         for name, field in model.model_fields.items():
             assert field.description, name

@@ -235,7 +235,10 @@ def load(raw: Any = None, context: Any = None) -> EngineSettings:
 @lru_cache(maxsize=1)
 def _with_parts(sections: tuple[tuple[str, type[_Section]], ...]) -> type[EngineSettings]:
     """Add the sections of the parts to the settings of the core."""
-    fields: dict[str, Any] = {key.lower(): (one, Field(default_factory=one)) for key, one in sections}
+    fields: dict[str, Any] = {
+        key.lower(): (one, Field(default_factory=one, description=(one.__doc__ or "").partition("\n")[0]))
+        for key, one in sections
+    }
     return create_model("EngineSettings", __base__=EngineSettings, __doc__=EngineSettings.__doc__, **fields)
 
 

@@ -17,7 +17,7 @@ class RemoteAgent(Section):
 
 
 class ClientSettings(Section):
-    """Agents elsewhere."""
+    """Agents elsewhere that this one may leave tasks to."""
 
     has_secrets = True  # Headers hold tokens
 

@@ -5,7 +5,7 @@ from agui.conf_sections import Section, by_import, imported
 
 
 class DrfMcpSettings(Section):
-    """Whose services are tools."""
+    """Which services of Django REST framework are tools."""
 
     environment = {"server": "DRF_MCP_SERVER"}
 
