@@ -177,12 +177,12 @@ def test_feedback_is_kept_and_seen_in_the_admin(scripted):
     expect(scripted.get_by_text(thread)).to_be_visible()
 
 
-@pytest.mark.parametrize("name", ["run/", "spending/", "run/dashboard/?range=7d"])
+@pytest.mark.parametrize("name", ["agui/run/", "agui_spending/spending/", "agui_dashboard/runspan/?range=7d"])
 def test_what_runs_cost_fits_a_small_laptop_in_the_admin(scripted, name):
     scripted.set_viewport_size({"width": 1280, "height": 800})
     ask(scripted, "judge me")
     expect(button(scripted, "Good answer")).to_be_visible()
-    scripted.goto(f"{origin(scripted)}/admin/agui/{name}")
+    scripted.goto(f"{origin(scripted)}/admin/{name}")
     expect(scripted.locator("#result_list tbody tr, .agui-plot svg").first).to_be_visible()
     wider = scripted.locator("html, .results").evaluate_all("all => all.map(e => e.scrollWidth - e.clientWidth)")
     assert max(wider) <= 0

@@ -28,6 +28,8 @@ PLACES = {
     "agui/management(/commands)?": PYTHON,
     "agui/static/agui(/strings)?": r"[a-z-]+\.(js|css|svg)",
     "agui/templates/(admin/agui(/[a-z]+)?|agui)": r"[a-z_]+\.html",
+    "agui/contrib/[a-z_]+/templates/[a-z_]+(/[a-z_]+){0,2}": r"[a-z_]+\.html",
+    "agui/contrib/[a-z_]+/static/[a-z_]+": r"[a-z-]+\.(js|css|svg)",
     "assistant": PYTHON,
     "assistant/evals": r"__init__\.py|tasks\.yaml",
     "assistant/static/assistant": r"chat\.js|page\.css|icon\.svg",

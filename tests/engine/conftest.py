@@ -14,6 +14,7 @@ from uuid import uuid4
 
 import pytest
 from asgiref.sync import sync_to_async
+from django.apps import apps
 from django.contrib.auth import get_user_model
 from django.db import connections, router
 from django.test import AsyncClient
@@ -25,12 +26,19 @@ from agui import AgentConfig, DjangoAGUIView, ToolRegistry, get_urls
 from agui.blocking.executor import close_kept_connections, in_database
 from agui.http.tokens import create_token
 from agui.models import Run
-from agui.runs import drafts, live, processes
+from agui.runs import live, processes
 from agui.testing import Request, ScriptedModel, collect
 from engine import urls
 from engine.recipes import Recipe
 
 models.ALLOW_MODEL_REQUESTS = False
+
+
+def all_models() -> list[Any]:
+    """The engine's tables, and those of its parts."""
+    engine = [config for config in apps.get_app_configs() if config.name.startswith("agui")]
+    return [model for config in engine for model in config.get_models()]
+
 
 # The ids of the interrupts that were seen, by tool call.
 asked: dict[str, str] = {}
@@ -176,8 +184,8 @@ async def no_run_outlives_its_test(shared_logs: None) -> AsyncIterator[None]:
         log.stop()
     if live.tasks:
         await asyncio.wait(live.tasks, timeout=30)
-    # It begins beside a run that lasts two seconds, and would count in the midst of the next test.
-    if (counting := drafts.checkpoints._counting) and not counting.done():
+    # It begins beside a run that lasts five seconds, and would count in the midst of the next test.
+    if (counting := apps.get_app_config("agui_dashboard").counting) and not counting.done():
         await asyncio.wait([counting])
     live.followers.clear()
     await live.logs.aclose()

@@ -7,8 +7,9 @@ from django.contrib.auth import get_user_model
 from django.test import Client
 from django.urls import path
 
+from agui.contrib.spending.models import Budget
 from agui.http.tokens import create_token
-from agui.models import Budget, Run
+from agui.models import Run
 from engine import urls
 
 pytestmark = pytest.mark.django_db
@@ -40,14 +41,14 @@ def test_token_that_exists_has_nothing_to_save(chief, ada):
 
 def test_budget_has_its_user_by_name(chief, ada):
     budget = Budget.objects.create(user=ada, period="day", tokens=1)
-    page = chief.get(f"/admin/agui/budget/{budget.pk}/change/").content.decode()
+    page = chief.get(f"/admin/agui_spending/budget/{budget.pk}/change/").content.decode()
     assert "admin-autocomplete" in page
     assert f'<option value="{ada.pk}" selected>ada</option>' in page
 
 
 def test_without_users_in_the_admin_a_budget_can_still_be_made(chief, ada, monkeypatch):
     monkeypatch.delitem(admin.site._registry, get_user_model())
-    page = chief.get("/admin/agui/budget/add/").content.decode()
+    page = chief.get("/admin/agui_spending/budget/add/").content.decode()
     assert 'name="user"' in page
     assert "admin-autocomplete" not in page
 

@@ -3,7 +3,6 @@
 from typing import Any
 
 import pytest
-from django.apps import apps
 from django.contrib import admin
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import Group, Permission
@@ -12,6 +11,7 @@ from django.urls import include, path
 from django.utils import timezone
 
 from agui.models import ApiToken
+from engine.conftest import all_models
 
 urlpatterns = [path("admin/", admin.site.urls), path("", include("engine.urls"))]
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -106,7 +106,7 @@ def test_the_form_begins_with_the_one_who_opens_it():
 
 def test_nothing_in_the_admin_changes_whose_a_row_is():
     """With all permissions of the engine, a clerk can't make a row somebody else's, nor make one in another's name."""
-    models = [one for one in apps.get_app_config("agui").get_models() if one in admin.site._registry]
+    models = [one for one in all_models() if one in admin.site._registry]
     codenames = [f"{action}_{one._meta.model_name}" for one in models for action in ("add", "change", "view")]
     clerk, root = make_user("clerk", *codenames, is_staff=True), make_user("root", is_superuser=True)
     token = ApiToken.objects.create(user=clerk, digest="d", expires_at=timezone.now())

@@ -18,14 +18,19 @@ from django.urls import path
 from django.utils import timezone
 from pydantic_ai.usage import RequestUsage
 
+from agui import checks as core_checks
 from agui import conf
-from agui.checks import check_prices
-from agui.contrib.spending import budgets
-from agui.contrib.spending.budgets import Allowed, check_budget, find_budgets, first_day, next_begin
+from agui.contrib.spending import budgets, checks
+from agui.contrib.spending.budgets import Allowed, BudgetExceeded, check_budget, find_budgets, first_day, next_begin
 from agui.contrib.spending.ledger import today
-from agui.errors import BudgetExceeded
-from agui.models import Budget, Run, Spending
+from agui.contrib.spending.models import Budget, RunSpending, Spending
+from agui.errors import HttpError
+from agui.models import Run
 from agui.runlog.refusals import dump_refusal, load_refusal
+from agui.runs import live
+from agui.runs.drafts import checkpoints
+from agui.runs.recovery import take_up
+from agui.stores.model import ModelConversationStore
 from agui.testing import Response, call, event_types, say, wait
 from engine import urls
 from engine.conftest import Client, run_input, script
@@ -69,7 +74,7 @@ def is_refused(user):
 
 
 async def test_who_has_spent_his_budget_is_refused(client: Client, other_client: Client, settings, user):
-    settings.AGUI = {"BUDGETS": {"DAY": {"COST": 0.05}}}
+    settings.AGUI = {"SPENDING": {"DAY": {"COST": 0.05}}}
     with script(priced(say("Hi"), "0.03"), priced(say("Hi"), "0.03"), priced(say("Hi"), "0.03")):
         assert (await client.run("One"))[-1]["type"] == "RUN_FINISHED"
         assert (await client.run("Two"))[-1]["type"] == "RUN_FINISHED"
@@ -87,7 +92,7 @@ async def test_who_has_spent_his_budget_is_refused(client: Client, other_client:
 
 
 async def test_the_thread_is_free_after_a_refusal(client: Client, settings, user):
-    settings.AGUI = {"BUDGETS": {"DAY": {"TOKENS": 5}}}
+    settings.AGUI = {"SPENDING": {"DAY": {"TOKENS": 5}}}
     with script(priced(say("Hi"), 0), priced(say("Hi"), 0)):
         await client.run("One")
         assert (await client.post(run_input("Two"))).status_code == 429
@@ -101,7 +106,7 @@ async def test_a_budget_of_nothing_lets_nothing_begin(client: Client, user):
 
 
 async def test_a_visitor_has_the_default(settings):
-    settings.AGUI = {"BUDGETS": {"DAY": {"TOKENS": 5}}}
+    settings.AGUI = {"SPENDING": {"DAY": {"TOKENS": 5}}}
     visitor = Client(None, "/open/")
     with script(priced(say("Hi"), 0), priced(say("Hi"), 0)):
         await visitor.run("One")
@@ -111,7 +116,9 @@ async def test_a_visitor_has_the_default(settings):
 
 def test_another_process_tells_the_same_of_a_refusal():
     told = BudgetExceeded("Used up.", headers={"Retry-After": "7"}, period="day", resets_at="2026-01-01")
-    response = load_refusal(dump_refusal(told)).response()
+    refusal = load_refusal(dump_refusal(told))
+    assert isinstance(refusal, HttpError)
+    response = refusal.response()
     assert (response.status_code, response.content) == (429, told.response().content)
     assert response["Retry-After"] == "7"
 
@@ -186,13 +193,13 @@ def group_of(user, name, **budget):
 
 
 def test_the_default_holds_for_who_has_no_other(user, settings):
-    settings.AGUI = {"BUDGETS": {"DAY": {"COST": 1}, "MONTH": {"TOKENS": 9}}}
+    settings.AGUI = {"SPENDING": {"DAY": {"COST": 1}, "MONTH": {"TOKENS": 9}}}
     assert find_budgets(user) == {"day": (1, None), "week": (None, None), "month": (None, 9)}
     assert find_budgets(AnonymousUser())["day"] == Allowed(Decimal(1), None)
 
 
 def test_a_group_s_comes_before_the_default_and_the_largest_counts(user, settings):
-    settings.AGUI = {"BUDGETS": {"DAY": {"COST": 100}, "MONTH": {"COST": 200}}}
+    settings.AGUI = {"SPENDING": {"DAY": {"COST": 100}, "MONTH": {"COST": 200}}}
     group_of(user, "small", cost=1, tokens=50)
     group_of(user, "large", cost=2)
     assert find_budgets(user)["day"] == (2, 50)
@@ -248,7 +255,59 @@ async def test_each_response_is_noted_once(client: Client, user):
         await client.run("Hi")
     spent = await Spending.objects.aget()
     assert (spent.cost, spent.requests) == (Decimal("0.04"), 4)
-    assert (await Run.objects.aget()).spent == {"scripted": [4, 20, 20, 0, "0.04"]}
+    # What was noted in the middle is needed until the end only.
+    assert not await RunSpending.objects.aexists()
+
+
+@pytest.mark.parametrize("ends", ["deleted", "taken over", "stopped"])
+async def test_what_was_noted_in_the_middle_is_spent_once(client: Client, user, ends):
+    await Budget.objects.acreate(user=user, period="day", cost=10)
+    reached, go_on = asyncio.Event(), asyncio.Event()
+    last = Response([wait(go_on, reached), say("Done")], usage=RequestUsage(input_tokens=5, cost=Decimal("0.01")))
+    with script(priced(call("echo", text="x"), "0.02"), priced(call("echo", text="y"), "0.04"), last):
+        answer = asyncio.create_task(client.run("Hi"))
+        await reached.wait()
+        assert (await Spending.objects.aget()).cost == Decimal("0.06")
+        run = await Run.objects.aget()
+        if ends == "deleted":
+            await ModelConversationStore().delete("t1", scope=run.scope)
+            assert not await Run.objects.aexists()
+        elif ends == "taken over":
+            await checkpoints.write()
+            await take_up(ModelConversationStore(), await Run.objects.aget())
+        else:
+            await client.http.post("/agent/threads/t1/cancel/")
+        go_on.set()
+        await answer
+        await asyncio.gather(*live.tasks)
+    # A run that another process has ended does not pay for what came after that.
+    assert (await Spending.objects.aget()).cost == Decimal("0.07" if ends == "deleted" else "0.06")
+    assert not await RunSpending.objects.aexists()
+
+
+async def test_nothing_is_kept_of_a_user_who_was_deleted_in_the_middle(client: Client, user):
+    await Budget.objects.acreate(user=user, period="day", cost=10)
+    reached, go_on = asyncio.Event(), asyncio.Event()
+    with script(*[priced(call("echo", text="x"), "0.02")] * 2, [wait(go_on, reached), say("Done")]):
+        answer = asyncio.create_task(client.run("Hi"))
+        await reached.wait()
+        await user.adelete()
+        go_on.set()
+        await answer
+        await asyncio.gather(*live.tasks)
+    assert not await Spending.objects.aexists()
+    assert not await RunSpending.objects.aexists()
+
+
+# --- Without the part
+
+
+async def test_without_the_part_runs_have_costs_and_no_budgets(client: Client, user, settings):
+    settings.INSTALLED_APPS = [name for name in settings.INSTALLED_APPS if name != "agui.contrib.spending"]
+    with script(priced(call("echo", text="x"), "0.02"), priced(say("Done"), "0.02")):
+        assert (await client.run("Hi"))[-1]["type"] == "RUN_FINISHED"
+    assert (await Run.objects.aget()).cost == Decimal("0.04")
+    assert not await Spending.objects.aexists()
 
 
 # --- What it costs
@@ -287,7 +346,7 @@ async def test_one_that_another_process_has_made_holds_soon(client: Client, user
 @pytest.mark.parametrize(
     ("given", "named"),
     [
-        ({"YEAR": {}}, r"\['BUDGETS'\]\['YEAR'\] is not a setting.*DAY, WEEK, MONTH"),
+        ({"YEAR": {}}, r"\['SPENDING'\]\['YEAR'\] is not a setting.*DAY, WEEK, MONTH"),
         ({"DAY": {"EUROS": 1}}, r"\['DAY'\]\['EUROS'\] is not a setting.*COST, TOKENS"),
         ({"DAY": {"COST": -1}}, r"\['DAY'\]\['COST'\]"),
         ({"DAY": {"TOKENS": 0.5}}, r"\['DAY'\]\['TOKENS'\]"),
@@ -296,10 +355,14 @@ async def test_one_that_another_process_has_made_holds_soon(client: Client, user
 )
 def test_a_wrong_setting_stops_the_start(given, named):
     with pytest.raises(ImproperlyConfigured, match=named):
-        conf.load({"BUDGETS": given})
+        conf.load({"SPENDING": given})
 
 
-@pytest.mark.parametrize("setting", [{"LIMITS": {"COST": 1}}, {"BUDGETS": {"WEEK": {"COST": 1}}}])
+def warnings():
+    return [*core_checks.check_prices(), *checks.check_prices()]
+
+
+@pytest.mark.parametrize("setting", [{"LIMITS": {"COST": 1}}, {"SPENDING": {"WEEK": {"COST": 1}}}])
 @pytest.mark.parametrize(
     ("model", "unknown"),
     [
@@ -311,9 +374,9 @@ def test_a_wrong_setting_stops_the_start(given, named):
 )
 def test_a_model_without_a_price_is_told_where_money_limits(settings, setting, model, unknown):
     settings.AGENT_MODEL = model
-    assert check_prices() == []
+    assert warnings() == []
     settings.AGUI = setting
-    assert [re.findall("'(.*?)'", str(one.msg))[0] for one in check_prices()] == unknown
+    assert [re.findall("'(.*?)'", str(one.msg))[0] for one in warnings()] == unknown
 
 
 @pytest.fixture
@@ -325,20 +388,20 @@ def browser(settings, transactional_db):
 
 
 def add(browser, **form):
-    return browser.post("/admin/agui/budget/add/", {"user": "", "group": "", "cost": "", "tokens": "", **form})
+    return browser.post("/admin/agui_spending/budget/add/", {"user": "", "group": "", "cost": "", "tokens": "", **form})
 
 
 def test_budgets_are_made_in_the_admin(browser, user):
     assert add(browser, user=user.pk, period="day", cost="2.5").status_code == 302
     assert find_budgets(user)["day"] == (Decimal("2.5"), None)
-    assert "$2.50" in browser.get("/admin/agui/budget/").content.decode()
+    assert "$2.50" in browser.get("/admin/agui_spending/budget/").content.decode()
 
 
 def test_what_is_spent_of_a_budget_is_seen_with_it(browser, user):
     budget = Budget.objects.create(user=user, period="day", cost=1)
     save_spending(user, "0.25", 1200)
     save_spending(user, "0.5", 1200, ago=1)
-    html = browser.get(f"/admin/agui/budget/{budget.pk}/change/").content.decode()
+    html = browser.get(f"/admin/agui_spending/budget/{budget.pk}/change/").content.decode()
     assert f"$0.2500 and 1,200 tokens since {today()}" in html
 
 
@@ -349,7 +412,7 @@ def test_only_who_may_view_spending_sees_what_is_spent_of_it(browser, user, othe
     other.save()
     other.user_permissions.add(Permission.objects.get(codename="change_budget"))
     browser.force_login(other)
-    html = browser.get(f"/admin/agui/budget/{budget.pk}/change/").content.decode()
+    html = browser.get(f"/admin/agui_spending/budget/{budget.pk}/change/").content.decode()
     assert "Tokens" in html
     assert "$0.2500" not in html
 

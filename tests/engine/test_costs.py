@@ -20,10 +20,13 @@ from pydantic_ai.messages import ModelRequest, ModelResponse, TextPart, UserProm
 from pydantic_ai.usage import RequestUsage, RunUsage
 
 from agui import conf
-from agui.contrib.spending.ledger import Spent, add_spending, dollars, dump_spent, load_spent, spent_by_day
-from agui.contrib.spending.usage import add_broken_off, spent_by_model
-from agui.models import Run, Spending, Thread
+from agui.contrib.spending.ledger import Spent, add_spending, dump_spent, load_spent, note_so_far, spent_by_day
+from agui.contrib.spending.models import RunSpending, Spending
+from agui.contrib.spending.usage import spent_by_model
+from agui.models import Run, Thread
+from agui.money import dollars
 from agui.runs.recovery import take_up
+from agui.runs.usage import add_broken_off, count_unpriced
 from agui.stores import codec
 from agui.stores.model import ModelConversationStore
 from agui.testing import Response, ScriptedModel, call, fail, say, wait
@@ -172,7 +175,7 @@ def save_thread(user):
     async_to_sync(ModelConversationStore().save)(conversation, scope=f"user:{user.pk}")
 
 
-def dead_run(user, spent=None):
+def dead_run(user):
     messages = [
         ModelResponse(parts=[TextPart("Half")], model_name="big", usage=RequestUsage(input_tokens=5, cost=Decimal(2)))
     ]
@@ -184,7 +187,6 @@ def dead_run(user, spent=None):
         model="small",
         process="elsewhere/1/word",
         usage=codec.dump(codec.USAGE, used(input_tokens=5, requests=1, cost=Decimal(2))),
-        spent=dump_spent(spent or {}),
         draft=codec.dump_messages(messages),
     )
 
@@ -203,10 +205,12 @@ def test_what_a_killed_process_had_used_is_spent(user):
 
 def test_what_was_noted_before_it_died_is_not_spent_again(user):
     save_thread(user)
-    run = dead_run(user, {"big": Spent(1, 4, 0, 0, Decimal("1.5"))})
+    run = dead_run(user)
+    note_so_far(str(run.pk), run.scope, user.pk, {"big": Spent(1, 4, 0, 0, Decimal("1.5"))})
     async_to_sync(take_up)(ModelConversationStore(), run)
     spent = Spending.objects.get()
-    assert (spent.requests, spent.input_tokens, spent.cost) == (0, 1, Decimal("0.5"))
+    assert (spent.requests, spent.input_tokens, spent.cost) == (1, 5, Decimal(2))
+    assert not RunSpending.objects.exists()
 
 
 # --- Sums
@@ -219,12 +223,14 @@ def test_what_no_response_accounts_for_is_put_down_to_the_run_s_model():
         "big": Spent(1, 5, 0, 0, Decimal(2)),
         "own": Spent(1, 3, 0, 0, Decimal(1)),
     }
+    assert count_unpriced(usage, [answer]) == 0
 
 
 def test_a_rest_without_a_price_is_unpriced():
     answer = ModelResponse(parts=[], model_name="big", usage=RequestUsage(input_tokens=5, cost=Decimal(2)))
-    found = spent_by_model(used(input_tokens=8, requests=2, cost=Decimal(2)), [answer], "own")
-    assert found["own"] == Spent(1, 3, 0, 1, None)
+    usage = used(input_tokens=8, requests=2, cost=Decimal(2))
+    assert spent_by_model(usage, [answer], "own")["own"] == Spent(1, 3, 0, 1, None)
+    assert count_unpriced(usage, [answer]) == 1
 
 
 def test_a_model_s_odd_name_is_no_reason_to_forget(user):
@@ -298,15 +304,16 @@ def browser(settings, transactional_db):
     return browser
 
 
-@pytest.mark.parametrize("name", ["run", "thread", "spending"])
+@pytest.mark.parametrize("name", ["agui.run", "agui.thread", "agui_spending.spending"])
 async def test_costs_are_seen_in_the_admin(client: Client, browser, name):
     with script(priced(call("echo", text="x"), "0.0234"), priced(say("Done"), None)):
         await client.run("Hi")
-    page = await sync_to_async(browser.get)(f"/admin/agui/{name}/")
+    address = f"/admin/{name.replace('.', '/')}/"
+    page = await sync_to_async(browser.get)(address)
     assert "$0.0234" in page.content.decode()
-    assert ("$0.0234 and more" in page.content.decode()) == (name != "thread")
-    row = await apps.get_model("agui", name).objects.aget()
-    assert "$0.0234" in (await sync_to_async(browser.get)(f"/admin/agui/{name}/{row.pk}/change/")).content.decode()
+    assert ("$0.0234 and more" in page.content.decode()) == (name != "agui.thread")
+    row = await apps.get_model(name).objects.aget()
+    assert "$0.0234" in (await sync_to_async(browser.get)(f"{address}{row.pk}/change/")).content.decode()
 
 
 # --- What is broken off

@@ -7,6 +7,7 @@ from decimal import Decimal
 
 import pytest
 from asgiref.sync import sync_to_async
+from django.apps import apps
 from django.contrib import admin
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import Permission
@@ -17,13 +18,15 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import path
 from django.utils import timezone
 
+from agui.contrib.dashboard import apps as dashboard
 from agui.contrib.dashboard import rollup
 from agui.contrib.dashboard.charts import Chart, Series, nice
+from agui.contrib.dashboard.models import RunSpan
 from agui.contrib.dashboard.page import RANGES, count_text, figures_of, places_of, tables_of, tiles_of, time_text
 from agui.contrib.dashboard.rollup import Figures, percentile, read_figures, roll_up, total
 from agui.contrib.spending.ledger import today
-from agui.models import AuditRecord, Run, RunSpan, Spending
-from agui.runs.drafts import Checkpoints
+from agui.contrib.spending.models import Spending
+from agui.models import AuditRecord, Run
 from agui.testing import call, say
 from engine import urls
 from engine.conftest import Client, script
@@ -83,7 +86,7 @@ def whole(since):
 
 
 def page_of(browser, span="24h"):
-    response = browser.get(f"/admin/agui/run/dashboard/?range={span}")
+    response = browser.get(f"/admin/agui_dashboard/runspan/?range={span}")
     assert response.status_code == 200
     return response.content.decode()
 
@@ -204,14 +207,16 @@ def test_who_looks_at_the_same_time_counts_nothing_twice(clock, monkeypatch):
     assert whole(ago(days=90)).endings == {"finished": 2}
 
 
-async def test_the_hours_are_counted_beside_the_runs(monkeypatch):
+async def test_the_hours_are_counted_beside_the_runs(client: Client, monkeypatch):
     counted = []
-    monkeypatch.setattr("agui.runs.drafts.keep_up", lambda: counted.append(True))
-    checkpoints = Checkpoints()
-    for _ in range(3):
-        checkpoints._keep_figures()
-        assert checkpoints._counting is not None
-        await checkpoints._counting
+    config = apps.get_app_config("agui_dashboard")
+    monkeypatch.setattr(config, "hour", 0)
+    monkeypatch.setattr(dashboard, "DELAY_SECONDS", 0)
+    monkeypatch.setattr(rollup, "keep_up", lambda: counted.append(True))
+    with script(*[say("Hi")] * 3):
+        for number in range(3):
+            await client.run("Hi", thread=str(number))
+    await config.counting
     assert counted == [True]
 
 
@@ -292,7 +297,7 @@ def test_without_runs_it_says_so(browser):
 
 
 def test_the_list_of_runs_leads_to_it(browser):
-    assert 'href="/admin/agui/run/dashboard/"' in browser.get("/admin/agui/run/").content.decode()
+    assert 'href="/admin/agui_dashboard/runspan/"' in browser.get("/admin/agui/run/").content.decode()
 
 
 async def test_real_runs_are_on_it(client: Client):
@@ -311,9 +316,9 @@ def staff(*permissions):
 
 
 def test_only_who_may_view_runs_sees_it(user):
-    assert staff("view_thread").get("/admin/agui/run/dashboard/").status_code == 403
-    assert signed_in(user).get("/admin/agui/run/dashboard/").status_code == 302
-    assert Browser().get("/admin/agui/run/dashboard/").status_code == 302
+    assert staff("view_thread").get("/admin/agui_dashboard/runspan/").status_code == 403
+    assert signed_in(user).get("/admin/agui_dashboard/runspan/").status_code == 302
+    assert Browser().get("/admin/agui_dashboard/runspan/").status_code == 302
 
 
 def test_only_who_may_view_spending_sees_who_spent(user):
@@ -322,6 +327,24 @@ def test_only_who_may_view_spending_sees_who_spent(user):
     get_user_model().objects.filter(username="staff").delete()
     html = page_of(staff("view_run", "view_spending"))
     assert re.search(r"ada.*?\$0\.5000", html, re.DOTALL)
+
+
+def test_without_the_part_of_spending_it_tells_the_rest(browser, settings, monkeypatch):
+    save_run(timezone.now(), model="m", cost=Decimal("0.25"))
+    for model in apps.get_app_config("agui_spending").get_models():
+        monkeypatch.delitem(admin.site._registry, model, raising=False)
+    settings.INSTALLED_APPS = [name for name in settings.INSTALLED_APPS if name != "agui.contrib.spending"]
+    html = page_of(browser)
+    assert "$0.2500" in html
+    assert "Users who spent most" not in html
+
+
+def test_it_is_one_page_and_no_table(browser, clock):
+    roll_up()
+    span = RunSpan.objects.order_by("-begin").first()
+    address = f"/admin/agui_dashboard/runspan/{span.begin:%Y-%m-%d}/change/"
+    assert browser.get(address).status_code == 404
+    assert "/admin/agui_dashboard/runspan/add/" not in browser.get("/admin/").content.decode()
 
 
 def test_a_look_reads_no_run_that_was_counted(browser, clock):

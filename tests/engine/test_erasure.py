@@ -2,10 +2,10 @@
 
 import asyncio
 import json
+from uuid import uuid4
 
 import pytest
 from asgiref.sync import sync_to_async
-from django.apps import apps
 from django.contrib import admin
 from django.contrib.auth import get_user_model
 from django.core.files.base import ContentFile
@@ -17,13 +17,14 @@ from django.utils import timezone
 from pydantic_ai.messages import ModelResponse, TextPart
 
 from agui.contrib.durable.models import ToolOutcome
-from agui.models import Attachment, AuditRecord, Budget, Feedback, Message, Run, Thread
+from agui.contrib.spending.models import Budget, RunSpending
+from agui.models import Attachment, AuditRecord, Feedback, Message, Run, Thread
 from agui.runs import live
 from agui.stores import codec
 from agui.stores.model import ModelConversationStore
 from agui.testing import call, collect, say, wait
 from engine import urls
-from engine.conftest import run_input, script
+from engine.conftest import all_models, run_input, script
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -65,7 +66,7 @@ def rows():
     """Every row of the engine's tables, as text, by model and key."""
     return {
         (model.__name__, str(row["pk"])): json.dumps(row, default=str)
-        for model in apps.get_app_config("agui").get_models()
+        for model in all_models()
         for row in model.objects.values("pk", *(field.attname for field in model._meta.concrete_fields))
     }
 
@@ -90,6 +91,7 @@ async def leave_traces(client, name):
         await client.run("Wipe", thread=f"{name}-fork")
     await Budget.objects.acreate(user=client.user, period="day", tokens=10**6)
     run = await Run.objects.filter(thread_id=f"{name}-1").afirst()
+    await RunSpending.objects.acreate(run=uuid4(), scope=f"user:{client.user.pk}", owner=client.user)
     await ToolOutcome.objects.acreate(run=run, tool_call_id=name, outcome={}, state={})
 
 
@@ -101,7 +103,7 @@ async def test_all_that_is_his_goes_and_nothing_else(client, other_client, user,
     await leave_traces(client, "lovelace")
     before = await sync_to_async(rows)()
     # Of hours there are only counts.
-    tables = {model.__name__ for model in apps.get_app_config("agui").get_models()} - {"RunSpan"}
+    tables = {model.__name__ for model in all_models()} - {"RunSpan"}
     assert {table for table, pk in before if (table, pk) not in others} | {"ApiToken"} == tables
     await sync_to_async(erase)(user)
     left = {key: text for key, text in (await sync_to_async(rows)()).items() if key not in others}

@@ -10,7 +10,6 @@ from uuid import UUID
 
 import pytest
 from asgiref.sync import sync_to_async
-from django.apps import apps
 from django.contrib.auth import get_user_model
 from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
@@ -21,26 +20,16 @@ from pydantic_ai import DeferredToolRequests
 from pydantic_ai.messages import ModelRequest, ModelResponse, TextPart, ToolCallPart, UserPromptPart
 
 from agui.actor import Actor
+from agui.contrib.dashboard.models import RunSpan
 from agui.contrib.durable.models import ToolOutcome
 from agui.contrib.export.views import write_document
-from agui.models import (
-    ApiToken,
-    Attachment,
-    AttachmentUse,
-    AuditRecord,
-    Budget,
-    Feedback,
-    Message,
-    Run,
-    RunSpan,
-    Spending,
-    Thread,
-)
+from agui.contrib.spending.models import Budget, RunSpending, Spending
+from agui.models import ApiToken, Attachment, AttachmentUse, AuditRecord, Feedback, Message, Run, Thread
 from agui.stores import codec
 from agui.stores.annotations import METADATA_KEY, annotate
 from agui.stores.model import ModelConversationStore
 from agui.testing import call, collect, say, think
-from engine.conftest import Client, run_input, script
+from engine.conftest import Client, all_models, run_input, script
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -60,10 +49,10 @@ ABSENT = {
         "revision": "ours",
         "order": "the request, while the run is on",
         "attempts": "ours",
-        "spent": "the spending's",
     },
     Spending: {"id": "ours", "scope": "as Thread's"},
     Budget: {"id": "ours"},
+    RunSpending: dict.fromkeys(("run", "spent", "noted_at"), "in the spending, too"),
     ToolOutcome: {
         "id": "ours",
         "tool_call_id": "the message's, soon",
@@ -118,6 +107,7 @@ class Marked:
         self.make(Feedback, user, thread=self.thread)
         self.run = self.make(Run, user, draft=dump, status=lambda mark: mark[:16])
         self.make(Spending, user)
+        self.make(RunSpending, user)
         self.make(Budget, user, group=None, period=lambda mark: mark[:8])
         self.make(ToolOutcome, user, run=self.run)
         self.make(AuditRecord, user)
@@ -179,14 +169,10 @@ def dump(mark):
     return codec.dump_messages([message])
 
 
-def models_of_the_engine():
-    return [model for app in apps.get_app_configs() if app.name.startswith("agui") for model in app.get_models()]
-
-
 def test_every_field_is_told_or_known_to_be_absent(user):
     marked = Marked(user, 1)
     # Of hours there are only counts.
-    assert {model for model, _ in marked.told} == set(models_of_the_engine()) - {RunSpan}
+    assert {model for model, _ in marked.told} == set(all_models()) - {RunSpan}
     text = json.dumps(export("ada"))
     for (model, field), mark in marked.told.items():
         if field not in ABSENT[model]:

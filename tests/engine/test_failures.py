@@ -167,7 +167,7 @@ def test_its_deadline_is_less_than_that_of_a_run():
 
 
 async def test_a_budget_that_ends_a_run_says_when_the_next_begins(client: Client, settings: Any):
-    settings.AGUI = {**settings.AGUI, "BUDGETS": {"DAY": {"TOKENS": 1}}}
+    settings.AGUI = {**settings.AGUI, "SPENDING": {"DAY": {"TOKENS": 1}}}
     with script(call("echo", text="x"), say("never")):
         events = await client.run("Go")
     assert events[-1]["code"] == "budget_exceeded"

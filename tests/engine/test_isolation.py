@@ -16,17 +16,17 @@ from uuid import uuid4
 
 import pytest
 from asgiref.sync import sync_to_async
-from django.apps import apps
 from django.contrib.sessions.models import Session
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import AsyncClient
 from django.urls import URLPattern, URLResolver
 
 from agui import get_urls
-from agui.models import Run, RunSpan, Thread
+from agui.contrib.dashboard.models import RunSpan
+from agui.models import Run, Thread
 from agui.testing import call, collect, event_types, say, wait
 from engine import urls
-from engine.conftest import Client, decision, run_input, script
+from engine.conftest import Client, all_models, decision, run_input, script
 
 VERBS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
 SECRET = "hunter2"
@@ -157,7 +157,7 @@ async def world_of(client: Client) -> AsyncIterator[World]:
 def all_rows() -> dict[str, list[Any]]:
     """All that the engine keeps."""
     kept = {}
-    for model in apps.get_app_config("agui").get_models():
+    for model in all_models():
         if model is RunSpan:
             continue  # Counted beside the runs of whoever is there: it is nobody's
         names = [field.name for field in model._meta.concrete_fields if field.name not in RESTLESS]

@@ -30,8 +30,9 @@ from pydantic_ai.usage import RequestUsage
 
 from agui import AgentConfig, AgentDeps, DjangoAGUIView, ToolRegistry, conf, get_urls, tool
 from agui.contrib.mcp.views import McpView
+from agui.contrib.spending.models import Spending
 from agui.http.tokens import create_token
-from agui.models import AuditRecord, Spending
+from agui.models import AuditRecord
 from agui.runs.shutdown import end_runs
 from agui.testing import Response, ScriptedModel, say
 from engine import urls
@@ -260,7 +261,7 @@ async def test_calls_are_counted_as_runs_are(user: Any, settings: Any):
 
 
 async def test_what_a_tool_spends_on_models_counts_for_budgets(user: Any, settings: Any):
-    settings.AGUI = {**settings.AGUI, "BUDGETS": {"DAY": {"TOKENS": 10}}}
+    settings.AGUI = {**settings.AGUI, "SPENDING": {"DAY": {"TOKENS": 10}}}
     registry = ToolRegistry()
 
     @tool(registry)

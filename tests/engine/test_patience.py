@@ -9,7 +9,8 @@ from django.db import OperationalError
 
 import agui.runs.drafts
 from agui.blocking.patience import Patience, is_away, patience, wait_for_database
-from agui.models import AuditRecord, Run, Spending
+from agui.contrib.spending.models import Spending
+from agui.models import AuditRecord, Run
 from agui.runs.drafts import checkpoints
 from agui.stores import rows
 from agui.testing import call, collect, say, wait

@@ -4,10 +4,10 @@ import json
 import threading
 from datetime import timedelta
 from io import StringIO
+from uuid import uuid4
 
 import pytest
 from asgiref.sync import async_to_sync, sync_to_async
-from django.apps import apps
 from django.contrib.auth import get_user_model
 from django.contrib.sessions.backends import cache as cache_sessions
 from django.contrib.sessions.backends import db as db_sessions
@@ -18,16 +18,17 @@ from django.utils import timezone
 from pydantic_ai.conversation import Conversation
 from pydantic_ai.messages import ModelRequest, UserPromptPart
 
+from agui.contrib.spending.models import RunSpending, Spending
 from agui.http.tokens import create_token
 from agui.management.commands import prune_agent_data
-from agui.models import ApiToken, Attachment, AttachmentUse, AuditRecord, Message, Run, Spending, Thread
+from agui.models import ApiToken, Attachment, AttachmentUse, AuditRecord, Message, Run, Thread
 from agui.stores.model import ModelConversationStore
 from agui.testing import say
-from engine.conftest import script
+from engine.conftest import all_models, script
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-ALL = {"conversations": 10, "runs": 10, "spending": 10, "audit": 10, "attachments": 10 * 24}
+ALL = {"conversations": 10, "runs": 10, "audit": 10, "attachments": 10 * 24}
 
 
 @pytest.fixture(autouse=True)
@@ -98,10 +99,7 @@ def files(folder):
 
 def rows():
     """Everything in the engine's tables."""
-    return {
-        model.__name__: list(model.objects.order_by("pk").values())
-        for model in apps.get_app_config("agui").get_models()
-    }
+    return {model.__name__: list(model.objects.order_by("pk").values()) for model in all_models()}
 
 
 def names(model, field="thread_id"):
@@ -328,8 +326,11 @@ def fill(settings):
             save_run(thread, 99)
             save_record(thread, days)
             save_file(thread, days, [thread] if number % 2 else [])
+    settings.AGUI = {"SPENDING": {"RETENTION_DAYS": 10}}
     for scope in ("alice", "session:gone"):
         save_spending(scope, 99)
+    RunSpending.objects.create(run=uuid4(), scope="alice")
+    RunSpending.objects.update(noted_at=ago(99))
     save_run("t0-99", 99, status=Run.Status.RUNNING, draft=["words"])
     save_run("t1-99", 99, status=Run.Status.RUNNING, seen_at=ago(0))
     save_file("shared", 99, ["t0-9", "t1-11"])
@@ -337,14 +338,15 @@ def fill(settings):
     ApiToken.objects.update(expires_at=ago(99))
 
 
-def test_what_was_spent_outlives_the_runs():
+def test_what_was_spent_outlives_the_runs(settings):
     save_run(days=99)
     save_spending(days=99)
     prune(runs=10, conversations=10)
     assert not Run.objects.exists()
     assert Spending.objects.count() == 1
     save_spending(days=9)
-    prune(spending=10)
+    settings.AGUI = {"SPENDING": {"RETENTION_DAYS": 10}}
+    prune()
     assert [spent.model for spent in Spending.objects.all()] == ["m9"]
 
 
@@ -429,7 +431,7 @@ def test_what_can_t_be_counted_goes_all_the_same(settings, caplog):
     fill(settings)
 
     def fail(execute, sql, params, many, context):
-        if '"agui_runspan"' in sql:
+        if '"agui_dashboard_runspan"' in sql:
             raise DatabaseError("disk I/O error")
         return execute(sql, params, many, context)
 

@@ -97,8 +97,8 @@ BEGINNING = ["UPDATE", "INSERT", "INSERT"]
 """The thread, the user's message and the run, in one transaction."""
 ANSWERING = ["SELECT", "SELECT"]
 """What the user may do: one of the tools asks for a permission."""
-ENDING = ["UPDATE", "INSERT", "UPDATE", "INSERT"]
-"""The thread, the answer, the run and what it has spent, in one transaction."""
+ENDING = ["UPDATE", "INSERT", "UPDATE", "SELECT", "INSERT"]
+"""The thread, the answer, the run, what of it was noted before and what it has spent, in one transaction."""
 
 
 async def test_a_turn_costs_the_same_on_a_short_and_on_a_long_thread(client: Client, statements):

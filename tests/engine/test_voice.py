@@ -145,7 +145,7 @@ async def test_recordings_count_like_messages(client: Client, settings):
 
 async def test_who_has_spent_his_budget_is_not_listened_to(client: Client, settings):
     settings.AGUI = {
-        "BUDGETS": {"DAY": {"COST": 0}},
+        "SPENDING": {"DAY": {"COST": 0}},
         "VOICE": {"BACKEND": "engine.test_voice.Parrot"},
     }
     response = await record(client)

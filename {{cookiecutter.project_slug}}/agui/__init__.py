@@ -27,6 +27,7 @@ A request walks down these rooms, and each imports only what stands below it. Re
         start.py             take the thread, store the new turn, begin
         drive.py             append the run's events to its log, to the end
         record.py            what is kept of a run, however it ends
+        usage.py             what a run has used, also of an answer that was broken off
         live.py              the runs of this process, and who reads them
         drafts.py            what a killed process must not take along
         recovery.py          what dead processes left
@@ -63,6 +64,7 @@ A request walks down these rooms, and each imports only what stands below it. Re
         discovery.py         what an agent needs, imported on first use
         llm.py               which language model answers
         keys.py              the keys of language models
+        prices.py            which language models have a known price
         skills.py            the prompts that a page offers
         model_files.py       the files that a language model is sent
         file_addresses.py    which addresses a provider opens itself
@@ -109,9 +111,9 @@ A request walks down these rooms, and each imports only what stands below it. Re
 
 Every room may use conf.py (the settings, with conf_sections.py), parts.py (what a part can add), errors.py (what
 clients are told), models.py (the tables), actor.py (who acts), deps.py (what a tool sees as `ctx.deps`), log_fields.py
-(which run a line of the log belongs to) and later.py (modules that are imported on first use). Django's other modules
-stand above the rooms: apps.py, admin/, checks.py, urls.py, management/ and templatetags/. What your tests need is in
-testing.py and contract.py.
+(which run a line of the log belongs to), money.py (amounts of US dollars) and later.py (modules that are imported on
+first use). Django's other modules stand above the rooms: apps.py, admin/, checks.py, urls.py, management/ and
+templatetags/. What your tests need is in testing.py and contract.py.
 
 What a project can do without is in contrib/, each part in a folder of its own.
 """

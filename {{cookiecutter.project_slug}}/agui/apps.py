@@ -9,7 +9,7 @@ from typing import Any
 
 from django.apps import AppConfig, apps
 from django.conf import ENVIRONMENT_VARIABLE
-from django.db.models.signals import post_delete, post_save
+from django.db.models.signals import post_delete
 from django.utils.autoreload import BaseReloader, autoreload_started
 
 
@@ -19,9 +19,8 @@ class AguiConfig(AppConfig):
 
     def ready(self) -> None:
         from agui import checks, conf
-        from agui.contrib.spending import budgets
         from agui.later import Later
-        from agui.models import Attachment, Budget
+        from agui.models import Attachment
 
         conf.get()
         checks.register()
@@ -33,7 +32,6 @@ class AguiConfig(AppConfig):
             weak=False,
             dispatch_uid="agui.delete_file",  # Tests that change INSTALLED_APPS come here again
         )
-        post_save.connect(budgets.belief.forget, sender=Budget, dispatch_uid="agui.budgets")
         # Now: Django forgets its applications if one can't be imported.
         watched = partial(watch_modules, list(own_directories()))
         autoreload_started.connect(watched, weak=False, dispatch_uid="agui.watch")

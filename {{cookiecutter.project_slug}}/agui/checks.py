@@ -9,7 +9,8 @@ from django.core.cache import caches
 from django.core.cache.backends.base import BaseCache
 
 from agui import conf, parts
-from agui.agents.keys import PROVIDER_KEYS, missing_keys
+from agui.agents.keys import missing_keys
+from agui.agents.prices import models_without_price
 
 
 def register() -> None:
@@ -72,33 +73,16 @@ def check_model(**kwargs: Any) -> list[checks.CheckMessage]:
 
 def check_prices(**kwargs: Any) -> list[checks.CheckMessage]:
     """Is the price known of what money limits? Else it limits nothing."""
-    budgets = conf.get().budgets
-    amounts = [conf.get().limits.cost, budgets.day.cost, budgets.week.cost, budgets.month.cost]
-    if all(amount is None for amount in amounts):
+    if conf.get().limits.cost is None:
         return []
-    unknown = [name.strip() for name in settings.AGENT_MODEL.split(",") if not has_price(name.strip())]
     return [
         checks.Warning(
-            f"No price is known of {name!r} in AGENT_MODEL, so no limit or budget in US dollars holds it back.",
-            hint="Set LIMITS['TOTAL_TOKENS'], or 'TOKENS' of BUDGETS, too.",
+            f"No price is known of {name!r} in AGENT_MODEL, so no limit in US dollars holds it back.",
+            hint="Set LIMITS['TOTAL_TOKENS'], too.",
             id="agui.W002",
         )
-        for name in unknown
+        for name in models_without_price()
     ]
-
-
-def has_price(model: str) -> bool:
-    """Whether a model of a provider that we know is on the list of prices; of others nothing can be told."""
-    provider, _, name = model.partition(":")
-    if provider not in PROVIDER_KEYS:
-        return True
-    from genai_prices import Usage, calc_price
-
-    try:
-        calc_price(Usage(input_tokens=1), name, provider_id=provider.partition("-")[0])
-    except LookupError:
-        return False
-    return True
 
 
 def check_throttle(**kwargs: Any) -> list[checks.CheckMessage]:

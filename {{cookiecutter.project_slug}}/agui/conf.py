@@ -9,31 +9,20 @@ a setting names is imported later (agents/discovery.py), so a mistake there stop
 """
 
 import os
-from decimal import Decimal
 from functools import cache, lru_cache
-from typing import Annotated, Any, Literal, TypeVar, cast, get_args
+from typing import Any, Literal, TypeVar, cast, get_args
 
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.core.signals import setting_changed
-from pydantic import BeforeValidator, Field, TypeAdapter, ValidationError, create_model, field_validator
+from pydantic import Field, TypeAdapter, ValidationError, create_model, field_validator
 
 from agui import parts
 from agui.conf_sections import WITHOUT_IMPORTS, FileDownloads, Retention, by_import, imported
 from agui.conf_sections import Section as _Section
+from agui.money import Dollars
 
 RATE = r"^[1-9][0-9]{0,8}/(second|minute|hour|day)$"
-
-
-def _as_written(amount: Any) -> Any:
-    """0.1 is meant as 0.1, not as the nearest float."""
-    if isinstance(amount, bool | str):
-        raise ValueError("it should be a number of US dollars")
-    return str(amount) if isinstance(amount, float) else amount
-
-
-Dollars = Annotated[Decimal, Field(strict=False, allow_inf_nan=False), BeforeValidator(_as_written)]
-"""An amount of US dollars, as a number or a Decimal."""
 
 
 class Limits(_Section):
@@ -56,21 +45,6 @@ class Throttle(_Section):
 
     user: str | None = Field(None, pattern=RATE, description="By one user, over all tokens and sessions.")
     token: str | None = Field(None, pattern=RATE, description="With one API token.")
-
-
-class Allowance(_Section):
-    """What a user may spend in a while; None is no limit."""
-
-    cost: Dollars | None = Field(None, ge=0, description="In US dollars; needs models with a known price.")
-    tokens: int | None = Field(None, ge=0, description="In tokens, in and out.")
-
-
-class Budgets(_Section):
-    """What each user may spend who has no closer budget, his own or his groups', in the admin."""
-
-    day: Allowance = Field(default_factory=Allowance, description="From midnight in the site's time zone.")
-    week: Allowance = Field(default_factory=Allowance, description="From Monday.")
-    month: Allowance = Field(default_factory=Allowance, description="From the first.")
 
 
 class EngineSettings(_Section):
@@ -101,9 +75,6 @@ class EngineSettings(_Section):
         "continue", description="What happens to a run whose client goes away."
     )
     limits: Limits = Field(default_factory=Limits, description="What one run may use at most.")
-    budgets: Budgets = Field(
-        default_factory=Budgets, description="What a user may spend a day, week or month; above it 429."
-    )
     run_timeout_seconds: float | None = Field(600.0, gt=0, description="Longest run; None is no limit.")
     model_timeout_seconds: float | None = Field(
         180.0, gt=0, description="Longest silence of a model, before its first word and after; None is its client's."

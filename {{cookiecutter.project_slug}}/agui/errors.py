@@ -3,7 +3,7 @@
     HttpError              before the first byte: a status with a JSON body
     ├── BadRequest 400, Unauthorized 401, Forbidden 403, NotFound 404, MethodNotAllowed 405
     ├── Conflict 409, TooLarge 413, UnsupportedMediaType 415, Unprocessable 422
-    └── TooManyRequests and BudgetExceeded 429, AtCapacity and Unavailable 503, StorageFull 507, NeedsAsgi 500
+    └── TooManyRequests 429, AtCapacity and Unavailable 503, StorageFull 507, NeedsAsgi 500
     RunFailed              after it: one RUN_ERROR event with a stable code
 
 Whatever is not one of these is a bug or somebody else's failure: the client learns a code and an
@@ -76,10 +76,6 @@ class TooManyRequests(HttpError):
     status, code, message = HTTPStatus.TOO_MANY_REQUESTS, "too_many_requests", "Too many runs at once."
 
 
-class BudgetExceeded(TooManyRequests):
-    code, message = "budget_exceeded", "Your budget is used up."
-
-
 class AtCapacity(HttpError):
     status, code, message = HTTPStatus.SERVICE_UNAVAILABLE, "at_capacity", "The server is busy. Try again soon."
 
@@ -97,7 +93,7 @@ class StorageFull(HttpError):
     status, code, message = HTTPStatus.INSUFFICIENT_STORAGE, "storage_full", "The server has no room for this now."
 
 
-# The sentence that a client reads for each code of RUN_ERROR. The codes are stable.
+# The sentence that a client reads for each code of RUN_ERROR. The codes are stable. Parts add theirs as they start.
 RUN_ERRORS = {
     "internal_error": "The run failed on the server.",
     "model_error": "The model could not answer.",
@@ -107,7 +103,6 @@ RUN_ERRORS = {
     "model_refused": "The model's provider refused the request.",
     "context_window": "The conversation is too long for the model. Start a new one.",
     "usage_limit": "The run reached a limit on requests, tool calls, tokens or cost.",
-    "budget_exceeded": "Your budget is used up. What was done so far is kept.",
     "output_limit": "The answer became too long and was stopped.",
     "timeout": "The run took too long and was stopped.",
     "conversation_changed": "The conversation was changed or deleted meanwhile. Reload it.",
@@ -118,6 +113,22 @@ RUN_ERRORS = {
     "tool_name_conflict": "A tool of the client has the name of a tool of the server.",
     "interrupted": "The server stopped before the run had ended.",
     "log_lost": "The rest of the answer can't be shown. Reload the conversation.",
+}
+
+# Where a developer looks, by the code of RUN_ERROR.
+HINTS = {
+    "internal_error": "The server's log has the traceback, under this run.",
+    "model_error": "The model's answer could not be used: try another AGENT_MODEL, or simpler tools.",
+    "model_unavailable": "Look at the provider's status page, at your rate limits, and at the address in *_BASE_URL.",
+    "model_timeout": 'AGUI["MODEL_TIMEOUT_SECONDS"] says how long a model may be silent.',
+    "model_refused": "Look at AGENT_MODEL and at the provider's key in .env.",
+    "empty_answer": "Look at max_tokens in AgentConfig.model_settings, and at what *_BASE_URL answers.",
+    "context_window": 'AGUI["HISTORY_MESSAGES"] says how much of a conversation the model reads.',
+    "usage_limit": 'AGUI["LIMITS"] has the limits of one run.',
+    "output_limit": 'AGUI["MAX_OUTPUT_BYTES"] is the largest stream of one run.',
+    "timeout": 'AGUI["RUN_TIMEOUT_SECONDS"] is the longest run.',
+    "tool_name_conflict": "Rename the tool in the page, or the one in tools.py.",
+    "interrupted": "The process that ran it has ended: a restart, a deployment, or too little memory.",
 }
 
 

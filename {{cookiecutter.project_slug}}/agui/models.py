@@ -3,7 +3,6 @@
 import uuid
 
 from django.conf import settings
-from django.core.validators import MinValueValidator
 from django.db import models
 from django.utils import timezone
 
@@ -124,7 +123,7 @@ class Run(Owned):
     cost = models.DecimalField(
         max_digits=20, decimal_places=10, null=True, blank=True, help_text="US dollars. Empty: no price is known."
     )
-    spent = models.JSONField(default=dict, blank=True, help_text="What of it is in Spending, by model.")
+    unpriced = models.PositiveIntegerField(default=0, help_text="Requests whose price nobody knows.")
     started_at = models.DateTimeField(default=timezone.now)
     first_event_ms = models.PositiveBigIntegerField(
         null=True, blank=True, help_text="How long until the model's first word, thought or tool call."
@@ -148,102 +147,6 @@ class Run(Owned):
 
     def __str__(self) -> str:
         return f"{self.thread_id} {self.status}"
-
-    @property
-    def unpriced(self) -> int:
-        """How many of its requests have a price that nobody knows."""
-        return sum(amounts[3] for amounts in self.spent.values())
-
-
-class Spending(Owned):
-    """What somebody has used of a model on a day. Deleting runs and conversations does not forget it."""
-
-    day = models.DateField(help_text="In the site's time zone.")
-    model = models.CharField(max_length=255)
-    requests = models.PositiveBigIntegerField(default=0)
-    input_tokens = models.PositiveBigIntegerField(default=0)
-    output_tokens = models.PositiveBigIntegerField(default=0)
-    unpriced = models.PositiveBigIntegerField(default=0, help_text="Requests whose price nobody knows.")
-    cost = models.DecimalField(
-        max_digits=20, decimal_places=10, null=True, blank=True, help_text="US dollars, of the other requests."
-    )
-
-    class Meta:
-        ordering = ["-day", "-pk"]
-        verbose_name_plural = "spending"
-        indexes = [models.Index(fields=["day"])]
-        constraints = [models.UniqueConstraint(fields=["scope", "day", "model"], name="agui_spending_once")]
-
-    def __str__(self) -> str:
-        return f"{self.day} {self.model}"
-
-
-class Budget(models.Model):
-    """What a user, or each user of a group, may spend in a period."""
-
-    class Period(models.TextChoices):
-        DAY = "day"
-        WEEK = "week", "week, from Monday"
-        MONTH = "month"
-
-    user = models.ForeignKey(
-        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.CASCADE, related_name="+"
-    )
-    group = models.ForeignKey("auth.Group", null=True, blank=True, on_delete=models.CASCADE, related_name="+")
-    period = models.CharField(max_length=8, choices=Period.choices, default=Period.MONTH)
-    cost = models.DecimalField(
-        max_digits=12,
-        decimal_places=4,
-        null=True,
-        blank=True,
-        validators=[MinValueValidator(0)],
-        help_text="US dollars. Empty: as the next budget says. It needs models whose price is known.",
-    )
-    tokens = models.PositiveBigIntegerField(
-        null=True, blank=True, help_text="In and out. Empty: as the next budget says."
-    )
-
-    class Meta:
-        ordering = ["pk"]
-        constraints = [
-            models.CheckConstraint(
-                condition=models.Q(user=None) ^ models.Q(group=None),
-                name="agui_budget_of_one",
-                violation_error_message="Name a user, or a group, and not both.",
-            ),
-            models.CheckConstraint(
-                condition=models.Q(cost__isnull=False) | models.Q(tokens__isnull=False),
-                name="agui_budget_of_something",
-                violation_error_message="Say how much: a cost, tokens, or both.",
-            ),
-            models.UniqueConstraint(
-                fields=["user", "period"],
-                name="agui_budget_of_user",
-                violation_error_message="This user has a budget for this period: change that.",
-            ),
-            models.UniqueConstraint(
-                fields=["group", "period"],
-                name="agui_budget_of_group",
-                violation_error_message="This group has a budget for this period: change that.",
-            ),
-        ]
-
-    def __str__(self) -> str:
-        return f"{self.user or self.group}: {self.get_period_display()}"
-
-
-class RunSpan(models.Model):
-    """What the runs of an hour that is over came to, or of a day, whoever's they were: few rows for the dashboard."""
-
-    begin = models.DateTimeField(primary_key=True)
-    is_day = models.BooleanField(default=False, help_text="A day of the site's time zone, and not an hour.")
-    figures = models.JSONField(help_text="As the dashboard counts them.")
-
-    class Meta:
-        ordering = ["begin"]
-
-    def __str__(self) -> str:
-        return f"{self.begin:%Y-%m-%d %H:%M}"
 
 
 class AuditRecord(models.Model):

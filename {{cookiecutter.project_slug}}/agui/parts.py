@@ -45,6 +45,8 @@ class EndedRun:
     usage: "RunUsage"
     messages: "list[ModelMessage]"
     """What it has added to the thread. Of a run whose process died, this is its last draft."""
+    is_deleted: bool = False
+    """Whether it was deleted with its thread while it was on: it has no row any more."""
 
 
 @dataclass(frozen=True)
@@ -72,6 +74,22 @@ class PersonalData:
     def extra(self, row: "Model") -> dict[str, Any]:
         """Tell more of a row than its fields do."""
         return {}
+
+
+@dataclass(frozen=True)
+class Outdated:
+    """Rows that a part keeps no longer."""
+
+    name: str
+    """What they are, as the command tells: "spending"."""
+    rows: "QuerySet[Any]"
+    batch: int = 200
+    """How many are deleted at once. What can't be deleted stops no other batch."""
+
+    def delete(self, pks: list[Any]) -> int:
+        """Delete a batch. Not what is needed again by now."""
+        _, deleted = self.rows.filter(pk__in=pks).delete()
+        return deleted.get(self.rows.model._meta.label, 0)
 
 
 class Part(AppConfig):
@@ -156,7 +174,10 @@ class Part(AppConfig):
         return []
 
     def run_ended(self, run: EndedRun) -> None:
-        """Note something of a run that has ended, in the transaction that notes its end. Not on the event loop."""
+        """Note something of a run that has ended, in the transaction that notes its end. Not on the event loop.
+
+        A run ends once, also if its process has died. Nothing is told of one whose user was deleted while it was on.
+        """
 
     def models_used(self, actor: "Actor", model: str, usage: "RunUsage") -> None:
         """Note what was asked of models outside of a run, by a tool call over MCP. Not on the event loop."""
@@ -172,6 +193,14 @@ class Part(AppConfig):
 
     def personal_data(self, actor: "Actor") -> Iterable[PersonalData]:
         """What the part keeps of an owner, for the document of all that is kept of them."""
+        return ()
+
+    def prune(self, dry_run: bool) -> Iterable[Outdated]:
+        """List what the part keeps no longer, for `manage.py prune_agent_data` to count or delete.
+
+        It is asked before anything is deleted: what a part draws from runs and threads it draws now, unless this is a
+        dry run. The rows are looked up after old runs and threads were deleted.
+        """
         return ()
 
 

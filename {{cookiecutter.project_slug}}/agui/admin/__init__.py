@@ -2,4 +2,3 @@
 
 from agui.admin import records as records
 from agui.admin import tokens as tokens
-from agui.contrib.spending import admin as admin

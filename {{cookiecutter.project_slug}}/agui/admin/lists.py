@@ -21,8 +21,8 @@ from django.utils.html import format_html
 from django.utils.http import urlencode
 from django.utils.safestring import SafeString
 
-from agui.contrib.spending.ledger import dollars
 from agui.later import Later
+from agui.money import dollars
 
 if TYPE_CHECKING:
     from agui.admin import transcript

@@ -29,7 +29,6 @@ from agui.admin.lists import (
     tokens_of_usage,
     used,
 )
-from agui.contrib.dashboard.page import DashboardAdmin
 from agui.errors import NotFound
 from agui.later import Later
 from agui.models import Attachment, AttachmentUse, AuditRecord, Feedback, Message, Run, Thread
@@ -188,7 +187,7 @@ class OfThreadAdmin(RecordAdmin):
 
 
 @admin.register(Run)
-class RunAdmin(DashboardAdmin, OfThreadAdmin):
+class RunAdmin(OfThreadAdmin):
     list_display = [moment("started_at"), "thread", "who", "ending", USED_TOKENS, COST, "duration"]
     list_filter = ["status", recent("code"), recent("model"), "started_at", of(Thread, **PLACE), of(AuditRecord, **RUN)]
     list_select_related = ["owner"]

@@ -15,7 +15,7 @@ from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCall
 
 from agui.agents import llm
 from agui.agents.keys import used_keys
-from agui.errors import RUN_ERRORS, RunFailed
+from agui.errors import HINTS, RUN_ERRORS, RunFailed
 from agui.log_fields import trace_metadata
 from agui.models import Run
 
@@ -23,22 +23,6 @@ MAX_CAUSE_CHARS = 1000
 MAX_FAILURES = 200
 SHORT_ID = re.compile("[0-9a-f]{8}")
 
-# Where a developer looks, by the code of RUN_ERROR.
-HINTS = {
-    "internal_error": "The server's log has the traceback, under this run.",
-    "model_error": "The model's answer could not be used: try another AGENT_MODEL, or simpler tools.",
-    "model_unavailable": "Look at the provider's status page, at your rate limits, and at the address in *_BASE_URL.",
-    "model_timeout": 'AGUI["MODEL_TIMEOUT_SECONDS"] says how long a model may be silent.',
-    "model_refused": "Look at AGENT_MODEL and at the provider's key in .env.",
-    "empty_answer": "Look at max_tokens in AgentConfig.model_settings, and at what *_BASE_URL answers.",
-    "context_window": 'AGUI["HISTORY_MESSAGES"] says how much of a conversation the model reads.',
-    "usage_limit": 'AGUI["LIMITS"] has the limits of one run.',
-    "budget_exceeded": 'AGUI["BUDGETS"] and the budgets in the admin say who may spend what.',
-    "output_limit": 'AGUI["MAX_OUTPUT_BYTES"] is the largest stream of one run.',
-    "timeout": 'AGUI["RUN_TIMEOUT_SECONDS"] is the longest run.',
-    "tool_name_conflict": "Rename the tool in the page, or the one in tools.py.",
-    "interrupted": "The process that ran it has ended: a restart, a deployment, or too little memory.",
-}
 # What a provider says by its status.
 STATUS_HINTS = {
     401: "The provider does not know the key: look at {key} in .env.",

@@ -16,7 +16,6 @@ from django.db import DataError, IntegrityError, router, transaction
 from django.db.models.functions import Now
 
 from agui.blocking.executor import run_in_thread
-from agui.contrib.dashboard.rollup import keep_up
 from agui.models import Run
 from agui.runs.processes import life, process_name
 
@@ -41,8 +40,6 @@ class Checkpoints:
         """Held from taking down what a run has reached until it is written: what is older must not come later."""
         self._hurried: set[str] = set()
         self._unwritten: dict[str, dict[str, Any]] = {}
-        self._hour = 0
-        self._counting: asyncio.Task[None] | None = None
 
     def add(self, key: str, draft: Draft, lost: Callable[[], object]) -> None:
         """Write a run down from now on; `lost` is called should another process have taken it up."""
@@ -75,17 +72,10 @@ class Checkpoints:
             is_due = time.monotonic() >= due
             if is_due:
                 due = time.monotonic() + DRAFT_SECONDS
-                self._keep_figures()
             try:
                 await self.write(None if is_due else hurried)
             except Exception:
                 logger.exception("The runs of this process could not be written down")
-
-    def _keep_figures(self) -> None:
-        if (hour := int(time.time() // 3600)) != self._hour:
-            self._hour = hour
-            # On a thread of its own: after a long pause there is much to count, and signs of life can't wait.
-            self._counting = asyncio.create_task(run_in_thread(keep_up, pool="figures"), context=contextvars.Context())
 
     async def write(self, keys: Collection[str] | None = None) -> None:
         """Write down what is new of these runs, or of all. Afterwards, what was taken before is written too."""

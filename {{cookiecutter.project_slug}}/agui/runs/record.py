@@ -21,10 +21,6 @@ from agui.agents.model_files import EVENT as FILES_LEFT_OUT
 from agui.agents.model_files import UNREAD, SendReadableFiles
 from agui.agents.page_context import page_context
 from agui.blocking.executor import in_database
-from agui.contrib.spending.budgets import may_exist
-from agui.contrib.spending.keep_budget import KeepBudget
-from agui.contrib.spending.ledger import Spent, add_spending, dump_spent
-from agui.contrib.spending.usage import add_broken_off, spent_by_model
 from agui.deps import AgentDeps
 from agui.errors import RunFailed
 from agui.events.join_deltas import JoinDeltas
@@ -37,6 +33,7 @@ from agui.protocol.types import BaseEvent, CustomEvent, EventType, RunAgentInput
 from agui.runlog.memory import RunLog
 from agui.runs.fence import Fence
 from agui.runs.processes import process_name
+from agui.runs.usage import add_broken_off, count_unpriced
 from agui.stores import codec
 from agui.stores.annotations import annotate, answered
 from agui.stores.codec import same_json
@@ -84,8 +81,6 @@ class ActiveRun:
     drafted: tuple[int, int] = (0, 0)
     """Its size, and how many tools had ended, when it was last written down."""
     status: Run.Status = Run.Status.FAILED
-    spent: dict[str, Spent] = field(default_factory=dict)
-    """What of its usage is among the spending of its user."""
     first_event_ms: int | None = None
     is_recorded: bool = False
     started: float = field(default_factory=time.monotonic)
@@ -116,7 +111,6 @@ class ActiveRun:
             Fence(self.log.key),
             BoundResults(),
             AuditTrail(timer=self.events.timer),
-            *([KeepBudget(self.note_spending)] if may_exist() else ()),
             *(capability for part in parts.installed() for capability in part.capabilities(self)),
         ]
 
@@ -187,7 +181,7 @@ class ActiveRun:
     def _note(self, status: Run.Status) -> None:
         # Without a row the thread was deleted, and the run with it.
         row = Run.objects.filter(pk=self.log.key)
-        spent = self.spending()
+        messages = self.messages()
         with transaction.atomic(using=router.db_for_write(Run), savepoint=False):
             is_noted = row.filter(process=process_name(), status=Run.Status.RUNNING).update(
                 status=status,
@@ -195,7 +189,7 @@ class ActiveRun:
                 cause="" if status in (Run.Status.FINISHED, Run.Status.PAUSED) else self.events.cause,
                 usage=to_jsonable_python(self.usage),
                 cost=self.usage.cost,
-                spent=dump_spent(spent),
+                unpriced=count_unpriced(self.usage, messages),
                 first_event_ms=self.first_event_ms,
                 duration_ms=self.milliseconds(),
                 draft=None,
@@ -204,37 +198,33 @@ class ActiveRun:
                 # This process was taken for dead: another one has ended the run, or goes on with it.
                 raise ConversationConflict(self.log.thread_id)
             owner = self.events.deps.user.pk
+            if not is_noted and owner is not None and not get_user_model()._default_manager.filter(pk=owner).exists():
+                return  # Nothing is kept of a user who is gone
             ended = EndedRun(
                 key=self.log.key,
                 scope=self.log.scope,
                 owner_id=owner,
                 thread_id=self.log.thread_id,
-                model=self.endpoint.model_name(self.run_input.forwarded_props),
+                model=self.model,
                 status=status,
                 usage=self.usage,
-                messages=self._added(),
+                messages=messages,
+                is_deleted=not is_noted,
             )
-            if is_noted:
-                for part in parts.installed():
-                    part.run_ended(ended)
-            if is_noted or owner is None or get_user_model()._default_manager.filter(pk=owner).exists():
-                add_spending(self.log.scope, owner, spent, self.spent)
+            for part in parts.installed():
+                part.run_ended(ended)
 
-    def note_spending(self) -> None:
-        """Note now, and not at the end, what it has used so far."""
+    def hold(self) -> bool:
+        """Lock its row until the present transaction ends. False for a run that was deleted or is another process's."""
         row = Run.objects.filter(pk=self.log.key, process=process_name(), status=Run.Status.RUNNING)
-        spent = self.spending()
-        with transaction.atomic(using=router.db_for_write(Run)):
-            if not row.update(spent=dump_spent(spent)):
-                return  # It was deleted, or is another process's
-            add_spending(self.log.scope, self.events.deps.user.pk, spent, self.spent)
-        self.spent = spent
+        return bool(row.update(process=process_name()))
 
-    def spending(self) -> dict[str, Spent]:
-        """What it has used so far, by model."""
-        return spent_by_model(self.usage, self._added(), self.endpoint.model_name(self.run_input.forwarded_props))
+    @property
+    def model(self) -> str:
+        """The name of the model that was asked for."""
+        return self.endpoint.model_name(self.run_input.forwarded_props)
 
-    def _added(self) -> list[ModelMessage]:
+    def messages(self) -> list[ModelMessage]:
         """All messages of the run, those that it does not keep included."""
         before = {*self._before(), None}
         return [*self.earlier, *(one for one in self.events.unfinished.captured if one.run_id not in before)]

@@ -10,12 +10,11 @@ from pydantic_ai.conversation_store import ConversationConflict
 
 from agui import conf, parts
 from agui.blocking.executor import in_database
-from agui.contrib.spending.ledger import add_spending, dump_spent, load_spent
-from agui.contrib.spending.usage import spent_by_model
 from agui.events.frames import encode, run_error
 from agui.models import Run
 from agui.parts import EndedRun
 from agui.runs.processes import life, process_name
+from agui.runs.usage import count_unpriced
 from agui.stores import codec
 from agui.stores.base import ThreadStore, store_class
 
@@ -110,12 +109,11 @@ async def take_up(store: ThreadStore, run: Run) -> None:
 def _end_dead(run: Run) -> None:
     usage = codec.load(codec.USAGE, run.usage)
     messages = codec.load_messages(run.draft or [])
-    spent = spent_by_model(usage, messages, run.model)
+    cost = {"cost": usage.cost, "unpriced": count_unpriced(usage, messages)}
     ending = {"status": Run.Status.INTERRUPTED, "code": "interrupted", "draft": None, "order": None}
     with transaction.atomic(using=router.db_for_write(Run)):
         row = Run.objects.filter(pk=run.pk, status=Run.Status.RUNNING)
-        if row.update(cost=usage.cost, spent=dump_spent(spent), **ending):
-            add_spending(run.scope, run.owner_id, spent, load_spent(run.spent))
+        if row.update(**cost, **ending):
             ended = EndedRun(
                 key=str(run.pk),
                 scope=run.scope,

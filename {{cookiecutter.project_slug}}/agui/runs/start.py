@@ -15,7 +15,6 @@ from agui.actor import Actor
 from agui.agents.endpoint import Endpoint
 from agui.blocking.executor import in_database, release_connections
 from agui.contrib.attachments.references import named_in
-from agui.contrib.spending.budgets import check_budget
 from agui.deps import AgentDeps
 from agui.errors import Conflict
 from agui.events.progress import Page, dump_state
@@ -94,7 +93,6 @@ async def _run(
 async def _begin(log: RunLog, endpoint: Endpoint, actor: Actor, run_input: RunAgentInput, store: ThreadStore) -> Turn:
     """Do all that can refuse a run, and store the new turn. Raises HttpError and RunFailed."""
     check_tool_names(run_input, endpoint.agent)
-    await check_budget(actor.user, actor.scope)
     await parts.check_run(actor)
     model = endpoint.model_name(run_input.forwarded_props)
 

@@ -23,7 +23,7 @@ class Series:
 
     name: str
     kind: str
-    """Names its colour in admin.css."""
+    """Names its colour in dashboard.css."""
     values: Sequence[float | None]
 
 

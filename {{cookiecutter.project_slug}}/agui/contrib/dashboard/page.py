@@ -1,4 +1,4 @@
-"""The dashboard of the admin: how many runs, what they used and cost, how long they took, and what failed."""
+"""What the dashboard shows: how many runs, what they used and cost, how long they took, and what failed."""
 
 from bisect import bisect_right
 from collections import Counter
@@ -7,19 +7,12 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
-from django.contrib import admin
-from django.contrib.auth import get_user_model
-from django.core.exceptions import PermissionDenied
-from django.db.models import F, Sum
-from django.http import HttpRequest, HttpResponse
-from django.template.response import TemplateResponse
-from django.urls import URLPattern, path
 from django.utils import timezone
 
 from agui.contrib.dashboard.charts import Chart, Series, Write
-from agui.contrib.dashboard.rollup import HOUR, Figures, midnight, percentile, read_figures, total
-from agui.contrib.spending.ledger import dollars, today
-from agui.models import Run, Spending
+from agui.contrib.dashboard.rollup import HOUR, Figures, percentile, read_figures
+from agui.models import Run
+from agui.money import dollars
 
 RANGES = {"24h": "24 hours", "7d": "7 days", "30d": "30 days", "13w": "13 weeks"}
 WELL = (Run.Status.FINISHED, Run.Status.PAUSED)
@@ -203,56 +196,3 @@ def tables_of(whole: Figures, users: Sequence[Any] | None) -> list[dict[str, Any
     if users is not None:
         tables.append({"title": "Users who spent most", "head": ["user", "tokens", "cost"], "rows": users})
     return [{**table, "rows": table["rows"][:MAX_ROWS]} for table in tables]
-
-
-def top_users(since: date) -> list[list[str]]:
-    """Who has spent most since a day. Visitors have no name to tell."""
-    spending = Spending.objects.filter(day__gte=since).exclude(owner=None).order_by()
-    sums = spending.values_list("owner").annotate(
-        tokens=Sum("input_tokens") + Sum("output_tokens"), dollars=Sum("cost"), unpriced=Sum("unpriced")
-    )
-    most = list(sums.order_by(F("dollars").desc(nulls_last=True), "-tokens")[:MAX_ROWS])
-    names = get_user_model()._default_manager.in_bulk([owner for owner, *_ in most])
-    return [
-        [
-            names[owner].get_username() if owner in names else "-",
-            count_text(tokens),
-            dollars(cost) + (" and more" if cost is not None and unpriced else ""),
-        ]
-        for owner, tokens, cost, unpriced in most
-    ]
-
-
-admin.site.index_template = admin.site.index_template or "admin/agui/index.html"
-
-
-class DashboardAdmin(admin.ModelAdmin):
-    """Runs, with a dashboard of them."""
-
-    change_list_template = "admin/agui/run/change_list.html"
-
-    def get_urls(self) -> list[URLPattern]:
-        view = self.admin_site.admin_view(self.dashboard)
-        return [path("dashboard/", view, name="agui_dashboard"), *super().get_urls()]
-
-    def dashboard(self, request: HttpRequest) -> HttpResponse:
-        if not self.has_view_permission(request):
-            raise PermissionDenied
-        span = request.GET.get("range", "24h")
-        span = span if span in RANGES else "24h"
-        places = places_of(span, timezone.now())
-        parts = figures_of(places)
-        whole = total(parts)
-        since = midnight(places[0].begin).date()
-        users = top_users(min(since, today())) if request.user.has_perm("agui.view_spending") else None
-        context = {
-            **self.admin_site.each_context(request),
-            "title": "Dashboard",
-            "opts": self.opts,
-            "media": self.media,
-            "ranges": [(name, text, name == span) for name, text in RANGES.items()],
-            "tiles": tiles_of(whole),
-            "charts": charts_of(places, parts),
-            "tables": tables_of(whole, users),
-        }
-        return TemplateResponse(request, "admin/agui/run/dashboard.html", context)

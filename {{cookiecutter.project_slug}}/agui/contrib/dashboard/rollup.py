@@ -17,7 +17,8 @@ from django.db.models.fields.json import KeyTextTransform
 from django.db.models.functions import Cast
 from django.utils import timezone
 
-from agui.models import AuditRecord, Run, RunSpan
+from agui.contrib.dashboard.models import RunSpan
+from agui.models import AuditRecord, Run
 
 logger = logging.getLogger("agui.runs")
 

@@ -20,7 +20,6 @@ from agui.contrib.durable.journal import Journal
 from agui.contrib.durable.ordered import ORDER, Order, Ordered
 from agui.contrib.durable.queue import enqueue
 from agui.contrib.durable.splice import go_on
-from agui.contrib.spending.ledger import load_spent
 from agui.errors import Unavailable
 from agui.models import Run
 from agui.protocol.inbound import instructing
@@ -96,9 +95,7 @@ async def activate(run: Ordered) -> ActiveRun | None:
         return None
     usage = codec.load(codec.USAGE, row.usage)
     actor = Actor(await _user(row), row.scope)
-    active = start.activate(
-        log, run.endpoint, actor, run_input, turn, earlier=earlier, usage=usage, spent=load_spent(row.spent)
-    )
+    active = start.activate(log, run.endpoint, actor, run_input, turn, earlier=earlier, usage=usage)
     active.journal = Journal(active)
     active.go_on = partial(go_on, run=run, earlier=earlier)
     return active

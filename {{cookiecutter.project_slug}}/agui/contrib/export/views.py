@@ -6,7 +6,8 @@ connection waits for a slow client.
 
 import json
 import logging
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator
+from functools import partial
 from typing import Any
 
 from django.core.serializers.json import DjangoJSONEncoder
@@ -16,10 +17,12 @@ from django.utils import timezone
 from pydantic_ai import DeferredToolRequests
 from pydantic_ai.messages import ModelMessage
 
+from agui import parts
 from agui.actor import Actor
 from agui.blocking.executor import in_database, owner, release_connections
 from agui.http.views import AgentView
-from agui.models import ApiToken, Attachment, AuditRecord, Budget, Feedback, Message, Run, Spending, Thread
+from agui.models import ApiToken, Attachment, AuditRecord, Feedback, Message, Run, Thread
+from agui.parts import PersonalData
 from agui.protocol.interrupts import open_interrupts
 from agui.protocol.outbound import to_wire, wire_messages
 from agui.stores import codec
@@ -37,9 +40,7 @@ UNTOLD: dict[type[Model], set[str]] = {
     Thread: {"id", "scope", "owner", "words", "revision", "deferred"},
     Message: {"thread", "words", "data"},
     Feedback: {"id", "thread"},
-    Run: {"scope", "owner", "process", "seen_at", "revision", "draft", "order", "attempts", "spent"},
-    Spending: {"id", "scope", "owner"},
-    Budget: {"id", "user", "group"},
+    Run: {"scope", "owner", "process", "seen_at", "revision", "draft", "order", "attempts"},
     AuditRecord: {"id", "user", "scope", "error"},
     ApiToken: {"id", "user", "digest"},
     Attachment: {"scope", "owner", "file"},
@@ -114,12 +115,13 @@ def _tables(
     feedback = Feedback.objects.filter(thread__scope=scope).order_by("created_at").select_related("thread")
     yield "feedback", _read(feedback, lambda row: {"thread_id": row.thread.thread_id, **_tell(row)})
     yield "runs", _read(Run.objects.filter(scope=scope, owner=owner).order_by("started_at"), _tell_run)
-    yield "spending", _read(Spending.objects.filter(scope=scope, owner=owner).order_by("day", "pk"), _tell)
-    yield "budgets", _read(Budget.objects.filter(user=owner, group=None), _tell)
     yield "tool_calls", _read(_audit_records(actor).order_by("started_at"), _tell)
     files = Attachment.objects.filter(scope=scope).order_by("created_at").prefetch_related("uses")
     yield "attachments", _read(files, lambda row: _tell_attachment(row, save_file))
     yield "tokens", _read(ApiToken.objects.filter(user=owner).order_by("created_at"), _tell)
+    for part in parts.installed():
+        for data in part.personal_data(actor):
+            yield data.name, _read(data.rows, partial(_tell_personal, data))
 
 
 def _audit_records(actor: Actor) -> QuerySet[AuditRecord]:
@@ -136,8 +138,15 @@ def _read(rows: QuerySet[Any], tell: Callable[[Any], Told]) -> Iterator[Told]:
         yield from (tell(found[pk]) for pk in batch if pk in found)
 
 
+def _tell_personal(data: PersonalData, row: Model) -> Told:
+    return {**_fields(row, data.hidden), **data.extra(row)}  # noqa: S610 # Not a queryset
+
+
 def _tell(row: Model) -> Told:
-    untold = UNTOLD[type(row)]
+    return _fields(row, UNTOLD[type(row)])
+
+
+def _fields(row: Model, untold: Collection[str]) -> Told:
     return {field.name: field.value_from_object(row) for field in row._meta.concrete_fields if field.name not in untold}
 
 

@@ -30,9 +30,6 @@ from agui.actor import Actor
 from agui.agents.endpoint import Endpoint
 from agui.agents.llm import name_of
 from agui.blocking.executor import in_database, release_connections
-from agui.contrib.spending.budgets import check_budget
-from agui.contrib.spending.ledger import add_spending
-from agui.contrib.spending.usage import spent_by_model
 from agui.deps import AgentDeps
 from agui.errors import HttpError
 from agui.http.throttle import throttle
@@ -92,7 +89,6 @@ class ToolServer:
             raise _unknown(params.name)
         try:
             await throttle(request, actor)
-            await check_budget(actor.user, actor.scope)
             await parts.check_run(actor)
         except HttpError as refusal:
             seconds = refusal.headers.get("Retry-After")
@@ -135,7 +131,6 @@ class ToolServer:
         model = name_of(context.model)
 
         def note() -> None:
-            add_spending(actor.scope, actor.user.pk, spent_by_model(context.usage, (), model), {})
             for part in parts.installed():
                 part.models_used(actor, model, context.usage)
 

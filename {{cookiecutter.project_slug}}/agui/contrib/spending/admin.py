@@ -8,8 +8,9 @@ from django.http import HttpRequest
 
 from agui.admin.lists import RecordAdmin, UserByName, cost, recent
 from agui.contrib.spending.budgets import first_day
-from agui.contrib.spending.ledger import Spent, dollars, spent_by_day, today
-from agui.models import Budget, Spending
+from agui.contrib.spending.ledger import Spent, spent_by_day, today
+from agui.contrib.spending.models import Budget, Spending
+from agui.money import dollars
 
 USERNAME = get_user_model().USERNAME_FIELD
 
@@ -28,6 +29,9 @@ COUNTS = [count(column) for column in ("requests", "input_tokens", "output_token
 
 @admin.register(Spending)
 class SpendingAdmin(RecordAdmin):
+    class Media:
+        css = {"all": ["agui_spending/admin.css"]}
+
     list_display = ["day", "who", "model", *COUNTS, COST]
     list_filter = ["day", recent("model")]
     list_select_related = ["owner"]
@@ -47,7 +51,7 @@ class BudgetAdmin(UserByName):
     readonly_fields = ["spent"]
 
     def get_fields(self, request: HttpRequest, obj: Budget | None = None) -> Any:
-        spent = ["spent"] if obj and request.user.has_perm("agui.view_spending") else []
+        spent = ["spent"] if obj and request.user.has_perm("agui_spending.view_spending") else []
         return [("user", "group"), "period", "cost", "tokens", *spent]
 
     @admin.display(description="spent so far")

@@ -1,7 +1,7 @@
-"""What users may spend: AGUI["BUDGETS"], and the budgets of users and groups in the admin.
+"""What users may spend: AGUI["SPENDING"], and the budgets of users and groups in the admin.
 
 For each period, and for money and tokens each by itself, the closest budget holds: the user's own, else the largest
-of his groups', else AGUI["BUDGETS"]. It is asked before a run begins and before each further request to the model.
+of their groups', else AGUI["SPENDING"]. It is asked before a run begins and before each further request to the model.
 """
 
 import time
@@ -17,13 +17,18 @@ from django.utils import timezone
 
 from agui import conf
 from agui.blocking.executor import in_database
+from agui.contrib.spending.conf import SpendingSettings
 from agui.contrib.spending.ledger import Spent, spent_by_day, today
-from agui.errors import BudgetExceeded
-from agui.models import Budget
+from agui.contrib.spending.models import Budget
+from agui.errors import TooManyRequests
 
 PERIODS = Budget.Period.values
 # For so long it is believed that there are no budgets.
 BELIEVED_SECONDS = 10
+
+
+class BudgetExceeded(TooManyRequests):
+    code, message = "budget_exceeded", "Your budget is used up."
 
 
 class Allowed(NamedTuple):
@@ -66,12 +71,12 @@ def may_exist() -> bool:
 
 
 def _has_defaults() -> bool:
-    budgets = conf.get().budgets
-    return any(Allowed(one.cost, one.tokens) != Allowed() for one in (budgets.day, budgets.week, budgets.month))
+    settings = conf.part(SpendingSettings)
+    return any(Allowed(one.cost, one.tokens) != Allowed() for one in (settings.day, settings.week, settings.month))
 
 
 async def check_budget(user: Any, scope: str) -> None:
-    """Refuse a run whose user has spent what he may. Raises BudgetExceeded, with the time when he may again."""
+    """Refuse a run whose user has spent what they may. Raises BudgetExceeded: when they may again is in it."""
     if not belief.is_fresh:
         await in_database(belief.renew)
     if may_exist() and (used_up := await in_database(find_used_up, user, scope)):
@@ -106,7 +111,7 @@ def find_used_up(user: Any, scope: str) -> tuple[str, datetime] | None:
 def find_budgets(user: Any) -> dict[str, Allowed]:
     """What a user, or a visitor, may spend in each period."""
     rows = list(Budget.objects.filter(_holds_for(user))) if belief.is_so and user.pk is not None else []
-    defaults = conf.get().budgets
+    defaults = conf.part(SpendingSettings)
     found = {}
     for period in PERIODS:
         own = [row for row in rows if row.period == period and row.user_id is not None]

@@ -1,24 +1,31 @@
 """The budget of a user, asked again before each further request of a run to the model."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
+from typing import TYPE_CHECKING
 
+from django.db import router, transaction
 from pydantic_ai import RunContext
 from pydantic_ai.capabilities import AbstractCapability
 from pydantic_ai.models import ModelRequestContext
 
 from agui.blocking.executor import in_database
 from agui.contrib.spending.budgets import belief, find_used_up, may_exist
+from agui.contrib.spending.ledger import note_so_far
+from agui.contrib.spending.models import Spending
+from agui.contrib.spending.usage import spent_by_model
 from agui.deps import AgentDeps
 from agui.errors import RunFailed
+
+if TYPE_CHECKING:
+    from agui.runs.record import ActiveRun
 
 
 @dataclass
 class KeepBudget(AbstractCapability[AgentDeps]):
     """Asks before each request of a run but the first whether its user may still spend."""
 
-    note_spending: Callable[[], None]
+    run: "ActiveRun"
 
     async def before_model_request(
         self, ctx: RunContext[AgentDeps], request_context: ModelRequestContext
@@ -33,5 +40,13 @@ class KeepBudget(AbstractCapability[AgentDeps]):
             belief.renew()
         if not may_exist():
             return None
-        self.note_spending()
+        self._note()
         return find_used_up(deps.user, deps.scope)
+
+    def _note(self) -> None:
+        """Note now, and not at the end, what the run has used so far."""
+        run = self.run
+        spent = spent_by_model(run.usage, run.messages(), run.model)
+        with transaction.atomic(using=router.db_for_write(Spending)):
+            if run.hold():
+                note_so_far(run.log.key, run.log.scope, run.events.deps.user.pk, spent)

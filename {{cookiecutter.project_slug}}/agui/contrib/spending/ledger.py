@@ -3,23 +3,32 @@
 A price that nobody knows is None, never 0. What was spent outlives the runs it was spent on.
 """
 
-from collections.abc import Mapping
-from datetime import date
+from collections.abc import Iterator, Mapping
+from datetime import date, timedelta
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
+from django.conf import settings
 from django.db import connections, router
-from django.db.models import Field
+from django.db.models import Exists, Field, OuterRef, Q
 from django.utils import timezone
 
-from agui.models import Spending
+from agui import conf
+from agui.contrib.spending.conf import SpendingSettings
+from agui.contrib.spending.models import RunSpending, Spending
+from agui.models import Run
+from agui.parts import Outdated
 
 if TYPE_CHECKING:
     from pydantic_ai.usage import RequestUsage, RunUsage
 
+VISITOR = "session:"
+MONTH_DAYS = 31
+# A run that is on for longer has died with its process.
+LONGEST_RUN = timedelta(days=7)
 # In one step: of two runs that end at once, neither forgets the other's.
 ADD = """
-INSERT INTO agui_spending AS kept
+INSERT INTO {table} AS kept
     (scope, owner_id, day, model, requests, input_tokens, output_tokens, unpriced, cost)
 VALUES {rows}
 ON CONFLICT (scope, day, model) DO UPDATE SET
@@ -76,7 +85,7 @@ ByModel = Mapping[str, Spent]
 
 
 def add_spending(scope: str, owner_id: Any, now: ByModel, before: ByModel) -> None:
-    """Note what a run has used since `before`. Raises IntegrityError when its owner is gone."""
+    """Note what somebody has used since `before`. Raises IntegrityError when the owner is gone."""
     more = {model: spent - before.get(model, Spent()) for model, spent in now.items()}
     # In one order: else two runs could wait for each other.
     rows = [(model, *spent) for model, spent in sorted(more.items()) if any(spent[:3]) or spent.cost]
@@ -90,7 +99,41 @@ def add_spending(scope: str, owner_id: Any, now: ByModel, before: ByModel) -> No
     for *counts, cost in rows:
         params += [*whose, on, *counts, price.get_db_prep_save(cost, connection)]
     with connection.cursor() as cursor:
-        cursor.execute(ADD.format(rows=", ".join([ROW] * len(rows))), params)
+        cursor.execute(ADD.format(table=Spending._meta.db_table, rows=", ".join([ROW] * len(rows))), params)
+
+
+def note_so_far(key: str, scope: str, owner_id: Any, spent: ByModel) -> None:
+    """Note what a run has used that is still on. It is the caller's to see that nobody else has the run meanwhile."""
+    add_spending(scope, owner_id, spent, _noted(key))
+    columns = {"scope": scope, "owner_id": owner_id, "spent": dump_spent(spent)}
+    RunSpending.objects.update_or_create(pk=key, defaults=columns)
+
+
+def note_end(key: str, scope: str, owner_id: Any, spent: ByModel) -> None:
+    """Note what a run has used that has ended, but for what was noted while it was on."""
+    noted = _noted(key)
+    add_spending(scope, owner_id, spent, noted)
+    if noted:
+        RunSpending.objects.filter(pk=key).delete()
+
+
+def _noted(key: str) -> dict[str, Spent]:
+    rows = RunSpending.objects.filter(pk=key).values_list("spent", flat=True)
+    return load_spent(rows.first() or {})
+
+
+def outdated() -> Iterator[Outdated]:
+    """List what is kept no longer of what was spent, and what runs have left that never ended."""
+    now = timezone.now()
+    # Visitors': no budget looks further back than a month.
+    visit = max(MONTH_DAYS, settings.SESSION_COOKIE_AGE // (24 * 60 * 60) + 1)
+    old = Q(owner=None, scope__startswith=VISITOR, day__lt=now - timedelta(days=visit))
+    if days := conf.part(SpendingSettings).retention_days:
+        old |= Q(day__lt=now - timedelta(days=days))
+    yield Outdated("spending", Spending.objects.filter(old))
+    there = Run.objects.filter(pk=OuterRef("pk"))
+    left = RunSpending.objects.filter(~Exists(there), noted_at__lt=now - LONGEST_RUN)
+    yield Outdated("spending of runs that were lost", left)
 
 
 def today() -> date:
@@ -116,12 +159,3 @@ def spent_by_day(scope: str, since: date) -> dict[date, Spent]:
     for day, *amounts in Spending.objects.filter(scope=scope, day__gte=since).order_by().values_list(*columns):
         found[day] = found.get(day, Spent()) + Spent(*amounts)
     return found
-
-
-def dollars(cost: Decimal | float | None) -> str:
-    """Write an amount as people read it; "-" for one that is not known."""
-    if cost is None:
-        return "-"
-    if 0 < cost < Decimal("0.0001"):
-        return "< $0.0001"
-    return f"${cost:,.2f}" if cost >= 1 or not cost else f"${cost:.4f}"

@@ -14,11 +14,10 @@ from django.core.files.uploadedfile import UploadedFile
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.utils.module_loading import import_string
 
-from agui import conf
+from agui import conf, parts
 from agui.actor import Actor
 from agui.blocking.executor import release_connections
 from agui.contrib.attachments.views import FORM_BYTES, check_size, read_upload
-from agui.contrib.spending.budgets import check_budget
 from agui.contrib.voice.conf import VoiceSettings
 from agui.errors import BadRequest, NotFound, Unavailable, Unprocessable, UnsupportedMediaType
 from agui.http.throttle import throttle
@@ -95,7 +94,7 @@ class TranscribeView(AgentView):
         if not settings.is_on:
             raise NotFound("This agent does not listen.")
         await throttle(request, actor)
-        await check_budget(actor.user, actor.scope)
+        await parts.check_run(actor)
         upload, language = await sync_to_async(_read)(request, settings.max_bytes)
         audio = await asyncio.to_thread(upload.read)
         ending, media_type = kind_of(audio)

@@ -10,7 +10,6 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from importlib import import_module
 from typing import Any
-from uuid import UUID
 
 from django.conf import settings
 from django.contrib.sessions.backends.db import SessionStore as DatabaseSessionStore
@@ -20,9 +19,9 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 from pydantic_ai.conversation_store import ConversationConflict
 
-from agui import conf
-from agui.contrib.dashboard.rollup import roll_up
-from agui.models import ApiToken, Attachment, AttachmentUse, AuditRecord, Run, Spending, Thread
+from agui import conf, parts
+from agui.models import ApiToken, Attachment, AttachmentUse, AuditRecord, Run, Thread
+from agui.parts import Outdated, Part
 from agui.stores.base import store_class
 from agui.stores.model import ModelConversationStore
 from agui.stores.null import NullConversationStore
@@ -40,7 +39,15 @@ PAUSE_SECONDS = 0.12
 SILENCE = timedelta(hours=1)
 # For so long, a token that is no longer good may still explain something.
 TOKEN_AGE = timedelta(days=30)
-MONTH_DAYS = 31
+
+
+class UnusedFiles(Outdated):
+    """Each by itself: it is asked again whether somebody just has named it, and nobody can meanwhile."""
+
+    def delete(self, pks: list[Any]) -> int:
+        with transaction.atomic(using=router.db_for_write(Attachment)):
+            list(Attachment.objects.select_for_update().filter(pk__in=pks).values_list("pk"))
+            return super().delete(pks)
 
 
 class Command(BaseCommand):
@@ -51,7 +58,6 @@ class Command(BaseCommand):
         for name, unit, default, what in (
             ("conversations", "DAYS", kept.conversations_days, "Conversations without a new message for so long"),
             ("runs", "DAYS", kept.runs_days, "Records of runs that began so long ago"),
-            ("spending", "DAYS", kept.spending_days, "What somebody has spent on days so long ago"),
             ("audit", "DAYS", kept.audit_days, "Records of tool calls made so long ago"),
             ("attachments", "HOURS", kept.attachments_hours, "Files uploaded so long ago that no conversation names"),
         ):
@@ -64,39 +70,35 @@ class Command(BaseCommand):
         self.dry_run: bool = options["dry_run"]
         self.failed = False
         self.gone: set[int] = set()  # The threads that a dry run has come across
-        if not self.dry_run:
-            self.count()
+        of_parts = [outdated for part in parts.installed() for outdated in self.ask(part)]
         # Before the conversations, which take the rest of their runs along: so a dry run counts the same.
         if days := options["runs"]:
-            self.prune("runs", self.prune_rows, self.ended_runs().filter(started_at__lt=self.before(days=days)))
-        # Visitors': no budget looks further back than a month.
-        days = max(MONTH_DAYS, settings.SESSION_COOKIE_AGE // (24 * 60 * 60) + 1)
-        old = Q(owner=None, scope__startswith=VISITOR, day__lt=self.before(days=days))
-        if days := options["spending"]:
-            old |= Q(day__lt=self.before(days=days))
-        self.prune("spending", self.prune_rows, Spending.objects.filter(old))
+            self.prune_rows(Outdated("runs", self.ended_runs().filter(started_at__lt=self.before(days=days))))
         if days := options["audit"]:
             records = AuditRecord.objects.filter(started_at__lt=self.before(days=days))
-            self.prune("records of tool calls", self.prune_rows, records)
+            self.prune_rows(Outdated("records of tool calls", records))
         long_ago = self.now - TOKEN_AGE
         dead = ApiToken.objects.filter(Q(expires_at__lt=long_ago) | Q(revoked_at__lt=long_ago))
-        self.prune("dead tokens", self.prune_rows, dead)
+        self.prune_rows(Outdated("dead tokens", dead))
         if days := options["conversations"]:
             threads = Thread.objects.filter(updated_at__lt=self.before(days=days))
             self.prune("conversations", self.prune_threads, threads)
         self.prune("conversations of visitors who are gone", self.prune_visitors)
         if hours := options["attachments"]:
-            self.prune("unused files", self.prune_attachments, self.before(hours=hours))
+            self.prune_rows(UnusedFiles("unused files", self.unused_files(self.before(hours=hours)), batch=1))
+        for outdated in of_parts:
+            self.prune_rows(outdated)
         if self.failed:
             raise CommandError("Not everything could be deleted: the log says what and why.")
 
-    def count(self) -> None:
-        """Tell the dashboard of what goes. Who has to forget does so all the same if that fails."""
+    def ask(self, part: Part) -> list[Outdated]:
+        """Tell a part what is about to go. What has to be forgotten goes all the same if that fails."""
         try:
-            roll_up()
+            return list(part.prune(self.dry_run))
         except Exception:
             self.failed = True
-            logger.exception("The runs of the last hours could not be counted")
+            logger.exception("%s could not say what it keeps no longer", part.verbose_name)
+            return []
 
     def prune(self, what: str, step: Callable[..., int], *args: Any) -> None:
         try:
@@ -123,13 +125,24 @@ class Command(BaseCommand):
         thread = Exists(Thread.objects.filter(thread_id=OuterRef("thread_id"), scope=OuterRef("scope")))
         return Run.objects.exclude(Q(thread) | Q(seen_at__gte=self.now - SILENCE), status=Run.Status.RUNNING)
 
-    def prune_rows(self, rows: QuerySet[Any]) -> int:
-        if self.dry_run:
-            return rows.count()
-        count = 0
-        while pks := list(rows.order_by().values_list("pk", flat=True)[:BATCH]):
-            count += rows.filter(pk__in=pks).delete()[0]
+    def prune_rows(self, outdated: Outdated) -> None:
+        self.prune(outdated.name, self.count if self.dry_run else self.delete, outdated)
+
+    def count(self, outdated: Outdated) -> int:
+        return outdated.rows.count()
+
+    def delete(self, outdated: Outdated) -> int:
+        count, rest = 0, outdated.rows.order_by("pk").values_list("pk", flat=True)
+        batch = min(BATCH, outdated.batch)
+        pks = list(rest[:batch])
+        while pks:
+            try:
+                count += outdated.delete(pks)
+            except Exception:
+                self.failed = True
+                logger.exception("Deleting %s failed: %s", outdated.name, pks)
             self.pause()
+            pks = list(rest.filter(pk__gt=pks[-1])[:batch])
         return count
 
     def prune_threads(self, rows: QuerySet[Thread]) -> int:
@@ -177,30 +190,14 @@ class Command(BaseCommand):
             return set(sessions.values_list("session_key", flat=True))
         return {key for key in keys if engine().exists(key)}
 
-    def prune_attachments(self, before: datetime) -> int:
-        """Delete what was never named, or only by conversations that went without it."""
+    def unused_files(self, before: datetime) -> QuerySet[Attachment]:
+        """Find what was never named, or only by conversations that went without it."""
         needed = AttachmentUse.objects.filter(attachment=OuterRef("pk"))
         # Where other stores keep their threads, only they know.
         if issubclass(store_class(), ModelConversationStore | NullConversationStore):
             threads = Thread.objects.filter(thread_id=OuterRef("thread_id"), scope=OuterRef("attachment__scope"))
             needed = needed.filter(Exists(threads))
-        unused = Attachment.objects.filter(~Exists(needed), created_at__lt=before)
-        if self.dry_run:
-            return unused.count()
-        return sum(self.prune_attachment(unused, pk) for pk in list(unused.values_list("pk", flat=True)))
-
-    def prune_attachment(self, unused: QuerySet[Attachment], pk: UUID) -> bool:
-        try:
-            with transaction.atomic(using=router.db_for_write(Attachment)):
-                # Nobody can name it any more: so it is asked again whether somebody just has.
-                Attachment.objects.select_for_update().filter(pk=pk).first()
-                is_gone = bool(unused.filter(pk=pk).delete()[0])
-        except Exception:
-            self.failed = True
-            logger.exception("Deleting attachment %s failed", pk)
-            return False
-        self.pause()
-        return is_gone
+        return Attachment.objects.filter(~Exists(needed), created_at__lt=before)
 
 
 def _age(text: str) -> int:

@@ -1,0 +1,17 @@
+"""What the dashboard shows of hours that are over."""
+
+from django.db import models
+
+
+class RunSpan(models.Model):
+    """What the runs of an hour that is over came to, or of a day, whoever's they were: few rows for the dashboard."""
+
+    begin = models.DateTimeField(primary_key=True)
+    is_day = models.BooleanField(default=False, help_text="A day of the site's time zone, and not an hour.")
+    figures = models.JSONField(help_text="As the dashboard counts them.")
+
+    class Meta:
+        ordering = ["begin"]
+
+    def __str__(self) -> str:
+        return f"{self.begin:%Y-%m-%d %H:%M}"

@@ -1,0 +1,68 @@
+"""What runs cost, and how much a user may spend."""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from django.db.models.signals import post_save
+
+from agui.actor import Actor
+from agui.contrib.spending.conf import SpendingSettings
+from agui.errors import HINTS, RUN_ERRORS
+from agui.parts import EndedRun, Outdated, Part, PersonalData
+
+if TYPE_CHECKING:
+    from pydantic_ai.usage import RunUsage
+
+
+class SpendingConfig(Part):
+    name = "agui.contrib.spending"
+    label = "agui_spending"
+    verbose_name = "Agent: spending"
+    settings = SpendingSettings
+
+    def ready(self) -> None:
+        from agui.contrib.spending import budgets, checks
+        from agui.contrib.spending.models import Budget
+
+        checks.register()
+        RUN_ERRORS["budget_exceeded"] = "Your budget is used up. What was done so far is kept."
+        HINTS["budget_exceeded"] = 'AGUI["SPENDING"] and the budgets in the admin say who may spend what.'
+        post_save.connect(budgets.belief.forget, sender=Budget, dispatch_uid="agui_spending.budgets")
+
+    def prepare(self) -> None:
+        from agui.contrib.spending import keep_budget as keep_budget
+
+    async def before_run(self, actor: Actor) -> None:
+        from agui.contrib.spending.budgets import check_budget
+
+        await check_budget(actor.user, actor.scope)
+
+    def capabilities(self, run: Any) -> list[Any]:
+        from agui.contrib.spending.budgets import may_exist
+        from agui.contrib.spending.keep_budget import KeepBudget
+
+        return [KeepBudget(run)] if may_exist() else []
+
+    def run_ended(self, run: EndedRun) -> None:
+        from agui.contrib.spending.ledger import note_end
+        from agui.contrib.spending.usage import spent_by_model
+
+        note_end(run.key, run.scope, run.owner_id, spent_by_model(run.usage, run.messages, run.model))
+
+    def models_used(self, actor: Actor, model: str, usage: "RunUsage") -> None:
+        from agui.contrib.spending.ledger import add_spending
+        from agui.contrib.spending.usage import spent_by_model
+
+        add_spending(actor.scope, actor.user.pk, spent_by_model(usage, (), model), {})
+
+    def personal_data(self, actor: Actor) -> Iterable[PersonalData]:
+        from agui.contrib.spending.models import Budget, Spending
+
+        spending = Spending.objects.filter(scope=actor.scope, owner=actor.user.pk).order_by("day", "pk")
+        yield PersonalData("spending", spending, {"id", "scope", "owner"})
+        yield PersonalData("budgets", Budget.objects.filter(user=actor.user.pk, group=None), {"id", "user", "group"})
+
+    def prune(self, dry_run: bool) -> Iterable[Outdated]:
+        from agui.contrib.spending.ledger import outdated
+
+        return outdated()

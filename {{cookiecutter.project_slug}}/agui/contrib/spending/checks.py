@@ -1,0 +1,26 @@
+from typing import Any
+
+from django.core import checks
+
+from agui import conf
+from agui.agents.prices import models_without_price
+from agui.contrib.spending.conf import SpendingSettings
+
+
+def register() -> None:
+    checks.register(check_prices)
+
+
+def check_prices(**kwargs: Any) -> list[checks.CheckMessage]:
+    """Is the price known of what budgets of money limit? Else they limit nothing."""
+    settings = conf.part(SpendingSettings)
+    if settings.day.cost is settings.week.cost is settings.month.cost is None:
+        return []
+    return [
+        checks.Warning(
+            f"No price is known of {name!r} in AGENT_MODEL, so no budget in US dollars holds it back.",
+            hint="Set 'TOKENS' of SPENDING, too.",
+            id="agui_spending.W001",
+        )
+        for name in models_without_price()
+    ]

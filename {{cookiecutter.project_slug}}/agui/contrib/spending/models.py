@@ -1,0 +1,100 @@
+"""What was spent, by whom, on which day; and what may be."""
+
+from django.conf import settings
+from django.core.validators import MinValueValidator
+from django.db import models
+
+from agui.models import Owned
+
+
+class Spending(Owned):
+    """What somebody has used of a model on a day. Deleting runs and conversations does not forget it."""
+
+    day = models.DateField(help_text="In the site's time zone.")
+    model = models.CharField(max_length=255)
+    requests = models.PositiveBigIntegerField(default=0)
+    input_tokens = models.PositiveBigIntegerField(default=0)
+    output_tokens = models.PositiveBigIntegerField(default=0)
+    unpriced = models.PositiveBigIntegerField(default=0, help_text="Requests whose price nobody knows.")
+    cost = models.DecimalField(
+        max_digits=20, decimal_places=10, null=True, blank=True, help_text="US dollars, of the other requests."
+    )
+
+    class Meta:
+        ordering = ["-day", "-pk"]
+        verbose_name_plural = "spending"
+        indexes = [models.Index(fields=["day"])]
+        constraints = [models.UniqueConstraint(fields=["scope", "day", "model"], name="agui_spending_once")]
+
+    def __str__(self) -> str:
+        return f"{self.day} {self.model}"
+
+
+class RunSpending(Owned):
+    """What of a run is in Spending before it has ended. It goes when the run ends, and not when the run is deleted:
+    a run that is on ends after its row is gone.
+    """
+
+    run = models.UUIDField(primary_key=True)
+    spent = models.JSONField(default=dict, help_text="By model.")
+    noted_at = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        verbose_name_plural = "spending of runs"
+
+    def __str__(self) -> str:
+        return str(self.run)
+
+
+class Budget(models.Model):
+    """What a user, or each user of a group, may spend in a period."""
+
+    class Period(models.TextChoices):
+        DAY = "day"
+        WEEK = "week", "week, from Monday"
+        MONTH = "month"
+
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.CASCADE, related_name="+"
+    )
+    group = models.ForeignKey("auth.Group", null=True, blank=True, on_delete=models.CASCADE, related_name="+")
+    period = models.CharField(max_length=8, choices=Period.choices, default=Period.MONTH)
+    cost = models.DecimalField(
+        max_digits=12,
+        decimal_places=4,
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(0)],
+        help_text="US dollars. Empty: as the next budget says. It needs models whose price is known.",
+    )
+    tokens = models.PositiveBigIntegerField(
+        null=True, blank=True, help_text="In and out. Empty: as the next budget says."
+    )
+
+    class Meta:
+        ordering = ["pk"]
+        constraints = [
+            models.CheckConstraint(
+                condition=models.Q(user=None) ^ models.Q(group=None),
+                name="agui_budget_of_one",
+                violation_error_message="Name a user, or a group, and not both.",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(cost__isnull=False) | models.Q(tokens__isnull=False),
+                name="agui_budget_of_something",
+                violation_error_message="Say how much: a cost, tokens, or both.",
+            ),
+            models.UniqueConstraint(
+                fields=["user", "period"],
+                name="agui_budget_of_user",
+                violation_error_message="This user has a budget for this period: change that.",
+            ),
+            models.UniqueConstraint(
+                fields=["group", "period"],
+                name="agui_budget_of_group",
+                violation_error_message="This group has a budget for this period: change that.",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.user or self.group}: {self.get_period_display()}"
