@@ -170,7 +170,7 @@ def test_feedback_is_kept_and_seen_in_the_admin(scripted):
     expect(good).to_have_attribute("aria-pressed", "false")
     assert judged(scripted) == [{"value": -1, "comment": "Not a word of it is <b>true</b>"}]
     thread = thread_id(scripted)
-    scripted.goto(f"{origin(scripted)}/admin/agui/feedback/?q={thread}")
+    scripted.goto(f"{origin(scripted)}/admin/agui_feedback/feedback/?q={thread}")
     row = scripted.locator("#result_list tbody tr")
     expect(row).to_contain_text("Not a word of it is <b>true</b>")
     row.get_by_role("link", name="judge me").click()

@@ -45,8 +45,12 @@ def test_attributes():
 
 def test_attributes_that_the_template_sets_are_marked():
     template = (PROJECT / "agui/templates/agui/attributes.html").read_text()
+    parts = "".join(path.read_text() for path in PROJECT.glob("agui/contrib/*/apps.py"))
     rows = re.findall(r"^\| `([\w-]+)` \|.*\| (yes|if .*) \|$", MANUAL, re.M)
-    assert {name for name, _ in rows} == set(re.findall(r"^([a-z-]+)(?:=|$)", template, re.M))
+    assert dict(rows).keys() == {
+        *re.findall(r"^([a-z-]+)(?:=|$)", template, re.M),
+        *re.findall(r"\"(data-[\w-]+)\"", parts),
+    }
 
 
 def test_events():

@@ -61,8 +61,7 @@ def test_modules_named_in_strings_keep_to_the_floor_plan():
         if room not in place:
             continue
         above = [name for name in named_modules(path) if place[name.split(".")[1]] < place[room]]
-        # Parts that the core still calls by name.
-        assert [name for name in above if not name.startswith("agui.contrib.")] == [], path
+        assert above == [], path
 
 
 def test_reading_order_has_every_module_of_every_room():

@@ -32,8 +32,10 @@ from pydantic_ai.messages import (
 )
 
 from agui.admin import lists as admin_lists
+from agui.contrib.attachments.models import Attachment, AttachmentUse
+from agui.contrib.feedback.models import Feedback
 from agui.http.tokens import create_token, hash_token
-from agui.models import ApiToken, Attachment, AttachmentUse, AuditRecord, Feedback, Message, Run, Thread
+from agui.models import ApiToken, AuditRecord, Message, Run, Thread
 from agui.stores.annotations import METADATA_KEY, annotate
 from agui.stores.model import ModelConversationStore
 from agui.testing import collect, say, wait
@@ -44,6 +46,12 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 RECORDS = ["thread", "run", "auditrecord", "attachment", "feedback"]
 NAMES = [*RECORDS, "apitoken"]
+TABLES = {model._meta.model_name: model for model in (Thread, Run, AuditRecord, ApiToken, Attachment, Feedback)}
+
+
+def at(name):
+    """The address of a table in the admin."""
+    return f"/admin/{TABLES[name]._meta.app_label}/{name}"
 
 
 @pytest.fixture(autouse=True)
@@ -121,11 +129,11 @@ def queries_of(browser, url):
 @pytest.mark.parametrize("name", NAMES)
 def test_list_costs_the_same_for_more_rows(browser, name):
     fill(0)
-    browser.get(f"/admin/agui/{name}/")
-    few = queries_of(browser, f"/admin/agui/{name}/")
+    browser.get(f"{at(name)}/")
+    few = queries_of(browser, f"{at(name)}/")
     for number in range(1, 50):
         fill(number)
-    assert queries_of(browser, f"/admin/agui/{name}/") == few
+    assert queries_of(browser, f"{at(name)}/") == few
 
 
 @pytest.mark.parametrize("name", RECORDS)
@@ -134,9 +142,9 @@ def test_list_is_not_counted_to_its_end(browser, name, monkeypatch):
     for number in range(5):
         fill(number)
     with CaptureQueriesContext(connection) as captured:
-        response = browser.get(f"/admin/agui/{name}/")
+        response = browser.get(f"{at(name)}/")
     assert response.context["cl"].result_count == 3
-    counts = [query["sql"] for query in captured if f'COUNT(*) FROM "agui_{name}"' in query["sql"]]
+    counts = [query["sql"] for query in captured if f'COUNT(*) FROM "{TABLES[name]._meta.db_table}"' in query["sql"]]
     assert counts == []
 
 
@@ -146,7 +154,7 @@ def test_list_is_not_counted_to_its_end(browser, name, monkeypatch):
 def test_list_leaves_heavy_columns_alone(browser, name, column):
     fill(0)
     with CaptureQueriesContext(connection) as captured:
-        browser.get(f"/admin/agui/{name}/")
+        browser.get(f"{at(name)}/")
     assert not [query["sql"] for query in captured if f'"agui_{name}"."{column}"' in query["sql"]]
 
 
@@ -154,24 +162,22 @@ def test_list_leaves_heavy_columns_alone(browser, name, column):
 def test_list_is_searched_by_user(browser, name):
     fill(0)
     fill(1)
-    response = browser.get(f"/admin/agui/{name}/?q=user1")
+    response = browser.get(f"{at(name)}/?q=user1")
     assert response.context["cl"].result_count == 1
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_row_opens(browser, name):
     fill(0)
-    row = admin.site.get_model_admin(
-        {m._meta.model_name: m for m in (Thread, Run, AuditRecord, ApiToken, Attachment, Feedback)}[name]
-    ).model.objects.get()
-    response = browser.get(f"/admin/agui/{name}/{row.pk}/change/")
+    row = TABLES[name].objects.get()
+    response = browser.get(f"{at(name)}/{row.pk}/change/")
     assert response.status_code == 200
     assert b'<input type="text"' not in response.content
 
 
 @pytest.mark.parametrize("name", RECORDS)
 def test_records_are_not_written_by_hand(browser, name):
-    assert browser.get(f"/admin/agui/{name}/add/").status_code == 403
+    assert browser.get(f"{at(name)}/add/").status_code == 403
 
 
 def test_transcript_is_readable_and_escaped(browser):
@@ -218,7 +224,7 @@ def test_transcript_names_files(browser):
     annotate(message, attachments=[known, {**known, "id": str(uuid4()), "name": "gone"}])
     save_messages("t", [message])
     html = page_of(browser, "t")
-    assert f'<a href="/admin/agui/attachment/{attachment.pk}/change/">a &lt;file&gt;</a> (text/plain, 1' in html
+    assert f'<a href="{at("attachment")}/{attachment.pk}/change/">a &lt;file&gt;</a> (text/plain, 1' in html
     assert "gone (deleted)" in html
 
 
@@ -312,11 +318,11 @@ def test_deleting_a_thread_takes_along_what_is_its_own(browser, tmp_path):
 def test_the_log_of_the_admin_does_not_keep_what_was_deleted(browser):
     fill(0)
     for model, name in ((Thread, "thread"), (Attachment, "attachment")):
-        browser.post(f"/admin/agui/{name}/{model.objects.get().pk}/delete/", {"post": "yes"})
+        browser.post(f"{at(name)}/{model.objects.get().pk}/delete/", {"post": "yes"})
     fill(1)
     for model, name in ((Thread, "thread"), (Attachment, "attachment")):
         data = {"action": "delete_selected", "_selected_action": [model.objects.get().pk], "post": "yes"}
-        browser.post(f"/admin/agui/{name}/", data)
+        browser.post(f"{at(name)}/", data)
     logged = [entry.object_repr for entry in LogEntry.objects.all()]
     assert len(logged) == 4
     assert not [text for text in logged if "Hello" in text or "file" in text], logged
@@ -328,9 +334,9 @@ def test_deleting_an_attachment_deletes_its_file(browser, tmp_path, bulk):
     pk = Attachment.objects.get().pk
     if bulk:
         data = {"action": "delete_selected", "_selected_action": [pk], "post": "yes"}
-        browser.post("/admin/agui/attachment/", data)
+        browser.post(f"{at('attachment')}/", data)
     else:
-        browser.post(f"/admin/agui/attachment/{pk}/delete/", {"post": "yes"})
+        browser.post(f"{at('attachment')}/{pk}/delete/", {"post": "yes"})
     assert not Attachment.objects.exists()
     assert not [path for path in tmp_path.rglob("*") if path.is_file()]
 
@@ -354,6 +360,7 @@ def test_one_comes_from_a_thread_to_its_runs_its_tool_calls_its_files_and_its_us
         "runs (1)": Run.objects.get(thread_id="t0"),
         "tool calls (1)": AuditRecord.objects.get(thread_id="t0"),
         "files (1)": Attachment.objects.get(name="file0"),
+        "feedback (1)": Feedback.objects.get(thread__thread_id="t0"),
     }.items():
         assert list(browser.get(links[text]).context["cl"].result_list) == [row]
     run = links_of(browser, links["runs (1)"])
@@ -365,7 +372,7 @@ def test_one_comes_from_a_thread_to_its_runs_its_tool_calls_its_files_and_its_us
     links = links_of(browser, call_page)
     assert links["<b>Hello</b>"] == thread
     assert browser.get(links["r"]).context["cl"].result_list[0].thread_id == "t0"
-    file_page = f"/admin/agui/attachment/{Attachment.objects.get(name='file0').pk}/change/"
+    file_page = f"{at('attachment')}/{Attachment.objects.get(name='file0').pk}/change/"
     assert links_of(browser, file_page)["<b>Hello</b>"] == thread
 
 
@@ -460,7 +467,7 @@ def test_lists_are_filtered(browser, name, query, found):
         AuditRecord.objects.create(
             thread_id=f"t{number}", tool_name=tool, outcome=outcome, started_at=timezone.now(), duration_ms=1
         )
-    page = browser.get(f"/admin/agui/{name}/?{query}")
+    page = browser.get(f"{at(name)}/?{query}")
     assert sorted(row.thread_id for row in page.context["cl"].result_list) == found
     assert f"?{query}" in unquote(unescape(page.content.decode()))
 
@@ -482,12 +489,12 @@ def test_a_visitor_s_session_is_nobody_s_to_take(browser, name):
     Run.objects.create(scope=f"session:{key}", thread_id="t", run_id="r")
     AuditRecord.objects.create(thread_id="t", tool_name="wipe", started_at=timezone.now(), duration_ms=1)
     Attachment.objects.create(scope=f"session:{key}", name="f", size=1, file="f")
-    model = {m._meta.model_name: m for m in (Thread, Run, AuditRecord, Attachment, Feedback)}[name]
+    model = TABLES[name]
     for page in ("", f"{model.objects.get().pk}/change/", f"{model.objects.get().pk}/delete/"):
-        html = browser.get(f"/admin/agui/{name}/{page}").content.decode()
+        html = browser.get(f"{at(name)}/{page}").content.decode()
         assert key not in html
     if name != "auditrecord":
-        assert "visitor 0123…" in browser.get(f"/admin/agui/{name}/").content.decode()
+        assert "visitor 0123…" in browser.get(f"{at(name)}/").content.decode()
 
 
 def may_view(username, *models):
@@ -500,7 +507,7 @@ async def download(user, pk):
     browser = AsyncClient()
     if user:
         await browser.aforce_login(user)
-    response = await browser.get(f"/admin/agui/attachment/{pk}/download/")
+    response = await browser.get(f"{at('attachment')}/{pk}/download/")
     return response, b"".join([chunk async for chunk in response.streaming_content]) if response.streaming else b""
 
 
@@ -537,13 +544,13 @@ async def test_a_file_that_is_not_there_is_not_found(transactional_db):
 @pytest.mark.parametrize("name", RECORDS)
 def test_records_are_read_only_and_may_be_deleted(browser, name):
     fill(0)
-    model = {m._meta.model_name: m for m in (Thread, Run, AuditRecord, Attachment, Feedback)}[name]
+    model = TABLES[name]
     before = model.objects.values().get()
     pk = model.objects.get().pk
     fields = {field.name: "1" for field in model._meta.concrete_fields}
-    assert browser.post(f"/admin/agui/{name}/{pk}/change/", fields).status_code == 403
+    assert browser.post(f"{at(name)}/{pk}/change/", fields).status_code == 403
     assert model.objects.values().get() == before
-    browser.post(f"/admin/agui/{name}/{pk}/delete/", {"post": "yes"})
+    browser.post(f"{at(name)}/{pk}/delete/", {"post": "yes"})
     assert not model.objects.exists()
 
 

@@ -69,7 +69,7 @@ async def test_claim_is_worth_no_more_than_the_largest_body(settings, header: st
 
 
 async def test_each_route_has_its_own_limit(settings):
-    settings.AGUI = {**settings.AGUI, "MAX_UPLOAD_BYTES": 500_000}
+    settings.AGUI = {**settings.AGUI, "ATTACHMENTS": {"MAX_BYTES": 500_000}}
     for path, limit in (("/agent/attachments/", 600_000), ("/agent/threads/t1/", 100_000)):
         exchange = Exchange(path, cookie="a=b")
         assert await exchange.status() == 413

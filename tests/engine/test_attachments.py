@@ -18,9 +18,9 @@ from django.core.files.uploadhandler import TemporaryFileUploadHandler
 from django.db import IntegrityError, connections, transaction
 from django.test import AsyncClient, AsyncRequestFactory
 
+from agui.contrib.attachments.models import Attachment
 from agui.contrib.attachments.views import AttachmentsView, AttachmentView, Chunks, inspect, keep_upload, media_type_of
 from agui.errors import TooLarge
-from agui.models import Attachment
 from engine.conftest import Client
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -343,7 +343,7 @@ async def test_name_on_disk_is_not_the_user_s(client, media):
 
 
 async def test_size_is_limited(client, settings, media):
-    settings.AGUI = {"MAX_UPLOAD_BYTES": 10}
+    settings.AGUI = {"ATTACHMENTS": {"MAX_BYTES": 10}}
     assert (await upload(client, b"x" * 10)).status_code == 201
     response = await upload(client, b"x" * 11)
     assert response.status_code == 413
@@ -352,7 +352,7 @@ async def test_size_is_limited(client, settings, media):
 
 
 async def test_all_files_of_an_owner_have_a_limit(client, other_client, settings, media):
-    settings.AGUI = {"MAX_UPLOAD_TOTAL_BYTES": 10}
+    settings.AGUI = {"ATTACHMENTS": {"MAX_TOTAL_BYTES": 10}}
     first = await uploaded(client, b"x" * 6)
     assert (await upload(client, b"y" * 4)).status_code == 201
     response = await upload(client, b"z")
@@ -365,14 +365,14 @@ async def test_all_files_of_an_owner_have_a_limit(client, other_client, settings
 
 
 async def test_same_content_again_counts_again(client, settings):
-    settings.AGUI = {"MAX_UPLOAD_TOTAL_BYTES": 10}
+    settings.AGUI = {"ATTACHMENTS": {"MAX_TOTAL_BYTES": 10}}
     first = await uploaded(client, b"x" * 6)
     assert (await upload(client, b"x" * 6)).status_code == 413
     assert await body_of(await client.http.get(first["url"])) == b"x" * 6
 
 
 async def test_visitor_s_files_have_that_limit_too(db, settings):
-    settings.AGUI = {"MAX_UPLOAD_TOTAL_BYTES": 10}
+    settings.AGUI = {"ATTACHMENTS": {"MAX_TOTAL_BYTES": 10}}
     visitor, another = Client(None), Client(None)
     statuses = [
         (await one.http.post("/open/attachments/", {"file": SimpleUploadedFile("a", b"x" * 6)})).status_code
@@ -382,12 +382,12 @@ async def test_visitor_s_files_have_that_limit_too(db, settings):
 
 
 async def test_files_without_a_limit(client, settings):
-    settings.AGUI = {"MAX_UPLOAD_TOTAL_BYTES": None}
+    settings.AGUI = {"ATTACHMENTS": {"MAX_TOTAL_BYTES": None}}
     assert (await upload(client)).status_code == 201
 
 
 def test_uploads_at_once_have_no_more_room_than_one_after_the_other(user, settings, monkeypatch):
-    settings.AGUI = {"MAX_UPLOAD_TOTAL_BYTES": 10}
+    settings.AGUI = {"ATTACHMENTS": {"MAX_TOTAL_BYTES": 10}}
     actor, both = SimpleNamespace(user=user, scope=f"user:{user.pk}"), threading.Barrier(2, timeout=60)
     really_save = FileSystemStorage.save
 
@@ -409,7 +409,7 @@ def test_uploads_at_once_have_no_more_room_than_one_after_the_other(user, settin
 
 @pytest.mark.parametrize("by", ["token", "session"])
 async def test_much_too_large_body_is_refused_before_it_is_parsed(client, user, settings, by):
-    settings.AGUI = {"MAX_UPLOAD_BYTES": 10}
+    settings.AGUI = {"ATTACHMENTS": {"MAX_BYTES": 10}}
     settings.FILE_UPLOAD_HANDLERS = ["engine.test_attachments.no_handler"]
     if by == "session":
         client.http = AsyncClient(enforce_csrf_checks=True)
@@ -437,7 +437,7 @@ async def test_content_that_is_nothing_accepted_is_refused(client, content):
 
 
 async def test_type_that_the_settings_don_t_name_is_refused(client, settings):
-    settings.AGUI = {"UPLOAD_TYPES": ["text/plain"]}
+    settings.AGUI = {"ATTACHMENTS": {"TYPES": ["text/plain"]}}
     assert (await upload(client, PNG)).status_code == 415
 
 

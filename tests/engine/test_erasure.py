@@ -16,9 +16,11 @@ from django.urls import path
 from django.utils import timezone
 from pydantic_ai.messages import ModelResponse, TextPart
 
+from agui.contrib.attachments.models import Attachment
 from agui.contrib.durable.models import ToolOutcome
+from agui.contrib.feedback.models import Feedback
 from agui.contrib.spending.models import Budget, RunSpending
-from agui.models import Attachment, AuditRecord, Feedback, Message, Run, Thread
+from agui.models import AuditRecord, Message, Run, Thread
 from agui.runs import live
 from agui.stores import codec
 from agui.stores.model import ModelConversationStore

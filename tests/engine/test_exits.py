@@ -13,8 +13,9 @@ from django.test import AsyncClient, TestCase
 from pydantic_ai.capabilities import ProcessHistory
 
 from agui import AgentConfig, DjangoAGUIView
+from agui.contrib.attachments.models import Attachment, AttachmentUse
 from agui.http.tokens import create_token
-from agui.models import Attachment, AttachmentUse, Run, Thread
+from agui.models import Run, Thread
 from agui.runs import live
 from agui.stores import rows
 from agui.stores.model import ModelConversationStore
@@ -149,7 +150,7 @@ async def test_a_message_and_the_use_of_its_files_are_written_together(client: C
 
     message = {**FIRST, "metadata": {"attachments": [{"id": str(file.pk)}]}}
     with monkeypatch.context() as patch:
-        patch.setattr("agui.turns.take.use_attachments", fails)
+        patch.setattr("agui.contrib.attachments.references.use_attachments", fails)
         assert (await client.post(run_input(messages=[message]))).status_code == 503
     assert not await Thread.objects.aexists()
     with script(say("A")):

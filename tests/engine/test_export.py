@@ -20,11 +20,13 @@ from pydantic_ai import DeferredToolRequests
 from pydantic_ai.messages import ModelRequest, ModelResponse, TextPart, ToolCallPart, UserPromptPart
 
 from agui.actor import Actor
+from agui.contrib.attachments.models import Attachment, AttachmentUse
 from agui.contrib.dashboard.models import RunSpan
 from agui.contrib.durable.models import ToolOutcome
 from agui.contrib.export.views import write_document
+from agui.contrib.feedback.models import Feedback
 from agui.contrib.spending.models import Budget, RunSpending, Spending
-from agui.models import ApiToken, Attachment, AttachmentUse, AuditRecord, Feedback, Message, Run, Thread
+from agui.models import ApiToken, AuditRecord, Message, Run, Thread
 from agui.stores import codec
 from agui.stores.annotations import METADATA_KEY, annotate
 from agui.stores.model import ModelConversationStore

@@ -13,8 +13,9 @@ from django.test import AsyncClient
 from django.test import Client as Browser
 from django.urls import path
 
+from agui.contrib.feedback.models import Feedback
 from agui.contrib.feedback.ratings import MAX_READ
-from agui.models import Feedback, Message, Run, Thread
+from agui.models import Message, Run, Thread
 from agui.testing import call, say
 from engine import urls
 from engine.conftest import Client, script
@@ -201,8 +202,8 @@ async def test_without_a_row_of_the_thread_there_is_none(client: Client, user: A
 @pytest.mark.parametrize("store", ["Model", "DjangoSession", "Null"])
 def test_a_page_is_told_whether_it_can_be_kept(settings: Any, store: str):
     settings.AGUI = {"CONVERSATION_STORE": f"agui.{store}ConversationStore"}
-    page = Template("{% load agui %}{% agui_keeps_feedback %}").render(Context())
-    assert page == str(store == "Model")
+    page = Template("{% load agui %}{% agui_attributes_of_parts %}").render(Context())
+    assert ("data-feedback" in page) == (store == "Model")
 
 
 async def test_it_goes_with_its_thread(client: Client, answered: str):
@@ -260,8 +261,8 @@ async def test_the_admin_finds_it_and_leads_to_what_was_said(client: Client):
     def look() -> tuple[str, str, str]:
         browser = Browser()
         browser.force_login(get_user_model().objects.create_superuser("root"))
-        listed = browser.get("/admin/agui/feedback/?value__exact=-1&comment__isempty=0").content.decode()
-        page = browser.get(f"/admin/agui/feedback/{row.pk}/change/").content.decode()
+        listed = browser.get("/admin/agui_feedback/feedback/?value__exact=-1&comment__isempty=0").content.decode()
+        page = browser.get(f"/admin/agui_feedback/feedback/{row.pk}/change/").content.decode()
         link = f"/admin/agui/thread/{row.thread_id}/change/?end={row.entry}"
         assert link in unescape(page)
         return listed, page, browser.get(link).content.decode()

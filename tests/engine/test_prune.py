@@ -18,10 +18,11 @@ from django.utils import timezone
 from pydantic_ai.conversation import Conversation
 from pydantic_ai.messages import ModelRequest, UserPromptPart
 
+from agui.contrib.attachments.models import Attachment, AttachmentUse
 from agui.contrib.spending.models import RunSpending, Spending
 from agui.http.tokens import create_token
 from agui.management.commands import prune_agent_data
-from agui.models import ApiToken, Attachment, AttachmentUse, AuditRecord, Message, Run, Thread
+from agui.models import ApiToken, AuditRecord, Message, Run, Thread
 from agui.stores.model import ModelConversationStore
 from agui.testing import say
 from engine.conftest import all_models, script
@@ -162,7 +163,8 @@ def test_by_default_only_unused_files_go(media):
 
 def test_settings_give_the_ages(settings):
     settings.AGUI = {
-        "RETENTION": {"CONVERSATIONS_DAYS": 20, "RUNS_DAYS": 3, "AUDIT_DAYS": 10, "ATTACHMENTS_HOURS": None}
+        "RETENTION": {"CONVERSATIONS_DAYS": 20, "RUNS_DAYS": 3, "AUDIT_DAYS": 10},
+        "ATTACHMENTS": {"RETENTION_HOURS": None},
     }
     for days in (2, 5, 15, 25):
         save_thread(f"t{days}", days)
@@ -403,7 +405,9 @@ def test_others_can_write_in_between(monkeypatch):
     assert set(names(AuditRecord)) == {"new"}
 
 
-@pytest.mark.parametrize("table", ["agui_run", "agui_auditrecord", "agui_apitoken", "agui_message", "agui_attachment"])
+@pytest.mark.parametrize(
+    "table", ["agui_run", "agui_auditrecord", "agui_apitoken", "agui_message", "agui_attachments_attachment"]
+)
 def test_one_table_s_failure_stops_no_other(table, settings, caplog):
     fill(settings)
 
@@ -420,10 +424,10 @@ def test_one_table_s_failure_stops_no_other(table, settings, caplog):
         "agui_auditrecord": AuditRecord.objects.filter(started_at__lt=ago(10)),
         "agui_apitoken": ApiToken.objects.all(),
         "agui_message": Message.objects.filter(thread__updated_at__lt=ago(10)).exclude(thread__thread_id="t1-99"),
-        "agui_attachment": Attachment.objects.filter(created_at__lt=ago(10), uses=None),
+        "agui_attachments_attachment": Attachment.objects.filter(created_at__lt=ago(10), uses=None),
     }
     # A conversation goes with its runs and files, or not at all.
-    tied = {"agui_message"} if table in ("agui_run", "agui_attachment") else set()
+    tied = {"agui_message"} if table in ("agui_run", "agui_attachments_attachment") else set()
     assert {name for name, left in old.items() if left.exists()} == {table} | tied
 
 
@@ -447,7 +451,11 @@ def test_one_file_s_failure_stops_no_other(media, caplog):
     broken = Attachment.objects.get(name="b").pk
 
     def fail(execute, sql, params, many, context):
-        if sql.startswith('DELETE FROM "agui_attachment"') and params and str(params[0]).replace("-", "") == broken.hex:
+        if (
+            sql.startswith('DELETE FROM "agui_attachments_attachment"')
+            and params
+            and str(params[0]).replace("-", "") == broken.hex
+        ):
             raise DatabaseError("disk I/O error")
         return execute(sql, params, many, context)
 

@@ -19,8 +19,9 @@ from pydantic_ai.models.test import TestModel
 from agui import AgentConfig, AgentDeps, ToolRegistry, build_agent
 from agui.agents.demo.model import build_demo_model
 from agui.contrib.attachments import references as attached
+from agui.contrib.attachments.models import Attachment, AttachmentUse
 from agui.contrib.attachments.references import name_attachments, use_attachments
-from agui.models import Attachment, AttachmentUse, Message
+from agui.models import Message
 from agui.stores.annotations import annotate
 from agui.stores.model import ModelConversationStore
 from agui.testing import call, fail, say
@@ -227,7 +228,7 @@ async def test_an_image_or_a_pdf_is_seen(client: Client, content: bytes, media_t
 
 @pytest.mark.parametrize("start", ["", "x"])
 async def test_a_long_text_is_read_page_by_page(client: Client, settings, start: str):
-    settings.AGUI = {"READ_PAGE_BYTES": 1000}
+    settings.AGUI = {"ATTACHMENTS": {"READ_PAGE_BYTES": 1000}}
     text = start + "ж" * 1200  # One of both starts has a character across the pages' edge
     file = await upload(client, text.encode())
     pages, offset = [], 0
@@ -294,7 +295,7 @@ async def test_a_file_that_is_gone_is_said_to_be(client: Client, media):
 
 
 async def test_a_file_of_no_known_kind_is_refused(client: Client, settings):
-    settings.AGUI = {"UPLOAD_TYPES": ["application/octet-stream"]}
+    settings.AGUI = {"ATTACHMENTS": {"TYPES": ["application/octet-stream"]}}
     result = await read(client, await upload(client, b"\x00\xff"))
     assert (result.outcome, result.content) == ("failed", "A file of the type application/octet-stream can't be read.")
 
@@ -323,7 +324,7 @@ async def test_what_is_too_large_is_refused_before_any_of_it_is_read(client: Cli
 
 @pytest.mark.parametrize(("content", "size"), [(b"x" * 5000, 1000), (PNG, 108)])
 async def test_no_more_is_read_than_is_used_and_not_on_the_event_loop(client: Client, settings, reads, content, size):
-    settings.AGUI = {"READ_PAGE_BYTES": 1000}
+    settings.AGUI = {"ATTACHMENTS": {"READ_PAGE_BYTES": 1000}}
     await read(client, await upload(client, content))
     [(thread, asked)] = reads
     assert thread.startswith("agui-tools")

@@ -60,8 +60,8 @@ async def test_file_urls(paste, user):
 
 async def test_multimodal(paste, user, settings):
     paste("multimodal")
-    assert settings.AGUI["MAX_READ_BYTES"] < settings.AGUI["MAX_UPLOAD_BYTES"]
-    assert set(get_args(ImageMediaType)) < set(settings.AGUI["UPLOAD_TYPES"])
+    assert settings.AGUI["MAX_READ_BYTES"] < settings.AGUI["ATTACHMENTS"]["MAX_BYTES"]
+    assert set(get_args(ImageMediaType)) < set(settings.AGUI["ATTACHMENTS"]["TYPES"])
     chat = Chat(user)
     await chat.http.aforce_login(user)
     for name, content, status in (("a.png", PNG, 201), ("a.png", b"MZ\x90\0 a program", 415)):

@@ -25,7 +25,9 @@ from pydantic_ai.conversation_store import ConversationConflict
 from pydantic_ai.exceptions import UserError
 from pydantic_ai.messages import ModelRequest, UserPromptPart
 
-from agui.models import Attachment, AttachmentUse, AuditRecord, Feedback, Run, Thread
+from agui.contrib.attachments.models import Attachment, AttachmentUse
+from agui.contrib.feedback.models import Feedback
+from agui.models import AuditRecord, Run, Thread
 from agui.stores.model import ModelConversationStore
 from agui.testing import call, collect, event_types, say, wait
 from engine.conftest import Client, decision, run_input, script
@@ -296,6 +298,11 @@ def prompts(conversation: Any) -> list[Any]:
 urlpatterns = [path("admin/", admin.site.urls), path("", include("engine.urls"))]
 
 
+def at(model: Any) -> str:
+    """The address of a table in the admin."""
+    return f"/admin/{model._meta.app_label}/{model._meta.model_name}"
+
+
 def test_the_admin_keeps_two_threads_of_one_id_apart(transactional_db: None, settings: Any, user: Any, other: Any):
     settings.ROOT_URLCONF = __name__
     for one in (user, other):
@@ -324,13 +331,13 @@ def test_the_admin_keeps_two_threads_of_one_id_apart(transactional_db: None, set
         page = links_of(browser, f"/admin/agui/auditrecord/{record.pk}/change/")
         assert list(browser.get(page["r1"]).context["cl"].result_list) == [run]
         assert page[f"I am {one.username}"] == f"/admin/agui/thread/{thread.pk}/change/"
-        file = links_of(browser, f"/admin/agui/attachment/{Attachment.objects.get(owner=one).pk}/change/")
+        file = links_of(browser, f"{at(Attachment)}/{Attachment.objects.get(owner=one).pk}/change/")
         assert [text for text in file if text.startswith("I am")] == [f"I am {one.username}"]
         fork = Thread.objects.get(thread_id="fork", owner=one)
         assert f"I am {one.username}" in links_of(browser, f"/admin/agui/thread/{fork.pk}/change/")
-    for name in ("run", "auditrecord", "attachment"):
-        assert not browser.get(f"/admin/agui/{name}/?of_thread=0").context["cl"].result_list
-        assert not browser.get(f"/admin/agui/{name}/?of_thread=x").context["cl"].result_list
+    for model in (Run, AuditRecord, Attachment):
+        assert not browser.get(f"{at(model)}/?of_thread=0").context["cl"].result_list
+        assert not browser.get(f"{at(model)}/?of_thread=x").context["cl"].result_list
     chosen = Thread.objects.get(thread_id="t1", owner=user)
     browser.post(f"/admin/agui/thread/{chosen.pk}/delete/", {"post": "yes"})
     assert [thread.owner for thread in Thread.objects.filter(thread_id="t1")] == [other]

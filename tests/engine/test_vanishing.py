@@ -10,7 +10,8 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import transaction
 
 from agui.blocking import executor
-from agui.models import Attachment, Thread
+from agui.contrib.attachments.models import Attachment
+from agui.models import Thread
 from agui.stores.rows import delete_thread
 from agui.testing import say
 from engine.conftest import Client, run_input, script

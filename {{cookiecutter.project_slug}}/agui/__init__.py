@@ -21,6 +21,7 @@ A request walks down these rooms, and each imports only what stands below it. Re
         throttle.py          how often a user may ask
         admission.py         how much of a body is read, and from whom
         bodies.py            the bytes of a request
+        uploads.py           the file of a form
         catalogs.py          what a page is told of tools and capabilities
         sse.py               the response that follows a run
     runs/       what is the life of one run

@@ -9,7 +9,6 @@ from typing import Any
 
 from django.apps import AppConfig, apps
 from django.conf import ENVIRONMENT_VARIABLE
-from django.db.models.signals import post_delete
 from django.utils.autoreload import BaseReloader, autoreload_started
 
 
@@ -19,19 +18,9 @@ class AguiConfig(AppConfig):
 
     def ready(self) -> None:
         from agui import checks, conf
-        from agui.later import Later
-        from agui.models import Attachment
 
         conf.get()
         checks.register()
-        # A signal, because it is Django's own way to tell what its cascades delete.
-        attachments = Later("agui.contrib.attachments.views")
-        post_delete.connect(
-            lambda **kwargs: attachments.delete_file(**kwargs),
-            sender=Attachment,
-            weak=False,
-            dispatch_uid="agui.delete_file",  # Tests that change INSTALLED_APPS come here again
-        )
         # Now: Django forgets its applications if one can't be imported.
         watched = partial(watch_modules, list(own_directories()))
         autoreload_started.connect(watched, weak=False, dispatch_uid="agui.watch")

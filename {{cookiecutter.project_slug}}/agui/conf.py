@@ -108,14 +108,6 @@ class EngineSettings(_Section):
     interrupt_expires_seconds: float | None = Field(
         86_400.0, gt=0, le=1e9, description="Life of an open approval or question; None is for ever."
     )
-    max_upload_bytes: int = Field(10 * 1024 * 1024, gt=0, description="Largest attachment; above it 413.")
-    upload_types: list[str] = Field(
-        ["image/png", "image/jpeg", "image/gif", "image/webp", "application/pdf", "text/plain"],
-        description="Media types that may be uploaded, found out from the content.",
-    )
-    max_upload_total_bytes: int | None = Field(
-        1024 * 1024 * 1024, gt=0, description="All attachments of one owner together; above it 413. None is no limit."
-    )
     allowed_file_url_schemes: list[Literal["http", "https", "s3", "gs"]] = Field(
         ["http", "https"],
         description="Addresses of files that a client may hand to the model; [] is none. The provider opens s3 and gs "
@@ -127,10 +119,7 @@ class EngineSettings(_Section):
     max_result_bytes: int = Field(
         1024 * 1024, ge=1000, description="Most of a tool's result that is kept and that the model reads."
     )
-    max_read_bytes: int = Field(4 * 1024 * 1024, gt=0, description="Largest image or PDF that the model reads.")
-    read_page_bytes: int = Field(
-        50_000, ge=1000, description="How much of a text attachment the model reads at once; it can read on."
-    )
+    max_read_bytes: int = Field(4 * 1024 * 1024, gt=0, description="Largest file that a tool shows the model.")
     heartbeat_seconds: float = Field(15.0, gt=0, description="Silence after which a stream sends a comment.")
     delta_window_seconds: float = Field(
         0.04, ge=0, le=1, description="Deltas of a model that come faster than this are joined; 0 sends each alone."

@@ -43,7 +43,6 @@ class Retention(Section):
     conversations_days: int | None = Field(None, gt=0, description="Age of a conversation's last message.")
     runs_days: int | None = Field(None, gt=0, description="Age of the record of a run.")
     audit_days: int | None = Field(None, gt=0, description="Age of the record of a tool call.")
-    attachments_hours: int | None = Field(24, gt=0, description="Age of a file that no conversation names.")
 
 
 class FileDownloads(Section):

@@ -1,4 +1,4 @@
-"""What the engine keeps: threads, their messages, feedback on them, runs, the audit trail, tokens, attachments."""
+"""What the engine keeps: threads, their messages, runs, the audit trail, tokens."""
 
 import uuid
 
@@ -71,32 +71,6 @@ class Message(models.Model):
 
     def __str__(self) -> str:
         return self.id
-
-
-class Feedback(models.Model):
-    """What a user thinks of an answer. Whose it is, the thread says."""
-
-    class Value(models.IntegerChoices):
-        GOOD = 1, "good"
-        BAD = -1, "bad"
-
-    thread = models.ForeignKey(Thread, on_delete=models.CASCADE, related_name="feedback")
-    message_id = models.CharField(max_length=255, help_text="The answer's id, as clients know it.")
-    entry = models.CharField(max_length=36, help_text="The message that holds it.")
-    run = models.UUIDField(null=True, blank=True, help_text="The run that gave it, if one did.")
-    value = models.IntegerField(choices=Value.choices)
-    comment = models.TextField(blank=True)
-    created_at = models.DateTimeField(default=timezone.now)
-    updated_at = models.DateTimeField(default=timezone.now)
-
-    class Meta:
-        ordering = ["-updated_at"]
-        verbose_name_plural = "feedback"
-        indexes = [models.Index(fields=["updated_at"])]
-        constraints = [models.UniqueConstraint(fields=["thread", "message_id"], name="agui_feedback_once")]
-
-    def __str__(self) -> str:
-        return f"{self.get_value_display()}: {self.comment}" if self.comment else self.get_value_display()
 
 
 class Run(Owned):
@@ -195,35 +169,3 @@ class ApiToken(models.Model):
 
     def __str__(self) -> str:
         return f"{self.prefix}… {self.name}".strip()
-
-
-class Attachment(Owned):
-    """A file that somebody uploaded into a conversation."""
-
-    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
-    name = models.CharField(max_length=255)
-    media_type = models.CharField(max_length=100)
-    size = models.PositiveBigIntegerField(help_text="Bytes.")
-    digest = models.CharField(max_length=64, help_text="SHA-256 of the content, in hexadecimal.")
-    file = models.FileField(upload_to="attachments/%Y/%m/", max_length=255)
-    created_at = models.DateTimeField(default=timezone.now)
-
-    class Meta:
-        ordering = ["-created_at"]
-        indexes = [models.Index(fields=["scope", "digest"]), models.Index(fields=["created_at"])]
-
-    def __str__(self) -> str:
-        return self.name
-
-
-class AttachmentUse(models.Model):
-    """A thread whose messages name an attachment. Kept as long as either lasts."""
-
-    attachment = models.ForeignKey(Attachment, on_delete=models.CASCADE, related_name="uses")
-    thread_id = models.CharField(max_length=255, db_index=True)
-
-    class Meta:
-        constraints = [models.UniqueConstraint(fields=["attachment", "thread_id"], name="agui_attachment_use")]
-
-    def __str__(self) -> str:
-        return f"{self.attachment_id} in {self.thread_id}"

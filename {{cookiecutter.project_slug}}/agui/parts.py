@@ -10,7 +10,7 @@ The core finds the parts in INSTALLED_APPS and calls their methods, part after p
 What a part raises is raised where it was called, so a mistake in a part is not overlooked.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -18,7 +18,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from django.apps import AppConfig, apps
 
 if TYPE_CHECKING:
-    from django.db.models import Model, QuerySet
+    from django.db.models import QuerySet
+    from django.db.models.fields.files import FieldFile
+    from django.utils.safestring import SafeString
     from pydantic_ai.capabilities import AbstractCapability
     from pydantic_ai.messages import ModelMessage
     from pydantic_ai.toolsets import AbstractToolset
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from agui.actor import Actor
     from agui.conf_sections import Section
     from agui.deps import AgentDeps
+    from agui.models import Thread
 
 
 @dataclass(frozen=True)
@@ -61,6 +64,17 @@ class Addition:
 
 
 @dataclass(frozen=True)
+class NamedFile:
+    """A file that a message names."""
+
+    name: str
+    about: str
+    """What it is, or that it is gone."""
+    page: str = ""
+    """The address of its page in the admin, if it has one."""
+
+
+@dataclass(frozen=True)
 class PersonalData:
     """Rows that a part keeps of one owner."""
 
@@ -71,9 +85,13 @@ class PersonalData:
     hidden: Collection[str] = ()
     """Fields that are nobody's business but ours: keys, digests."""
 
-    def extra(self, row: "Model") -> dict[str, Any]:
+    def extra(self, row: Any) -> dict[str, Any]:
         """Tell more of a row than its fields do."""
         return {}
+
+    def file(self, row: Any) -> "tuple[str, FieldFile] | None":
+        """A row's file, if it has one, and its owner's name for it: the export can copy it."""
+        return None
 
 
 @dataclass(frozen=True)
@@ -136,6 +154,28 @@ class Part(AppConfig):
         """What clients find under `custom` in an agent's capabilities."""
         return {}
 
+    # --- What is said
+
+    async def messages_arrived(
+        self, new: "list[ModelMessage]", thread_id: str, actor: "Actor"
+    ) -> Callable[[], None] | None:
+        """Annotate new messages of a client before they are stored (stores/annotations.py).
+
+        What is returned is called in the transaction that stores them, and not on the event loop.
+        """
+        return None
+
+    def show(self, messages: "list[ModelMessage]") -> "list[ModelMessage]":
+        """Change what the model reads of a thread. The messages themselves stay as they are stored."""
+        return messages
+
+    def read_again(self, tool_name: str, identifier: str) -> str:
+        """Say how the model sees a file again that a tool has given it, if the part knows: its bytes are not stored.
+
+        `identifier` is that of the BinaryContent.
+        """
+        return ""
+
     # --- A run
 
     def request_context(self, headers: Mapping[str, str]) -> AbstractContextManager[Any]:
@@ -160,6 +200,9 @@ class Part(AppConfig):
 
     async def before_run(self, actor: "Actor") -> None:
         """Refuse what costs something: a run, a tool call over MCP. Raises HttpError."""
+
+    def fill_deps(self, deps: "AgentDeps", messages: "list[ModelMessage]") -> None:
+        """Complete what the tools of a run see as `ctx.deps`, by the messages that its model reads."""
 
     def run_context(self, run: Any) -> AbstractContextManager[Any]:
         """What is entered for as long as a run is at work. `run` is an ActiveRun (runs/record.py)."""
@@ -188,8 +231,19 @@ class Part(AppConfig):
         """What clients are told of a thread, beside its messages."""
         return {}
 
+    def thread_forked(self, source_id: str, thread_id: str, scope: str) -> None:
+        """Note that a thread was forked: it has messages that are its source's."""
+
     def thread_deleted(self, thread_id: str, scope: str) -> None:
         """Delete what the part keeps of a thread, in the transaction that deletes it."""
+
+    def named_files(self, messages: "Sequence[ModelMessage]") -> "list[list[NamedFile]]":
+        """Files that messages name, for the transcript in the admin: a list for each message, or none at all."""
+        return []
+
+    def admin_links(self, thread: "Thread") -> "list[SafeString]":
+        """Links from a thread's page in the admin to what the part keeps of it."""
+        return []
 
     def personal_data(self, actor: "Actor") -> Iterable[PersonalData]:
         """What the part keeps of an owner, for the document of all that is kept of them."""

@@ -32,11 +32,7 @@ ROUTES = {
     "thread-events": "threads/<path:thread_id>/events/",
     "thread-cancel": "threads/<path:thread_id>/cancel/",
     "thread-fork": "threads/<path:thread_id>/fork/",
-    "thread-feedback": "threads/<path:thread_id>/feedback/",
     "thread": "threads/<path:thread_id>/",
-    "attachments": "attachments/",
-    "attachment": "attachments/<uuid:attachment_id>/",
-    "export": "export/",
 }
 
 

@@ -2,19 +2,16 @@
 
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
-from uuid import UUID
 
 from asgiref.sync import async_to_sync
 from django.contrib import admin, messages
 from django.contrib.auth import get_user_model
-from django.core.exceptions import PermissionDenied
 from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery
-from django.http import Http404, HttpRequest, HttpResponseBase
-from django.template.defaultfilters import filesizeformat, truncatechars
-from django.urls import URLPattern, path, reverse
-from django.utils.html import format_html, format_html_join
+from django.http import HttpRequest
+from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
 
+from agui import parts
 from agui.admin.lists import (
     RecordAdmin,
     cost,
@@ -29,24 +26,18 @@ from agui.admin.lists import (
     tokens_of_usage,
     used,
 )
-from agui.errors import NotFound
 from agui.later import Later
-from agui.models import Attachment, AttachmentUse, AuditRecord, Feedback, Message, Run, Thread
+from agui.models import AuditRecord, Message, Run, Thread
 
 if TYPE_CHECKING:
     from pydantic_ai import conversation_store
 
     from agui.admin import transcript
-    from agui.contrib.attachments import views as attachments
     from agui.events import failures
     from agui.runs import live
     from agui.stores import base, rows
 else:
-    attachments, failures, live = (
-        Later("agui.contrib.attachments.views"),
-        Later("agui.events.failures"),
-        Later("agui.runs.live"),
-    )
+    failures, live = Later("agui.events.failures"), Later("agui.runs.live")
     base, rows, transcript = Later("agui.stores.base"), Later("agui.stores.rows"), Later("agui.admin.transcript")
     conversation_store = Later("pydantic_ai.conversation_store")
 
@@ -99,15 +90,13 @@ class ThreadAdmin(RecordAdmin):
         place = {"scope": thread.scope, "thread_id": thread.thread_id}
         runs = Run.objects.filter(**place).count()
         calls = AuditRecord.objects.filter(**place).count()
-        files = Attachment.objects.filter(scope=thread.scope, uses__thread_id=thread.thread_id).count()
-        feedback = thread.feedback.count()
-        return format_html(
-            "{}, {}, {}, {}",
+        links = [
             link_list(Run, f"runs ({runs})", of_thread=thread.pk),
             link_list(AuditRecord, f"tool calls ({calls})", of_thread=thread.pk),
-            link_list(Attachment, f"files ({files})", of_thread=thread.pk),
-            link_list(Feedback, f"feedback ({feedback})", thread=thread.pk),
-        )
+        ]
+        for part in parts.installed():
+            links += part.admin_links(thread)
+        return format_html_join(", ", "{}", ([link] for link in links))
 
     def render_change_form(self, request: HttpRequest, context: Any, *args: Any, **kwargs: Any) -> Any:
         thread: Thread = context["original"]
@@ -132,43 +121,6 @@ class ThreadAdmin(RecordAdmin):
     def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Thread]) -> None:
         for thread in queryset:
             self.delete_model(request, thread)
-
-
-@admin.register(Feedback)
-class FeedbackAdmin(RecordAdmin):
-    list_display = [moment("updated_at"), "value", "remark", "who", "thread_title"]
-    list_filter = ["value", ("comment", admin.EmptyFieldListFilter), "updated_at"]
-    search_fields = ["comment", "=thread__thread_id", "=message_id", f"thread__owner__{USERNAME}"]
-    search_help_text = "Words of a comment, a user's name, or the id of a conversation or answer"
-    fields = ["updated_at", "value", "comment", "who", "thread_title", "answer", "answered_by", "message_id"]
-    readonly_fields = ["who", "thread_title", "answer", "answered_by"]
-
-    def get_queryset(self, request: HttpRequest) -> QuerySet[Feedback]:
-        heavy = [f"thread__{name}" for name in (*ThreadAdmin.heavy, "usage")]
-        return super().get_queryset(request).select_related("thread__owner").defer(*heavy)
-
-    @admin.display(description="comment", ordering="comment")
-    def remark(self, feedback: Feedback) -> str:
-        return truncatechars(feedback.comment, 120) or "-"
-
-    @admin.display(description="owner")
-    def who(self, feedback: Feedback) -> SafeString | str:
-        return super().who(feedback.thread)
-
-    @admin.display(description="thread")
-    def thread_title(self, feedback: Feedback) -> SafeString | str:
-        return link(feedback.thread)
-
-    @admin.display
-    def answer(self, feedback: Feedback) -> SafeString:
-        """Lead to the conversation as it was: the answer is its end, also in a version that was left."""
-        page = reverse("admin:agui_thread_change", args=[feedback.thread.pk])
-        return format_html('<a href="{}?end={}">The conversation up to it</a>', page, feedback.entry)
-
-    @admin.display(description="run")
-    def answered_by(self, feedback: Feedback) -> SafeString | str:
-        run = Run.objects.filter(pk=feedback.run).first() if feedback.run else None
-        return format_html("{} {}", link(run), run.model) if run else "-"
 
 
 class OfThreadAdmin(RecordAdmin):
@@ -264,52 +216,3 @@ class AuditRecordAdmin(OfThreadAdmin):
 
     given = json_of("arguments", "arguments")
     before = json_of("proposed", "changed from")
-
-
-@admin.register(Attachment)
-class AttachmentAdmin(RecordAdmin):
-    list_display = ["name", "media_type", "bytes", "who", "uses", moment("created_at"), "download"]
-    list_filter = [recent("media_type"), "created_at", of(Thread, scope="scope", uses__thread_id="thread_id")]
-    list_select_related = ["owner"]
-    search_fields = ["name", "=digest", "=id", f"owner__{USERNAME}"]
-    search_help_text = "A file's name, id or SHA-256, or a user's name"
-    fields = ["name", "media_type", "bytes", "digest", "who", "threads", "created_at", "download"]
-    readonly_fields = ["bytes", "who", "threads", "download"]
-
-    def get_queryset(self, request: HttpRequest) -> QuerySet[Attachment]:
-        return super().get_queryset(request).annotate(used=count_of(AttachmentUse, attachment=OuterRef("pk")))
-
-    def get_urls(self) -> list[URLPattern]:
-        view = self.admin_site.admin_view(self.send)
-        return [path("<uuid:pk>/download/", view, name="agui_attachment_download"), *super().get_urls()]
-
-    def send(self, request: HttpRequest, pk: UUID) -> HttpResponseBase:
-        """Send a file as its owner gets it: a download, which no browser shows or runs."""
-        attachment = self.get_object(request, str(pk))
-        if attachment is None:
-            raise Http404
-        if not self.has_view_permission(request, attachment):
-            raise PermissionDenied
-        try:
-            return async_to_sync(attachments.download)(attachment)
-        except NotFound as error:
-            raise Http404(str(error)) from None
-
-    @admin.display(description="size")
-    def bytes(self, attachment: Attachment) -> str:
-        return filesizeformat(attachment.size)
-
-    @admin.display
-    def uses(self, attachment: Any) -> int:
-        return attachment.used or 0
-
-    @admin.display
-    def threads(self, attachment: Attachment) -> SafeString | str:
-        used = attachment.uses.values("thread_id")
-        found = Thread.objects.filter(thread_id__in=used, scope=attachment.scope)[:20]
-        return format_html_join(", ", "{}", [[link(thread)] for thread in found]) or "-"
-
-    @admin.display
-    def download(self, attachment: Attachment) -> SafeString:
-        page = reverse("admin:agui_attachment_download", args=[attachment.pk])
-        return format_html('<a href="{}">Download</a>', page)

@@ -1,7 +1,7 @@
 """A conversation as an administrator reads it: who said what and when, what tools were given and what they gave."""
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -20,7 +20,9 @@ from pydantic_ai.messages import (
     UserPromptPart,
 )
 
-from agui.models import Attachment, Message, Thread
+from agui import parts
+from agui.models import Message, Thread
+from agui.parts import NamedFile
 from agui.protocol.interrupts import open_interrupts
 from agui.protocol.outbound import told_of_calls
 from agui.stores import codec
@@ -59,18 +61,9 @@ class Line:
     outcome: str = ""
     changed_by: str | None = None
     """Who changed the arguments before the call ran; '' for a visitor."""
-    files: list["File"] = field(default_factory=list)
+    files: list[NamedFile] = field(default_factory=list)
+    """The files that it came with."""
     is_cut_off: bool = False
-
-
-@dataclass
-class File:
-    """A file that a message came with."""
-
-    name: str
-    about: str
-    attachment_id: str | None = None
-    """That of the attachment, if it is still there."""
 
 
 @dataclass
@@ -106,7 +99,6 @@ def read_transcript(end: str | None) -> Transcript:
         return Transcript([], None, is_broken=True)
     lines = _lines([entry.message for entry in entries])
     _format(lines)
-    _find_attachments(file for line in lines for file in line.files)
     return Transcript(lines, entries[0].parent_id if entries else None)
 
 
@@ -137,9 +129,9 @@ def _moment(text: str | None) -> datetime | None:
 def _lines(messages: Sequence[ModelMessage]) -> list[Line]:
     lines: list[Line] = []
     calls: dict[str, Line] = {}
-    for message in messages:
+    for message, files in zip(messages, _named_files(messages), strict=True):
         told, secrets = told_of_calls(message), annotation(message, SECRETS_KEY) or {}
-        for line, part in _parts_of(message):
+        for line, part in _parts_of(message, files):
             if isinstance(part, BaseToolReturnPart) and part.tool_call_id in calls:
                 call = calls.pop(part.tool_call_id)
                 call.result, call.result_fields, call.outcome = line.result, line.result_fields, line.outcome
@@ -160,11 +152,16 @@ def _lines(messages: Sequence[ModelMessage]) -> list[Line]:
     return lines
 
 
-def _parts_of(message: ModelMessage) -> Iterator[tuple[Line, Any]]:
-    named = [
-        File(str(one["name"]), f"{one['media_type']}, {filesizeformat(one['size'])}", one["id"])
-        for one in annotation(message, "attachments") or ()
-    ]
+def _named_files(messages: Sequence[ModelMessage]) -> list[list[NamedFile]]:
+    """The files that each message names, as the parts of the project tell."""
+    named: list[list[NamedFile]] = [[] for _ in messages]
+    for part in parts.installed():
+        for files, more in zip(named, part.named_files(messages), strict=False):
+            files += more
+    return named
+
+
+def _parts_of(message: ModelMessage, named: list[NamedFile]) -> Iterator[tuple[Line, Any]]:
     for part in message.parts:
         line = _line(part, getattr(part, "timestamp", None) or message.timestamp)
         if line is not None:
@@ -208,20 +205,10 @@ def _format(lines: Sequence[Line]) -> None:
             line.is_formatted = left >= 0
 
 
-def _file(item: Any) -> File:
+def _file(item: Any) -> NamedFile:
     if isinstance(item, BinaryContent):
-        return File(item.media_type, filesizeformat(len(item.data)))
-    return File(item.url if isinstance(item, FileUrl) else type(item).__name__, "")
-
-
-def _find_attachments(files: Iterable[File]) -> None:
-    named = [file for file in files if file.attachment_id]
-    if named:
-        known = Attachment.objects.filter(pk__in={file.attachment_id for file in named}).values_list("pk", flat=True)
-        there = {str(pk) for pk in known}
-        for file in named:
-            if file.attachment_id not in there:
-                file.attachment_id, file.about = None, "deleted"
+        return NamedFile(item.media_type, filesizeformat(len(item.data)))
+    return NamedFile(item.url if isinstance(item, FileUrl) else type(item).__name__, "")
 
 
 def _shown(value: Any) -> tuple[str, list[tuple[str, str]]]:

@@ -54,13 +54,8 @@ def collect_capabilities(config: AgentConfig) -> list[AgentCapability[AgentDeps]
 
 def _own_tools(registry: ToolRegistry, config: AgentConfig) -> list[AbstractToolset[AgentDeps]]:
     """The engine's tools, unless the project has one of the same name."""
-    from agui.contrib.attachments.tool import READ_ATTACHMENT, attachment_toolset  # The tool needs Django's models
-
-    theirs = known_names(config.toolsets)
+    taken = known_names(config.toolsets) | {binding.spec.name for binding in registry}
     toolsets: list[AbstractToolset[AgentDeps]] = []
-    if READ_ATTACHMENT not in registry and READ_ATTACHMENT not in theirs:
-        toolsets.append(attachment_toolset())
-    taken = known_names(toolsets) | theirs | {binding.spec.name for binding in registry}
     for part in parts.installed():
         found = part.toolsets(taken)
         taken |= known_names(found)

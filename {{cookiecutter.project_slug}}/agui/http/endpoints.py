@@ -6,12 +6,9 @@ from django.utils.module_loading import import_string
 
 from agui import parts
 from agui.agents.skills import SkillRegistry
-from agui.contrib.attachments.views import AttachmentsView, AttachmentView
-from agui.contrib.export.views import ExportView
 from agui.http.threads import (
     ThreadCancelView,
     ThreadEventsView,
-    ThreadFeedbackView,
     ThreadForkView,
     ThreadsView,
     ThreadView,
@@ -35,11 +32,7 @@ def make_endpoints(view: DjangoAGUIView, tools: ToolRegistry | None, skills: Ski
         "thread-events": ThreadEventsView(thread, **access),
         "thread-cancel": ThreadCancelView(thread, **access),
         "thread-fork": ThreadForkView(thread, **access),
-        "thread-feedback": ThreadFeedbackView(thread, **access),
         "thread": thread,
-        "attachments": AttachmentsView(**access),
-        "attachment": AttachmentView(**access),
-        "export": ExportView(**access),
     }
     for part in parts.installed():
         found |= {name: import_string(path).mounted(view) for name, (_, path) in part.routes().items()}

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import AsyncGenerator
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 from uuid import uuid4
 
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
@@ -11,22 +11,20 @@ from pydantic_ai.conversation_store import ConversationConflict, ConversationRec
 from agui import parts
 from agui.actor import Actor
 from agui.blocking.executor import in_database, run_in_thread
-from agui.contrib.feedback.ratings import MAX_COMMENT_CHARS, give_feedback, read_feedback
 from agui.errors import BadRequest, Conflict, NotFound, Unavailable
 from agui.events.failures import read_failures
 from agui.events.frames import encode, run_error
 from agui.http.bodies import read_object
 from agui.http.sse import sse_response
-from agui.http.views import AgentView
+from agui.http.views import AgentView, DjangoAGUIView
 from agui.models import Run
 from agui.protocol.interrupts import frontend_calls, open_interrupts
 from agui.protocol.outbound import to_wire, wire_messages
-from agui.protocol.run_input import check_message_id, check_thread_id
+from agui.protocol.run_input import check_thread_id
 from agui.runs import live
 from agui.runs.recovery import is_on, recover
 from agui.stores.annotations import annotation
 from agui.stores.base import ThreadStore, open_store
-from agui.stores.model import ModelConversationStore
 
 PAGE_SIZE = 30
 MAX_PAGE_SIZE = 100
@@ -93,13 +91,9 @@ class ThreadView(AgentView):
         if summary is None or conversation is None:
             raise NotFound("There is no such thread.")
         states = (annotation(message, "state") for message in reversed(conversation.messages))
-        # Only there is a row that it can go with.
-        has_feedback = isinstance(store, ModelConversationStore)
-        feedback = {"feedback": await in_database(read_feedback, thread_id, actor.scope)} if has_feedback else {}
         return JsonResponse(
             {
                 **summary,
-                **feedback,
                 **await in_database(read_details, thread_id, actor.scope),
                 "messages": await run_in_thread(wire_messages, conversation.messages, pool="reading"),
                 "branches": await store.branches(thread_id, scope=actor.scope),
@@ -154,6 +148,10 @@ class ThreadAction(AgentView):
     def __init__(self, thread: ThreadView, **access: Any) -> None:
         super().__init__(**access)
         self.thread = thread
+
+    @classmethod
+    def mounted(cls, view: DjangoAGUIView) -> Self:
+        return cls(ThreadView.mounted(view), get_user=view.get_user, require_authenticated=view.require_authenticated)
 
     async def __call__(self, request: HttpRequest, **kwargs: Any) -> HttpResponseBase:
         _, action = find_address(request, kwargs["thread_id"], self.action)
@@ -259,27 +257,6 @@ def read_details(thread_id: str, scope: str) -> dict[str, Any]:
     for part in parts.installed():
         details |= part.thread_details(thread_id, scope)
     return details
-
-
-class ThreadFeedbackView(ThreadAction):
-    """What the thread's user thinks of an answer: good (1), bad (-1), or nothing any more (0)."""
-
-    methods = frozenset({"PUT"})
-    action = "feedback"
-
-    async def respond(self, request: HttpRequest, actor: Actor, **kwargs: Any) -> HttpResponse:
-        check_thread_id(kwargs["thread_id"])
-        wanted = {"message_id": "", "value": None, "comment": "", **read_object(request)}
-        message_id, value, comment = wanted["message_id"], wanted["value"], wanted["comment"]
-        if not isinstance(message_id, str) or type(value) is not int or value not in (1, 0, -1):
-            raise BadRequest("Send a message_id, and as value 1, -1, or 0 to take it back.")
-        if not isinstance(comment, str) or len(comment) > MAX_COMMENT_CHARS:
-            raise BadRequest(f"A comment has at most {MAX_COMMENT_CHARS} characters.")
-        check_message_id(message_id)
-        if not isinstance(open_store(request, actor.scope), ModelConversationStore):
-            raise NotFound("There is no such thread, or no such answer in it.")
-        told = await in_database(give_feedback, kwargs["thread_id"], actor.scope, message_id, value, comment)
-        return JsonResponse(told) if told else HttpResponse(status=204)
 
 
 async def is_running(store: ThreadStore, actor: Actor, thread_id: str) -> bool:

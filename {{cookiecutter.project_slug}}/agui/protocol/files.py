@@ -10,7 +10,7 @@ from pydantic import BaseModel
 from pydantic_ai import BinaryContent
 from pydantic_ai.messages import BaseToolReturnPart, FilePart, ModelMessage, ModelResponse, TextPart, UserPromptPart
 
-from agui.contrib.attachments.tool import READ_ATTACHMENT
+from agui import parts
 from agui.stores.annotations import annotate, annotation
 
 
@@ -21,8 +21,8 @@ def without_bytes(messages: Sequence[ModelMessage]) -> list[ModelMessage]:
     """
     plain = []
     for message in messages:
-        parts: Any = [part_without_bytes(part) for part in message.parts]
-        plain.append(message if all(map(is_, parts, message.parts)) else replace(message, parts=parts))
+        stored: Any = [part_without_bytes(part) for part in message.parts]
+        plain.append(message if all(map(is_, stored, message.parts)) else replace(message, parts=stored))
     return plain
 
 
@@ -81,5 +81,5 @@ def _plain(value: Any, tool_name: str) -> Any:
 
 
 def _words(file: BinaryContent, tool_name: str = "") -> str:
-    again = f"call {READ_ATTACHMENT} with attachment_id={file.identifier} to see it again"
-    return f"[{file.media_type}, {len(file.data)} bytes, {again if tool_name == READ_ATTACHMENT else 'not kept'}]"
+    ways = (part.read_again(tool_name, file.identifier) for part in parts.installed() if tool_name)
+    return f"[{file.media_type}, {len(file.data)} bytes, {next(filter(None, ways), 'not kept')}]"

@@ -14,7 +14,6 @@ from agui import parts
 from agui.actor import Actor
 from agui.agents.endpoint import Endpoint
 from agui.blocking.executor import in_database, release_connections
-from agui.contrib.attachments.references import named_in
 from agui.deps import AgentDeps
 from agui.errors import Conflict
 from agui.events.progress import Page, dump_state
@@ -141,8 +140,9 @@ def activate(
         forwarded_props=run_input.forwarded_props,
         parent_run_id=run_input.parent_run_id,
         scope=actor.scope,
-        attachments=named_in(turn.history),
     )
+    for part in parts.installed():
+        part.fill_deps(deps, turn.history)
     run = ActiveRun(
         endpoint,
         log,

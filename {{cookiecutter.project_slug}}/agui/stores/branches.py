@@ -13,6 +13,7 @@ from pydantic_ai.conversation_store import ConversationConflict, ConversationEnt
 from pydantic_ai.exceptions import UserError
 from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, ToolReturnPart, UserPromptPart
 
+from agui import parts
 from agui.blocking.executor import in_database
 from agui.stores.annotations import annotation, answered
 from agui.stores.scoped import ScopedStore
@@ -132,10 +133,6 @@ class BranchingStore(ScopedStore):
         What waits for an answer stays where it is: a decision is for one conversation.
         Raises ConversationConflict when the new id is taken.
         """
-        from agui.contrib.attachments.references import (
-            copy_uses,  # It needs models, which are not there yet when Django imports this package
-        )
-
         entries = await self.load_entries(conversation_id, scope=scope) or []
         place = len(entries) - 1
         if message_id is not None:
@@ -157,7 +154,7 @@ class BranchingStore(ScopedStore):
             if await self.find(new_conversation_id, scope):
                 raise ConversationConflict(new_conversation_id) from None
             return False
-        await in_database(copy_uses, conversation_id, new_conversation_id, scope or "")
+        await in_database(_tell_of_fork, conversation_id, new_conversation_id, scope or "")
         return True
 
     def _going_by(self, record: ConversationRecord | None) -> Self:
@@ -175,6 +172,11 @@ class BranchingStore(ScopedStore):
         """Read the record of a conversation, or None if the scope has no such one."""
         record = await self.of(scope).read_record(conversation_id)
         return record if record is not None and scope in (None, record.scope) else None
+
+
+def _tell_of_fork(source_id: str, thread_id: str, scope: str) -> None:
+    for part in parts.installed():
+        part.thread_forked(source_id, thread_id, scope)
 
 
 def prompt_id(message: ModelMessage) -> str:

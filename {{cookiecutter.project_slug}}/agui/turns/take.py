@@ -13,12 +13,11 @@ from pydantic_ai.conversation import Conversation
 from pydantic_ai.conversation_store import ConversationConflict
 from pydantic_ai.messages import ModelMessage, ModelRequest, UserPromptPart
 
-from agui import conf
+from agui import conf, parts
 from agui.actor import Actor
 from agui.agents.config import AgentConfig
 from agui.agents.model_files import without_unread
 from agui.blocking.executor import run_in_thread
-from agui.contrib.attachments.references import name_attachments, use_attachments, with_manifests
 from agui.errors import Conflict, NotFound, RunFailed, Unprocessable
 from agui.protocol.inbound import answer_deferred, load_aside, load_results
 from agui.protocol.interrupts import frontend_calls, read_answers
@@ -69,16 +68,17 @@ async def take_turn(
     if not new and answers is None and not unanswered:
         raise Unprocessable("There is nothing new in this request: send a message of the user.")
     state = read_state(run_input, conversation, config)
-    named = await name_attachments(new, actor)
+    notes = [await part.messages_arrived(new, run_input.thread_id, actor) for part in parts.installed()]
     conversation.messages.extend(new)
-    history = with_manifests(without_unread(readable(conversation.messages)))
+    history = _shown(conversation.messages)
     # Whatever was asked is answered or dropped now: an answer counts once, even if the run then dies.
     conversation.deferred_tool_requests = None
 
     def note(revision: str) -> None:
         begin(revision, next(filter(None, map(prompt_id, reversed(conversation.messages))), ""))
         if store.keeps_threads:
-            use_attachments(named, run_input.thread_id)
+            for write in filter(None, notes):
+                write()
 
     try:
         await view.save_with(conversation, note, scope=actor.scope)
@@ -105,7 +105,7 @@ async def continue_turn(
     if any(annotation(message, "state") is not None for message in added):
         run_input = run_input.model_copy(update={"state": None})  # Tools have changed what the client sent
     state = read_state(run_input, whole, config)
-    history = with_manifests(without_unread(readable(whole.messages)))
+    history = _shown(whole.messages)
     return Turn(store, conversation, history, _last_text(history), state, None if added else answers)
 
 
@@ -162,6 +162,14 @@ async def _before(
     return view, earlier
 
 
+def _shown(messages: list[ModelMessage]) -> list[ModelMessage]:
+    """Take what the model reads of a thread, as it is to read it."""
+    shown = without_unread(readable(messages))
+    for part in parts.installed():
+        shown = part.show(shown)
+    return shown
+
+
 def _last_text(messages: list[ModelMessage]) -> str:
-    parts = [part for message in messages for part in message.parts if isinstance(part, UserPromptPart)]
-    return parts[-1].content if parts and isinstance(parts[-1].content, str) else ""
+    prompts = [part for message in messages for part in message.parts if isinstance(part, UserPromptPart)]
+    return prompts[-1].content if prompts and isinstance(prompts[-1].content, str) else ""

@@ -16,7 +16,7 @@ from pydantic_ai.messages import ModelMessage, ModelRequest, UserPromptPart
 
 from agui.actor import Actor
 from agui.blocking.executor import in_database
-from agui.models import Attachment, AttachmentUse
+from agui.contrib.attachments.models import Attachment, AttachmentUse
 from agui.stores.annotations import annotate, annotation
 
 MAX_OF_MESSAGE = 50

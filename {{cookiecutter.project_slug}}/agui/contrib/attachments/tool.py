@@ -10,8 +10,9 @@ from pydantic_ai.exceptions import ToolFailed
 from pydantic_ai.tools import ToolDefinition
 
 from agui import conf
+from agui.contrib.attachments.conf import AttachmentsSettings
+from agui.contrib.attachments.models import Attachment
 from agui.deps import AgentDeps
-from agui.models import Attachment
 from agui.tools.call import build_toolset
 from agui.tools.registry import ToolRegistry, tool
 
@@ -44,7 +45,7 @@ def _find(attachment_id: str, scope: str) -> Attachment:
 def _read_text(attachment: "Attachment", offset: int) -> dict[str, Any]:
     """Read a page. What it says stands in a JSON string: the note is beyond a text's reach."""
     offset = min(offset, attachment.size)
-    data = _read(attachment, offset, conf.get().read_page_bytes)
+    data = _read(attachment, offset, conf.part(AttachmentsSettings).read_page_bytes)
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
     following = offset + len(data)
     text = decoder.decode(data, final=following >= attachment.size)

@@ -13,25 +13,23 @@ from typing import Any
 from uuid import uuid4
 
 from asgiref.sync import sync_to_async
-from django.core.exceptions import SuspiciousOperation
 from django.core.files import File
 from django.core.files.uploadedfile import UploadedFile
 from django.db import router, transaction
 from django.db.models import Sum
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse, StreamingHttpResponse
-from django.http.multipartparser import MultiPartParserError
 from django.utils.http import content_disposition_header
 
 from agui import conf
 from agui.actor import Actor
 from agui.blocking.executor import release_connections, run_in_thread
-from agui.errors import BadRequest, NotFound, TooLarge, UnsupportedMediaType
+from agui.contrib.attachments.conf import AttachmentsSettings
+from agui.contrib.attachments.models import Attachment
+from agui.errors import NotFound, TooLarge, UnsupportedMediaType
+from agui.http.uploads import FORM_BYTES, check_upload_length, read_upload
 from agui.http.views import AgentView
-from agui.models import Attachment
 
 CHUNK_BYTES = 64 * 1024
-# What a multipart body may hold next to the file: boundaries, headers, a CSRF token.
-FORM_BYTES = 16 * 1024
 UNKNOWN_TYPE = "application/octet-stream"
 # Control characters that no text holds: all but \a \b \t \n \v \f \r and escape.
 NOT_TEXT = bytes({*range(32)} - {*range(7, 14), 27})
@@ -52,16 +50,13 @@ class AttachmentsView(AgentView):
     methods = frozenset({"POST"})
 
     def max_body_bytes(self) -> int:
-        return conf.get().max_upload_bytes + FORM_BYTES
+        return conf.part(AttachmentsSettings).max_bytes + FORM_BYTES
 
     def check_length(self, request: HttpRequest) -> None:
-        length = request.headers.get("Content-Length", "")
-        if not length.isdecimal():
-            raise BadRequest("Send a Content-Length.")  # Without one, Django finds no form in the body
-        check_size(int(length) - FORM_BYTES)
+        check_upload_length(request, conf.part(AttachmentsSettings).max_bytes)
 
     async def respond(self, request: HttpRequest, actor: Actor, **kwargs: Any) -> HttpResponse:
-        upload = await sync_to_async(read_upload)(request)
+        upload = await sync_to_async(read_upload)(request, conf.part(AttachmentsSettings).max_bytes)
         attachment = await sync_to_async(keep_upload)(upload, actor)
         body = {
             "id": str(attachment.pk),
@@ -109,32 +104,10 @@ async def download(attachment: Attachment, *, with_content: bool = True) -> Http
     return HttpResponse(headers=headers)
 
 
-def check_size(size: int, limit: int | None = None) -> None:
-    limit = limit or conf.get().max_upload_bytes
-    if size > limit:
-        raise TooLarge(f"The file is too large: at most {limit} bytes.", limit=limit)
-
-
-def read_upload(request: HttpRequest, limit: int | None = None) -> UploadedFile:
-    """Take the one file out of a multipart body. Django keeps what is large on disk, not in memory."""
-    if request.content_type != "multipart/form-data":
-        raise UnsupportedMediaType("Send multipart/form-data with a file in the field 'file'.")
-    try:
-        uploads = request.FILES.getlist("file")
-    except (MultiPartParserError, SuspiciousOperation):
-        raise BadRequest("The form could not be read.") from None
-    if len(uploads) != 1:
-        raise BadRequest(f"Send one file in the field 'file', not {len(uploads)}.")
-    check_size(uploads[0].size or 0, limit)
-    if not uploads[0].size:
-        raise BadRequest("The file is empty.")
-    return uploads[0]
-
-
 def keep_upload(upload: UploadedFile, actor: Actor) -> Attachment:
     """Store an upload for its owner. Raises UnsupportedMediaType for content that the settings don't allow."""
     media_type, digest = inspect(upload)
-    accepted = conf.get().upload_types
+    accepted = conf.part(AttachmentsSettings).types
     if media_type not in accepted:
         raise UnsupportedMediaType(f"This kind of file is not accepted. Accepted are: {', '.join(accepted)}.")
     attachment = Attachment(
@@ -174,7 +147,7 @@ def share_file(attachment: Attachment) -> bool:
 
 def check_room(attachment: Attachment) -> None:
     """Take back what is too much. Afterwards, as of many uploads at once each could still find room before."""
-    limit = conf.get().max_upload_total_bytes
+    limit = conf.part(AttachmentsSettings).max_total_bytes
     total = Attachment.objects.filter(scope=attachment.scope).aggregate(size=Sum("size"))["size"] or 0
     if limit is not None and total > limit:
         attachment.delete()

@@ -12,6 +12,7 @@ from typing import Any
 
 from django.core.serializers.json import DjangoJSONEncoder
 from django.db.models import Model, QuerySet
+from django.db.models.fields.files import FieldFile
 from django.http import HttpRequest, StreamingHttpResponse
 from django.utils import timezone
 from pydantic_ai import DeferredToolRequests
@@ -21,7 +22,7 @@ from agui import parts
 from agui.actor import Actor
 from agui.blocking.executor import in_database, owner, release_connections
 from agui.http.views import AgentView
-from agui.models import ApiToken, Attachment, AuditRecord, Feedback, Message, Run, Thread
+from agui.models import ApiToken, AuditRecord, Message, Run, Thread
 from agui.parts import PersonalData
 from agui.protocol.interrupts import open_interrupts
 from agui.protocol.outbound import to_wire, wire_messages
@@ -39,15 +40,14 @@ CHUNK_CHARS = 64 * 1024
 UNTOLD: dict[type[Model], set[str]] = {
     Thread: {"id", "scope", "owner", "words", "revision", "deferred"},
     Message: {"thread", "words", "data"},
-    Feedback: {"id", "thread"},
     Run: {"scope", "owner", "process", "seen_at", "revision", "draft", "order", "attempts"},
     AuditRecord: {"id", "user", "scope", "error"},
     ApiToken: {"id", "user", "digest"},
-    Attachment: {"scope", "owner", "file"},
 }
 
 Told = dict[str, Any]
-SaveFile = Callable[[Attachment], str | None]
+SaveFile = Callable[[Model, str, FieldFile], str | None]
+"""Keeps the file of a row, given its owner's name for it, and answers its name beside the document."""
 
 
 class ExportView(AgentView):
@@ -112,16 +112,12 @@ def _tables(
     scope, owner = actor.scope, actor.user.pk
     own = Thread.objects.filter(scope=scope)
     yield "threads", _read(own.order_by("created_at"), _tell_thread) if threads is None else threads
-    feedback = Feedback.objects.filter(thread__scope=scope).order_by("created_at").select_related("thread")
-    yield "feedback", _read(feedback, lambda row: {"thread_id": row.thread.thread_id, **_tell(row)})
     yield "runs", _read(Run.objects.filter(scope=scope, owner=owner).order_by("started_at"), _tell_run)
     yield "tool_calls", _read(_audit_records(actor).order_by("started_at"), _tell)
-    files = Attachment.objects.filter(scope=scope).order_by("created_at").prefetch_related("uses")
-    yield "attachments", _read(files, lambda row: _tell_attachment(row, save_file))
     yield "tokens", _read(ApiToken.objects.filter(user=owner).order_by("created_at"), _tell)
     for part in parts.installed():
-        for data in part.personal_data(actor):
-            yield data.name, _read(data.rows, partial(_tell_personal, data))
+        for kept in part.personal_data(actor):
+            yield kept.name, _read(kept.rows, partial(_tell_row, kept, save_file))
 
 
 def _audit_records(actor: Actor) -> QuerySet[AuditRecord]:
@@ -146,8 +142,14 @@ def _tell(row: Model) -> Told:
     return _fields(row, UNTOLD[type(row)])
 
 
-def _fields(row: Model, untold: Collection[str]) -> Told:
-    return {field.name: field.value_from_object(row) for field in row._meta.concrete_fields if field.name not in untold}
+def _tell_row(kept: PersonalData, save_file: SaveFile | None, row: Model) -> Told:
+    told = {**_fields(row, kept.hidden), **kept.extra(row)}  # noqa: S610 (not a queryset)
+    file = kept.file(row) if save_file else None
+    return {**told, "file": save_file(row, *file)} if save_file and file else told
+
+
+def _fields(row: Model, hidden: Collection[str]) -> Told:
+    return {field.name: field.value_from_object(row) for field in row._meta.concrete_fields if field.name not in hidden}
 
 
 def _tell_thread(thread: Thread) -> Told:
@@ -176,11 +178,6 @@ def _tell_messages(messages: list[ModelMessage]) -> Told:
 
 def _tell_run(run: Run) -> Told:
     return {**_tell(run), **(_tell_messages(codec.load_messages(run.draft)) if run.draft else {})}
-
-
-def _tell_attachment(attachment: Attachment, save_file: SaveFile | None) -> Told:
-    threads = [use.thread_id for use in attachment.uses.all()]
-    return {**_tell(attachment), "threads": threads, **({"file": save_file(attachment)} if save_file else {})}
 
 
 async def read_threads(store: ThreadStore, actor: Actor) -> list[Told]:

@@ -1,15 +1,20 @@
 """What users think of answers: one word an answer, for whoever looks after the agent."""
 
 import json
-from typing import TypedDict
+from typing import Any, TypedDict
 
 from django.db import IntegrityError
 from django.utils import timezone
 
+from agui.actor import Actor
+from agui.contrib.feedback.models import Feedback
 from agui.errors import NotFound
-from agui.models import Feedback, Message, Run, Thread
+from agui.models import Message, Run, Thread
+from agui.parts import PersonalData
 from agui.protocol.outbound import wire_messages
 from agui.stores import codec, rows
+from agui.stores.base import store_class
+from agui.stores.model import ModelConversationStore
 from agui.stores.summary import clean
 
 MAX_COMMENT_CHARS = 2000
@@ -22,6 +27,11 @@ class Told(TypedDict):
 
     value: int
     comment: str
+
+
+def is_kept() -> bool:
+    """Tell whether ratings can be kept: they go with the rows of threads, and only one store has these."""
+    return issubclass(store_class(), ModelConversationStore)
 
 
 def read_feedback(thread_id: str, scope: str) -> dict[str, Told]:
@@ -70,3 +80,15 @@ def _find_run(entry: Message) -> object:
     """The run that has stored a message: a thread has one at a time."""
     runs = Run.objects.filter(thread_id=entry.thread.thread_id, scope=entry.thread.scope)
     return runs.filter(started_at__lte=entry.created_at).order_by("-started_at").values_list("pk", flat=True).first()
+
+
+class RatingsOfOwner(PersonalData):
+    """Ratings, each with the id of its thread."""
+
+    def extra(self, row: Any) -> dict[str, Any]:
+        return {"thread_id": row.thread.thread_id}
+
+
+def ratings_of(actor: Actor) -> PersonalData:
+    rows = Feedback.objects.filter(thread__scope=actor.scope).order_by("created_at").select_related("thread")
+    return RatingsOfOwner("feedback", rows, hidden=("id", "thread"))

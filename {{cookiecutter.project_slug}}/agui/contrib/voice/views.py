@@ -17,10 +17,10 @@ from django.utils.module_loading import import_string
 from agui import conf, parts
 from agui.actor import Actor
 from agui.blocking.executor import release_connections
-from agui.contrib.attachments.views import FORM_BYTES, check_size, read_upload
 from agui.contrib.voice.conf import VoiceSettings
 from agui.errors import BadRequest, NotFound, Unavailable, Unprocessable, UnsupportedMediaType
 from agui.http.throttle import throttle
+from agui.http.uploads import FORM_BYTES, check_upload_length, read_upload
 from agui.http.views import AgentView
 
 logger = logging.getLogger("agui.voice")
@@ -82,12 +82,9 @@ class TranscribeView(AgentView):
         return FORM_BYTES + (settings.max_bytes if settings.is_on else 0)
 
     def check_length(self, request: HttpRequest) -> None:
-        settings, length = conf.part(VoiceSettings), request.headers.get("Content-Length", "")
-        if not settings.is_on:
-            return
-        if not length.isdecimal():
-            raise BadRequest("Send a Content-Length.")
-        check_size(int(length) - FORM_BYTES, settings.max_bytes)
+        settings = conf.part(VoiceSettings)
+        if settings.is_on:
+            check_upload_length(request, settings.max_bytes)
 
     async def respond(self, request: HttpRequest, actor: Actor, **kwargs: Any) -> HttpResponse:
         settings = conf.part(VoiceSettings)

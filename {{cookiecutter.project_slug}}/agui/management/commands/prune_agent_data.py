@@ -14,17 +14,14 @@ from typing import Any
 from django.conf import settings
 from django.contrib.sessions.backends.db import SessionStore as DatabaseSessionStore
 from django.core.management.base import BaseCommand, CommandError
-from django.db import connections, router, transaction
+from django.db import connections, router
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 from pydantic_ai.conversation_store import ConversationConflict
 
 from agui import conf, parts
-from agui.models import ApiToken, Attachment, AttachmentUse, AuditRecord, Run, Thread
+from agui.models import ApiToken, AuditRecord, Run, Thread
 from agui.parts import Outdated, Part
-from agui.stores.base import store_class
-from agui.stores.model import ModelConversationStore
-from agui.stores.null import NullConversationStore
 from agui.stores.rows import delete_thread
 
 logger = logging.getLogger("agui.prune")
@@ -41,15 +38,6 @@ SILENCE = timedelta(hours=1)
 TOKEN_AGE = timedelta(days=30)
 
 
-class UnusedFiles(Outdated):
-    """Each by itself: it is asked again whether somebody just has named it, and nobody can meanwhile."""
-
-    def delete(self, pks: list[Any]) -> int:
-        with transaction.atomic(using=router.db_for_write(Attachment)):
-            list(Attachment.objects.select_for_update().filter(pk__in=pks).values_list("pk"))
-            return super().delete(pks)
-
-
 class Command(BaseCommand):
     help = "Delete old conversations, runs and audit records, unused files, dead tokens, what visitors have left."
 
@@ -59,7 +47,6 @@ class Command(BaseCommand):
             ("conversations", "DAYS", kept.conversations_days, "Conversations without a new message for so long"),
             ("runs", "DAYS", kept.runs_days, "Records of runs that began so long ago"),
             ("audit", "DAYS", kept.audit_days, "Records of tool calls made so long ago"),
-            ("attachments", "HOURS", kept.attachments_hours, "Files uploaded so long ago that no conversation names"),
         ):
             parser.add_argument(f"--{name}", type=_age, metavar=unit, default=default, help=f"{what} [%(default)s].")
         parser.add_argument("--dry-run", action="store_true", help="Only say what would go.")
@@ -84,8 +71,6 @@ class Command(BaseCommand):
             threads = Thread.objects.filter(updated_at__lt=self.before(days=days))
             self.prune("conversations", self.prune_threads, threads)
         self.prune("conversations of visitors who are gone", self.prune_visitors)
-        if hours := options["attachments"]:
-            self.prune_rows(UnusedFiles("unused files", self.unused_files(self.before(hours=hours)), batch=1))
         for outdated in of_parts:
             self.prune_rows(outdated)
         if self.failed:
@@ -189,15 +174,6 @@ class Command(BaseCommand):
             sessions = engine.get_model_class().objects.filter(session_key__in=keys, expire_date__gt=self.now)
             return set(sessions.values_list("session_key", flat=True))
         return {key for key in keys if engine().exists(key)}
-
-    def unused_files(self, before: datetime) -> QuerySet[Attachment]:
-        """Find what was never named, or only by conversations that went without it."""
-        needed = AttachmentUse.objects.filter(attachment=OuterRef("pk"))
-        # Where other stores keep their threads, only they know.
-        if issubclass(store_class(), ModelConversationStore | NullConversationStore):
-            threads = Thread.objects.filter(thread_id=OuterRef("thread_id"), scope=OuterRef("attachment__scope"))
-            needed = needed.filter(Exists(threads))
-        return Attachment.objects.filter(~Exists(needed), created_at__lt=before)
 
 
 def _age(text: str) -> int:

@@ -10,10 +10,11 @@ from typing import Any
 
 from django.contrib.auth import get_user_model
 from django.core.management.base import BaseCommand, CommandError
+from django.db.models import Model
+from django.db.models.fields.files import FieldFile
 
 from agui.actor import Actor
 from agui.contrib.export.views import write_document
-from agui.models import Attachment
 
 
 class Command(BaseCommand):
@@ -45,16 +46,16 @@ class Command(BaseCommand):
         if self.lost:
             raise CommandError(f"Files that could not be copied: {self.lost}. The document is complete.")
 
-    def save_file(self, folder: Path, attachment: Attachment) -> str | None:
+    def save_file(self, folder: Path, row: Model, own_name: str, file: FieldFile) -> str | None:
         """Copy a file to the folder, and answer its name there. The user's own name of it could be any path."""
-        suffix = Path(attachment.name).suffix
-        name = str(attachment.pk) + (suffix if re.fullmatch(r"\.[A-Za-z0-9]{1,10}", suffix) else "")
+        suffix = Path(own_name).suffix
+        name = str(row.pk) + (suffix if re.fullmatch(r"\.[A-Za-z0-9]{1,10}", suffix) else "")
         try:
-            with attachment.file.open() as source, open(folder / name, "wb", opener=_private) as target:
+            with file.open() as source, open(folder / name, "wb", opener=_private) as target:
                 shutil.copyfileobj(source, target)
         except Exception as error:
             self.lost += 1
-            self.stderr.write(f"The file of attachment {attachment.pk} can't be copied: {error}")
+            self.stderr.write(f"The file of {row._meta.verbose_name} {row.pk} can't be copied: {error}")
             return None
         return name
 

@@ -1,0 +1,97 @@
+from collections.abc import Callable, Collection, Iterable, Sequence
+from datetime import timedelta
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from django.db.models.signals import post_delete
+from django.urls import reverse
+from django.utils import timezone
+
+from agui import conf
+from agui.contrib.attachments.conf import AttachmentsSettings
+from agui.later import Later
+from agui.parts import NamedFile, Outdated, Part, PersonalData
+
+if TYPE_CHECKING:
+    from django.utils.safestring import SafeString
+    from pydantic_ai.messages import ModelMessage
+    from pydantic_ai.toolsets import AbstractToolset
+
+    from agui.actor import Actor
+    from agui.admin import lists
+    from agui.contrib.attachments import models, records, references, tool, unused, views
+    from agui.deps import AgentDeps
+    from agui.models import Thread
+else:
+    # They need tables, which are not there yet when Django imports this module.
+    lists, tool = Later("agui.admin.lists"), Later("agui.contrib.attachments.tool")
+    models, records = Later("agui.contrib.attachments.models"), Later("agui.contrib.attachments.records")
+    unused = Later("agui.contrib.attachments.unused")
+    references, views = Later("agui.contrib.attachments.references"), Later("agui.contrib.attachments.views")
+
+
+class AttachmentsConfig(Part):
+    name = "agui.contrib.attachments"
+    label = "agui_attachments"
+    verbose_name = "Agent: attachments"
+    settings = AttachmentsSettings
+
+    def ready(self) -> None:
+        # A signal, because it is Django's own way to tell what its cascades delete.
+        post_delete.connect(
+            lambda **kwargs: views.delete_file(**kwargs),
+            sender=self.get_model("Attachment"),
+            weak=False,
+            dispatch_uid="agui.delete_file",  # Tests that change INSTALLED_APPS come here again
+        )
+
+    def routes(self) -> dict[str, tuple[str, str]]:
+        return {
+            "attachments": ("attachments/", "agui.contrib.attachments.views.AttachmentsView"),
+            "attachment": ("attachments/<uuid:attachment_id>/", "agui.contrib.attachments.views.AttachmentView"),
+        }
+
+    def page_attributes(self) -> dict[str, Any]:
+        return {
+            "data-attachments-url": reverse("agui:attachments"),
+            "data-max-upload-bytes": conf.part(AttachmentsSettings).max_bytes,
+        }
+
+    def toolsets(self, taken: Collection[str]) -> "list[AbstractToolset[AgentDeps]]":
+        return [] if tool.READ_ATTACHMENT in taken else [tool.attachment_toolset()]
+
+    async def messages_arrived(
+        self, new: "list[ModelMessage]", thread_id: str, actor: "Actor"
+    ) -> Callable[[], None] | None:
+        named = await references.name_attachments(new, actor)
+        return partial(references.use_attachments, named, thread_id) if named else None
+
+    def show(self, messages: "list[ModelMessage]") -> "list[ModelMessage]":
+        return references.with_manifests(messages)
+
+    def read_again(self, tool_name: str, identifier: str) -> str:
+        is_ours = tool_name == tool.READ_ATTACHMENT
+        return f"call {tool_name} with attachment_id={identifier} to see it again" if is_ours else ""
+
+    def fill_deps(self, deps: "AgentDeps", messages: "list[ModelMessage]") -> None:
+        deps.attachments = references.named_in(messages)
+
+    def thread_forked(self, source_id: str, thread_id: str, scope: str) -> None:
+        references.copy_uses(source_id, thread_id, scope)
+
+    def thread_deleted(self, thread_id: str, scope: str) -> None:
+        references.delete_unused(thread_id, scope)
+
+    def personal_data(self, actor: "Actor") -> Iterable[PersonalData]:
+        yield records.files_of(actor)
+
+    def prune(self, dry_run: bool) -> Iterable[Outdated]:
+        hours = conf.part(AttachmentsSettings).retention_hours
+        return [] if hours is None else [unused.unused_files(timezone.now() - timedelta(hours=hours))]
+
+    def named_files(self, messages: "Sequence[ModelMessage]") -> list[list[NamedFile]]:
+        return records.named_files(messages)
+
+    def admin_links(self, thread: "Thread") -> "list[SafeString]":
+        files = models.Attachment.objects.filter(scope=thread.scope, uses__thread_id=thread.thread_id)
+        return [lists.link_list(models.Attachment, f"files ({files.count()})", of_thread=thread.pk)]

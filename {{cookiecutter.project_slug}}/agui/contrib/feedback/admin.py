@@ -1,0 +1,49 @@
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.template.defaultfilters import truncatechars
+from django.urls import reverse
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from agui.admin.lists import RecordAdmin, link, moment
+from agui.admin.records import USERNAME, ThreadAdmin
+from agui.contrib.feedback.models import Feedback
+from agui.models import Run
+
+
+@admin.register(Feedback)
+class FeedbackAdmin(RecordAdmin):
+    list_display = [moment("updated_at"), "value", "remark", "who", "thread_title"]
+    list_filter = ["value", ("comment", admin.EmptyFieldListFilter), "updated_at"]
+    search_fields = ["comment", "=thread__thread_id", "=message_id", f"thread__owner__{USERNAME}"]
+    search_help_text = "Words of a comment, a user's name, or the id of a conversation or answer"
+    fields = ["updated_at", "value", "comment", "who", "thread_title", "answer", "answered_by", "message_id"]
+    readonly_fields = ["who", "thread_title", "answer", "answered_by"]
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Feedback]:
+        heavy = [f"thread__{name}" for name in (*ThreadAdmin.heavy, "usage")]
+        return super().get_queryset(request).select_related("thread__owner").defer(*heavy)
+
+    @admin.display(description="comment", ordering="comment")
+    def remark(self, feedback: Feedback) -> str:
+        return truncatechars(feedback.comment, 120) or "-"
+
+    @admin.display(description="owner")
+    def who(self, feedback: Feedback) -> SafeString | str:
+        return super().who(feedback.thread)
+
+    @admin.display(description="thread")
+    def thread_title(self, feedback: Feedback) -> SafeString | str:
+        return link(feedback.thread)
+
+    @admin.display
+    def answer(self, feedback: Feedback) -> SafeString:
+        """Lead to the conversation as it was: the answer is its end, also in a version that was left."""
+        page = reverse("admin:agui_thread_change", args=[feedback.thread.pk])
+        return format_html('<a href="{}?end={}">The conversation up to it</a>', page, feedback.entry)
+
+    @admin.display(description="run")
+    def answered_by(self, feedback: Feedback) -> SafeString | str:
+        run = Run.objects.filter(pk=feedback.run).first() if feedback.run else None
+        return format_html("{} {}", link(run), run.model) if run else "-"

@@ -1,0 +1,40 @@
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from agui.later import Later
+from agui.parts import Part, PersonalData
+
+if TYPE_CHECKING:
+    from django.utils.safestring import SafeString
+
+    from agui.actor import Actor
+    from agui.admin import lists
+    from agui.contrib.feedback import models, ratings
+    from agui.models import Thread
+else:
+    # They need tables, which are not there yet when Django imports this module.
+    lists = Later("agui.admin.lists")
+    models, ratings = Later("agui.contrib.feedback.models"), Later("agui.contrib.feedback.ratings")
+
+
+class FeedbackConfig(Part):
+    name = "agui.contrib.feedback"
+    label = "agui_feedback"
+    verbose_name = "Agent: feedback"
+
+    def routes(self) -> dict[str, tuple[str, str]]:
+        view = "agui.contrib.feedback.views.ThreadFeedbackView"
+        return {"thread-feedback": ("threads/<path:thread_id>/feedback/", view)}
+
+    def page_attributes(self) -> dict[str, Any]:
+        return {"data-feedback": None} if ratings.is_kept() else {}
+
+    def thread_details(self, thread_id: str, scope: str) -> dict[str, Any]:
+        return {"feedback": ratings.read_feedback(thread_id, scope)} if ratings.is_kept() else {}
+
+    def personal_data(self, actor: "Actor") -> Iterable[PersonalData]:
+        yield ratings.ratings_of(actor)
+
+    def admin_links(self, thread: "Thread") -> "list[SafeString]":
+        count = models.Feedback.objects.filter(thread=thread).count()
+        return [lists.link_list(models.Feedback, f"feedback ({count})", thread=thread.pk)]

@@ -1,0 +1,30 @@
+from django.db import models
+from django.utils import timezone
+
+from agui.models import Thread
+
+
+class Feedback(models.Model):
+    """What a user thinks of an answer. Whose it is, the thread says."""
+
+    class Value(models.IntegerChoices):
+        GOOD = 1, "good"
+        BAD = -1, "bad"
+
+    thread = models.ForeignKey(Thread, on_delete=models.CASCADE, related_name="feedback")
+    message_id = models.CharField(max_length=255, help_text="The answer's id, as clients know it.")
+    entry = models.CharField(max_length=36, help_text="The message that holds it.")
+    run = models.UUIDField(null=True, blank=True, help_text="The run that gave it, if one did.")
+    value = models.IntegerField(choices=Value.choices)
+    comment = models.TextField(blank=True)
+    created_at = models.DateTimeField(default=timezone.now)
+    updated_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        ordering = ["-updated_at"]
+        verbose_name_plural = "feedback"
+        indexes = [models.Index(fields=["updated_at"])]
+        constraints = [models.UniqueConstraint(fields=["thread", "message_id"], name="agui_feedback_once")]
+
+    def __str__(self) -> str:
+        return f"{self.get_value_display()}: {self.comment}" if self.comment else self.get_value_display()

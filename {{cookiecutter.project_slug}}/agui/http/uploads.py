@@ -1,0 +1,40 @@
+"""The file of a form: how large it may be, and out of the body with it."""
+
+from django.core.exceptions import SuspiciousOperation
+from django.core.files.uploadedfile import UploadedFile
+from django.http import HttpRequest
+from django.http.multipartparser import MultiPartParserError
+
+from agui.errors import BadRequest, TooLarge, UnsupportedMediaType
+
+# What a multipart body may hold next to the file: boundaries, headers, a CSRF token.
+FORM_BYTES = 16 * 1024
+
+
+def check_upload_length(request: HttpRequest, limit: int) -> None:
+    """Refuse a form by its Content-Length. Raises BadRequest without one: Django then finds no form in the body."""
+    length = request.headers.get("Content-Length", "")
+    if not length.isdecimal():
+        raise BadRequest("Send a Content-Length.")
+    _check_size(int(length) - FORM_BYTES, limit)
+
+
+def read_upload(request: HttpRequest, limit: int) -> UploadedFile:
+    """Take the one file out of a multipart body. Django keeps what is large on disk, not in memory."""
+    if request.content_type != "multipart/form-data":
+        raise UnsupportedMediaType("Send multipart/form-data with a file in the field 'file'.")
+    try:
+        uploads = request.FILES.getlist("file")
+    except (MultiPartParserError, SuspiciousOperation):
+        raise BadRequest("The form could not be read.") from None
+    if len(uploads) != 1:
+        raise BadRequest(f"Send one file in the field 'file', not {len(uploads)}.")
+    _check_size(uploads[0].size or 0, limit)
+    if not uploads[0].size:
+        raise BadRequest("The file is empty.")
+    return uploads[0]
+
+
+def _check_size(size: int, limit: int) -> None:
+    if size > limit:
+        raise TooLarge(f"The file is too large: at most {limit} bytes.", limit=limit)
