@@ -129,7 +129,6 @@ if TYPE_CHECKING:
     from agui.agents.build import AgentFactoryFn, build_agent
     from agui.agents.config import DEFAULT_SYSTEM_PROMPT, AgentConfig
     from agui.agents.skills import SkillRegistry, SkillSpec
-    from agui.contrib.session_store.store import DjangoSessionConversationStore
     from agui.deps import AgentDeps
     from agui.events.activities import show_chart, show_plan, show_table
     from agui.events.progress import show_activity, step
@@ -171,8 +170,8 @@ _MODULES = {
     "ConversationStore": "pydantic_ai.conversation_store",
     "DEFAULT_SYSTEM_PROMPT": "agui.agents.config",
     "DjangoAGUIView": "agui.http.views",
-    "DjangoSessionConversationStore": "agui.contrib.session_store.store",
-    "DrfMcpToolset": "agui.contrib.drf_mcp.toolset",  # An extra
+    "DjangoSessionConversationStore": "agui.contrib.session_store.store",  # A part
+    "DrfMcpToolset": "agui.contrib.drf_mcp.toolset",  # A part
     "LoggingAuditLogger": "agui.tools.audit",
     "ModelAuditLogger": "agui.tools.audit",
     "ModelConversationStore": "agui.stores.model",
