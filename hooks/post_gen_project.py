@@ -68,11 +68,11 @@ def remove(part):
     shutil.rmtree(f"agui/contrib/{part}")
     change("config/settings.py", rf'    "agui\.contrib\.{part}",\n')
     for name in FILES.get(part, ()):
-        shutil.rmtree(name)
+        shutil.rmtree(name, ignore_errors=True)
     for name in REQUIREMENTS.get(part, ()):
         change("pyproject.toml", rf'(?m)^( *"{name}[^\w-].*|{name} = .*)\n')
     for page in PAGES.get(part, ()):
-        Path(f"docs/{page}.md").unlink()
+        Path(f"docs/{page}.md").unlink(missing_ok=True)
         for file in (".env.example", "compose.yaml"):
             change(file, rf"(?:^|(?<=\n\n))(?:.+\n)*.*docs/{page}\.md.*\n(?:.+\n)*\n?")
         for file in [Path("README.md"), Path("AGENTS.md"), *Path("docs").rglob("*.md")]:
@@ -82,7 +82,7 @@ def remove(part):
 def change(file, pattern, replacement=""):
     # With the line ends that the template has, on every system.
     path = Path(file)
-    text = path.read_bytes().decode()
+    text = path.read_bytes().decode() if path.exists() else ""
     changed = re.sub(pattern, replacement, text)
     if changed != text:
         path.write_bytes(changed.encode())

@@ -51,7 +51,7 @@ def releases(clone: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         with (project / name).open("a") as stream:
             stream.write("\n\n# of v2\n")
     (project / "agui/added.py").write_text('"""New in v2."""\n')
-    (project / "docs/voice.md").unlink()
+    (project / "docs/scaling.md").unlink()
     (project / "docs/money.md").rename(project / "docs/budgets.md")
     requirements = (project / "pyproject.toml").read_text()
     assert '"whitenoise>=6.9,<7"' in requirements
@@ -96,7 +96,7 @@ def shell(releases: Path, tmp_path: Path) -> Callable[..., subprocess.CompletedP
 @pytest.fixture
 def created(shell, tmp_path: Path) -> Path:
     """A project made as the docs say."""
-    assert shell(commands("A new project"), tmp_path, stdin="\n" * 4).returncode == 0
+    assert shell(commands("A new project"), tmp_path, stdin="\n" * 5).returncode == 0
     return tmp_path / "my_assistant"
 
 
@@ -210,14 +210,14 @@ def test_same_lines_changed_on_both_sides_are_marked(created: Path, shell):
 
 def test_conflict_beside_a_changed_file_that_is_gone_is_a_reject(created: Path, shell):
     """git then merges nothing of the upgrade; what it can't apply, it leaves beside the file."""
-    for name in ("agui/conf.py", "docs/voice.md"):
+    for name in ("agui/conf.py", "docs/scaling.md"):
         with (created / name).open("a") as stream:
             stream.write("\n# patched\n")
     shell(["git commit --quiet --all --message Patched"], created)
     shell(commands("At each release")[:1], created, "v2")
     assert conflicts(created) == ["agui/conf.py.rej"]
     assert "?? agui/conf.py.rej" in shell(["git status --short"], created).stdout
-    assert (created / "docs/voice.md").exists()
+    assert (created / "docs/scaling.md").exists()
     assert (created / "agui/added.py").exists()
 
 
@@ -233,7 +233,7 @@ def test_project_of_cookiecutter_is_linked(run_cli, releases: Path, shell):
     project = run_cli.output / "my_assistant"
     shell(["git init --quiet", "git add --all", "git commit --quiet --message Mine"], project)
     link = commands("A project that was made with cookiecutter")
-    assert shell(link, project, stdin="\n" * 5).returncode == 0
+    assert shell(link, project, stdin="\n" * 6).returncode == 0
     assert shell(["cruft diff --exit-code"], project).returncode == 0
     assert shell(commands("At each release")[:1], project, "v2").returncode == 0
     assert (project / "agui/added.py").exists()
