@@ -1,0 +1,65 @@
+"""Parts: the example of the documentation, and what the class promises."""
+
+import json
+import re
+import sys
+
+import pytest
+from django.core.exceptions import ImproperlyConfigured
+
+from agui import conf, parts
+from agui.testing import say
+from engine import pages
+from engine.conftest import run_input, script
+
+PAGE = pages.read("parts.md")
+BLOCK = re.compile(r"^```python\n# (\S+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+@pytest.fixture
+def office(tmp_path, monkeypatch, settings):
+    """The part of the documentation, installed."""
+    for name, code in BLOCK.findall(PAGE):
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(code)
+    (tmp_path / "office/__init__.py").touch()
+    monkeypatch.syspath_prepend(tmp_path)
+    settings.INSTALLED_APPS = [*settings.INSTALLED_APPS, "office"]
+    yield settings
+    for name in [name for name in sys.modules if name.partition(".")[0] == "office"]:
+        del sys.modules[name]
+
+
+async def test_a_part_of_your_own_refuses_runs_and_tells_clients(client, user, office):
+    office.AGUI = {"OFFICE": {"OPENS": 0, "CLOSES": 0}}
+    told = json.loads((await client.get("capabilities/")).content)
+    assert told["custom"]["office_hours"] == [0, 0]
+    response = await client.post(run_input("Hello"))
+    assert (response.status_code, json.loads(response.content)["message"]) == (
+        503,
+        "The agent answers from 0 to 0 o'clock.",
+    )
+    user.is_staff = True
+    await user.asave()
+    with script(say("Hi")):
+        assert (await client.run("Hello"))[-1]["type"] == "RUN_FINISHED"
+
+
+def test_its_settings_are_checked_with_the_others(office):
+    with pytest.raises(ImproperlyConfigured, match=r"AGUI\['OFFICE'\]\['OPENS'\] = 25"):
+        conf.load({"OFFICE": {"OPENS": 25}})
+    with pytest.raises(ImproperlyConfigured, match=r"AGUI\['OFFICE'\]\['HOURS'\] is not a setting.*OPENS, CLOSES"):
+        conf.load({"OFFICE": {"HOURS": 8}})
+
+
+def test_settings_of_a_part_that_is_gone_are_refused(settings):
+    settings.INSTALLED_APPS = [name for name in settings.INSTALLED_APPS if name != "agui.contrib.voice"]
+    with pytest.raises(ImproperlyConfigured, match=r"AGUI\['VOICE'\] is not a setting"):
+        conf.load({"VOICE": {}})
+
+
+def test_the_documentation_names_every_part():
+    named = re.findall(r"^\| `(\w+)` \|", PAGE, re.MULTILINE)
+    there = [part.name.rpartition(".")[2] for part in parts.installed() if part.name.startswith("agui.contrib.")]
+    assert sorted(named) == sorted(there)
