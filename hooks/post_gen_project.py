@@ -26,6 +26,11 @@ PAGES = {
     "voice": ["voice"],
 }
 FILES = {"evals": ["assistant/evals"]}
+# What AGENTS.md says of it.
+PHRASES = {
+    "evals": [", and evaluated with a model", ", `assistant/evals/`"],
+    "terminal": ["- Ask the agent: `.venv/bin/python manage.py chat --message 'list_tasks' --json`.\n"],
+}
 REQUIREMENTS = {
     "drf_mcp": ["drf-mcp"],
     "durable": ["durable"],
@@ -71,6 +76,8 @@ def remove(part):
         shutil.rmtree(name, ignore_errors=True)
     for name in REQUIREMENTS.get(part, ()):
         change("pyproject.toml", rf'(?m)^( *"{name}[^\w-].*|{name} = .*)\n')
+    for phrase in PHRASES.get(part, ()):
+        change("AGENTS.md", re.escape(phrase))
     for page in PAGES.get(part, ()):
         Path(f"docs/{page}.md").unlink(missing_ok=True)
         for file in (".env.example", "compose.yaml"):

@@ -23,6 +23,7 @@ PLACES = {
     "agui": PYTHON,
     "agui/(admin|agents(/demo)?|blocking|events|http|protocol|runlog|runs|server|stores|tools|turns)": PYTHON,
     "agui/contrib(/[a-z_]+(/management(/commands)?)?)?": PYTHON,
+    "agui/contrib/evals": rf"commands\.mk|{PYTHON}",
     "agui/contrib/[a-z_]+/templates/(admin|agui)(/[a-z_]+)*": r"[a-z_]+\.html",
     "agui/templatetags": PYTHON,
     "agui/management(/commands)?": PYTHON,

@@ -1,0 +1,87 @@
+"""Parts come and go: each is removed from a project with everything, and added to one that has none, as docs/parts.md
+says. Whatever is there then passes the project's own checks."""
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from conftest import CACHE, ROOT, TEMPLATE_NAME
+from servers import project_environment
+
+pytestmark = pytest.mark.engine
+CONTRIB = ROOT / TEMPLATE_NAME / "agui/contrib"
+PARTS = sorted(path.name for path in CONTRIB.iterdir() if (path / "apps.py").exists())
+STANDARD = ["attachments", "dashboard", "export", "feedback", "spending"]
+# Parts that another one can't do without.
+NEEDED = {"terminal": ["client"]}
+
+
+def check(project: Path) -> None:
+    """Run what `make check` runs, without its installation."""
+    environment = project_environment(MYPY_CACHE_DIR=str(CACHE / "mypy"))  # Most modules are those of the test before
+    for command in (
+        ["ruff", "check", "--no-cache"],
+        ["ruff", "format", "--no-cache", "--check"],
+        ["mypy", "."],
+        ["pytest", "-q"],
+        ["python", "manage.py", "makemigrations", "--check", "--dry-run"],
+        ["python", "manage.py", "check", "--fail-level", "WARNING"],
+    ):
+        command[0] = str(project / ".venv/bin" / command[0])
+        done = subprocess.run(command, cwd=project, env=environment, capture_output=True, text=True, timeout=600)
+        assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-2000:]
+
+
+def line_of(part: str) -> str:
+    return f'    "agui.contrib.{part}",\n'
+
+
+def installed(project: Path) -> list[str]:
+    return re.findall(r'"agui\.contrib\.(\w+)"', (project / "config/settings.py").read_text())
+
+
+@pytest.mark.parametrize(("answer", "parts"), [("everything", PARTS), ("standard", STANDARD), ("minimal", [])])
+def test_answer_chooses_the_parts(bake, furnish, answer: str, parts: list[str]):
+    project = bake(parts=answer)
+    there = sorted(path.name for path in (project / "agui/contrib").iterdir() if path.is_dir())
+    assert installed(project) == there == parts
+    furnish(project)
+    check(project)
+
+
+@pytest.mark.parametrize("answer", ["standard", "minimal"])
+def test_what_is_left_names_no_page_that_is_gone(bake, answer: str):
+    project = bake(parts=answer)
+    pages = [project / "README.md", project / "AGENTS.md", *(project / "docs").rglob("*.md")]
+    for page in pages:
+        for link in re.findall(r"\]\(([\w./-]+\.(?:md|yaml))(?:#[^)]*)?\)", page.read_text()):
+            assert (page.parent / link).exists(), f"{page.relative_to(project)}: {link}"
+
+
+def test_without_the_hook_everything_is_there(run_cli):
+    assert run_cli("--no-input", "--accept-hooks", "no").returncode == 0
+    assert installed(run_cli.output / "my_assistant") == PARTS
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_part_can_be_removed(bake, furnish, part: str):
+    project = bake(parts="everything")
+    settings = project / "config/settings.py"
+    for name in [part, *(name for name, needed in NEEDED.items() if part in needed)]:
+        settings.write_text(settings.read_text().replace(line_of(name), ""))
+        shutil.rmtree(project / "agui/contrib" / name)
+    furnish(project)
+    check(project)
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_part_can_be_added(bake, furnish, part: str):
+    project = bake(parts="minimal")
+    settings = project / "config/settings.py"
+    for name in [part, *NEEDED.get(part, ())]:
+        shutil.copytree(CONTRIB / name, project / "agui/contrib" / name)
+        settings.write_text(settings.read_text().replace('    "agui",\n', f'    "agui",\n{line_of(name)}'))
+    furnish(project)
+    check(project)
