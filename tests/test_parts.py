@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from conftest import CACHE, ROOT, TEMPLATE_NAME
+from conftest import ROOT, TEMPLATE_NAME
 from servers import project_environment
 
 pytestmark = pytest.mark.engine
@@ -18,20 +18,25 @@ STANDARD = ["attachments", "dashboard", "export", "feedback", "spending"]
 NEEDED = {"terminal": ["client"]}
 
 
-def check(project: Path) -> None:
-    """Run what `make check` runs, without its installation."""
-    environment = project_environment(MYPY_CACHE_DIR=str(CACHE / "mypy"))  # Most modules are those of the test before
-    for command in (
-        ["ruff", "check", "--no-cache"],
-        ["ruff", "format", "--no-cache", "--check"],
-        ["mypy", "."],
-        ["pytest", "-q"],
-        ["python", "manage.py", "makemigrations", "--check", "--dry-run"],
-        ["python", "manage.py", "check", "--fail-level", "WARNING"],
-    ):
-        command[0] = str(project / ".venv/bin" / command[0])
-        done = subprocess.run(command, cwd=project, env=environment, capture_output=True, text=True, timeout=600)
+def run(project: Path, *commands: str) -> None:
+    for command in commands:
+        program, *arguments = command.split()
+        done = subprocess.run(
+            [project / ".venv/bin" / program, *arguments],
+            cwd=project,
+            env=project_environment(),
+            capture_output=True,
+            text=True,
+            timeout=600,
+        )
         assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-2000:]
+
+
+def check(project: Path, *more: str) -> None:
+    """What `make check` runs, without its installation and what is in `more` only."""
+    # The contract suite runs Django's checks and looks for missing migrations.
+    run(project, "ruff check --no-cache", "ruff format --no-cache --check", *more, "pytest -q")
+    run(project, "python manage.py check --fail-level WARNING")
 
 
 def line_of(part: str) -> str:
@@ -48,7 +53,7 @@ def test_answer_chooses_the_parts(bake, furnish, answer: str, parts: list[str]):
     there = sorted(path.name for path in (project / "agui/contrib").iterdir() if path.is_dir())
     assert installed(project) == there == parts
     furnish(project)
-    check(project)
+    check(project, "mypy .")
 
 
 @pytest.mark.parametrize("answer", ["standard", "minimal"])
@@ -65,23 +70,43 @@ def test_without_the_hook_everything_is_there(run_cli):
     assert installed(run_cli.output / "my_assistant") == PARTS
 
 
-@pytest.mark.parametrize("part", PARTS)
-def test_part_can_be_removed(bake, furnish, part: str):
+@pytest.fixture(params=PARTS)
+def without(request: pytest.FixtureRequest, bake, furnish) -> Path:
+    """A project with everything but one part, and what needs it."""
     project = bake(parts="everything")
     settings = project / "config/settings.py"
-    for name in [part, *(name for name, needed in NEEDED.items() if part in needed)]:
+    for name in [request.param, *(name for name, needed in NEEDED.items() if request.param in needed)]:
         settings.write_text(settings.read_text().replace(line_of(name), ""))
         shutil.rmtree(project / "agui/contrib" / name)
     furnish(project)
-    check(project)
+    return project
 
 
-@pytest.mark.parametrize("part", PARTS)
-def test_part_can_be_added(bake, furnish, part: str):
+@pytest.fixture(params=PARTS)
+def only(request: pytest.FixtureRequest, bake, furnish) -> Path:
+    """A project with one part, and what that needs."""
     project = bake(parts="minimal")
     settings = project / "config/settings.py"
-    for name in [part, *NEEDED.get(part, ())]:
+    for name in [request.param, *NEEDED.get(request.param, ())]:
         shutil.copytree(CONTRIB / name, project / "agui/contrib" / name)
         settings.write_text(settings.read_text().replace('    "agui",\n', f'    "agui",\n{line_of(name)}'))
     furnish(project)
-    check(project)
+    return project
+
+
+def test_part_can_be_removed(without: Path):
+    check(without)
+
+
+def test_part_can_be_added(only: Path):
+    check(only)
+
+
+@pytest.mark.nightly
+def test_types_hold_without_a_part(without: Path):
+    run(without, "mypy .")
+
+
+@pytest.mark.nightly
+def test_types_hold_with_one_part(only: Path):
+    run(only, "mypy .")

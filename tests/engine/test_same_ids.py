@@ -170,7 +170,7 @@ async def test_pruning_one_leaves_the_other(both: dict[str, Client], user: Any):
     await Attachment.objects.aupdate(created_at=old)
     out = StringIO()
     for options in ({"dry_run": True}, {}):
-        await sync_to_async(call_command)("prune_agent_data", conversations=7, attachments=1, stdout=out, **options)
+        await sync_to_async(call_command)("prune_agent_data", conversations=7, stdout=out, **options)
     assert "Would delete conversations: 1" in out.getvalue()
     assert [thread.title async for thread in Thread.objects.all()] == ["I am boris"]
     assert [file.name async for file in Attachment.objects.all()] == ["boris.txt"]
@@ -201,7 +201,7 @@ def test_a_thread_alone_may_be_pruned_and_its_files_with_it(transactional_db: No
         AttachmentUse.objects.create(attachment=file, thread_id="t1")
     Attachment.objects.update(created_at=old)
     save("t1", f"user:{user.pk}", "Hi")
-    call_command("prune_agent_data", attachments=1, stdout=StringIO())
+    call_command("prune_agent_data", stdout=StringIO())
     assert [file.name for file in Attachment.objects.all()] == ["ada"]  # Bob's thread went without it
 
 
