@@ -18,6 +18,8 @@ NEW := .demo/engine/my_assistant
 TESTED = $(abspath $(or $(PROJECT),$(NEW)))
 # Of a new project, what is installed beside its dependencies.
 EXTRAS ?= postgres redis otel web durable mcp drf-mcp
+# Of the project that `make check` generates.
+PARTS ?= everything
 PYTEST := PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -B -m pytest
 
 help: ## List the commands
@@ -37,8 +39,8 @@ else
 	$(PYTEST) -m "$(SELECTED) and ($(ALONE))" || [ $$? -eq 5 ]
 endif
 
-check: .venv/.demo ## Generate a project and run its own checks (VERSIONS=newest or lowest, EXTRAS="postgres redis", PYTHON=...)
-	$(call generate,.demo/check)
+check: .venv/.demo ## Generate a project and run its own checks (PARTS=minimal, VERSIONS=newest or lowest, EXTRAS="postgres redis", PYTHON=...)
+	$(call generate,.demo/check,parts=$(PARTS))
 	@$(MAKE) --no-print-directory -C .demo/check/my_assistant check
 
 engine: $(if $(PROJECT),,.demo/new) ## Run the engine's tests in a new project, or in yours (PROJECT=/path ARGS="-n 2 test_run.py")
@@ -57,7 +59,7 @@ settings: .demo/new ## Write the tables of docs/settings.md anew from agui/conf.
 
 # No file of this name is made: each time the project is a new one.
 .demo/new: .venv/.demo
-	$(call generate,.demo/engine)
+	$(call generate,.demo/engine,parts=everything)
 	@$(MAKE) --no-print-directory -C $(NEW) setup .venv/.evals EXTRAS="$(EXTRAS)"
 
 picture: .venv/.dev ## Make the pictures of the README anew, from a project that is served
@@ -89,7 +91,7 @@ clean: ## Remove what these commands made
 define generate
 	@rm -rf .demo/template
 	@$(BIN)/python tests/snapshot.py .demo/template
-	@$(BIN)/cookiecutter .demo/template --no-input --default-config --overwrite-if-exists --output-dir $(1) >/dev/null
+	@$(BIN)/cookiecutter .demo/template --no-input --default-config --overwrite-if-exists --output-dir $(1) $(2) >/dev/null
 endef
 
 define install
