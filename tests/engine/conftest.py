@@ -6,8 +6,11 @@ TEST_REDIS_URL names a Redis that the runs of all tests then use.
 import asyncio
 import json
 import os
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 from uuid import uuid4
@@ -32,6 +35,22 @@ from engine import urls
 from engine.recipes import Recipe
 
 models.ALLOW_MODEL_REQUESTS = False
+
+
+def pytest_ignore_collect(collection_path: Path) -> bool | None:
+    """Leave out the tests that need a part which the project does not have."""
+    if not collection_path.name.startswith("test_"):
+        return None
+    return True if any(find_spec(f"agui.contrib.{part}") is None for part in named_parts(collection_path)) else None
+
+
+def named_parts(test: Path) -> set[str]:
+    """The parts that a file of tests, or one that it imports from, names."""
+    text = test.read_text()
+    named = set(re.findall(r"\bagui\.contrib(?:\.| import )(\w+)", text))
+    for other in re.findall(r"^from engine\.(?!conftest)(\w+) import", text, re.MULTILINE):
+        named |= named_parts(test.with_name(f"{other}.py"))
+    return named
 
 
 def all_models() -> list[Any]:
