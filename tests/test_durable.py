@@ -240,7 +240,7 @@ def test_a_turn_after_it_finds_the_thread_free(site: Site):
     thread = site.query("SELECT thread_id FROM agui_run ORDER BY started_at LIMIT 1")[0]
     body = begin("next turn", threadId=thread)
     assert check_stream(site.run(body), body).ended["outcome"] == {"type": "success"}
-    for left in ("agui_tooloutcome", "agui_run WHERE status = 'running' OR \"order\" IS NOT NULL"):
+    for left in ("agui_durable_tooloutcome", "agui_run WHERE status = 'running' OR \"order\" IS NOT NULL"):
         wait_for(lambda: site.query(f"SELECT count(*) FROM {left}") == ["0"])  # noqa: B023, S608
 
 
