@@ -37,6 +37,17 @@ from engine.recipes import Recipe
 models.ALLOW_MODEL_REQUESTS = False
 
 
+# What tests use of a part without importing it from there.
+USED = {
+    "session_store": "DjangoSessionConversationStore",
+    "drf_mcp": "DrfMcpToolset|DRF_MCP|drf-services",
+    "durable": "dbos|agui_durable_",
+    "terminal": 'call_command\\("chat"',
+    "voice": "/transcribe/",
+    "suggestions": "follow_ups",
+}
+
+
 def pytest_ignore_collect(collection_path: Path) -> bool | None:
     """Leave out the tests that need a part which the project does not have."""
     if not collection_path.name.startswith("test_"):
@@ -48,6 +59,7 @@ def named_parts(test: Path) -> set[str]:
     """The parts that a file of tests, or one that it imports from, names."""
     text = test.read_text()
     named = set(re.findall(r"\bagui\.contrib(?:\.| import )(\w+)", text))
+    named |= {part for part, words in USED.items() if re.search(words, text)}
     for other in re.findall(r"^from engine\.(?!conftest)(\w+) import", text, re.MULTILINE):
         named |= named_parts(test.with_name(f"{other}.py"))
     return named

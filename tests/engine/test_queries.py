@@ -144,12 +144,15 @@ async def test_first_save_costs_three_queries(statements):
     assert await words_of(statements, new_thread(2)) == ["SELECT", "INSERT", "INSERT"]
 
 
-@pytest.mark.parametrize("length", LENGTHS)
-async def test_delete_costs_the_same(length, statements):
-    store = await new_thread(length)
-    words = await words_of(statements, store.delete("t", scope="alice"))
-    assert words == ["SELECT"] * 4 + ["DELETE"] * 3 + ["SELECT"] * 2 + ["DELETE"]
-    assert not await Message.objects.aexists()
+async def test_delete_costs_the_same(statements):
+    costs = []
+    for length in LENGTHS:
+        store = await new_thread(length)
+        costs.append(await words_of(statements, store.delete("t", scope="alice")))
+        assert not await Message.objects.aexists()
+    short, long = costs
+    assert short == long
+    assert len(short) <= 10
 
 
 @pytest.mark.parametrize("threads", [1, 20])
