@@ -241,11 +241,12 @@ def live_project(
     environment: Path,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[LiveProject]:
-    """The default project, served by its own `runserver` on a free port."""
+    """A project with all parts, served by its own `runserver` on a free port."""
     project = Path(
         cookiecutter(
             str(template),
             no_input=True,
+            extra_context={"parts": "everything"},
             output_dir=str(tmp_path_factory.mktemp("live")),
             config_file=str(cookiecutter_config),
         )
