@@ -9,7 +9,7 @@ from pydantic_ai import models
 
 from agui import conf
 from agui.blocking.executor import close_kept_connections
-from agui.runs import live
+from agui.runs.live import live
 
 models.ALLOW_MODEL_REQUESTS = False
 conf.forget_environment()

@@ -29,7 +29,8 @@ from agui import AgentConfig, DjangoAGUIView, ToolRegistry, get_urls
 from agui.blocking.executor import close_kept_connections, in_database
 from agui.http.tokens import create_token
 from agui.models import Run
-from agui.runs import live, processes
+from agui.runs import processes
+from agui.runs.live import LiveRuns, live
 from agui.testing import Request, ScriptedModel, collect
 from engine import urls
 from engine.recipes import Recipe
@@ -204,7 +205,7 @@ def shared_logs(settings: Any, worker_id: str) -> Iterator[None]:
             # Tests side by side have users and threads of the same ids.
             number = 0 if worker_id == "master" else int(worker_id.removeprefix("gw"))
             settings.AGUI = {**settings.AGUI, "REDIS_URL": f"{url}?db={number}"}
-            patch.setattr(live, "logs", live.open_logs())
+            patch.setattr(live, "logs", LiveRuns().logs)
         yield
 
 

@@ -27,8 +27,8 @@ from agui.contrib.spending.models import Budget, RunSpending, Spending
 from agui.errors import HttpError
 from agui.models import Run
 from agui.runlog.refusals import dump_refusal, load_refusal
-from agui.runs import live
 from agui.runs.drafts import checkpoints
+from agui.runs.live import live
 from agui.runs.recovery import take_up
 from agui.stores.model import ModelConversationStore
 from agui.testing import Response, call, event_types, say, wait

@@ -14,7 +14,7 @@ from django.core.management import CommandError, call_command
 
 from agui.models import ApiToken, Run, Thread
 from agui.runlog.memory import RunLogs
-from agui.runs import live
+from agui.runs.live import live
 from agui.testing import Pause, call, event_types, fail, say
 from engine.conftest import results_of, script
 from engine.urls import effects

@@ -40,7 +40,7 @@ from agui.contrib.client import (
     remote_state,
 )
 from agui.models import Message, Run
-from agui.runs import live
+from agui.runs.live import live
 from agui.testing import call, fail, say, think, wait
 from engine import urls
 from engine.conftest import parts_of, results_of

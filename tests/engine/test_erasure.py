@@ -21,7 +21,7 @@ from agui.contrib.durable.models import ToolOutcome
 from agui.contrib.feedback.models import Feedback
 from agui.contrib.spending.models import Budget, RunSpending
 from agui.models import AuditRecord, Message, Run, Thread
-from agui.runs import live
+from agui.runs.live import live
 from agui.stores import codec
 from agui.stores.model import ModelConversationStore
 from agui.testing import call, collect, say, wait

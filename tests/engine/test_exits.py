@@ -16,7 +16,7 @@ from agui import AgentConfig, DjangoAGUIView
 from agui.contrib.attachments.models import Attachment, AttachmentUse
 from agui.http.tokens import create_token
 from agui.models import Run, Thread
-from agui.runs import live
+from agui.runs.live import live
 from agui.stores import rows
 from agui.stores.model import ModelConversationStore
 from agui.testing import ScriptedModel, call, collect, say, wait

@@ -2,7 +2,8 @@ import pytest
 from django.db import OperationalError, connection
 from django.test import Client as DjangoClient
 
-from agui.runs import live, recovery
+from agui.runs import recovery
+from agui.runs.live import live
 from agui.runs.shutdown import shutdown
 
 

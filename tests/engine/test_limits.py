@@ -16,7 +16,8 @@ from django.core.handlers.asgi import ASGIHandler
 from agui.blocking import executor
 from agui.models import Run
 from agui.runlog.memory import RunLog, RunLogs
-from agui.runs import live, start
+from agui.runs import start
+from agui.runs.live import Follower, live
 from agui.testing import call, collect, read_frames, say, think, wait
 from engine import urls
 from engine.conftest import Client, let_pass, run_input, script
@@ -222,11 +223,11 @@ async def test_a_reader_whose_request_fails_is_none(client: Client, settings):
 def test_readers_are_counted_while_others_leave(settings):
     """Django closes responses in threads."""
     settings.AGUI = {"MAX_READERS_PER_USER": 10_000}
-    staying = [live.Follower("user:1") for _ in range(1000)]
+    staying = [Follower("user:1") for _ in range(1000)]
     is_over = threading.Event()
 
     def come_and_go() -> None:
-        one = live.Follower("user:2")
+        one = Follower("user:2")
         while not is_over.is_set():
             live.followers[id(one)] = one
             one.close()

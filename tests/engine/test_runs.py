@@ -7,7 +7,7 @@ from typing import Any
 
 from agui.models import Run, Thread
 from agui.runlog.memory import RunLogs
-from agui.runs import live
+from agui.runs.live import live
 from agui.stores.model import ModelConversationStore
 from agui.testing import call, collect, event_types, read_frames, say, wait
 from engine.conftest import Client, run_input, script

@@ -8,7 +8,7 @@ import pytest
 
 from agui.models import Run
 from agui.runlog.memory import RunLog
-from agui.runs import live
+from agui.runs.live import live
 from agui.runs.shutdown import Shutdown
 from agui.testing import call, collect, say, wait
 from engine import urls

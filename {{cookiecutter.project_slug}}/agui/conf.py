@@ -13,6 +13,7 @@ from functools import cache, lru_cache
 from typing import Any, Literal, TypeVar, cast, get_args
 
 from django.conf import settings
+from django.core import mail
 from django.core.exceptions import ImproperlyConfigured
 from django.core.signals import setting_changed
 from pydantic import Field, TypeAdapter, ValidationError, create_model, field_validator
@@ -204,7 +205,7 @@ def _with_parts(sections: tuple[tuple[str, type[_Section]], ...]) -> type[Engine
 
 def _from_environment(section: type[_Section], raw: Any) -> Any:
     """Complete a part's section with what variables of the environment say."""
-    if not isinstance(raw, dict):
+    if is_testing() or not isinstance(raw, dict):
         return raw
     found: dict[str, Any] = {}
     for name, variable in section.environment.items():
@@ -252,12 +253,9 @@ def _section_in(annotation: Any) -> type[_Section] | None:
     return next((found for one in get_args(annotation) if (found := _section_in(one))), None)
 
 
-def forget_environment() -> None:
-    """Take the variables of the parts out of this process's environment: what .env says is not for tests."""
-    for part in parts.installed():
-        for variable in part.settings.environment.values() if part.settings else ():
-            os.environ.pop(variable, None)
-    get.cache_clear()
+def is_testing() -> bool:
+    """Whether Django's test environment is set up: then .env counts for nothing here, and no connection is kept."""
+    return hasattr(mail, "outbox")
 
 
 @lru_cache(maxsize=1)

@@ -9,10 +9,11 @@ from typing import Any
 
 
 class Later:
-    """Stand for a module, and import it when an attribute of it is first read."""
+    """Stand for a module, or for something of it, and import it when an attribute is first read."""
 
-    def __init__(self, name: str) -> None:
-        self._name = name
+    def __init__(self, module: str, of: str | None = None) -> None:
+        self._module, self._of = module, of
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(import_module(self._name), name)
+        module = import_module(self._module)
+        return getattr(getattr(module, self._of) if self._of else module, name)

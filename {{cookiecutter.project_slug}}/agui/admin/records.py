@@ -34,10 +34,10 @@ if TYPE_CHECKING:
 
     from agui.admin import transcript
     from agui.events import failures
-    from agui.runs import live
+    from agui.runs.live import live
     from agui.stores import base, rows
 else:
-    failures, live = Later("agui.events.failures"), Later("agui.runs.live")
+    failures, live = Later("agui.events.failures"), Later("agui.runs.live", "live")
     base, rows, transcript = Later("agui.stores.base"), Later("agui.stores.rows"), Later("agui.admin.transcript")
     conversation_store = Later("pydantic_ai.conversation_store")
 

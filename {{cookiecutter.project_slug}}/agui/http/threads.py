@@ -21,7 +21,7 @@ from agui.models import Run
 from agui.protocol.interrupts import frontend_calls, open_interrupts
 from agui.protocol.outbound import to_wire, wire_messages
 from agui.protocol.run_input import check_thread_id
-from agui.runs import live
+from agui.runs.live import Follower, live
 from agui.runs.recovery import is_on, recover
 from agui.stores.annotations import annotation
 from agui.stores.base import ThreadStore, open_store
@@ -173,7 +173,7 @@ class ThreadEventsView(ThreadAction):
         key, number = (last[1], int(last[2])) if last else ("", 0)
         log = await live.logs.find(actor.scope, thread_id)
         if log is not None and key == log.key:
-            return sse_response(live.Follower(actor.scope).read(log, number))
+            return sse_response(Follower(actor.scope).read(log, number))
         # Of the reader's own run there is no log: its process may have died before any other heard of it.
         status = await find_status(open_store(request, actor.scope), actor, thread_id, key) if key else None
         if status == Run.Status.RUNNING:
@@ -182,7 +182,7 @@ class ThreadEventsView(ThreadAction):
             return sse_response(interruption(key, number + 1))
         # The number of an event of another run says nothing about this one: it starts at the beginning.
         return (
-            sse_response(live.Follower(actor.scope).read(log)) if log else await nothing_runs(request, actor, thread_id)
+            sse_response(Follower(actor.scope).read(log)) if log else await nothing_runs(request, actor, thread_id)
         )
 
 

@@ -28,7 +28,8 @@ from agui.http.catalogs import build_capabilities, build_tool_catalog, list_tool
 from agui.http.sse import sse_response
 from agui.http.throttle import throttle
 from agui.log_fields import run_fields
-from agui.runs import live, start
+from agui.runs import start
+from agui.runs.live import Follower, live
 from agui.runs.shutdown import shutdown
 from agui.stores.base import open_store
 from agui.tools.approval import is_permitted
@@ -155,7 +156,7 @@ class DjangoAGUIView(AgentView):
         await throttle(request, actor)
         run_input, fingerprint = await read_run_input(request)
         with ExitStack() as unless_followed:
-            follower = live.Follower(actor.scope)
+            follower = Follower(actor.scope)
             unless_followed.callback(follower.close)
             log, is_new = await start.reserve(actor.scope, run_input.thread_id, fingerprint)
             follower.read(log, started_run=is_new)

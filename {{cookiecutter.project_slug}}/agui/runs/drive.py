@@ -28,8 +28,8 @@ from agui.models import Run
 from agui.protocol.inbound import run_instructions
 from agui.protocol.interrupts import ask
 from agui.protocol.types import TERMINAL, BaseEvent
-from agui.runs import live
 from agui.runs.drafts import checkpoints
+from agui.runs.live import live
 from agui.runs.record import ActiveRun
 
 logger = logging.getLogger("agui.runs")

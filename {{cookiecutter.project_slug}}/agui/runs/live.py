@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator
+from functools import cached_property
 from weakref import WeakValueDictionary
 
 from agui import conf
@@ -11,25 +12,27 @@ from agui.runlog.memory import RunLog, RunLogs
 from agui.runs import recovery
 
 
-def open_logs() -> RunLogs:
-    """Make the logs that the settings ask for."""
-    url = conf.get().redis_url
-    if url is None:
-        return RunLogs()
-    from agui.runlog.redis import RedisLogs  # Its library is an extra
+class LiveRuns:
+    """The logs of the runs that this process knows, the tasks of those that it executes, and who reads."""
 
-    return RedisLogs(url, recovery)
+    def __init__(self) -> None:
+        # The loop itself keeps only weak references to its tasks.
+        self.tasks: dict[asyncio.Task[None], RunLog] = {}
+        self.followers: WeakValueDictionary[int, Follower] = WeakValueDictionary()  # Who reads, or is about to
 
+    @cached_property
+    def logs(self) -> RunLogs:
+        """Where the settings want them, as they are on first use."""
+        url = conf.get().redis_url
+        if url is None:
+            return RunLogs()
+        from agui.runlog.redis import RedisLogs  # Its library is an extra
 
-logs = open_logs()
-# The loop itself keeps only weak references to its tasks.
-tasks: dict[asyncio.Task[None], RunLog] = {}
-followers: WeakValueDictionary[int, "Follower"] = WeakValueDictionary()  # Who reads, or is about to
+        return RedisLogs(url, recovery)
 
-
-def present_followers() -> list["Follower"]:
-    # Responses are closed in threads. This is one step, where `values()` would find the dictionary changed.
-    return [follower for reference in followers.valuerefs() if (follower := reference())]
+    def present_followers(self) -> list["Follower"]:
+        # Responses are closed in threads. This is one step, where `values()` would find the dictionary changed.
+        return [follower for reference in self.followers.valuerefs() if (follower := reference())]
 
 
 class Follower:
@@ -42,10 +45,10 @@ class Follower:
     log: RunLog | None = None
 
     def __init__(self, scope: str) -> None:
-        if sum(one.scope == scope for one in present_followers()) >= conf.get().max_readers_per_user:
+        if sum(one.scope == scope for one in live.present_followers()) >= conf.get().max_readers_per_user:
             raise TooManyRequests("Too many streams at once.", headers={"Retry-After": "1"})
         self.scope = scope
-        followers[id(self)] = self
+        live.followers[id(self)] = self
 
     def read(self, log: RunLog, after: int = 0, *, started_run: bool = False) -> "Follower":
         self.log, self.started_run = log, started_run
@@ -59,10 +62,13 @@ class Follower:
 
     def close(self) -> None:
         """Called by Django at the end of the response, also when the client has gone, or when it never got one."""
-        followers.pop(id(self), None)
+        live.followers.pop(id(self), None)
         if self.log:
             self.log.readers.discard(self)
         if self.log and self.started_run and self.log.running and conf.get().on_disconnect == "cancel":
             self.log.stop()
 
     __del__ = close
+
+
+live = LiveRuns()

@@ -15,7 +15,7 @@ from typing import Any
 
 from agui import conf, parts
 from agui.errors import AtCapacity
-from agui.runs import live
+from agui.runs.live import live
 from agui.tools.audit import recording
 
 logger = logging.getLogger("agui.shutdown")

@@ -22,9 +22,9 @@ from agui.models import Run
 from agui.protocol.run_input import check_tool_names
 from agui.protocol.types import RunAgentInput
 from agui.runlog.memory import RunLog
-from agui.runs import live
 from agui.runs.drafts import checkpoints
 from agui.runs.drive import drive
+from agui.runs.live import live
 from agui.runs.processes import life, process_name
 from agui.runs.record import ActiveRun
 from agui.runs.recovery import recover

@@ -11,7 +11,7 @@ from agui import conf
 from agui.later import Later
 
 # Commands import the routes, and don't wait for the agent.
-live, shutdown = Later("agui.runs.live"), Later("agui.runs.shutdown")
+live, shutdown = Later("agui.runs.live", "live"), Later("agui.runs.shutdown", "shutdown")
 
 logger = logging.getLogger("agui.health")
 
@@ -33,7 +33,7 @@ async def healthz(request: HttpRequest) -> JsonResponse:
     if conf.get().redis_url:
         checks["redis"] = await live.logs.is_reachable()
     status = "ok" if all(checks.values()) else "degraded" if healthy else "unavailable"
-    if shutdown.shutdown.has_begun:
+    if shutdown.has_begun:
         status = "ending"
     return JsonResponse(
         {"status": status, **checks},

@@ -25,7 +25,8 @@ from agui.models import Run
 from agui.protocol.inbound import instructing
 from agui.protocol.types import RunAgentInput
 from agui.runlog.memory import RunLog
-from agui.runs import live, start
+from agui.runs import start
+from agui.runs.live import live
 from agui.runs.processes import process_name
 from agui.runs.record import ActiveRun
 from agui.stores import codec

@@ -32,7 +32,7 @@ from agui.protocol.types import (
     TextMessageEndEvent,
     ToolCallEndEvent,
 )
-from agui.runs import live
+from agui.runs.live import live
 
 # What begins something, what ends it, and where the name of it is.
 SPANS: dict[str, tuple[str, Any, str]] = {

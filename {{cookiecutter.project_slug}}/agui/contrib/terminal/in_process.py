@@ -13,7 +13,7 @@ from django.conf import settings
 from django.core.handlers.asgi import ASGIHandler
 from django.urls import NoReverseMatch, reverse
 
-from agui.runs import live
+from agui.runs.live import live
 
 # For the application to notice that its reader has left, and for runs to note what they have reached.
 LEAVE_SECONDS = 10

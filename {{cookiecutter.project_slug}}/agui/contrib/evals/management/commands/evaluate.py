@@ -25,7 +25,7 @@ from pydantic_ai.models import Model
 from agui.agents.build import resolve_model
 from agui.agents.demo.model import build_demo_model
 from agui.blocking.executor import close_kept_connections
-from agui.runs import live
+from agui.runs.live import live
 
 if TYPE_CHECKING:
     from agui.contrib.evals.suites import Suite
@@ -92,7 +92,6 @@ def scratch() -> Iterator[None]:
         if apps.is_installed("agui.contrib.durable"):
             quiet["DURABLE"] = {"RUN_EXECUTOR": "local"}
         with override_settings(AGUI=quiet, MEDIA_ROOT=folder, SECURE_SSL_REDIRECT=False):
-            live.logs = live.open_logs()
             setup_test_environment(debug=settings.DEBUG)
             databases = setup_databases(verbosity=0, interactive=False, serialized_aliases=set())
             try:
