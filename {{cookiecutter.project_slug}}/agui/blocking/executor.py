@@ -53,7 +53,8 @@ async def run_in_thread(fn: Callable[..., R], *args: Any, pool: Pool = "tools") 
     alone, unless it calls `stop_if_given_up`; code that still waits for a thread never starts.
     """
     threads = conf.get().tool_threads if pool == "tools" else conf.get().database_threads
-    within = _with_clean_connections if pool == "tools" or _are_pooled() else _with_kept_connections
+    keeps_none = pool == "tools" or _are_pooled() or conf.is_testing()
+    within = _with_clean_connections if keeps_none else _with_kept_connections
     context, given_up = copy_context(), threading.Event()
     context.run(_given_up.set, given_up)
     call = partial(context.run, within, fn, *args)
@@ -100,7 +101,10 @@ def _with_clean_connections(fn: Callable[..., R], *args: Any) -> R:
     try:
         return _call(fn, *args)
     finally:
-        close_old_connections()
+        if conf.is_testing():  # The test database is dropped in the end
+            connections.close_all()
+        else:
+            close_old_connections()
 
 
 def _are_pooled() -> bool:

@@ -181,9 +181,7 @@ class ThreadEventsView(ThreadAction):
         if status == Run.Status.INTERRUPTED:
             return sse_response(interruption(key, number + 1))
         # The number of an event of another run says nothing about this one: it starts at the beginning.
-        return (
-            sse_response(Follower(actor.scope).read(log)) if log else await nothing_runs(request, actor, thread_id)
-        )
+        return sse_response(Follower(actor.scope).read(log)) if log else await nothing_runs(request, actor, thread_id)
 
 
 async def find_status(store: ThreadStore, actor: Actor, thread_id: str, key: str) -> str | None:

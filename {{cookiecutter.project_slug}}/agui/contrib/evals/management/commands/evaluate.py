@@ -22,9 +22,9 @@ from django.test.utils import (
 )
 from pydantic_ai.models import Model
 
+from agui import conf
 from agui.agents.build import resolve_model
 from agui.agents.demo.model import build_demo_model
-from agui.blocking.executor import close_kept_connections
 from agui.runs.live import live
 
 if TYPE_CHECKING:
@@ -92,11 +92,11 @@ def scratch() -> Iterator[None]:
         if apps.is_installed("agui.contrib.durable"):
             quiet["DURABLE"] = {"RUN_EXECUTOR": "local"}
         with override_settings(AGUI=quiet, MEDIA_ROOT=folder, SECURE_SSL_REDIRECT=False):
+            conf.get()  # Read now, with the environment, which counts for nothing in a test's
             setup_test_environment(debug=settings.DEBUG)
             databases = setup_databases(verbosity=0, interactive=False, serialized_aliases=set())
             try:
                 yield
             finally:
-                close_kept_connections()
                 teardown_databases(databases, verbosity=0)
                 teardown_test_environment()
