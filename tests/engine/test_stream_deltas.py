@@ -1,4 +1,4 @@
-"""Deltas that come fast are joined, and texts take a short cut: nothing of what is said may change by that."""
+"""Deltas that come fast are joined, and texts become frames at once: nothing of what is said may change by that."""
 
 import asyncio
 import json
@@ -7,7 +7,6 @@ from contextlib import aclosing
 
 import pytest
 from ag_ui.core import TextMessageContentEvent
-from pydantic_ai.agent import WrapperAgent
 from pydantic_ai.exceptions import ModelHTTPError
 from pydantic_ai.messages import (
     PartDeltaEvent,
@@ -20,13 +19,12 @@ from pydantic_ai.messages import (
 )
 
 from agui.events import join_deltas as deltas
+from agui.events import texts
 from agui.events.adapter import EventStream
 from agui.events.frames import text_template, to_data
 from agui.events.join_deltas import join_deltas
-from agui.events.shortcut import LongWay
 from agui.protocol.types import EventType
 from agui.testing import call, fail, say, think
-from engine import urls
 from engine.conftest import Client, run_input, script
 
 FOREVER = 3600
@@ -163,23 +161,6 @@ async def test_a_stream_that_is_left_closes_its_source():
     assert closed.is_set()
 
 
-async def test_nothing_overtakes_an_event_on_the_long_way():
-    long_way = LongWay()
-
-    async def run():
-        await long_way.send(END)
-        long_way.end()
-        return "all"
-
-    running = asyncio.create_task(run())
-    async with aclosing(long_way.receive(running)) as events:
-        assert await anext(events) == END
-        for _ in range(5):
-            await asyncio.sleep(0)
-        assert not running.done()  # What has the event may still be at work
-        assert (await anext(events)).result == "all"
-
-
 ANSWERS = {
     "text": [[say("Some words, and more. ", chunks=9)]],
     "thoughts, texts": [[think("Hm. Well.", chunks=4), say("One, two", chunks=3), think("Oh", 2), say("three", 5)]],
@@ -223,18 +204,18 @@ async def test_a_run_says_the_same_in_whatever_way(client: Client, settings, mon
     quick = await play(client, answers, "quick")
     settings.AGUI = {"DELTA_WINDOW_SECONDS": 0}
     assert await play(client, answers, "not joined") == quick
-    monkeypatch.setitem(vars(urls.view.endpoint), "agent", WrapperAgent(urls.view.agent))
-    assert await play(client, answers, "the long way") == quick
+    monkeypatch.setattr(texts, "delta_of_open_text", lambda *_: "")
+    assert await play(client, answers, "translated") == quick
 
 
-async def test_deltas_of_a_text_take_the_short_cut_as_the_same_bytes(client: Client, settings, monkeypatch):
+async def test_deltas_of_a_text_are_written_as_the_same_bytes(client: Client, settings, monkeypatch):
     settings.AGUI = {"DELTA_WINDOW_SECONDS": 0}
     translated = []
-    long_way = EventStream.handle_text_delta
+    translate = EventStream.handle_text_delta
 
     def noted(self, delta):
         translated.append(delta.content_delta)
-        return long_way(self, delta)
+        return translate(self, delta)
 
     monkeypatch.setattr(EventStream, "handle_text_delta", noted)
     with script([say("One, two, three.", chunks=8), say("\x7fé\ud83d\n", chunks=4)]):

@@ -41,10 +41,10 @@ A request walks down these rooms, and each imports only what stands below it. Re
     events/     from the events of a run to frames
         stages.py            the stages that every event passes, in line
         run_events.py        what the stages of one run share
+        texts.py             stage: the deltas of a text, which become frames at once
         adapter.py           stage: pydantic-ai's events as AG-UI's, errors masked
         progress.py          stage: steps, activities and the shared state
         frames.py            one event, one numbered frame
-        shortcut.py          texts go straight to the log, past the stages
         join_deltas.py       small deltas of a language model, joined while they come fast
         failures.py          what is known of a run that failed
         activities.py        plans, tables and charts in one line

@@ -2,11 +2,12 @@
 
 import json
 import re
+import time
 from collections.abc import AsyncGenerator, Mapping
 from typing import Any
 
 from ag_ui.core import RunErrorEvent, RunStartedEvent, TextMessageContentEvent
-from pydantic_core import PydanticSerializationError
+from pydantic_core import PydanticSerializationError, to_json
 
 from agui.errors import RUN_ERRORS, RunFailed
 from agui.events.failures import describe
@@ -38,10 +39,20 @@ def text_template(message_id: str) -> tuple[bytes, bytes, bytes] | None:
 
     None if that can't be told.
     """
-    time, text = 1234567890123, "the text"
-    sample = to_data(TextMessageContentEvent(message_id=message_id, delta=text, timestamp=time))
-    found = re.fullmatch(rb'(.*"timestamp":)%d(,.*)"%b"(.*)' % (time, text.encode()), sample)
+    now, text = 1234567890123, "the text"
+    sample = to_data(TextMessageContentEvent(message_id=message_id, delta=text, timestamp=now))
+    found = re.fullmatch(rb'(.*"timestamp":)%d(,.*)"%b"(.*)' % (now, text.encode()), sample)
     return (found[1], found[2], found[3]) if found else None
+
+
+def text_data(template: tuple[bytes, bytes, bytes], text: str) -> bytes | None:
+    """The data of a delta, as `to_data` makes it; None for half of a surrogate pair."""
+    before, between, after = template
+    try:
+        encoded = to_json(text)
+    except (PydanticSerializationError, UnicodeError):
+        return None
+    return b"%b%d%b%b%b" % (before, time.time() * 1000, between, encoded, after)
 
 
 async def refusal(run_input: RunAgentInput, failure: RunFailed) -> AsyncGenerator[bytes]:

@@ -1,13 +1,13 @@
 """The stages that every event of a run passes. Each takes an iterator of events and returns one.
 
 native events  record_tool_calls    the audit trail, and how each call ended
+               write_texts          (texts.py) the deltas of a text, which go no farther
 AG-UI events   Adapter              (adapter.py) pydantic-ai's own translation, with errors masked and coded
                shape_events         message ids noted, interrupts in our words, the rest dropped
                in_sequence          one part of the answer open at a time
                share_progress       (progress.py) what tools sent and changed, as a client can follow it
 
-At the end frames.py makes one numbered frame of each event. While a model streams one text, shortcut.py writes its
-deltas past all of them.
+At the end frames.py makes one numbered frame of each event.
 """
 
 import json
@@ -32,6 +32,7 @@ from agui.actor import name_of
 from agui.events.adapter import Adapter
 from agui.events.progress import share_progress
 from agui.events.run_events import RunEvents
+from agui.events.texts import Write, write_texts
 from agui.protocol.interrupts import open_interrupts
 from agui.protocol.outbound import outcome_of
 from agui.protocol.types import (
@@ -60,10 +61,16 @@ def pass_stages(
     adapter: Adapter,
     run: RunEvents,
     finished: Callable[[Any], AsyncGenerator[BaseEvent]],
+    write: Write | None,
 ) -> AsyncGenerator[BaseEvent]:
-    """Put the stages in line. Each closes the one before it; `finished` adds events before the last one."""
+    """Put the stages in line. Each closes the one before it; `finished` adds events before the last one.
+
+    With `write`, texts go through it, and not through the stages that only translate them.
+    """
+    recorded = record_tool_calls(native, run)
+    others = write_texts(recorded, run, write) if write else recorded
     # Typed as an iterator, made as a generator.
-    translated: Any = adapter.transform_stream(record_tool_calls(native, run), on_complete=finished)
+    translated: Any = adapter.transform_stream(others, on_complete=finished)
     in_order = in_sequence(shape_events(translated, run), run)
     return share_progress(in_order, run.page)
 

@@ -11,7 +11,7 @@ from contextlib import aclosing
 from functools import partial
 from typing import Any
 
-from pydantic_ai import Agent, DeferredToolRequests, capture_run_messages
+from pydantic_ai import DeferredToolRequests, capture_run_messages
 from pydantic_ai.run import AgentRunResult
 
 from agui import conf, parts
@@ -21,7 +21,6 @@ from agui.blocking.patience import Patience, patience
 from agui.events.adapter import Adapter
 from agui.events.failures import cause_of
 from agui.events.frames import frame, run_error, to_data
-from agui.events.shortcut import ShortCut
 from agui.events.stages import pass_stages
 from agui.log_fields import run_fields
 from agui.models import Run
@@ -145,10 +144,8 @@ async def _events(run: ActiveRun) -> AsyncGenerator[BaseEvent]:
 def _begin(run: ActiveRun) -> AsyncGenerator[BaseEvent]:
     """Let the agent begin, and pass its events through the stages."""
     endpoint, settings = run.endpoint, conf.get()
-    # What a worker takes up has a stage of its own, which nothing may pass by.
-    is_quick = isinstance(endpoint.agent, Agent) and not run.go_on
     adapter = Adapter(
-        agent=ShortCut(endpoint.agent, run.events, partial(_write, run)) if is_quick else endpoint.agent,
+        agent=endpoint.agent,
         # What the client said of the past was read by us: the adapter gets the outcome.
         run_input=run.run_input.model_copy(update={"messages": [], "resume": None, "state": run.state_before}),
         manage_message_history="server",
@@ -180,5 +177,6 @@ def _begin(run: ActiveRun) -> AsyncGenerator[BaseEvent]:
         instructions=run_instructions(run.run_input, endpoint.skills, run.turn.text),
         capabilities=run.capabilities(),
     )
-    events = pass_stages(native, adapter, run.events, finished)
+    # A worker that goes on with a run has a stage of its own, which texts have to pass.
+    events = pass_stages(native, adapter, run.events, finished, None if run.go_on else partial(_write, run))
     return run.go_on(events) if run.go_on else events
