@@ -17,7 +17,7 @@ PROJECT = ROOT / TEMPLATE_NAME
 ENGINE = PROJECT / "agui"
 PLAN = ROOT / "tests/floor_plan.ini"
 # Beside the spine, and leaves that every room may use.
-NO_ROOMS = {"admin", "contrib", "management", "migrations", "templatetags", "tests"}
+NO_ROOMS = {"admin", "contrib", "management", "migrations", "templatetags", "testing", "tests"}
 
 
 def layers() -> list[list[str]]:

@@ -29,7 +29,7 @@ from agui import AgentConfig, DjangoAGUIView, ToolRegistry, conf, get_urls
 from agui.blocking.executor import close_kept_connections, in_database
 from agui.http.tokens import create_token
 from agui.models import Run
-from agui.runs import processes
+from agui.runs import life as signs_of_life
 from agui.runs.live import LiveRuns, live
 from agui.testing import Request, ScriptedModel, collect
 from engine import urls
@@ -173,12 +173,12 @@ def mount(settings: Any) -> Callable[..., ScriptedModel]:
 def watch(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Awaitable[None]]:
     """Let so many seconds pass for this process, which looks at the signs of life of all runs every three."""
     clock: Any = SimpleNamespace(now=0.0, monotonic=lambda: clock.now)
-    monkeypatch.setattr(processes, "time", clock)
+    monkeypatch.setattr(signs_of_life, "time", clock)
 
-    async def look(seconds: float, step: float = processes.SIGN_OF_LIFE_SECONDS) -> None:
+    async def look(seconds: float, step: float = signs_of_life.SIGN_OF_LIFE_SECONDS) -> None:
         for _ in range(round(seconds / step)):
             clock.now += step
-            await in_database(lambda: processes.life.look(connections[router.db_for_write(Run)]))
+            await in_database(lambda: signs_of_life.life.look(connections[router.db_for_write(Run)]))
 
     return look
 
@@ -223,7 +223,7 @@ async def no_run_outlives_its_test(shared_logs: None) -> AsyncIterator[None]:
         await asyncio.wait([counting])
     live.followers.clear()
     await live.logs.aclose()
-    await asyncio.to_thread(processes.life.stop)
+    await asyncio.to_thread(signs_of_life.life.stop)
     # asgiref's worker thread keeps its connection: PostgreSQL could not drop the test database.
     await sync_to_async(connections.close_all)()
 

@@ -34,8 +34,11 @@ from agui.conf import EngineSettings
 from agui.models import AuditRecord
 from agui.testing import ScriptedModel, call, say
 from agui.tools import audit
-from agui.tools.audit import REDACTED, ToolCallTimer, record_event, redact, redact_text
+from agui.tools.audit import record_event
 from agui.tools.call import FAILED
+from agui.tools.redaction import redact, redact_text
+from agui.tools.secret_arguments import REDACTED
+from agui.tools.timer import ToolCallTimer
 from engine.conftest import Client
 
 EVENT = AuditEvent(

@@ -23,7 +23,9 @@ from pydantic_ai import FunctionToolset
 from agui import ToolRegistry, tool
 from agui.models import Run
 from agui.runs import fence, processes
-from agui.runs.processes import DEAD_SECONDS, life, process_name
+from agui.runs import life as signs_of_life
+from agui.runs.life import DEAD_SECONDS, life
+from agui.runs.processes import process_name
 from agui.testing import call, say
 from engine import pages
 from engine.conftest import Client
@@ -142,9 +144,9 @@ async def test_a_process_that_was_stopped_itself_begins_anew(watch):
 @pytest.mark.django_db(transaction=True)
 def test_after_an_outage_of_the_database_it_begins_anew(monkeypatch):
     """All processes were silent, and are not to take each other for dead."""
-    monkeypatch.setattr(processes, "SIGN_OF_LIFE_SECONDS", 0.01)
-    monkeypatch.setattr(processes, "RETRY_SECONDS", 0.01)
-    monkeypatch.setattr(processes, "DEAD_SECONDS", 0)
+    monkeypatch.setattr(signs_of_life, "SIGN_OF_LIFE_SECONDS", 0.01)
+    monkeypatch.setattr(signs_of_life, "RETRY_SECONDS", 0.01)
+    monkeypatch.setattr(signs_of_life, "DEAD_SECONDS", 0)
     run = Run.objects.create(process="elsewhere/1/abc", thread_id="t", scope="user:1")
     run.refresh_from_db()
     look, was_away, is_back, go_on = life.look, threading.Event(), threading.Event(), threading.Event()
@@ -174,7 +176,7 @@ async def test_with_postgresql_a_process_is_alive_as_long_as_it_holds_its_lock(w
     def hold() -> None:
         if has_locks:
             with connection.cursor() as cursor:
-                lock = processes.LOCKS, processes._lock("elsewhere/1/abc")
+                lock = signs_of_life.LOCKS, signs_of_life._lock("elsewhere/1/abc")
                 cursor.execute("SELECT pg_advisory_lock(%s, %s)", lock)
         held.set()
         go_on.wait(60)
@@ -205,7 +207,7 @@ def test_the_docs_say_after_how_long_a_process_is_dead(page):
 
 
 async def test_signs_of_life_are_given_while_the_event_loop_is_blocked(client: Client, mount, monkeypatch):
-    monkeypatch.setattr(processes, "SIGN_OF_LIFE_SECONDS", 0.05)
+    monkeypatch.setattr(signs_of_life, "SIGN_OF_LIFE_SECONDS", 0.05)
     life.stop()
     registry = ToolRegistry()
 
@@ -246,8 +248,8 @@ async def test_a_process_holds_its_lock_before_its_first_run_is_recorded(client:
     def look(**_: object) -> None:
         if connection.vendor == "postgresql":
             with connection.cursor() as cursor:
-                cursor.execute(processes.HELD, [processes.LOCKS])
-                seen.append((processes._lock(process_name()) % 2**32,) in cursor.fetchall())
+                cursor.execute(signs_of_life.HELD, [signs_of_life.LOCKS])
+                seen.append((signs_of_life._lock(process_name()) % 2**32,) in cursor.fetchall())
 
     pre_save.connect(look, sender=Run)
     try:

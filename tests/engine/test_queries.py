@@ -15,7 +15,7 @@ from pydantic_ai.messages import ModelRequest, ModelResponse, TextPart, UserProm
 from agui.blocking.executor import in_database
 from agui.contrib.spending import budgets
 from agui.models import Message, Run, Thread
-from agui.runs.processes import life
+from agui.runs.life import life
 from agui.stores.annotations import annotate
 from agui.stores.model import ModelConversationStore
 from agui.testing import call, collect, say, wait

@@ -14,8 +14,10 @@ from pydantic_ai.conversation import Conversation
 from agui.blocking.executor import in_database
 from agui.contrib.session_store.store import DjangoSessionConversationStore
 from agui.models import Run
-from agui.runs import drafts, live, recovery
-from agui.runs.processes import life, process_name
+from agui.runs import drafts, recovery
+from agui.runs.life import life
+from agui.runs.live import live
+from agui.runs.processes import process_name
 from agui.runs.recovery import recover
 from agui.stores import codec
 from agui.stores.model import ModelConversationStore

@@ -22,7 +22,8 @@ from agui.models import Run, Thread
 from agui.runlog.memory import RunLog
 from agui.runlog.redis import RedisLogs
 from agui.runlog.server import Place, Server
-from agui.runs import drafts, live, recovery
+from agui.runs import drafts, recovery
+from agui.runs.live import live
 from agui.runs.processes import process_name
 from agui.testing import collect, event_types, read_frames, say, wait
 from engine.conftest import Client, run_input, script

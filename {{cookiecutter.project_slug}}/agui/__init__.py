@@ -32,7 +32,8 @@ A request walks down these rooms, and each imports only what stands below it. Re
         live.py              the runs of this process, and who reads them
         drafts.py            what a killed process must not take along
         recovery.py          what dead processes left
-        processes.py         which processes are alive
+        life.py              which processes are alive
+        processes.py         how processes are called, and what the system knows of them
         fence.py             no tool for a run that another process has
         shutdown.py          what becomes of runs when the server ends
     turns/      what is new in this request
@@ -84,6 +85,8 @@ A request walks down these rooms, and each imports only what stands below it. Re
         times.py             time zones for the times that a language model writes
         audit.py             who called which tool, and how it ended
         audit_trail.py       the audit trail of runs that no endpoint serves
+        timer.py             from the start and the end of a call to its audit event
+        redaction.py         what is secret by its name
         secret_arguments.py  arguments that nobody reads afterwards
         foreign_schemas.py   how much a schema of others says
     runlog/     where do frames wait for readers
@@ -114,7 +117,7 @@ Every room may use conf.py (the settings, with conf_sections.py), parts.py (what
 clients are told), models.py (the tables), actor.py (who acts), deps.py (what a tool sees as `ctx.deps`), log_fields.py
 (which run a line of the log belongs to), money.py (amounts of US dollars) and later.py (modules that are imported on
 first use). Django's other modules stand above the rooms: apps.py, admin/, checks.py, urls.py, management/ and
-templatetags/. What your tests need is in testing.py and contract.py.
+templatetags/. What your tests need is in testing/ and contract.py.
 
 What a project can do without is in contrib/, each part in a folder of its own.
 """

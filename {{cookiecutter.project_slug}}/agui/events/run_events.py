@@ -21,7 +21,8 @@ from agui.deps import AgentDeps
 from agui.events.progress import Page
 from agui.protocol.message_ids import MessageIds
 from agui.stores.annotations import answered
-from agui.tools.audit import AuditLogger, ToolCallTimer
+from agui.tools.audit import AuditLogger
+from agui.tools.timer import ToolCallTimer
 
 
 @dataclass

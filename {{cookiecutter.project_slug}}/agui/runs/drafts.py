@@ -17,7 +17,8 @@ from django.db.models.functions import Now
 
 from agui.blocking.executor import run_in_thread
 from agui.models import Run
-from agui.runs.processes import life, process_name
+from agui.runs.life import life
+from agui.runs.processes import process_name
 
 logger = logging.getLogger("agui.runs")
 

@@ -17,7 +17,8 @@ from agui.blocking.executor import in_database
 from agui.deps import AgentDeps
 from agui.errors import RunFailed
 from agui.models import Run
-from agui.runs.processes import DEAD_SECONDS, process_name
+from agui.runs.life import DEAD_SECONDS
+from agui.runs.processes import process_name
 from agui.tools.registry import noting
 
 # Less than it takes to take over a run: after so long the answer of the database counts no more.

@@ -13,7 +13,8 @@ from agui.blocking.executor import in_database
 from agui.events.frames import encode, run_error
 from agui.models import Run
 from agui.parts import EndedRun
-from agui.runs.processes import life, process_name
+from agui.runs.life import life
+from agui.runs.processes import process_name
 from agui.runs.usage import count_unpriced
 from agui.stores import codec
 from agui.stores.base import ThreadStore, store_class

@@ -24,8 +24,9 @@ from agui.protocol.types import RunAgentInput
 from agui.runlog.memory import RunLog
 from agui.runs.drafts import checkpoints
 from agui.runs.drive import drive
+from agui.runs.life import life
 from agui.runs.live import live
-from agui.runs.processes import life, process_name
+from agui.runs.processes import process_name
 from agui.runs.record import ActiveRun
 from agui.runs.recovery import recover
 from agui.stores.base import ThreadStore

@@ -18,7 +18,8 @@ from pydantic_ai.run import AgentRunResult
 from pydantic_ai.tools import ToolDefinition
 
 from agui.stores.annotations import annotate
-from agui.tools.audit import AuditLogger, ToolCallTimer, record_event, resolve_audit_logger
+from agui.tools.audit import AuditLogger, record_event, resolve_audit_logger
+from agui.tools.timer import ToolCallTimer
 
 # In what is noted with an answer: paths of secret arguments, by tool call id.
 SECRETS_KEY = "secret_arguments"

@@ -22,7 +22,8 @@ from agui.contrib.durable.splice import finish
 from agui.models import Run
 from agui.runs import drive as runs
 from agui.runs.drafts import checkpoints
-from agui.runs.processes import is_there, life, process_name
+from agui.runs.life import life
+from agui.runs.processes import is_there, process_name
 from agui.runs.recovery import is_alive, take_up
 from agui.runs.shutdown import end_parts
 

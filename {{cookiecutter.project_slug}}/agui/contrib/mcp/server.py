@@ -36,8 +36,9 @@ from agui.http.throttle import throttle
 from agui.log_fields import log_fields
 from agui.runs.shutdown import calls as calls_at_work
 from agui.runs.start import detached_context
-from agui.tools.audit import Outcome, ToolCallTimer, record_event, resolve_audit_logger
+from agui.tools.audit import Outcome, record_event, resolve_audit_logger
 from agui.tools.call import FAILED, TIMED_OUT, build_toolset
+from agui.tools.timer import ToolCallTimer
 
 logger = logging.getLogger("agui.mcp")
 
