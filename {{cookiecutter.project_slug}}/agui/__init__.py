@@ -41,7 +41,7 @@ A request walks down these rooms, and each imports only what stands below it. Re
         turn.py              what a run continues from: the end of the thread, and the shared state
     events/     from the events of a run to frames
         stages.py            the stages that every event passes, in line
-        run_events.py        what the stages of one run share
+        run_state.py         what the stages of one run go by, and tell one another
         texts.py             stage: the deltas of a text, which become frames at once
         adapter.py           stage: pydantic-ai's events as AG-UI's, errors masked
         progress.py          stage: steps, activities and the shared state

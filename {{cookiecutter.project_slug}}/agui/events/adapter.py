@@ -22,7 +22,7 @@ from pydantic_ai.ui.ag_ui import AGUIAdapter, AGUIEventStream
 from agui.deps import AgentDeps
 from agui.errors import RunFailed
 from agui.events.failures import cause_of, describe, error_code, hint_of
-from agui.events.run_events import RunEvents
+from agui.events.run_state import RunState
 from agui.protocol.files import part_without_bytes
 from agui.protocol.types import FROM_TOOLS, OF_SUBAGENTS, BaseEvent, EventType
 
@@ -36,7 +36,7 @@ OF_A_CALL = (EventType.CUSTOM, EventType.STEP_STARTED, EventType.STEP_FINISHED)
 class Adapter(AGUIAdapter[AgentDeps, Any]):
     """pydantic-ai's adapter, with our words for errors."""
 
-    shared: RunEvents | None = None
+    shared: RunState | None = None
 
     def build_event_stream(self) -> "EventStream":
         stream = EventStream(self.run_input, include_usage=self.include_usage)
@@ -47,7 +47,7 @@ class Adapter(AGUIAdapter[AgentDeps, Any]):
 class EventStream(AGUIEventStream[AgentDeps, Any]):
     """pydantic-ai's events, but nothing of an exception reaches a client."""
 
-    shared: RunEvents | None = None
+    shared: RunState | None = None
     # What was started last. Some providers go on with a text or a thought after they began something else.
     text_id: str = ""
     reasoning_id: str = ""
@@ -82,7 +82,7 @@ class EventStream(AGUIEventStream[AgentDeps, Any]):
         if isinstance(event, TextMessageStartEvent):
             self.text_id = event.message_id
             if self.shared:
-                self.shared.last_text = event.message_id
+                self.shared.text.last = event.message_id
         elif isinstance(event, ReasoningMessageStartEvent):
             self.reasoning_id = event.message_id
         return event
@@ -119,8 +119,8 @@ class EventStream(AGUIEventStream[AgentDeps, Any]):
                 event.code = failure.code
                 event.metadata = describe(
                     failure.code,
-                    shared.key if shared else "",
-                    cause=shared.cause if shared else "",
+                    shared.setup.key if shared else "",
+                    cause=shared.outcome.cause if shared else "",
                     hint=hint_of(failure.code, error),
                     details=failure.details,
                 )
@@ -128,18 +128,18 @@ class EventStream(AGUIEventStream[AgentDeps, Any]):
 
     async def on_cancelled(self, cancelled: RunCancelled) -> AsyncIterator[BaseEvent]:
         # Stopped by a limit of ours: that is a failure, not somebody's wish.
-        failed = isinstance(cancelled, RunTimedOut) or (self.shared and self.shared.failure)
+        failed = isinstance(cancelled, RunTimedOut) or (self.shared and self.shared.outcome.failure)
         async for event in self.on_error(cancelled) if failed else super().on_cancelled(cancelled):
             yield event
 
     def _masked(self, error: Exception) -> RunFailed:
         shared = self.shared
-        code = (shared and shared.failure) or error_code(error, shared.unfinished.captured if shared else ())
+        code = (shared and shared.outcome.failure) or error_code(error, shared.unfinished.captured if shared else ())
         if shared:
-            shared.failure, shared.cause = code, cause_of(error)
+            shared.outcome.failure, shared.outcome.cause = code, cause_of(error)
         if not isinstance(error, RunFailed | RunCancelled):
-            key = shared.key if shared else self.run_id
-            cause = shared.cause if shared else cause_of(error)
+            key = shared.setup.key if shared else self.run_id
+            cause = shared.outcome.cause if shared else cause_of(error)
             # A provider's error is told by its words. The traceback is for our own mistakes, and for developers.
             trace = error if code == "internal_error" or settings.DEBUG else None
             logger.error("Run %s of thread %s failed: %s: %s", key, self.thread_id, code, cause, exc_info=trace)

@@ -31,9 +31,10 @@ from agui import conf
 from agui.actor import name_of
 from agui.events.adapter import Adapter
 from agui.events.progress import share_progress
-from agui.events.run_events import RunEvents
+from agui.events.run_state import OpenText, Outcome, RunSetup, RunState, ToolCalls, Unfinished
 from agui.events.texts import Write, write_texts
 from agui.protocol.interrupts import open_interrupts
+from agui.protocol.message_ids import MessageIds
 from agui.protocol.outbound import outcome_of
 from agui.protocol.types import (
     TERMINAL,
@@ -59,7 +60,7 @@ BEYOND = (EventType.TOOL_CALL_RESULT, *TERMINAL)
 def pass_stages(
     native: AsyncGenerator[Any],
     adapter: Adapter,
-    run: RunEvents,
+    run: RunState,
     finished: Callable[[Any], AsyncGenerator[BaseEvent]],
     write: Write | None,
 ) -> AsyncGenerator[BaseEvent]:
@@ -67,44 +68,49 @@ def pass_stages(
 
     With `write`, texts go through it, and not through the stages that only translate them.
     """
-    recorded = record_tool_calls(native, run)
-    others = write_texts(recorded, run, write) if write else recorded
+    events = record_tool_calls(native, run.setup, run.calls, run.unfinished, run.outcome)
+    if write:
+        events = write_texts(events, run.text, write)
     # Typed as an iterator, made as a generator.
-    translated: Any = adapter.transform_stream(others, on_complete=finished)
-    in_order = in_sequence(shape_events(translated, run), run)
-    return share_progress(in_order, run.page)
+    translated: Any = adapter.transform_stream(events, on_complete=finished)
+    shaped = shape_events(translated, run.setup, run.calls, run.ids, run.outcome)
+    return share_progress(in_sequence(shaped, run.text), run.setup.page)
 
 
-async def record_tool_calls(events: AsyncGenerator[NativeEvent], run: RunEvents) -> AsyncGenerator[NativeEvent]:
+async def record_tool_calls(
+    events: AsyncGenerator[NativeEvent], setup: RunSetup, calls: ToolCalls, unfinished: Unfinished, outcome: Outcome
+) -> AsyncGenerator[NativeEvent]:
     """Audit each tool call, however it ended."""
-    timer = run.timer
+    timer = calls.timer
     try:
         async with aclosing(events):
             async for event in events:
-                run.unfinished.note(event)
+                unfinished.note(event)
                 if isinstance(event, FunctionToolCallEvent):
                     call_id = event.part.tool_call_id
-                    run.started.add(call_id)
-                    approver = (name_of(run.deps.user) or "a visitor") if call_id in run.approved else ""
-                    timer.start(event.part, edited=run.edited.get(call_id), approved_by=approver)
+                    calls.started.add(call_id)
+                    approver = (name_of(setup.deps.user) or "a visitor") if call_id in setup.approved else ""
+                    timer.start(event.part, edited=setup.edited.get(call_id), approved_by=approver)
                 elif isinstance(event, FunctionToolResultEvent):
-                    run.tool_ended()
-                    if outcome := outcome_of(event.part):
-                        run.outcomes[event.part.tool_call_id] = outcome
+                    setup.tool_ended()
+                    if how := outcome_of(event.part):
+                        calls.outcomes[event.part.tool_call_id] = how
                     if (audit_event := timer.stop(event.part)) is not None:
-                        run.durations[event.part.tool_call_id] = round(audit_event.duration_ms)
-                        await record_event(run.audit, audit_event)
+                        calls.durations[event.part.tool_call_id] = round(audit_event.duration_ms)
+                        await record_event(setup.audit, audit_event)
                 yield event
     finally:
-        for audit_event in timer.abandon(waiting={call.tool_call_id for call in _deferred(run.requests)}):
-            await record_event(run.audit, audit_event)
+        for audit_event in timer.abandon(waiting={call.tool_call_id for call in _deferred(outcome.requests)}):
+            await record_event(setup.audit, audit_event)
 
 
 def _deferred(requests: DeferredToolRequests | None) -> list[ToolCallPart]:
     return [*requests.approvals, *requests.calls] if requests else []
 
 
-async def shape_events(events: AsyncGenerator[BaseEvent], run: RunEvents) -> AsyncGenerator[BaseEvent]:
+async def shape_events(
+    events: AsyncGenerator[BaseEvent], setup: RunSetup, calls: ToolCalls, ids: MessageIds, outcome: Outcome
+) -> AsyncGenerator[BaseEvent]:
     """Bring the events into the form that we promise."""
     hidden: tuple[EventType, ...] = (EventType.REASONING_ENCRYPTED_VALUE,)
     if not conf.get().send_reasoning:
@@ -117,34 +123,34 @@ async def shape_events(events: AsyncGenerator[BaseEvent], run: RunEvents) -> Asy
             if event.type in hidden or is_summary or getattr(event, "delta", None) == "":
                 continue
             if isinstance(event, TextMessageStartEvent):
-                run.ids.add("assistant", event.message_id)
+                ids.add("assistant", event.message_id)
             elif isinstance(event, ReasoningMessageStartEvent):
-                run.ids.add("reasoning", event.message_id)
+                ids.add("reasoning", event.message_id)
             elif isinstance(event, ToolCallResultEvent):
-                kept = _told_of_call(run, event.tool_call_id)
-                run.ids.add("tool", event.message_id, event.tool_call_id, extra={"metadata": kept} if kept else None)
-                outcome = run.outcomes.get(event.tool_call_id)
-                event.metadata = {**kept, **({"outcome": outcome} if outcome else {})} or None
-            elif isinstance(event, RunFinishedEvent) and (asked := open_interrupts(run.requests)):
+                kept = _told_of_call(event.tool_call_id, setup, calls)
+                ids.add("tool", event.message_id, event.tool_call_id, extra={"metadata": kept} if kept else None)
+                how = calls.outcomes.get(event.tool_call_id)
+                event.metadata = {**kept, **({"outcome": how} if how else {})} or None
+            elif isinstance(event, RunFinishedEvent) and (asked := open_interrupts(outcome.requests)):
                 event.outcome = RunFinishedInterruptOutcome(interrupts=[one.interrupt for one in asked])
             yield event
             if event.type in TERMINAL:
                 return
 
 
-def _told_of_call(run: RunEvents, call_id: str) -> dict[str, Any]:
+def _told_of_call(call_id: str, setup: RunSetup, calls: ToolCalls) -> dict[str, Any]:
     """What a client is told of a call besides its result, now and when it reads the thread."""
     told: dict[str, Any] = {}
-    if (took := run.durations.get(call_id)) is not None:
+    if (took := calls.durations.get(call_id)) is not None:
         told["duration_ms"] = took
-    if call_id in run.edited:
+    if call_id in setup.edited:
         # As text, as in the call itself: a browser would round the numbers.
-        told["editedArguments"] = json.dumps(run.edited[call_id], ensure_ascii=False)
-        told["editedBy"] = name_of(run.deps.user)
+        told["editedArguments"] = json.dumps(setup.edited[call_id], ensure_ascii=False)
+        told["editedBy"] = name_of(setup.deps.user)
     return told
 
 
-async def in_sequence(events: AsyncGenerator[BaseEvent], run: RunEvents) -> AsyncGenerator[BaseEvent]:
+async def in_sequence(events: AsyncGenerator[BaseEvent], text: OpenText) -> AsyncGenerator[BaseEvent]:
     """Keep one part open at a time.
 
     Some providers go on with a part after they began another one. pydantic-ai has ended it by then, and a client
@@ -170,7 +176,7 @@ async def in_sequence(events: AsyncGenerator[BaseEvent], run: RunEvents) -> Asyn
                 for one in [*(current.last if current else ()), *(wanted.first if wanted else ())]:
                     yield one
                 current = wanted
-                run.open_text = current.id if current and isinstance(current.start, TextMessageStartEvent) else ""
+                text.current = current.id if current and isinstance(current.start, TextMessageStartEvent) else ""
             if event.type is EventType.REASONING_START:
                 spans.add(part_id(event))
             elif event.type is EventType.REASONING_END:

@@ -11,20 +11,20 @@ from pydantic_ai.messages import PartDeltaEvent, TextPartDelta
 from pydantic_ai.ui import NativeEvent
 
 from agui.events.frames import text_data, text_template
-from agui.events.run_events import RunEvents
+from agui.events.run_state import OpenText
 
 Write = Callable[[bytes], object]
 """Takes the data of a server-sent event."""
 
 
-async def write_texts(events: AsyncGenerator[NativeEvent], run: RunEvents, write: Write) -> AsyncGenerator[NativeEvent]:
+async def write_texts(events: AsyncGenerator[NativeEvent], text: OpenText, write: Write) -> AsyncGenerator[NativeEvent]:
     text_id, template = "", None
     async with aclosing(events):
         async for event in events:
             data = None
-            if delta := delta_of_open_text(event, run):
-                if run.open_text != text_id:
-                    text_id, template = run.open_text, text_template(run.open_text)
+            if delta := delta_of_open_text(event, text):
+                if text.current != text_id:
+                    text_id, template = text.current, text_template(text.current)
                 data = template and text_data(template, delta)
             if data:
                 write(data)
@@ -32,9 +32,9 @@ async def write_texts(events: AsyncGenerator[NativeEvent], run: RunEvents, write
                 yield event
 
 
-def delta_of_open_text(event: NativeEvent, run: RunEvents) -> str:
+def delta_of_open_text(event: NativeEvent, text: OpenText) -> str:
     """What is added to the text that a client is at. A provider may have begun something else meanwhile."""
     if not isinstance(event, PartDeltaEvent) or not isinstance(event.delta, TextPartDelta):
         return ""
-    is_open = run.open_text and run.open_text == run.last_text
+    is_open = text.current and text.current == text.last
     return event.delta.content_delta if is_open else ""

@@ -11,12 +11,15 @@ from pydantic_ai.messages import BaseToolCallPart, ModelMessage, TextPart
 from agui.protocol.outbound import Parts, dump, extra_of
 from agui.stores.annotations import annotate
 
+Known = dict[tuple[str, str | None], deque[tuple[str, Message | None]]]
+"""Ids with the messages that a client sent, by role and tool call."""
+
 
 class MessageIds:
     """The ids under which a client knows messages, in the order in which it got to know them."""
 
     def __init__(self, messages: Iterable[Message] = ()) -> None:
-        self._known: dict[tuple[str, str | None], deque[tuple[str, Message | None]]] = defaultdict(deque)
+        self._known: Known = defaultdict(deque)
         self._extras: dict[str, dict[str, Any]] = {}
         messages = list(messages)
         for message, following in zip_longest(messages, messages[1:]):
@@ -47,12 +50,13 @@ class MessageIds:
 
         Raises Unprocessable if that is too much.
         """
+        left = {place: deque(known) for place, known in self._known.items()}
         for message in messages:
-            cuts, parts = self._cuts(message), Parts.of(message)
+            cuts, parts = _cuts(message, left), Parts.of(message)
             ids: list[str] = []
             extras: dict[str, Any] = {}
             for dumped in dump(message, cuts):
-                known = self._known[dumped.role, getattr(dumped, "tool_call_id", None)]
+                known = left.get((dumped.role, getattr(dumped, "tool_call_id", None)))
                 message_id, sent = known.popleft() if known else (dumped.id, None)
                 ids.append(message_id)
                 if extra := self._extras.get(message_id) if sent is None else extra_of(sent, dumped, parts):
@@ -60,18 +64,19 @@ class MessageIds:
             notes = {"ids": ids, "cuts": cuts, "extras": extras}
             annotate(message, **{name: note for name, note in notes.items() if note})
 
-    def _cuts(self, message: ModelMessage) -> list[int]:
-        """Where messages of the client begin in what pydantic-ai has joined to one answer."""
-        answers = (sent for _, sent in self._known["assistant", None] if sent is not None)
-        cuts: list[int] = []
-        left = 0
-        for index, part in enumerate(message.parts):
-            if isinstance(part, TextPart | BaseToolCallPart):
-                if not left:
-                    cuts.append(index)
-                    left = count_parts(next(answers, None)) or len(message.parts)
-                left -= 1
-        return cuts[1:]
+
+def _cuts(message: ModelMessage, known: Known) -> list[int]:
+    """Where messages of the client begin in what pydantic-ai has joined to one answer."""
+    answers = (sent for _, sent in known.get(("assistant", None), ()) if sent is not None)
+    cuts: list[int] = []
+    left = 0
+    for index, part in enumerate(message.parts):
+        if isinstance(part, TextPart | BaseToolCallPart):
+            if not left:
+                cuts.append(index)
+                left = count_parts(next(answers, None)) or len(message.parts)
+            left -= 1
+    return cuts[1:]
 
 
 def count_parts(message: Message | None) -> int:

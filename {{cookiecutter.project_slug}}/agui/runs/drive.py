@@ -39,7 +39,7 @@ BRACKETS = ("_START", "_STARTED", "_END", "_FINISHED", "_ERROR")  # Without thes
 async def drive(run: ActiveRun) -> None:
     """Append the run's events to its log; whatever happens, the log ends with one terminal event."""
     with (
-        run_fields(run.log, run.events.deps.user),
+        run_fields(run.log, run.setup.deps.user),
         parts.entered(part.run_context(run) for part in parts.installed()),
     ):
         try:
@@ -71,13 +71,13 @@ async def _drive(run: ActiveRun) -> None:
         finally:
             checkpoints.remove(run.log.key)
             # Only now, and without a pause in between: whoever reads the end may at once start the next run.
-            _end(run, last or run_error(run.events.failure or "internal_error", run.log.key, run.events.cause))
+            _end(run, last or run_error(run.outcome.failure or "internal_error", run.log.key, run.outcome.cause))
 
 
 def log_end(run: ActiveRun) -> None:
     """Leave one line in the log: how the run ended, what it took, and which agent and model it was."""
     well = run.status in (Run.Status.FINISHED, Run.Status.PAUSED, Run.Status.CANCELLED)
-    usage, code = run.usage, "" if well else run.events.failure or ""
+    usage, code = run.usage, "" if well else run.outcome.failure or ""
     fields = {
         "agent": run.endpoint.config.name,
         "model": run.endpoint.model_name(run.run_input.forwarded_props),
@@ -124,7 +124,7 @@ def _write(run: ActiveRun, data: bytes, *, is_needed: bool = False) -> None:
 
 async def _events(run: ActiveRun) -> AsyncGenerator[BaseEvent]:
     with capture_run_messages() as captured:
-        run.events.unfinished.captured = captured
+        run.unfinished.captured = captured
         stages = _begin(run)
         try:
             async with aclosing(stages) as events:
@@ -135,8 +135,8 @@ async def _events(run: ActiveRun) -> AsyncGenerator[BaseEvent]:
                     yield event
         except BaseException as error:
             if run.status is Run.Status.FAILED:
-                run.events.failure = "internal_error" if isinstance(error, Exception) else "interrupted"  # Shut down
-                run.events.cause = cause_of(error)
+                run.outcome.failure = "internal_error" if isinstance(error, Exception) else "interrupted"  # Shut down
+                run.outcome.cause = cause_of(error)
                 await run.save_partial()
             raise
 
@@ -152,14 +152,14 @@ def _begin(run: ActiveRun) -> AsyncGenerator[BaseEvent]:
         # Ours are instructions, which need no help. (It takes half a millisecond.)
         manage_system_prompt="server" if settings.agent_factory else "client",
         include_usage=settings.include_usage,
-        shared=run.events,
+        shared=run,
     )
 
     async def finished(result: AgentRunResult[Any]) -> AsyncGenerator[BaseEvent]:
         paused = isinstance(result.output, DeferredToolRequests)
-        run.events.requests = result.output if paused else None
-        if run.events.requests:
-            ask(run.events.requests, run.run_input, run.log.key, run.approvals.asked, run.events.edited)
+        run.outcome.requests = result.output if paused else None
+        if run.outcome.requests:
+            ask(run.outcome.requests, run.run_input, run.log.key, run.approvals.asked, run.setup.edited)
         told = await run.additions(result.output)
         await run.save(result.new_messages(), Run.Status.PAUSED if paused else Run.Status.FINISHED)
         for event in told:
@@ -170,7 +170,7 @@ def _begin(run: ActiveRun) -> AsyncGenerator[BaseEvent]:
         message_history=run.turn.history,
         model=endpoint.chosen_model(run.run_input.forwarded_props),
         deferred_tool_results=run.turn.answers,
-        deps=run.events.deps,
+        deps=run.setup.deps,
         usage=run.usage,
         usage_limits=usage_limits(endpoint.config),
         cancellation_token=run.log.token,
@@ -178,5 +178,5 @@ def _begin(run: ActiveRun) -> AsyncGenerator[BaseEvent]:
         capabilities=run.capabilities(),
     )
     # A worker that goes on with a run has a stage of its own, which texts have to pass.
-    events = pass_stages(native, adapter, run.events, finished, None if run.go_on else partial(_write, run))
+    events = pass_stages(native, adapter, run, finished, None if run.go_on else partial(_write, run))
     return run.go_on(events) if run.go_on else events

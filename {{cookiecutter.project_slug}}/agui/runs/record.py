@@ -3,7 +3,6 @@
 import logging
 import time
 from collections.abc import AsyncGenerator, Callable, Collection
-from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -25,7 +24,7 @@ from agui.deps import AgentDeps
 from agui.errors import RunFailed
 from agui.events.join_deltas import JoinDeltas
 from agui.events.progress import dump_state
-from agui.events.run_events import RunEvents
+from agui.events.run_state import RunState
 from agui.models import Run
 from agui.parts import Addition, EndedRun
 from agui.protocol.files import without_bytes, without_drawings
@@ -50,15 +49,14 @@ FIRST_EVENTS = (EventType.TEXT_MESSAGE_START, EventType.REASONING_START, EventTy
 ENDINGS = {None: Run.Status.CANCELLED, "timeout": Run.Status.TIMED_OUT, "interrupted": Run.Status.INTERRUPTED}
 
 
-@dataclass
-class ActiveRun:
+@dataclass(kw_only=True)
+class ActiveRun(RunState):
     """One run on its way."""
 
     endpoint: Endpoint
     log: RunLog
     run_input: RunAgentInput
     turn: Turn
-    events: RunEvents
     stored: list[ModelMessage]
     """The conversation before the run, as it was loaded."""
     usage_before: RunUsage
@@ -87,8 +85,8 @@ class ActiveRun:
 
     def stop(self, code: str) -> None:
         """End the run for a reason of ours: a key of RUN_ERRORS."""
-        if not self.events.failure and not self.is_recorded:
-            self.events.failure = code
+        if not self.outcome.failure and not self.is_recorded:
+            self.outcome.failure = code
             self.log.token.cancel()
 
     def note_event(self, kind: EventType) -> None:
@@ -101,7 +99,7 @@ class ActiveRun:
 
     def capabilities(self) -> list[AbstractCapability[AgentDeps]]:
         """What only this run has."""
-        context = self.events.deps.context
+        context = self.setup.deps.context
         return [
             JoinDeltas(conf.get().delta_window_seconds),
             *([page_context(context)] if context else ()),
@@ -110,13 +108,13 @@ class ActiveRun:
             *([self.journal] if self.journal else ()),
             Fence(self.log.key),
             BoundResults(),
-            AuditTrail(timer=self.events.timer),
+            AuditTrail(timer=self.calls.timer),
             *(capability for part in parts.installed() for capability in part.capabilities(self)),
         ]
 
     def draft(self) -> dict[str, Any] | None:
         """Take down what the run has added so far, as columns of its row; None when nothing is new."""
-        reached = (self.size, self.events.unfinished.results)
+        reached = (self.size, self.unfinished.results)
         if reached == self.drafted or not self.turn.store.keeps_threads:
             return None
         self.drafted = reached
@@ -131,7 +129,7 @@ class ActiveRun:
         conversation = self.turn.conversation
         conversation.messages = [*self.stored, *self.earlier, *self._to_keep(new)]
         conversation.usage = self.usage_before + self.usage
-        conversation.deferred_tool_requests = self.events.requests
+        conversation.deferred_tool_requests = self.outcome.requests
         try:
             await self.turn.store.save_with(conversation, lambda _: self._note(status), scope=self.log.scope)
         except ConversationConflict:
@@ -140,11 +138,11 @@ class ActiveRun:
 
     async def save_partial(self) -> None:
         """Keep what there is of a run that failed or was stopped."""
-        self.status = ENDINGS.get(self.events.failure, Run.Status.FAILED)
-        add_broken_off(self.usage, self.events.unfinished.captured, self._before())
-        if self.events.failure == "conversation_changed":
+        self.status = ENDINGS.get(self.outcome.failure, Run.Status.FAILED)
+        add_broken_off(self.usage, self.unfinished.captured, self._before())
+        if self.outcome.failure == "conversation_changed":
             return
-        self.events.requests = None
+        self.outcome.requests = None
         try:
             await self.save(self._partial(), self.status)
         except RunFailed:
@@ -165,7 +163,7 @@ class ActiveRun:
 
     async def additions(self, output: Any) -> list[BaseEvent]:
         """Tell which files the model could not read, and what parts add to an answer. Note both with its message."""
-        message_id, files = self.events.last_text, list(self.files.left_out.values())
+        message_id, files = self.text.last, list(self.files.left_out.values())
         found = [Addition(FILES_LEFT_OUT, "files", files)] if files else []
         if message_id and isinstance(output, str):
             for part in parts.installed():
@@ -173,7 +171,7 @@ class ActiveRun:
         told: list[BaseEvent] = []
         for addition in found:
             if message_id:
-                self.events.ids.extend(message_id, {"metadata": {addition.name: addition.value}})
+                self.ids.extend(message_id, {"metadata": {addition.name: addition.value}})
             value = {"messageId": message_id, addition.field: addition.value}
             told.append(CustomEvent(name=addition.name, value=value))
         return told
@@ -185,8 +183,8 @@ class ActiveRun:
         with transaction.atomic(using=router.db_for_write(Run), savepoint=False):
             is_noted = row.filter(process=process_name(), status=Run.Status.RUNNING).update(
                 status=status,
-                code="" if status in (Run.Status.FINISHED, Run.Status.PAUSED) else self.events.failure or "",
-                cause="" if status in (Run.Status.FINISHED, Run.Status.PAUSED) else self.events.cause,
+                code="" if status in (Run.Status.FINISHED, Run.Status.PAUSED) else self.outcome.failure or "",
+                cause="" if status in (Run.Status.FINISHED, Run.Status.PAUSED) else self.outcome.cause,
                 usage=to_jsonable_python(self.usage),
                 cost=self.usage.cost,
                 unpriced=count_unpriced(self.usage, messages),
@@ -197,7 +195,7 @@ class ActiveRun:
             if not is_noted and (self.journal or row.exists()):
                 # This process was taken for dead: another one has ended the run, or goes on with it.
                 raise ConversationConflict(self.log.thread_id)
-            owner = self.events.deps.user.pk
+            owner = self.setup.deps.user.pk
             if not is_noted and owner is not None and not get_user_model()._default_manager.filter(pk=owner).exists():
                 return  # Nothing is kept of a user who is gone
             ended = EndedRun(
@@ -227,24 +225,24 @@ class ActiveRun:
     def messages(self) -> list[ModelMessage]:
         """All messages of the run, those that it does not keep included."""
         before = {*self._before(), None}
-        return [*self.earlier, *(one for one in self.events.unfinished.captured if one.run_id not in before)]
+        return [*self.earlier, *(one for one in self.unfinished.captured if one.run_id not in before)]
 
     def _before(self) -> set[str | None]:
         return {message.run_id for message in self.turn.history}
 
     def _partial(self, asked: Collection[str] = ()) -> list[ModelMessage]:
         """What the run has added, as of now."""
-        unfinished = self.events.unfinished
+        unfinished = self.unfinished
         new = [*added(self.turn.history, unfinished.captured), *unfinished.messages()]
-        return without_open_calls(new, self.events.started.union(asked))
+        return without_open_calls(new, self.calls.started.union(asked))
 
     def _to_keep(self, new: list[ModelMessage]) -> list[ModelMessage]:
         """Note with the messages what they can't hold, and take out what is not to be kept."""
         new = without_bytes(new)
-        deepcopy(self.events.ids).stamp(new)  # It hands ids out once, and this is done again and again
-        self.events.page.note(new)
-        note_secrets(new, self.events.timer)
-        state = dump_state(self.events.deps, self.state_before)
+        self.ids.stamp(new)
+        self.setup.page.note(new)
+        note_secrets(new, self.calls.timer)
+        state = dump_state(self.setup.deps, self.state_before)
         if new and (self.turn.state.fades or not same_json(state, self.turn.state.stored)):
             annotate(new[-1], state=state)
         if new and self.files.left_out:

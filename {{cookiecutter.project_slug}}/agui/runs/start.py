@@ -17,7 +17,7 @@ from agui.blocking.executor import in_database, release_connections
 from agui.deps import AgentDeps
 from agui.errors import Conflict
 from agui.events.progress import Page, dump_state
-from agui.events.run_events import RunEvents
+from agui.events.run_state import RunSetup, ToolCalls
 from agui.models import Run
 from agui.protocol.run_input import check_tool_names
 from agui.protocol.types import RunAgentInput
@@ -31,6 +31,7 @@ from agui.runs.record import ActiveRun
 from agui.runs.recovery import recover
 from agui.stores.base import ThreadStore
 from agui.tools.audit import resolve_audit_logger
+from agui.tools.timer import ToolCallTimer
 from agui.turns.take import take_turn
 from agui.turns.turn import Turn, load_window
 
@@ -144,20 +145,22 @@ def activate(
     )
     for part in parts.installed():
         part.fill_deps(deps, turn.history)
+    setup = RunSetup(
+        log.key,
+        resolve_audit_logger(endpoint.config.audit_logger),
+        deps,
+        Page(deps, turn.state.client),
+        edited=turn.edited_arguments,
+        approved=turn.approved,
+        tool_ended=partial(checkpoints.hurry, log.key),
+    )
     run = ActiveRun(
-        endpoint,
-        log,
-        run_input,
-        turn,
-        RunEvents(
-            log.key,
-            resolve_audit_logger(endpoint.config.audit_logger),
-            deps,
-            Page(deps, turn.state.client),
-            edited=turn.edited_arguments,
-            approved=turn.approved,
-            tool_ended=partial(checkpoints.hurry, log.key),
-        ),
+        setup=setup,
+        calls=ToolCalls(ToolCallTimer(deps)),
+        endpoint=endpoint,
+        log=log,
+        run_input=run_input,
+        turn=turn,
         stored=list(turn.conversation.messages),
         usage_before=copy(turn.conversation.usage),
         state_before=dump_state(deps, {}),

@@ -95,7 +95,7 @@ class Journal(AbstractCapability[AgentDeps]):
 
         Raises RunFailed when another worker goes on with the run.
         """
-        answer = next(one for one in reversed(self.run.events.unfinished.captured) if isinstance(one, ModelResponse))
+        answer = next(one for one in reversed(self.run.unfinished.captured) if isinstance(one, ModelResponse))
         calls = {call.tool_call_id for call in answer.tool_calls}
         async with checkpoints.writing:
             if calls <= self.run.asked:
@@ -129,14 +129,14 @@ class Journal(AbstractCapability[AgentDeps]):
             run_id=self.run.log.key,
             tool_call_id=call_id,
             outcome=codec.dump(OUTCOME, outcome),
-            state=codec.dump(STATE, {"state": dump_state(self.run.events.deps, None)}),
+            state=codec.dump(STATE, {"state": dump_state(self.run.setup.deps, None)}),
         )
 
     def _find(self, call_id: str) -> ToolOutcome | None:
         return ToolOutcome.objects.filter(run__pk=self.run.log.key, tool_call_id=call_id).first()
 
     def _restore(self, found: ToolOutcome) -> Any:
-        deps = self.run.events.deps
+        deps = self.run.setup.deps
         if (state := codec.load(STATE, found.state)["state"]) is not None:
             deps.state = type(deps.state).model_validate(state) if hasattr(deps.state, "model_validate") else state
         outcome = codec.load(OUTCOME, found.outcome)

@@ -124,7 +124,7 @@ def _is_wanted(signal: str) -> bool:
 @contextmanager
 def run_span(run: "ActiveRun") -> Iterator[str]:
     """Have a span for all of a run, below that of the request that asked for it; its trace's id is returned."""
-    telemetry, user_id = start(), getattr(run.events.deps.user, "pk", None)
+    telemetry, user_id = start(), getattr(run.setup.deps.user, "pk", None)
     span = telemetry.spans.get_tracer("agui").start_span(
         "agui.run",
         attributes={
@@ -143,8 +143,8 @@ def run_span(run: "ActiveRun") -> Iterator[str]:
 
 def _end(span: Span, run: "ActiveRun", telemetry: Telemetry) -> None:
     how = {"agui.run.status": str(run.status)}
-    if run.events.failure:
-        how["error.type"] = run.events.failure
+    if run.outcome.failure:
+        how["error.type"] = run.outcome.failure
     if run.status is run.status.FAILED:
         span.set_status(StatusCode.ERROR)
     span.set_attributes(how)

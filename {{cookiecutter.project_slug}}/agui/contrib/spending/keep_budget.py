@@ -49,4 +49,4 @@ class KeepBudget(AbstractCapability[AgentDeps]):
         spent = spent_by_model(run.usage, run.messages(), run.model)
         with transaction.atomic(using=router.db_for_write(Spending)):
             if run.hold():
-                note_so_far(run.log.key, run.log.scope, run.events.deps.user.pk, spent)
+                note_so_far(run.log.key, run.log.scope, run.setup.deps.user.pk, spent)

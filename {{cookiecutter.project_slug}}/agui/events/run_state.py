@@ -1,4 +1,4 @@
-"""What the stages of one run share, and what of it is not in the run's messages yet."""
+"""What the stages of one run go by, and what they tell one another."""
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
@@ -68,41 +68,66 @@ class Unfinished:
         return sum(isinstance(message, ModelResponse) for message in self.captured)
 
 
-@dataclass
-class RunEvents:
-    """What the stages of one run share."""
+@dataclass(frozen=True)
+class RunSetup:
+    """What the stages of a run go by. None of it changes."""
 
     key: str
     """The run's own id: of its log and of its row."""
     audit: AuditLogger
     deps: AgentDeps
     page: Page
-    ids: MessageIds = field(default_factory=MessageIds)
     edited: Mapping[str, Any] = field(default_factory=dict)
     """The arguments that the user put in the place of the model's, by tool call id."""
     approved: Collection[str] = ()
     """The ids of the tool calls that the user has approved."""
-    started: set[str] = field(default_factory=set)
-    """The ids of the tool calls that were begun."""
-    outcomes: dict[str, str] = field(default_factory=dict)
-    """How each tool call ended, by its id, unless it was a success: 'failed' or 'denied'."""
-    durations: dict[str, int] = field(default_factory=dict)
-    """How long each tool call took, by its id, in milliseconds."""
-    last_text: str = ""
-    """The id of the text message that was begun last."""
-    open_text: str = ""
-    """The id of the text message that a client is at."""
-    unfinished: Unfinished = field(default_factory=Unfinished)
-    """What is not in the run's messages yet."""
+    tool_ended: Callable[[], object] = lambda: None
+    """Called after each tool call: what the tool did can't be undone, so it is written down at once."""
+
+
+@dataclass
+class Outcome:
+    """Why a run ends as it does."""
+
     requests: DeferredToolRequests | None = None
     """What the run paused for."""
     failure: str | None = None
     """A key of RUN_ERRORS, set by whoever stopped the run for a reason."""
     cause: str = ""
     """What the provider or an exception said of it: for the log and the admin."""
-    tool_ended: Callable[[], object] = lambda: None
-    """Called after each tool call: what the tool did can't be undone, so it is written down at once."""
-    timer: ToolCallTimer = field(init=False)
 
-    def __post_init__(self) -> None:
-        self.timer = ToolCallTimer(self.deps)
+
+@dataclass
+class ToolCalls:
+    """How a run's tool calls go. The stage `record_tool_calls` writes it."""
+
+    timer: ToolCallTimer
+    started: set[str] = field(default_factory=set)
+    """The ids of the calls that were begun."""
+    outcomes: dict[str, str] = field(default_factory=dict)
+    """How each call ended, by its id, unless it was a success: 'failed' or 'denied'."""
+    durations: dict[str, int] = field(default_factory=dict)
+    """How long each call took, by its id, in milliseconds."""
+
+
+@dataclass
+class OpenText:
+    """The texts of a run. The adapter says which was begun last, and `in_sequence` which a client is at."""
+
+    last: str = ""
+    """The id of the text message that was begun last."""
+    current: str = ""
+    """The id of the text message that a client is at; '' while it is at something else."""
+
+
+@dataclass(kw_only=True)
+class RunState:
+    """What the stages of one run go by, and tell one another. Each stage is given what it needs of it."""
+
+    setup: RunSetup
+    calls: ToolCalls
+    text: OpenText = field(default_factory=OpenText)
+    ids: MessageIds = field(default_factory=MessageIds)
+    """The ids under which the client knows the run's messages."""
+    unfinished: Unfinished = field(default_factory=Unfinished)
+    outcome: Outcome = field(default_factory=Outcome)
