@@ -4,9 +4,40 @@ import socket
 import subprocess
 
 import pytest
+from postgresql import PostgreSQL
 from servers import project_environment
 
 pytestmark = pytest.mark.servers
+
+# What .env may say, and what no test of a project may use.
+ELSEWHERE = {
+    "AGENT_MODEL": "openai:none",
+    "REDIS_URL": "redis://127.0.0.1:1/0",
+    "RUN_EXECUTOR": "dbos",
+    "MCP_CONFIG": "nowhere.json",
+    "TELEMETRY": "1",
+}
+
+
+@pytest.mark.parametrize("options", [(), ("-n", "2")], ids=["one process", "two"])
+def test_the_projects_own_tests_pass_on_postgresql(
+    bake, furnish, postgresql_server: PostgreSQL, options: tuple[str, ...]
+):
+    """Whatever .env says. The test database is dropped in the end: nobody may be connected to it then."""
+    project = bake()
+    furnish(project)
+    database = postgresql_server.create(f"own_{len(options)}")
+    done = subprocess.run(
+        [project / ".venv/bin/pytest", "-q", *options],
+        cwd=project,
+        env=project_environment(**ELSEWHERE, DATABASE_URL=database),
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
+    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]
+    left = postgresql_server.query("postgres", "SELECT datname FROM pg_database WHERE datname LIKE 'test_own%'")
+    assert left == []
 
 
 def test_a_database_that_says_nothing_is_not_waited_for(bake, furnish):
