@@ -19,6 +19,7 @@ from servers import Client, events, free_port, project_environment, run_input
 
 ROOT = HERE.parent
 STEPS = ["generate", "install", "migrate", "first answer"]
+CHECKS = ["test", "check"]
 PEER = ["django-ag-ui==0.70.0", "daphne>=4.2,<5"]
 # What a user adds to startproject's settings and routes.
 PEER_SETTINGS = """
@@ -128,19 +129,29 @@ def measure(steps: list[Callable[[], object]], order: list[int]) -> list[float]:
     return seconds
 
 
+def time_of(*command: str, cwd: Path) -> float:
+    started = time.perf_counter()
+    run(*command, cwd=cwd)
+    return time.perf_counter() - started
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="accepted, as all of make bench: this is one run anyway")
     parser.parse_args()
     found = {}
+    checks: dict[str, float] = {}
     # The peer's project needs Django before it can be generated.
     for name, steps, order in (("template", ours, [0, 1, 2, 3]), ("django-ag-ui", peers, [1, 0, 2, 3])):
         with tempfile.TemporaryDirectory() as directory:
             found[name] = measure(steps(Path(directory)), order)
+            if name == "template":
+                checks = {command: time_of("make", command, cwd=Path(directory) / "my_assistant") for command in CHECKS}
     lines = len((PEER_SETTINGS + PEER_URLS).split("\n")) - 2
     rows: list[list[object]] = [["seconds", *found]]
     rows += [[step, *(seconds[number] for seconds in found.values())] for number, step in enumerate(STEPS)]
     rows += [["together", *map(sum, found.values())], ["lines written by hand", 0, lines]]
+    rows += [[f"then make {command}", seconds, "-"] for command, seconds in checks.items()]
     installer = "uv" if shutil.which("uv") else "pip"
     print_table(f"From nothing to the first streamed answer, with {installer}, {os.cpu_count()} cores", rows)
 
