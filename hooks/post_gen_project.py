@@ -39,6 +39,8 @@ REQUIREMENTS = {
     "observe": ["otel"],
     "terminal": ["rich"],
 }
+# What several parts need, and nothing else.
+SHARED = {"httpx2": {"client", "terminal", "voice"}}
 
 NEXT_STEPS = f"""
 Your project is in {SLUG}. What comes next:
@@ -61,6 +63,9 @@ def main():
         for path in sorted(Path("agui/contrib").iterdir()):
             if path.is_dir() and path.name not in chosen:
                 remove(path.name)
+        for name, users in SHARED.items():
+            if not users & chosen:
+                change("pyproject.toml", rf'(?m)^ *"{name}[^\w-].*\n')
     if not Path(".env").exists():
         shutil.copyfile(".env.example", ".env")
     print(NEXT_STEPS)
