@@ -21,7 +21,7 @@ PLACES = {
     "docs": r"([a-z]+\.md|openapi\.(json|yaml))",
     "docs/recipes": r"([a-z-]+|README)\.md",
     "agui": PYTHON,
-    "agui/(admin|agents(/demo)?|blocking|events|http|protocol|runlog|runs|server|stores|tools|turns)": PYTHON,
+    "agui/(admin|agents(/demo)?|blocking|events|http|protocol|runlog|runs|server|stores|testing|tools|turns)": PYTHON,
     "agui/contrib(/[a-z_]+(/management(/commands)?)?)?": PYTHON,
     "agui/contrib/evals": rf"commands\.mk|{PYTHON}",
     "agui/contrib/[a-z_]+/templates/(admin|agui)(/[a-z_]+)*": r"[a-z_]+\.html",
