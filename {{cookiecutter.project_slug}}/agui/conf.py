@@ -234,7 +234,7 @@ def _sentence(error: Any, model: type[_Section]) -> str:
     unknown = error["type"] == "extra_forbidden"
     keys = [str(key) for key in error["loc"] if unknown or isinstance(key, int) or key.isupper()]
     name = "AGUI" + "".join(f"[{key}]" if key.isdigit() else f"[{key!r}]" for key in keys)
-    has_secrets = keys[:1] == ["REDIS_URL"]  # It may hold a password
+    has_secrets = keys[:1] == ["REDIS_URL"]  # The URL may hold a password
     for key in keys[:-1]:
         if (field := model.model_fields.get(key.lower())) and (below := _section_in(field.annotation)):
             model = below

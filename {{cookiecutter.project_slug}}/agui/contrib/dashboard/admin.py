@@ -34,7 +34,7 @@ admin.site.index_template = admin.site.index_template or "admin/agui_dashboard/i
 
 @admin.register(RunSpan)
 class DashboardAdmin(admin.ModelAdmin):
-    """The dashboard in the place of a list. Whoever may view runs may see it."""
+    """The dashboard in the place of a list. Users who may view runs may see it."""
 
     class Media:
         css = {"all": ["agui_dashboard/dashboard.css"]}

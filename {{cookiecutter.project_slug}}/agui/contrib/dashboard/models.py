@@ -4,7 +4,7 @@ from django.db import models
 
 
 class RunSpan(models.Model):
-    """What the runs of an hour that is over came to, or of a day, whoever's they were: few rows for the dashboard."""
+    """Totals of all users' runs in one past hour or day: a few rows for the dashboard to read."""
 
     begin = models.DateTimeField(primary_key=True)
     is_day = models.BooleanField(default=False, help_text="A day of the site's time zone, and not an hour.")
