@@ -1,6 +1,9 @@
-"""The engine: an AG-UI endpoint for a pydantic-ai agent. Yours to read; upgrades come from the template.
+"""The engine: an AG-UI endpoint for a pydantic-ai agent.
 
-A request walks down these rooms, and each imports only what stands below it. Read them in this order:
+Yours to read; upgrades come from the template.
+
+A request walks down these rooms, and each imports only what stands below it. Read them in this
+order:
 
     server/     what surrounds the requests of a process
         asgi.py              the application, with its agents built at start
@@ -113,11 +116,12 @@ A request walks down these rooms, and each imports only what stands below it. Re
         fair_threads.py      threads that users share
         patience.py          how long a run waits for a database that is away
 
-Every room may use conf.py (the settings, with conf_sections.py), parts.py (what a part can add), errors.py (what
-clients are told), models.py (the tables), actor.py (who acts), deps.py (what a tool sees as `ctx.deps`), log_fields.py
-(which run a line of the log belongs to), money.py (amounts of US dollars) and later.py (modules that are imported on
-first use). Django's other modules stand above the rooms: apps.py, admin/, checks.py, urls.py, management/ and
-templatetags/. What your tests need is in testing/ and contract.py.
+Every room may use conf.py (the settings, with conf_sections.py), parts.py (what a part can add),
+errors.py (what clients are told), models.py (the tables), actor.py (who acts), deps.py (what a tool
+sees as `ctx.deps`), log_fields.py (which run a line of the log belongs to), money.py (amounts of US
+dollars) and later.py (modules that are imported on first use). Django's other modules stand above
+the rooms: apps.py, admin/, checks.py, urls.py, management/ and templatetags/. What your tests need
+is in testing/ and contract.py.
 
 What a project can do without is in contrib/, each part in a folder of its own.
 """
@@ -161,8 +165,8 @@ if TYPE_CHECKING:
     )
     from agui.urls import get_urls
 
-# Imported on first use: every command imports this package, and few need pydantic-ai. Some modules need Django's
-# models, too, which aren't there yet when Django imports this package.
+# Imported on first use: every command imports this package, and few need pydantic-ai. Some modules
+# need Django's models, too, which aren't there yet when Django imports this package.
 _MODULES = {
     "AgentConfig": "agui.agents.config",
     "AgentDeps": "agui.deps",

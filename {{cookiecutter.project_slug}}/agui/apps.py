@@ -27,10 +27,11 @@ class AguiConfig(AppConfig):
 
 
 def watch_modules(directories: list[Path], sender: BaseReloader, **kwargs: Any) -> None:
-    """Let `runserver` start again after any change of the project's modules, also of those that could not be imported.
+    """Let `runserver` start again after any change of the project's modules, also of those that
+    could not be imported.
 
-    Django watches what was imported, and after a mistake the file that raised it. That is a file of the engine if a
-    tool is refused.
+    Django watches what was imported, and after a mistake the file that raised it. That is a file of
+    the engine if a tool is refused.
     """
     for directory in directories:
         for pattern in ("*.py", "*/*.py", "*/*/*.py"):

@@ -24,7 +24,9 @@ def imported(path: str) -> str:
     try:
         import_string(path)
     except ImportError as error:
-        raise ValueError(f"{path!r} can't be imported ({error}): name what exists, by its dotted path") from None
+        raise ValueError(
+            f"{path!r} can't be imported ({error}): name what exists, by its dotted path"
+        ) from None
     return path
 
 
@@ -40,7 +42,9 @@ def by_import(check: Callable[[Any, Any], Any]) -> Callable[[Any, Any, Validatio
 class Retention(Section):
     """What `manage.py prune_agent_data` deletes; None is never."""
 
-    conversations_days: int | None = Field(None, gt=0, description="Age of a conversation's last message.")
+    conversations_days: int | None = Field(
+        None, gt=0, description="Age of a conversation's last message."
+    )
     runs_days: int | None = Field(None, gt=0, description="Age of the record of a run.")
     audit_days: int | None = Field(None, gt=0, description="Age of the record of a tool call.")
 

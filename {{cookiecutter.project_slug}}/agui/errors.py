@@ -23,14 +23,18 @@ class HttpError(Exception):
     code: ClassVar[str] = "internal_error"
     message: ClassVar[str] = "Something went wrong on the server."
 
-    def __init__(self, message: str | None = None, *, headers: dict[str, str] | None = None, **extra: Any) -> None:
+    def __init__(
+        self, message: str | None = None, *, headers: dict[str, str] | None = None, **extra: Any
+    ) -> None:
         super().__init__(message or self.message)
         self.headers = headers or {}
         self.extra = extra
 
     def response(self) -> JsonResponse:
         body = {"error": self.code, "message": str(self), **self.extra}
-        return JsonResponse(body, status=self.status, headers={"Cache-Control": "no-store", **self.headers})
+        return JsonResponse(
+            body, status=self.status, headers={"Cache-Control": "no-store", **self.headers}
+        )
 
 
 class BadRequest(HttpError):
@@ -38,7 +42,11 @@ class BadRequest(HttpError):
 
 
 class Unauthorized(HttpError):
-    status, code, message = HTTPStatus.UNAUTHORIZED, "unauthorized", "Sign in, or send a valid API token."
+    status, code, message = (
+        HTTPStatus.UNAUTHORIZED,
+        "unauthorized",
+        "Sign in, or send a valid API token.",
+    )
 
     def __init__(self, message: str | None = None) -> None:
         super().__init__(message, headers={"WWW-Authenticate": "Bearer"})
@@ -53,7 +61,11 @@ class NotFound(HttpError):
 
 
 class MethodNotAllowed(HttpError):
-    status, code, message = HTTPStatus.METHOD_NOT_ALLOWED, "method_not_allowed", "This method is not supported here."
+    status, code, message = (
+        HTTPStatus.METHOD_NOT_ALLOWED,
+        "method_not_allowed",
+        "This method is not supported here.",
+    )
 
 
 class Conflict(HttpError):
@@ -61,27 +73,51 @@ class Conflict(HttpError):
 
 
 class TooLarge(HttpError):
-    status, code, message = HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too_large", "The request is too large."
+    status, code, message = (
+        HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+        "too_large",
+        "The request is too large.",
+    )
 
 
 class UnsupportedMediaType(HttpError):
-    status, code, message = HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type", "Send application/json."
+    status, code, message = (
+        HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
+        "unsupported_media_type",
+        "Send application/json.",
+    )
 
 
 class Unprocessable(HttpError):
-    status, code, message = HTTPStatus.UNPROCESSABLE_ENTITY, "unprocessable", "The request can't be used."
+    status, code, message = (
+        HTTPStatus.UNPROCESSABLE_ENTITY,
+        "unprocessable",
+        "The request can't be used.",
+    )
 
 
 class TooManyRequests(HttpError):
-    status, code, message = HTTPStatus.TOO_MANY_REQUESTS, "too_many_requests", "Too many runs at once."
+    status, code, message = (
+        HTTPStatus.TOO_MANY_REQUESTS,
+        "too_many_requests",
+        "Too many runs at once.",
+    )
 
 
 class AtCapacity(HttpError):
-    status, code, message = HTTPStatus.SERVICE_UNAVAILABLE, "at_capacity", "The server is busy. Try again soon."
+    status, code, message = (
+        HTTPStatus.SERVICE_UNAVAILABLE,
+        "at_capacity",
+        "The server is busy. Try again soon.",
+    )
 
 
 class Unavailable(HttpError):
-    status, code, message = HTTPStatus.SERVICE_UNAVAILABLE, "unavailable", "This can't be told now. Try again soon."
+    status, code, message = (
+        HTTPStatus.SERVICE_UNAVAILABLE,
+        "unavailable",
+        "This can't be told now. Try again soon.",
+    )
 
 
 class NeedsAsgi(HttpError):
@@ -90,10 +126,15 @@ class NeedsAsgi(HttpError):
 
 
 class StorageFull(HttpError):
-    status, code, message = HTTPStatus.INSUFFICIENT_STORAGE, "storage_full", "The server has no room for this now."
+    status, code, message = (
+        HTTPStatus.INSUFFICIENT_STORAGE,
+        "storage_full",
+        "The server has no room for this now.",
+    )
 
 
-# The sentence that a client reads for each code of RUN_ERROR. The codes are stable. Parts add theirs as they start.
+# The sentence that a client reads for each code of RUN_ERROR. The codes are stable. Parts add
+# theirs as they start.
 RUN_ERRORS = {
     "internal_error": "The run failed on the server.",
     "model_error": "The model could not answer.",

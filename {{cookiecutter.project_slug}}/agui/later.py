@@ -1,7 +1,7 @@
 """Modules that are imported when something of them is first used.
 
-Every command of `manage.py` imports the admin, the routes and the checks. Only a page, a request or a run needs the
-agent, and pydantic-ai takes longer to import than Django.
+Every command of `manage.py` imports the admin, the routes and the checks. Only a page, a request or
+a run needs the agent, and pydantic-ai takes longer to import than Django.
 """
 
 from importlib import import_module

@@ -8,16 +8,26 @@ from typing import Any
 
 FIELDS = ("run_id", "thread_id", "user_id", "trace_id")
 # What the line at the end of a run has besides.
-END_FIELDS = ("agent", "model", "outcome", "code", "duration_ms", "input_tokens", "output_tokens", "cost")
+END_FIELDS = (
+    "agent",
+    "model",
+    "outcome",
+    "code",
+    "duration_ms",
+    "input_tokens",
+    "output_tokens",
+    "cost",
+)
 
 _fields: ContextVar[Mapping[str, str]] = ContextVar("agui_log_fields")
 
 
 class RunFields(logging.Filter):
-    """Gives each record that is logged while a run is on the ids of it, as attributes, and drops none.
+    """Gives each record that is logged while a run is on the ids of it, as attributes, and drops
+    none.
 
-    `run_id` is the run's own, which the admin and error messages have. It belongs on a handler: then it sees
-    what any logger says, in the run's task and on the threads of its tools.
+    `run_id` is the run's own, which the admin and error messages have. It belongs on a handler:
+    then it sees what any logger says, in the run's task and on the threads of its tools.
     """
 
     def filter(self, record: logging.LogRecord) -> bool:

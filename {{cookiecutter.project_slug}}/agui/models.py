@@ -10,7 +10,9 @@ from django.utils import timezone
 class Owned(models.Model):
     """A row that belongs to somebody: a user, or an anonymous visitor's session."""
 
-    scope = models.CharField(max_length=255, help_text="The owner as one string: 'user:<pk>' or 'session:<key>'.")
+    scope = models.CharField(
+        max_length=255, help_text="The owner as one string: 'user:<pk>' or 'session:<key>'."
+    )
     owner = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.CASCADE, related_name="+"
     )
@@ -22,18 +24,30 @@ class Owned(models.Model):
 class Thread(Owned):
     """One conversation: where its history ends, and what the messages can't carry."""
 
-    thread_id = models.CharField(max_length=255, help_text="Chosen by the client; unique for its owner.")
+    thread_id = models.CharField(
+        max_length=255, help_text="Chosen by the client; unique for its owner."
+    )
     title = models.CharField(max_length=255, blank=True)
     preview = models.CharField(max_length=255, blank=True)
     words = models.TextField(blank=True, help_text="The title as a search reads it.")
-    head = models.CharField(max_length=36, null=True, blank=True, help_text="The newest message of the history.")
-    branches = models.JSONField(default=list, blank=True, help_text="The last messages of the histories left behind.")
+    head = models.CharField(
+        max_length=36, null=True, blank=True, help_text="The newest message of the history."
+    )
+    branches = models.JSONField(
+        default=list, blank=True, help_text="The last messages of the histories left behind."
+    )
     usage = models.JSONField(default=dict, blank=True)
-    deferred = models.JSONField(null=True, blank=True, help_text="The tool calls that the thread waits on.")
+    deferred = models.JSONField(
+        null=True, blank=True, help_text="The tool calls that the thread waits on."
+    )
     forked_from = models.CharField(max_length=255, blank=True)
     forked_at = models.CharField(max_length=36, blank=True)
-    unread = models.BooleanField(default=False, help_text="An answer has ended that no page has shown to its owner.")
-    revision = models.CharField(max_length=36, help_text="Changes with every save: two writers can't both win.")
+    unread = models.BooleanField(
+        default=False, help_text="An answer has ended that no page has shown to its owner."
+    )
+    revision = models.CharField(
+        max_length=36, help_text="Changes with every save: two writers can't both win."
+    )
     created_at = models.DateTimeField(default=timezone.now)
     updated_at = models.DateTimeField(default=timezone.now)
 
@@ -43,9 +57,15 @@ class Thread(Owned):
             models.Index(fields=["scope", "-updated_at"]),
             models.Index(fields=["updated_at"]),
             # As Message's: for the forks that have no message of their own yet.
-            models.Index(fields=["forked_at"], condition=~models.Q(forked_at=""), name="agui_thread_forked_at"),
+            models.Index(
+                fields=["forked_at"],
+                condition=~models.Q(forked_at=""),
+                name="agui_thread_forked_at",
+            ),
         ]
-        constraints = [models.UniqueConstraint(fields=["thread_id", "scope"], name="agui_thread_of_owner")]
+        constraints = [
+            models.UniqueConstraint(fields=["thread_id", "scope"], name="agui_thread_of_owner")
+        ]
 
     def __str__(self) -> str:
         return self.title or self.thread_id
@@ -57,16 +77,23 @@ class Message(models.Model):
     id = models.CharField(primary_key=True, max_length=36)
     thread = models.ForeignKey(Thread, on_delete=models.CASCADE, related_name="messages")
     parent = models.CharField(max_length=36, null=True, blank=True)
-    prompt_id = models.CharField(max_length=255, blank=True, help_text="The client's id of it, if it is the user's.")
+    prompt_id = models.CharField(
+        max_length=255, blank=True, help_text="The client's id of it, if it is the user's."
+    )
     data = models.TextField(help_text="pydantic-ai's ModelMessage as JSON.")
     words = models.TextField(blank=True, help_text="Its text as a search reads it.")
     created_at = models.DateTimeField(default=timezone.now)
 
     class Meta:
         indexes = [
-            # Deleting a thread asks which forks stand on its messages. (db_index would make two on PostgreSQL.)
+            # Deleting a thread asks which forks stand on its messages. (db_index would make two on
+            # PostgreSQL.)
             models.Index(fields=["parent"]),
-            models.Index(fields=["prompt_id"], condition=~models.Q(prompt_id=""), name="agui_message_prompt_id"),
+            models.Index(
+                fields=["prompt_id"],
+                condition=~models.Q(prompt_id=""),
+                name="agui_message_prompt_id",
+            ),
         ]
 
     def __str__(self) -> str:
@@ -89,34 +116,64 @@ class Run(Owned):
     thread_id = models.CharField(max_length=255)
     run_id = models.CharField(max_length=255, help_text="Chosen by the client; not unique.")
     status = models.CharField(max_length=16, choices=Status.choices, default=Status.RUNNING)
-    code = models.CharField(max_length=64, blank=True, help_text="The code of the error that ended it.")
+    code = models.CharField(
+        max_length=64, blank=True, help_text="The code of the error that ended it."
+    )
     cause = models.TextField(blank=True, help_text="What the provider or the exception said.")
-    prompt_id = models.CharField(max_length=255, blank=True, help_text="The client's id of the message it answers.")
+    prompt_id = models.CharField(
+        max_length=255, blank=True, help_text="The client's id of the message it answers."
+    )
     model = models.CharField(max_length=255, blank=True)
     usage = models.JSONField(default=dict, blank=True)
     cost = models.DecimalField(
-        max_digits=20, decimal_places=10, null=True, blank=True, help_text="US dollars. Empty: no price is known."
+        max_digits=20,
+        decimal_places=10,
+        null=True,
+        blank=True,
+        help_text="US dollars. Empty: no price is known.",
     )
-    unpriced = models.PositiveIntegerField(default=0, help_text="Requests whose price nobody knows.")
+    unpriced = models.PositiveIntegerField(
+        default=0, help_text="Requests whose price nobody knows."
+    )
     started_at = models.DateTimeField(default=timezone.now)
     first_event_ms = models.PositiveBigIntegerField(
-        null=True, blank=True, help_text="How long until the model's first word, thought or tool call."
+        null=True,
+        blank=True,
+        help_text="How long until the model's first word, thought or tool call.",
     )
     duration_ms = models.PositiveBigIntegerField(null=True, blank=True)
-    process = models.CharField(max_length=255, blank=True, help_text="Who runs it: place, process id, a random word.")
-    seen_at = models.DateTimeField(default=timezone.now, help_text="When that process last said that it is alive.")
-    revision = models.CharField(max_length=36, blank=True, help_text="The thread's, when the run began.")
-    draft = models.JSONField(null=True, blank=True, help_text="What it has added so far, until that is stored.")
-    order = models.JSONField(null=True, blank=True, help_text="What workers need to execute it, until it has ended.")
-    attempts = models.PositiveSmallIntegerField(default=0, help_text="How many workers have begun to execute it.")
+    process = models.CharField(
+        max_length=255, blank=True, help_text="Who runs it: place, process id, a random word."
+    )
+    seen_at = models.DateTimeField(
+        default=timezone.now, help_text="When that process last said that it is alive."
+    )
+    revision = models.CharField(
+        max_length=36, blank=True, help_text="The thread's, when the run began."
+    )
+    draft = models.JSONField(
+        null=True, blank=True, help_text="What it has added so far, until that is stored."
+    )
+    order = models.JSONField(
+        null=True, blank=True, help_text="What workers need to execute it, until it has ended."
+    )
+    attempts = models.PositiveSmallIntegerField(
+        default=0, help_text="How many workers have begun to execute it."
+    )
 
     class Meta:
         ordering = ["-started_at"]
         indexes = [
             models.Index(fields=["thread_id", "scope"]),
-            models.Index(fields=["thread_id", "scope"], condition=models.Q(status="running"), name="agui_run_running"),
+            models.Index(
+                fields=["thread_id", "scope"],
+                condition=models.Q(status="running"),
+                name="agui_run_running",
+            ),
             models.Index(fields=["started_at"]),
-            models.Index(fields=["seen_at"], condition=models.Q(order__isnull=False), name="agui_run_ordered"),
+            models.Index(
+                fields=["seen_at"], condition=models.Q(order__isnull=False), name="agui_run_ordered"
+            ),
         ]
 
     def __str__(self) -> str:
@@ -129,7 +186,9 @@ class AuditRecord(models.Model):
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.CASCADE, related_name="+"
     )
-    scope = models.CharField(max_length=255, blank=True, help_text="The owner as one string, as in Thread.")
+    scope = models.CharField(
+        max_length=255, blank=True, help_text="The owner as one string, as in Thread."
+    )
     thread_id = models.CharField(max_length=255)
     run_id = models.CharField(max_length=255)
     tool_call_id = models.CharField(max_length=255)
@@ -137,11 +196,17 @@ class AuditRecord(models.Model):
     arguments = models.JSONField(default=dict)
     started_at = models.DateTimeField()
     duration_ms = models.FloatField()
-    outcome = models.CharField(max_length=16, choices=[(o, o) for o in ("success", "failed", "denied")])
+    outcome = models.CharField(
+        max_length=16, choices=[(o, o) for o in ("success", "failed", "denied")]
+    )
     error = models.TextField(blank=True)
-    result_size = models.PositiveBigIntegerField(null=True, blank=True, help_text="Characters of the result as JSON.")
+    result_size = models.PositiveBigIntegerField(
+        null=True, blank=True, help_text="Characters of the result as JSON."
+    )
     approved_by = models.CharField(max_length=255, blank=True)
-    proposed = models.JSONField(null=True, blank=True, help_text="The model's arguments, if the approver changed them.")
+    proposed = models.JSONField(
+        null=True, blank=True, help_text="The model's arguments, if the approver changed them."
+    )
 
     class Meta:
         ordering = ["-started_at"]
@@ -154,10 +219,16 @@ class AuditRecord(models.Model):
 class ApiToken(models.Model):
     """A bearer token. The token itself is shown once, when it is made; only its digest is kept."""
 
-    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="api_tokens")
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="api_tokens"
+    )
     name = models.CharField(max_length=100, blank=True)
-    prefix = models.CharField(max_length=12, help_text="The first characters, to tell tokens apart.")
-    digest = models.CharField(max_length=64, unique=True, help_text="SHA-256 of the token, in hexadecimal.")
+    prefix = models.CharField(
+        max_length=12, help_text="The first characters, to tell tokens apart."
+    )
+    digest = models.CharField(
+        max_length=64, unique=True, help_text="SHA-256 of the token, in hexadecimal."
+    )
     created_at = models.DateTimeField(default=timezone.now)
     expires_at = models.DateTimeField(null=True, blank=True, help_text="Empty: it does not expire.")
     revoked_at = models.DateTimeField(null=True, blank=True)

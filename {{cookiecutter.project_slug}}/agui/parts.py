@@ -1,4 +1,6 @@
-"""Parts: what a project can do without, each a Django app on this one class. Your own parts use it, too.
+"""Parts: what a project can do without, each a Django app on this one class.
+
+Your own parts use it, too.
 
     class WeatherConfig(Part):
         name = "weather"
@@ -6,8 +8,9 @@
         def toolsets(self, taken):
             return [weather_toolset]
 
-The core finds the parts in INSTALLED_APPS and calls their methods, part after part in that order. It never names one.
-What a part raises is raised where it was called, so a mistake in a part is not overlooked.
+The core finds the parts in INSTALLED_APPS and calls their methods, part after part in that order.
+It never names one. What a part raises is raised where it was called, so a mistake in a part is not
+overlooked.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -193,8 +196,9 @@ class Part(AppConfig):
     async def execute(self, log: Any, run_input: Any, turn: Any, path: str) -> None:
         """Leave a run, whose turn is stored, to another process.
 
-        `log` is the run's RunLog, `run_input` an AG-UI RunAgentInput, `turn` a Turn (turns/turn.py), and `path` is
-        where the endpoint is. What the other process needs is kept in `Run.order` until the run has ended.
+        `log` is the run's RunLog, `run_input` an AG-UI RunAgentInput, `turn` a Turn
+        (turns/turn.py), and `path` is where the endpoint is. What the other process needs is kept
+        in `Run.order` until the run has ended.
         """
         raise NotImplementedError
 
@@ -217,9 +221,12 @@ class Part(AppConfig):
         return []
 
     def run_ended(self, run: EndedRun) -> None:
-        """Note something of a run that has ended, in the transaction that notes its end. Not on the event loop.
+        """Note something of a run that has ended, in the transaction that notes its end.
 
-        A run ends once, also if its process has died. Nothing is told of one whose user was deleted while it was on.
+        Not on the event loop.
+
+        A run ends once, also if its process has died. Nothing is told of one whose user was deleted
+        while it was on.
         """
 
     def models_used(self, actor: "Actor", model: str, usage: "RunUsage") -> None:
@@ -252,8 +259,9 @@ class Part(AppConfig):
     def prune(self, dry_run: bool) -> Iterable[Outdated]:
         """List what the part keeps no longer, for `manage.py prune_agent_data` to count or delete.
 
-        It is asked before anything is deleted: what a part draws from runs and threads it draws now, unless this is a
-        dry run. The rows are looked up after old runs and threads were deleted.
+        It is asked before anything is deleted: what a part draws from runs and threads it draws
+        now, unless this is a dry run. The rows are looked up after old runs and threads were
+        deleted.
         """
         return ()
 

@@ -43,23 +43,30 @@ def get_urls(
     tools: "ToolRegistry | None" = None,
     skills: "SkillRegistry | None" = None,
 ) -> list[URLPattern | URLResolver]:
-    """Mount the agent: names are in the namespace "agui", routes answer with and without the last slash.
+    """Mount the agent: names are in the namespace "agui", routes answer with and without the last
+    slash.
 
-    `view` may be a dotted path: then it is imported at the first request, and commands that only look at the routes
-    don't wait for the agent. `tools` and `skills` are what a page is told of; by default all that the view has.
+    `view` may be a dotted path: then it is imported at the first request, and commands that only
+    look at the routes don't wait for the agent. `tools` and `skills` are what a page is told of; by
+    default all that the view has.
     """
-    routes = {name: route for part in parts.installed() for name, (route, _) in part.routes().items()}
+    routes = {
+        name: route for part in parts.installed() for name, (route, _) in part.routes().items()
+    }
     routes |= ROUTES
 
     @cache
     def make() -> "Endpoints":
-        return endpoints.make_endpoints(import_string(view) if isinstance(view, str) else view, tools, skills)
+        return endpoints.make_endpoints(
+            import_string(view) if isinstance(view, str) else view, tools, skills
+        )
 
     if not isinstance(view, str):
         make()  # A mistake is told now
     # A redirect would lose a POST's body.
     bare = [
-        EndpointPattern(f"{prefix}{route}".rstrip("/"), make, name, has_name=False) for name, route in routes.items()
+        EndpointPattern(f"{prefix}{route}".rstrip("/"), make, name, has_name=False)
+        for name, route in routes.items()
     ]
     named = [EndpointPattern(route, make, name) for name, route in routes.items()]
     return [path(prefix, include((named, "agui"))), *bare]
@@ -68,7 +75,9 @@ def get_urls(
 class EndpointPattern(URLPattern):
     """The route of an endpoint, which is made when it is first asked for."""
 
-    def __init__(self, route: str, make: "Callable[[], Endpoints]", endpoint: str, *, has_name: bool = True) -> None:
+    def __init__(
+        self, route: str, make: "Callable[[], Endpoints]", endpoint: str, *, has_name: bool = True
+    ) -> None:
         name = endpoint if has_name else None
         self._endpoint = lambda: make()[endpoint]
         super().__init__(RoutePattern(route, name=name, is_endpoint=True), make, None, name)

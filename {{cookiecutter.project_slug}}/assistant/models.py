@@ -8,7 +8,9 @@ from django.utils import timezone
 class Task(models.Model):
     """Something to do, owned by one user."""
 
-    owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="tasks")
+    owner = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="tasks"
+    )
     title = models.CharField(max_length=200)
     category = models.CharField(max_length=50, default="general")
     done = models.BooleanField(default=False)

@@ -29,7 +29,10 @@ def tasks_of(ctx: RunContext[AgentDeps]) -> QuerySet[Task]:
 
 
 def counts_of(ctx: RunContext[AgentDeps]) -> QuerySet[Task, Any]:
-    open_and_finished = {"open": Count("pk", filter=Q(done=False)), "finished": Count("pk", filter=Q(done=True))}
+    open_and_finished = {
+        "open": Count("pk", filter=Q(done=False)),
+        "finished": Count("pk", filter=Q(done=True)),
+    }
     return tasks_of(ctx).order_by("category").values("category").annotate(**open_and_finished)
 
 
@@ -95,11 +98,14 @@ def delete_finished_tasks(ctx: RunContext[AgentDeps]) -> str:
 @tool(registry)
 def summarize_tasks(ctx: RunContext[AgentDeps]) -> dict[str, dict[str, int]]:
     """Count the user's open and finished tasks in each category."""
-    return {row["category"]: {"open": row["open"], "finished": row["finished"]} for row in counts_of(ctx)}
+    return {
+        row["category"]: {"open": row["open"], "finished": row["finished"]}
+        for row in counts_of(ctx)
+    }
 
 
-# A coroutine function is fine, too, and can show the page something. It may await, but must not block. Functions like
-# those above run in threads.
+# A coroutine function is fine, too, and can show the page something. It may await, but must not
+# block. Functions like those above run in threads.
 @tool(registry)
 async def chart_tasks(ctx: RunContext[AgentDeps]) -> str:
     """Draw a chart of the user's tasks: how many are open and finished in each category."""
@@ -107,12 +113,16 @@ async def chart_tasks(ctx: RunContext[AgentDeps]) -> str:
     if not rows:
         return "There is nothing to draw: the user has no tasks yet."
     series = {"Open": [row["open"] for row in rows], "Finished": [row["finished"] for row in rows]}
-    await show_chart(ctx, "Your tasks", labels=[row["category"] for row in rows], series=series, type="stacked")
+    await show_chart(
+        ctx, "Your tasks", labels=[row["category"] for row in rows], series=series, type="stacked"
+    )
     return "The user sees the chart."
 
 
 @tool(registry, summary="Focus on a category")
-async def focus_on(ctx: RunContext[AgentDeps], category: Annotated[str, Field(max_length=50)] = "") -> str:
+async def focus_on(
+    ctx: RunContext[AgentDeps], category: Annotated[str, Field(max_length=50)] = ""
+) -> str:
     """Bring one category of tasks into focus for the rest of the conversation.
 
     Args:

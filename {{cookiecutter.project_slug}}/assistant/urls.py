@@ -7,5 +7,6 @@ from assistant import views
 
 urlpatterns = [
     path("", views.chat, name="chat"),
-    *get_urls("assistant.agent.view"),  # By its path: `manage.py migrate` need not wait for the agent
+    # By its path: `manage.py migrate` need not wait for the agent
+    *get_urls("assistant.agent.view"),
 ]

@@ -6,7 +6,8 @@ from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
-# The browser holds the page to making nothing of strings. Not the whole site: the admin's own scripts do.
+# The browser holds the page to making nothing of strings. Not the whole site: the admin's own
+# scripts do.
 TRUSTED_TYPES = {"require-trusted-types-for": ["'script'"], "trusted-types": [NONE]}
 
 

@@ -16,8 +16,14 @@ os.environ.setdefault("PYDANTIC_AI_NO_BANNER", "1")  # The log has no place for 
 
 DEBUG = env.bool("DEBUG", default=False)
 # A missing key is an error everywhere but on a developer's machine.
-SECRET_KEY = env.str("SECRET_KEY", default="django-insecure-development-only") if DEBUG else env.str("SECRET_KEY")
-ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=["localhost", "127.0.0.1", "[::1]"] if DEBUG else [])
+SECRET_KEY = (
+    env.str("SECRET_KEY", default="django-insecure-development-only")
+    if DEBUG
+    else env.str("SECRET_KEY")
+)
+ALLOWED_HOSTS = env.list(
+    "ALLOWED_HOSTS", default=["localhost", "127.0.0.1", "[::1]"] if DEBUG else []
+)
 CSRF_TRUSTED_ORIGINS = env.list("CSRF_TRUSTED_ORIGINS", default=[])
 SITE_NAME = env.str("SITE_NAME", default="Assistant")
 
@@ -72,7 +78,8 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "axes.middleware.AxesMiddleware",
-    "agui.server.middleware.in_one_thread",  # Last: all above then run in one thread, which is faster
+    # Last: all above then run in one thread, which is faster
+    "agui.server.middleware.in_one_thread",
 ]
 
 ROOT_URLCONF = "config.urls"
@@ -96,7 +103,9 @@ TEMPLATES = [
 
 # --- Database: SQLite set up for concurrent writers, or PostgreSQL by DATABASE_URL
 
-DATABASES = {"default": env.db("DATABASE_URL", default=f"sqlite:///{quote(str(BASE_DIR / 'db.sqlite3'))}")}
+DATABASES = {
+    "default": env.db("DATABASE_URL", default=f"sqlite:///{quote(str(BASE_DIR / 'db.sqlite3'))}")
+}
 if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
     DATABASES["default"]["OPTIONS"] = {
         "transaction_mode": "IMMEDIATE",
@@ -125,7 +134,10 @@ CACHES = {
     }
     if REDIS_URL
     # Many more entries than by default: what is pushed out is forgotten.
-    else {"BACKEND": "django.core.cache.backends.locmem.LocMemCache", "OPTIONS": {"MAX_ENTRIES": 100_000}}
+    else {
+        "BACKEND": "django.core.cache.backends.locmem.LocMemCache",
+        "OPTIONS": {"MAX_ENTRIES": 100_000},
+    }
 }
 
 # --- Users
@@ -141,8 +153,8 @@ AUTH_PASSWORD_VALIDATORS = [
     )
 ]
 LOGIN_URL = "login"
-# Failed attempts to sign in, counted by django-axes (docs/security.md): this many for an account at an address, and
-# ten times as many for an address.
+# Failed attempts to sign in, counted by django-axes (docs/security.md): this many for an account at
+# an address, and ten times as many for an address.
 AUTHENTICATION_BACKENDS = ["agui.http.sign_in.LimitedModelBackend"]
 AXES_HANDLER = "agui.http.sign_in.Attempts"
 AXES_FAILURE_LIMIT = 5
@@ -165,7 +177,8 @@ USE_TZ = True
 
 STATIC_URL = "static/"
 STATIC_ROOT = BASE_DIR / "staticfiles"
-# On a developer's machine straight from the sources, else from STATIC_ROOT (`manage.py collectstatic`).
+# On a developer's machine straight from the sources, else from STATIC_ROOT (`manage.py
+# collectstatic`).
 WHITENOISE_USE_FINDERS = WHITENOISE_AUTOREFRESH = DEBUG
 MEDIA_ROOT = env.path("MEDIA_ROOT", default=BASE_DIR / "media")
 FILE_UPLOAD_PERMISSIONS = 0o640  # What users upload is not for every account of the machine
@@ -195,15 +208,16 @@ CONTENT_SECURITY_POLICY = {
     }
 }
 X_FRAME_OPTIONS = "DENY"
-# How many proxies a request passes. Their word on the client's address and on https is believed, so set it only if the
-# outermost one overwrites X-Forwarded-Proto: else a client could claim https.
+# How many proxies a request passes. Their word on the client's address and on https is believed, so
+# set it only if the outermost one overwrites X-Forwarded-Proto: else a client could claim https.
 BEHIND_PROXY = env.int("BEHIND_PROXY", default=0)
 if not DEBUG:
     SECURE_SSL_REDIRECT = env.bool("SECURE_SSL_REDIRECT", default=True)
     SECURE_REDIRECT_EXEMPT = [r"^(healthz|livez)$"]
     if BEHIND_PROXY:
         SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
-    # An hour, for the first days: browsers hold a site and all below its name to https for that long. Then set a year.
+    # An hour, for the first days: browsers hold a site and all below its name to https for that
+    # long. Then set a year.
     SECURE_HSTS_SECONDS = env.int("SECURE_HSTS_SECONDS", default=60 * 60)
     SECURE_HSTS_INCLUDE_SUBDOMAINS = True
     SECURE_HSTS_PRELOAD = True
@@ -212,13 +226,18 @@ if not DEBUG:
 
 # --- Logging: one line an event on standard error, as text for people or as JSON for programs
 
-LOG_LEVEL = env.str("LOG_LEVEL", default="INFO", choices=["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"])
+LOG_LEVEL = env.str(
+    "LOG_LEVEL", default="INFO", choices=["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"]
+)
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "filters": {"run": {"()": "agui.server.logs.RunFields"}},
     "formatters": {
-        "text": {"()": "agui.server.logs.TextFormatter", "format": "%(asctime)s %(levelname)s %(name)s: %(message)s"},
+        "text": {
+            "()": "agui.server.logs.TextFormatter",
+            "format": "%(asctime)s %(levelname)s %(name)s: %(message)s",
+        },
         "json": {"()": "agui.server.logs.JsonFormatter"},
     },
     "handlers": {

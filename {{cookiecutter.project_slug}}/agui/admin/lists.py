@@ -97,9 +97,15 @@ class UserByName(admin.ModelAdmin):
 class MadeOnce(UserByName):
     """What is added here, and never changed."""
 
-    def render_change_form(self, request: HttpRequest, context: Any, *args: Any, **kwargs: Any) -> Any:
+    def render_change_form(
+        self, request: HttpRequest, context: Any, *args: Any, **kwargs: Any
+    ) -> Any:
         if context["original"] is not None:  # There is nothing to save
-            context |= {"show_save": False, "show_save_and_continue": False, "show_save_and_add_another": False}
+            context |= {
+                "show_save": False,
+                "show_save_and_continue": False,
+                "show_save_and_add_another": False,
+            }
         return super().render_change_form(request, context, *args, **kwargs)
 
 
@@ -162,7 +168,10 @@ def recent(column: str) -> type[admin.SimpleListFilter]:
         parameter_name = column
 
         def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-            found = {*model_admin.model.objects.values_list(column, flat=True)[:RECENT_ROWS], self.value()}
+            found = {
+                *model_admin.model.objects.values_list(column, flat=True)[:RECENT_ROWS],
+                self.value(),
+            }
             return [(value, value) for value in sorted(filter(None, found))]
 
         def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
@@ -172,9 +181,11 @@ def recent(column: str) -> type[admin.SimpleListFilter]:
 
 
 def of(model: type[Model], **columns: str) -> type[admin.SimpleListFilter]:
-    """Filter by a row of another table that has the same values: `?of_<model>=<pk>`, as links write it.
+    """Filter by a row of another table that has the same values: `?of_<model>=<pk>`, as links write
+    it.
 
-    `columns` names those of that table, by ours. Not by the values: a scope may hold a session's key.
+    `columns` names those of that table, by ours. Not by the values: a scope may hold a session's
+    key.
     """
 
     class OfFilter(admin.SimpleListFilter):
@@ -186,7 +197,9 @@ def of(model: type[Model], **columns: str) -> type[admin.SimpleListFilter]:
 
         def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
             try:
-                row = model._default_manager.filter(pk=self.value()).values(*columns.values()).first()
+                row = (
+                    model._default_manager.filter(pk=self.value()).values(*columns.values()).first()
+                )
             except (ValueError, ValidationError):
                 row = None
             if row is None:
@@ -214,4 +227,6 @@ def link_list(model: type[Model], text: str, **filters: str | int | UUID) -> Saf
 
 def count_of(model: type[Model], **by: Any) -> Subquery:
     [column] = by
-    return Subquery(model._base_manager.filter(**by).values(column).annotate(n=Count("pk")).values("n"))
+    return Subquery(
+        model._base_manager.filter(**by).values(column).annotate(n=Count("pk")).values("n")
+    )

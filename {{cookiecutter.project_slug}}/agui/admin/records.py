@@ -38,14 +38,19 @@ if TYPE_CHECKING:
     from agui.stores import base, rows
 else:
     failures, live = Later("agui.events.failures"), Later("agui.runs.live", "live")
-    base, rows, transcript = Later("agui.stores.base"), Later("agui.stores.rows"), Later("agui.admin.transcript")
+    base, rows, transcript = (
+        Later("agui.stores.base"),
+        Later("agui.stores.rows"),
+        Later("agui.admin.transcript"),
+    )
     conversation_store = Later("pydantic_ai.conversation_store")
 
 USERNAME = get_user_model().USERNAME_FIELD
 COST: Any = cost
 USAGE_COST: Any = cost_of_usage
 USED_TOKENS: Any = tokens_of_usage
-# The columns that name a thread, and a run of it. Ids are the clients': only their owner's are unique.
+# The columns that name a thread, and a run of it. Ids are the clients': only their owner's are
+# unique.
 PLACE = {"scope": "scope", "thread_id": "thread_id"}
 RUN = {**PLACE, "run_id": "run_id"}
 TOKENS = [used("input_tokens"), used("output_tokens"), used("requests")]
@@ -53,25 +58,49 @@ TOKENS = [used("input_tokens"), used("output_tokens"), used("requests")]
 
 @admin.register(Thread)
 class ThreadAdmin(RecordAdmin):
-    list_display = ["__str__", moment("updated_at"), "who", "message_count", USED_TOKENS, USAGE_COST]
+    list_display = [
+        "__str__",
+        moment("updated_at"),
+        "who",
+        "message_count",
+        USED_TOKENS,
+        USAGE_COST,
+    ]
     list_filter = ["updated_at"]
     list_select_related = ["owner"]
     search_fields = ["thread_id"]  # See get_search_results
     search_help_text = "Words of titles and messages, a user's name, or a conversation's id"
     heavy = ["words", "deferred", "branches"]
-    fields = ["who", "thread_id", "created_at", "updated_at", *TOKENS, USAGE_COST, "forked", "related"]
+    fields = [
+        "who",
+        "thread_id",
+        "created_at",
+        "updated_at",
+        *TOKENS,
+        USAGE_COST,
+        "forked",
+        "related",
+    ]
     readonly_fields = ["who", *TOKENS, USAGE_COST, "forked", "related"]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Thread]:
-        return super().get_queryset(request).annotate(messages_kept=count_of(Message, thread=OuterRef("pk")))
+        return (
+            super()
+            .get_queryset(request)
+            .annotate(messages_kept=count_of(Message, thread=OuterRef("pk")))
+        )
 
-    def get_search_results(self, request: HttpRequest, queryset: Any, search_term: str) -> tuple[QuerySet[Any], bool]:
+    def get_search_results(
+        self, request: HttpRequest, queryset: Any, search_term: str
+    ) -> tuple[QuerySet[Any], bool]:
         if Thread.objects.filter(thread_id=search_term.strip()).exists():
             return queryset.filter(thread_id=search_term.strip()), False
         for word in base.search_words(search_term):
             texts = Message.objects.filter(thread=OuterRef("pk"), words__contains=word)
             users = get_user_model()._default_manager.filter(**{f"{USERNAME}__icontains": word})
-            queryset = queryset.filter(Q(words__contains=word) | Q(owner__in=users.values("pk")) | Exists(texts))
+            queryset = queryset.filter(
+                Q(words__contains=word) | Q(owner__in=users.values("pk")) | Exists(texts)
+            )
         return queryset, False
 
     @admin.display(description="messages")
@@ -98,7 +127,9 @@ class ThreadAdmin(RecordAdmin):
             links += part.admin_links(thread)
         return format_html_join(", ", "{}", ([link] for link in links))
 
-    def render_change_form(self, request: HttpRequest, context: Any, *args: Any, **kwargs: Any) -> Any:
+    def render_change_form(
+        self, request: HttpRequest, context: Any, *args: Any, **kwargs: Any
+    ) -> Any:
         thread: Thread = context["original"]
         end = request.GET.get("end")
         context |= {
@@ -134,26 +165,50 @@ class OfThreadAdmin(RecordAdmin):
     @admin.display(description="thread")
     def thread(self, row: Any) -> SafeString | str:
         if row.of_pk is None:
-            return f"{row.thread_id} (deleted)" if row.thread_id else "-"  # A call over MCP has none
+            # A call over MCP has none
+            return f"{row.thread_id} (deleted)" if row.thread_id else "-"
         return link(Thread(pk=row.of_pk, title=row.of_title, thread_id=row.thread_id))
 
 
 @admin.register(Run)
 class RunAdmin(OfThreadAdmin):
     list_display = [moment("started_at"), "thread", "who", "ending", USED_TOKENS, COST, "duration"]
-    list_filter = ["status", recent("code"), recent("model"), "started_at", of(Thread, **PLACE), of(AuditRecord, **RUN)]
+    list_filter = [
+        "status",
+        recent("code"),
+        recent("model"),
+        "started_at",
+        of(Thread, **PLACE),
+        of(AuditRecord, **RUN),
+    ]
     list_select_related = ["owner"]
     search_fields = ["=thread_id", "=run_id", "=id", f"owner__{USERNAME}"]
-    search_help_text = "A user's name, the id of a conversation or run, or the 8 characters that an error shows"
+    search_help_text = (
+        "A user's name, the id of a conversation or run, or the 8 characters that an error shows"
+    )
     heavy = ["draft"]
     fields = [
-        *("started_at", "first_event", "duration", "thread", "who", "status", "code", "cause", "model", *TOKENS, COST),
+        *(
+            "started_at",
+            "first_event",
+            "duration",
+            "thread",
+            "who",
+            "status",
+            "code",
+            "cause",
+            "model",
+            *TOKENS,
+            COST,
+        ),
         *("id", "run_id", "process", "seen_at", "related"),
     ]
     readonly_fields = ["id", "thread", "who", *TOKENS, COST, "first_event", "duration", "related"]
     actions = ["stop"]
 
-    def get_search_results(self, request: HttpRequest, queryset: Any, search_term: str) -> tuple[QuerySet[Any], bool]:
+    def get_search_results(
+        self, request: HttpRequest, queryset: Any, search_term: str
+    ) -> tuple[QuerySet[Any], bool]:
         if found := failures.runs_by_short_id(search_term):
             return queryset.filter(pk__in=found), False
         return super().get_search_results(request, queryset, search_term)
@@ -164,11 +219,15 @@ class RunAdmin(OfThreadAdmin):
     @admin.action(description="Stop the selected runs", permissions=["stop"])
     def stop(self, request: HttpRequest, queryset: QuerySet[Run]) -> None:
         on = list(queryset.filter(status=Run.Status.RUNNING))
-        stopped = sum(async_to_sync(live.logs.stop)(run.scope, run.thread_id, str(run.pk)) for run in on)
+        stopped = sum(
+            async_to_sync(live.logs.stop)(run.scope, run.thread_id, str(run.pk)) for run in on
+        )
         messages.success(request, f"Runs told to stop: {stopped}.")
         if stopped < len(on):
             missed = len(on) - stopped
-            messages.warning(request, f"Out of reach, in another process or on their way to the end: {missed}.")
+            messages.warning(
+                request, f"Out of reach, in another process or on their way to the end: {missed}."
+            )
 
     @admin.display(description="status", ordering="status")
     def ending(self, run: Run) -> str:
@@ -191,9 +250,22 @@ class RunAdmin(OfThreadAdmin):
 @admin.register(AuditRecord)
 class AuditRecordAdmin(OfThreadAdmin):
     list_display = [moment("started_at"), "tool_name", "who", "thread", "outcome", "duration"]
-    list_filter = [recent("tool_name"), "outcome", "started_at", of(Thread, **PLACE), of(Run, **RUN)]
+    list_filter = [
+        recent("tool_name"),
+        "outcome",
+        "started_at",
+        of(Thread, **PLACE),
+        of(Run, **RUN),
+    ]
     list_select_related = ["user"]
-    search_fields = ["tool_name", "=thread_id", "=run_id", "=tool_call_id", "error", f"user__{USERNAME}"]
+    search_fields = [
+        "tool_name",
+        "=thread_id",
+        "=run_id",
+        "=tool_call_id",
+        "error",
+        f"user__{USERNAME}",
+    ]
     search_help_text = "A tool, a user's name, an error, or the id of a conversation, run or call"
     heavy = ["arguments", "proposed"]
     fields = [

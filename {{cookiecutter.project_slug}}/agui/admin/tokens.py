@@ -1,7 +1,7 @@
 """API tokens in the admin: to make, for whom, and to revoke.
 
-A token acts as its user. So staff make tokens for themselves, and for others only if they may do all that the other
-may: a token is not to give its maker a right that they lack.
+A token acts as its user. So staff make tokens for themselves, and for others only if they may do
+all that the other may: a token is not to give its maker a right that they lack.
 """
 
 from typing import Any
@@ -37,7 +37,10 @@ class ApiTokenForm(forms.ModelForm):
     maker: Any = None
     """Who fills it in."""
     days = forms.IntegerField(
-        min_value=1, max_value=MAX_DAYS, required=False, help_text="How long it lives. Empty: it does not expire."
+        min_value=1,
+        max_value=MAX_DAYS,
+        required=False,
+        help_text="How long it lives. Empty: it does not expire.",
     )
 
     class Meta:
@@ -59,7 +62,15 @@ class ApiTokenForm(forms.ModelForm):
 @admin.register(ApiToken)
 class ApiTokenAdmin(MadeOnce):
     form = ApiTokenForm
-    list_display = ["prefix", "name", "user", "created_at", "expires_at", "revoked_at", "last_used_at"]
+    list_display = [
+        "prefix",
+        "name",
+        "user",
+        "created_at",
+        "expires_at",
+        "revoked_at",
+        "last_used_at",
+    ]
     list_filter = [("revoked_at", admin.EmptyFieldListFilter), "expires_at", "last_used_at"]
     list_select_related = ["user"]
     search_fields = ["prefix", "name", f"user__{USERNAME}"]

@@ -118,7 +118,10 @@ def read_questions(thread: Thread) -> list[Question]:
     """Read what the user has to answer before the conversation goes on."""
     with suppress(ValueError):
         requests = None if thread.deferred is None else codec.load(codec.DEFERRED, thread.deferred)
-        return [Question(one.interrupt.message or "", _moment(one.expires_at)) for one in open_interrupts(requests)]
+        return [
+            Question(one.interrupt.message or "", _moment(one.expires_at))
+            for one in open_interrupts(requests)
+        ]
     return []
 
 
@@ -134,7 +137,11 @@ def _lines(messages: Sequence[ModelMessage]) -> list[Line]:
         for line, part in _parts_of(message, files):
             if isinstance(part, BaseToolReturnPart) and part.tool_call_id in calls:
                 call = calls.pop(part.tool_call_id)
-                call.result, call.result_fields, call.outcome = line.result, line.result_fields, line.outcome
+                call.result, call.result_fields, call.outcome = (
+                    line.result,
+                    line.result_fields,
+                    line.outcome,
+                )
                 about = told.get(part.tool_call_id, {})
                 if "editedArguments" in about:
                     hidden = hide(_loaded(about["editedArguments"]), call.secrets)
@@ -188,7 +195,9 @@ def _line(part: Any, at: datetime | None) -> Line | None:
             return Line("tool", part.tool_name, at, arguments=text, argument_fields=fields)
         case BaseToolReturnPart():
             text, fields = _shown(part.content)
-            return Line("tool", part.tool_name, at, result=text, result_fields=fields, outcome=part.outcome)
+            return Line(
+                "tool", part.tool_name, at, result=text, result_fields=fields, outcome=part.outcome
+            )
     content = getattr(part, "content", "")
     who = part.part_kind.replace("-", " ").capitalize()
     if isinstance(content, BinaryContent):
@@ -217,7 +226,9 @@ def _shown(value: Any) -> tuple[str, list[tuple[str, str]]]:
     value = _loaded(value)
     if not isinstance(value, dict) or len(value) > MAX_FIELDS or len(text) > MAX_CHARS:
         return cut(text), []
-    return text, [(str(name), part if isinstance(part, str) else _json(part)) for name, part in value.items()]
+    return text, [
+        (str(name), part if isinstance(part, str) else _json(part)) for name, part in value.items()
+    ]
 
 
 def pretty(value: Any) -> str:
@@ -242,7 +253,9 @@ def _json(value: Any) -> str:
 
 def _describe(value: Any) -> str:
     return (
-        f"[{value.media_type}, {filesizeformat(len(value.data))}]" if isinstance(value, BinaryContent) else str(value)
+        f"[{value.media_type}, {filesizeformat(len(value.data))}]"
+        if isinstance(value, BinaryContent)
+        else str(value)
     )
 
 

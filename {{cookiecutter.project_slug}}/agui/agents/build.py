@@ -43,7 +43,9 @@ def build_agent(registry: ToolRegistry, config: AgentConfig) -> Agent[AgentDeps,
     )
 
 
-def collect_toolsets(registry: ToolRegistry, config: AgentConfig) -> list[AbstractToolset[AgentDeps]]:
+def collect_toolsets(
+    registry: ToolRegistry, config: AgentConfig
+) -> list[AbstractToolset[AgentDeps]]:
     """All tools: those of the registry, of the config, and of the settings."""
     return [build_toolset(registry), *config.toolsets, *_own_tools(registry, config)]
 

@@ -56,7 +56,11 @@ class AgentConfig:
 def model_settings(config: AgentConfig) -> ModelSettings:
     """The config's settings, with a deadline for a model that is silent."""
     seconds = conf.get().model_timeout_seconds
-    deadlines = ModelSettings() if seconds is None else ModelSettings(first_event_timeout=seconds, timeout=seconds)
+    deadlines = (
+        ModelSettings()
+        if seconds is None
+        else ModelSettings(first_event_timeout=seconds, timeout=seconds)
+    )
     return {**deadlines, **(config.model_settings or {})}
 
 

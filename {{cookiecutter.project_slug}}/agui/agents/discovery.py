@@ -12,8 +12,8 @@ from agui.stores.base import store_class
 def discover() -> None:
     """Import what the settings name, the tools and skills of all applications, and some libraries.
 
-    All of it takes long enough to hold up a server that is at work, so a server calls this when it starts.
-    Raises ImproperlyConfigured if a setting names what can't be used.
+    All of it takes long enough to hold up a server that is at work, so a server calls this when it
+    starts. Raises ImproperlyConfigured if a setting names what can't be used.
     """
     conf.load()
     store_class()

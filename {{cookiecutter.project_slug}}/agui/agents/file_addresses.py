@@ -1,8 +1,10 @@
-"""Files that are named by an address: what a provider opens itself, and what the server may download.
+"""Files that are named by an address: what a provider opens itself, and what the server may
+download.
 
-Where a provider takes no addresses, pydantic-ai downloads the file itself. An address may be a client's, so the
-engine sends each model class only those that the class hands on to its provider. With AGUI["FILE_DOWNLOADS"] the
-server downloads the others, within limits and never from a private network.
+Where a provider takes no addresses, pydantic-ai downloads the file itself. An address may be a
+client's, so the engine sends each model class only those that the class hands on to its provider.
+With AGUI["FILE_DOWNLOADS"] the server downloads the others, within limits and never from a private
+network.
 """
 
 import asyncio
@@ -18,8 +20,8 @@ from pydantic_ai.models.wrapper import WrapperModel
 
 from agui.conf_sections import FileDownloads
 
-# The name is private: pydantic-ai has no public download with limits of our own. `download_item` allows 50 MB a file
-# and 500 MB a request. With such limits there, this import could go.
+# The name is private: pydantic-ai has no public download with limits of our own. `download_item`
+# allows 50 MB a file and 500 MB a request. With such limits there, this import could go.
 try:
     from pydantic_ai._ssrf import safe_download
 except ImportError:
@@ -37,7 +39,9 @@ def _is_image(model: Model, file: FileUrl) -> bool:
 
 
 def _is_image_or_pdf(model: Model, file: FileUrl) -> bool:
-    return isinstance(file, ImageUrl) or (isinstance(file, DocumentUrl) and media_type_of(file) == PDF)
+    return isinstance(file, ImageUrl) or (
+        isinstance(file, DocumentUrl) and media_type_of(file) == PDF
+    )
 
 
 def _opens_in_openai_chat(model: Model, file: FileUrl) -> bool:
@@ -50,11 +54,13 @@ def _opens_in_openrouter(model: Model, file: FileUrl) -> bool:
 
 
 def _opens_in_google(model: Model, file: FileUrl) -> bool:
-    # Not the addresses of Google's Files API: they would show a client what others have uploaded with the same key.
+    # Not the addresses of Google's Files API: they would show a client what others have uploaded
+    # with the same key.
     return isinstance(file, VideoUrl) and file.is_youtube
 
 
-# What each of pydantic-ai's model classes hands on, by its name: a class may need a library that is not installed.
+# What each of pydantic-ai's model classes hands on, by its name: a class may need a library that is
+# not installed.
 HANDED_ON: dict[str, Callable[[Any, FileUrl], bool]] = {
     "OpenAIResponsesModel": lambda model, file: isinstance(file, ImageUrl | AudioUrl | DocumentUrl),
     "OpenRouterModel": _opens_in_openrouter,
@@ -75,8 +81,8 @@ HANDED_ON: dict[str, Callable[[Any, FileUrl], bool]] = {
 def is_handed_on(model: Model, file: FileUrl) -> bool:
     """Whether the provider opens this address, and not the server.
 
-    `force_download` is only ever set by the project's own code: what it orders is done. A model class of your own
-    says with `hands_on_addresses = True` that it downloads nothing.
+    `force_download` is only ever set by the project's own code: what it orders is done. A model
+    class of your own says with `hands_on_addresses = True` that it downloads nothing.
     """
     if file.force_download:
         return True
@@ -102,14 +108,19 @@ def media_type_of(file: FileUrl) -> str:
 async def download(file: FileUrl, limits: FileDownloads) -> BinaryContent | None:
     """Download a file; None if that is not possible or not allowed.
 
-    Each address on the way, those of redirects too, has to be http or https and on no private network.
+    Each address on the way, those of redirects too, has to be http or https and on no private
+    network.
     """
     if safe_download is None:
-        logger.error('This pydantic-ai has no safe_download: AGUI["FILE_DOWNLOADS"] downloads nothing.')
+        logger.error(
+            'This pydantic-ai has no safe_download: AGUI["FILE_DOWNLOADS"] downloads nothing.'
+        )
         return None
     try:
         async with asyncio.timeout(limits.timeout_seconds):
-            response = await safe_download(file.url, max_redirects=MAX_REDIRECTS, max_bytes=limits.max_bytes)
+            response = await safe_download(
+                file.url, max_redirects=MAX_REDIRECTS, max_bytes=limits.max_bytes
+            )
     except (ValueError, UserError, OSError) as error:
         logger.warning("A file was not downloaded: %s: %s", type(error).__name__, error)
         return None
@@ -125,4 +136,6 @@ async def download(file: FileUrl, limits: FileDownloads) -> BinaryContent | None
 
 def is_http_error(error: Exception) -> bool:
     """Whether an HTTP library raised this: pydantic-ai's own one, under whichever name it has it."""
-    return any(kind.__module__.partition(".")[0] in ("httpx", "httpx2") for kind in type(error).__mro__)
+    return any(
+        kind.__module__.partition(".")[0] in ("httpx", "httpx2") for kind in type(error).__mro__
+    )

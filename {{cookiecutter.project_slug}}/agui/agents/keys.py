@@ -25,4 +25,8 @@ def used_keys() -> list[str]:
 def missing_keys(model: str) -> list[str]:
     """The environment variables that the model, or those of a chain, need and that are not set."""
     variables = (PROVIDER_KEYS.get(name.strip().partition(":")[0]) for name in model.split(","))
-    return [variable for variable in dict.fromkeys(variables) if variable and not os.environ.get(variable)]
+    return [
+        variable
+        for variable in dict.fromkeys(variables)
+        if variable and not os.environ.get(variable)
+    ]

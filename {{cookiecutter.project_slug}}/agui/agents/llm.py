@@ -33,21 +33,27 @@ def resolve_model(model: Model | str) -> Model:
     """Find the model that a setting names.
 
     "demo" is the offline demo; "python:package.module.attribute" a Model of your own, or a function
-    that returns one; all else is pydantic-ai's ("openai:gpt-6.1-terra", "anthropic:claude-sonnet-5-5").
-    Of several, with commas between them, each answers when the one before it can't. Raises
-    ImproperlyConfigured with the cure. On a developer's machine, those without their key are left out;
-    when none has one, the demo model answers and says so.
+    that returns one; all else is pydantic-ai's ("openai:gpt-6.1-terra",
+    "anthropic:claude-sonnet-5-5"). Of several, with commas between them, each answers when the one
+    before it can't. Raises ImproperlyConfigured with the cure. On a developer's machine, those
+    without their key are left out; when none has one, the demo model answers and says so.
     """
     if isinstance(model, Model):
         return model
     if not model.strip():
-        raise ImproperlyConfigured("AGENT_MODEL is empty: name a model, such as demo or openai:gpt-6.1-terra.")
+        raise ImproperlyConfigured(
+            "AGENT_MODEL is empty: name a model, such as demo or openai:gpt-6.1-terra."
+        )
     names = [name.strip() for name in model.split(",")]
     if not all(names):
-        raise ImproperlyConfigured(f"AGENT_MODEL = {model!r} lacks a name beside a comma: add it or drop the comma.")
+        raise ImproperlyConfigured(
+            f"AGENT_MODEL = {model!r} lacks a name beside a comma: add it or drop the comma."
+        )
     missing = missing_keys(model)
     if missing and not settings.DEBUG:
-        raise ImproperlyConfigured(f"AGENT_MODEL = {model!r} needs {' and '.join(missing)}: set it in the environment.")
+        raise ImproperlyConfigured(
+            f"AGENT_MODEL = {model!r} needs {' and '.join(missing)}: set it in the environment."
+        )
     found = [_resolve(name) for name in names if not missing_keys(name)]
     if not found:
         return build_demo_model(notice=f"{missing[0]} is not set, so {names[0]} can't answer yet.")
@@ -83,7 +89,9 @@ def _import_model(path: str) -> Model:
     try:
         found = import_string(path)
     except ImportError as error:
-        raise ImproperlyConfigured(f"AGENT_MODEL = 'python:{path}' can't be imported: {error}.") from error
+        raise ImproperlyConfigured(
+            f"AGENT_MODEL = 'python:{path}' can't be imported: {error}."
+        ) from error
     model = found() if callable(found) and not isinstance(found, Model) else found
     if not isinstance(model, Model):
         raise ImproperlyConfigured(
@@ -96,7 +104,9 @@ def _import_model(path: str) -> Model:
 def resolve_models(models: Mapping[str, Model | str] | Sequence[str]) -> dict[str, Model]:
     """Find the models that a client may choose from, by the names that it chooses them by."""
     if isinstance(models, str):  # A sequence of texts, to a type checker
-        raise ImproperlyConfigured(f"AgentConfig.models = {models!r} is one name: write [{models!r}].")
+        raise ImproperlyConfigured(
+            f"AgentConfig.models = {models!r} is one name: write [{models!r}]."
+        )
     named = models if isinstance(models, Mapping) else {name: name for name in models}
     return {name: resolve_model(model) for name, model in named.items()}
 
@@ -104,8 +114,8 @@ def resolve_models(models: Mapping[str, Model | str] | Sequence[str]) -> dict[st
 def choose_model(models: Mapping[str, Model], forwarded_props: Any) -> Model | None:
     """The model that a client asks for with `forwardedProps.model`; None is the agent's own.
 
-    Where there is nothing to choose from, the word is not ours to read. Raises Unprocessable for a name that is not
-    among the models.
+    Where there is nothing to choose from, the word is not ours to read. Raises Unprocessable for a
+    name that is not among the models.
     """
     name = forwarded_props.get("model") if isinstance(forwarded_props, dict) else None
     if not models or name is None:
@@ -129,7 +139,11 @@ def error_code(error: Exception) -> str | None:
         return "context_window"
     if isinstance(error, ModelRequestRejectedError | ModelQuotaExceededError | ContentFilterError):
         return "model_refused"
-    if isinstance(error, ModelHTTPError) and 400 <= error.status_code < 500 and error.status_code not in (408, 429):
+    if (
+        isinstance(error, ModelHTTPError)
+        and 400 <= error.status_code < 500
+        and error.status_code not in (408, 429)
+    ):
         return "model_refused"
     if isinstance(error, ModelAPIError) and is_timeout(error):
         return "model_timeout"

@@ -1,7 +1,7 @@
 """The files that a model is sent, and those that it can't read.
 
-Such a file is left out: the model reads a few words in its place, the user is told once, and no later request tries
-it again. So one file never stops a conversation.
+Such a file is left out: the model reads a few words in its place, the user is told once, and no
+later request tries it again. So one file never stops a conversation.
 """
 
 import logging
@@ -16,7 +16,14 @@ from typing import Any, TypeVar
 from pydantic_ai import RunContext
 from pydantic_ai.capabilities import AbstractCapability
 from pydantic_ai.exceptions import ModelContextWindowExceededError, ModelHTTPError, UserError
-from pydantic_ai.messages import BaseToolReturnPart, BinaryContent, FileUrl, ModelMessage, ModelResponse, UserPromptPart
+from pydantic_ai.messages import (
+    BaseToolReturnPart,
+    BinaryContent,
+    FileUrl,
+    ModelMessage,
+    ModelResponse,
+    UserPromptPart,
+)
 from pydantic_ai.models import Model, ModelRequestParameters, StreamedResponse
 from pydantic_ai.models.fallback import FallbackModel
 from pydantic_ai.models.wrapper import WrapperModel
@@ -69,8 +76,16 @@ def _items(part: Any) -> Sequence[Any]:
 
 def files_by_part(messages: Sequence[ModelMessage]) -> list[list[File]]:
     """The files of each part that has some, the newest first."""
-    parts = [part for message in messages if not isinstance(message, ModelResponse) for part in message.parts]
-    found = ([item for item in reversed(_items(part)) if isinstance(item, File)] for part in reversed(parts))
+    parts = [
+        part
+        for message in messages
+        if not isinstance(message, ModelResponse)
+        for part in message.parts
+    ]
+    found = (
+        [item for item in reversed(_items(part)) if isinstance(item, File)]
+        for part in reversed(parts)
+    )
     return [files for files in found if files]
 
 
@@ -94,9 +109,7 @@ def type_of(file: File) -> str:
 def words_for(file: File) -> str:
     """What a model reads in the place of a file."""
     what = file.url if isinstance(file, FileUrl) else f"{len(file.data)} bytes"
-    return (
-        f"[A file was here that you can't read: {type_of(file) or 'of an unknown type'}, {what}. Say so if it matters.]"
-    )
+    return f"[A file was here that you can't read: {type_of(file) or 'of an unknown type'}, {what}. Say so if it matters.]"
 
 
 @dataclass
@@ -125,7 +138,9 @@ class SendReadableFiles(AbstractCapability[AgentDeps]):
         files = [file for files in files_by_part(messages) for file in files]
         if not files:
             return list(messages)
-        closed = [file for file in files if isinstance(file, FileUrl) and not is_handed_on(model, file)]
+        closed = [
+            file for file in files if isinstance(file, FileUrl) and not is_handed_on(model, file)
+        ]
         opened = {file.url: await self._download(file) for file in closed}
         self.note([file for file in closed if opened[file.url] is None])
 
@@ -160,7 +175,9 @@ class FilesModel(WrapperModel):
         model_settings: ModelSettings | None,
         model_request_parameters: ModelRequestParameters,
     ) -> Any:
-        return await self._send(messages, lambda m: self.wrapped.request(m, model_settings, model_request_parameters))
+        return await self._send(
+            messages, lambda m: self.wrapped.request(m, model_settings, model_request_parameters)
+        )
 
     async def count_tokens(
         self,
@@ -182,10 +199,13 @@ class FilesModel(WrapperModel):
         request = model_settings, model_request_parameters, run_context
         async with AsyncExitStack() as stack:
             yield await self._send(
-                messages, lambda m: stack.enter_async_context(self.wrapped.request_stream(m, *request))
+                messages,
+                lambda m: stack.enter_async_context(self.wrapped.request_stream(m, *request)),
             )
 
-    async def _send(self, messages: list[ModelMessage], send: Callable[[list[ModelMessage]], Awaitable[R]]) -> R:
+    async def _send(
+        self, messages: list[ModelMessage], send: Callable[[list[ModelMessage]], Awaitable[R]]
+    ) -> R:
         messages = await self.files.readable(self.wrapped, messages)
         try:
             return await send(messages)
@@ -199,7 +219,11 @@ class FilesModel(WrapperModel):
                     if not is_refusal(again):
                         raise
                 else:
-                    logger.warning("The model refused a request, but not without %d files: %s", len(files), error)
+                    logger.warning(
+                        "The model refused a request, but not without %d files: %s",
+                        len(files),
+                        error,
+                    )
                     self.files.note(files)
                     return answer
             raise

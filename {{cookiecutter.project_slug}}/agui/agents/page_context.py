@@ -32,8 +32,12 @@ class PageContext(AbstractCapability[AgentDeps]):
     ) -> ModelRequestContext:
         messages = list(request_context.messages)
         for index, message in reversed(list(enumerate(messages))):
-            if isinstance(message, ModelRequest) and any(isinstance(part, UserPromptPart) for part in message.parts):
-                messages[index] = replace(message, parts=[UserPromptPart(self.text), *message.parts])
+            if isinstance(message, ModelRequest) and any(
+                isinstance(part, UserPromptPart) for part in message.parts
+            ):
+                messages[index] = replace(
+                    message, parts=[UserPromptPart(self.text), *message.parts]
+                )
                 break
         request_context.messages = messages
         return request_context
@@ -44,7 +48,12 @@ def page_context(context: Iterable[dict[str, str]]) -> PageContext:
     limit = conf.get().max_context_chars
     text = ""
     for item in context:
-        text += json.dumps({name: words[: limit + 1] for name, words in item.items()}, ensure_ascii=False) + "\n"
+        text += (
+            json.dumps(
+                {name: words[: limit + 1] for name, words in item.items()}, ensure_ascii=False
+            )
+            + "\n"
+        )
         if len(text) > limit:
             text = text[:limit] + "... (cut off)\n"
             break

@@ -4,8 +4,8 @@
     skills.add("explain", "Explain a topic", "Explain {topic} to a beginner.")
     skills.add("plan_my_day", "Plan my day", server_prompt="List my open tasks, then ...", chip=True)
 
-The client fills a `prompt` in and sends it. Without one it sends `/plan_my_day`, and the server puts
-the words in their place: a `server_prompt` never leaves it.
+The client fills a `prompt` in and sends it. Without one it sends `/plan_my_day`, and the server
+puts the words in their place: a `server_prompt` never leaves it.
 """
 
 import re
@@ -48,7 +48,9 @@ class SkillRegistry:
         if spec.name in self._skills:
             raise ValueError(f"Skill {spec.name!r} is added twice: rename one.")
         if not spec.title.strip():
-            raise ValueError(f"Skill {spec.name!r} has no title: people choose it by that. Write one.")
+            raise ValueError(
+                f"Skill {spec.name!r} has no title: people choose it by that. Write one."
+            )
         if spec.prompt and spec.server_prompt:
             raise ValueError(
                 f"Skill {spec.name!r} has a prompt and a server_prompt: keep the first to let the user see and edit "
@@ -70,7 +72,9 @@ class SkillRegistry:
         group: str | None = None,
     ) -> SkillSpec:
         """Add a skill by its fields, which SkillSpec explains."""
-        spec = SkillSpec(name, title, prompt, description, send_immediately, chip, server_prompt, group)
+        spec = SkillSpec(
+            name, title, prompt, description, send_immediately, chip, server_prompt, group
+        )
         return self.register(spec)
 
     def payload(self) -> list[dict[str, Any]]:

@@ -47,10 +47,12 @@ class GivenUp(BaseException):
 
 
 async def run_in_thread(fn: Callable[..., R], *args: Any, pool: Pool = "tools") -> R:
-    """Run blocking code off the event loop, on one of the pool's threads: AGUI["TOOL_THREADS"] for tools.
+    """Run blocking code off the event loop, on one of the pool's threads: AGUI["TOOL_THREADS"] for
+    tools.
 
-    No user gets all threads of a pool, and tools that hang take up their own pool only. Cancelling leaves running code
-    alone, unless it calls `stop_if_given_up`; code that still waits for a thread never starts.
+    No user gets all threads of a pool, and tools that hang take up their own pool only. Cancelling
+    leaves running code alone, unless it calls `stop_if_given_up`; code that still waits for a
+    thread never starts.
     """
     threads = conf.get().tool_threads if pool == "tools" else conf.get().database_threads
     keeps_none = pool == "tools" or _are_pooled() or conf.is_testing()
@@ -73,10 +75,11 @@ def stop_if_given_up() -> None:
 
 
 async def in_database(fn: Callable[..., R], *args: Any, pool: Pool = "database") -> R:
-    """Run code of the engine that asks the database, on one of a few threads that keep their connections.
+    """Run code of the engine that asks the database, on one of a few threads that keep their
+    connections.
 
-    In the middle of a transaction, of a TestCase, it runs there: no other thread sees what was written. A run waits for
-    a database that is away.
+    In the middle of a transaction, of a TestCase, it runs there: no other thread sees what was
+    written. A run waits for a database that is away.
     """
     can_be_test = "django.test" in sys.modules and getattr(AsyncToSync.executors, "current", None)
     if can_be_test and await sync_to_async(_is_in_transaction)():
@@ -109,13 +112,18 @@ def _with_clean_connections(fn: Callable[..., R], *args: Any) -> R:
 
 def _are_pooled() -> bool:
     """Whether Django keeps connections itself, in a pool for all threads: there it is better to give them back."""
-    return any((settings.get("OPTIONS") or {}).get("pool") for settings in connections.settings.values())
+    return any(
+        (settings.get("OPTIONS") or {}).get("pool") for settings in connections.settings.values()
+    )
 
 
 def _with_kept_connections(fn: Callable[..., R], *args: Any) -> R:
     """Keep the connections of this thread for a minute. A new one costs more than most of what is asked."""
     kept = connections.all(initialized_only=True)
-    if any(connection.errors_occurred for connection in kept) or time.monotonic() - _last_use() > IDLE_SECONDS:
+    if (
+        any(connection.errors_occurred for connection in kept)
+        or time.monotonic() - _last_use() > IDLE_SECONDS
+    ):
         for connection in connections.all():
             # Only here: the threads of requests, which are many, are to keep none.
             keep = {"CONN_MAX_AGE": KEEP_SECONDS, "CONN_HEALTH_CHECKS": True}
@@ -174,7 +182,8 @@ def release_thread_later() -> None:
     if owner is None or owner in _lasting:
         return
     _lasting.add(owner)
-    # Nothing else of the present context: a thread that calls us through a synchronous middleware will be gone.
+    # Nothing else of the present context: a thread that calls us through a synchronous middleware
+    # will be gone.
     context = Context()
     context.run(SyncToAsync.thread_sensitive_context.set, owner)
     asyncio.get_running_loop().call_later(RELEASE_SECONDS, _begin_to_release, context=context)

@@ -1,6 +1,7 @@
 """A pool of threads that users share: waiting work is served in turns, one user after the other.
 
-One user gets most of the threads, but never all: a quarter is kept for users for whom nothing runs yet.
+One user gets most of the threads, but never all: a quarter is kept for users for whom nothing runs
+yet.
 """
 
 from collections import Counter, deque
@@ -47,7 +48,9 @@ class FairThreads:
         self._pool.shutdown()
 
     def _start_waiting(self) -> None:
-        while self._free and (owner := next(filter(self._may_start, self._waiting), ...)) is not ...:
+        while (
+            self._free and (owner := next(filter(self._may_start, self._waiting), ...)) is not ...
+        ):
             jobs = self._waiting.pop(owner)
             job = jobs.popleft()
             if jobs:

@@ -21,7 +21,8 @@ R = TypeVar("R")
 
 FIRST_PAUSE_SECONDS = 0.1
 LONGEST_PAUSE_SECONDS = 1.0
-# PostgreSQL: no connection, too many of them, the server ends or begins; and what it rolled back for another's sake.
+# PostgreSQL: no connection, too many of them, the server ends or begins; and what it rolled back
+# for another's sake.
 AWAY_STATES = ("08", "53300", "57P", "40")
 
 
@@ -37,9 +38,11 @@ patience: ContextVar[Patience | None] = ContextVar("agui_patience", default=None
 
 
 async def wait_for_database(ask: Callable[[], Awaitable[R]]) -> R:
-    """Ask the database; in a run, again while it is away, for AGUI["DATABASE_WAIT_SECONDS"] at most.
+    """Ask the database; in a run, again while it is away, for AGUI["DATABASE_WAIT_SECONDS"] at
+    most.
 
-    An answer may be lost after the database has done what it was asked: `ask` has to bear that it is done again.
+    An answer may be lost after the database has done what it was asked: `ask` has to bear that it
+    is done again.
     """
     waiting, pause = patience.get(), FIRST_PAUSE_SECONDS
     while True:
@@ -51,7 +54,10 @@ async def wait_for_database(ask: Callable[[], Awaitable[R]]) -> R:
             now = time.monotonic()
             if waiting.away_since is None:
                 waiting.away_since = now
-                logger.warning("The database is away: a run waits for it (%s)", str(error).strip().partition("\n")[0])
+                logger.warning(
+                    "The database is away: a run waits for it (%s)",
+                    str(error).strip().partition("\n")[0],
+                )
             if now + pause - waiting.away_since > conf.get().database_wait_seconds:
                 raise
         else:

@@ -16,7 +16,13 @@ from ag_ui.core import (
 from django.conf import settings
 from pydantic_ai import CustomEvent
 from pydantic_ai.exceptions import RunCancelled, RunTimedOut
-from pydantic_ai.messages import FunctionToolResultEvent, TextPart, TextPartDelta, ThinkingPart, ThinkingPartDelta
+from pydantic_ai.messages import (
+    FunctionToolResultEvent,
+    TextPart,
+    TextPartDelta,
+    ThinkingPart,
+    ThinkingPartDelta,
+)
 from pydantic_ai.ui.ag_ui import AGUIAdapter, AGUIEventStream
 
 from agui.deps import AgentDeps
@@ -48,12 +54,15 @@ class EventStream(AGUIEventStream[AgentDeps, Any]):
     """pydantic-ai's events, but nothing of an exception reaches a client."""
 
     shared: RunState | None = None
-    # What was started last. Some providers go on with a text or a thought after they began something else.
+    # What was started last. Some providers go on with a text or a thought after they began
+    # something else.
     text_id: str = ""
     reasoning_id: str = ""
     is_thinking: bool = False
 
-    async def handle_text_start(self, part: TextPart, follows_text: bool = False) -> AsyncIterator[BaseEvent]:
+    async def handle_text_start(
+        self, part: TextPart, follows_text: bool = False
+    ) -> AsyncIterator[BaseEvent]:
         async for event in super().handle_text_start(part, follows_text):
             yield self._noted(event)
 
@@ -72,9 +81,13 @@ class EventStream(AGUIEventStream[AgentDeps, Any]):
             async for event in super().handle_thinking_delta(delta):
                 yield self._noted(event)
         elif self.reasoning_id and delta.content_delta:
-            yield ReasoningMessageContentEvent(message_id=self.reasoning_id, delta=delta.content_delta)
+            yield ReasoningMessageContentEvent(
+                message_id=self.reasoning_id, delta=delta.content_delta
+            )
 
-    def handle_thinking_end(self, part: ThinkingPart, followed_by_thinking: bool = False) -> AsyncIterator[BaseEvent]:
+    def handle_thinking_end(
+        self, part: ThinkingPart, followed_by_thinking: bool = False
+    ) -> AsyncIterator[BaseEvent]:
         self.is_thinking = False
         return super().handle_thinking_end(part, followed_by_thinking)
 
@@ -94,7 +107,9 @@ class EventStream(AGUIEventStream[AgentDeps, Any]):
                     one.metadata = {"toolCallId": event.tool_call_id, **(one.metadata or {})}
                 yield one
 
-    async def handle_function_tool_result(self, event: FunctionToolResultEvent) -> AsyncIterator[BaseEvent]:
+    async def handle_function_tool_result(
+        self, event: FunctionToolResultEvent
+    ) -> AsyncIterator[BaseEvent]:
         # A client is shown what the thread keeps: files go to the model alone.
         shown = replace(event, part=part_without_bytes(event.part))
         async for one in super().handle_function_tool_result(shown):
@@ -134,13 +149,23 @@ class EventStream(AGUIEventStream[AgentDeps, Any]):
 
     def _masked(self, error: Exception) -> RunFailed:
         shared = self.shared
-        code = (shared and shared.outcome.failure) or error_code(error, shared.unfinished.captured if shared else ())
+        code = (shared and shared.outcome.failure) or error_code(
+            error, shared.unfinished.captured if shared else ()
+        )
         if shared:
             shared.outcome.failure, shared.outcome.cause = code, cause_of(error)
         if not isinstance(error, RunFailed | RunCancelled):
             key = shared.setup.key if shared else self.run_id
             cause = shared.outcome.cause if shared else cause_of(error)
-            # A provider's error is told by its words. The traceback is for our own mistakes, and for developers.
+            # A provider's error is told by its words. The traceback is for our own mistakes, and
+            # for developers.
             trace = error if code == "internal_error" or settings.DEBUG else None
-            logger.error("Run %s of thread %s failed: %s: %s", key, self.thread_id, code, cause, exc_info=trace)
+            logger.error(
+                "Run %s of thread %s failed: %s: %s",
+                key,
+                self.thread_id,
+                code,
+                cause,
+                exc_info=trace,
+            )
         return RunFailed(code, **(error.details if isinstance(error, RunFailed) else {}))

@@ -1,7 +1,8 @@
-"""What has changed from one JSON value to another, as a JSON Patch (RFC 6902), if that is quick and small.
+"""What has changed from one JSON value to another, as a JSON Patch (RFC 6902), if that is quick and
+small.
 
-Items of lists are compared at their places, but for those that are the same at both ends: jsonpatch looks for moves,
-and takes 20 seconds for a chart of 60,000 values.
+Items of lists are compared at their places, but for those that are the same at both ends: jsonpatch
+looks for moves, and takes 20 seconds for a chart of 60,000 values.
 """
 
 import json
@@ -46,14 +47,22 @@ def _changed_keys(old: dict[str, Any], new: dict[str, Any], path: str) -> Iterat
             yield {"op": "remove", "path": where}
     for key in new:
         if key not in old:
-            yield {"op": "add", "path": f"{path}/{key.replace('~', '~0').replace('/', '~1')}", "value": new[key]}
+            yield {
+                "op": "add",
+                "path": f"{path}/{key.replace('~', '~0').replace('/', '~1')}",
+                "value": new[key],
+            }
 
 
 def _changed_items(old: list[Any], new: list[Any], path: str) -> Iterator[Operation]:
     shorter = min(len(old), len(new))
-    start = next((place for place in range(shorter) if not _are_same(old[place], new[place])), shorter)
+    start = next(
+        (place for place in range(shorter) if not _are_same(old[place], new[place])), shorter
+    )
     ends = range(1, shorter - start + 1)
-    end = next((place - 1 for place in ends if not _are_same(old[-place], new[-place])), shorter - start)
+    end = next(
+        (place - 1 for place in ends if not _are_same(old[-place], new[-place])), shorter - start
+    )
     for place in range(start, shorter - end):
         yield from _changes(old[place], new[place], f"{path}/{place}")
     for place in reversed(range(shorter - end, len(old) - end)):
@@ -67,7 +76,9 @@ def _are_same(one: Any, other: Any) -> bool:
     if type(one) is not type(other):
         return False
     if isinstance(one, dict):
-        return one.keys() == other.keys() and all(_are_same(value, other[key]) for key, value in one.items())
+        return one.keys() == other.keys() and all(
+            _are_same(value, other[key]) for key, value in one.items()
+        )
     if isinstance(one, list):
         return len(one) == len(other) and all(map(_are_same, one, other))
     return bool(one == other)

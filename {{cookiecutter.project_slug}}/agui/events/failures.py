@@ -1,7 +1,8 @@
 """What is known of a run that failed: for its user, its developer and its operator.
 
-Each has a code and the run's short id. The cause, in the words of the provider or of the exception, is in the log and
-in the admin. A client reads it only with DEBUG, together with the setting to look at.
+Each has a code and the run's short id. The cause, in the words of the provider or of the exception,
+is in the log and in the admin. A client reads it only with DEBUG, together with the setting to look
+at.
 """
 
 import re
@@ -10,7 +11,13 @@ from typing import Any
 from uuid import UUID
 
 from django.conf import settings
-from pydantic_ai.exceptions import RunCancelled, RunTimedOut, UnexpectedModelBehavior, UsageLimitExceeded, UserError
+from pydantic_ai.exceptions import (
+    RunCancelled,
+    RunTimedOut,
+    UnexpectedModelBehavior,
+    UsageLimitExceeded,
+    UserError,
+)
 from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCallPart
 
 from agui.agents import llm
@@ -68,7 +75,10 @@ def is_empty(messages: Iterable[ModelMessage]) -> bool:
     if not answers:
         return False
     parts = answers[-1].parts
-    return not any(isinstance(part, ToolCallPart) or (isinstance(part, TextPart) and part.content) for part in parts)
+    return not any(
+        isinstance(part, ToolCallPart) or (isinstance(part, TextPart) and part.content)
+        for part in parts
+    )
 
 
 def cause_of(error: BaseException) -> str:
@@ -92,14 +102,20 @@ def hint_of(code: str, error: BaseException | None = None) -> str:
 
 
 def describe(
-    code: str, key: str = "", *, cause: str = "", hint: str = "", details: Mapping[str, Any] | None = None
+    code: str,
+    key: str = "",
+    *,
+    cause: str = "",
+    hint: str = "",
+    details: Mapping[str, Any] | None = None,
 ) -> dict[str, Any] | None:
     """What RUN_ERROR's metadata tells beside the code: the run's short id, details, and with DEBUG the cause."""
     told: dict[str, Any] = {**(trace_metadata() or {}), **(details or {})}
     if key:
         told["runId"] = short_id(key)
     if settings.DEBUG and (hint := hint or hint_of(code)):
-        # Only a provider's words: an exception of our own code may quote a secret, and is in the log.
+        # Only a provider's words: an exception of our own code may quote a secret, and is in the
+        # log.
         is_told = cause and code != "internal_error"
         told["debug"] = {"cause": cause, "hint": hint} if is_told else {"hint": hint}
     return told or None
@@ -115,11 +131,21 @@ def read_failures(thread_id: str, scope: str) -> dict[str, dict[str, Any]]:
     found: dict[str, dict[str, Any]] = {}
     seen: set[str] = set()
     # The last run of each message counts: what was tried again with success is no failure.
-    columns = runs.filter(prompt_id__in=prompts).order_by("-started_at").values("id", "prompt_id", "code", "cause")
+    columns = (
+        runs.filter(prompt_id__in=prompts)
+        .order_by("-started_at")
+        .values("id", "prompt_id", "code", "cause")
+    )
     for row in columns[: 5 * MAX_FAILURES]:
         if row["prompt_id"] not in seen and row["code"] in RUN_ERRORS:
             metadata = describe(row["code"], str(row["id"]), cause=row["cause"]) or {}
-            told: dict[str, Any] = {name: metadata[name] for name in ("runId", "debug") if name in metadata}
-            found[row["prompt_id"]] = {"code": row["code"], "message": RUN_ERRORS[row["code"]], **told}
+            told: dict[str, Any] = {
+                name: metadata[name] for name in ("runId", "debug") if name in metadata
+            }
+            found[row["prompt_id"]] = {
+                "code": row["code"],
+                "message": RUN_ERRORS[row["code"]],
+                **told,
+            }
         seen.add(row["prompt_id"])
     return found

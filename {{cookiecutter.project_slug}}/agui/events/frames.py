@@ -57,13 +57,19 @@ def text_data(template: tuple[bytes, bytes, bytes], text: str) -> bytes | None:
 
 async def refusal(run_input: RunAgentInput, failure: RunFailed) -> AsyncGenerator[bytes]:
     """The stream of a run that may not start."""
-    started = RunStartedEvent(thread_id=run_input.thread_id, run_id=run_input.run_id, protocol_version=PROTOCOL_VERSION)
+    started = RunStartedEvent(
+        thread_id=run_input.thread_id, run_id=run_input.run_id, protocol_version=PROTOCOL_VERSION
+    )
     yield encode("refused", 1, started)
     yield encode("refused", 2, run_error(failure.code, details=failure.details))
 
 
-def run_error(code: str, key: str = "", cause: str = "", details: Mapping[str, Any] | None = None) -> RunErrorEvent:
+def run_error(
+    code: str, key: str = "", cause: str = "", details: Mapping[str, Any] | None = None
+) -> RunErrorEvent:
     """Build the last event of a run that failed; `key` is the run's own id."""
     return RunErrorEvent(
-        message=RUN_ERRORS[code], code=code, metadata=describe(code, key, cause=cause, details=details)
+        message=RUN_ERRORS[code],
+        code=code,
+        metadata=describe(code, key, cause=cause, details=details),
     )

@@ -1,7 +1,7 @@
 """A model's deltas of text, joined while they come faster than a reader can see.
 
-What pydantic-ai does for each delta costs more than all else, and it does it for fewer of them. The first one goes
-through at once, and so does each that comes after a pause.
+What pydantic-ai does for each delta costs more than all else, and it does it for fewer of them. The
+first one goes through at once, and so does each that comes after a pause.
 """
 
 import asyncio
@@ -44,7 +44,9 @@ Events = AsyncGenerator[ModelResponseStreamEvent]
 
 can_join = EVENTS in StreamedResponse.__abstractmethods__
 if not can_join:
-    logger.warning("This pydantic-ai has no StreamedResponse.%s: deltas are sent as they come.", EVENTS)
+    logger.warning(
+        "This pydantic-ai has no StreamedResponse.%s: deltas are sent as they come.", EVENTS
+    )
 
 
 @dataclass
@@ -172,7 +174,11 @@ def _place(event: ModelResponseStreamEvent) -> Any:
     match event.delta:
         case TextPartDelta(citations_delta=None, provider_details=None) as delta:
             return event.index, delta.provider_name
-        case ThinkingPartDelta(content_delta=str(), signature_delta=None, provider_details=None) as delta:
+        case (
+            ThinkingPartDelta(
+                content_delta=str(), signature_delta=None, provider_details=None
+            ) as delta
+        ):
             return event.index, delta.provider_name
     return id(event)
 

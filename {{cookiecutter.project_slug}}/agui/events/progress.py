@@ -6,8 +6,9 @@
         async with step(ctx, "Search flights", of=["Search flights", "Book"]):
             await show_activity(ctx, "trip", {"city": city, "flights": []})
 
-`ctx.emit` sends an event of your own (a subclass of pydantic_ai.CustomEvent). What a tool changes in
-`ctx.deps.state` is sent by itself. Each is sent whole at first, and then as differences (RFC 6902), if these are small.
+`ctx.emit` sends an event of your own (a subclass of pydantic_ai.CustomEvent). What a tool changes
+in `ctx.deps.state` is sent by itself. Each is sent whole at first, and then as differences (RFC
+6902), if these are small.
 """
 
 import logging
@@ -53,11 +54,13 @@ class ProtocolEvent(CustomEvent):
 
 
 @asynccontextmanager
-async def step(ctx: RunContext[AgentDeps], name: str, *, of: Sequence[str] = ()) -> AsyncGenerator[None]:
+async def step(
+    ctx: RunContext[AgentDeps], name: str, *, of: Sequence[str] = ()
+) -> AsyncGenerator[None]:
     """Show that a step of the work is on, for as long as the block lasts.
 
-    `of` lists all steps of the work in their order, `name` among them. The page then shows a checklist that says how
-    many are done, and the thread keeps it.
+    `of` lists all steps of the work in their order, `name` among them. The page then shows a
+    checklist that says how many are done, and the thread keeps it.
     """
     if of and name not in of:
         raise ValueError(f"The step {name!r} is not among {list(of)!r}: name it there, too.")
@@ -72,7 +75,9 @@ async def step(ctx: RunContext[AgentDeps], name: str, *, of: Sequence[str] = ())
         await ctx.emit(ProtocolEvent(event=StepFinishedEvent(step_name=name)))
 
 
-async def _show_steps(ctx: RunContext[AgentDeps], name: str, of: Sequence[str], status: str) -> None:
+async def _show_steps(
+    ctx: RunContext[AgentDeps], name: str, of: Sequence[str], status: str
+) -> None:
     if not of:
         return
     at = list(of).index(name)
@@ -82,15 +87,23 @@ async def _show_steps(ctx: RunContext[AgentDeps], name: str, of: Sequence[str], 
 
 
 async def show_activity(
-    ctx: RunContext[AgentDeps], activity_type: str, content: dict[str, Any], *, message_id: str | None = None
+    ctx: RunContext[AgentDeps],
+    activity_type: str,
+    content: dict[str, Any],
+    *,
+    message_id: str | None = None,
 ) -> None:
-    """Show something that the page draws: a plan, a table, a chart. The same call of a tool changes it.
+    """Show something that the page draws: a plan, a table, a chart.
 
-    `content` has to have a JSON form; files in it become a few words. `message_id` tells several activities of one
-    tool call apart. The thread keeps what was shown last.
+    The same call of a tool changes it.
+
+    `content` has to have a JSON form; files in it become a few words. `message_id` tells several
+    activities of one tool call apart. The thread keeps what was shown last.
     """
     message_id = message_id or f"{activity_type}-{ctx.tool_call_id}"
-    event = ActivitySnapshotEvent(message_id=message_id, activity_type=activity_type, content=_shown(content))
+    event = ActivitySnapshotEvent(
+        message_id=message_id, activity_type=activity_type, content=_shown(content)
+    )
     await ctx.emit(ProtocolEvent(event=event))
 
 
@@ -108,7 +121,9 @@ def _shown(content: Any) -> Any:
     return to_json(without_files(content))
 
 
-async def share_progress(events: AsyncGenerator[BaseEvent], page: "Page") -> AsyncGenerator[BaseEvent]:
+async def share_progress(
+    events: AsyncGenerator[BaseEvent], page: "Page"
+) -> AsyncGenerator[BaseEvent]:
     """Turn what tools sent and changed into what a client can follow."""
     async with aclosing(events):
         async for event in events:
@@ -117,7 +132,10 @@ async def share_progress(events: AsyncGenerator[BaseEvent], page: "Page") -> Asy
                     yield closing
             for told in page.translate(event):
                 yield told
-            if event.type in FROM_TOOLS or event.type in (EventType.RUN_STARTED, EventType.TOOL_CALL_RESULT):
+            if event.type in FROM_TOOLS or event.type in (
+                EventType.RUN_STARTED,
+                EventType.TOOL_CALL_RESULT,
+            ):
                 for told in page.changed_state():
                     yield told
 
@@ -165,7 +183,11 @@ class Page:
 
     def note(self, new: Sequence[ModelMessage]) -> None:
         """Write into the messages of the run which activities a client has after them, to store it."""
-        holders = {message_id: message for message in new for message_id in annotation(message, "ids") or ()}
+        holders = {
+            message_id: message
+            for message in new
+            for message_id in annotation(message, "ids") or ()
+        }
         shown: dict[int, list[dict[str, Any]]] = {}
         last: list[str | None] = [None]
         """After so many messages, the last of them that is in `new`."""
@@ -188,7 +210,11 @@ class Page:
         try:
             return self._translate(event)
         except Exception as error:
-            logger.warning("A tool's %s was dropped: it does not fit what was sent before (%r).", event.type, error)
+            logger.warning(
+                "A tool's %s was dropped: it does not fit what was sent before (%r).",
+                event.type,
+                error,
+            )
             return []
 
     def _translate(self, event: BaseEvent) -> list[BaseEvent]:
@@ -212,7 +238,9 @@ class Page:
                 raise LookupError(event.activity_type)
             content = _shown(_patched(shown.content, event.patch))
             return self._show(
-                ActivitySnapshotEvent(message_id=event.message_id, activity_type=shown.type, content=content)
+                ActivitySnapshotEvent(
+                    message_id=event.message_id, activity_type=shown.type, content=content
+                )
             )
         if isinstance(event, StateSnapshotEvent):
             self._known, self._is_patchable = to_json(event.snapshot), False
@@ -226,7 +254,9 @@ class Page:
             if message_id in self._messages:
                 raise ValueError(f"a message has the id {message_id!r}")
             replaces = event.replace is not False
-            self.activities[message_id] = Activity(event.activity_type, event.content, len(self._messages), replaces)
+            self.activities[message_id] = Activity(
+                event.activity_type, event.content, len(self._messages), replaces
+            )
             return [event]
         if event.replace is False:
             return []
@@ -245,9 +275,15 @@ def _begun(event: Any) -> str | None:
     """The id of the message that begins with an event, for a client that does not have it yet."""
     if event.type is EventType.TOOL_CALL_START:
         return event.parent_message_id or event.tool_call_id
-    starts = (EventType.TEXT_MESSAGE_START, EventType.REASONING_MESSAGE_START, EventType.TOOL_CALL_RESULT)
+    starts = (
+        EventType.TEXT_MESSAGE_START,
+        EventType.REASONING_MESSAGE_START,
+        EventType.TOOL_CALL_RESULT,
+    )
     return event.message_id if event.type in starts else None
 
 
 def _patched(value: Any, operations: list[Any]) -> Any:
-    return jsonpatch.apply_patch(value, [operation.model_dump(by_alias=True) for operation in operations])
+    return jsonpatch.apply_patch(
+        value, [operation.model_dump(by_alias=True) for operation in operations]
+    )

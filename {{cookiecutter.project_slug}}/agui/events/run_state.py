@@ -61,8 +61,14 @@ class Unfinished:
             calls = {call.tool_call_id for call in last.tool_calls} - answered(self.captured)
             results = [part for call_id, part in self._results.items() if call_id in calls]
             return [ModelRequest(parts=results, state="interrupted")] if results else []
-        texts = [TextPart(text) for _, pieces in sorted(self._texts.items()) if (text := "".join(pieces))]
-        return [ModelResponse(parts=texts, state="interrupted")] if texts and self._place == self._responses() else []
+        texts = [
+            TextPart(text) for _, pieces in sorted(self._texts.items()) if (text := "".join(pieces))
+        ]
+        return (
+            [ModelResponse(parts=texts, state="interrupted")]
+            if texts and self._place == self._responses()
+            else []
+        )
 
     def _responses(self) -> int:
         return sum(isinstance(message, ModelResponse) for message in self.captured)

@@ -50,8 +50,16 @@ from agui.protocol.types import (
 from agui.tools.audit import record_event
 
 REASONING = tuple(kind for kind in EventType if kind.value.startswith("REASONING_"))
-STARTS = (EventType.TEXT_MESSAGE_START, EventType.REASONING_MESSAGE_START, EventType.TOOL_CALL_START)
-PIECES = (EventType.TEXT_MESSAGE_CONTENT, EventType.REASONING_MESSAGE_CONTENT, EventType.TOOL_CALL_ARGS)
+STARTS = (
+    EventType.TEXT_MESSAGE_START,
+    EventType.REASONING_MESSAGE_START,
+    EventType.TOOL_CALL_START,
+)
+PIECES = (
+    EventType.TEXT_MESSAGE_CONTENT,
+    EventType.REASONING_MESSAGE_CONTENT,
+    EventType.TOOL_CALL_ARGS,
+)
 ENDS = (EventType.TEXT_MESSAGE_END, EventType.REASONING_MESSAGE_END, EventType.TOOL_CALL_END)
 # After these, the answer is over.
 BEYOND = (EventType.TOOL_CALL_RESULT, *TERMINAL)
@@ -78,7 +86,11 @@ def pass_stages(
 
 
 async def record_tool_calls(
-    events: AsyncGenerator[NativeEvent], setup: RunSetup, calls: ToolCalls, unfinished: Unfinished, outcome: Outcome
+    events: AsyncGenerator[NativeEvent],
+    setup: RunSetup,
+    calls: ToolCalls,
+    unfinished: Unfinished,
+    outcome: Outcome,
 ) -> AsyncGenerator[NativeEvent]:
     """Audit each tool call, however it ended."""
     timer = calls.timer
@@ -89,7 +101,11 @@ async def record_tool_calls(
                 if isinstance(event, FunctionToolCallEvent):
                     call_id = event.part.tool_call_id
                     calls.started.add(call_id)
-                    approver = (name_of(setup.deps.user) or "a visitor") if call_id in setup.approved else ""
+                    approver = (
+                        (name_of(setup.deps.user) or "a visitor")
+                        if call_id in setup.approved
+                        else ""
+                    )
                     timer.start(event.part, edited=setup.edited.get(call_id), approved_by=approver)
                 elif isinstance(event, FunctionToolResultEvent):
                     setup.tool_ended()
@@ -100,7 +116,9 @@ async def record_tool_calls(
                         await record_event(setup.audit, audit_event)
                 yield event
     finally:
-        for audit_event in timer.abandon(waiting={call.tool_call_id for call in _deferred(outcome.requests)}):
+        for audit_event in timer.abandon(
+            waiting={call.tool_call_id for call in _deferred(outcome.requests)}
+        ):
             await record_event(setup.audit, audit_event)
 
 
@@ -109,7 +127,11 @@ def _deferred(requests: DeferredToolRequests | None) -> list[ToolCallPart]:
 
 
 async def shape_events(
-    events: AsyncGenerator[BaseEvent], setup: RunSetup, calls: ToolCalls, ids: MessageIds, outcome: Outcome
+    events: AsyncGenerator[BaseEvent],
+    setup: RunSetup,
+    calls: ToolCalls,
+    ids: MessageIds,
+    outcome: Outcome,
 ) -> AsyncGenerator[BaseEvent]:
     """Bring the events into the form that we promise."""
     hidden: tuple[EventType, ...] = (EventType.REASONING_ENCRYPTED_VALUE,)
@@ -117,8 +139,8 @@ async def shape_events(
         hidden = REASONING
     async with aclosing(events):
         async for event in events:
-            # Signatures, outcomes and summaries are for histories that clients hold, and ours stays here; clients
-            # before 1.0 don't survive an empty delta.
+            # Signatures, outcomes and summaries are for histories that clients hold, and ours stays
+            # here; clients before 1.0 don't survive an empty delta.
             is_summary = getattr(event, "activity_type", "") == "pydantic_ai_compaction"
             if event.type in hidden or is_summary or getattr(event, "delta", None) == "":
                 continue
@@ -128,11 +150,20 @@ async def shape_events(
                 ids.add("reasoning", event.message_id)
             elif isinstance(event, ToolCallResultEvent):
                 kept = _told_of_call(event.tool_call_id, setup, calls)
-                ids.add("tool", event.message_id, event.tool_call_id, extra={"metadata": kept} if kept else None)
+                ids.add(
+                    "tool",
+                    event.message_id,
+                    event.tool_call_id,
+                    extra={"metadata": kept} if kept else None,
+                )
                 how = calls.outcomes.get(event.tool_call_id)
                 event.metadata = {**kept, **({"outcome": how} if how else {})} or None
-            elif isinstance(event, RunFinishedEvent) and (asked := open_interrupts(outcome.requests)):
-                event.outcome = RunFinishedInterruptOutcome(interrupts=[one.interrupt for one in asked])
+            elif isinstance(event, RunFinishedEvent) and (
+                asked := open_interrupts(outcome.requests)
+            ):
+                event.outcome = RunFinishedInterruptOutcome(
+                    interrupts=[one.interrupt for one in asked]
+                )
             yield event
             if event.type in TERMINAL:
                 return
@@ -150,11 +181,13 @@ def _told_of_call(call_id: str, setup: RunSetup, calls: ToolCalls) -> dict[str, 
     return told
 
 
-async def in_sequence(events: AsyncGenerator[BaseEvent], text: OpenText) -> AsyncGenerator[BaseEvent]:
+async def in_sequence(
+    events: AsyncGenerator[BaseEvent], text: OpenText
+) -> AsyncGenerator[BaseEvent]:
     """Keep one part open at a time.
 
-    Some providers go on with a part after they began another one. pydantic-ai has ended it by then, and a client
-    refuses what comes for it, but takes up a part that is started again.
+    Some providers go on with a part after they began another one. pydantic-ai has ended it by then,
+    and a client refuses what comes for it, but takes up a part that is started again.
     """
     starts: dict[str, BaseEvent] = {}
     spans: set[str] = set()
@@ -162,7 +195,11 @@ async def in_sequence(events: AsyncGenerator[BaseEvent], text: OpenText) -> Asyn
     async with aclosing(events):
         async for event in events:
             wanted = current
-            is_of_current = current is not None and event.type in (*PIECES, *ENDS) and current.id == part_id(event)
+            is_of_current = (
+                current is not None
+                and event.type in (*PIECES, *ENDS)
+                and current.id == part_id(event)
+            )
             if event.type in STARTS:
                 starts[part_id(event)] = event
                 wanted = Part(event)
@@ -176,7 +213,11 @@ async def in_sequence(events: AsyncGenerator[BaseEvent], text: OpenText) -> Asyn
                 for one in [*(current.last if current else ()), *(wanted.first if wanted else ())]:
                     yield one
                 current = wanted
-                text.current = current.id if current and isinstance(current.start, TextMessageStartEvent) else ""
+                text.current = (
+                    current.id
+                    if current and isinstance(current.start, TextMessageStartEvent)
+                    else ""
+                )
             if event.type is EventType.REASONING_START:
                 spans.add(part_id(event))
             elif event.type is EventType.REASONING_END:
@@ -199,7 +240,11 @@ class Part:
 
     @property
     def first(self) -> list[BaseEvent]:
-        return [ReasoningStartEvent(message_id=self.id), self.start] if self.needs_span else [self.start]
+        return (
+            [ReasoningStartEvent(message_id=self.id), self.start]
+            if self.needs_span
+            else [self.start]
+        )
 
     @property
     def last(self) -> list[BaseEvent]:

@@ -1,7 +1,8 @@
 """Stage: the deltas of a text become frames at once.
 
-Most events of a run are deltas of a text, and the stages that follow would only translate them, at more than twice the
-price. All other events pass on. Nothing is overtaken: each event is in the log before the next one is asked for.
+Most events of a run are deltas of a text, and the stages that follow would only translate them, at
+more than twice the price. All other events pass on. Nothing is overtaken: each event is in the log
+before the next one is asked for.
 """
 
 from collections.abc import AsyncGenerator, Callable
@@ -17,7 +18,9 @@ Write = Callable[[bytes], object]
 """Takes the data of a server-sent event."""
 
 
-async def write_texts(events: AsyncGenerator[NativeEvent], text: OpenText, write: Write) -> AsyncGenerator[NativeEvent]:
+async def write_texts(
+    events: AsyncGenerator[NativeEvent], text: OpenText, write: Write
+) -> AsyncGenerator[NativeEvent]:
     text_id, template = "", None
     async with aclosing(events):
         async for event in events:

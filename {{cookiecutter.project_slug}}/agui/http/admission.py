@@ -1,7 +1,8 @@
 """How much of a request's body is read: by its path and its credentials, before anything is.
 
-A server, and Django after it, takes a whole body before a view is asked who has sent it. server/daphne_patches.py
-asks here while a body comes to daphne, `limit_bodies` under any other server.
+A server, and Django after it, takes a whole body before a view is asked who has sent it.
+server/daphne_patches.py asks here while a body comes to daphne, `limit_bodies` under any other
+server.
 """
 
 import math
@@ -15,7 +16,8 @@ from django.urls import Resolver404, resolve
 
 from agui.errors import HttpError, TooLarge, Unauthorized
 
-# The server reads a body of this size from anybody, so that the view can say what is wrong with the request.
+# The server reads a body of this size from anybody, so that the view can say what is wrong with the
+# request.
 FREE_BYTES = 64 * 1024
 # Headers that may say who somebody is, also to a `get_user` of the project.
 _CREDENTIAL = re.compile(rb"auth|cookie|key|session|sign|token|user")
@@ -41,7 +43,9 @@ def admit(path: str, header_names: Iterable[bytes]) -> Admission:
     limit = getattr(view, "max_body_bytes", None)
     if limit is None:
         return Admission(math.inf, TooLarge())
-    if view.require_authenticated and not any(_CREDENTIAL.search(name.lower()) for name in header_names):
+    if view.require_authenticated and not any(
+        _CREDENTIAL.search(name.lower()) for name in header_names
+    ):
         return Admission(FREE_BYTES, Unauthorized())
     most = max(FREE_BYTES, limit())
     return Admission(most, TooLarge(f"The body has more than {most} bytes."))

@@ -45,7 +45,8 @@ async def authenticate(request: HttpRequest, hook: GetUser | None, *, required: 
     session = getattr(request, "session", None)
     if required or session is None:
         raise Unauthorized
-    visitor = await request.auser()  # Loads the session: a key that is none of ours is forgotten then
+    # Loads the session: a key that is none of ours is forgotten then
+    visitor = await request.auser()
     if session.session_key is None or not await session.aexists(session.session_key):
         # Now, while the response can still carry the cookie: a stream is too late.
         await session.acreate()
@@ -53,7 +54,8 @@ async def authenticate(request: HttpRequest, hook: GetUser | None, *, required: 
 
 
 async def _call(hook: GetUser, request: HttpRequest) -> Any:
-    # A plain function may well use the ORM: it gets a thread, and what it returns may still be awaitable.
+    # A plain function may well use the ORM: it gets a thread, and what it returns may still be
+    # awaitable.
     found = hook(request) if iscoroutinefunction(hook) else await sync_to_async(hook)(request)
     if not isinstance(found, LazyObject) and isawaitable(found):
         found = await found

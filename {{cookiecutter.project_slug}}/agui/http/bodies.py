@@ -36,7 +36,8 @@ def read_object(request: HttpRequest) -> dict[str, Any]:
 async def read_run_input(request: HttpRequest) -> tuple[RunAgentInput, str]:
     """Read the body; answer it with its fingerprint, equal for equal requests.
 
-    Raises UnsupportedMediaType, TooLarge, BadRequest and Unprocessable, none of which repeats the body.
+    Raises UnsupportedMediaType, TooLarge, BadRequest and Unprocessable, none of which repeats the
+    body.
     """
     # A page of another site can send text/plain without asking first, but not application/json.
     if request.content_type != "application/json":
@@ -44,4 +45,5 @@ async def read_run_input(request: HttpRequest) -> tuple[RunAgentInput, str]:
     body = read_body(request, conf.get().max_body_bytes)
     if len(body) < LARGE_BYTES and b"$ref" not in body:
         return parse_run_input(body)
-    return await run_in_thread(parse_run_input, body, pool="reading")  # Others' streams don't wait for it
+    # Others' streams don't wait for it
+    return await run_in_thread(parse_run_input, body, pool="reading")

@@ -39,7 +39,9 @@ def build_tool_catalog(tools: Iterable[ToolBinding]) -> list[dict[str, Any]]:
     return [_entry(binding) for binding in tools]
 
 
-async def list_toolsets(agent: Agent[AgentDeps, Any], config: AgentConfig, user: Any) -> list[ToolBinding]:
+async def list_toolsets(
+    agent: Agent[AgentDeps, Any], config: AgentConfig, user: Any
+) -> list[ToolBinding]:
     """Describe the tools that are in no registry, as a run of this user would get them."""
     found: list[ToolBinding] = []
     for toolset in agent.toolsets:
@@ -51,11 +53,16 @@ async def list_toolsets(agent: Agent[AgentDeps, Any], config: AgentConfig, user:
 
 
 async def _list_toolset(
-    toolset: AbstractToolset[AgentDeps], agent: Agent[AgentDeps, Any], config: AgentConfig, user: Any
+    toolset: AbstractToolset[AgentDeps],
+    agent: Agent[AgentDeps, Any],
+    config: AgentConfig,
+    user: Any,
 ) -> list[ToolBinding]:
     """Ask a toolset. One that fails or does not answer is logged, and left out."""
     model: Any = agent.model
-    deps = AgentDeps(user, thread_id="", run_id="", state=config.state_type() if config.state_type else {})
+    deps = AgentDeps(
+        user, thread_id="", run_id="", state=config.state_type() if config.state_type else {}
+    )
     context = RunContext(deps=deps, model=model, usage=RunUsage(), agent=agent)
     try:
         async with asyncio.timeout(LIST_SECONDS):
@@ -63,7 +70,9 @@ async def _list_toolset(
             async with own:
                 tools = await own.get_tools(context)
     except Exception:
-        logger.exception("The toolset %s of the agent can't list its tools: they are left out.", toolset.label)
+        logger.exception(
+            "The toolset %s of the agent can't list its tools: they are left out.", toolset.label
+        )
         return []
     return [_bind(tool.tool_def) for tool in tools.values()]
 
@@ -82,7 +91,9 @@ def _bind(definition: ToolDefinition) -> ToolBinding:
         metadata=definition.metadata,
     )
     schema = definition.parameters_json_schema
-    return ToolBinding(spec, schema, Tool.from_schema(_elsewhere, spec.name, spec.description, schema))
+    return ToolBinding(
+        spec, schema, Tool.from_schema(_elsewhere, spec.name, spec.description, schema)
+    )
 
 
 def _elsewhere(**arguments: Any) -> Any:
@@ -108,7 +119,10 @@ def build_capabilities(config: AgentConfig, tools: Sequence[ToolBinding]) -> dic
     settings = conf.get()
     has_tools, has_threads = bool(tools or config.toolsets), store_class().keeps_threads
     seconds, requests = settings.run_timeout_seconds, usage_limits(config).request_limit
-    limits = {"maxIterations": requests, "maxExecutionTime": None if seconds is None else round(seconds * 1000)}
+    limits = {
+        "maxIterations": requests,
+        "maxExecutionTime": None if seconds is None else round(seconds * 1000),
+    }
     return {
         "identity": {"name": config.name, "type": "pydantic-ai"}
         | ({"description": config.description} if config.description else {}),
@@ -125,9 +139,21 @@ def build_capabilities(config: AgentConfig, tools: Sequence[ToolBinding]) -> dic
             "parallelCalls": has_tools,
             "clientProvided": True,
         },
-        "state": {"snapshots": True, "deltas": True, "memory": False, "persistentState": has_threads},
-        "reasoning": {"supported": settings.send_reasoning, "streaming": settings.send_reasoning, "encrypted": False},
-        "execution": {"codeExecution": False, **{key: value for key, value in limits.items() if value is not None}},
+        "state": {
+            "snapshots": True,
+            "deltas": True,
+            "memory": False,
+            "persistentState": has_threads,
+        },
+        "reasoning": {
+            "supported": settings.send_reasoning,
+            "streaming": settings.send_reasoning,
+            "encrypted": False,
+        },
+        "execution": {
+            "codeExecution": False,
+            **{key: value for key, value in limits.items() if value is not None},
+        },
         # What is asked has to be kept until it is answered.
         "humanInTheLoop": {
             "supported": has_threads,
@@ -146,7 +172,11 @@ def _custom(config: AgentConfig) -> dict[str, Any]:
     return {
         # By which names of models a client may ask for one, with `forwardedProps.model`.
         **({"models": list(config.models)} if config.models else {}),
-        **{name: value for part in parts.installed() for name, value in part.client_capabilities().items()},
+        **{
+            name: value
+            for part in parts.installed()
+            for name, value in part.client_capabilities().items()
+        },
     }
 
 

@@ -19,9 +19,14 @@ from agui.tools.registry import ToolRegistry
 Endpoints: TypeAlias = dict[str, AgentView]
 
 
-def make_endpoints(view: DjangoAGUIView, tools: ToolRegistry | None, skills: SkillRegistry | None) -> Endpoints:
+def make_endpoints(
+    view: DjangoAGUIView, tools: ToolRegistry | None, skills: SkillRegistry | None
+) -> Endpoints:
     source = view if tools is None or tools is view.endpoint.registry else tools
-    access: dict[str, Any] = {"get_user": view.get_user, "require_authenticated": view.require_authenticated}
+    access: dict[str, Any] = {
+        "get_user": view.get_user,
+        "require_authenticated": view.require_authenticated,
+    }
     thread = ThreadView(**access)
     found: Endpoints = {
         "run": view,
@@ -35,5 +40,7 @@ def make_endpoints(view: DjangoAGUIView, tools: ToolRegistry | None, skills: Ski
         "thread": thread,
     }
     for part in parts.installed():
-        found |= {name: import_string(path).mounted(view) for name, (_, path) in part.routes().items()}
+        found |= {
+            name: import_string(path).mounted(view) for name, (_, path) in part.routes().items()
+        }
     return found

@@ -1,7 +1,8 @@
 """Limits failed attempts to sign in; django-axes counts them (docs/security.md).
 
-AXES_FAILURE_LIMIT holds for an account at an address. Attempts from elsewhere don't count, so nobody can lock out
-somebody else. An address may fail ADDRESS_FACTOR times as often with all accounts together.
+AXES_FAILURE_LIMIT holds for an account at an address. Attempts from elsewhere don't count, so
+nobody can lock out somebody else. An address may fail ADDRESS_FACTOR times as often with all
+accounts together.
 """
 
 import math
@@ -37,13 +38,19 @@ class LimitedModelBackend(AxesStandaloneBackend, ModelBackend):
         self, request: HttpRequest | None, username: Any = None, password: Any = None, **kwargs: Any
     ) -> Any:
         if request is not None:  # Without one, no client is asking: a command or a test
-            AxesStandaloneBackend.authenticate(self, request, username=username, password=password, **kwargs)
-        return ModelBackend.authenticate(self, request, username=username, password=password, **kwargs)
+            AxesStandaloneBackend.authenticate(
+                self, request, username=username, password=password, **kwargs
+            )
+        return ModelBackend.authenticate(
+            self, request, username=username, password=password, **kwargs
+        )
 
     async def aauthenticate(
         self, request: HttpRequest | None, username: Any = None, password: Any = None, **kwargs: Any
     ) -> Any:
-        return await sync_to_async(self.authenticate)(request, username=username, password=password, **kwargs)
+        return await sync_to_async(self.authenticate)(
+            request, username=username, password=password, **kwargs
+        )
 
 
 class Attempts(AxesDatabaseHandler):
@@ -55,7 +62,9 @@ class Attempts(AxesDatabaseHandler):
         if request is not None:
             super().user_login_failed(sender, credentials, request, **kwargs)
 
-    def filter_user_attempts(self, request: HttpRequest, credentials: Any = None) -> list[QuerySet[AccessAttempt]]:
+    def filter_user_attempts(
+        self, request: HttpRequest, credentials: Any = None
+    ) -> list[QuerySet[AccessAttempt]]:
         """Find the attempts of the account at this address, and all of the address."""
         address = AccessAttempt.objects.filter(ip_address=request.axes_ip_address)  # type: ignore[attr-defined]
         return [address.filter(username=get_client_username(request, credentials)), address]
@@ -105,10 +114,11 @@ def locked_out(request: HttpRequest, *credentials: Any) -> HttpResponse:
 
 
 def client_address(request: HttpRequest) -> str | None:
-    """The address that sends a request; with BEHIND_PROXY the one that the outermost proxy has seen.
+    """The address that sends a request; with BEHIND_PROXY the one that the outermost proxy has
+    seen.
 
-    Each proxy adds the address of its client at the end of X-Forwarded-For. What stands before those is the
-    client's own word.
+    Each proxy adds the address of its client at the end of X-Forwarded-For. What stands before
+    those is the client's own word.
     """
     address = request.META.get("REMOTE_ADDR")
     if settings.BEHIND_PROXY:

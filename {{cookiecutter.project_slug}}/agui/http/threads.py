@@ -46,15 +46,19 @@ class ThreadsView(AgentView):
         rows, following = await open_store(request, actor.scope).summaries(
             actor.scope, q=q, cursor=request.GET.get("cursor"), limit=int(limit)
         )
-        running = await in_database(running_threads, actor.scope, [row["thread_id"] for row in rows])
+        running = await in_database(
+            running_threads, actor.scope, [row["thread_id"] for row in rows]
+        )
         threads = [{**row, "running": row["thread_id"] in running} for row in rows]
         return JsonResponse({"threads": threads, "next": following})
 
 
 def find_address(request: HttpRequest, thread_id: str, action: str = "") -> tuple[str, str]:
-    """Tell which thread a path names, and what of it, by the path as it was sent: a slash of an id is %2F there.
+    """Tell which thread a path names, and what of it, by the path as it was sent: a slash of an id
+    is %2F there.
 
-    A server or a proxy that does not pass it on leaves what Django has found, which takes every slash for one of ours.
+    A server or a proxy that does not pass it on leaves what Django has found, which takes every
+    slash for one of ours.
     """
     path = getattr(request, "scope", {}).get("raw_path", b"").decode("ascii", "replace")
     if not path or (action and path.removesuffix("/").endswith(f"/{action}")):
@@ -95,16 +99,23 @@ class ThreadView(AgentView):
             {
                 **summary,
                 **await in_database(read_details, thread_id, actor.scope),
-                "messages": await run_in_thread(wire_messages, conversation.messages, pool="reading"),
+                "messages": await run_in_thread(
+                    wire_messages, conversation.messages, pool="reading"
+                ),
                 "branches": await store.branches(thread_id, scope=actor.scope),
                 "state": next((state for state in states if state is not None), {}),
-                "pending": [to_wire(one.interrupt) for one in open_interrupts(conversation.deferred_tool_requests)],
+                "pending": [
+                    to_wire(one.interrupt)
+                    for one in open_interrupts(conversation.deferred_tool_requests)
+                ],
                 "pending_calls": list(frontend_calls(conversation.deferred_tool_requests)),
                 "running": running,
             },
         )
 
-    async def change(self, request: HttpRequest, store: ThreadStore, actor: Actor, thread_id: str) -> HttpResponse:
+    async def change(
+        self, request: HttpRequest, store: ThreadStore, actor: Actor, thread_id: str
+    ) -> HttpResponse:
         sent = read_object(request)
         match [(key, sent[key]) for key in ("title", "branch", "unread") if key in sent]:
             case [("branch", str(branch))]:
@@ -121,13 +132,17 @@ class ThreadView(AgentView):
             raise NotFound("There is no such thread.")
         return JsonResponse(row)
 
-    async def switch(self, store: ThreadStore, actor: Actor, thread_id: str, branch: str) -> HttpResponse:
+    async def switch(
+        self, store: ThreadStore, actor: Actor, thread_id: str, branch: str
+    ) -> HttpResponse:
         record = await find_thread(store, actor, thread_id)
         if await is_running(store, actor, thread_id):
             raise Conflict
         try:
             # Should a run have begun in between, the revision is another.
-            if not await store.switch(thread_id, branch, expected_revision=record.revision, scope=actor.scope):
+            if not await store.switch(
+                thread_id, branch, expected_revision=record.revision, scope=actor.scope
+            ):
                 raise NotFound("There is no such thread, or no such branch of it.")
         except ConversationConflict:
             raise Conflict("The conversation was changed meanwhile. Reload it.") from None
@@ -151,7 +166,11 @@ class ThreadAction(AgentView):
 
     @classmethod
     def mounted(cls, view: DjangoAGUIView) -> Self:
-        return cls(ThreadView.mounted(view), get_user=view.get_user, require_authenticated=view.require_authenticated)
+        return cls(
+            ThreadView.mounted(view),
+            get_user=view.get_user,
+            require_authenticated=view.require_authenticated,
+        )
 
     async def __call__(self, request: HttpRequest, **kwargs: Any) -> HttpResponseBase:
         _, action = find_address(request, kwargs["thread_id"], self.action)
@@ -169,25 +188,39 @@ class ThreadEventsView(ThreadAction):
     async def respond(self, request: HttpRequest, actor: Actor, **kwargs: Any) -> HttpResponseBase:
         thread_id: str = kwargs["thread_id"]
         check_thread_id(thread_id)
-        last = LAST_EVENT_ID.fullmatch(request.headers.get("Last-Event-ID") or request.GET.get("last_event_id", ""))
+        last = LAST_EVENT_ID.fullmatch(
+            request.headers.get("Last-Event-ID") or request.GET.get("last_event_id", "")
+        )
         key, number = (last[1], int(last[2])) if last else ("", 0)
         log = await live.logs.find(actor.scope, thread_id)
         if log is not None and key == log.key:
             return sse_response(Follower(actor.scope).read(log, number))
-        # Of the reader's own run there is no log: its process may have died before any other heard of it.
-        status = await find_status(open_store(request, actor.scope), actor, thread_id, key) if key else None
+        # Of the reader's own run there is no log: its process may have died before any other heard
+        # of it.
+        status = (
+            await find_status(open_store(request, actor.scope), actor, thread_id, key)
+            if key
+            else None
+        )
         if status == Run.Status.RUNNING:
             raise Unavailable(OUT_OF_REACH, headers={"Retry-After": "1"})
         if status == Run.Status.INTERRUPTED:
             return sse_response(interruption(key, number + 1))
-        # The number of an event of another run says nothing about this one: it starts at the beginning.
-        return sse_response(Follower(actor.scope).read(log)) if log else await nothing_runs(request, actor, thread_id)
+        # The number of an event of another run says nothing about this one: it starts at the
+        # beginning.
+        return (
+            sse_response(Follower(actor.scope).read(log))
+            if log
+            else await nothing_runs(request, actor, thread_id)
+        )
 
 
 async def find_status(store: ThreadStore, actor: Actor, thread_id: str, key: str) -> str | None:
     """How a run of the thread is or was, after what dead processes left is taken up; None if there is no such run."""
     await recover(store, actor.scope, thread_id)
-    found = Run.objects.filter(pk=key, scope=actor.scope, thread_id=thread_id).values_list("status", flat=True)
+    found = Run.objects.filter(pk=key, scope=actor.scope, thread_id=thread_id).values_list(
+        "status", flat=True
+    )
     return await in_database(found.first)
 
 
@@ -209,7 +242,11 @@ class ThreadCancelView(ThreadAction):
         run_id = read_object(request).get("run_id") if is_json else None
         if not isinstance(run_id, str | None):
             raise BadRequest("run_id is a text, if it is sent.")
-        key = "" if run_id is None else await in_database(find_running, actor.scope, thread_id, run_id)
+        key = (
+            ""
+            if run_id is None
+            else await in_database(find_running, actor.scope, thread_id, run_id)
+        )
         if key is None:
             return await nothing_runs(request, actor, thread_id)
         if await live.logs.stop(actor.scope, thread_id, key):
@@ -237,7 +274,10 @@ class ThreadForkView(ThreadAction):
         await is_running(store, actor, kwargs["thread_id"])  # Takes up what a dead process left
         try:
             forked = await store.fork_at(
-                kwargs["thread_id"], message_id=message_id, new_conversation_id=new_id, scope=actor.scope
+                kwargs["thread_id"],
+                message_id=message_id,
+                new_conversation_id=new_id,
+                scope=actor.scope,
             )
         except ConversationConflict:
             raise Conflict("There is a thread with this id.") from None
@@ -259,7 +299,9 @@ def read_details(thread_id: str, scope: str) -> dict[str, Any]:
 
 async def is_running(store: ThreadStore, actor: Actor, thread_id: str) -> bool:
     """Whether a run is on, in any process. What dead ones left is taken up before."""
-    return await live.logs.is_active(actor.scope, thread_id) or await recover(store, actor.scope, thread_id)
+    return await live.logs.is_active(actor.scope, thread_id) or await recover(
+        store, actor.scope, thread_id
+    )
 
 
 def running_threads(scope: str, thread_ids: list[str]) -> set[str]:
@@ -270,7 +312,9 @@ def running_threads(scope: str, thread_ids: list[str]) -> set[str]:
 
 def find_running(scope: str, thread_id: str, run_id: str) -> str | None:
     """Find the key of the active run that a client knows by this id."""
-    running = Run.objects.filter(scope=scope, thread_id=thread_id, status=Run.Status.RUNNING, run_id=run_id)
+    running = Run.objects.filter(
+        scope=scope, thread_id=thread_id, status=Run.Status.RUNNING, run_id=run_id
+    )
     run = running.last()
     return str(run.pk) if run else None
 

@@ -1,7 +1,8 @@
-"""How often an actor may ask for a run: AGUI["THROTTLE"], counted in Django's cache over a sliding window.
+"""How often an actor may ask for a run: AGUI["THROTTLE"], counted in Django's cache over a sliding
+window.
 
-The window is cut into slots, and each slot is a counter of its own. Taking a place is one atomic step,
-so that of a thousand requests at once no more get one than there are.
+The window is cut into slots, and each slot is a counter of its own. Taking a place is one atomic
+step, so that of a thousand requests at once no more get one than there are.
 """
 
 import logging
@@ -36,7 +37,8 @@ class Window:
     @classmethod
     def of(cls, kind: str, who: str, rate: str) -> "Window":
         limit, _, unit = rate.partition("/")
-        # A digest: not every cache takes every character, a token is nothing to write down, and projects share caches.
+        # A digest: not every cache takes every character, a token is nothing to write down, and
+        # projects share caches.
         digest = salted_hmac("agui.throttle", who, algorithm="sha256").hexdigest()
         return cls(f"agui:throttle:{kind}:{digest}", int(limit), SECONDS[unit])
 
@@ -70,7 +72,9 @@ async def throttle(request: HttpRequest, actor: Actor) -> None:
         # First: a token that is used up takes nothing from its user.
         windows.insert(0, Window.of("token", token, rates.token))
     if windows and (seconds := await sync_to_async(_take)(windows)):
-        raise TooManyRequests("Too many messages in a short time.", headers={"Retry-After": str(seconds)})
+        raise TooManyRequests(
+            "Too many messages in a short time.", headers={"Retry-After": str(seconds)}
+        )
 
 
 def _take(windows: list[Window]) -> int:

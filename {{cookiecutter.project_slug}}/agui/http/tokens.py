@@ -3,8 +3,8 @@
     token, text = create_token(user, "laptop", days=30)     # show `text`: it can't be shown again
     user = await token_user(request)                        # Authorization: Bearer agt_...
 
-A token is 256 random bits: finding its plain SHA-256 by the unique index leaks nothing, and needs no
-slow password hash.
+A token is 256 random bits: finding its plain SHA-256 by the unique index leaks nothing, and needs
+no slow password hash.
 """
 
 import hashlib
@@ -25,11 +25,14 @@ PREFIX = "agt_"
 SHOWN_CHARS = 12
 MAX_DAYS = 36500
 USE_RESOLUTION = timedelta(minutes=1)
-# Written out, as every request asks it: Django takes ten times longer to make such a query than a database to answer.
+# Written out, as every request asks it: Django takes ten times longer to make such a query than a
+# database to answer.
 BY_DIGEST = "SELECT * FROM agui_apitoken WHERE digest = %s"
 
 
-def create_token(user: Any, name: str = "", days: int | EllipsisType | None = ...) -> tuple[ApiToken, str]:
+def create_token(
+    user: Any, name: str = "", days: int | EllipsisType | None = ...
+) -> tuple[ApiToken, str]:
     """Make and keep a token that lives for `days`: by default as the settings say, None is for ever."""
     token = ApiToken(user=user, name=name)
     text = mint(token, conf.get().token_days if isinstance(days, EllipsisType) else days)
@@ -40,7 +43,9 @@ def create_token(user: Any, name: str = "", days: int | EllipsisType | None = ..
 def mint(token: ApiToken, days: int | None) -> str:
     """Give a row that is not saved yet its secret, and return that. Raises ValueError for a life out of range."""
     if days is not None and not 0 < days <= MAX_DAYS:
-        raise ValueError(f"{days!r} days are no life for a token: use a number from 1 to {MAX_DAYS}.")
+        raise ValueError(
+            f"{days!r} days are no life for a token: use a number from 1 to {MAX_DAYS}."
+        )
     text = PREFIX + secrets.token_urlsafe(32)
     token.prefix, token.digest = text[:SHOWN_CHARS], hash_token(text)
     token.expires_at = None if days is None else timezone.now() + timedelta(days=days)
@@ -70,7 +75,12 @@ def bearer_token(request: HttpRequest) -> str | None:
 def _find_user(digest: str) -> Any:
     now = timezone.now()
     token = next(iter(ApiToken.objects.raw(BY_DIGEST, [digest])), None)
-    if token is None or token.revoked_at or (token.expires_at and token.expires_at <= now) or not token.user.is_active:
+    if (
+        token is None
+        or token.revoked_at
+        or (token.expires_at and token.expires_at <= now)
+        or not token.user.is_active
+    ):
         raise Unauthorized("The API token is unknown, expired or revoked.")
     if token.last_used_at is None or token.last_used_at <= now - USE_RESOLUTION:
         ApiToken.objects.filter(pk=token.pk).update(last_used_at=now)

@@ -9,7 +9,13 @@ from typing import Any, ClassVar, Self
 from asgiref.sync import markcoroutinefunction
 from django.core.handlers.wsgi import WSGIRequest
 from django.db import OperationalError, connections, transaction
-from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse, StreamingHttpResponse
+from django.http import (
+    HttpRequest,
+    HttpResponse,
+    HttpResponseBase,
+    JsonResponse,
+    StreamingHttpResponse,
+)
 from pydantic_ai import Agent
 
 from agui import conf, parts
@@ -49,7 +55,9 @@ class AgentView:
     runs_agents: ClassVar[bool] = False
     csrf_exempt = True  # From the middleware: `enforce_csrf` knows which requests need a token
 
-    def __init__(self, *, get_user: GetUser | None = None, require_authenticated: bool = True) -> None:
+    def __init__(
+        self, *, get_user: GetUser | None = None, require_authenticated: bool = True
+    ) -> None:
         self.get_user = get_user
         self.require_authenticated = require_authenticated
         markcoroutinefunction(self)
@@ -135,10 +143,14 @@ class DjangoAGUIView(AgentView):
     ) -> None:
         super().__init__(get_user=get_user, require_authenticated=require_authenticated)
         if not isinstance(registry, ToolRegistry):
-            raise TypeError(f"DjangoAGUIView({registry!r}): give the ToolRegistry of the agent's tools.")
+            raise TypeError(
+                f"DjangoAGUIView({registry!r}): give the ToolRegistry of the agent's tools."
+            )
         config = config or AgentConfig()
         check_toolsets(config.toolsets)
-        self.endpoint = Endpoint(registry, config, skills if skills is not None else SkillRegistry())
+        self.endpoint = Endpoint(
+            registry, config, skills if skills is not None else SkillRegistry()
+        )
 
     def max_body_bytes(self) -> int:
         return conf.get().max_body_bytes
@@ -163,7 +175,9 @@ class DjangoAGUIView(AgentView):
             if is_new:
                 with (
                     run_fields(log, actor.user),
-                    parts.entered(part.request_context(request.headers) for part in parts.installed()),
+                    parts.entered(
+                        part.request_context(request.headers) for part in parts.installed()
+                    ),
                 ):
                     store = open_store(request, actor.scope)
                     start.start(log, self.endpoint, actor, run_input, store, request.path_info)
@@ -174,7 +188,8 @@ class DjangoAGUIView(AgentView):
             except RunFailed as failure:
                 return sse_response(refusal(run_input, failure))
             if parts.executor():
-                copy = await live.logs.find(actor.scope, run_input.thread_id)  # Another process has the log
+                # Another process has the log
+                copy = await live.logs.find(actor.scope, run_input.thread_id)
                 if copy is None:
                     raise Unavailable(headers={"Retry-After": "1"})
                 follower.read(copy, started_run=is_new)
@@ -205,7 +220,9 @@ class SkillsView(AgentView):
     def __init__(self, skills: SkillRegistry, **access: Any) -> None:
         super().__init__(**access)
         if not isinstance(skills, SkillRegistry):
-            raise TypeError(f"SkillsView({skills!r}): give a SkillRegistry, as the `skills` of a DjangoAGUIView.")
+            raise TypeError(
+                f"SkillsView({skills!r}): give a SkillRegistry, as the `skills` of a DjangoAGUIView."
+            )
         self.skills = skills
 
     async def respond(self, request: HttpRequest, actor: Actor, **kwargs: Any) -> HttpResponse:
@@ -222,7 +239,9 @@ class CapabilitiesView(AgentView):
         self.endpoint = view.endpoint
 
     async def respond(self, request: HttpRequest, actor: Actor, **kwargs: Any) -> HttpResponse:
-        return JsonResponse(build_capabilities(self.endpoint.config, await _all_permitted(self.endpoint, actor)))
+        return JsonResponse(
+            build_capabilities(self.endpoint.config, await _all_permitted(self.endpoint, actor))
+        )
 
 
 async def _permitted(registry: ToolRegistry, actor: Actor) -> list[ToolBinding]:

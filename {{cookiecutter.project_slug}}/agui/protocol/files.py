@@ -8,7 +8,14 @@ from uuid import uuid4
 
 from pydantic import BaseModel
 from pydantic_ai import BinaryContent
-from pydantic_ai.messages import BaseToolReturnPart, FilePart, ModelMessage, ModelResponse, TextPart, UserPromptPart
+from pydantic_ai.messages import (
+    BaseToolReturnPart,
+    FilePart,
+    ModelMessage,
+    ModelResponse,
+    TextPart,
+    UserPromptPart,
+)
 
 from agui import parts
 from agui.stores.annotations import annotate, annotation
@@ -17,12 +24,15 @@ from agui.stores.annotations import annotate, annotation
 def without_bytes(messages: Sequence[ModelMessage]) -> list[ModelMessage]:
     """Put a few words in the place of each file that tools have added.
 
-    Stored as base64, files would fill the database, and be sent again with each turn, to models that may not take them.
+    Stored as base64, files would fill the database, and be sent again with each turn, to models
+    that may not take them.
     """
     plain = []
     for message in messages:
         stored: Any = [part_without_bytes(part) for part in message.parts]
-        plain.append(message if all(map(is_, stored, message.parts)) else replace(message, parts=stored))
+        plain.append(
+            message if all(map(is_, stored, message.parts)) else replace(message, parts=stored)
+        )
     return plain
 
 
@@ -32,16 +42,21 @@ def part_without_bytes(part: Any) -> Any:
         content = without_files(part.content)
         return part if content is part.content else replace(part, content=content)
     if isinstance(part, BaseToolReturnPart):
-        content, metadata = without_files(part.content, part.tool_name), without_files(part.metadata)
+        content, metadata = (
+            without_files(part.content, part.tool_name),
+            without_files(part.metadata),
+        )
         if content is not part.content or metadata is not part.metadata:
             return replace(part, content=content, metadata=metadata)
     return part
 
 
 def without_drawings(messages: Sequence[ModelMessage]) -> list[ModelMessage]:
-    """Put words in the place of each file that the model has made, once the messages have the ids that were streamed.
+    """Put words in the place of each file that the model has made, once the messages have the ids
+    that were streamed.
 
-    A client was not sent the file, and reads its words later: they come last, under an id of their own.
+    A client was not sent the file, and reads its words later: they come last, under an id of their
+    own.
     """
     plain: list[ModelMessage] = []
     for message in messages:

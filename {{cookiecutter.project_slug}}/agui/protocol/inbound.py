@@ -10,9 +10,23 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
-from ag_ui.core import AssistantMessage, FunctionCall, Message, ResumeEntry, RunAgentInput, ToolCall, ToolMessage
+from ag_ui.core import (
+    AssistantMessage,
+    FunctionCall,
+    Message,
+    ResumeEntry,
+    RunAgentInput,
+    ToolCall,
+    ToolMessage,
+)
 from pydantic_ai.conversation import Conversation
-from pydantic_ai.messages import ModelMessage, ModelRequest, ToolCallPart, ToolReturnPart, UserPromptPart
+from pydantic_ai.messages import (
+    ModelMessage,
+    ModelRequest,
+    ToolCallPart,
+    ToolReturnPart,
+    UserPromptPart,
+)
 from pydantic_ai.ui.ag_ui import AGUIAdapter
 
 from agui import conf
@@ -62,7 +76,9 @@ def _client_instructions(run_input: RunAgentInput) -> list[str]:
 
 async def load_aside(messages: Sequence[Message], run_input: RunAgentInput) -> list[ModelMessage]:
     """Load messages, in a thread if that takes long: others' streams don't wait for it."""
-    if len(messages) <= FEW_MESSAGES and all(isinstance(message.content, str) for message in messages):
+    if len(messages) <= FEW_MESSAGES and all(
+        isinstance(message.content, str) for message in messages
+    ):
         return _load(messages, run_input)
     return await run_in_thread(_load, messages, run_input, pool="reading")
 
@@ -79,7 +95,9 @@ def _load(messages: Sequence[Message], run_input: RunAgentInput) -> list[ModelMe
         reader = AGUIAdapter(READER, run_input, allowed_file_url_schemes=schemes)
         loaded = _one_prompt_each(reader.sanitize_messages(_read(messages)))
     except ValueError:
-        raise Unprocessable("A message can't be read: a result without its call, or a broken attachment.") from None
+        raise Unprocessable(
+            "A message can't be read: a result without its call, or a broken attachment."
+        ) from None
     if not loaded or not isinstance(loaded[-1], ModelRequest):
         raise Unprocessable("The messages have to end with one of the user.")
     MessageIds(messages).stamp(loaded)
@@ -93,7 +111,9 @@ def load_results(messages: Sequence[Message], conversation: Conversation) -> lis
     if not fitting:
         return []
     check_attachments(fitting.values())
-    loaded = _read(with_calls(list(fitting.values()), [open_calls[call_id] for call_id in fitting]))[1:]
+    loaded = _read(
+        with_calls(list(fitting.values()), [open_calls[call_id] for call_id in fitting])
+    )[1:]
     MessageIds(fitting.values()).stamp(loaded)
     return loaded
 
@@ -111,11 +131,21 @@ def answer_deferred(run_input: RunAgentInput, conversation: Conversation) -> Run
     }
     given = {entry.interrupt_id for entry in run_input.resume or ()}
     entries = [
-        ResumeEntry(interrupt_id=deferred[call_id].id, status="resolved", payload=_payload(message, deferred[call_id]))
-        for call_id, message in (_fitting(run_input.messages, deferred, conversation) if deferred else {}).items()
+        ResumeEntry(
+            interrupt_id=deferred[call_id].id,
+            status="resolved",
+            payload=_payload(message, deferred[call_id]),
+        )
+        for call_id, message in (
+            _fitting(run_input.messages, deferred, conversation) if deferred else {}
+        ).items()
         if deferred[call_id].id not in given
     ]
-    return run_input.model_copy(update={"resume": [*(run_input.resume or ()), *entries]}) if entries else run_input
+    return (
+        run_input.model_copy(update={"resume": [*(run_input.resume or ()), *entries]})
+        if entries
+        else run_input
+    )
 
 
 def _payload(message: ToolMessage, call: Open) -> Any:
@@ -132,7 +162,11 @@ def _fitting(
     messages: Sequence[Message], open_calls: Container[str], conversation: Conversation
 ) -> dict[str, ToolMessage]:
     """Find the results of the open calls. Some providers use a call's id again: then there are older ones, too."""
-    known = {message_id for message in conversation.messages for message_id in annotation(message, "ids") or ()}
+    known = {
+        message_id
+        for message in conversation.messages
+        for message_id in annotation(message, "ids") or ()
+    }
     fitting: dict[str, ToolMessage] = {}
     called: set[str] = set()
     for message in messages:
@@ -140,7 +174,9 @@ def _fitting(
             for call in message.tool_calls or ():
                 called.add(call.id)
                 fitting.pop(call.id, None)  # What came before is the result of an earlier call
-        elif isinstance(message, ToolMessage) and (message.tool_call_id in called or message.id not in known):
+        elif isinstance(message, ToolMessage) and (
+            message.tool_call_id in called or message.id not in known
+        ):
             fitting[message.tool_call_id] = message
     return {call_id: message for call_id, message in fitting.items() if call_id in open_calls}
 
@@ -157,7 +193,9 @@ def _read(messages: Sequence[Message]) -> list[ModelMessage]:
             texts[message.tool_call_id].append(text)
             message = message.model_copy(update={"content": ""})
         elif isinstance(message.content, list):
-            message = message.model_copy(update={"content": [_without_orders(part) for part in message.content]})
+            message = message.model_copy(
+                update={"content": [_without_orders(part) for part in message.content]}
+            )
         plain.append(message)
     loaded = AGUIAdapter.load_messages(plain)
     for part in [part for one in loaded for part in one.parts if isinstance(part, ToolReturnPart)]:
@@ -171,8 +209,12 @@ def _without_orders(part: Any) -> Any:
     metadata = getattr(part, "metadata", None)
     if not isinstance(metadata, dict) or "force_download" not in metadata:
         return part
-    logger.info("A client's force_download is dropped: the server fetches no file because a client says so.")
-    return part.model_copy(update={"metadata": {k: v for k, v in metadata.items() if k != "force_download"}})
+    logger.info(
+        "A client's force_download is dropped: the server fetches no file because a client says so."
+    )
+    return part.model_copy(
+        update={"metadata": {k: v for k, v in metadata.items() if k != "force_download"}}
+    )
 
 
 def _one_prompt_each(messages: Sequence[ModelMessage]) -> list[ModelMessage]:
@@ -216,13 +258,22 @@ def _is_readable(source: Any) -> bool:
         except ValueError:
             return False
     scheme = re.match(r"(.*?)://[^/]", source.value)
-    return source.type == "url" and scheme is not None and scheme[1].lower() in conf.get().allowed_file_url_schemes
+    return (
+        source.type == "url"
+        and scheme is not None
+        and scheme[1].lower() in conf.get().allowed_file_url_schemes
+    )
 
 
-def with_calls(tool_messages: Sequence[ToolMessage], calls: Iterable[ToolCallPart]) -> list[Message]:
+def with_calls(
+    tool_messages: Sequence[ToolMessage], calls: Iterable[ToolCallPart]
+) -> list[Message]:
     """Put the stored calls before their results: a result alone does not say which tool it is from."""
     tool_calls = [
-        ToolCall(id=call.tool_call_id, function=FunctionCall(name=call.tool_name, arguments=call.args_as_json_str()))
+        ToolCall(
+            id=call.tool_call_id,
+            function=FunctionCall(name=call.tool_name, arguments=call.args_as_json_str()),
+        )
         for call in calls
     ]
     return [AssistantMessage(id="calls", tool_calls=tool_calls), *tool_messages]

@@ -1,7 +1,7 @@
 """What a paused thread asks, and what a resume answers: AG-UI's interrupts.
 
-A run pauses for an approval (reason "tool_call") or for a question of a tool ("input_required"). One
-resume answers all that is open, before it expires and once.
+A run pauses for an approval (reason "tool_call") or for a question of a tool ("input_required").
+One resume answers all that is open, before it expires and once.
 """
 
 import json
@@ -15,7 +15,14 @@ from django.utils import timezone
 from jsonschema import Draft202012Validator, validators
 from jsonschema import ValidationError as JsonSchemaError
 from pydantic import TypeAdapter, ValidationError
-from pydantic_ai import Agent, CallDeferred, DeferredToolRequests, DeferredToolResults, ToolApproved, ToolDenied
+from pydantic_ai import (
+    Agent,
+    CallDeferred,
+    DeferredToolRequests,
+    DeferredToolResults,
+    ToolApproved,
+    ToolDenied,
+)
 from pydantic_ai.exceptions import ToolFailed, UserError
 from pydantic_ai.messages import ToolCallPart
 from pydantic_ai.ui.ag_ui import AGUIAdapter
@@ -53,8 +60,8 @@ class Question(CallDeferred):
 
         raise Question("Which day suits you?", answer=date)
 
-    `answer` is any type that pydantic knows. Its JSON Schema goes to the client, and the answer has to fit that;
-    validators of the type are not asked.
+    `answer` is any type that pydantic knows. Its JSON Schema goes to the client, and the answer has
+    to fit that; validators of the type are not asked.
     """
 
     def __init__(self, message: str, *, answer: Any = str) -> None:
@@ -115,12 +122,17 @@ class Open:
         own = self.metadata.get(PARAMETERS_KEY)
         parameters = dict(own) if isinstance(own, dict) else {}
         shared = {"$defs": definitions} if (definitions := parameters.pop("$defs", None)) else {}
-        properties = {**APPROVAL_SCHEMA["properties"], **({"editedArgs": parameters} if parameters else {})}
+        properties = {
+            **APPROVAL_SCHEMA["properties"],
+            **({"editedArgs": parameters} if parameters else {}),
+        }
         return {**APPROVAL_SCHEMA, "properties": properties, **shared}
 
     @property
     def expired(self) -> bool:
-        return self.expires_at is not None and datetime.fromisoformat(self.expires_at) < timezone.now()
+        return (
+            self.expires_at is not None and datetime.fromisoformat(self.expires_at) < timezone.now()
+        )
 
 
 def ask(
@@ -132,13 +144,19 @@ def ask(
 ) -> None:
     """Give each approval and question an id that no other has, and a deadline.
 
-    `asked` is what is known of the calls, `edited` what the user has already changed of them.
-    The call's id alone won't do: some providers use theirs again, and an old answer must not fit a new question.
+    `asked` is what is known of the calls, `edited` what the user has already changed of them. The
+    call's id alone won't do: some providers use theirs again, and an old answer must not fit a new
+    question.
     """
     frontend = {tool.name for tool in run_input.tools or ()}
     seconds = conf.get().interrupt_expires_seconds
-    expires_at = None if seconds is None else (timezone.now() + timedelta(seconds=seconds)).isoformat()
-    for call in [*requests.approvals, *(call for call in requests.calls if call.tool_name not in frontend)]:
+    expires_at = (
+        None if seconds is None else (timezone.now() + timedelta(seconds=seconds)).isoformat()
+    )
+    for call in [
+        *requests.approvals,
+        *(call for call in requests.calls if call.tool_name not in frontend),
+    ]:
         own = {"id": f"{PREFIX}{call.tool_call_id}-{run_key[:8]}", "expires_at": expires_at}
         told = requests.metadata.get(call.tool_call_id) or {}
         about = asked.get(call.tool_call_id)
@@ -148,7 +166,8 @@ def ask(
             told = {**about.told, **told}
         elif about:
             told = {X_SUMMARY_KEY: about.told[X_SUMMARY_KEY], **told}
-        # As JSON: a tool's words may be anything, such as lazy translations. What can't be told is not stored.
+        # As JSON: a tool's words may be anything, such as lazy translations. What can't be told is
+        # not stored.
         requests.metadata[call.tool_call_id] = {**to_json(told), METADATA_KEY: own}
 
 
@@ -190,17 +209,26 @@ def read_answers(
     if any(entry.status == "resolved" and waiting[entry.interrupt_id].expired for entry in entries):
         raise RunFailed("interrupt_expired")
     pairs = [(waiting[entry.interrupt_id], entry) for entry in entries]
-    results = _approvals([(one, entry) for one, entry in pairs if one.is_approval], run_input, registry)
-    results.calls = {one.call.tool_call_id: _answer(one, entry) for one, entry in pairs if not one.is_approval}
+    results = _approvals(
+        [(one, entry) for one, entry in pairs if one.is_approval], run_input, registry
+    )
+    results.calls = {
+        one.call.tool_call_id: _answer(one, entry) for one, entry in pairs if not one.is_approval
+    }
     return results
 
 
 def _approvals(
     pairs: list[tuple[Open, ResumeEntry]], run_input: RunAgentInput, registry: ToolRegistry
 ) -> DeferredToolResults:
-    resume = [entry.model_copy(update={"interrupt_id": PREFIX + one.call.tool_call_id}) for one, entry in pairs]
+    resume = [
+        entry.model_copy(update={"interrupt_id": PREFIX + one.call.tool_call_id})
+        for one, entry in pairs
+    ]
     try:
-        results = AGUIAdapter(READER, run_input.model_copy(update={"resume": resume})).deferred_tool_results
+        results = AGUIAdapter(
+            READER, run_input.model_copy(update={"resume": resume})
+        ).deferred_tool_results
     except UserError:
         raise RunFailed("invalid_resume") from None
     results = results or DeferredToolResults()
@@ -212,7 +240,8 @@ def _approvals(
             if approval.override_args is not None:
                 _check_arguments(one.call.tool_name, approval.override_args, registry)
         if isinstance(approval, ToolDenied) and len(approval.message) > MAX_REASON_CHARS:
-            raise RunFailed("invalid_resume")  # It is kept in the audit trail, and read by the model with each turn
+            # It is kept in the audit trail, and read by the model with each turn
+            raise RunFailed("invalid_resume")
     return results
 
 
@@ -225,16 +254,27 @@ def _changed(one: Open, edited: dict[str, Any] | None) -> dict[str, Any] | None:
     except (ValueError, AssertionError):
         return edited
     exact: dict[str, Any] = restored(edited, given)
-    return one.edited if json.dumps(exact, sort_keys=True) == json.dumps(given, sort_keys=True) else exact
+    return (
+        one.edited
+        if json.dumps(exact, sort_keys=True) == json.dumps(given, sort_keys=True)
+        else exact
+    )
 
 
 def restored(edited: Any, given: Any) -> Any:
     """Put back the numbers that a client could only hold rounded: JavaScript has 1.0 as 1, and few digits."""
     if isinstance(edited, dict) and isinstance(given, dict):
-        return {key: restored(value, given[key]) if key in given else value for key, value in edited.items()}
+        return {
+            key: restored(value, given[key]) if key in given else value
+            for key, value in edited.items()
+        }
     if isinstance(edited, list) and isinstance(given, list) and len(edited) == len(given):
         return [restored(value, before) for value, before in zip(edited, given, strict=True)]
-    if type(edited) in (int, float) and type(given) in (int, float) and _in_javascript(given) == Decimal(repr(edited)):
+    if (
+        type(edited) in (int, float)
+        and type(given) in (int, float)
+        and _in_javascript(given) == Decimal(repr(edited))
+    ):
         return given
     return edited
 
@@ -257,8 +297,13 @@ def _check_arguments(tool_name: str, arguments: dict[str, Any], registry: ToolRe
 def _answer(one: Open, entry: ResumeEntry) -> Any:
     if entry.status == "cancelled":
         return ToolFailed(DECLINED)
-    # A text: in the store, a client's object could look like a file, which pydantic-ai reads with the server's rights.
-    text = entry.payload if isinstance(entry.payload, str) else json.dumps(entry.payload, ensure_ascii=False)
+    # A text: in the store, a client's object could look like a file, which pydantic-ai reads with
+    # the server's rights.
+    text = (
+        entry.payload
+        if isinstance(entry.payload, str)
+        else json.dumps(entry.payload, ensure_ascii=False)
+    )
     if not _fits(entry.payload, one.schema or ANYTHING):
         raise RunFailed("invalid_resume")
     return text
@@ -271,9 +316,15 @@ def _fits(payload: Any, schema: dict[str, Any]) -> bool:
         return False
 
 
-def _unique_items(validator: Any, is_wanted: Any, items: Any, schema: Any) -> Iterator[JsonSchemaError]:
+def _unique_items(
+    validator: Any, is_wanted: Any, items: Any, schema: Any
+) -> Iterator[JsonSchemaError]:
     """Check `uniqueItems` in one pass: jsonschema compares each object in a list with each other one."""
-    if is_wanted and isinstance(items, list) and len({json.dumps(item, sort_keys=True) for item in items}) < len(items):
+    if (
+        is_wanted
+        and isinstance(items, list)
+        and len({json.dumps(item, sort_keys=True) for item in items}) < len(items)
+    ):
         yield JsonSchemaError("The items are not unique.")
 
 

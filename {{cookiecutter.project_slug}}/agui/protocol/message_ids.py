@@ -43,7 +43,11 @@ class MessageIds:
     def extend(self, message_id: str, extra: dict[str, Any]) -> None:
         """Note what a client was told of a message besides."""
         known = self._extras.get(message_id, {})
-        self._extras[message_id] = {**known, **extra, "metadata": {**known.get("metadata", {}), **extra["metadata"]}}
+        self._extras[message_id] = {
+            **known,
+            **extra,
+            "metadata": {**known.get("metadata", {}), **extra["metadata"]},
+        }
 
     def stamp(self, messages: Iterable[ModelMessage]) -> None:
         """Write into each message under which ids it is known, and what else the client said of it, to store it.
@@ -59,7 +63,11 @@ class MessageIds:
                 known = left.get((dumped.role, getattr(dumped, "tool_call_id", None)))
                 message_id, sent = known.popleft() if known else (dumped.id, None)
                 ids.append(message_id)
-                if extra := self._extras.get(message_id) if sent is None else extra_of(sent, dumped, parts):
+                if (
+                    extra := self._extras.get(message_id)
+                    if sent is None
+                    else extra_of(sent, dumped, parts)
+                ):
                     extras[message_id] = extra
             notes = {"ids": ids, "cuts": cuts, "extras": extras}
             annotate(message, **{name: note for name, note in notes.items() if note})

@@ -1,8 +1,10 @@
-"""Stored messages as a client knows them, with what it said beside all that a model's message can hold.
+"""Stored messages as a client knows them, with what it said beside all that a model's message can
+hold.
 
-What is missing there is told apart when a message comes, kept beside it, and put back when it is asked for. Both
-sides are messages as they go over the wire. The items of two lists are compared in pairs, and what one is missing
-is noted by its index. The bytes of a file are never noted: the model's message has them.
+What is missing there is told apart when a message comes, kept beside it, and put back when it is
+asked for. Both sides are messages as they go over the wire. The items of two lists are compared in
+pairs, and what one is missing is noted by its index. The bytes of a file are never noted: the
+model's message has them.
 """
 
 import json
@@ -28,7 +30,8 @@ from agui.blocking.executor import stop_if_given_up
 from agui.errors import Unprocessable
 from agui.stores.annotations import annotation
 
-# What one message may bring that the model does not read: the names of its files, where it was written, ...
+# What one message may bring that the model does not read: the names of its files, where it was
+# written, ...
 MAX_EXTRA_BYTES = 16_000
 
 
@@ -52,10 +55,14 @@ def wire_messages(messages: Iterable[ModelMessage]) -> list[dict[str, Any]]:
 def _wire_message(message: ModelMessage) -> Iterator[tuple[str, dict[str, Any] | None]]:
     """Each message with its id; None for one that a client is not told."""
     extras = annotation(message, "extras") or {}
-    # What tools have shown is no part of a message: an activity here is a note of pydantic-ai's for the model.
-    hidden = {"system", "developer", "activity"} | (set() if conf.get().send_reasoning else {"reasoning"})
+    # What tools have shown is no part of a message: an activity here is a note of pydantic-ai's for
+    # the model.
+    hidden = {"system", "developer", "activity"} | (
+        set() if conf.get().send_reasoning else {"reasoning"}
+    )
     if not all(isinstance(part, UserPromptPart) for part in message.parts):
-        # A prompt beside anything else is not the user's: a tool has shown the model something, or it is to try again.
+        # A prompt beside anything else is not the user's: a tool has shown the model something, or
+        # it is to try again.
         hidden.add("user")
     dumped, parts = dump(message, annotation(message, "cuts") or ()), Parts.of(message)
     for one, message_id in zip(dumped, annotation(message, "ids") or (), strict=False):
@@ -69,7 +76,11 @@ def told_of_calls(message: ModelMessage) -> dict[str, dict[str, Any]]:
     extras = annotation(message, "extras") or {}
     dumped = dump(message, annotation(message, "cuts") or ()) if extras else []
     named = zip(dumped, annotation(message, "ids") or (), strict=False)
-    return {one.tool_call_id: extras.get(known, {}).get("metadata") or {} for one, known in named if one.role == "tool"}
+    return {
+        one.tool_call_id: extras.get(known, {}).get("metadata") or {}
+        for one, known in named
+        if one.role == "tool"
+    }
 
 
 def to_wire(model: Any) -> dict[str, Any]:
@@ -87,8 +98,14 @@ class Parts:
 
     @classmethod
     def of(cls, message: ModelMessage) -> "Parts":
-        calls = {part.tool_call_id: part for part in message.parts if isinstance(part, ToolCallPart)}
-        results = {part.tool_call_id: part for part in reversed(message.parts) if isinstance(part, ToolReturnPart)}
+        calls = {
+            part.tool_call_id: part for part in message.parts if isinstance(part, ToolCallPart)
+        }
+        results = {
+            part.tool_call_id: part
+            for part in reversed(message.parts)
+            if isinstance(part, ToolReturnPart)
+        }
         return cls(calls, results)
 
     def result_of(self, dumped: Any) -> ToolReturnPart | None:
@@ -112,7 +129,9 @@ def extra_of(sent: Any, dumped: Any, parts: Parts) -> dict[str, Any]:
     if has_parts and not isinstance(dumped.content, list):
         extra.setdefault("content", {})
     if len(json.dumps(extra)) > MAX_EXTRA_BYTES:
-        raise Unprocessable(f"A message has more than {MAX_EXTRA_BYTES} bytes beside its text and its files.")
+        raise Unprocessable(
+            f"A message has more than {MAX_EXTRA_BYTES} bytes beside its text and its files."
+        )
     return extra
 
 
@@ -173,11 +192,18 @@ class Wire:
         return [told for group in self._groups for told in group]
 
 
-def new_activities(notes: Iterable[dict[str, Any]], shown: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
+def new_activities(
+    notes: Iterable[dict[str, Any]], shown: dict[str, dict[str, Any]]
+) -> list[dict[str, Any]]:
     """What is new to a client of these; one that it has changes where it is."""
     new = []
     for note in notes:
-        told = {"id": note["id"], "role": "activity", "activityType": note["activityType"], "content": note["content"]}
+        told = {
+            "id": note["id"],
+            "role": "activity",
+            "activityType": note["activityType"],
+            "content": note["content"],
+        }
         if note["id"] not in shown:
             new.append(shown.setdefault(note["id"], told))
         elif note["replaces"]:
@@ -187,7 +213,13 @@ def new_activities(notes: Iterable[dict[str, Any]], shown: dict[str, dict[str, A
 
 def outcome_of(result: ToolReturnPart) -> str | None:
     """How a tool call ended for a client: 'failed', 'denied', or None for a success."""
-    return None if result.outcome == "success" else "denied" if result.outcome == "denied" else "failed"
+    return (
+        None
+        if result.outcome == "success"
+        else "denied"
+        if result.outcome == "denied"
+        else "failed"
+    )
 
 
 def missing(sent: dict[str, Any], known: dict[str, Any]) -> dict[str, Any]:
@@ -219,7 +251,9 @@ def completed(known: dict[str, Any], found: dict[str, Any]) -> dict[str, Any]:
         if isinstance(value, dict) and isinstance(inner, dict):
             whole[name] = completed(inner, value)
         elif isinstance(value, dict) and isinstance(inner, list):
-            whole[name] = [completed(item, value.get(str(index), {})) for index, item in enumerate(inner)]
+            whole[name] = [
+                completed(item, value.get(str(index), {})) for index, item in enumerate(inner)
+            ]
         else:
             whole[name] = value
     return whole

@@ -44,17 +44,23 @@ def parse_run_input(body: bytes) -> tuple[RunAgentInput, str]:
     for message in run_input.messages:
         check_message_id(message.id)
         if count_parts(message) > MAX_PARTS:
-            raise Unprocessable(f"An answer has more than {MAX_PARTS} parts: its text and its tool calls.")
+            raise Unprocessable(
+                f"An answer has more than {MAX_PARTS} parts: its text and its tool calls."
+            )
     if len(run_input.protocol_version or "") > MAX_ID_CHARS:
         run_input.protocol_version = "unreadable"  # And so read as newer, like any other such word
     if len(run_input.messages) > conf.get().max_messages:
-        raise Unprocessable(f"There are more than {conf.get().max_messages} messages: send the new ones only.")
+        raise Unprocessable(
+            f"There are more than {conf.get().max_messages} messages: send the new ones only."
+        )
     if len(json.dumps(run_input.state)) > conf.get().max_state_bytes:
         raise Unprocessable(f"The state has more than {conf.get().max_state_bytes} bytes.")
     if len(run_input.tools or ()) > conf.get().max_tools:
         raise Unprocessable(f"There are more than {conf.get().max_tools} tools.")
     if not are_small(tool.parameters for tool in run_input.tools or ()):
-        raise Unprocessable(f"The schemas of the tools have more than {MAX_VALUES} values, with each $ref followed.")
+        raise Unprocessable(
+            f"The schemas of the tools have more than {MAX_VALUES} values, with each $ref followed."
+        )
     return run_input, hashlib.sha256(body).hexdigest()
 
 
@@ -107,7 +113,8 @@ def _finite(digits: str) -> float:
 def tidy_messages(payload: Any) -> None:
     """Bring the messages of a run's body into the form of today.
 
-    Each gets an id, if it comes without one, as .NET's do; what only we could have sealed is taken away.
+    Each gets an id, if it comes without one, as .NET's do; what only we could have sealed is taken
+    away.
     """
     messages = payload.get("messages") if isinstance(payload, dict) else None
     for message in _dicts(messages):
@@ -115,7 +122,9 @@ def tidy_messages(payload: Any) -> None:
             message["id"] = str(uuid.uuid4())
         if message.get("role") == "user" and isinstance(message.get("content"), list):
             message["content"] = [_typed_part(part) for part in message["content"]]
-        inner = chain(*(_dicts(message.get(name)) for name in ("toolCalls", "tool_calls", "content")))
+        inner = chain(
+            *(_dicts(message.get(name)) for name in ("toolCalls", "tool_calls", "content"))
+        )
         for sealed in (message, *inner):
             # We never send any: our model's signatures stay here.
             sealed.pop("encryptedValue", None)
@@ -137,7 +146,10 @@ def _typed_part(part: Any) -> Any:
             inlined = BinaryContent.from_data_uri(url)
         except ValueError:
             return part
-        source, mime_type = {"type": "data", "value": inlined.base64}, inlined.media_type or mime_type
+        source, mime_type = (
+            {"type": "data", "value": inlined.base64},
+            inlined.media_type or mime_type,
+        )
     if not isinstance(mime_type, str) or not isinstance(source["value"], str):
         return part  # Broken, as its validation will say
     kind = mime_type.partition("/")[0]

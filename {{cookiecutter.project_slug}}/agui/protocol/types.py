@@ -1,6 +1,7 @@
 """AG-UI's types (https://docs.ag-ui.com, 1.0), as the engine uses them.
 
-Only the rooms protocol/ and events/ import the library `ag_ui`; every other module takes the types from here.
+Only the rooms protocol/ and events/ import the library `ag_ui`; every other module takes the types
+from here.
 """
 
 from ag_ui.core import (

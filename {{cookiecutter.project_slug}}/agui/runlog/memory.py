@@ -47,7 +47,9 @@ class RunLog:
     """Is called when there is something new, or the end."""
     fail: Callable[[str], None] | None = None
     """Ends its run for a reason of ours, a key of RUN_ERRORS; set once there is a run."""
-    _started: asyncio.Future[None] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
+    _started: asyncio.Future[None] = field(
+        default_factory=lambda: asyncio.get_running_loop().create_future()
+    )
     _changed: asyncio.Event = field(default_factory=asyncio.Event)
 
     @property
@@ -110,7 +112,8 @@ class RunLog:
                 yield chunk
             elif not self.running:
                 if self.frames and after > len(self.frames) - self.is_cut:
-                    yield self.frames[-1]  # Its process died with what this reader has seen of it: this is the end
+                    # Its process died with what this reader has seen of it: this is the end
+                    yield self.frames[-1]
                 return
             else:
                 try:
@@ -178,8 +181,11 @@ class RunLogs:
         if not log.forgotten:
             self._ended[place] = log
             self._ended_bytes += log.size
-        # Also when nobody asks for anything any more; and when the thread has had another run, for who still reads.
-        asyncio.get_running_loop().call_later(conf.get().log_retention_seconds + 1, self._expire, ref(log))
+        # Also when nobody asks for anything any more; and when the thread has had another run, for
+        # who still reads.
+        asyncio.get_running_loop().call_later(
+            conf.get().log_retention_seconds + 1, self._expire, ref(log)
+        )
         self._forget_old()
 
     async def find(self, scope: str, thread_id: str) -> RunLog | None:
@@ -219,7 +225,9 @@ class RunLogs:
 
     async def hand_over(self, log: RunLog) -> RunLog:
         """Leave a log that was reserved here to the process that adopts it; the one to follow instead."""
-        raise NotImplementedError("Other processes can't read this one's memory: set AGUI['REDIS_URL'].")
+        raise NotImplementedError(
+            "Other processes can't read this one's memory: set AGUI['REDIS_URL']."
+        )
 
     async def is_reachable(self) -> bool:
         """Whether what the logs need answers."""
@@ -242,7 +250,10 @@ class RunLogs:
             log.drop()
 
     def _forget_old(self) -> None:
-        oldest, most = time.monotonic() - conf.get().log_retention_seconds, conf.get().max_kept_log_bytes
+        oldest, most = (
+            time.monotonic() - conf.get().log_retention_seconds,
+            conf.get().max_kept_log_bytes,
+        )
         # In the order in which they ended: the first that is young enough ends the search.
         for place, log in list(self._ended.items()):
             if log.closed_at is not None and log.closed_at > oldest and self._ended_bytes <= most:

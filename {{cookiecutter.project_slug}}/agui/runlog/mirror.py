@@ -1,6 +1,8 @@
-"""Copies the frames of this process's runs to Redis, in order and many at once; no run waits for it.
+"""Copies the frames of this process's runs to Redis, in order and many at once; no run waits for
+it.
 
-How far it got is what Redis says: frames that Redis lost, or that came while it was away, are sent once more.
+How far it got is what Redis says: frames that Redis lost, or that came while it was away, are sent
+once more.
 """
 
 import asyncio
@@ -51,8 +53,22 @@ class Mirrored:
                 break
         is_end = not self.log.running and self.position + len(frames) == len(self.log.frames)
         log_ms = max(1, round(conf.get().log_retention_seconds * 1000)) if is_end else RUNNING_MS
-        keys = [log_key(self.log.key), self.place.lock, self.place.last, self.place.runs, stop_key(self.log.key)]
-        return keys, [self.entry, self.position + 1, int(is_end), int(self.log.forgotten), LOCK_MS, log_ms, *frames]
+        keys = [
+            log_key(self.log.key),
+            self.place.lock,
+            self.place.last,
+            self.place.runs,
+            stop_key(self.log.key),
+        ]
+        return keys, [
+            self.entry,
+            self.position + 1,
+            int(is_end),
+            int(self.log.forgotten),
+            LOCK_MS,
+            log_ms,
+            *frames,
+        ]
 
 
 class Mirror:

@@ -1,7 +1,9 @@
-"""The logs of the runs of all processes: this one's in memory, and for the others' readers in Redis.
+"""The logs of the runs of all processes: this one's in memory, and for the others' readers in
+Redis.
 
-A thread is taken, followed and stopped wherever its run is. Redis makes that quick, but nothing depends on it: that two
-runs don't write to one thread, and that a run is dead, is for the database to say. So runs go on while Redis is away.
+A thread is taken, followed and stopped wherever its run is. Redis makes that quick, but nothing
+depends on it: that two runs don't write to one thread, and that a run is dead, is for the database
+to say. So runs go on while Redis is away.
 """
 
 import asyncio
@@ -79,7 +81,14 @@ class RedisLogs(RunLogs):
             answer, found = await self.server.run(
                 RESERVE,
                 [place.lock, place.last, place.runs],
-                *(entry, log.fingerprint, replaced, LOCK_MS, RUNNING_MS, conf.get().max_runs_per_user),
+                *(
+                    entry,
+                    log.fingerprint,
+                    replaced,
+                    LOCK_MS,
+                    RUNNING_MS,
+                    conf.get().max_runs_per_user,
+                ),
             )
             holder = found.decode()
             if answer in (b"new", b"kept") or log.fingerprint in holder.split():
@@ -177,7 +186,8 @@ class RedisLogs(RunLogs):
     async def forget(self, scope: str, thread_id: str) -> None:
         await super().forget(scope, thread_id)
         place = Place.of(scope, thread_id)
-        with suppress(Away):  # What is there goes by itself, and a run whose row has gone is stopped
+        # What is there goes by itself, and a run whose row has gone is stopped
+        with suppress(Away):
             await self.server.run(FORGET, [place.lock, place.last])
 
     async def adopt(self, key: str, scope: str, thread_id: str, fingerprint: str) -> RunLog:
@@ -185,7 +195,8 @@ class RedisLogs(RunLogs):
         self._start()
         entry = f"{key} {fingerprint} {self.server.process}"
         try:
-            # From now on the process that had it before can't add to it, also when the lock of this one has run out.
+            # From now on the process that had it before can't add to it, also when the lock of this
+            # one has run out.
             place = Place.of(scope, thread_id)
             await self.server.hold(place.lock, entry, LOCK_MS)
             await self.server.hold(place.last, entry, RUNNING_MS)
@@ -213,7 +224,8 @@ class RedisLogs(RunLogs):
         entry = self.mirror.entry(log)
         with suppress(Away):
             await self.mirror.push()
-        # Whether Redis is there or not: nobody adds to what is here any more, and its readers would wait for ever.
+        # Whether Redis is there or not: nobody adds to what is here any more, and its readers would
+        # wait for ever.
         self.mirror.drop(log)
         self._active.pop((log.scope, log.thread_id), None)
         try:

@@ -40,5 +40,9 @@ def load_refusal(text: bytes | str) -> Exception:
 def _kind_of(reason: dict[str, Any]) -> type[HttpError]:
     kind = getattr(errors, reason["error"], None)
     if kind is None:  # A part's own
-        kind = type(reason["error"], (HttpError,), {"status": HTTPStatus(reason["status"]), "code": reason["code"]})
+        kind = type(
+            reason["error"],
+            (HttpError,),
+            {"status": HTTPStatus(reason["status"]), "code": reason["code"]},
+        )
     return cast(type[HttpError], kind)

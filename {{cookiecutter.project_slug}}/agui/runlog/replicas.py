@@ -30,11 +30,16 @@ GATHER_SECONDS = 0.01
 SILENT_SECONDS = 2.0
 SWEEP_SECONDS = 5.0
 READ_KEY_MS = 3000
-# How long the log of a run may be behind its row. A process that was stopped has to connect to Redis again.
+# How long the log of a run may be behind its row. A process that was stopped has to connect to
+# Redis again.
 LAST_WORDS_SECONDS = 10.0
 KEPT_MS = 60_000
 # What readers are told of a run that nobody works on, by its status; '' has no row any more.
-ENDINGS = {"": "conversation_changed", Run.Status.RUNNING: "interrupted", Run.Status.INTERRUPTED: "interrupted"}
+ENDINGS = {
+    "": "conversation_changed",
+    Run.Status.RUNNING: "interrupted",
+    Run.Status.INTERRUPTED: "interrupted",
+}
 
 
 class Recovery(Protocol):
@@ -108,7 +113,9 @@ class Replicas:
         return replica
 
     def _ask_to_stop(self, place: Place, key: str) -> None:
-        task = asyncio.get_running_loop().create_task(self._stop(place, key), context=contextvars.Context())
+        task = asyncio.get_running_loop().create_task(
+            self._stop(place, key), context=contextvars.Context()
+        )
         self._asking.add(task)
         task.add_done_callback(self._asking.discard)
 
@@ -132,7 +139,11 @@ class Replicas:
 
     async def _pull(self) -> bool:
         streams = {self._server.inbox: self._read}
-        streams |= {log_key(one.key): f"{len(one.frames)}-0" for one in self._followed.values() if one.running}
+        streams |= {
+            log_key(one.key): f"{len(one.frames)}-0"
+            for one in self._followed.values()
+            if one.running
+        }
         try:
             found = await self._server.read(streams, READ_MS)
         except Away:
@@ -169,7 +180,9 @@ class Replicas:
             await self._recovery.sweep()
         for one in silent:
             status = dead.get(one.key)
-            if status is None or (status == "" and await self._is_prepared(one, reachable=reachable)):
+            if status is None or (
+                status == "" and await self._is_prepared(one, reachable=reachable)
+            ):
                 one.missed_at, one.heard_at = None, time.monotonic()
             elif one.missed_at is None:
                 one.missed_at = time.monotonic()  # Its last words may be on their way
@@ -204,7 +217,9 @@ class Replicas:
         place, number = Place.of(replica.scope, replica.thread_id), len(replica.frames) + 1
         keys = [log_key(replica.key), place.lock, place.last, place.runs, stop_key(replica.key)]
         try:
-            have, state = await self._server.run(PUSH, keys, replica.entry, number, 2, 0, LOCK_MS, KEPT_MS, last)
+            have, state = await self._server.run(
+                PUSH, keys, replica.entry, number, 2, 0, LOCK_MS, KEPT_MS, last
+            )
         except Away:
             return False
         # Redis may have forgotten what was read here: with less than this it can't go on.

@@ -8,8 +8,8 @@
     agui:read:<run>         that it is read in other processes than its own
     agui:inbox:<process>    wakes a process, which then looks what is asked of its runs
 
-Threads and scopes are digests, made with the SECRET_KEY: a scope may hold a session's key, which is as good as a
-password, and projects that share a Redis don't meet.
+Threads and scopes are digests, made with the SECRET_KEY: a scope may hold a session's key, which is
+as good as a password, and projects that share a Redis don't meet.
 """
 
 # How long a process may be silent before its threads count as free.
@@ -36,7 +36,8 @@ local function ask(entry, what, ms)
 end
 """
 
-# Takes a thread for a run, unless somebody has it: 'held', or 'open' when only the log of the last run says so.
+# Takes a thread for a run, unless somebody has it: 'held', or 'open' when only the log of the last
+# run says so.
 RESERVE = (
     _COMMON
     + """
@@ -60,9 +61,10 @@ return {'new', entry}
 """
 )
 
-# Adds frames to a log, if they are the next ones, and says how many it then has. Renews what the run holds, or gives
-# it back at the end. Answers 'gap' when others are to come first, 'closed' when the log has its end already, and else
-# what is asked of the run; 'lost' when another process goes on with it. Nothing is written of a deleted thread.
+# Adds frames to a log, if they are the next ones, and says how many it then has. Renews what the
+# run holds, or gives it back at the end. Answers 'gap' when others are to come first, 'closed' when
+# the log has its end already, and else what is asked of the run; 'lost' when another process goes
+# on with it. Nothing is written of a deleted thread.
 PUSH = (
     _COMMON
     + """
@@ -103,7 +105,8 @@ return {have, state}
 """
 )
 
-# Gives a thread back of which no run has come; the reason is for those who sent the same request elsewhere.
+# Gives a thread back of which no run has come; the reason is for those who sent the same request
+# elsewhere.
 RELEASE = (
     _COMMON
     + """
@@ -149,7 +152,8 @@ return 1
 """
 )
 
-# Asks the run that is on to stop if its own process has no readers of it; 0 if there is no such run, or others read it.
+# Asks the run that is on to stop if its own process has no readers of it; 0 if there is no such
+# run, or others read it.
 REPLACE = (
     _COMMON
     + """
@@ -176,7 +180,8 @@ return 1
 """
 )
 
-# Finds the run of a thread that can be followed: the one that is on, or the last one if its log is there.
+# Finds the run of a thread that can be followed: the one that is on, or the last one if its log is
+# there.
 FIND = (
     _COMMON
     + """

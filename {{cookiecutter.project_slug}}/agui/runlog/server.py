@@ -47,7 +47,9 @@ class Place:
 def _digest(text: str) -> str:
     # Of this project: another one may use the same Redis, and has a user 1 as well.
     # Half of a surrogate pair has no UTF-8, and a thread may be called like that.
-    return salted_hmac("agui.runlog", text.encode(errors="surrogatepass"), algorithm="sha256").hexdigest()[:40]
+    return salted_hmac(
+        "agui.runlog", text.encode(errors="surrogatepass"), algorithm="sha256"
+    ).hexdigest()[:40]
 
 
 def log_key(run: str) -> str:
@@ -87,7 +89,9 @@ class Server:
         [answer] = await self.run_all(script, [(keys, arguments)])
         return answer
 
-    async def run_all(self, script: str, calls: Sequence[tuple[Sequence[str], Sequence[Value]]]) -> list[Any]:
+    async def run_all(
+        self, script: str, calls: Sequence[tuple[Sequence[str], Sequence[Value]]]
+    ) -> list[Any]:
         """Run a script several times, in one go. Raises Away."""
         digest = hashlib.sha1(script.encode(), usedforsecurity=False).hexdigest()
         async with self._asked() as client:
@@ -95,7 +99,9 @@ class Server:
             if any(isinstance(answer, NoScriptError) for answer in answers):
                 await client.script_load(script)  # Redis was restarted
                 answers = await _evaluate(client, digest, calls)
-            if failed := next((answer for answer in answers if isinstance(answer, Exception)), None):
+            if failed := next(
+                (answer for answer in answers if isinstance(answer, Exception)), None
+            ):
                 raise failed  # Its memory is full, for example
         return answers
 
@@ -160,7 +166,8 @@ class Server:
             self._away_until = time.monotonic() + AWAY_SECONDS
             if not self._is_away:
                 logger.error(
-                    "Redis is away (%s): runs go on, but no other process can follow them.", str(error) or "no answer"
+                    "Redis is away (%s): runs go on, but no other process can follow them.",
+                    str(error) or "no answer",
                 )
             self._is_away = True
             raise Away from error
@@ -191,7 +198,9 @@ def _connect(url: str) -> "Redis":
     return Redis.from_pool(pool)
 
 
-async def _evaluate(client: "Redis", digest: str, calls: Sequence[tuple[Sequence[str], Sequence[Value]]]) -> list[Any]:
+async def _evaluate(
+    client: "Redis", digest: str, calls: Sequence[tuple[Sequence[str], Sequence[Value]]]
+) -> list[Any]:
     async with client.pipeline(transaction=False) as pipe:
         for keys, arguments in calls:
             pipe.evalsha(digest, len(keys), *keys, *arguments)

@@ -1,7 +1,8 @@
 """What a killed process must not take along: the answer so far, and the results of its tools.
 
-Every run of this process is written down now and then, as a draft in its row. Should the process die,
-whoever comes to the thread next finds a run that nobody works on, and puts its draft into the thread.
+Every run of this process is written down now and then, as a draft in its row. Should the process
+die, whoever comes to the thread next finds a run that nobody works on, and puts its draft into the
+thread.
 """
 
 import asyncio
@@ -48,7 +49,9 @@ class Checkpoints:
         life.add(key, lost)
         if self._task is None:
             self._due, self.writing = asyncio.Event(), asyncio.Lock()
-            self._task = asyncio.get_running_loop().create_task(self._write_on(), context=contextvars.Context())
+            self._task = asyncio.get_running_loop().create_task(
+                self._write_on(), context=contextvars.Context()
+            )
 
     def remove(self, key: str) -> None:
         self._drafts.pop(key, None)
@@ -87,7 +90,11 @@ class Checkpoints:
                 if (keys is None or key in keys) and (columns := _take(key, draft)) is not None
             }
             # While the database was away, what was taken down then was not written.
-            drafts = {key: columns for key, columns in (self._unwritten | drafts).items() if key in self._drafts}
+            drafts = {
+                key: columns
+                for key, columns in (self._unwritten | drafts).items()
+                if key in self._drafts
+            }
             self._unwritten = drafts
             if drafts:
                 await run_in_thread(_write, drafts, pool="checkpoints")

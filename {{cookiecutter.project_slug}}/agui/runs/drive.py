@@ -33,7 +33,8 @@ from agui.runs.record import ActiveRun
 
 logger = logging.getLogger("agui.runs")
 
-BRACKETS = ("_START", "_STARTED", "_END", "_FINISHED", "_ERROR")  # Without these events a stream has no form
+# Without these events a stream has no form
+BRACKETS = ("_START", "_STARTED", "_END", "_FINISHED", "_ERROR")
 
 
 async def drive(run: ActiveRun) -> None:
@@ -70,8 +71,15 @@ async def _drive(run: ActiveRun) -> None:
             await release_connections()
         finally:
             checkpoints.remove(run.log.key)
-            # Only now, and without a pause in between: whoever reads the end may at once start the next run.
-            _end(run, last or run_error(run.outcome.failure or "internal_error", run.log.key, run.outcome.cause))
+            # Only now, and without a pause in between: whoever reads the end may at once start the
+            # next run.
+            _end(
+                run,
+                last
+                or run_error(
+                    run.outcome.failure or "internal_error", run.log.key, run.outcome.cause
+                ),
+            )
 
 
 def log_end(run: ActiveRun) -> None:
@@ -104,7 +112,8 @@ def _append(run: ActiveRun, event: BaseEvent) -> bool:
     try:
         data = to_data(event)
     except Exception:
-        # A tool's own event, with something in it that has no JSON form: the run goes on without it.
+        # A tool's own event, with something in it that has no JSON form: the run goes on without
+        # it.
         logger.exception("A %s of run %s can't be sent", event.type, run.log.key)
         return False
     run.note_event(event.type)
@@ -130,12 +139,16 @@ async def _events(run: ActiveRun) -> AsyncGenerator[BaseEvent]:
             async with aclosing(stages) as events:
                 async for event in events:
                     if event.type in TERMINAL and run.status is Run.Status.FAILED:
-                        # Failed or stopped: what there is by now is kept before the client hears of the end.
+                        # Failed or stopped: what there is by now is kept before the client hears of
+                        # the end.
                         await run.save_partial()
                     yield event
         except BaseException as error:
             if run.status is Run.Status.FAILED:
-                run.outcome.failure = "internal_error" if isinstance(error, Exception) else "interrupted"  # Shut down
+                # Shut down
+                run.outcome.failure = (
+                    "internal_error" if isinstance(error, Exception) else "interrupted"
+                )
                 run.outcome.cause = cause_of(error)
                 await run.save_partial()
             raise
@@ -147,7 +160,9 @@ def _begin(run: ActiveRun) -> AsyncGenerator[BaseEvent]:
     adapter = Adapter(
         agent=endpoint.agent,
         # What the client said of the past was read by us: the adapter gets the outcome.
-        run_input=run.run_input.model_copy(update={"messages": [], "resume": None, "state": run.state_before}),
+        run_input=run.run_input.model_copy(
+            update={"messages": [], "resume": None, "state": run.state_before}
+        ),
         manage_message_history="server",
         # Ours are instructions, which need no help. (It takes half a millisecond.)
         manage_system_prompt="server" if settings.agent_factory else "client",
@@ -159,7 +174,13 @@ def _begin(run: ActiveRun) -> AsyncGenerator[BaseEvent]:
         paused = isinstance(result.output, DeferredToolRequests)
         run.outcome.requests = result.output if paused else None
         if run.outcome.requests:
-            ask(run.outcome.requests, run.run_input, run.log.key, run.approvals.asked, run.setup.edited)
+            ask(
+                run.outcome.requests,
+                run.run_input,
+                run.log.key,
+                run.approvals.asked,
+                run.setup.edited,
+            )
         told = await run.additions(result.output)
         await run.save(result.new_messages(), Run.Status.PAUSED if paused else Run.Status.FINISHED)
         for event in told:
@@ -178,5 +199,7 @@ def _begin(run: ActiveRun) -> AsyncGenerator[BaseEvent]:
         capabilities=run.capabilities(),
     )
     # A worker that goes on with a run has a stage of its own, which texts have to pass.
-    events = pass_stages(native, adapter, run, finished, None if run.go_on else partial(_write, run))
+    events = pass_stages(
+        native, adapter, run, finished, None if run.go_on else partial(_write, run)
+    )
     return run.go_on(events) if run.go_on else events

@@ -1,7 +1,7 @@
 """What keeps a run that another process has taken over from starting another tool.
 
-A process that was cut off from its database for long may be taken for dead, and another one goes on with its runs. What
-it does when it is back must not happen twice.
+A process that was cut off from its database for long may be taken for dead, and another one goes on
+with its runs. What it does when it is back must not happen twice.
 """
 
 import time
@@ -32,11 +32,17 @@ class Fence(AbstractCapability[AgentDeps]):
     key: str
 
     async def wrap_tool_execute(
-        self, ctx: RunContext[AgentDeps], *, call: ToolCallPart, handler: Callable[..., Any], **kwargs: Any
+        self,
+        ctx: RunContext[AgentDeps],
+        *,
+        call: ToolCallPart,
+        handler: Callable[..., Any],
+        **kwargs: Any,
     ) -> Any:
         asked_at = time.monotonic()
         await in_database(self._check)
-        while time.monotonic() - asked_at > GOOD_SECONDS:  # The event loop was blocked, or the database is slow
+        # The event loop was blocked, or the database is slow
+        while time.monotonic() - asked_at > GOOD_SECONDS:
             asked_at = time.monotonic()
             await in_database(self._check)
         begin = noting.get()

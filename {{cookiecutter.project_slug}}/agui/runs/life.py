@@ -1,13 +1,14 @@
 """Which processes are alive: their signs of life, and how the death of one is proven.
 
-A process that is busy, stopped or slow is not dead, and its runs are its own. So its signs of life come from a thread
-of their own, and another process counts as dead only with a proof:
+A process that is busy, stopped or slow is not dead, and its runs are its own. So its signs of life
+come from a thread of their own, and another process counts as dead only with a proof:
 
 - In the same place, the operating system knows the process, or it does not.
 - Elsewhere, the sign of life of a run has not changed for DEAD_SECONDS, while this process looked all the time. With
   PostgreSQL, the process has also lost its lock: it holds that through a connection that ends when the process does.
 
-No clocks are compared. A process that was stopped itself, or whose database was away, has seen nothing and starts anew.
+No clocks are compared. A process that was stopped itself, or whose database was away, has seen
+nothing and starts anew.
 """
 
 import asyncio
@@ -41,7 +42,8 @@ PAUSE_SECONDS = 6
 RETRY_SECONDS = 1
 # The first number of all our advisory locks, so that they can be listed: "agui".
 LOCKS = 0x61677569
-# Both ends have to notice that the other one's host is gone: the server, for the lock; and this end, to connect again.
+# Both ends have to notice that the other one's host is gone: the server, for the lock; and this
+# end, to connect again.
 PATIENCE = {
     "connect_timeout": 5,
     "keepalives_idle": 3,
@@ -119,7 +121,9 @@ class Life:
         if self._thread is None or self._pid != os.getpid():
             self._pid, self._ended, self._is_up = os.getpid(), threading.Event(), threading.Event()
             arguments = self._ended, self._is_up
-            self._thread = threading.Thread(target=self._live, args=arguments, name="agui-life", daemon=True)
+            self._thread = threading.Thread(
+                target=self._live, args=arguments, name="agui-life", daemon=True
+            )
             self._thread.start()
 
     def stop(self) -> None:
@@ -184,10 +188,15 @@ class Life:
     def sign(self) -> None:
         """Give a sign of life of each run, and find those that another process has taken over, or deleted."""
         runs = dict(self._runs)
-        ours = Run.objects.using(router.db_for_write(Run)).filter(pk__in=runs, process=process_name())
+        ours = Run.objects.using(router.db_for_write(Run)).filter(
+            pk__in=runs, process=process_name()
+        )
         if runs and _update_seen(ours.filter(status=Run.Status.RUNNING)) < len(runs):
             # Not what has ended meanwhile.
-            kept = {str(key) for key in ours.exclude(status=Run.Status.INTERRUPTED).values_list("pk", flat=True)}
+            kept = {
+                str(key)
+                for key in ours.exclude(status=Run.Status.INTERRUPTED).values_list("pk", flat=True)
+            }
             for key, lost in runs.items():
                 if key not in kept and key in self._runs:
                     logger.warning("Run %s is stopped: it is not this process's any more", key)
@@ -200,7 +209,9 @@ class Life:
             self._forget()
         self._looked_at = began
         held = self._hold(connection)
-        at_work = Run.objects.using(connection.alias).raw(AT_WORK.format(order=connection.ops.quote_name("order")))
+        at_work = Run.objects.using(connection.alias).raw(
+            AT_WORK.format(order=connection.ops.quote_name("order"))
+        )
         signs = [Sign(run.pk, run.process, run.seen_at) for run in at_work]
         now = time.monotonic()
         self._seen = {sign: self._seen.get(sign, now) for sign in signs}
@@ -217,7 +228,9 @@ class Life:
         with connection.cursor() as cursor:
             if not self._is_locked:
                 cursor.execute(SERVER_PATIENCE)
-                cursor.execute("SELECT pg_try_advisory_lock(%s, %s)", [LOCKS, _lock(process_name())])
+                cursor.execute(
+                    "SELECT pg_try_advisory_lock(%s, %s)", [LOCKS, _lock(process_name())]
+                )
                 self._is_locked = cursor.fetchone()[0]
             cursor.execute(HELD, [LOCKS])
             return {_signed(number) for (number,) in cursor.fetchall()}
@@ -225,7 +238,9 @@ class Life:
 
 def _has_locks(connection: BaseDatabaseWrapper) -> bool:
     """Where a connection is nobody's own, as with a pooler, a lock would not be, either."""
-    return connection.vendor == "postgresql" and not connection.settings_dict.get("DISABLE_SERVER_SIDE_CURSORS")
+    return connection.vendor == "postgresql" and not connection.settings_dict.get(
+        "DISABLE_SERVER_SIDE_CURSORS"
+    )
 
 
 def _update_seen(rows: QuerySet[Run]) -> int:
@@ -234,9 +249,11 @@ def _update_seen(rows: QuerySet[Run]) -> int:
     if not features.has_select_for_update_skip_locked:
         return rows.update(seen_at=Now())
     with transaction.atomic(using=rows.db):
-        # What another thread is writing to, for example a draft, is a sign of life in itself. To wait for it, with
-        # other rows locked, could be a deadlock.
-        free = rows.select_for_update(skip_locked=True, no_key=features.has_select_for_no_key_update)
+        # What another thread is writing to, for example a draft, is a sign of life in itself. To
+        # wait for it, with other rows locked, could be a deadlock.
+        free = rows.select_for_update(
+            skip_locked=True, no_key=features.has_select_for_no_key_update
+        )
         return rows.filter(pk__in=list(free.values_list("pk", flat=True))).update(seen_at=Now())
 
 

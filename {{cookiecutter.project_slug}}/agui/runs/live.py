@@ -18,7 +18,8 @@ class LiveRuns:
     def __init__(self) -> None:
         # The loop itself keeps only weak references to its tasks.
         self.tasks: dict[asyncio.Task[None], RunLog] = {}
-        self.followers: WeakValueDictionary[int, Follower] = WeakValueDictionary()  # Who reads, or is about to
+        # Who reads, or is about to
+        self.followers: WeakValueDictionary[int, Follower] = WeakValueDictionary()
 
     @cached_property
     def logs(self) -> RunLogs:
@@ -31,7 +32,8 @@ class LiveRuns:
         return RedisLogs(url, recovery)
 
     def present_followers(self) -> list["Follower"]:
-        # Responses are closed in threads. This is one step, where `values()` would find the dictionary changed.
+        # Responses are closed in threads. This is one step, where `values()` would find the
+        # dictionary changed.
         return [follower for reference in self.followers.valuerefs() if (follower := reference())]
 
 
@@ -45,7 +47,10 @@ class Follower:
     log: RunLog | None = None
 
     def __init__(self, scope: str) -> None:
-        if sum(one.scope == scope for one in live.present_followers()) >= conf.get().max_readers_per_user:
+        if (
+            sum(one.scope == scope for one in live.present_followers())
+            >= conf.get().max_readers_per_user
+        ):
             raise TooManyRequests("Too many streams at once.", headers={"Retry-After": "1"})
         self.scope = scope
         live.followers[id(self)] = self
@@ -65,7 +70,12 @@ class Follower:
         live.followers.pop(id(self), None)
         if self.log:
             self.log.readers.discard(self)
-        if self.log and self.started_run and self.log.running and conf.get().on_disconnect == "cancel":
+        if (
+            self.log
+            and self.started_run
+            and self.log.running
+            and conf.get().on_disconnect == "cancel"
+        ):
             self.log.stop()
 
     __del__ = close

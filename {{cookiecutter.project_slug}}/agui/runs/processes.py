@@ -30,7 +30,8 @@ def _place() -> str:
         boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
         return f"{boot}:{os.stat('/proc/self/ns/pid').st_ino}"
     except OSError:
-        # A Linux that hides this may be one of several containers: nobody can look at its processes.
+        # A Linux that hides this may be one of several containers: nobody can look at its
+        # processes.
         return WORD if sys.platform == "linux" else f"{socket.gethostname()[:150]}:{getnode():x}"
 
 

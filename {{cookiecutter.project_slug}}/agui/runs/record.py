@@ -46,7 +46,11 @@ logger = logging.getLogger("agui.runs")
 # What a model begins an answer with.
 FIRST_EVENTS = (EventType.TEXT_MESSAGE_START, EventType.REASONING_START, EventType.TOOL_CALL_START)
 # How a run ended that was stopped, by the reason.
-ENDINGS = {None: Run.Status.CANCELLED, "timeout": Run.Status.TIMED_OUT, "interrupted": Run.Status.INTERRUPTED}
+ENDINGS = {
+    None: Run.Status.CANCELLED,
+    "timeout": Run.Status.TIMED_OUT,
+    "interrupted": Run.Status.INTERRUPTED,
+}
 
 
 @dataclass(kw_only=True)
@@ -131,7 +135,9 @@ class ActiveRun(RunState):
         conversation.usage = self.usage_before + self.usage
         conversation.deferred_tool_requests = self.outcome.requests
         try:
-            await self.turn.store.save_with(conversation, lambda _: self._note(status), scope=self.log.scope)
+            await self.turn.store.save_with(
+                conversation, lambda _: self._note(status), scope=self.log.scope
+            )
         except ConversationConflict:
             raise RunFailed("conversation_changed") from None
         self.status, self.is_recorded = status, True
@@ -146,7 +152,9 @@ class ActiveRun(RunState):
         try:
             await self.save(self._partial(), self.status)
         except RunFailed:
-            logger.info("Thread %s was changed or deleted during run %s", self.log.thread_id, self.log.key)
+            logger.info(
+                "Thread %s was changed or deleted during run %s", self.log.thread_id, self.log.key
+            )
         except Exception:
             logger.exception("What run %s had reached could not be stored", self.log.key)
 
@@ -183,8 +191,12 @@ class ActiveRun(RunState):
         with transaction.atomic(using=router.db_for_write(Run), savepoint=False):
             is_noted = row.filter(process=process_name(), status=Run.Status.RUNNING).update(
                 status=status,
-                code="" if status in (Run.Status.FINISHED, Run.Status.PAUSED) else self.outcome.failure or "",
-                cause="" if status in (Run.Status.FINISHED, Run.Status.PAUSED) else self.outcome.cause,
+                code=""
+                if status in (Run.Status.FINISHED, Run.Status.PAUSED)
+                else self.outcome.failure or "",
+                cause=""
+                if status in (Run.Status.FINISHED, Run.Status.PAUSED)
+                else self.outcome.cause,
                 usage=to_jsonable_python(self.usage),
                 cost=self.usage.cost,
                 unpriced=count_unpriced(self.usage, messages),
@@ -193,10 +205,15 @@ class ActiveRun(RunState):
                 draft=None,
             )
             if not is_noted and (self.journal or row.exists()):
-                # This process was taken for dead: another one has ended the run, or goes on with it.
+                # This process was taken for dead: another one has ended the run, or goes on with
+                # it.
                 raise ConversationConflict(self.log.thread_id)
             owner = self.setup.deps.user.pk
-            if not is_noted and owner is not None and not get_user_model()._default_manager.filter(pk=owner).exists():
+            if (
+                not is_noted
+                and owner is not None
+                and not get_user_model()._default_manager.filter(pk=owner).exists()
+            ):
                 return  # Nothing is kept of a user who is gone
             ended = EndedRun(
                 key=self.log.key,
@@ -225,7 +242,10 @@ class ActiveRun(RunState):
     def messages(self) -> list[ModelMessage]:
         """All messages of the run, those that it does not keep included."""
         before = {*self._before(), None}
-        return [*self.earlier, *(one for one in self.unfinished.captured if one.run_id not in before)]
+        return [
+            *self.earlier,
+            *(one for one in self.unfinished.captured if one.run_id not in before),
+        ]
 
     def _before(self) -> set[str | None]:
         return {message.run_id for message in self.turn.history}
@@ -273,7 +293,11 @@ def without_open_calls(messages: list[ModelMessage], started: set[str]) -> list[
     kept: list[ModelMessage] = []
     for message in messages:
         if isinstance(message, ModelResponse):
-            parts = [part for part in message.parts if not isinstance(part, ToolCallPart) or part.tool_call_id in ran]
+            parts = [
+                part
+                for part in message.parts
+                if not isinstance(part, ToolCallPart) or part.tool_call_id in ran
+            ]
             message = replace(message, parts=parts)
         if message.parts:
             kept.append(message)

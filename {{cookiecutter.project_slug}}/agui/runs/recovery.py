@@ -41,9 +41,15 @@ async def sweep() -> None:
     store = store_class()
     if store.needs_request:
         return
-    rows: list[Run] = await in_database(list, Run.objects.filter(status=Run.Status.RUNNING).defer("draft"))
+    rows: list[Run] = await in_database(
+        list, Run.objects.filter(status=Run.Status.RUNNING).defer("draft")
+    )
     # This process may also have a silent run of its own that it could not end in the database.
-    dead = [run for run in rows if not is_on(run) and (run.process != process_name() or life.is_silent(run))]
+    dead = [
+        run
+        for run in rows
+        if not is_on(run) and (run.process != process_name() or life.is_silent(run))
+    ]
     for scope, thread_id in {(run.scope, run.thread_id) for run in dead}:
         await recover(store(), scope, thread_id)
 
@@ -97,7 +103,9 @@ async def take_up(store: ThreadStore, run: Run) -> None:
     conversation = await store.load(run.thread_id, limit=1, scope=run.scope)
     if conversation is None and run.draft:
         return  # In a session, which is another device's
-    logger.warning("Run %s of thread %s was interrupted: its process has ended", run.pk, run.thread_id)
+    logger.warning(
+        "Run %s of thread %s was interrupted: its process has ended", run.pk, run.thread_id
+    )
     # With another revision the thread already has what the run added, or went on without it.
     if run.draft and conversation is not None and conversation.revision == run.revision:
         conversation.messages.extend(codec.load_messages(run.draft))

@@ -20,7 +20,8 @@ from agui.tools.audit import recording
 
 logger = logging.getLogger("agui.shutdown")
 
-# To write down what stopped runs have reached and what the audit trail lacks, and to send the last events.
+# To write down what stopped runs have reached and what the audit trail lacks, and to send the last
+# events.
 SAVE_SECONDS = 3
 SEND_SECONDS = 1
 
@@ -50,7 +51,9 @@ class Shutdown:
     def refuse_runs(self) -> None:
         """Raise AtCapacity when the server is about to end: the next one will take the request."""
         if self.has_begun:
-            raise AtCapacity("The server is about to end. Try again soon.", headers={"Retry-After": "1"})
+            raise AtCapacity(
+                "The server is about to end. Try again soon.", headers={"Retry-After": "1"}
+            )
 
     def _receive(self, number: int, frame: FrameType | None) -> None:
         if self.has_begun or self._loop.is_closed():
@@ -83,7 +86,9 @@ async def end_runs() -> None:
     """Let the runs of this process finish for SHUTDOWN_SECONDS, stop the others, and let readers read the end."""
     if at_work := [*live.tasks, *calls]:
         seconds = conf.get().shutdown_seconds
-        logger.info("The server is about to end: %s runs may go on for %s seconds", len(at_work), seconds)
+        logger.info(
+            "The server is about to end: %s runs may go on for %s seconds", len(at_work), seconds
+        )
         await asyncio.wait(at_work, timeout=seconds)
     for call in calls:
         call.cancel()

@@ -36,13 +36,20 @@ from agui.turns.take import take_turn
 from agui.turns.turn import Turn, load_window
 
 # Where asgiref notes the thread of a request.
-ASGIREF_CONTEXT = {"thread_sensitive_context", "async_single_thread_context", "deadlock_context", "asgiref.local"}
+ASGIREF_CONTEXT = {
+    "thread_sensitive_context",
+    "async_single_thread_context",
+    "deadlock_context",
+    "asgiref.local",
+}
 
 
 async def reserve(scope: str, thread_id: str, fingerprint: str) -> tuple[RunLog, bool]:
-    """Take the thread for a new run, as RunLogs.reserve does; a run that nobody reads any more makes way for it.
+    """Take the thread for a new run, as RunLogs.reserve does; a run that nobody reads any more
+    makes way for it.
 
-    A client's "stop" often is no more than that it stops reading: what its user says next is not to be refused.
+    A client's "stop" often is no more than that it stops reading: what its user says next is not to
+    be refused.
     """
     try:
         return await live.logs.reserve(scope, thread_id, fingerprint)
@@ -55,7 +62,12 @@ async def reserve(scope: str, thread_id: str, fingerprint: str) -> tuple[RunLog,
 
 
 def start(
-    log: RunLog, endpoint: Endpoint, actor: Actor, run_input: RunAgentInput, store: ThreadStore, path: str
+    log: RunLog,
+    endpoint: Endpoint,
+    actor: Actor,
+    run_input: RunAgentInput,
+    store: ThreadStore,
+    path: str,
 ) -> None:
     """Start a run in the background: `log.started` tells what came of it, its events come through the log.
 
@@ -69,7 +81,12 @@ def start(
 
 
 async def _run(
-    log: RunLog, endpoint: Endpoint, actor: Actor, run_input: RunAgentInput, store: ThreadStore, path: str
+    log: RunLog,
+    endpoint: Endpoint,
+    actor: Actor,
+    run_input: RunAgentInput,
+    store: ThreadStore,
+    path: str,
 ) -> None:
     async with ThreadSensitiveContext():
         try:
@@ -91,7 +108,9 @@ async def _run(
             await drive(run)
 
 
-async def _begin(log: RunLog, endpoint: Endpoint, actor: Actor, run_input: RunAgentInput, store: ThreadStore) -> Turn:
+async def _begin(
+    log: RunLog, endpoint: Endpoint, actor: Actor, run_input: RunAgentInput, store: ThreadStore
+) -> Turn:
     """Do all that can refuse a run, and store the new turn. Raises HttpError and RunFailed."""
     check_tool_names(run_input, endpoint.agent)
     await parts.check_run(actor)
@@ -113,7 +132,9 @@ async def _begin(log: RunLog, endpoint: Endpoint, actor: Actor, run_input: RunAg
 
     await life.begin()
     conversation = await _load(store, actor.scope, run_input.thread_id)
-    return await take_turn(store, actor, conversation, run_input, endpoint.registry, endpoint.config, begin)
+    return await take_turn(
+        store, actor, conversation, run_input, endpoint.registry, endpoint.config, begin
+    )
 
 
 async def _load(store: ThreadStore, scope: str, thread_id: str) -> Conversation | None:
@@ -130,7 +151,12 @@ async def _load(store: ThreadStore, scope: str, thread_id: str) -> Conversation 
 
 
 def activate(
-    log: RunLog, endpoint: Endpoint, actor: Actor, run_input: RunAgentInput, turn: Turn, **earlier: Any
+    log: RunLog,
+    endpoint: Endpoint,
+    actor: Actor,
+    run_input: RunAgentInput,
+    turn: Turn,
+    **earlier: Any,
 ) -> ActiveRun:
     """Put together all that a run works with. `earlier` is what other processes have done of it."""
     deps = AgentDeps(
@@ -138,7 +164,10 @@ def activate(
         thread_id=run_input.thread_id,
         run_id=run_input.run_id,
         state=turn.state.value,
-        context=[{"description": item.description, "value": item.value} for item in run_input.context or ()],
+        context=[
+            {"description": item.description, "value": item.value}
+            for item in run_input.context or ()
+        ],
         forwarded_props=run_input.forwarded_props,
         parent_run_id=run_input.parent_run_id,
         scope=actor.scope,

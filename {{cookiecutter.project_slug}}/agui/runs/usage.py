@@ -11,10 +11,14 @@ from pydantic_ai.usage import RequestUsage, RunUsage
 CHARS_PER_TOKEN = 4
 
 
-def add_broken_off(usage: RunUsage, messages: Iterable[ModelMessage], before: Collection[str | None]) -> None:
-    """Add to a run's usage what was broken off before its provider said how much it was: about as much as it looks.
+def add_broken_off(
+    usage: RunUsage, messages: Iterable[ModelMessage], before: Collection[str | None]
+) -> None:
+    """Add to a run's usage what was broken off before its provider said how much it was: about as
+    much as it looks.
 
-    Else whoever stops each answer at its last word pays for none. `before` are the runs whose messages are not its own.
+    Else whoever stops each answer at its last word pays for none. `before` are the runs whose
+    messages are not its own.
     """
     read = 0
     for message in messages:
@@ -34,7 +38,9 @@ def add_broken_off(usage: RunUsage, messages: Iterable[ModelMessage], before: Co
                 price = _price(message)
                 message.usage.cost = known.cost if price is None else price
                 more_cost = None if price is None else price - (known.cost or 0)
-                usage.incr(RequestUsage(input_tokens=more_in, output_tokens=more_out, cost=more_cost))
+                usage.incr(
+                    RequestUsage(input_tokens=more_in, output_tokens=more_out, cost=more_cost)
+                )
         read += size
 
 
@@ -43,7 +49,11 @@ def count_unpriced(usage: RunUsage, messages: Iterable[ModelMessage]) -> int:
 
     What no message accounts for is the work of an agent that a tool has asked.
     """
-    known = [message.usage for message in messages if isinstance(message, ModelResponse) and is_counted(message)]
+    known = [
+        message.usage
+        for message in messages
+        if isinstance(message, ModelResponse) and is_counted(message)
+    ]
     unpriced = sum(one.cost is None for one in known)
     more_tokens = usage.total_tokens - sum(one.total_tokens for one in known)
     more_cost = (usage.cost or 0) - sum(one.cost or 0 for one in known)
@@ -66,7 +76,9 @@ def _guess_tokens(message: ModelMessage) -> int:
     for part in message.parts:
         content = part.args if isinstance(part, ToolCallPart) else getattr(part, "content", None)
         texts += content if isinstance(content, list) else [content]
-    return ceil(sum(len(str(text)) for text in texts if isinstance(text, str | dict)) / CHARS_PER_TOKEN)
+    return ceil(
+        sum(len(str(text)) for text in texts if isinstance(text, str | dict)) / CHARS_PER_TOKEN
+    )
 
 
 def _price(response: ModelResponse) -> Decimal | None:

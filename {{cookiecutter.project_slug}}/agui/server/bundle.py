@@ -1,7 +1,8 @@
-"""The element's modules for production: what is always loaded together becomes one file, so no import waits.
+"""The element's modules for production: what is always loaded together becomes one file, so no
+import waits.
 
-Each module keeps a scope of its own; what it exports is known to all that follow it in the file. Modules that are
-loaded on demand take what they share with the page from a table.
+Each module keeps a scope of its own; what it exports is known to all that follow it in the file.
+Modules that are loaded on demand take what they share with the page from a table.
 """
 
 import logging
@@ -18,10 +19,11 @@ logger = logging.getLogger("agui.static_files")
 
 
 def flatten(sources: Mapping[str, str], entry: str) -> dict[str, str]:
-    """Rewrite modules, by the names of their files; those that the entry imports stay as they are, beside it.
+    """Rewrite modules, by the names of their files; those that the entry imports stay as they are,
+    beside it.
 
-    Leaves all of them alone when one is written in another way than these few patterns know, or exports a name that
-    another one exports, too.
+    Leaves all of them alone when one is written in another way than these few patterns know, or
+    exports a name that another one exports, too.
     """
     counted = Counter(name for text in sources.values() for name in exports(text))
     for name, text in sources.items():
@@ -29,20 +31,33 @@ def flatten(sources: Mapping[str, str], entry: str) -> dict[str, str]:
         twice = [one for one in exports(text) if counted[one] > 1]
         if left or twice:
             problem = left[0] if left else f"export {twice[0]}"
-            logger.warning("%s: %r can't be joined, so all modules of the chat are served one by one", name, problem)
+            logger.warning(
+                "%s: %r can't be joined, so all modules of the chat are served one by one",
+                name,
+                problem,
+            )
             return {}
-    imports = {name: [found[2] for found in IMPORT.finditer(text)] for name, text in sources.items()}
+    imports = {
+        name: [found[2] for found in IMPORT.finditer(text)] for name, text in sources.items()
+    }
     together = list(in_order(imports, entry))
-    on_demand = {name: own_parts(imports, name, together) for name in sources if name not in together}
+    on_demand = {
+        name: own_parts(imports, name, together) for name in sources if name not in together
+    }
     shared: dict[str, set[str]] = defaultdict(set)
     for parts in on_demand.values():
         for name, names in needed(sources, parts).items():
             if name in together:
                 shared[name] |= names
-    table = "".join(f'agui["{name}"] = {listed(names)};\n' for name, names in sorted(shared.items()))
+    table = "".join(
+        f'agui["{name}"] = {listed(names)};\n' for name, names in sorted(shared.items())
+    )
     return {
         entry: f"{TABLE} ??= {{}};\n" + scoped(sources, together) + table,
-        **{name: head(needed(sources, parts), shared) + scoped(sources, parts) for name, parts in on_demand.items()},
+        **{
+            name: head(needed(sources, parts), shared) + scoped(sources, parts)
+            for name, parts in on_demand.items()
+        },
     }
 
 
@@ -84,11 +99,19 @@ def needed(sources: Mapping[str, str], parts: list[str]) -> dict[str, set[str]]:
 
 
 def head(names: Mapping[str, set[str]], shared: Mapping[str, set[str]]) -> str:
-    others = "".join(f'import {listed(names[one])} from "./{one}";\n' for one in sorted(names) if one not in shared)
+    others = "".join(
+        f'import {listed(names[one])} from "./{one}";\n'
+        for one in sorted(names)
+        if one not in shared
+    )
     return (
         others
         + f"{TABLE};\n"
-        + "".join(f'const {listed(names[one])} = agui["{one}"];\n' for one in sorted(names) if one in shared)
+        + "".join(
+            f'const {listed(names[one])} = agui["{one}"];\n'
+            for one in sorted(names)
+            if one in shared
+        )
     )
 
 

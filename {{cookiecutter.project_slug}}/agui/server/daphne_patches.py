@@ -1,11 +1,12 @@
-"""daphne, made to wait: for clients that don't keep up, and at its end for the requests that it has taken.
+"""daphne, made to wait: for clients that don't keep up, and at its end for the requests that it has
+taken.
 
-And made to refuse: a body that is too large, or that nobody is known to send, while it comes (http/admission.py), and a
-client that sends a request ever so slowly.
+And made to refuse: a body that is too large, or that nobody is known to send, while it comes
+(http/admission.py), and a client that sends a request ever so slowly.
 
-daphne hands all that an application sends to Twisted at once, which keeps in memory what a client does
-not read. Here the application waits instead, as it does under other servers. And it ends at once, where
-others first answer what they were asked.
+daphne hands all that an application sends to Twisted at once, which keeps in memory what a client
+does not read. Here the application waits instead, as it does under other servers. And it ends at
+once, where others first answer what they were asked.
 """
 
 import asyncio
@@ -30,12 +31,14 @@ logger = logging.getLogger("agui.pacing")
 
 # A client that takes nothing of the last 64 KB for so long is not waited for any more.
 STALLED_SECONDS = 120
-# A request that comes has to bring as much of its body in this time, and all of its headers at first.
+# A request that comes has to bring as much of its body in this time, and all of its headers at
+# first.
 COMING_SECONDS = 30
 COMING_BYTES = 10_000
 # So long a client that is refused may go on sending, to get to read why.
 LINGER_SECONDS = 2
-# At the end: for what has been asked, and before that for the proxy to hear that its connections close.
+# At the end: for what has been asked, and before that for the proxy to hear that its connections
+# close.
 ANSWER_SECONDS = 3
 NOTICE_SECONDS = 0.2
 
@@ -48,7 +51,8 @@ class PacedRequest(Request):
     """A request whose connection says when it has room for more of the response."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        # Twisted would parse every form for itself, all of it in memory and while all streams wait. Django does it.
+        # Twisted would parse every form for itself, all of it in memory and while all streams wait.
+        # Django does it.
         super().__init__(*args, parsePOSTFormSubmission=False, **kwargs)
         self._has_room = asyncio.Event()
         self._has_room.set()
@@ -58,7 +62,9 @@ class PacedRequest(Request):
 
     def gotLength(self, length: int | None) -> None:
         super().gotLength(length)
-        path = unquote(getattr(self.channel, "_path", b"").partition(b"?")[0].decode("ascii", "replace"))
+        path = unquote(
+            getattr(self.channel, "_path", b"").partition(b"?")[0].decode("ascii", "replace")
+        )
         names = [name for name, _ in self.requestHeaders.getAllRawHeaders()]
         self._meter = Meter(path.removeprefix(self.channel.factory.server.root_path), names)
         self._refuse(self._meter.refusal(length or 0))
@@ -78,7 +84,8 @@ class PacedRequest(Request):
         response, transport = error.response(), self.channel.transport
         response["Content-Length"], response["Connection"] = str(len(response.content)), "close"
         head = f"HTTP/1.1 {response.status_code} {response.reason_phrase}\r\n".encode()
-        if len(self.channel.requests) == 1:  # Else an answer to an earlier request would have to come first
+        # Else an answer to an earlier request would have to come first
+        if len(self.channel.requests) == 1:
             transport.write(head + response.serialize_headers() + b"\r\n\r\n" + response.content)
             if ITCPTransport.providedBy(transport):
                 transport.loseWriteConnection()
@@ -90,7 +97,8 @@ class PacedRequest(Request):
         self._watch = loop.call_at(due, self._check_pace, self._meter.size, due)
 
     def _check_pace(self, before: int, due: float) -> None:
-        # Late is an event loop that was blocked: what the client has sent meanwhile is not read yet.
+        # Late is an event loop that was blocked: what the client has sent meanwhile is not read
+        # yet.
         is_late = asyncio.get_running_loop().time() > due + 1
         if is_late or self._meter.size - before >= COMING_BYTES:
             self._watch_pace()
@@ -107,7 +115,8 @@ class PacedRequest(Request):
 
     def handle_reply(self, message: dict[str, Any]) -> None:
         if shutdown.has_begun:
-            self.responseHeaders.setRawHeaders(b"connection", [b"close"])  # Asks for the next server
+            # Asks for the next server
+            self.responseHeaders.setRawHeaders(b"connection", [b"close"])
         if self.channel is not None and not (self.producer or self.finished):
             self.registerProducer(self, True)
         super().handle_reply(message)
@@ -176,11 +185,18 @@ def is_as_known() -> bool:
     try:
         makes_requests = http_protocol.HTTPFactory.buildProtocol.__code__.co_names
         takes = list(signature(server.Server.handle_reply).parameters)
-        reads = [list(signature(getattr(Request, name)).parameters) for name in ("gotLength", "handleContentChunk")]
+        reads = [
+            list(signature(getattr(Request, name)).parameters)
+            for name in ("gotLength", "handleContentChunk")
+        ]
         knows = http.HTTPChannel.lineReceived.__code__.co_names
     except (AttributeError, TypeError, ValueError):
         return False
-    is_awaited = iscoroutinefunction(server.Server.handle_reply) and takes == ["self", "protocol", "message"]
+    is_awaited = iscoroutinefunction(server.Server.handle_reply) and takes == [
+        "self",
+        "protocol",
+        "message",
+    ]
     is_read = "_path" in knows and reads == [["self", "length"], ["self", "data"]]
     return is_awaited and is_read and "WebRequest" in makes_requests
 

@@ -25,7 +25,9 @@ class TextFormatter(logging.Formatter):
         # What somebody says can't look like a line of its own, nor write on a terminal.
         message = COLOURS.sub("", record.message)
         record.message = CONTROLS.sub(lambda found: ascii(found[0])[1:-1], message)
-        ids = " ".join(f"{name}={json.dumps(value, default=str)}" for name, value in _ids(record).items())
+        ids = " ".join(
+            f"{name}={json.dumps(value, default=str)}" for name, value in _ids(record).items()
+        )
         return super().formatMessage(record) + (f" [{ids}]" if ids else "")
 
     def formatException(self, ei: Any) -> str:

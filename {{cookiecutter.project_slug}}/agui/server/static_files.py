@@ -23,15 +23,22 @@ class StaticFiles(CompressedManifestStaticFilesStorage):
 
     def post_process(self, paths: dict[str, Any], *args: Any, **options: Any) -> Iterator[Any]:
         own = {name: read(*paths[name]) for name in paths if ENGINE.fullmatch(name)}
-        modules = {name.removeprefix("agui/"): text for name, text in own.items() if MODULE.fullmatch(name)}
+        modules = {
+            name.removeprefix("agui/"): text for name, text in own.items() if MODULE.fullmatch(name)
+        }
         own |= {f"agui/{name}": text for name, text in flatten(modules, "agui-chat.js").items()}
-        changed = {name: (Memory(minified(name, text)), paths[name][1]) for name, text in own.items()}
+        changed = {
+            name: (Memory(minified(name, text)), paths[name][1]) for name, text in own.items()
+        }
         yield from super().post_process(paths | changed, *args, **options)
 
-    def url_converter(self, name: str, *args: Any, **options: Any) -> Callable[[re.Match[str]], str]:
+    def url_converter(
+        self, name: str, *args: Any, **options: Any
+    ) -> Callable[[re.Match[str]], str]:
         if name.startswith(("agui/", "assistant/")) or not name.endswith(".js"):
             return super().url_converter(name, *args, **options)
-        # What others have made may import in a comment, or what only a bundler finds: Django would stop at it.
+        # What others have made may import in a comment, or what only a bundler finds: Django would
+        # stop at it.
         return lambda found: found["matched"]
 
 
@@ -56,7 +63,9 @@ def minified(name: str, text: str) -> str:
     except ImportError:  # it is not made for every platform
         return text
     try:
-        return str(minify.string("text/css" if name.endswith(".css") else "application/javascript", text))
+        return str(
+            minify.string("text/css" if name.endswith(".css") else "application/javascript", text)
+        )
     except ValueError as error:
         logger.warning("%s can't be minified, so it is served as it is: %s", name, error)
         return text

@@ -21,4 +21,9 @@ def annotation(message: ModelMessage, name: str) -> Any:
 
 
 def answered(messages: Sequence[ModelMessage]) -> set[str]:
-    return {part.tool_call_id for message in messages for part in message.parts if isinstance(part, ToolReturnPart)}
+    return {
+        part.tool_call_id
+        for message in messages
+        for part in message.parts
+        if isinstance(part, ToolReturnPart)
+    }

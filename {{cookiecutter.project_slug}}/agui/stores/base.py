@@ -9,8 +9,8 @@
     contrib/session_store/store.py   DjangoSessionConversationStore: in the visitor's session
     model.py     ModelConversationStore: in the database, the default (rows.py: what it asks and writes)
 
-A store of your own subclasses ThreadStore: the five primitives of ConversationStore, and `rename`. Two owners may use
-one id, so the primitives find a conversation by its id and `self.scope`.
+A store of your own subclasses ThreadStore: the five primitives of ConversationStore, and `rename`.
+Two owners may use one id, so the primitives find a conversation by its id and `self.scope`.
 """
 
 import inspect
@@ -78,10 +78,14 @@ class ThreadStore(BranchingStore):
         return cls()
 
     @abstractmethod
-    async def rename(self, conversation_id: str, title: str, *, scope: str | None) -> ThreadSummary | None:
+    async def rename(
+        self, conversation_id: str, title: str, *, scope: str | None
+    ) -> ThreadSummary | None:
         """Give a conversation a title that no later save replaces; None if the scope has no such one."""
 
-    async def mark(self, conversation_id: str, *, unread: bool, scope: str | None) -> ThreadSummary | None:
+    async def mark(
+        self, conversation_id: str, *, unread: bool, scope: str | None
+    ) -> ThreadSummary | None:
         """Note whether a conversation is unread; None if the scope has no such one. By default none ever is."""
         return await self.summary(conversation_id, scope=scope)
 
@@ -93,9 +97,11 @@ class ThreadStore(BranchingStore):
     async def save_with(
         self, conversation: Conversation, note: Callable[[str], None], *, scope: str | None = None
     ) -> None:
-        """Save a conversation, and call `note` in a thread, with the new revision, to write what goes with it.
+        """Save a conversation, and call `note` in a thread, with the new revision, to write what
+        goes with it.
 
-        In one transaction, in a store that can. Raises ConversationConflict, and has then written nothing.
+        In one transaction, in a store that can. Raises ConversationConflict, and has then written
+        nothing.
         """
         await self.save(conversation, scope=scope)
         await in_database(note, conversation.revision or "")
@@ -103,7 +109,9 @@ class ThreadStore(BranchingStore):
     async def describe(self, record: ConversationRecord) -> ThreadSummary:
         """Say what a list shows of a conversation."""
         messages = [entry.message for entry in await self.read_history(record.head_id)]
-        return summarize(record.conversation_id, title_of(messages), preview_of(messages), record.updated_at)
+        return summarize(
+            record.conversation_id, title_of(messages), preview_of(messages), record.updated_at
+        )
 
     async def summary(self, conversation_id: str, *, scope: str | None) -> ThreadSummary | None:
         """Describe one conversation, or None if the scope has no such one."""
@@ -115,10 +123,12 @@ class ThreadStore(BranchingStore):
     ) -> tuple[list[ThreadSummary], str | None]:
         """List a page of the scope's conversations, newest first, and the cursor of the next page.
 
-        Of `q`, each word has to be in the title or in the text. Raises BadRequest for a cursor that is not ours.
+        Of `q`, each word has to be in the title or in the text. Raises BadRequest for a cursor that
+        is not ours.
         """
         records = [
-            (record.updated_at, record.conversation_id, record) for record in await self.read_records(scope=scope)
+            (record.updated_at, record.conversation_id, record)
+            for record in await self.read_records(scope=scope)
         ]
         if cursor:
             after = read_cursor(cursor, str)
@@ -136,7 +146,9 @@ class ThreadStore(BranchingStore):
             last = record
         return page, None
 
-    async def _has_words(self, record: ConversationRecord, summary: ThreadSummary, words: list[str]) -> bool:
+    async def _has_words(
+        self, record: ConversationRecord, summary: ThreadSummary, words: list[str]
+    ) -> bool:
         history = await self.read_history(record.head_id)
         text = "\n".join([fold(summary["title"]), *(words_of(entry.message) for entry in history)])
         return all(word in text for word in words)
@@ -150,11 +162,15 @@ def check_store(store: type[ThreadStore]) -> None:
             raise ValueError(f"{name}.{hook} would never be called: {cure}, {instead}")
     for method in ("load", "save", "delete"):
         if "request" in inspect.signature(getattr(store, method)).parameters:
-            raise ValueError(f"{name}.{method} is not given a request, but ids and `scope=`: {cure}")
+            raise ValueError(
+                f"{name}.{method} is not given a request, but ids and `scope=`: {cure}"
+            )
 
 
 def _has_open_run(conversation_id: str, scope: str) -> bool:
-    return Run.objects.filter(thread_id=conversation_id, scope=scope, status=Run.Status.RUNNING).exists()
+    return Run.objects.filter(
+        thread_id=conversation_id, scope=scope, status=Run.Status.RUNNING
+    ).exists()
 
 
 def search_words(q: str) -> list[str]:
@@ -171,7 +187,9 @@ def store_class() -> type[ThreadStore]:
 def _import_store(path: str) -> type[ThreadStore]:
     found = import_string(path)
     if not (isinstance(found, type) and issubclass(found, ThreadStore)):
-        raise conf.mistake(f"it is no store: name a subclass of {__name__}.ThreadStore", "CONVERSATION_STORE")
+        raise conf.mistake(
+            f"it is no store: name a subclass of {__name__}.ThreadStore", "CONVERSATION_STORE"
+        )
     try:
         check_store(found)
     except ValueError as error:

@@ -9,9 +9,19 @@ from copy import copy
 from dataclasses import replace
 from typing import NamedTuple, Self, TypedDict
 
-from pydantic_ai.conversation_store import ConversationConflict, ConversationEntry, ConversationRecord
+from pydantic_ai.conversation_store import (
+    ConversationConflict,
+    ConversationEntry,
+    ConversationRecord,
+)
 from pydantic_ai.exceptions import UserError
-from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, ToolReturnPart, UserPromptPart
+from pydantic_ai.messages import (
+    ModelMessage,
+    ModelRequest,
+    ModelResponse,
+    ToolReturnPart,
+    UserPromptPart,
+)
 
 from agui import parts
 from agui.blocking.executor import in_database
@@ -47,37 +57,59 @@ class BranchingStore(ScopedStore):
     async def read_links(self, heads: Sequence[str]) -> dict[str, Link]:
         """Read the links of all lines that end at these messages, by id."""
         entries = [entry for head in heads for entry in await self.read_history(head)]
-        return {entry.id: Link(entry.id, entry.parent_id, prompt_id(entry.message)) for entry in entries}
+        return {
+            entry.id: Link(entry.id, entry.parent_id, prompt_id(entry.message)) for entry in entries
+        }
 
     async def read_messages(self, ids: Collection[str]) -> dict[str, ModelMessage]:
         """Read single messages, by id."""
         return {one: (await self.read_entry(one)).message for one in ids}
 
-    async def find_prompts(self, conversation_id: str, message_ids: Collection[str]) -> dict[str, Link]:
+    async def find_prompts(
+        self, conversation_id: str, message_ids: Collection[str]
+    ) -> dict[str, Link]:
         """Find messages of the user in the current line, by the client's ids."""
         record = await self.read_record(conversation_id)
         links = await self.read_links([record.head_id]) if record and record.head_id else {}
         return {link.prompt_id: link for link in links.values() if link.prompt_id in message_ids}
 
     async def ending_at(
-        self, conversation_id: str, head_id: str | None, *, expected_revision: str | None, scope: str | None = None
+        self,
+        conversation_id: str,
+        head_id: str | None,
+        *,
+        expected_revision: str | None,
+        scope: str | None = None,
     ) -> Self:
-        """Make a store for which the conversation ends at `head_id`: what it saves goes on there, and leaves a branch.
+        """Make a store for which the conversation ends at `head_id`: what it saves goes on there,
+        and leaves a branch.
 
-        Nothing is changed until then. Raises ConversationConflict when the conversation is not as the caller knows it.
+        Nothing is changed until then. Raises ConversationConflict when the conversation is not as
+        the caller knows it.
         """
         record = await self.find(conversation_id, scope)
         if record is None or record.revision != expected_revision:
             raise ConversationConflict(conversation_id)
         kept = await self.read_links([head_id]) if head_id else {}
-        ends = [end for end in (*record.branches, record.head_id) if end is not None and end not in kept]
-        return self._going_by(replace(record, head_id=head_id, branches=ends, deferred_tool_requests=None))
+        ends = [
+            end for end in (*record.branches, record.head_id) if end is not None and end not in kept
+        ]
+        return self._going_by(
+            replace(record, head_id=head_id, branches=ends, deferred_tool_requests=None)
+        )
 
     async def move(
-        self, conversation_id: str, head_id: str | None, *, expected_revision: str | None, scope: str | None = None
+        self,
+        conversation_id: str,
+        head_id: str | None,
+        *,
+        expected_revision: str | None,
+        scope: str | None = None,
     ) -> None:
         """Make `head_id` the end of the current line. Raises ConversationConflict as `ending_at` does."""
-        view = await self.ending_at(conversation_id, head_id, expected_revision=expected_revision, scope=scope)
+        view = await self.ending_at(
+            conversation_id, head_id, expected_revision=expected_revision, scope=scope
+        )
         try:
             conversation = await view.load(conversation_id, limit=1)
         except LookupError:  # Deleted at this very moment
@@ -85,7 +117,9 @@ class BranchingStore(ScopedStore):
         if conversation is not None:
             await view.save(conversation)
 
-    async def branches(self, conversation_id: str, *, scope: str | None = None) -> dict[str, list[Branch]]:
+    async def branches(
+        self, conversation_id: str, *, scope: str | None = None
+    ) -> dict[str, list[Branch]]:
         """List the versions of those messages of the user that have several, oldest first, by message id."""
         record = await self.find(conversation_id, scope)
         if record is None or record.head_id is None or not record.branches:
@@ -101,13 +135,24 @@ class BranchingStore(ScopedStore):
         # The newest line first: each message belongs to the newest one that it is in.
         for end in (head_id, *reversed(left)):
             for link in _line(links, end):
-                if link.prompt_id and versions.setdefault(link.parent_id, {}).setdefault(link.id, end) != end:
+                if (
+                    link.prompt_id
+                    and versions.setdefault(link.parent_id, {}).setdefault(link.id, end) != end
+                ):
                     break
-        current = [link for link in _line(links, head_id) if len(versions.get(link.parent_id, ())) > 1]
-        messages = await self.read_messages([one for link in current for one in versions[link.parent_id]])
+        current = [
+            link for link in _line(links, head_id) if len(versions.get(link.parent_id, ())) > 1
+        ]
+        messages = await self.read_messages(
+            [one for link in current for one in versions[link.parent_id]]
+        )
         return {
             link.prompt_id: [
-                Branch(id=versions[link.parent_id][one], text=preview_of([messages[one]]), current=one == link.id)
+                Branch(
+                    id=versions[link.parent_id][one],
+                    text=preview_of([messages[one]]),
+                    current=one == link.id,
+                )
                 for one in sorted(versions[link.parent_id])  # Ids begin with the time
             ]
             for link in current
@@ -115,18 +160,30 @@ class BranchingStore(ScopedStore):
         }
 
     async def switch(
-        self, conversation_id: str, branch_id: str, *, expected_revision: str | None, scope: str | None = None
+        self,
+        conversation_id: str,
+        branch_id: str,
+        *,
+        expected_revision: str | None,
+        scope: str | None = None,
     ) -> bool:
         """Make a branch the current line; False if there is no such one. Raises ConversationConflict."""
         record = await self.find(conversation_id, scope)
         if record is None or branch_id not in (record.head_id, *record.branches):
             return False
         if branch_id != record.head_id:
-            await self.move(conversation_id, branch_id, expected_revision=expected_revision, scope=scope)
+            await self.move(
+                conversation_id, branch_id, expected_revision=expected_revision, scope=scope
+            )
         return True
 
     async def fork_at(
-        self, conversation_id: str, *, message_id: str | None, new_conversation_id: str, scope: str | None = None
+        self,
+        conversation_id: str,
+        *,
+        message_id: str | None,
+        new_conversation_id: str,
+        scope: str | None = None,
     ) -> bool:
         """Start a conversation with the history up to a message, or with all of it; False if there is no such one.
 
@@ -136,7 +193,11 @@ class BranchingStore(ScopedStore):
         entries = await self.load_entries(conversation_id, scope=scope) or []
         place = len(entries) - 1
         if message_id is not None:
-            known = (i for i, entry in enumerate(entries) if message_id in (annotation(entry.message, "ids") or ()))
+            known = (
+                i
+                for i, entry in enumerate(entries)
+                if message_id in (annotation(entry.message, "ids") or ())
+            )
             place = next(known, -1)
         if place < 0:
             return False
@@ -150,7 +211,8 @@ class BranchingStore(ScopedStore):
                 source_scope=scope,
             )
         except UserError:
-            # Among them the conflict with one who deletes the source at this very moment, or switches its branch.
+            # Among them the conflict with one who deletes the source at this very moment, or
+            # switches its branch.
             if await self.find(new_conversation_id, scope):
                 raise ConversationConflict(new_conversation_id) from None
             return False
@@ -200,7 +262,11 @@ def _settled(entries: Sequence[ConversationEntry], place: int) -> int:
     messages = [entry.message for entry in entries]
     call = next(i for i in range(place, -1, -1) if i == 0 or not _has_only_results(messages[i]))
     response = messages[call]
-    open_calls = {part.tool_call_id for part in response.tool_calls} if isinstance(response, ModelResponse) else set()
+    open_calls = (
+        {part.tool_call_id for part in response.tool_calls}
+        if isinstance(response, ModelResponse)
+        else set()
+    )
     for index in range(call, len(messages)):
         if index > call and not _has_only_results(messages[index]):
             break
@@ -211,4 +277,6 @@ def _settled(entries: Sequence[ConversationEntry], place: int) -> int:
 
 
 def _has_only_results(message: ModelMessage) -> bool:
-    return isinstance(message, ModelRequest) and not prompt_id(message) and bool(answered([message]))
+    return (
+        isinstance(message, ModelRequest) and not prompt_id(message) and bool(answered([message]))
+    )

@@ -39,7 +39,8 @@ def load_messages(texts: Sequence[str]) -> list[ModelMessage]:
     try:
         return ModelMessagesTypeAdapter.validate_json(f"[{','.join(texts)}]")
     except ValidationError:
-        # Half of a surrogate pair, or very deep: JSON for Python alone, which takes three times as long.
+        # Half of a surrogate pair, or very deep: JSON for Python alone, which takes three times as
+        # long.
         return ModelMessagesTypeAdapter.validate_python([json.loads(text) for text in texts])
 
 

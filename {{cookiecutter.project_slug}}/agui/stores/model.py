@@ -1,7 +1,9 @@
-"""Keep conversations in the database: one row a thread, one row a message, appended and never changed.
+"""Keep conversations in the database: one row a thread, one row a message, appended and never
+changed.
 
-Every primitive is one function on one thread (rows.py), and costs the same number of queries however long the
-conversation is. A revision that must still be the stored one lets exactly one of two writers win.
+Every primitive is one function on one thread (rows.py), and costs the same number of queries
+however long the conversation is. A revision that must still be the stored one lets exactly one of
+two writers win.
 """
 
 from collections.abc import Collection, Sequence
@@ -44,10 +46,14 @@ class ModelConversationStore(ThreadStore):
         self._row = await in_database(rows.find_row, conversation_id, self.scope)
         return self._row
 
-    async def read_records(self, *, scope: str | None = None, limit: int | None = None) -> Sequence[ConversationRecord]:
+    async def read_records(
+        self, *, scope: str | None = None, limit: int | None = None
+    ) -> Sequence[ConversationRecord]:
         return await in_database(rows.find_rows, scope, limit)
 
-    async def read_history(self, head_id: str | None, *, limit: int | None = None) -> list[ConversationEntry]:
+    async def read_history(
+        self, head_id: str | None, *, limit: int | None = None
+    ) -> list[ConversationEntry]:
         if head_id is None or limit == 0:
             return []
         if self._entries is not None:
@@ -63,13 +69,16 @@ class ModelConversationStore(ThreadStore):
     async def read_messages(self, ids: Collection[str]) -> dict[str, ModelMessage]:
         return await in_database(rows.read_messages, ids)
 
-    async def find_prompts(self, conversation_id: str, message_ids: Collection[str]) -> dict[str, Link]:
+    async def find_prompts(
+        self, conversation_id: str, message_ids: Collection[str]
+    ) -> dict[str, Link]:
         row = self._row
         if row is None or row.conversation_id != conversation_id:
             row = await in_database(rows.find_row, conversation_id, self.scope)
         if row is None:
             return {}
-        # What nobody has is not looked for along the whole line. A fork has messages that are its source's.
+        # What nobody has is not looked for along the whole line. A fork has messages that are its
+        # source's.
         place = {"thread__scope": row.scope} if row.forked_from else {"thread": row.pk}
         sent = Message.objects.filter(prompt_id__in=message_ids, **place)
         known = await in_database(lambda: set(sent.values_list("prompt_id", flat=True).distinct()))
@@ -96,9 +105,15 @@ class ModelConversationStore(ThreadStore):
         scope: str | None = None,
         note: Note | None = None,
     ) -> list[ConversationEntry]:
-        current = conversation if isinstance(conversation, Conversation) else conversation.conversation
+        current = (
+            conversation if isinstance(conversation, Conversation) else conversation.conversation
+        )
         row = None if self._is_view else self._known(current.conversation_id, current.revision)
-        is_new = not self._is_view and current.revision is None and current.conversation_id == self._absent
+        is_new = (
+            not self._is_view
+            and current.revision is None
+            and current.conversation_id == self._absent
+        )
         # Should somebody else have made it meanwhile, the row can't be inserted.
         writer = copy(self) if row is None and not is_new else self._going_by(row)
         writer.scope, writer._note = self.of(scope).scope, note
@@ -109,9 +124,15 @@ class ModelConversationStore(ThreadStore):
 
     def _known(self, conversation_id: str, revision: str | None) -> Row | None:
         row = self._row
-        return row if row and (row.conversation_id, row.revision) == (conversation_id, revision) else None
+        return (
+            row
+            if row and (row.conversation_id, row.revision) == (conversation_id, revision)
+            else None
+        )
 
-    async def save_with(self, conversation: Conversation, note: Note, *, scope: str | None = None) -> None:
+    async def save_with(
+        self, conversation: Conversation, note: Note, *, scope: str | None = None
+    ) -> None:
         await self.save(conversation, scope=scope, note=note)
 
     async def write_record(
@@ -122,18 +143,26 @@ class ModelConversationStore(ThreadStore):
         expected_revision: str | None,
     ) -> None:
         row = self._known(record.conversation_id, expected_revision)
-        self._row = await in_database(rows.write, record, new_entries, expected_revision, row, self._note)
+        self._row = await in_database(
+            rows.write, record, new_entries, expected_revision, row, self._note
+        )
 
     async def delete_record(self, conversation_id: str, *, expected_revision: str) -> None:
         await in_database(rows.delete_thread, conversation_id, self.scope, expected_revision)
 
-    async def rename(self, conversation_id: str, title: str, *, scope: str | None) -> ThreadSummary | None:
+    async def rename(
+        self, conversation_id: str, title: str, *, scope: str | None
+    ) -> ThreadSummary | None:
         threads = Thread.objects.filter(thread_id=conversation_id, scope=scope or "")
         # Not the revision: a run that is under way may still save.
-        renamed = await in_database(lambda: threads.update(title=clean(title)[:255], words=fold(title)))
+        renamed = await in_database(
+            lambda: threads.update(title=clean(title)[:255], words=fold(title))
+        )
         return await self.summary(conversation_id, scope=scope) if renamed else None
 
-    async def mark(self, conversation_id: str, *, unread: bool, scope: str | None) -> ThreadSummary | None:
+    async def mark(
+        self, conversation_id: str, *, unread: bool, scope: str | None
+    ) -> ThreadSummary | None:
         threads = Thread.objects.filter(thread_id=conversation_id, scope=scope or "")
         marked = await in_database(lambda: threads.update(unread=unread))
         return await self.summary(conversation_id, scope=scope) if marked else None
@@ -149,17 +178,26 @@ class ModelConversationStore(ThreadStore):
         threads = Thread.objects.filter(scope=scope)
         for word in search_words(q):
             texts = Message.objects.filter(thread__scope=scope, words__contains=word)
-            # Ids begin with the time: what a fork has of its source is not younger than the place of the fork.
-            shared = texts.filter(thread__thread_id=OuterRef("forked_from"), id__lte=OuterRef("forked_at"))
+            # Ids begin with the time: what a fork has of its source is not younger than the place
+            # of the fork.
+            shared = texts.filter(
+                thread__thread_id=OuterRef("forked_from"), id__lte=OuterRef("forked_at")
+            )
             inherited = ~Q(forked_from="") & Q(Exists(shared))
-            threads = threads.filter(Q(words__contains=word) | Q(pk__in=texts.values("thread")) | inherited)
+            threads = threads.filter(
+                Q(words__contains=word) | Q(pk__in=texts.values("thread")) | inherited
+            )
         if cursor:
             updated_at, pk = read_cursor(cursor, _to_key)
-            threads = threads.filter(updated_at__lte=updated_at).exclude(updated_at=updated_at, pk__gte=pk)
+            threads = threads.filter(updated_at__lte=updated_at).exclude(
+                updated_at=updated_at, pk__gte=pk
+            )
         threads = threads.only(*SUMMARY)[: limit + 1]
         found: list[Thread] = await in_database(list, threads)
         page = [summarize(*(getattr(row, name) for name in SUMMARY)) for row in found[:limit]]
-        return page, write_cursor(found[limit - 1].updated_at, found[limit - 1].pk) if len(found) > limit else None
+        return page, write_cursor(found[limit - 1].updated_at, found[limit - 1].pk) if len(
+            found
+        ) > limit else None
 
 
 def _to_key(text: str) -> int:

@@ -5,7 +5,11 @@ from typing import Any, NoReturn
 
 from pydantic_ai import AgentRunResult
 from pydantic_ai.conversation import Conversation
-from pydantic_ai.conversation_store import ConversationConflict, ConversationEntry, ConversationRecord
+from pydantic_ai.conversation_store import (
+    ConversationConflict,
+    ConversationEntry,
+    ConversationRecord,
+)
 
 from agui.stores.base import ThreadStore
 from agui.stores.summary import ThreadSummary
@@ -24,7 +28,9 @@ class NullConversationStore(ThreadStore):
     async def read_record(self, conversation_id: str) -> ConversationRecord | None:
         return None
 
-    async def read_records(self, *, scope: str | None = None, limit: int | None = None) -> Sequence[ConversationRecord]:
+    async def read_records(
+        self, *, scope: str | None = None, limit: int | None = None
+    ) -> Sequence[ConversationRecord]:
         return []
 
     async def write_record(
@@ -42,5 +48,7 @@ class NullConversationStore(ThreadStore):
     async def read_entry(self, entry_id: str) -> NoReturn:
         raise KeyError(entry_id)
 
-    async def rename(self, conversation_id: str, title: str, *, scope: str | None) -> ThreadSummary | None:
+    async def rename(
+        self, conversation_id: str, title: str, *, scope: str | None
+    ) -> ThreadSummary | None:
         return None

@@ -7,7 +7,11 @@ from typing import Any, NamedTuple
 from django.contrib.auth import get_user_model
 from django.db import IntegrityError, connections, router, transaction
 from django.db.models import Case, F, QuerySet, TextField, Value, When
-from pydantic_ai.conversation_store import ConversationConflict, ConversationEntry, ConversationRecord
+from pydantic_ai.conversation_store import (
+    ConversationConflict,
+    ConversationEntry,
+    ConversationRecord,
+)
 from pydantic_ai.exceptions import UserError
 from pydantic_ai.messages import ModelMessage
 
@@ -23,7 +27,9 @@ NO_LIMIT = 2**31 - 1
 BATCH = 500
 
 # Written out: Django takes longer to make some of these queries than the database to answer them.
-OPEN_RUN = "SELECT 1 FROM agui_run WHERE thread_id = %s AND scope = %s AND status = 'running' LIMIT 1"
+OPEN_RUN = (
+    "SELECT 1 FROM agui_run WHERE thread_id = %s AND scope = %s AND status = 'running' LIMIT 1"
+)
 THREAD = "SELECT * FROM agui_thread WHERE thread_id = %s AND scope = %s"
 THREADS = "SELECT * FROM agui_thread WHERE thread_id = %s LIMIT 2"
 
@@ -71,7 +77,9 @@ def read_thread(conversation_id: str, scope: str, limit: int | None) -> Loaded:
     """
     has_open_run = bool(_fetch(OPEN_RUN, [conversation_id, scope]))
     row = find_row(conversation_id, scope)
-    return Loaded(row, read_entries(row.head_id, limit) if row and row.head_id else [], has_open_run)
+    return Loaded(
+        row, read_entries(row.head_id, limit) if row and row.head_id else [], has_open_run
+    )
 
 
 def find_row(conversation_id: str, scope: str | None) -> Row | None:
@@ -81,7 +89,9 @@ def find_row(conversation_id: str, scope: str | None) -> Row | None:
     else:
         threads = list(Thread.objects.raw(THREAD, [conversation_id, scope]))
     if len(threads) > 1:
-        raise UserError(f"Several owners have a conversation {conversation_id!r}: pass the scope of the one you mean.")
+        raise UserError(
+            f"Several owners have a conversation {conversation_id!r}: pass the scope of the one you mean."
+        )
     return _to_row(threads[0]) if threads else None
 
 
@@ -97,7 +107,9 @@ def _to_row(thread: Thread) -> Row:
         conversation_id=thread.thread_id,
         head_id=thread.head,
         usage=codec.load(codec.USAGE, thread.usage),
-        deferred_tool_requests=None if thread.deferred is None else codec.load(codec.DEFERRED, thread.deferred),
+        deferred_tool_requests=None
+        if thread.deferred is None
+        else codec.load(codec.DEFERRED, thread.deferred),
         scope=thread.scope or None,
         forked_from=thread.forked_from or None,
         forked_at=thread.forked_at or None,
@@ -191,7 +203,9 @@ def _write(
                     del fields["branches"]
                 _update(record, fields, title, preview, expected_revision)
                 pk = row.pk if row else _threads_of(record).values_list("pk", flat=True).get()
-            if record.head_id is not None and record.head_id not in {entry.id for entry in new_entries}:
+            if record.head_id is not None and record.head_id not in {
+                entry.id for entry in new_entries
+            }:
                 _hold(record)
             Message.objects.bulk_create(
                 Message(
@@ -209,7 +223,13 @@ def _write(
     except IntegrityError as error:
         # The id is taken, or the thread's owner is gone.
         raise ConversationConflict(record.conversation_id) from error
-    return Row(**{**vars(record), "pk": pk, "is_titled": bool(title) or (row is not None and row.is_titled)})
+    return Row(
+        **{
+            **vars(record),
+            "pk": pk,
+            "is_titled": bool(title) or (row is not None and row.is_titled),
+        }
+    )
 
 
 def _insert(record: ConversationRecord, fields: dict[str, Any], title: str, preview: str) -> int:
@@ -233,12 +253,18 @@ def _insert(record: ConversationRecord, fields: dict[str, Any], title: str, prev
 
 
 def _update(
-    record: ConversationRecord, fields: dict[str, Any], title: str, preview: str, expected_revision: str
+    record: ConversationRecord,
+    fields: dict[str, Any],
+    title: str,
+    preview: str,
+    expected_revision: str,
 ) -> None:
     if title:
         # Only an empty one: a title that somebody gave stays.
         fields["title"] = Case(When(title="", then=Value(title)), default=F("title"))
-        fields["words"] = Case(When(title="", then=Value(fold(title))), default=F("words"), output_field=TextField())
+        fields["words"] = Case(
+            When(title="", then=Value(fold(title))), default=F("words"), output_field=TextField()
+        )
     if preview:
         fields["preview"] = preview
     if not _threads_of(record).filter(revision=expected_revision).update(**fields):
@@ -251,7 +277,9 @@ def _threads_of(record: ConversationRecord) -> QuerySet[Thread]:
 
 def _hold(record: ConversationRecord) -> None:
     """Keep the thread that has the head from being deleted until this transaction ends."""
-    if not list(Thread.objects.select_for_update().filter(messages=record.head_id).values_list("pk")):
+    if not list(
+        Thread.objects.select_for_update().filter(messages=record.head_id).values_list("pk")
+    ):
         raise ConversationConflict(record.conversation_id)
 
 
@@ -279,7 +307,11 @@ def _hand_over(thread: Thread) -> None:
     own = Message.objects.filter(thread=thread)
     others = Message.objects.exclude(thread=thread).filter(parent__in=own.values("id"))
     # Not empty: so that the partial index serves.
-    forks = Thread.objects.exclude(pk=thread.pk).exclude(forked_at="").filter(forked_at__in=own.values("id"))
+    forks = (
+        Thread.objects.exclude(pk=thread.pk)
+        .exclude(forked_at="")
+        .filter(forked_at__in=own.values("id"))
+    )
     used = [*others.values_list("parent", "thread_id"), *forks.values_list("forked_at", "pk")]
     if not used:
         return

@@ -1,7 +1,8 @@
-"""Whose conversation an id names: ids are unique for their owner, so two owners may use the same one.
+"""Whose conversation an id names: ids are unique for their owner, so two owners may use the same
+one.
 
-The primitives of pydantic-ai's ConversationStore have no scope among their parameters. A store is therefore bound to
-an owner, and its primitives read the conversations of `self.scope` alone.
+The primitives of pydantic-ai's ConversationStore have no scope among their parameters. A store is
+therefore bound to an owner, and its primitives read the conversations of `self.scope` alone.
 """
 
 from copy import copy
@@ -29,22 +30,32 @@ class ScopedStore(ConversationStore):
     async def load(
         self, conversation_id: str, *, limit: int | None = None, scope: str | None = None
     ) -> Conversation | None:
-        return await super(ScopedStore, self.of(scope)).load(conversation_id, limit=limit, scope=scope)
+        return await super(ScopedStore, self.of(scope)).load(
+            conversation_id, limit=limit, scope=scope
+        )
 
     async def load_entries(
         self, conversation_id: str, *, limit: int | None = None, scope: str | None = None
     ) -> list[ConversationEntry] | None:
-        return await super(ScopedStore, self.of(scope)).load_entries(conversation_id, limit=limit, scope=scope)
+        return await super(ScopedStore, self.of(scope)).load_entries(
+            conversation_id, limit=limit, scope=scope
+        )
 
     async def save(
         self, conversation: Conversation | AgentRunResult[Any], *, scope: str | None = None
     ) -> list[ConversationEntry]:
         return await super(ScopedStore, self.of(scope)).save(conversation, scope=scope)
 
-    async def branch(self, conversation_id: str, *, scope: str | None = None, **options: Any) -> Conversation:
-        return await super(ScopedStore, self.of(scope)).branch(conversation_id, scope=scope, **options)
+    async def branch(
+        self, conversation_id: str, *, scope: str | None = None, **options: Any
+    ) -> Conversation:
+        return await super(ScopedStore, self.of(scope)).branch(
+            conversation_id, scope=scope, **options
+        )
 
-    async def fork(self, conversation_id: str, *, source_scope: str | None = None, **options: Any) -> Conversation:
+    async def fork(
+        self, conversation_id: str, *, source_scope: str | None = None, **options: Any
+    ) -> Conversation:
         return await super(ScopedStore, self.of(source_scope)).fork(
             conversation_id, source_scope=source_scope, **options
         )

@@ -33,7 +33,9 @@ class ThreadSummary(TypedDict):
     """Whether an answer has ended that nobody has said to have seen."""
 
 
-def summarize(thread_id: str, title: str, preview: str, updated_at: datetime, unread: bool = False) -> ThreadSummary:
+def summarize(
+    thread_id: str, title: str, preview: str, updated_at: datetime, unread: bool = False
+) -> ThreadSummary:
     return ThreadSummary(
         thread_id=thread_id,
         title=title or UNTITLED,
@@ -45,7 +47,9 @@ def summarize(thread_id: str, title: str, preview: str, updated_at: datetime, un
 
 def ends_in_an_answer(messages: Sequence[ModelMessage]) -> bool:
     """Whether the newest message is not the user's own."""
-    return bool(messages) and not any(isinstance(part, UserPromptPart) for part in messages[-1].parts)
+    return bool(messages) and not any(
+        isinstance(part, UserPromptPart) for part in messages[-1].parts
+    )
 
 
 def title_of(messages: Iterable[ModelMessage]) -> str:
@@ -57,7 +61,8 @@ def title_of(messages: Iterable[ModelMessage]) -> str:
 def preview_of(messages: Sequence[ModelMessage]) -> str:
     """Cut a preview out of the newest text, whoever wrote it; '' if there is none."""
     return shorten(
-        next((text for message in reversed(messages) for text in reversed([*_texts(message)])), ""), PREVIEW_CHARS
+        next((text for message in reversed(messages) for text in reversed([*_texts(message)])), ""),
+        PREVIEW_CHARS,
     )
 
 

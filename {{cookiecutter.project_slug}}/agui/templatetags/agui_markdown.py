@@ -16,12 +16,14 @@ register = template.Library()
 class Renderer(RendererHTML):
     """Writes the address of a link or picture as text behind it, and a heading as a line in bold.
 
-    A model wrote the addresses. Somebody who is signed in to the admin should not be led to them by a click.
+    A model wrote the addresses. Somebody who is signed in to the admin should not be led to them by
+    a click.
     """
 
     def link_open(self, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
         token = tokens[index]
-        env["address"] = "" if token.info == "auto" else token.attrGet("href")  # An autolink's text is its address
+        # An autolink's text is its address
+        env["address"] = "" if token.info == "auto" else token.attrGet("href")
         return ""
 
     def link_close(self, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
@@ -50,7 +52,9 @@ def behind(address: Any) -> str:
 
 
 # The preset lets HTML through.
-reader = MarkdownIt("commonmark", {"html": False}, renderer_cls=Renderer).enable(["table", "strikethrough"])
+reader = MarkdownIt("commonmark", {"html": False}, renderer_cls=Renderer).enable(
+    ["table", "strikethrough"]
+)
 
 
 @register.filter

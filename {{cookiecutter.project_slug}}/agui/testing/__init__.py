@@ -7,8 +7,9 @@
     assert event_types(await collect(response))[-1] == "RUN_FINISHED"
     assert model.requests[1].tool_results == {"add_task": {"id": 1}}
 
-An answer is a step, a list of steps, or a Response. A script may be endless: `itertools.repeat(say("Hi"))`.
-`Chat` is all of it at once: a user at the endpoint, with a script in the place of the model.
+An answer is a step, a list of steps, or a Response. A script may be endless:
+`itertools.repeat(say("Hi"))`. `Chat` is all of it at once: a user at the endpoint, with a script in
+the place of the model.
 """
 
 from agui.testing.chat import Answer, Chat, Frame, ToolUse, collect, event_types, read_frames

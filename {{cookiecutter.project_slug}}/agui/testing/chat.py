@@ -25,7 +25,9 @@ class Frame(NamedTuple):
 async def read_frames(response: HttpResponseBase) -> AsyncGenerator[Frame]:
     """Read a stream as it arrives, without its comments. Use `aclosing` when leaving early."""
     if not isinstance(response, StreamingHttpResponse):
-        raise AssertionError(f"Not a stream but {response.status_code}: {getattr(response, 'content', b'')!r}")
+        raise AssertionError(
+            f"Not a stream but {response.status_code}: {getattr(response, 'content', b'')!r}"
+        )
     received = b""
     async with aclosing(aiter(response)) as body:  # type: ignore[type-var]
         async for chunk in body:
@@ -86,15 +88,26 @@ class Answer:
     def _call(self, start: dict[str, Any]) -> ToolUse:
         own = [event for event in self.events if event.get("toolCallId") == start["toolCallId"]]
         arguments = "".join(event["delta"] for event in own if event["type"] == "TOOL_CALL_ARGS")
-        end: dict[str, Any] = next((event for event in own if event["type"] == "TOOL_CALL_RESULT"), {})
+        end: dict[str, Any] = next(
+            (event for event in own if event["type"] == "TOOL_CALL_RESULT"), {}
+        )
         outcome = end.get("metadata", {}).get("outcome", "success") if end else None
-        return ToolUse(start["toolCallName"], json.loads(arguments or "{}"), _value(end.get("content")), outcome)
+        return ToolUse(
+            start["toolCallName"],
+            json.loads(arguments or "{}"),
+            _value(end.get("content")),
+            outcome,
+        )
 
     @property
     def results(self) -> list[Any]:
         """What tools answered: first calls that an approval let go on, then the others in the order of the calls."""
         begun = [event["toolCallId"] for event in self.events if event["type"] == "TOOL_CALL_START"]
-        told = {event["toolCallId"]: event for event in self.events if event["type"] == "TOOL_CALL_RESULT"}
+        told = {
+            event["toolCallId"]: event
+            for event in self.events
+            if event["type"] == "TOOL_CALL_RESULT"
+        }
         order = [*(key for key in told if key not in begun), *(key for key in begun if key in told)]
         return [_value(told[key]["content"]) for key in order]
 
@@ -124,12 +137,17 @@ class Chat:
         answer = await chat.approve()
         assert answer.text == "Deleted."
 
-    What the model was asked is in `chat.model.requests`; without a script, the agent's own model answers.
-    A test needs `@pytest.mark.django_db(transaction=True)`.
+    What the model was asked is in `chat.model.requests`; without a script, the agent's own model
+    answers. A test needs `@pytest.mark.django_db(transaction=True)`.
     """
 
     def __init__(
-        self, user: Any, *script: Any, model: Model | None = None, url: str = "/agent/", thread: str = ""
+        self,
+        user: Any,
+        *script: Any,
+        model: Model | None = None,
+        url: str = "/agent/",
+        thread: str = "",
     ) -> None:
         self.user, self.url, self.thread = user, url, thread or uuid4().hex
         self.model: Any = model or (ScriptedModel(script) if script else None)
@@ -146,7 +164,13 @@ class Chat:
         if self.user is not None and not self.http.cookies:
             await self.http.aforce_login(self.user)
         messages = [{"id": uuid4().hex, "role": "user", "content": text}] if text else []
-        told = {"threadId": self.thread, "runId": uuid4().hex, "protocolVersion": "1.0", "messages": messages, **body}
+        told = {
+            "threadId": self.thread,
+            "runId": uuid4().hex,
+            "protocolVersion": "1.0",
+            "messages": messages,
+            **body,
+        }
         view: Any = resolve(self.url).func
         # The run begins before the response does, and keeps the model.
         with view.agent.override(model=self.model) if self.model else nullcontext():
@@ -163,4 +187,6 @@ class Chat:
     async def resume(self, payload: Any) -> Answer:
         """Answer all that waits with the same words: an approval's, or what a question asks for."""
         ids = [interrupt["id"] for interrupt in self.answer.interrupts]
-        return await self.send(resume=[{"interruptId": one, "status": "resolved", "payload": payload} for one in ids])
+        return await self.send(
+            resume=[{"interruptId": one, "status": "resolved", "payload": payload} for one in ids]
+        )

@@ -55,7 +55,9 @@ def think(text: str, chunks: int = 1) -> Part:
     return Part("handle_thinking_delta", [{"content": chunk} for chunk in _split(text, chunks)])
 
 
-def call(_name: str, /, *, _id: str = "", _json: str | None = None, _chunks: int = 2, **arguments: Any) -> Part:
+def call(
+    _name: str, /, *, _id: str = "", _json: str | None = None, _chunks: int = 2, **arguments: Any
+) -> Part:
     """Call a tool. `_id` fixes the call's id; `_json` replaces the arguments by raw, even broken, text."""
     start = {"tool_name": _name, "tool_call_id": _id or f"call-{uuid4().hex}"}
     chunks = _split(json.dumps(arguments) if _json is None else _json, _chunks)
@@ -83,7 +85,9 @@ class Response:
 
     steps: Sequence[Step] = ()
     finish_reason: m.FinishReason | None = None
-    usage: RequestUsage = field(default_factory=lambda: RequestUsage(input_tokens=10, output_tokens=5))
+    usage: RequestUsage = field(
+        default_factory=lambda: RequestUsage(input_tokens=10, output_tokens=5)
+    )
 
 
 @dataclass(frozen=True)
@@ -98,9 +102,18 @@ class Request:
     @property
     def prompt(self) -> str:
         """The newest text of the user."""
-        parts = [part for message in self.messages for part in message.parts if isinstance(part, m.UserPromptPart)]
+        parts = [
+            part
+            for message in self.messages
+            for part in message.parts
+            if isinstance(part, m.UserPromptPart)
+        ]
         content = parts[-1].content if parts else ""
-        return content if isinstance(content, str) else " ".join(item for item in content if isinstance(item, str))
+        return (
+            content
+            if isinstance(content, str)
+            else " ".join(item for item in content if isinstance(item, str))
+        )
 
     @property
     def tool_results(self) -> dict[str, Any]:
@@ -126,7 +139,9 @@ class ScriptedModel(Model[Any]):
         model_settings: ModelSettings | None,
         model_request_parameters: ModelRequestParameters,
     ) -> m.ModelResponse:
-        async with self.request_stream(messages, model_settings, model_request_parameters) as stream:
+        async with self.request_stream(
+            messages, model_settings, model_request_parameters
+        ) as stream:
             async for _ in stream:
                 pass
             return stream.get()
@@ -142,7 +157,9 @@ class ScriptedModel(Model[Any]):
         settings, parameters = self.prepare_request(model_settings, model_request_parameters)
         tools = {tool.name: tool for tool in parameters.declared_function_tools}
         instructions = m.InstructionPart.join(parameters.instruction_parts or []) or ""
-        self.requests.append(Request(list(messages), tools, instructions, settings or ModelSettings()))
+        self.requests.append(
+            Request(list(messages), tools, instructions, settings or ModelSettings())
+        )
         stream = _ScriptedStream(parameters, self._next_answer())
         await stream.open()
         yield stream
@@ -150,8 +167,14 @@ class ScriptedModel(Model[Any]):
     def _next_answer(self) -> Response:
         answer = next(self._script, None)
         if answer is None:
-            raise AssertionError(f"The model got request number {len(self.requests)}: add an answer to its script.")
-        return answer if isinstance(answer, Response) else Response([answer] if isinstance(answer, Step) else answer)
+            raise AssertionError(
+                f"The model got request number {len(self.requests)}: add an answer to its script."
+            )
+        return (
+            answer
+            if isinstance(answer, Response)
+            else Response([answer] if isinstance(answer, Step) else answer)
+        )
 
 
 @dataclass

@@ -67,7 +67,9 @@ def build_prepare(spec: ToolSpec) -> ToolPrepareFunc[AgentDeps] | None:
     if not (is_gated(spec) or spec.permission or spec.prepare):
         return None
 
-    async def prepare(ctx: RunContext[AgentDeps], definition: ToolDefinition) -> ToolDefinition | None:
+    async def prepare(
+        ctx: RunContext[AgentDeps], definition: ToolDefinition
+    ) -> ToolDefinition | None:
         if not await is_permitted(spec, getattr(ctx.deps, "user", None)):
             return None
         if spec.prepare is not None:
@@ -76,14 +78,19 @@ def build_prepare(spec: ToolSpec) -> ToolPrepareFunc[AgentDeps] | None:
                 return None
             definition = prepared
         if is_gated(spec):
-            definition = replace(definition, kind="unapproved" if needs_confirmation(spec) else "function")
+            definition = replace(
+                definition, kind="unapproved" if needs_confirmation(spec) else "function"
+            )
         return definition
 
     return prepare
 
 
 async def _prepare(
-    spec: ToolSpec, author: Callable[..., Any], ctx: RunContext[AgentDeps], definition: ToolDefinition
+    spec: ToolSpec,
+    author: Callable[..., Any],
+    ctx: RunContext[AgentDeps],
+    definition: ToolDefinition,
 ) -> ToolDefinition | None:
     """Ask the tool's author. A function that breaks hides its tool, and ends no run."""
     try:

@@ -109,9 +109,13 @@ def resolve_audit_logger(own: AuditLogger | None = None) -> AuditLogger:
     """
     path = conf.get().audit_logger
     logger = import_string(path)() if own is None else own
-    named = f"AGUI['AUDIT_LOGGER'] = {path!r}" if own is None else f"AgentConfig(audit_logger={own!r})"
+    named = (
+        f"AGUI['AUDIT_LOGGER'] = {path!r}" if own is None else f"AgentConfig(audit_logger={own!r})"
+    )
     if isinstance(logger, type):
-        raise ImproperlyConfigured(f"{named} is a class: give an instance of it, {logger.__name__}().")
+        raise ImproperlyConfigured(
+            f"{named} is a class: give an instance of it, {logger.__name__}()."
+        )
     if not isinstance(logger, AuditLogger) or inspect.iscoroutinefunction(logger.record):
         raise ImproperlyConfigured(
             f"{named} has no usable record(event): write it as a plain method, not "
@@ -121,10 +125,13 @@ def resolve_audit_logger(own: AuditLogger | None = None) -> AuditLogger:
 
 
 async def record_event(logger: AuditLogger, event: AuditEvent) -> None:
-    """Record off the event loop. A run goes on when its audit trail can't be written; the log says so.
+    """Record off the event loop.
 
-    A record that takes long is not waited for, and not given up either: neither when the run is stopped, nor when its
-    time is over while the event loop is blocked or other records have all threads.
+    A run goes on when its audit trail can't be written; the log says so.
+
+    A record that takes long is not waited for, and not given up either: neither when the run is
+    stopped, nor when its time is over while the event loop is blocked or other records have all
+    threads.
     """
     if isinstance(logger, NullAuditLogger):
         return
@@ -145,7 +152,10 @@ async def _record(logger: AuditLogger, event: AuditEvent) -> None:
         await wait_for_database(partial(run_in_thread, logger.record, event, pool="audit"))
     except (Exception, asyncio.CancelledError) as error:
         logging.getLogger("agui.audit").exception(
-            "The call %s of tool %r in run %s was not recorded.", event.tool_call_id, event.tool_name, event.run_id
+            "The call %s of tool %r in run %s was not recorded.",
+            event.tool_call_id,
+            event.tool_name,
+            event.run_id,
         )
         if isinstance(error, asyncio.CancelledError):
             raise

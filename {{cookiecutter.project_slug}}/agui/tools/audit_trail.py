@@ -5,7 +5,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from pydantic_ai import DeferredToolRequests, RunContext
-from pydantic_ai.capabilities import AbstractCapability, WrapRunHandler, WrapToolExecuteHandler, on_event
+from pydantic_ai.capabilities import (
+    AbstractCapability,
+    WrapRunHandler,
+    WrapToolExecuteHandler,
+    on_event,
+)
 from pydantic_ai.messages import (
     AgentStreamEvent,
     BaseToolCallPart,
@@ -38,13 +43,19 @@ class AuditTrail(AbstractCapability[Any]):
     async def for_run(self, ctx: RunContext[Any]) -> "AuditTrail":
         if self.timer is not None:
             return self
-        timer = ToolCallTimer(ctx.deps, thread_id=ctx.conversation_id or "", run_id=ctx.run_id or "")
-        return replace(self, logger=resolve_audit_logger(self.logger), timer=timer, is_recording=True)
+        timer = ToolCallTimer(
+            ctx.deps, thread_id=ctx.conversation_id or "", run_id=ctx.run_id or ""
+        )
+        return replace(
+            self, logger=resolve_audit_logger(self.logger), timer=timer, is_recording=True
+        )
 
     def listens_to(self, event: AgentStreamEvent) -> bool:
         return self.is_recording and super().listens_to(event)
 
-    async def prepare_tools(self, ctx: RunContext[Any], tool_defs: list[ToolDefinition]) -> list[ToolDefinition]:
+    async def prepare_tools(
+        self, ctx: RunContext[Any], tool_defs: list[ToolDefinition]
+    ) -> list[ToolDefinition]:
         if self.timer:
             for definition in tool_defs:
                 self.timer.learn(definition.name, definition.parameters_json_schema)
@@ -76,7 +87,9 @@ class AuditTrail(AbstractCapability[Any]):
         if self.timer and self.logger and (ended := self.timer.stop(event.part)):
             await record_event(self.logger, ended)
 
-    async def wrap_run(self, ctx: RunContext[Any], *, handler: WrapRunHandler) -> AgentRunResult[Any]:
+    async def wrap_run(
+        self, ctx: RunContext[Any], *, handler: WrapRunHandler
+    ) -> AgentRunResult[Any]:
         waiting: Iterable[ToolCallPart] = ()
         try:
             result = await handler()
@@ -93,5 +106,9 @@ def note_secrets(messages: Iterable[ModelMessage], timer: ToolCallTimer) -> None
     """Note with each answer where the arguments of its calls are secret, for those who read it later."""
     for message in messages:
         calls = [part for part in message.parts if isinstance(part, BaseToolCallPart)]
-        if secrets := {part.tool_call_id: paths for part in calls if (paths := timer.secrets.get(part.tool_name))}:
+        if secrets := {
+            part.tool_call_id: paths
+            for part in calls
+            if (paths := timer.secrets.get(part.tool_name))
+        }:
             annotate(message, **{SECRETS_KEY: secrets})

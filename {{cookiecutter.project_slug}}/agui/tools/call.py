@@ -10,7 +10,15 @@ from typing import Any
 
 from django.core.exceptions import PermissionDenied
 from pydantic import ConfigDict, TypeAdapter
-from pydantic_ai import ApprovalRequired, CallDeferred, FunctionToolset, ModelRetry, RunContext, Tool, ToolDenied
+from pydantic_ai import (
+    ApprovalRequired,
+    CallDeferred,
+    FunctionToolset,
+    ModelRetry,
+    RunContext,
+    Tool,
+    ToolDenied,
+)
 from pydantic_ai.exceptions import RunCancelled, SkipToolExecution, ToolFailed, UsageLimitExceeded
 from pydantic_ai.messages import ToolReturn
 from pydantic_core import PydanticSerializationError
@@ -30,7 +38,9 @@ logger = logging.getLogger("agui.tools")
 # All that a model or a client learns about a failure: the log has the rest.
 FAILED = "The tool failed. The failure was logged."
 DENIED = "The user is not allowed to do this."
-TIMED_OUT = "The tool did not answer in time and may still be at work. Don't call it again: tell the user."
+TIMED_OUT = (
+    "The tool did not answer in time and may still be at work. Don't call it again: tell the user."
+)
 # How a tool, or a limit, steers the run; not failures.
 CONTROL_FLOW = (
     ModelRetry,
@@ -58,7 +68,12 @@ def build_tool(binding: ToolBinding) -> Tool[AgentDeps]:
         name=spec.name,
         description=spec.description,
         function_schema=replace(
-            schema, function=call, takes_ctx=True, is_async=True, positional_fields=[], var_positional_field=None
+            schema,
+            function=call,
+            takes_ctx=True,
+            is_async=True,
+            positional_fields=[],
+            var_positional_field=None,
         ),
         max_retries=spec.max_retries,
         strict=spec.strict,
@@ -94,7 +109,11 @@ def _build_validator(spec: ToolSpec, parameters: dict[str, Any]) -> Callable[...
         except CONTROL_FLOW:
             raise
         except Exception as error:
-            logger.exception("Tool %r is not called in run %s: its args_validator= failed.", spec.name, ctx.run_id)
+            logger.exception(
+                "Tool %r is not called in run %s: its args_validator= failed.",
+                spec.name,
+                ctx.run_id,
+            )
             raise ToolFailed(FAILED) from error
         if ask:
             ask(ctx, **arguments)

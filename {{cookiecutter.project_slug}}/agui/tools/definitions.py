@@ -1,7 +1,7 @@
 """What a user approves: a call of a tool as it is defined now, with all that the tool will get.
 
-An approval holds for the definition that the user was asked with. When a deploy, or another server, has changed the
-tool's name, arguments or question since, the user is asked again.
+An approval holds for the definition that the user was asked with. When a deploy, or another server,
+has changed the tool's name, arguments or question since, the user is asked again.
 """
 
 import hashlib
@@ -43,13 +43,21 @@ class HoldApprovals(AbstractCapability[Any]):
     """By tool call id."""
 
     async def after_tool_validate(
-        self, ctx: RunContext[Any], *, call: ToolCallPart, tool_def: ToolDefinition, args: dict[str, Any]
+        self,
+        ctx: RunContext[Any],
+        *,
+        call: ToolCallPart,
+        tool_def: ToolDefinition,
+        args: dict[str, Any],
     ) -> dict[str, Any]:
         definition = digest(tool_def)
-        self.asked[call.tool_call_id] = Asked(definition, describe(tool_def), all_arguments(call, args))
+        self.asked[call.tool_call_id] = Asked(
+            definition, describe(tool_def), all_arguments(call, args)
+        )
         if ctx.tool_call_approved:
             if tool_def.kind == "external":
-                raise ToolFailed(GONE)  # A client's tool has the name now: that one was not approved
+                # A client's tool has the name now: that one was not approved
+                raise ToolFailed(GONE)
             if (ctx.tool_call_metadata or {}).get(DEFINITION_KEY) != definition:
                 raise ApprovalRequired()
         return args
@@ -77,7 +85,12 @@ def all_arguments(call: ToolCallPart, validated: dict[str, Any]) -> str:
     try:
         given = call.args_as_dict(raise_if_invalid=True)
         whole = to_jsonable_python(
-            validated, by_alias=True, fallback=str, inf_nan_mode="null", bytes_mode="base64", serialize_unknown=True
+            validated,
+            by_alias=True,
+            fallback=str,
+            inf_nan_mode="null",
+            bytes_mode="base64",
+            serialize_unknown=True,
         )
         return json.dumps(completed(given, whole), ensure_ascii=False)
     except (ValueError, AssertionError, RecursionError):

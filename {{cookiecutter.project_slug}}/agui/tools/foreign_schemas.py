@@ -1,7 +1,8 @@
-"""JSON Schemas that a client or another server wrote: how much they say, once each `$ref` is followed.
+"""JSON Schemas that a client or another server wrote: how much they say, once each `$ref` is
+followed.
 
-A dozen definitions that refer to each other fit into 4 kB and stand for millions of schemas: the libraries that put
-a definition in the place of its `$ref` would build all of them.
+A dozen definitions that refer to each other fit into 4 kB and stand for millions of schemas: the
+libraries that put a definition in the place of its `$ref` would build all of them.
 """
 
 from collections.abc import Iterable, Iterator

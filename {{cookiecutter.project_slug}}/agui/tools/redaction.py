@@ -8,18 +8,23 @@ from pydantic_ai.messages import ToolCallPart
 
 from agui.tools.secret_arguments import REDACTED, Path, hide
 
-# A name and what leads to its value, in an exception's words: `api_key=`, `"apiKey": "`, `Authorization: Bearer `.
+# A name and what leads to its value, in an exception's words: `api_key=`, `"apiKey": "`,
+# `Authorization: Bearer `.
 NAMED = re.compile(r"""(?i)(?<![\w-])([\w-]++)["']?\s*[:=]\s*["']?(?:(?:bearer|basic)\s+)?""")
 VALUE = re.compile(r"""[^\s"'&,;)\]}\[]+""")
 
 
-def redact_text(text: str, call: ToolCallPart, names: Iterable[str], paths: Iterable[Path] = ()) -> str:
+def redact_text(
+    text: str, call: ToolCallPart, names: Iterable[str], paths: Iterable[Path] = ()
+) -> str:
     """Replace the values of secret arguments in an exception's words, and what is written there as `name=value`."""
     try:
         arguments = call.args_as_dict(raise_if_invalid=True)
     except (ValueError, AssertionError):
         arguments = {}
-    for value in sorted(_secrets(arguments, redact(hide(arguments, paths), names)), key=len, reverse=True):
+    for value in sorted(
+        _secrets(arguments, redact(hide(arguments, paths), names)), key=len, reverse=True
+    ):
         text = text.replace(value, REDACTED)
     is_secret = secret_test(names)
     pieces, end = [], 0
@@ -59,7 +64,9 @@ def redact(arguments: dict[str, Any], names: Iterable[str]) -> dict[str, Any]:
 
     def clean(value: Any) -> Any:
         if isinstance(value, dict):
-            return {key: REDACTED if is_secret(str(key)) else clean(item) for key, item in value.items()}
+            return {
+                key: REDACTED if is_secret(str(key)) else clean(item) for key, item in value.items()
+            }
         if isinstance(value, list | tuple):
             return [clean(item) for item in value]
         return value

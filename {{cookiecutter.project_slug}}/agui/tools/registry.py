@@ -20,11 +20,21 @@ from typing import Any, TypeVar, Unpack
 from pydantic_ai import Tool
 
 from agui.blocking.executor import run_in_thread
-from agui.tools.schema import ToolOptions, ToolSpec, check_options, check_spec, options_of, parse, x_keys
+from agui.tools.schema import (
+    ToolOptions,
+    ToolSpec,
+    check_options,
+    check_spec,
+    options_of,
+    parse,
+    x_keys,
+)
 from agui.tools.search import check_reserved
 from agui.tools.times import make_arguments_aware
 
-noting: ContextVar[Callable[[Callable[[], Any]], Any]] = ContextVar("noting", default=lambda call: call())
+noting: ContextVar[Callable[[Callable[[], Any]], Any]] = ContextVar(
+    "noting", default=lambda call: call()
+)
 """Calls a synchronous tool, in its thread: whoever notes what it has done does so together with it."""
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -78,7 +88,9 @@ class ToolRegistry:
         check_spec(spec)
         check_reserved(spec, (binding.spec for binding in self))
         if spec.name in self._bindings:
-            raise ValueError(f"Tool {spec.name!r} is registered twice in {self.name!r}: rename one, or pass name=.")
+            raise ValueError(
+                f"Tool {spec.name!r} is registered twice in {self.name!r}: rename one, or pass name=."
+            )
         parsed = parse(spec)
         extensions = x_keys(spec.destructive, spec.category, spec.confirm, spec.summary)
         schema = {**parsed.function_schema.json_schema, **extensions}
@@ -100,10 +112,14 @@ class ToolRegistry:
             name, description, fn = name or fn.name, description or fn.description, fn.function
         name = name or getattr(fn, "__name__", None)
         if not callable(fn) or name is None:
-            raise TypeError(f"{fn!r} is no tool: give a function or a Tool, and a name= if it has none.")
+            raise TypeError(
+                f"{fn!r} is no tool: give a function or a Tool, and a name= if it has none."
+            )
         docstring = (inspect.getdoc(fn) or "").strip().split("\n\n")[0]
         description = " ".join((description or docstring).split())
-        return self.register(ToolSpec(name=name, fn=fn, description=description, **check_options(name, given)))
+        return self.register(
+            ToolSpec(name=name, fn=fn, description=description, **check_options(name, given))
+        )
 
     def get(self, name: str) -> ToolBinding:
         """Find a tool. Raises KeyError."""
@@ -116,7 +132,9 @@ class ToolRegistry:
         """Call a synchronous tool from code: validated, but asking nobody for permission or approval."""
         binding = self.get(name)
         if binding.is_async:
-            raise TypeError(f"Tool {name!r} is a coroutine function: use `await registry.acall({name!r}, ...)`.")
+            raise TypeError(
+                f"Tool {name!r} is a coroutine function: use `await registry.acall({name!r}, ...)`."
+            )
         return binding.prepare_call(binding.validate(arguments), ctx)()
 
     async def acall(self, name: str, arguments: dict[str, Any], *, ctx: Any = None) -> Any:

@@ -18,7 +18,9 @@ from agui.deps import AgentDeps
 class BoundResults(AbstractCapability[AgentDeps]):
     """Cuts results, and what a failing tool says, to AGUI["MAX_RESULT_BYTES"]."""
 
-    async def wrap_tool_execute(self, ctx: RunContext[AgentDeps], *, handler: Callable[..., Any], **call: Any) -> Any:
+    async def wrap_tool_execute(
+        self, ctx: RunContext[AgentDeps], *, handler: Callable[..., Any], **call: Any
+    ) -> Any:
         try:
             return bounded(await handler(call["args"]))
         except (ToolFailedError, ToolRetryError) as error:
@@ -51,7 +53,11 @@ def _bounded(value: Any) -> Any:
     cut = _cut(text)
     if cut is text and is_small:
         return value
-    words = [f"[A file of {len(file.data)} bytes: too large to be read.]" for file in files if not _is_small(file)]
+    words = [
+        f"[A file of {len(file.data)} bytes: too large to be read.]"
+        for file in files
+        if not _is_small(file)
+    ]
     # As a list only where it has to be one, for the files.
     kept = [*(others if cut is text else [cut]), *words, *filter(_is_small, files)]
     return kept if len(kept) > 1 else kept[0]
@@ -69,5 +75,7 @@ def _cut(text: str) -> str:
     data = text.encode(errors="replace")
     if len(data) <= limit:
         return text
-    note = f"\n[Cut off: the result has {len(data)} bytes, and {limit} are the limit. Ask for less.]"
+    note = (
+        f"\n[Cut off: the result has {len(data)} bytes, and {limit} are the limit. Ask for less.]"
+    )
     return data[:limit].decode(errors="ignore") + note

@@ -79,15 +79,21 @@ class ToolSpec:
     sequential: bool = False  # Runs alone: calls beside it wait
     strict: bool | None = None
     timeout: float | None = None  # Seconds
-    max_retries: int | None = None  # How often the model may correct a call; None is the agent's default
-    defer_loading: bool | None = None  # Whether the model has to search for it; None is if there are many tools
-    # Before each request to the model: (ctx, definition) -> the definition, changed or not, or None to hide the tool
+    # How often the model may correct a call; None is the agent's default
+    max_retries: int | None = None
+    # Whether the model has to search for it; None is if there are many tools
+    defer_loading: bool | None = None
+    # Before each request to the model: (ctx, definition) -> the definition, changed or not, or None
+    # to hide the tool
     prepare: Callable[..., Any] | None = None
-    args_validator: Callable[..., Any] | None = None  # Looks at valid arguments, before the user is asked
-    metadata: dict[str, Any] | None = None  # For code of yours that looks at tools; the model never sees it
+    # Looks at valid arguments, before the user is asked
+    args_validator: Callable[..., Any] | None = None
+    # For code of yours that looks at tools; the model never sees it
+    metadata: dict[str, Any] | None = None
     tool_kind: Any = None
     include_return_schema: bool | None = None  # Whether the model is told what the tool returns
-    takes_ctx: bool | None = None  # Whether the first parameter is the run's context; None finds out
+    # Whether the first parameter is the run's context; None finds out
+    takes_ctx: bool | None = None
     docstring_format: DocstringFormat = "auto"
     require_parameter_descriptions: bool = False
     schema_generator: type[GenerateJsonSchema] = GenerateToolJsonSchema
@@ -108,19 +114,29 @@ def prettify(name: str) -> str:
 def check_spec(spec: ToolSpec) -> None:
     name = spec.name
     if not re.fullmatch(r"[a-zA-Z0-9_-]{1,64}", name):
-        raise ValueError(f"Tool {name!r}: a name has 1 to 64 letters, digits, _ or -: pass another as name=.")
+        raise ValueError(
+            f"Tool {name!r}: a name has 1 to 64 letters, digits, _ or -: pass another as name=."
+        )
     if not spec.description.strip():
-        raise ValueError(f"Tool {name!r} has no docstring: the model reads it to choose the tool. Write one.")
+        raise ValueError(
+            f"Tool {name!r} has no docstring: the model reads it to choose the tool. Write one."
+        )
     if spec.category not in tuple(ToolCategory):
-        raise ValueError(f"Tool {name!r} has category={spec.category!r}: use one of {', '.join(ToolCategory)}.")
+        raise ValueError(
+            f"Tool {name!r} has category={spec.category!r}: use one of {', '.join(ToolCategory)}."
+        )
     if spec.max_retries is not None and spec.max_retries < 1:
         raise ValueError(
             f"Tool {name!r} has max_retries={spec.max_retries}: one wrong argument would end the run. Use 1 or more."
         )
     if spec.timeout is not None and spec.timeout <= 0:
-        raise ValueError(f"Tool {name!r} has timeout={spec.timeout}: give seconds above 0, or leave it out.")
+        raise ValueError(
+            f"Tool {name!r} has timeout={spec.timeout}: give seconds above 0, or leave it out."
+        )
     if spec.prepare is not None and not callable(spec.prepare):
-        raise ValueError(f"Tool {name!r} has prepare={spec.prepare!r}: give a function of (ctx, definition).")
+        raise ValueError(
+            f"Tool {name!r} has prepare={spec.prepare!r}: give a function of (ctx, definition)."
+        )
     if spec.args_validator is not None and not callable(spec.args_validator):
         raise ValueError(
             f"Tool {name!r} has args_validator={spec.args_validator!r}: give a function of ctx and the parameters."
@@ -128,7 +144,9 @@ def check_spec(spec: ToolSpec) -> None:
     if spec.metadata is not None and not isinstance(spec.metadata, dict):
         raise ValueError(f"Tool {name!r} has metadata={spec.metadata!r}: give a dict.")
     if spec.permission is not None and not re.fullmatch(r"\w+\.\w+", spec.permission):
-        raise ValueError(f"Tool {name!r} has permission={spec.permission!r}: write it as 'app_label.codename'.")
+        raise ValueError(
+            f"Tool {name!r} has permission={spec.permission!r}: write it as 'app_label.codename'."
+        )
 
 
 def build_input_schema(
@@ -144,7 +162,9 @@ def build_input_schema(
     return {**schema, **x_keys(destructive, category, confirm, summary)}
 
 
-def x_keys(destructive: bool, category: ToolCategory, confirm: str | None, summary: str | None) -> dict[str, Any]:
+def x_keys(
+    destructive: bool, category: ToolCategory, confirm: str | None, summary: str | None
+) -> dict[str, Any]:
     """The x-* keys, without those that say nothing."""
     keys = {
         X_DESTRUCTIVE_KEY: destructive or None,
@@ -160,7 +180,9 @@ def check_options(name: str, options: Mapping[str, Any]) -> dict[str, Any]:
     named = dict(options)
     if "retries" in named:
         if "max_retries" in named:
-            raise TypeError(f"Tool {name!r} has retries= and max_retries=, which are the same: leave one out.")
+            raise TypeError(
+                f"Tool {name!r} has retries= and max_retries=, which are the same: leave one out."
+            )
         named["max_retries"] = named.pop("retries")
     known = sorted(ToolOptions.__annotations__)
     for option in named:
@@ -175,7 +197,9 @@ def check_options(name: str, options: Mapping[str, Any]) -> dict[str, Any]:
 def options_of(tool: Tool[Any]) -> dict[str, Any]:
     """Read the options of a pydantic-ai Tool, whose function was read when it was made."""
     names = set(ToolOptions.__annotations__) & vars(tool).keys()
-    return {name: getattr(tool, name) for name in names} | {"defer_loading": tool.defer_loading or None}
+    return {name: getattr(tool, name) for name in names} | {
+        "defer_loading": tool.defer_loading or None
+    }
 
 
 def parse(spec: ToolSpec) -> Tool[Any]:
@@ -211,7 +235,9 @@ def parse(spec: ToolSpec) -> Tool[Any]:
         ) from error
     except (PydanticUserError, UserError) as error:
         if spec.require_parameter_descriptions and "description" in str(error):
-            raise TypeError(f"Tool {name!r}: describe each parameter in the docstring. ({error})") from error
+            raise TypeError(
+                f"Tool {name!r}: describe each parameter in the docstring. ({error})"
+            ) from error
         raise TypeError(
             f"Tool {name!r}: a parameter has no JSON form: use a str, a number, a list, a dict, an Enum, "
             f"a Literal, a dataclass or a pydantic model. ({str(error).splitlines()[0]})"
@@ -230,7 +256,9 @@ def _check_signature(fn: Callable[..., Any], name: str, takes_ctx: bool | None) 
                 "for each parameter. Spell them out."
             )
         if parameter.kind is parameter.POSITIONAL_ONLY:
-            raise TypeError(f"Tool {name!r}: parameter {parameter.name!r} is positional-only. Remove the /.")
+            raise TypeError(
+                f"Tool {name!r}: parameter {parameter.name!r} is positional-only. Remove the /."
+            )
         if parameter.annotation is parameter.empty:
             example = "RunContext[AgentDeps]" if parameter.name == "ctx" else "str"
             raise TypeError(
@@ -238,7 +266,9 @@ def _check_signature(fn: Callable[..., Any], name: str, takes_ctx: bool | None) 
                 f"Write `{parameter.name}: {example}`, or what it is."
             )
         if position and "RunContext" in str(parameter.annotation):
-            raise TypeError(f"Tool {name!r}: parameter {parameter.name!r} is the run's context: put it first.")
+            raise TypeError(
+                f"Tool {name!r}: parameter {parameter.name!r} is the run's context: put it first."
+            )
         if getattr(parameter.annotation, "__name__", parameter.annotation) == "AgentDeps":
             raise TypeError(
                 f"Tool {name!r}: the model would have to say what {parameter.name!r} is. "

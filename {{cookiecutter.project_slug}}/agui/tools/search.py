@@ -1,7 +1,9 @@
-"""Many tools: past AGUI["SEARCH_TOOLS_ABOVE"] of them, the model searches for one instead of reading all.
+"""Many tools: past AGUI["SEARCH_TOOLS_ABOVE"] of them, the model searches for one instead of
+reading all.
 
-pydantic-ai searches: with the provider's own search where it has one, else with a tool `search_tools`. Here it is
-decided when, and which tools the model sees from the start: those with `defer_loading=False`.
+pydantic-ai searches: with the provider's own search where it has one, else with a tool
+`search_tools`. Here it is decided when, and which tools the model sees from the start: those with
+`defer_loading=False`.
 """
 
 import logging
@@ -30,12 +32,18 @@ CURE = f"pydantic-ai's search among many tools has the name {SEARCH_TOOLS!r}: re
 class SearchManyTools(AbstractCapability[Any]):
     """Decides before each request, over the tools of all toolsets that this user has."""
 
-    async def prepare_tools(self, ctx: RunContext[Any], tool_defs: list[ToolDefinition]) -> list[ToolDefinition]:
+    async def prepare_tools(
+        self, ctx: RunContext[Any], tool_defs: list[ToolDefinition]
+    ) -> list[ToolDefinition]:
         limit = conf.get().search_tools_above
         if limit is None or len(tool_defs) <= limit:
             return tool_defs
         if any(tool.name == SEARCH_TOOLS for tool in tool_defs):
-            logger.warning("The model is shown all %d tools: one of them is called %r.", len(tool_defs), SEARCH_TOOLS)
+            logger.warning(
+                "The model is shown all %d tools: one of them is called %r.",
+                len(tool_defs),
+                SEARCH_TOOLS,
+            )
             return tool_defs
         return [_deferred(tool) for tool in tool_defs]
 
@@ -56,12 +64,16 @@ def check_reserved(spec: ToolSpec, others: Iterable[ToolSpec]) -> None:
     if any(one.defer_loading for one in specs):
         raise ValueError(f"Tool {SEARCH_TOOLS!r}: {CURE}, or leave out defer_loading=True.")
     if conf.get().search_tools_above is not None:
-        raise ValueError(f'Tool {SEARCH_TOOLS!r}: {CURE}, or set AGUI["SEARCH_TOOLS_ABOVE"] = None.')
+        raise ValueError(
+            f'Tool {SEARCH_TOOLS!r}: {CURE}, or set AGUI["SEARCH_TOOLS_ABOVE"] = None.'
+        )
 
 
 def check_toolsets(toolsets: Sequence[AbstractToolset[Any]]) -> None:
     """Refuse such a tool in other toolsets. Raises ImproperlyConfigured."""
-    own = [one for one in toolsets if isinstance(one, FunctionToolset) and SEARCH_TOOLS in one.tools]
+    own = [
+        one for one in toolsets if isinstance(one, FunctionToolset) and SEARCH_TOOLS in one.tools
+    ]
     if own and _is_possible(toolsets):
         raise ImproperlyConfigured(
             f'A toolset of the agent has a tool {SEARCH_TOOLS!r}. {CURE}, or set AGUI["SEARCH_TOOLS_ABOVE"] = None '

@@ -41,7 +41,11 @@ def _inner(part: dict[str, Any], path: Path) -> Iterable[tuple[Any, Path]]:
     properties = part.get("properties")
     for name, one in properties.items() if isinstance(properties, dict) else ():
         yield one, (*path, name)
-    for one in (part.get("additionalProperties"), part.get("items"), *(part.get("prefixItems") or ())):
+    for one in (
+        part.get("additionalProperties"),
+        part.get("items"),
+        *(part.get("prefixItems") or ()),
+    ):
         yield one, (*path, ANY)
 
 

@@ -43,7 +43,9 @@ class ToolCallTimer:
         if self._schemas.get(name) != schema:
             self._schemas[name], self.secrets[name] = schema, secret_paths(schema)
 
-    def start(self, call: ToolCallPart, *, edited: dict[str, Any] | None = None, approved_by: str = "") -> None:
+    def start(
+        self, call: ToolCallPart, *, edited: dict[str, Any] | None = None, approved_by: str = ""
+    ) -> None:
         """Note the model's call, with what the user has put in the place of its arguments when they approved it."""
         self._approvals[call.tool_call_id] = approved_by, None if edited is None else call
         ran = call if edited is None else replace(call, args=edited)
@@ -59,24 +61,35 @@ class ToolCallTimer:
         if result.tool_call_id not in self._started:
             return None
         if result.outcome == "success":
-            return self._describe(result.tool_call_id, "success", None, len(result.model_response_str()))
+            return self._describe(
+                result.tool_call_id, "success", None, len(result.model_response_str())
+            )
         # A call that the model is asked to correct did nothing: it failed.
-        return self._describe(result.tool_call_id, "denied" if result.outcome == "denied" else "failed", _error(result))
+        return self._describe(
+            result.tool_call_id,
+            "denied" if result.outcome == "denied" else "failed",
+            _error(result),
+        )
 
     def abandon(self, waiting: Container[str] = ()) -> list[AuditEvent]:
         """Describe the calls that the run left behind when it was stopped, but for those that wait for approval."""
         left = [call_id for call_id in self._started if call_id not in waiting]
-        return [self._describe(call_id, "failed", "The run ended before the tool did.") for call_id in left]
+        return [
+            self._describe(call_id, "failed", "The run ended before the tool did.")
+            for call_id in left
+        ]
 
-    def _describe(self, call_id: str, outcome: Outcome, error: str | None, size: int | None = None) -> AuditEvent:
+    def _describe(
+        self, call_id: str, outcome: Outcome, error: str | None, size: int | None = None
+    ) -> AuditEvent:
         call, started_at, clock = self._started.pop(call_id)
         approved_by, proposed = self._approvals.pop(call_id)
         cause = self._causes.pop(call_id, None)
         if error is not None and cause is not None:
             # Cut afterwards: half of a secret would not be found.
-            error = redact_text(cause, call, conf.get().audit_redact, self.secrets.get(call.tool_name, ()))[
-                :MAX_CAUSE_CHARS
-            ]
+            error = redact_text(
+                cause, call, conf.get().audit_redact, self.secrets.get(call.tool_name, ())
+            )[:MAX_CAUSE_CHARS]
         return AuditEvent(
             user_id=self._user_id,
             thread_id=self._thread_id,
@@ -128,7 +141,9 @@ def cause_of(error: BaseException) -> BaseException | None:
 def describe_cause(cause: BaseException) -> str:
     """Say the exception's class and words. The values that pydantic quotes are left out."""
     if isinstance(cause, ValidationError):
-        words = _details(cause.errors(include_url=False, include_input=False, include_context=False))
+        words = _details(
+            cause.errors(include_url=False, include_input=False, include_context=False)
+        )
     else:
         words = str(cause)
     return f"{type(cause).__name__}: {words[: 50 * MAX_CAUSE_CHARS]}".removesuffix(": ")

@@ -18,7 +18,9 @@ def make_arguments_aware(function: Any, arguments: dict[str, Any]) -> dict[str, 
     if all(changed[name] is arguments[name] for name in arguments):
         return arguments
     hints = get_type_hints(function, include_extras=True)
-    return {name: arguments[name] if _is_naive(hints.get(name)) else changed[name] for name in arguments}
+    return {
+        name: arguments[name] if _is_naive(hints.get(name)) else changed[name] for name in arguments
+    }
 
 
 def make_aware(value: Any) -> Any:
@@ -30,7 +32,9 @@ def make_aware(value: Any) -> Any:
         changed = _changed_fields(value, fields)
         return value.model_copy(update=changed) if changed else value
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        changed = _changed_fields(value, {field.name: field.type for field in dataclasses.fields(value) if field.init})
+        changed = _changed_fields(
+            value, {field.name: field.type for field in dataclasses.fields(value) if field.init}
+        )
         return dataclasses.replace(value, **changed) if changed else value
     if isinstance(value, dict):
         made = {key: make_aware(item) for key, item in value.items()}
@@ -44,7 +48,11 @@ def make_aware(value: Any) -> Any:
 
 
 def _changed_fields(value: Any, annotations: Mapping[str, Any]) -> dict[str, Any]:
-    aware = {name: make_aware(getattr(value, name)) for name, hint in annotations.items() if not _is_naive(hint)}
+    aware = {
+        name: make_aware(getattr(value, name))
+        for name, hint in annotations.items()
+        if not _is_naive(hint)
+    }
     return {name: new for name, new in aware.items() if new is not getattr(value, name)}
 
 

@@ -39,7 +39,9 @@ class Toolset(FunctionToolset[Any]):
 
     async def get_tools(self, ctx: RunContext[Any]) -> dict[str, ToolsetTool[Any]]:
         same, changing = await self._described(ctx)
-        found = same | {name: self._own(tool) for name, tool in (await changing.get_tools(ctx)).items()}
+        found = same | {
+            name: self._own(tool) for name, tool in (await changing.get_tools(ctx)).items()
+        }
         return {name: found[name] for name in self.tools if name in found}
 
     async def _described(self, ctx: RunContext[Any]) -> tuple[dict[str, Any], FunctionToolset[Any]]:
@@ -47,7 +49,9 @@ class Toolset(FunctionToolset[Any]):
         if key not in self._known:
             changing = {name for name, tool in self.tools.items() if tool.prepare}
             same, rest = (
-                FunctionToolset([tool for name, tool in self.tools.items() if (name in changing) is is_changing])
+                FunctionToolset(
+                    [tool for name, tool in self.tools.items() if (name in changing) is is_changing]
+                )
                 for is_changing in (False, True)
             )
             found = await same.get_tools(ctx)

@@ -43,11 +43,11 @@ async def take_turn(
 ) -> Turn:
     """Find what is new, and store it, together with the note that a run begins.
 
-    `conversation` is what `load_window` found of the thread; None for a new one. `begin` is called with the thread's
-    revision and the client's id of the message that the run answers.
+    `conversation` is what `load_window` found of the thread; None for a new one. `begin` is called
+    with the thread's revision and the client's id of the message that the run answers.
 
-    Raises Unprocessable for messages or a state that can't be used, Conflict when another writer was faster, and
-    RunFailed for an answer that fits no question.
+    Raises Unprocessable for messages or a state that can't be used, Conflict when another writer
+    was faster, and RunFailed for an answer that fits no question.
     """
     if conversation is None:
         conversation = Conversation(conversation_id=run_input.thread_id)
@@ -68,10 +68,13 @@ async def take_turn(
     if not new and answers is None and not unanswered:
         raise Unprocessable("There is nothing new in this request: send a message of the user.")
     state = read_state(run_input, conversation, config)
-    notes = [await part.messages_arrived(new, run_input.thread_id, actor) for part in parts.installed()]
+    notes = [
+        await part.messages_arrived(new, run_input.thread_id, actor) for part in parts.installed()
+    ]
     conversation.messages.extend(new)
     history = _shown(conversation.messages)
-    # Whatever was asked is answered or dropped now: an answer counts once, even if the run then dies.
+    # Whatever was asked is answered or dropped now: an answer counts once, even if the run then
+    # dies.
     conversation.deferred_tool_requests = None
 
     def note(revision: str) -> None:
@@ -98,18 +101,25 @@ async def continue_turn(
     """Find again what `take_turn` has stored, for a run that has `added` messages since; None if it is gone."""
     limit = conf.get().history_messages
     thread_id = run_input.thread_id
-    conversation = await up_to_a_prompt(store, await store.load(thread_id, limit=limit, scope=scope), limit)
+    conversation = await up_to_a_prompt(
+        store, await store.load(thread_id, limit=limit, scope=scope), limit
+    )
     if conversation is None:
         return None
     whole = replace(conversation, messages=[*conversation.messages, *added])
     if any(annotation(message, "state") is not None for message in added):
-        run_input = run_input.model_copy(update={"state": None})  # Tools have changed what the client sent
+        # Tools have changed what the client sent
+        run_input = run_input.model_copy(update={"state": None})
     state = read_state(run_input, whole, config)
     history = _shown(whole.messages)
-    return Turn(store, conversation, history, _last_text(history), state, None if added else answers)
+    return Turn(
+        store, conversation, history, _last_text(history), state, None if added else answers
+    )
 
 
-async def _known_prompts(store: ThreadStore, prompts: Sequence[Message], conversation: Conversation) -> dict[str, Link]:
+async def _known_prompts(
+    store: ThreadStore, prompts: Sequence[Message], conversation: Conversation
+) -> dict[str, Link]:
     """Find those of a request's new messages of the user that the thread has."""
     limit = conf.get().history_messages
     sent = {message.id for message in prompts}
@@ -127,7 +137,9 @@ async def _new_messages(
     messages = [message for message in run_input.messages if message.role in TRUSTED_ROLES]
     if conversation.revision is None:
         return store, conversation, await load_aside(messages, run_input)
-    tail = messages[1 + max((i for i, m in enumerate(messages) if m.role == "assistant"), default=-1) :]
+    tail = messages[
+        1 + max((i for i, m in enumerate(messages) if m.role == "assistant"), default=-1) :
+    ]
     results = load_results(messages, conversation)
     if run_input.resume:
         return store, conversation, results
@@ -154,7 +166,9 @@ async def _before(
     except ConversationConflict:
         raise Conflict("The conversation was changed meanwhile. Reload it.") from None
     try:
-        earlier = await up_to_a_prompt(view, await view.load(thread_id, limit=limit, scope=actor.scope), limit)
+        earlier = await up_to_a_prompt(
+            view, await view.load(thread_id, limit=limit, scope=actor.scope), limit
+        )
     except LookupError:  # Deleted at this very moment
         earlier = None
     if earlier is None:
@@ -171,5 +185,7 @@ def _shown(messages: list[ModelMessage]) -> list[ModelMessage]:
 
 
 def _last_text(messages: list[ModelMessage]) -> str:
-    prompts = [part for message in messages for part in message.parts if isinstance(part, UserPromptPart)]
+    prompts = [
+        part for message in messages for part in message.parts if isinstance(part, UserPromptPart)
+    ]
     return prompts[-1].content if prompts and isinstance(prompts[-1].content, str) else ""

@@ -52,7 +52,9 @@ class Turn:
     def approved(self) -> set[str]:
         """The ids of the tool calls that the user has approved with this turn."""
         approvals = self.answers.approvals if self.answers else {}
-        return {call_id for call_id, approval in approvals.items() if isinstance(approval, ToolApproved)}
+        return {
+            call_id for call_id, approval in approvals.items() if isinstance(approval, ToolApproved)
+        }
 
     @property
     def edited_arguments(self) -> dict[str, Any]:
@@ -97,11 +99,20 @@ def readable(messages: list[ModelMessage]) -> list[ModelMessage]:
     return messages[(within or prompts[-1:] or [0])[0] :]
 
 
-def read_state(run_input: RunAgentInput, conversation: Conversation, config: AgentConfig) -> SharedState:
+def read_state(
+    run_input: RunAgentInput, conversation: Conversation, config: AgentConfig
+) -> SharedState:
     sent = run_input.state or {}
-    noted = [(i, s) for i, m in enumerate(conversation.messages) if (s := annotation(m, "state")) is not None]
+    noted = [
+        (i, s)
+        for i, m in enumerate(conversation.messages)
+        if (s := annotation(m, "state")) is not None
+    ]
     place, stored = noted[-1] if noted else (0, None)
-    fades = bool(stored) and len(conversation.messages) - place > (conf.get().history_messages or math.inf) / 2
+    fades = (
+        bool(stored)
+        and len(conversation.messages) - place > (conf.get().history_messages or math.inf) / 2
+    )
     if config.state_type is None:
         sent = sent if isinstance(sent, dict) else {}
         return SharedState(sent or stored or {}, client=sent, stored=stored or {}, fades=fades)
@@ -111,11 +122,14 @@ def read_state(run_input: RunAgentInput, conversation: Conversation, config: Age
     except ValidationError:
         raise Unprocessable("The state does not have the agent's form.") from None
     known = to_json(default)
-    return SharedState(value, client=sent or known, stored=known if stored is None else stored, fades=fades)
+    return SharedState(
+        value, client=sent or known, stored=known if stored is None else stored, fades=fades
+    )
 
 
 def _validated(stored: Any, default: BaseModel) -> BaseModel:
     try:
         return default if stored is None else type(default).model_validate(stored)
     except ValidationError:
-        return default  # Of an older form of the agent: better forgotten than a thread that can't go on
+        # Of an older form of the agent: better forgotten than a thread that can't go on
+        return default

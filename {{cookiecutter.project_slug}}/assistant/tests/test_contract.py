@@ -1,8 +1,9 @@
 """What holds for every agent of this project, whatever you make of it.
 
-These tests are about what is registered, not about the example: a tool, a route or an agent that you add is tested,
-too. They start from nothing, so an administrator without any rows calls each tool once, with made-up arguments. List a
-tool here if that must not happen in a test, because it sends letters, say.
+These tests are about what is registered, not about the example: a tool, a route or an agent that
+you add is tested, too. They start from nothing, so an administrator without any rows calls each
+tool once, with made-up arguments. List a tool here if that must not happen in a test, because it
+sends letters, say.
 """
 
 import json
@@ -36,10 +37,16 @@ def is_destructive(tool: ToolBinding) -> bool:
     return is_called(tool) and needs_confirmation(tool.spec)
 
 
-def for_each_tool(condition: Callable[[ToolBinding], bool] = lambda tool: True) -> pytest.MarkDecorator:
+def for_each_tool(
+    condition: Callable[[ToolBinding], bool] = lambda tool: True,
+) -> pytest.MarkDecorator:
     """Run a test once for each tool of each agent."""
-    found = [(url, tool) for url, view in agents().items() for tool in view.registry if condition(tool)]
-    return pytest.mark.parametrize(("url", "tool"), found, ids=[tool.spec.name for _, tool in found])
+    found = [
+        (url, tool) for url, view in agents().items() for tool in view.registry if condition(tool)
+    ]
+    return pytest.mark.parametrize(
+        ("url", "tool"), found, ids=[tool.spec.name for _, tool in found]
+    )
 
 
 @pytest.fixture
@@ -65,7 +72,9 @@ async def test_an_agent_answers(bob: Any, url: str):
 
 @runs_agents
 @for_each_tool()
-async def test_a_tool_tells_the_model_what_it_does_and_needs(admin: Any, url: str, tool: ToolBinding):
+async def test_a_tool_tells_the_model_what_it_does_and_needs(
+    admin: Any, url: str, tool: ToolBinding
+):
     http = AsyncClient()
     await http.aforce_login(admin)
     response = await http.get(f"{url}capabilities/")
@@ -86,7 +95,9 @@ async def test_a_tool_is_used_by_the_demo_model(admin: Any, url: str, tool: Tool
 
 @runs_agents
 @for_each_tool(is_destructive)
-async def test_a_destructive_tool_waits_for_an_approval_and_obeys_a_refusal(admin: Any, url: str, tool: ToolBinding):
+async def test_a_destructive_tool_waits_for_an_approval_and_obeys_a_refusal(
+    admin: Any, url: str, tool: ToolBinding
+):
     chat = demo_chat(admin, url)
     use = use_of(tool, await chat.send(example_of(tool)))
     if use is None:
@@ -113,7 +124,9 @@ async def test_nobody_gets_in_without_signing_in():
         for route, view in agent_routes().items()
         for method in view.methods
     }
-    assert {asked: status for asked, status in answers.items() if status != HTTPStatus.UNAUTHORIZED} == {}
+    assert {
+        asked: status for asked, status in answers.items() if status != HTTPStatus.UNAUTHORIZED
+    } == {}
 
 
 @runs_agents
@@ -127,7 +140,9 @@ async def test_a_thread_is_out_of_reach_for_others(admin: Any, bob: Any, url: st
     for route, view in agent_routes().items():
         for method in view.methods:
             if route.startswith(url) and route != url:
-                response = await http.generic(method, path_of(route, chat.thread), "{}", "application/json")
+                response = await http.generic(
+                    method, path_of(route, chat.thread), "{}", "application/json"
+                )
                 assert SECRET not in await body_of(response), f"{method} {route}"
     assert SECRET in before.content.decode()
     assert (await chat.http.get(f"{url}threads/{chat.thread}/")).content == before.content
@@ -135,7 +150,9 @@ async def test_a_thread_is_out_of_reach_for_others(admin: Any, bob: Any, url: st
 
 @runs_agents
 @for_each_agent
-async def test_a_thread_with_the_same_id_is_another_one_for_another_user(admin: Any, bob: Any, url: str):
+async def test_a_thread_with_the_same_id_is_another_one_for_another_user(
+    admin: Any, bob: Any, url: str
+):
     chat = Chat(admin, say(f"Your word is {SECRET}."), url=url)
     await chat.send(f"My word is {SECRET}")
     other = Chat(bob, say("I don't know it."), url=url, thread=chat.thread)
@@ -172,9 +189,20 @@ def test_every_change_of_a_model_has_its_migration():
 def test_every_page_finds_its_static_files(settings: Any, tmp_path: Any, admin_client: Client):
     """As in production: a file that a page or a script names, and that is not there, is an error."""
     settings.STATIC_ROOT = tmp_path
-    settings.STORAGES = {**settings.STORAGES, "staticfiles": {"BACKEND": "agui.server.static_files.StaticFiles"}}
+    settings.STORAGES = {
+        **settings.STORAGES,
+        "staticfiles": {"BACKEND": "agui.server.static_files.StaticFiles"},
+    }
     call_command("collectstatic", interactive=False, verbosity=0)
     assert "agui/agui-chat.js" in json.loads((tmp_path / "staticfiles.json").read_text())["paths"]
-    pages = [route for route in routes() if route not in agent_routes() and "<" not in route and "(" not in route]
-    broken = [route for route in pages if admin_client.get(route).status_code >= HTTPStatus.INTERNAL_SERVER_ERROR]
+    pages = [
+        route
+        for route in routes()
+        if route not in agent_routes() and "<" not in route and "(" not in route
+    ]
+    broken = [
+        route
+        for route in pages
+        if admin_client.get(route).status_code >= HTTPStatus.INTERNAL_SERVER_ERROR
+    ]
     assert broken == []

@@ -51,9 +51,13 @@ def test_a_title_that_does_not_fit_is_refused(ada, title):
 
 def test_a_completed_task_is_listed_only_on_demand(ada):
     task = Task.objects.create(owner=ada, title="Buy milk")
-    assert registry.call("complete_task", {"task_id": task.pk}, ctx=as_user(ada)) == "Done: Buy milk"
+    assert (
+        registry.call("complete_task", {"task_id": task.pk}, ctx=as_user(ada)) == "Done: Buy milk"
+    )
     assert registry.call("list_tasks", {}, ctx=as_user(ada)) == []
-    assert titles(registry.call("list_tasks", {"include_done": True}, ctx=as_user(ada))) == ["Buy milk"]
+    assert titles(registry.call("list_tasks", {"include_done": True}, ctx=as_user(ada))) == [
+        "Buy milk"
+    ]
 
 
 def test_an_unknown_task_makes_the_model_look_again(ada):
@@ -81,13 +85,18 @@ async def test_the_chart_has_a_series_of_open_and_one_of_finished_tasks(ada):
     assert await registry.acall("chart_tasks", {}, ctx=ctx) == "The user sees the chart."
     chart = ctx.emit.await_args.args[0].event.content
     assert (chart["labels"], chart["type"]) == (["home", "work"], "stacked")
-    assert chart["series"] == [{"name": "Open", "values": [1, 1]}, {"name": "Finished", "values": [2, 0]}]
+    assert chart["series"] == [
+        {"name": "Open", "values": [1, 1]},
+        {"name": "Finished", "values": [2, 0]},
+    ]
 
 
 def test_deleting_spares_open_tasks(ada):
     Task.objects.create(owner=ada, title="Open")
     Task.objects.create(owner=ada, title="Finished", done=True)
-    assert registry.call("delete_finished_tasks", {}, ctx=as_user(ada)) == "Deleted 1 finished tasks."
+    assert (
+        registry.call("delete_finished_tasks", {}, ctx=as_user(ada)) == "Deleted 1 finished tasks."
+    )
     assert titles(registry.call("list_tasks", {"include_done": True}, ctx=as_user(ada))) == ["Open"]
 
 
@@ -135,7 +144,9 @@ def test_a_new_task_belongs_to_who_asks(ada, bob):
 
 async def test_the_focus_is_kept_in_the_state():
     ctx = as_user(None)
-    assert await registry.acall("focus_on", {"category": "home"}, ctx=ctx) == "The focus is on home."
+    assert (
+        await registry.acall("focus_on", {"category": "home"}, ctx=ctx) == "The focus is on home."
+    )
     assert ctx.deps.state == TaskState(category="home")
     assert await registry.acall("focus_on", {}, ctx=ctx) == "The focus is on all tasks."
     assert ctx.deps.state == TaskState()
@@ -149,5 +160,10 @@ def test_the_focus_narrows_the_list(ada):
 
 
 def test_a_new_task_falls_into_the_focus(ada):
-    assert registry.call("add_task", {"title": "Dishes"}, ctx=as_user(ada, category="home"))["category"] == "home"
+    assert (
+        registry.call("add_task", {"title": "Dishes"}, ctx=as_user(ada, category="home"))[
+            "category"
+        ]
+        == "home"
+    )
     assert registry.call("add_task", {"title": "Taxes"}, ctx=as_user(ada))["category"] == "general"

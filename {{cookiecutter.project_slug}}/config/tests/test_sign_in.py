@@ -27,7 +27,11 @@ def bob() -> Any:
 
 
 def sign_in(
-    page: str = PAGES[0], username: str = "ada", password: str = "wrong", address: str = "192.0.2.1", **headers
+    page: str = PAGES[0],
+    username: str = "ada",
+    password: str = "wrong",
+    address: str = "192.0.2.1",
+    **headers,
 ):
     """Try it as a browser would; the response."""
     data = {"username": username, "password": password}
@@ -116,7 +120,8 @@ def test_code_without_a_request_signs_in(ada):
 
 def test_passwords_and_tokens_are_not_kept(settings):
     Client(REMOTE_ADDR="192.0.2.1").post(
-        PAGES[0], {"username": "ada", "password": "a-secret", "csrfmiddlewaretoken": "another-secret"}
+        PAGES[0],
+        {"username": "ada", "password": "a-secret", "csrfmiddlewaretoken": "another-secret"},
     )
     [row] = AccessAttempt.objects.values_list("post_data", "get_data")
     assert "secret" not in str(row)
@@ -138,5 +143,7 @@ def test_passwords_and_tokens_are_not_kept(settings):
 )
 def test_address_is_the_one_that_the_outermost_proxy_has_seen(settings, proxies, header, expected):
     settings.BEHIND_PROXY = proxies
-    request = RequestFactory().get("/", REMOTE_ADDR="192.0.2.1", headers={"X-Forwarded-For": header})
+    request = RequestFactory().get(
+        "/", REMOTE_ADDR="192.0.2.1", headers={"X-Forwarded-For": header}
+    )
     assert client_address(request) == expected

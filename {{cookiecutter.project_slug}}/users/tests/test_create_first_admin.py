@@ -26,10 +26,14 @@ def value(output: str, label: str) -> str:
 @pytest.mark.django_db(transaction=True)
 async def test_create_first_admin_prints_what_signs_in():
     output = await sync_to_async(run_command)()
-    admin = await sync_to_async(authenticate)(username=value(output, "Username"), password=value(output, "Password"))
+    admin = await sync_to_async(authenticate)(
+        username=value(output, "Username"), password=value(output, "Password")
+    )
     assert isinstance(admin, User)
     assert admin.is_superuser
-    request = RequestFactory().get("/", headers={"authorization": f"Bearer {value(output, 'API token')}"})
+    request = RequestFactory().get(
+        "/", headers={"authorization": f"Bearer {value(output, 'API token')}"}
+    )
     assert await token_user(request) == admin
 
 

@@ -1,6 +1,7 @@
 """The arguments that the offline demo model finds in a message, by a tool's JSON Schema.
 
-In this order: `key=value` and `key: value`, values that only fit one type, then what is left as text.
+In this order: `key=value` and `key: value`, values that only fit one type, then what is left as
+text.
 """
 
 import json
@@ -13,11 +14,20 @@ from typing import Any, NamedTuple, TypeAlias
 
 from pydantic_ai.tools import ToolDefinition
 
-from agui.agents.demo.choice import QUOTED, Match, blank, significant_words, stem_of, stems_of, without_arguments
+from agui.agents.demo.choice import (
+    QUOTED,
+    Match,
+    blank,
+    significant_words,
+    stem_of,
+    stems_of,
+    without_arguments,
+)
 
 Schema: TypeAlias = dict[str, Any]
 
-FREE_TEXT = {"title", "name", "text", "query", "message", "question", "prompt"}  # optional, but often meant
+# optional, but often meant
+FREE_TEXT = {"title", "name", "text", "query", "message", "question", "prompt"}
 FORMATS = {
     "date": r"\d{4}-\d\d-\d\d",
     "date-time": r"\d{4}-\d\d-\d\d([T ].+)?",
@@ -34,7 +44,8 @@ JSON_TYPES: dict[str, Any] = {
 UNREADABLE = (ValueError, RecursionError)  # the second is for JSON of a thousand brackets
 JSON_WORDS = {"yes": "true", "no": "false", "none": "null"}
 
-# A client's tools have schemas of any size, with definitions that refer to each other: so much is read of one.
+# A client's tools have schemas of any size, with definitions that refer to each other: so much is
+# read of one.
 MAX_PROPERTIES = 50
 MAX_SCHEMAS = 300
 MAX_CHOICES = 100
@@ -46,7 +57,9 @@ _FLAG_VERBS = {stem_of(word) for word in ("include", "show", "only")}
 _NUMBER = re.compile(r"-?\d+(\.\d+)?")
 # Possessive, and never begun in the midst of punctuation: so each character is looked at once.
 _TOKEN = re.compile(rf"{QUOTED.pattern}|((?<![.!?:])(?:[.!?:]*+[^\s,;#()\"“.!?:]++)+)")
-_LEADING = re.compile(r"^(?:[\s:,.-]|(?:to|that|about|for|of|on|with|called|named|saying|the|an|a)\b)+", re.I)
+_LEADING = re.compile(
+    r"^(?:[\s:,.-]|(?:to|that|about|for|of|on|with|called|named|saying|the|an|a)\b)+", re.I
+)
 _EVERYTHING = re.compile(r"(all|every\w*|anything|none|nothing)\b", re.I)
 _LAST_WORD = re.compile(r"\b(?:and|then|also|please)\Z", re.I)
 
@@ -67,7 +80,11 @@ def fill_arguments(match: Match) -> tuple[dict[str, Any], list[str]]:
     tokens = [Token(_content(hit), hit[0] != hit[4]) for hit in hits]
     _take_positional(tokens, {name: properties[name] for name in required}, values)
     free_text = _without_ending(_LEADING.sub("", without_arguments(after).replace("\0", "")))
-    texts = [name for name, variants in properties.items() if any(map(_is_text, variants)) and name not in values]
+    texts = [
+        name
+        for name, variants in properties.items()
+        if any(map(_is_text, variants)) and name not in values
+    ]
     if free_text and (open_texts := [name for name in texts if name in required]):
         values[open_texts[0]] = free_text
         # The 2 of "add task Buy 2 pears" belongs to the title.
@@ -76,7 +93,11 @@ def fill_arguments(match: Match) -> tuple[dict[str, Any], list[str]]:
     if free_text and not values and not required and not _EVERYTHING.match(free_text):
         values |= {name: free_text for name in texts if name in FREE_TEXT or len(properties) == 1}
     said = {word.stem for word in significant_words(before + after)}
-    flags = [name for name, variants in properties.items() if any(item.get("type") == "boolean" for item in variants)]
+    flags = [
+        name
+        for name, variants in properties.items()
+        if any(item.get("type") == "boolean" for item in variants)
+    ]
     # "Show my finished tasks" sets `include_done`.
     meant = {name: set(stems_of(name)) - _FLAG_VERBS for name in flags if name not in values}
     values |= {name: True for name, stems in meant.items() if stems and stems <= said}
@@ -88,7 +109,11 @@ def _properties(tool: ToolDefinition) -> tuple[dict[str, list[Schema]], list[str
     schema = tool.parameters_json_schema
     definitions = _object(schema.get("$defs"))
     steps = iter(range(MAX_SCHEMAS))
-    named = ((name, item) for name, item in _object(schema.get("properties")).items() if len(name) <= MAX_NAME_CHARS)
+    named = (
+        (name, item)
+        for name, item in _object(schema.get("properties")).items()
+        if len(name) <= MAX_NAME_CHARS
+    )
     properties = {
         name: _variants(item, definitions, steps) or [{"type": "string"}]
         for name, item in islice(named, MAX_PROPERTIES)
@@ -106,7 +131,8 @@ def _variants(
 ) -> list[Schema]:
     """The plain schemas that a schema allows; text last, because everything is text.
 
-    `steps` are those that may still be taken for this tool, `within` are the definitions that led here.
+    `steps` are those that may still be taken for this tool, `within` are the definitions that led
+    here.
     """
     if next(steps, None) is None:
         return []
@@ -115,26 +141,40 @@ def _variants(
     if isinstance(schema.get("$ref"), str):
         name = schema["$ref"].rpartition("/")[2]
         # A type may contain itself: it is followed once.
-        return _variants(None if name in within else definitions.get(name), definitions, steps, within | {name})
+        return _variants(
+            None if name in within else definitions.get(name), definitions, steps, within | {name}
+        )
     kinds = schema.get("type")
     nested = schema.get("anyOf") or schema.get("oneOf") or schema.get("allOf")
     if isinstance(kinds, list):
         nested = [{**schema, "type": kind} for kind in kinds[:MAX_CHOICES]]
     if isinstance(nested, list):
-        found = [variant for item in nested[:MAX_CHOICES] for variant in _variants(item, definitions, steps, within)]
+        found = [
+            variant
+            for item in nested[:MAX_CHOICES]
+            for variant in _variants(item, definitions, steps, within)
+        ]
         return sorted(found, key=_is_text)
     plain = {name: schema[name] for name in ("type", "format") if isinstance(schema.get(name), str)}
     if kinds == "array":
         plain["items"] = _variants(schema.get("items"), definitions, steps, within)
     choices = [schema["const"]] if "const" in schema else schema.get("enum")
     if isinstance(choices, list):
-        plain["enum"] = [value for value in choices[:MAX_CHOICES] if isinstance(value, str | int | float)]
-        plain["said"] = {_plain(str(value)[:MAX_NAME_CHARS]): value for value in reversed(plain["enum"])}
+        plain["enum"] = [
+            value for value in choices[:MAX_CHOICES] if isinstance(value, str | int | float)
+        ]
+        plain["said"] = {
+            _plain(str(value)[:MAX_NAME_CHARS]): value for value in reversed(plain["enum"])
+        }
     return [plain]
 
 
 def _is_text(schema: Schema) -> bool:
-    return schema.get("type") == "string" and "enum" not in schema and schema.get("format") not in FORMATS
+    return (
+        schema.get("type") == "string"
+        and "enum" not in schema
+        and schema.get("format") not in FORMATS
+    )
 
 
 def _take_named(text: str, properties: dict[str, list[Schema]], values: dict[str, Any]) -> str:
@@ -186,7 +226,9 @@ def _content(hit: re.Match[str]) -> str:
     return next(group for group in hit.groups() if group is not None)
 
 
-def _take_positional(tokens: list[Token], properties: dict[str, list[Schema]], values: dict[str, Any]) -> None:
+def _take_positional(
+    tokens: list[Token], properties: dict[str, list[Schema]], values: dict[str, Any]
+) -> None:
     """Give each open argument the first token of its type."""
     for name, variants in properties.items():
         if name not in values and (found := _take(tokens, variants)) is not None:
@@ -226,10 +268,15 @@ def _convert(text: str, schema: Schema) -> Any:
     elif kind in JSON_TYPES:
         value = json.loads(JSON_WORDS.get(text.lower(), text))
         fitting = (
-            [value] if isinstance(value, JSON_TYPES[kind]) and (kind == "boolean") == isinstance(value, bool) else []
+            [value]
+            if isinstance(value, JSON_TYPES[kind])
+            and (kind == "boolean") == isinstance(value, bool)
+            else []
         )
     else:
-        fitting = [text] if re.fullmatch(FORMATS.get(schema.get("format", ""), r"(?s:.*)"), text) else []
+        fitting = (
+            [text] if re.fullmatch(FORMATS.get(schema.get("format", ""), r"(?s:.*)"), text) else []
+        )
     if not fitting:
         raise ValueError(text)
     return fitting[0]
@@ -239,12 +286,20 @@ def example_of(tool: ToolDefinition) -> str:
     """A message that calls the tool."""
     properties, required = _properties(tool)
     optional = [name for name in properties if name not in required][: len(required) == 1]
-    return " ".join([tool.name, *(f"{name}={_sample(properties[name])}" for name in required + optional)])
+    return " ".join(
+        [tool.name, *(f"{name}={_sample(properties[name])}" for name in required + optional)]
+    )
 
 
 def _sample(variants: Sequence[Schema]) -> str:
     schema = next((schema for schema in variants if schema.get("type") != "null"), {})
-    samples = {"integer": "1", "number": "1.5", "boolean": "true", "array": "[...]", "object": "{...}"}
+    samples = {
+        "integer": "1",
+        "number": "1.5",
+        "boolean": "true",
+        "array": "[...]",
+        "object": "{...}",
+    }
     formats = {
         "date": "2026-12-31",
         "date-time": "2026-12-31T12:00",

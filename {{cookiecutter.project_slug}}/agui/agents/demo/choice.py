@@ -14,7 +14,8 @@ from pydantic_ai.tools import ToolDefinition
 MAX_CALLS = 20  # of tools in one answer
 MAX_NAMES = 50  # of a tool's arguments
 MAX_DESCRIPTION_CHARS = 500  # of a tool, which may be a client's
-ENOUGH = 0.75  # the score from which a tool is called: one word of its name that no other tool has is 1
+# the score from which a tool is called: one word of its name that no other tool has is 1
+ENOUGH = 0.75
 
 STOP_WORDS = """
     a about all also am an and any are as at be by call can could did do does for from had has have here i in
@@ -33,7 +34,9 @@ SYNONYMS = {
 _STOP = frozenset(STOP_WORDS.split())
 _WORD = re.compile(r"[^\W_]+")
 QUOTED = re.compile(r"\"([^\"]*)\"|“([^“”]*)”|(?<!\w)'([^']*)'(?!\w)")
-_CONNECTED = re.compile(r"(?:[,;.\n]|\b(?:and|then|also|plus)\b)\s*(?:(?:please|then|also)\s+)*$", re.I)
+_CONNECTED = re.compile(
+    r"(?:[,;.\n]|\b(?:and|then|also|plus)\b)\s*(?:(?:please|then|also)\s+)*$", re.I
+)
 
 
 class Match(NamedTuple):
@@ -70,9 +73,13 @@ def choose_tools(text: str, tools: Sequence[ToolDefinition]) -> Choice:
             Match(tool, text[start : span.end], text[span.end : end])
             for (span, tool), start, end in zip(named, starts, ends, strict=True)
         ]
-        return Choice(matches, reason=f"The message names {names_of([match.tool for match in matches])}.")
+        return Choice(
+            matches, reason=f"The message names {names_of([match.tool for match in matches])}."
+        )
     scores = _scores({word.stem for word in words}, tools)
-    ranking = ", ".join(f"`{tool.name}` {score:.2f}" for tool, score in zip(tools, scores, strict=True) if score)
+    ranking = ", ".join(
+        f"`{tool.name}` {score:.2f}" for tool, score in zip(tools, scores, strict=True) if score
+    )
     reason = f"Words shared with the tools, rare ones count more: {ranking or 'none'}."
     best = max(scores, default=0)
     tied = [tool for tool, score in zip(tools, scores, strict=True) if score == best]
@@ -83,12 +90,16 @@ def choose_tools(text: str, tools: Sequence[ToolDefinition]) -> Choice:
     name = stems_of(tied[0].name)
     said = [word for word in words if word.stem in name]
     # What follows the name is taken for free text, but not where its words are scattered.
-    in_order = said and [word.stem for word in said] == [stem for stem in name if stem in {word.stem for word in said}]
+    in_order = said and [word.stem for word in said] == [
+        stem for stem in name if stem in {word.stem for word in said}
+    ]
     end = said[-1].end if in_order else len(text)
     return Choice([Match(tied[0], text[:end], text[end:])], reason=reason)
 
 
-def _named(text: str, words: Sequence[Span], tools: Sequence[ToolDefinition]) -> list[tuple[Span, ToolDefinition]]:
+def _named(
+    text: str, words: Sequence[Span], tools: Sequence[ToolDefinition]
+) -> list[tuple[Span, ToolDefinition]]:
     """Where the text has a tool's name, or its words in a row, but for one; the longest of those that overlap."""
     found: list[tuple[Span, ToolDefinition]] = []
     plain, names = without_arguments(text), {stem for tool in tools for stem in stems_of(tool.name)}
@@ -96,14 +107,19 @@ def _named(text: str, words: Sequence[Span], tools: Sequence[ToolDefinition]) ->
         exact = re.finditer(rf"(?<![\w-]){re.escape(tool.name)}(?![\w-])", plain, re.I)
         found += [(Span(hit.start(), hit.end(), "exact"), tool) for hit in exact]
         rows = _rows(words, stems_of(tool.name))
-        # A word between may be another tool's: "show a chart of my tasks" is `chart_tasks`, not `list_tasks`.
+        # A word between may be another tool's: "show a chart of my tasks" is `chart_tasks`, not
+        # `list_tasks`.
         others = names - _own_stems(tool) if rows else set()
         found += [
-            (Span(row[0].start, row[-1].end, ""), tool) for row in rows if not any(word.stem in others for word in row)
+            (Span(row[0].start, row[-1].end, ""), tool)
+            for row in rows
+            if not any(word.stem in others for word in row)
         ]
     chosen: list[tuple[Span, ToolDefinition]] = []
     taken = bytearray(len(text))
-    for span, tool in sorted(found, key=lambda item: (item[0].start - item[0].end, item[0].stem != "exact")):
+    for span, tool in sorted(
+        found, key=lambda item: (item[0].start - item[0].end, item[0].stem != "exact")
+    ):
         if 1 not in taken[span.start : span.end]:
             chosen.append((span, tool))
             taken[span.start : span.end] = b"\1" * (span.end - span.start)
@@ -172,12 +188,16 @@ def without_arguments(text: str) -> str:
 
 def significant_words(text: str) -> list[Span]:
     hits = _WORD.finditer(without_arguments(text))
-    return [Span(hit.start(), hit.end(), stem_of(hit[0])) for hit in hits if hit[0].lower() not in _STOP]
+    return [
+        Span(hit.start(), hit.end(), stem_of(hit[0])) for hit in hits if hit[0].lower() not in _STOP
+    ]
 
 
 def stems_of(text: str) -> list[str]:
     words = _WORD.findall(re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", text))
-    return [stem_of(word) for word in words if word.lower() not in _STOP] or [stem_of(word) for word in words]
+    return [stem_of(word) for word in words if word.lower() not in _STOP] or [
+        stem_of(word) for word in words
+    ]
 
 
 def _strip(word: str) -> str:
@@ -186,7 +206,9 @@ def _strip(word: str) -> str:
     return re.sub(r"(?<=\w{3})e$", "", re.sub(r"(\w)\1$", r"\1", word))
 
 
-_CANONICAL = {_strip(alias): _strip(word) for word, aliases in SYNONYMS.items() for alias in aliases.split()}
+_CANONICAL = {
+    _strip(alias): _strip(word) for word, aliases in SYNONYMS.items() for alias in aliases.split()
+}
 
 
 @lru_cache(maxsize=10_000)

@@ -56,7 +56,9 @@ class DemoModel(FunctionModel):
 
     @classmethod
     def supported_native_tools(cls) -> frozenset[type[AbstractNativeTool]]:
-        return frozenset(tool for tool in super().supported_native_tools() if tool.kind != "tool_search")
+        return frozenset(
+            tool for tool in super().supported_native_tools() if tool.kind != "tool_search"
+        )
 
 
 def build_demo_model(notice: str = "", pace_seconds: float = PACE_SECONDS) -> Model:
@@ -84,7 +86,9 @@ def build_demo_model(notice: str = "", pace_seconds: float = PACE_SECONDS) -> Mo
 
 async def _plan(messages: Sequence[m.ModelMessage], info: AgentInfo, notice: str) -> Plan:
     # In a thread: messages, and the tools of a client, may be as large as requests may be.
-    return await run_in_thread(make_plan, messages, info.function_tools, notice, _skill_words(info), pool="reading")
+    return await run_in_thread(
+        make_plan, messages, info.function_tools, notice, _skill_words(info), pool="reading"
+    )
 
 
 def pause_seconds(words: int, pace_seconds: float) -> float:
@@ -99,7 +103,10 @@ def _skill_words(info: AgentInfo) -> str:
 
 
 def make_plan(
-    messages: Sequence[m.ModelMessage], tools: Sequence[ToolDefinition], notice: str = "", skill: str = ""
+    messages: Sequence[m.ModelMessage],
+    tools: Sequence[ToolDefinition],
+    notice: str = "",
+    skill: str = "",
 ) -> Plan:
     """Decide what to answer to the last message."""
     returns = [part for part in messages[-1].parts if isinstance(part, m.ToolReturnPart)]
@@ -107,7 +114,11 @@ def make_plan(
     if returns and not searched and not isinstance(messages[-1].parts[-1], m.UserPromptPart):
         return Plan("\n\n".join(explain(part) for part in returns))
     search = [tool for tool in tools if tool.tool_kind == "tool-search"]
-    known = [tool for tool in tools if tool.tool_kind != "tool-search" and len(tool.name) <= MAX_NAME_CHARS]
+    known = [
+        tool
+        for tool in tools
+        if tool.tool_kind != "tool-search" and len(tool.name) <= MAX_NAME_CHARS
+    ]
     known = known[:MAX_TOOLS]
     prompt, choice = _understand(messages, known, skill)
     if choice.matches or choice.tied:
@@ -116,23 +127,38 @@ def make_plan(
         plan = Plan("I look for a tool.", [_call(search[0], {"queries": [prompt]})])
     else:
         plan = Plan(_help(messages[-1], prompt, known))
-    opening = "" if any(isinstance(message, m.ModelResponse) for message in messages) else f"{notice} {INTRODUCTION}"
+    opening = (
+        ""
+        if any(isinstance(message, m.ModelResponse) for message in messages)
+        else f"{notice} {INTRODUCTION}"
+    )
     thinking = f"{choice.reason} {plan.thinking}" if re.search(r"\bthink\b", prompt, re.I) else ""
     return Plan(f"{opening} {plan.text}".strip(), plan.calls, thinking.strip())
 
 
-def _understand(messages: Sequence[m.ModelMessage], tools: Sequence[ToolDefinition], skill: str) -> tuple[str, Choice]:
+def _understand(
+    messages: Sequence[m.ModelMessage], tools: Sequence[ToolDefinition], skill: str
+) -> tuple[str, Choice]:
     """Read the newest prompt; one that only answers a question goes together with what it answers."""
     prompts = [
         "",
-        *(_text(part) for message in messages for part in message.parts if isinstance(part, m.UserPromptPart)),
+        *(
+            _text(part)
+            for message in messages
+            for part in message.parts
+            if isinstance(part, m.UserPromptPart)
+        ),
     ]
     if skill and prompts[-1].startswith("/"):
         prompts[-1] = skill[:MAX_CHARS]
     choice = choose_tools(prompts[-1], tools)
     answers = [message.text or "" for message in messages if isinstance(message, m.ModelResponse)]
     asked = bool(answers) and ASKED in answers[-1]
-    if not asked or choice.matches or re.match(r"\W*(no|cancel|stop|forget|never ?mind)\b", prompts[-1], re.I):
+    if (
+        not asked
+        or choice.matches
+        or re.match(r"\W*(no|cancel|stop|forget|never ?mind)\b", prompts[-1], re.I)
+    ):
         return prompts[-1], choice
     prompt = f"{prompts[-2]} {prompts[-1]}"
     return prompt, choose_tools(prompt, tools)
@@ -147,7 +173,10 @@ def _act(choice: Choice) -> Plan:
     """Call the chosen tools, or ask for what is missing."""
     if choice.tied:
         return Plan(f"Do you mean {names_of(choice.tied)}? Name one of them.")
-    filled = [(tool, *fill_arguments(Match(tool, before, after))) for tool, before, after in choice.matches]
+    filled = [
+        (tool, *fill_arguments(Match(tool, before, after)))
+        for tool, before, after in choice.matches
+    ]
     thinking = " ".join(f"{tool.name}: {json.dumps(arguments)}." for tool, arguments, _ in filled)
     questions = [
         f"{ASKED}{' and '.join(f'`{name}`' for name in missing)} for `{tool.name}`. For example: `{example_of(tool)}`"
@@ -168,7 +197,12 @@ def _call(tool: ToolDefinition, arguments: dict[str, Any]) -> m.ToolCallPart:
 def _help(message: m.ModelMessage, prompt: str, tools: Sequence[ToolDefinition]) -> str:
     """Say what can be done here."""
     contents = [part.content for part in message.parts if isinstance(part, m.UserPromptPart)]
-    files = any(not isinstance(item, str) for content in contents if not isinstance(content, str) for item in content)
+    files = any(
+        not isinstance(item, str)
+        for content in contents
+        if not isinstance(content, str)
+        for item in content
+    )
     first = "I can't look into files." if files else "I found no tool for that."
     if re.search(r"\bhelp\b|what (can|do) you", prompt, re.I):
         first = "This is what I can do."
@@ -180,7 +214,11 @@ def _help(message: m.ModelMessage, prompt: str, tools: Sequence[ToolDefinition])
     ]
     if len(tools) > MAX_ROWS:
         lines.append(f"- and {len(tools) - MAX_ROWS} more")
-    offer = "Name one of these tools, or use its words:\n\n" + "\n".join(lines) if tools else "There are no tools yet."
+    offer = (
+        "Name one of these tools, or use its words:\n\n" + "\n".join(lines)
+        if tools
+        else "There are no tools yet."
+    )
     return f"{first} {offer}\n\n{REAL_MODEL}"
 
 
@@ -190,7 +228,10 @@ def _first_line(text: str) -> str:
 
 def explain(part: m.ToolReturnPart) -> str:
     """Say how a tool call ended, as Markdown."""
-    name, content = f"`{part.tool_name}`", part.model_response_str(wrap_if_error=False)[: 10 * MAX_CHARS]
+    name, content = (
+        f"`{part.tool_name}`",
+        part.model_response_str(wrap_if_error=False)[: 10 * MAX_CHARS],
+    )
     endings = {
         "denied": f"{name} did not run, because it was declined.",
         "failed": f"{name} failed:",
@@ -200,7 +241,9 @@ def explain(part: m.ToolReturnPart) -> str:
     if part.outcome in endings:
         return f"{endings[part.outcome]} {content}"
     if isinstance(part.content, m.BinaryContent):
-        return f"{name} returned a file, which this demo can't look into ({part.content.media_type})."
+        return (
+            f"{name} returned a file, which this demo can't look into ({part.content.media_type})."
+        )
     try:
         value = json.loads(content)
     except UNREADABLE:
@@ -222,7 +265,11 @@ def _to_markdown(value: Any) -> str:
     rows = value[:MAX_ROWS]
     if all(isinstance(row, dict) for row in rows):
         columns = list(dict.fromkeys(key for row in rows for key in row))
-        lines = [columns, ["---"] * len(columns), *([row.get(column) for column in columns] for row in rows)]
+        lines = [
+            columns,
+            ["---"] * len(columns),
+            *([row.get(column) for column in columns] for row in rows),
+        ]
         body = "\n".join(f"| {' | '.join(_cell(cell) for cell in line)} |" for line in lines)
     else:
         body = "\n".join(f"- {_cell(row)}" for row in rows)
@@ -232,5 +279,11 @@ def _to_markdown(value: Any) -> str:
 
 def _cell(value: Any) -> str:
     """One value on one line, which can't leave its table cell."""
-    text = value if isinstance(value, str) else "" if value is None else json.dumps(value, ensure_ascii=False)
+    text = (
+        value
+        if isinstance(value, str)
+        else ""
+        if value is None
+        else json.dumps(value, ensure_ascii=False)
+    )
     return " ".join(text.split()).replace("|", "\\|")[:200]

@@ -27,7 +27,11 @@ else:
 @admin.register(Attachment)
 class AttachmentAdmin(RecordAdmin):
     list_display = ["name", "media_type", "bytes", "who", "uses", moment("created_at"), "download"]
-    list_filter = [recent("media_type"), "created_at", of(Thread, scope="scope", uses__thread_id="thread_id")]
+    list_filter = [
+        recent("media_type"),
+        "created_at",
+        of(Thread, scope="scope", uses__thread_id="thread_id"),
+    ]
     list_select_related = ["owner"]
     search_fields = ["name", "=digest", "=id", f"owner__{USERNAME}"]
     search_help_text = "A file's name, id or SHA-256, or a user's name"
@@ -35,11 +39,18 @@ class AttachmentAdmin(RecordAdmin):
     readonly_fields = ["bytes", "who", "threads", "download"]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Attachment]:
-        return super().get_queryset(request).annotate(used=count_of(AttachmentUse, attachment=OuterRef("pk")))
+        return (
+            super()
+            .get_queryset(request)
+            .annotate(used=count_of(AttachmentUse, attachment=OuterRef("pk")))
+        )
 
     def get_urls(self) -> list[URLPattern]:
         view = self.admin_site.admin_view(self.send)
-        return [path("<uuid:pk>/download/", view, name="agui_attachments_attachment_download"), *super().get_urls()]
+        return [
+            path("<uuid:pk>/download/", view, name="agui_attachments_attachment_download"),
+            *super().get_urls(),
+        ]
 
     def send(self, request: HttpRequest, pk: UUID) -> HttpResponseBase:
         """Send a file as its owner gets it: a download, which no browser shows or runs."""

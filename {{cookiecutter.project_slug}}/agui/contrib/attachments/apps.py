@@ -25,9 +25,15 @@ if TYPE_CHECKING:
 else:
     # They need tables, which are not there yet when Django imports this module.
     lists, tool = Later("agui.admin.lists"), Later("agui.contrib.attachments.tool")
-    models, records = Later("agui.contrib.attachments.models"), Later("agui.contrib.attachments.records")
+    models, records = (
+        Later("agui.contrib.attachments.models"),
+        Later("agui.contrib.attachments.records"),
+    )
     unused = Later("agui.contrib.attachments.unused")
-    references, views = Later("agui.contrib.attachments.references"), Later("agui.contrib.attachments.views")
+    references, views = (
+        Later("agui.contrib.attachments.references"),
+        Later("agui.contrib.attachments.views"),
+    )
 
 
 class AttachmentsConfig(Part):
@@ -48,7 +54,10 @@ class AttachmentsConfig(Part):
     def routes(self) -> dict[str, tuple[str, str]]:
         return {
             "attachments": ("attachments/", "agui.contrib.attachments.views.AttachmentsView"),
-            "attachment": ("attachments/<uuid:attachment_id>/", "agui.contrib.attachments.views.AttachmentView"),
+            "attachment": (
+                "attachments/<uuid:attachment_id>/",
+                "agui.contrib.attachments.views.AttachmentView",
+            ),
         }
 
     def page_attributes(self) -> dict[str, Any]:
@@ -71,7 +80,9 @@ class AttachmentsConfig(Part):
 
     def read_again(self, tool_name: str, identifier: str) -> str:
         is_ours = tool_name == tool.READ_ATTACHMENT
-        return f"call {tool_name} with attachment_id={identifier} to see it again" if is_ours else ""
+        return (
+            f"call {tool_name} with attachment_id={identifier} to see it again" if is_ours else ""
+        )
 
     def fill_deps(self, deps: "AgentDeps", messages: "list[ModelMessage]") -> None:
         deps.attachments = references.named_in(messages)
@@ -87,11 +98,15 @@ class AttachmentsConfig(Part):
 
     def prune(self, dry_run: bool) -> Iterable[Outdated]:
         hours = conf.part(AttachmentsSettings).retention_hours
-        return [] if hours is None else [unused.unused_files(timezone.now() - timedelta(hours=hours))]
+        return (
+            [] if hours is None else [unused.unused_files(timezone.now() - timedelta(hours=hours))]
+        )
 
     def named_files(self, messages: "Sequence[ModelMessage]") -> list[list[NamedFile]]:
         return records.named_files(messages)
 
     def admin_links(self, thread: "Thread") -> "list[SafeString]":
-        files = models.Attachment.objects.filter(scope=thread.scope, uses__thread_id=thread.thread_id)
+        files = models.Attachment.objects.filter(
+            scope=thread.scope, uses__thread_id=thread.thread_id
+        )
         return [lists.link_list(models.Attachment, f"files ({files.count()})", of_thread=thread.pk)]

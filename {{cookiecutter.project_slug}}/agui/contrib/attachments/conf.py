@@ -12,10 +12,14 @@ class AttachmentsSettings(Section):
         description="Media types that may be uploaded, found out from the content.",
     )
     max_total_bytes: int | None = Field(
-        1024 * 1024 * 1024, gt=0, description="All attachments of one owner together; above it 413. None is no limit."
+        1024 * 1024 * 1024,
+        gt=0,
+        description="All attachments of one owner together; above it 413. None is no limit.",
     )
     read_page_bytes: int = Field(
-        50_000, ge=1000, description="How much of a text attachment the model reads at once; it can read on."
+        50_000,
+        ge=1000,
+        description="How much of a text attachment the model reads at once; it can read on.",
     )
     retention_hours: int | None = Field(
         24,

@@ -32,7 +32,9 @@ class AttachmentUse(models.Model):
     thread_id = models.CharField(max_length=255, db_index=True)
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["attachment", "thread_id"], name="agui_attachment_use")]
+        constraints = [
+            models.UniqueConstraint(fields=["attachment", "thread_id"], name="agui_attachment_use")
+        ]
 
     def __str__(self) -> str:
         return f"{self.attachment_id} in {self.thread_id}"

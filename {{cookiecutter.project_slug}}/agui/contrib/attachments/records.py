@@ -25,13 +25,17 @@ class FilesOfOwner(PersonalData):
 
 
 def files_of(actor: Actor) -> PersonalData:
-    rows = Attachment.objects.filter(scope=actor.scope).order_by("created_at").prefetch_related("uses")
+    rows = (
+        Attachment.objects.filter(scope=actor.scope).order_by("created_at").prefetch_related("uses")
+    )
     return FilesOfOwner("attachments", rows, hidden=("scope", "owner", "file"))
 
 
 def named_files(messages: Sequence[ModelMessage]) -> list[list[NamedFile]]:
     """Tell which files each message names, and which of them are still there."""
-    named: list[list[dict[str, Any]]] = [annotation(message, "attachments") or [] for message in messages]
+    named: list[list[dict[str, Any]]] = [
+        annotation(message, "attachments") or [] for message in messages
+    ]
     ids = {one["id"] for files in named for one in files}
     known = Attachment.objects.filter(pk__in=ids).values_list("pk", flat=True) if ids else ()
     there = {str(pk) for pk in known}

@@ -1,7 +1,9 @@
-"""The files that a user's messages name: checked, shown to the model, kept as long as a thread needs them.
+"""The files that a user's messages name: checked, shown to the model, kept as long as a thread
+needs them.
 
-A client names its uploads in a message's `metadata: {"attachments": [{"id": ...}]}` or, an older one, in the
-message's own `attachments`. Of what it says there only the ids count, and those only if they are the user's.
+A client names its uploads in a message's `metadata: {"attachments": [{"id": ...}]}` or, an older
+one, in the message's own `attachments`. Of what it says there only the ids count, and those only if
+they are the user's.
 """
 
 import json
@@ -34,12 +36,18 @@ async def name_attachments(new: Sequence[ModelMessage], actor: Actor) -> list[UU
 
     An id that is broken, unknown or somebody else's is passed over.
     """
-    named = [(message, ids) for message in reversed(new) if (ids := _ids(annotation(message, "extras")))]
+    named = [
+        (message, ids) for message in reversed(new) if (ids := _ids(annotation(message, "extras")))
+    ]
     wanted = list(dict.fromkeys(one for _, ids in named for one in ids))[:MAX_OF_REQUEST]
     if not wanted:
         return []
-    rows = Attachment.objects.filter(scope=actor.scope, pk__in=wanted).values("id", "name", "media_type", "size")
-    found = {row["id"]: {**row, "id": str(row["id"])} for row in await in_database(lambda: list(rows))}
+    rows = Attachment.objects.filter(scope=actor.scope, pk__in=wanted).values(
+        "id", "name", "media_type", "size"
+    )
+    found = {
+        row["id"]: {**row, "id": str(row["id"])} for row in await in_database(lambda: list(rows))
+    }
     for message, ids in named:
         annotate(message, attachments=[found[one] for one in ids if one in found])
     return list(found)
@@ -82,15 +90,24 @@ def _with_manifest(message: ModelMessage, named: list[dict[str, Any]] | None) ->
     prompt = next((part for part in message.parts if isinstance(part, UserPromptPart)), None)
     if not named or prompt is None or not isinstance(message, ModelRequest):
         return message
-    # As JSON without a single "<", a name can't leave its place. Sorted, because a database may mix the keys.
-    lines = [json.dumps(one, ensure_ascii=False, sort_keys=True).replace("<", "\\u003c") for one in named]
+    # As JSON without a single "<", a name can't leave its place. Sorted, because a database may mix
+    # the keys.
+    lines = [
+        json.dumps(one, ensure_ascii=False, sort_keys=True).replace("<", "\\u003c") for one in named
+    ]
     manifest = replace(prompt, content=MANIFEST.format("\n".join(lines)))
     # Files may come without a word, and some providers refuse an empty one.
-    return replace(message, parts=[manifest, *(part for part in message.parts if not _is_blank(part))])
+    return replace(
+        message, parts=[manifest, *(part for part in message.parts if not _is_blank(part))]
+    )
 
 
 def _is_blank(part: Any) -> bool:
-    return isinstance(part, UserPromptPart) and isinstance(part.content, str) and not part.content.strip()
+    return (
+        isinstance(part, UserPromptPart)
+        and isinstance(part.content, str)
+        and not part.content.strip()
+    )
 
 
 def use_attachments(ids: Collection[UUID], thread_id: str) -> None:

@@ -23,7 +23,9 @@ registry = ToolRegistry("attachments")
 
 @tool(registry, name=READ_ATTACHMENT, defer_loading=False)
 def read_attachment(
-    ctx: RunContext[AgentDeps], attachment_id: str | None = None, offset: Annotated[int, Field(ge=0)] = 0
+    ctx: RunContext[AgentDeps],
+    attachment_id: str | None = None,
+    offset: Annotated[int, Field(ge=0)] = 0,
 ) -> Any:
     """Read an attachment, a file of the user's: by its id, or the newest one. A long text says how to read on."""
     newest = ctx.deps.attachments[-1]["id"] if ctx.deps.attachments else ""
@@ -52,14 +54,18 @@ def _read_text(attachment: "Attachment", offset: int) -> dict[str, Any]:
     following -= len(decoder.getstate()[0])  # A character that the page's end has cut
     page = {"text": text, "bytes": attachment.size}
     if data and following < attachment.size:
-        page["note"] = f"This is not all of the text. To read on, call {READ_ATTACHMENT} with offset={following}."
+        page["note"] = (
+            f"This is not all of the text. To read on, call {READ_ATTACHMENT} with offset={following}."
+        )
     return page
 
 
 def _read_whole(attachment: "Attachment") -> BinaryContent:
     limit = conf.get().max_read_bytes
     if attachment.size > limit:
-        raise ToolFailed(f"The file is too large to be read: it has {attachment.size} bytes, {limit} are the limit.")
+        raise ToolFailed(
+            f"The file is too large to be read: it has {attachment.size} bytes, {limit} are the limit."
+        )
     data = _read(attachment, 0, attachment.size)
     return BinaryContent(data, media_type=attachment.media_type, identifier=str(attachment.pk))
 
@@ -81,5 +87,7 @@ def attachment_toolset() -> FunctionToolset[AgentDeps]:
     return toolset
 
 
-async def _if_there_are_any(ctx: RunContext[AgentDeps], definition: ToolDefinition) -> ToolDefinition | None:
+async def _if_there_are_any(
+    ctx: RunContext[AgentDeps], definition: ToolDefinition
+) -> ToolDefinition | None:
     return definition if getattr(ctx.deps, "attachments", None) else None

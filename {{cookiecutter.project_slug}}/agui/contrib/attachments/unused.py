@@ -28,6 +28,10 @@ def unused_files(before: datetime) -> UnusedFiles:
     needed = AttachmentUse.objects.filter(attachment=OuterRef("pk"))
     # Where other stores keep their threads, only they know.
     if issubclass(store_class(), ModelConversationStore | NullConversationStore):
-        threads = Thread.objects.filter(thread_id=OuterRef("thread_id"), scope=OuterRef("attachment__scope"))
+        threads = Thread.objects.filter(
+            thread_id=OuterRef("thread_id"), scope=OuterRef("attachment__scope")
+        )
         needed = needed.filter(Exists(threads))
-    return UnusedFiles("unused files", Attachment.objects.filter(~Exists(needed), created_at__lt=before), batch=1)
+    return UnusedFiles(
+        "unused files", Attachment.objects.filter(~Exists(needed), created_at__lt=before), batch=1
+    )

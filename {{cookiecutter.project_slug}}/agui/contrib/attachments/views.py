@@ -1,9 +1,9 @@
 """Files that users add to a conversation: upload, download, delete.
 
 A file's type is found out from its content, never taken from the client. The same content uploaded
-again by the same owner is a row of its own, but is stored once; other owners' are never looked at, so
-that nobody learns what they have. Down it goes as a download, whole, in chunks and only to its owner:
-a browser shows or runs nothing of it.
+again by the same owner is a row of its own, but is stored once; other owners' are never looked at,
+so that nobody learns what they have. Down it goes as a download, whole, in chunks and only to its
+owner: a browser shows or runs nothing of it.
 """
 
 import codecs
@@ -17,7 +17,13 @@ from django.core.files import File
 from django.core.files.uploadedfile import UploadedFile
 from django.db import router, transaction
 from django.db.models import Sum
-from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse, StreamingHttpResponse
+from django.http import (
+    HttpRequest,
+    HttpResponse,
+    HttpResponseBase,
+    JsonResponse,
+    StreamingHttpResponse,
+)
 from django.utils.http import content_disposition_header
 
 from agui import conf
@@ -74,7 +80,9 @@ class AttachmentView(AgentView):
     methods = frozenset({"GET", "DELETE"})
 
     async def respond(self, request: HttpRequest, actor: Actor, **kwargs: Any) -> HttpResponseBase:
-        attachment = await Attachment.objects.filter(scope=actor.scope, pk=kwargs["attachment_id"]).afirst()
+        attachment = await Attachment.objects.filter(
+            scope=actor.scope, pk=kwargs["attachment_id"]
+        ).afirst()
         if attachment is None:
             raise NotFound("There is no such attachment.")
         if request.method == "DELETE":
@@ -91,10 +99,13 @@ async def download(attachment: Attachment, *, with_content: bool = True) -> Http
         "Content-Disposition": content_disposition_header(True, attachment.name) or "attachment",
         "X-Content-Type-Options": "nosniff",
         "Cache-Control": "private, no-store",
-        "X-Accel-Buffering": "yes",  # Slow readers wait at the proxy: daphne would hold the rest in memory
+        # Slow readers wait at the proxy: daphne would hold the rest in memory
+        "X-Accel-Buffering": "yes",
     }
     try:
-        file = await run_in_thread(attachment.file.storage.open, attachment.file.name or "", "rb", pool="files")
+        file = await run_in_thread(
+            attachment.file.storage.open, attachment.file.name or "", "rb", pool="files"
+        )
     except FileNotFoundError:
         raise NotFound("The file of this attachment is gone.") from None
     if with_content:
@@ -109,7 +120,9 @@ def keep_upload(upload: UploadedFile, actor: Actor) -> Attachment:
     media_type, digest = inspect(upload)
     accepted = conf.part(AttachmentsSettings).types
     if media_type not in accepted:
-        raise UnsupportedMediaType(f"This kind of file is not accepted. Accepted are: {', '.join(accepted)}.")
+        raise UnsupportedMediaType(
+            f"This kind of file is not accepted. Accepted are: {', '.join(accepted)}."
+        )
     attachment = Attachment(
         id=uuid4(),
         scope=actor.scope,
@@ -121,7 +134,10 @@ def keep_upload(upload: UploadedFile, actor: Actor) -> Attachment:
     )
     if not share_file(attachment):
         # The name on disk is ours: the user's own could be a path, a page or a script.
-        file, name = attachment.file, attachment.file.field.generate_filename(attachment, str(attachment.pk))
+        file, name = (
+            attachment.file,
+            attachment.file.field.generate_filename(attachment, str(attachment.pk)),
+        )
         try:
             file.name = name = file.storage.save(name, upload)
             attachment.save(force_insert=True)
@@ -136,7 +152,9 @@ def share_file(attachment: Attachment) -> bool:
     """Save an attachment with the file that its owner has of the same content; whether there is one."""
     with transaction.atomic(using=router.db_for_write(Attachment)):
         # Locked: until we are there, too, nobody may delete the last one that has the file.
-        rows = Attachment.objects.select_for_update().filter(scope=attachment.scope, digest=attachment.digest)
+        rows = Attachment.objects.select_for_update().filter(
+            scope=attachment.scope, digest=attachment.digest
+        )
         same = rows.first()
         if same is None or not same.file.storage.exists(same.file.name or ""):
             return False
@@ -148,10 +166,15 @@ def share_file(attachment: Attachment) -> bool:
 def check_room(attachment: Attachment) -> None:
     """Take back what is too much. Afterwards, as of many uploads at once each could still find room before."""
     limit = conf.part(AttachmentsSettings).max_total_bytes
-    total = Attachment.objects.filter(scope=attachment.scope).aggregate(size=Sum("size"))["size"] or 0
+    total = (
+        Attachment.objects.filter(scope=attachment.scope).aggregate(size=Sum("size"))["size"] or 0
+    )
     if limit is not None and total > limit:
         attachment.delete()
-        raise TooLarge(f"There is no room left: all of your files may have {limit} bytes together.", limit=limit)
+        raise TooLarge(
+            f"There is no room left: all of your files may have {limit} bytes together.",
+            limit=limit,
+        )
 
 
 def inspect(upload: UploadedFile) -> tuple[str, str]:
@@ -199,7 +222,9 @@ class Chunks:
 def delete_file(instance: Attachment, using: str, **kwargs: Any) -> None:
     """Let an attachment's file go with it, however it is deleted: also with its owner, by the database's cascade."""
     storage, name = instance.file.storage, instance.file.name
-    same = Attachment.objects.using(using).filter(scope=instance.scope, digest=instance.digest, file=name)
+    same = Attachment.objects.using(using).filter(
+        scope=instance.scope, digest=instance.digest, file=name
+    )
 
     def delete_unshared() -> None:
         if name and not same.exists():

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from agui.contrib.client.outgoing import interrupt_of
     from agui.contrib.client.transport import AGUIClient
 
-# Imported on first use: Django imports this package when it starts, and few commands need pydantic-ai.
+# Imported on first use: Django imports this package when it starts, and few commands need
+# pydantic-ai.
 _MODULES = {
     "AGUIClient": "transport",
     "AGUIConnectionError": "errors",

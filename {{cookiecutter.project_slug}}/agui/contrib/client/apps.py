@@ -27,6 +27,7 @@ class ClientConfig(Part):
         free = {name: agent for name, agent in agents.items() if name not in taken}
         if not free:
             return []
-        from agui.contrib.client.remote import remote_toolset  # pydantic-ai is slow to import
+        # It needs pydantic-ai, and start-up does not
+        from agui.contrib.client.remote import remote_toolset
 
         return [remote_toolset(free)]

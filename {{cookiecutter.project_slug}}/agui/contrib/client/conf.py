@@ -10,9 +10,12 @@ class RemoteAgent(Section):
 
     url: str = Field(pattern=r"^https?://[^/]", description="Its AG-UI endpoint.")
     headers: dict[str, str] = Field(
-        default_factory=dict, description="What each request has, as its token: all users are one there."
+        default_factory=dict,
+        description="What each request has, as its token: all users are one there.",
     )
-    description: str = Field(min_length=1, description="What it can do: the model reads that to choose it.")
+    description: str = Field(
+        min_length=1, description="What it can do: the model reads that to choose it."
+    )
     timeout_seconds: float = Field(120.0, gt=0, description="Longest silence.")
 
 
@@ -21,6 +24,9 @@ class ClientSettings(Section):
 
     has_secrets = True  # Headers hold tokens
 
-    remote_agents: dict[Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,63}$")], RemoteAgent] = Field(
-        default_factory=dict, description="Agents elsewhere that this one may leave tasks to, by the name of the tool."
+    remote_agents: dict[
+        Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,63}$")], RemoteAgent
+    ] = Field(
+        default_factory=dict,
+        description="Agents elsewhere that this one may leave tasks to, by the name of the tool.",
     )

@@ -21,7 +21,9 @@ class AGUIRunError(AGUIError):
 class AGUIStatusError(AGUIError):
     """The server refused the request before a run began. `code` and the message are the body's, if it has them."""
 
-    def __init__(self, url: str, status: int, message: str, code: str = "", retry_after: float | None = None) -> None:
+    def __init__(
+        self, url: str, status: int, message: str, code: str = "", retry_after: float | None = None
+    ) -> None:
         super().__init__(url, f"{url} answered {status}: {message}", code)
         self.status = status
         self.retry_after = retry_after

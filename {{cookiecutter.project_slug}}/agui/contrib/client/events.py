@@ -56,7 +56,11 @@ def parse_event(data: str) -> BaseEvent | None:
 def _forget_unknown_outcome(raw: dict[str, Any]) -> None:
     # A later version's outcome: the run has finished, which is all that this one can say of it.
     outcome = raw.get("outcome")
-    if raw["type"] == "RUN_FINISHED" and isinstance(outcome, dict) and outcome.get("type") not in OUTCOMES:
+    if (
+        raw["type"] == "RUN_FINISHED"
+        and isinstance(outcome, dict)
+        and outcome.get("type") not in OUTCOMES
+    ):
         logger.info("An outcome of the unknown type %r was left out.", outcome.get("type"))
         del raw["outcome"]
 
@@ -85,7 +89,9 @@ class Chunks:
             yield from self._open(("", ""), None)
             yield event
 
-    def _open(self, key: tuple[str, str], end: BaseEvent | None, start: BaseEvent | None = None) -> Iterator[BaseEvent]:
+    def _open(
+        self, key: tuple[str, str], end: BaseEvent | None, start: BaseEvent | None = None
+    ) -> Iterator[BaseEvent]:
         if key == self._key:
             return
         if self._end:
@@ -110,7 +116,9 @@ class Chunks:
     def _reasoning(self, event: ReasoningMessageChunkEvent) -> Iterator[BaseEvent]:
         key = self._id("REASONING_MESSAGE", event.message_id)
         start = ReasoningMessageStartEvent(message_id=key)
-        yield from self._open(("REASONING_MESSAGE", key), ReasoningMessageEndEvent(message_id=key), start)
+        yield from self._open(
+            ("REASONING_MESSAGE", key), ReasoningMessageEndEvent(message_id=key), start
+        )
         if event.delta:
             yield ReasoningMessageContentEvent(message_id=key, delta=event.delta)
 
@@ -119,7 +127,9 @@ class Chunks:
         if ("TOOL_CALL", key) != self._key and not event.tool_call_name:
             raise UnreadableEventError("The first TOOL_CALL_CHUNK has no name.")
         start = ToolCallStartEvent(
-            tool_call_id=key, tool_call_name=event.tool_call_name or "", parent_message_id=event.parent_message_id
+            tool_call_id=key,
+            tool_call_name=event.tool_call_name or "",
+            parent_message_id=event.parent_message_id,
         )
         yield from self._open(("TOOL_CALL", key), ToolCallEndEvent(tool_call_id=key), start)
         if event.delta:

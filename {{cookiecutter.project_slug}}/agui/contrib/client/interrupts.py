@@ -21,12 +21,14 @@ MADE_HERE = {"agui": "interrupt"}
 
 @dataclass
 class AGUIInterrupts(AbstractCapability[Any]):
-    """Turns the interrupts of an AGUIModel into DeferredToolRequests, and DeferredToolResults into its `resume`.
+    """Turns the interrupts of an AGUIModel into DeferredToolRequests, and DeferredToolResults into
+    its `resume`.
 
         agent = Agent(AGUIModel(url), output_type=[str, DeferredToolRequests], capabilities=[AGUIInterrupts()])
 
-    Approvals are in `approvals`, under the names of the server's tools, questions in `calls`; `interrupt_of(call)` says
-    what is asked. ToolApproved(override_args=...) edits, ToolDenied(message) denies with a reason.
+    Approvals are in `approvals`, under the names of the server's tools, questions in `calls`;
+    `interrupt_of(call)` says what is asked. ToolApproved(override_args=...) edits,
+    ToolDenied(message) denies with a reason.
     """
 
     def get_model_settings(self) -> ModelSettings:
@@ -37,7 +39,11 @@ class AGUIInterrupts(AbstractCapability[Any]):
         return _Asked()
 
     async def after_model_request(
-        self, ctx: RunContext[Any], *, request_context: ModelRequestContext, response: m.ModelResponse
+        self,
+        ctx: RunContext[Any],
+        *,
+        request_context: ModelRequestContext,
+        response: m.ModelResponse,
     ) -> m.ModelResponse:
         # Which tools the server would ask about was not known when the step's tools were collected.
         if ctx.tool_manager and ctx.tool_manager.tools is not None:
@@ -68,7 +74,9 @@ class _Asked(AbstractToolset[Any]):
         return {"args": tool_args}
 
 
-def _tools_of(response: m.ModelResponse, toolset: AbstractToolset[Any]) -> dict[str, ToolsetTool[Any]]:
+def _tools_of(
+    response: m.ModelResponse, toolset: AbstractToolset[Any]
+) -> dict[str, ToolsetTool[Any]]:
     tools = {}
     for part in response.parts:
         if isinstance(part, m.ToolCallPart) and (interrupt := interrupt_of(part)):

@@ -20,7 +20,9 @@ SPANS = {
     "STEP": ("STARTED", "", "FINISHED", "step_name"),
     "SUBAGENT": ("STARTED", "", "FINISHED", "subagent_run_id"),
 }
-STEPS = {f"{kind}_{verb}": (kind, verb) for kind, (*verbs, _) in SPANS.items() for verb in verbs if verb}
+STEPS = {
+    f"{kind}_{verb}": (kind, verb) for kind, (*verbs, _) in SPANS.items() for verb in verbs if verb
+}
 STEPS["SUBAGENT_ERROR"] = ("SUBAGENT", "FINISHED")
 
 
@@ -47,7 +49,10 @@ class Lifecycle:
                 self._called_again.add(call_id)
                 return True
         elif isinstance(event, ToolCallEndEvent):
-            return ("TOOL_CALL", event.tool_call_id) not in self._open and event.tool_call_id in self._called_again
+            return (
+                "TOOL_CALL",
+                event.tool_call_id,
+            ) not in self._open and event.tool_call_id in self._called_again
         return False
 
     def check(self, event: BaseEvent) -> None:

@@ -48,9 +48,10 @@ class AGUIModel(Model):
 
         agent = Agent(AGUIModel("https://example.com/agent/", headers={"Authorization": "Bearer ..."}), tools=[...])
 
-    The agent's own tools are declared to the server and run here. What the server runs comes as native tool calls and
-    returns. Instructions are sent as a system message, which a server may drop: this one does by default. Errors are
-    AGUIError's: AGUIRunError has the `code` of RUN_ERROR. `options` are those of AGUIClient.
+    The agent's own tools are declared to the server and run here. What the server runs comes as
+    native tool calls and returns. Instructions are sent as a system message, which a server may
+    drop: this one does by default. Errors are AGUIError's: AGUIRunError has the `code` of
+    RUN_ERROR. `options` are those of AGUIClient.
     """
 
     hands_on_addresses = True  # To the agent elsewhere: nothing is downloaded here
@@ -84,7 +85,9 @@ class AGUIModel(Model):
         model_settings: ModelSettings | None,
         model_request_parameters: ModelRequestParameters,
     ) -> m.ModelResponse:
-        async with self.request_stream(messages, model_settings, model_request_parameters) as stream:
+        async with self.request_stream(
+            messages, model_settings, model_request_parameters
+        ) as stream:
             async for _ in stream:
                 pass
             return stream.get()
@@ -112,7 +115,9 @@ class AGUIModel(Model):
             may_ask=CAN_ASK in wanted,
         )
         events = self.client.run(run_input)
-        stream = AGUIStreamedResponse(parameters, self.client, events, known, wanted.get("agui_on_event"))
+        stream = AGUIStreamedResponse(
+            parameters, self.client, events, known, wanted.get("agui_on_event")
+        )
         try:
             await stream.open()
             yield stream
@@ -134,13 +139,22 @@ def build_run_input(
         protocol_version=PROTOCOL_VERSION,
         thread_id=thread_id,
         run_id=str(uuid4()),
-        messages=to_messages(messages, thread_id, m.InstructionPart.join(parameters.instruction_parts or []) or ""),
+        messages=to_messages(
+            messages, thread_id, m.InstructionPart.join(parameters.instruction_parts or []) or ""
+        ),
         tools=[
-            Tool(name=tool.name, description=tool.description or "", parameters=tool.parameters_json_schema)
+            Tool(
+                name=tool.name,
+                description=tool.description or "",
+                parameters=tool.parameters_json_schema,
+            )
             for tool in tools
         ],
         state=settings["agui_state"] if "agui_state" in settings else remote_state(messages),
-        context=[Context(description=name, value=text) for name, text in settings.get("agui_context", {}).items()],
+        context=[
+            Context(description=name, value=text)
+            for name, text in settings.get("agui_context", {}).items()
+        ],
         forwarded_props=settings.get("agui_forwarded_props", {}),
         resume=resume or None,
     )
@@ -149,7 +163,9 @@ def build_run_input(
 def remote_state(messages: list[m.ModelMessage]) -> Any:
     """The shared state as the last answer of a remote agent left it; {} before the first."""
     response = last_response(messages)
-    details = (response.provider_details or {}) if response and response.provider_name == PROVIDER else {}
+    details = (
+        (response.provider_details or {}) if response and response.provider_name == PROVIDER else {}
+    )
     return details.get("state", {})
 
 

@@ -1,7 +1,8 @@
-"""What a request says: pydantic-ai's history as AG-UI's messages, and answers to interrupts as `resume`.
+"""What a request says: pydantic-ai's history as AG-UI's messages, and answers to interrupts as
+`resume`.
 
-All of the history goes with each request, as .NET's client sends it: a server that keeps threads reads what is new, one
-that keeps none reads it all.
+All of the history goes with each request, as .NET's client sends it: a server that keeps threads
+reads what is new, one that keeps none reads it all.
 """
 
 from collections import defaultdict, deque
@@ -40,7 +41,9 @@ def interrupt_of(part: Any) -> dict[str, Any] | None:
 
 def is_result(part: Any) -> bool:
     """Whether it was given here, to a call."""
-    return isinstance(part, m.ToolReturnPart) or (isinstance(part, m.RetryPromptPart) and part.tool_name is not None)
+    return isinstance(part, m.ToolReturnPart) or (
+        isinstance(part, m.RetryPromptPart) and part.tool_name is not None
+    )
 
 
 def parts_of(history: Sequence[m.ModelMessage]) -> Iterator[Any]:
@@ -51,7 +54,9 @@ def last_response(history: Sequence[m.ModelMessage]) -> m.ModelResponse | None:
     return next((one for one in reversed(history) if isinstance(one, m.ModelResponse)), None)
 
 
-def to_messages(history: Sequence[m.ModelMessage], thread_id: str, instructions: str = "") -> list[Message]:
+def to_messages(
+    history: Sequence[m.ModelMessage], thread_id: str, instructions: str = ""
+) -> list[Message]:
     """Translate all of a history; each call is followed by its result, whoever gave it and whenever it came."""
     return list(_Outgoing(history, thread_id).messages(instructions))
 
@@ -66,7 +71,9 @@ class _Outgoing:
         for part in parts_of(history):
             if interrupt_of(part):
                 asked.add(part.tool_call_id)
-            elif isinstance(part, m.NativeToolReturnPart) or (is_result(part) and part.tool_call_id not in asked):
+            elif isinstance(part, m.NativeToolReturnPart) or (
+                is_result(part) and part.tool_call_id not in asked
+            ):
                 self.results[part.tool_call_id].append(_tool_message(part))
 
     def messages(self, instructions: str) -> Iterator[Message]:
@@ -89,7 +96,9 @@ class _Outgoing:
             elif isinstance(part, m.UserPromptPart):
                 yield self._user(part, self._id(f"{part.timestamp}/{index}"))
             elif isinstance(part, m.RetryPromptPart) and part.tool_name is None:
-                yield UserMessage(id=self._id(f"{part.timestamp}/{index}"), content=part.model_response())
+                yield UserMessage(
+                    id=self._id(f"{part.timestamp}/{index}"), content=part.model_response()
+                )
 
     def _user(self, part: m.UserPromptPart, message_id: str) -> Message:
         dumped = AGUIAdapter.dump_messages([m.ModelRequest(parts=[part])])
@@ -104,10 +113,14 @@ class _Outgoing:
                 said = None
                 signature = part.signature if part.provider_name == PROVIDER else None
                 message_id = part.id or self._id(f"{message.timestamp}/{index}")
-                yield ReasoningMessage(id=message_id, content=part.content, encrypted_value=signature)
+                yield ReasoningMessage(
+                    id=message_id, content=part.content, encrypted_value=signature
+                )
             elif isinstance(part, m.TextPart):
                 yield from self._finished(said)
-                said = AssistantMessage(id=part.id or self._id(f"{message.timestamp}/{index}"), content=part.content)
+                said = AssistantMessage(
+                    id=part.id or self._id(f"{message.timestamp}/{index}"), content=part.content
+                )
             elif isinstance(part, BaseToolCallPart) and not _is_question_alone(part):
                 said = said or AssistantMessage(id=self._id(f"{message.timestamp}/{index}"))
                 said.tool_calls = [*(said.tool_calls or ()), _tool_call(part)]
@@ -128,7 +141,10 @@ def _is_question_alone(part: BaseToolCallPart) -> bool:
 
 
 def _tool_call(part: BaseToolCallPart) -> ToolCall:
-    return ToolCall(id=part.tool_call_id, function=FunctionCall(name=part.tool_name, arguments=part.args_as_json_str()))
+    return ToolCall(
+        id=part.tool_call_id,
+        function=FunctionCall(name=part.tool_name, arguments=part.args_as_json_str()),
+    )
 
 
 def _tool_message(part: Any) -> ToolMessage:
@@ -151,7 +167,11 @@ def to_resume(history: Sequence[m.ModelMessage]) -> list[ResumeEntry]:
     if response is None or not isinstance(request, m.ModelRequest):
         return []
     calls = {part.tool_call_id: part for part in parts_of([response]) if interrupt_of(part)}
-    answers = [part for part in request.parts if isinstance(part, BaseToolReturnPart) and part.tool_call_id in calls]
+    answers = [
+        part
+        for part in request.parts
+        if isinstance(part, BaseToolReturnPart) and part.tool_call_id in calls
+    ]
     return [_entry(calls[part.tool_call_id], part) for part in answers]
 
 
@@ -159,7 +179,9 @@ def _entry(call: Any, answer: BaseToolReturnPart[Any]) -> ResumeEntry:
     interrupt = interrupt_of(call) or {}
     if interrupt["reason"] != "tool_call":
         if answer.outcome == "success":
-            return ResumeEntry(interrupt_id=interrupt["id"], status="resolved", payload=answer.content)
+            return ResumeEntry(
+                interrupt_id=interrupt["id"], status="resolved", payload=answer.content
+            )
         return ResumeEntry(interrupt_id=interrupt["id"], status="cancelled")
     if answer.outcome != "success":
         payload: dict[str, Any] = {"approved": False}

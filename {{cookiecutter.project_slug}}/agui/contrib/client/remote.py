@@ -1,13 +1,21 @@
-"""Remote agents as tools: whom the agent may leave a task to. AGUI["CLIENT"]["REMOTE_AGENTS"] lists them.
+"""Remote agents as tools: whom the agent may leave a task to.
 
-A client sees SUBAGENT_STARTED and SUBAGENT_FINISHED or SUBAGENT_ERROR beside the tool call; tokens count for the run.
+AGUI["CLIENT"]["REMOTE_AGENTS"] lists them.
+
+A client sees SUBAGENT_STARTED and SUBAGENT_FINISHED or SUBAGENT_ERROR beside the tool call; tokens
+count for the run.
 """
 
 import logging
 from collections.abc import Mapping
 from uuid import uuid4
 
-from ag_ui.core import SubagentErrorEvent, SubagentFinishedEvent, SubagentFinishedSuccessOutcome, SubagentStartedEvent
+from ag_ui.core import (
+    SubagentErrorEvent,
+    SubagentFinishedEvent,
+    SubagentFinishedSuccessOutcome,
+    SubagentStartedEvent,
+)
 from pydantic_ai import Agent, FunctionToolset, RunContext, Tool
 from pydantic_ai.exceptions import ToolFailed
 from pydantic_ai.usage import UsageLimits
@@ -27,26 +35,37 @@ FAILED = "The agent {!r} could not do it."
 
 def remote_toolset(agents: Mapping[str, RemoteAgent]) -> FunctionToolset[AgentDeps]:
     """One tool for each remote agent: it takes a task in words, and its result is the answer."""
-    return FunctionToolset([_tool(name, remote) for name, remote in agents.items()], id="remote-agents")
+    return FunctionToolset(
+        [_tool(name, remote) for name, remote in agents.items()], id="remote-agents"
+    )
 
 
 def _tool(name: str, remote: RemoteAgent) -> Tool[AgentDeps]:
-    agent = Agent(AGUIModel(remote.url, headers=remote.headers, timeout_seconds=remote.timeout_seconds))
+    agent = Agent(
+        AGUIModel(remote.url, headers=remote.headers, timeout_seconds=remote.timeout_seconds)
+    )
 
     async def ask(ctx: RunContext[AgentDeps], task: str) -> str:
         run_id = str(uuid4())
         started = SubagentStartedEvent(
-            subagent_run_id=run_id, name=name, description=remote.description, parent_tool_call_id=ctx.tool_call_id
+            subagent_run_id=run_id,
+            name=name,
+            description=remote.description,
+            parent_tool_call_id=ctx.tool_call_id,
         )
         await ctx.emit(ProtocolEvent(event=started))
         try:
             result = await agent.run(task, usage=ctx.usage, usage_limits=NO_LIMITS)
         except AGUIError as error:
             logger.warning("The remote agent %r failed: %s", name, error)
-            failed = SubagentErrorEvent(subagent_run_id=run_id, message=FAILED.format(name), code=error.code or None)
+            failed = SubagentErrorEvent(
+                subagent_run_id=run_id, message=FAILED.format(name), code=error.code or None
+            )
             await ctx.emit(ProtocolEvent(event=failed))
             raise ToolFailed(FAILED.format(name)) from error
-        finished = SubagentFinishedEvent(subagent_run_id=run_id, outcome=SubagentFinishedSuccessOutcome())
+        finished = SubagentFinishedEvent(
+            subagent_run_id=run_id, outcome=SubagentFinishedSuccessOutcome()
+        )
         await ctx.emit(ProtocolEvent(event=finished))
         return result.output
 

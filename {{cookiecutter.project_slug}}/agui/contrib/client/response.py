@@ -37,7 +37,9 @@ from agui.contrib.client.errors import AGUIProtocolError, AGUIRunError, AGUIStat
 from agui.contrib.client.outgoing import INTERRUPT, MESSAGE_ID, PROVIDER, parts_of
 from agui.contrib.client.transport import AGUIClient
 
-NO_WAY_TO_ANSWER = "The remote agent asks before it goes on: add AGUIInterrupts() to the agent's capabilities."
+NO_WAY_TO_ANSWER = (
+    "The remote agent asks before it goes on: add AGUIInterrupts() to the agent's capabilities."
+)
 
 
 @dataclass
@@ -66,7 +68,11 @@ class Known:
 
 
 def known_calls(history: list[m.ModelMessage]) -> dict[str, str]:
-    return {part.tool_call_id: part.tool_name for part in parts_of(history) if isinstance(part, BaseToolCallPart)}
+    return {
+        part.tool_call_id: part.tool_name
+        for part in parts_of(history)
+        if isinstance(part, BaseToolCallPart)
+    }
 
 
 @dataclass
@@ -97,7 +103,8 @@ class AGUIStreamedResponse(StreamedResponse):
         try:
             self._first = [await anext(self.events)]
         except AGUIStatusError:
-            self.is_over = True  # The server began no run, and what runs on the thread is somebody else's
+            # The server began no run, and what runs on the thread is somebody else's
+            self.is_over = True
             raise
         self.timestamp = datetime.now(UTC)
         self._tell()
@@ -137,7 +144,11 @@ class AGUIStreamedResponse(StreamedResponse):
 
     def _tell(self) -> None:
         known = self.known
-        self.provider_details = {"thread_id": known.thread_id, "run_id": known.run_id, "state": known.state}
+        self.provider_details = {
+            "thread_id": known.thread_id,
+            "run_id": known.run_id,
+            "state": known.state,
+        }
         self.provider_response_id = known.run_id
 
     def _take(self, event: BaseEvent) -> Iterator[ModelResponseStreamEvent]:
@@ -148,7 +159,9 @@ class AGUIStreamedResponse(StreamedResponse):
                 self._texts.discard(event.message_id)  # Somebody else's words
             case TextMessageContentEvent() if event.message_id in self._texts:
                 yield from self._parts_manager.handle_text_delta(
-                    vendor_part_id=("text", event.message_id), content=event.delta, id=event.message_id
+                    vendor_part_id=("text", event.message_id),
+                    content=event.delta,
+                    id=event.message_id,
                 )
             case ReasoningMessageContentEvent():
                 yield from self._think(event.message_id, content=event.delta)
@@ -187,7 +200,9 @@ class AGUIStreamedResponse(StreamedResponse):
             if call_id in self._calls:
                 self._calls[call_id].args += event.delta
             else:
-                yield from self._parts_manager.handle_tool_call_delta_events(vendor_part_id=call_id, args=event.delta)
+                yield from self._parts_manager.handle_tool_call_delta_events(
+                    vendor_part_id=call_id, args=event.delta
+                )
         else:
             yield from self._result(event)
 
@@ -221,11 +236,16 @@ class AGUIStreamedResponse(StreamedResponse):
     def _changed_state(self, event: StateSnapshotEvent | StateDeltaEvent) -> Any:
         if isinstance(event, StateSnapshotEvent):
             return event.snapshot
-        patch = [operation.model_dump(mode="json", by_alias=True, exclude_unset=True) for operation in event.delta]
+        patch = [
+            operation.model_dump(mode="json", by_alias=True, exclude_unset=True)
+            for operation in event.delta
+        ]
         try:
             return jsonpatch.apply_patch(self.known.state, patch)
         except (JsonPatchException, JsonPointerException, TypeError) as error:
-            raise AGUIProtocolError(self.client.name, f"A STATE_DELTA does not fit the state: {error}") from error
+            raise AGUIProtocolError(
+                self.client.name, f"A STATE_DELTA does not fit the state: {error}"
+            ) from error
 
     def _finish(self, event: RunFinishedEvent) -> Iterator[ModelResponseStreamEvent]:
         self._usage = read_usage(event.usage or [])
@@ -238,7 +258,9 @@ class AGUIStreamedResponse(StreamedResponse):
                 yield self._ask(interrupt)
         for call_id, call in self._calls.items():
             yield self._native(call_id, call)  # Its result comes with the next run
-        calls = [part for part in self._parts_manager.get_parts() if isinstance(part, m.ToolCallPart)]
+        calls = [
+            part for part in self._parts_manager.get_parts() if isinstance(part, m.ToolCallPart)
+        ]
         self.finish_reason = "tool_call" if calls else "stop"
 
     def _ask(self, interrupt: Interrupt) -> ModelResponseStreamEvent:

@@ -3,7 +3,13 @@
 import json
 import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
-from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager, nullcontext, suppress
+from contextlib import (
+    AbstractAsyncContextManager,
+    aclosing,
+    asynccontextmanager,
+    nullcontext,
+    suppress,
+)
 from functools import cache
 from ssl import SSLContext
 from typing import Any
@@ -13,7 +19,12 @@ import anyio
 import httpx2
 from ag_ui.core import BaseEvent, RunAgentInput
 
-from agui.contrib.client.errors import AGUIConnectionError, AGUIError, AGUIProtocolError, AGUIStatusError
+from agui.contrib.client.errors import (
+    AGUIConnectionError,
+    AGUIError,
+    AGUIProtocolError,
+    AGUIStatusError,
+)
 from agui.contrib.client.events import Chunks, UnreadableEventError, parse_event
 from agui.contrib.client.lifecycle import Lifecycle, OutOfOrderError
 
@@ -27,7 +38,12 @@ MAX_EVENT_BYTES = 64 * 1024 * 1024
 FIRST_WAIT_SECONDS, LONGEST_WAIT_SECONDS = 0.5, 30.0
 TRY_AGAIN = (429, 502, 503, 504)
 # What is not the connection's fault: an address, a header, an answer of another kind.
-HOPELESS = (httpx2.UnsupportedProtocol, httpx2.LocalProtocolError, httpx2.SSEError, httpx2.DecodingError)
+HOPELESS = (
+    httpx2.UnsupportedProtocol,
+    httpx2.LocalProtocolError,
+    httpx2.SSEError,
+    httpx2.DecodingError,
+)
 
 
 class AGUIClient:
@@ -38,8 +54,9 @@ class AGUIClient:
             async for event in events:
                 ...
 
-    `timeout_seconds` is the longest silence. `retries` is how often a request is sent again before its first event,
-    and how often a stream that broke off is taken up. `http` replaces the connections that each call makes otherwise.
+    `timeout_seconds` is the longest silence. `retries` is how often a request is sent again before
+    its first event, and how often a stream that broke off is taken up. `http` replaces the
+    connections that each call makes otherwise.
     """
 
     def __init__(
@@ -54,16 +71,19 @@ class AGUIClient:
         self.url = url
         self.name = url.partition("?")[0]  # A query may hold a key
         self.headers = dict(headers or {})
-        self.timeout = httpx2.Timeout(timeout_seconds, connect=min(CONNECT_SECONDS, timeout_seconds))
+        self.timeout = httpx2.Timeout(
+            timeout_seconds, connect=min(CONNECT_SECONDS, timeout_seconds)
+        )
         self.retries = retries
         self.http = http
 
     async def run(self, run_input: RunAgentInput) -> AsyncGenerator[BaseEvent]:
-        """Start a run and yield its events, of `ag_ui.core`, to the last one: RUN_FINISHED or RUN_ERROR.
+        """Start a run and yield its events, of `ag_ui.core`, to the last one: RUN_FINISHED or
+        RUN_ERROR.
 
-        Types that are unknown are left out, *_CHUNK events come as what they stand for. Leaving early closes the
-        connection, no more: `cancel` stops a run that outlives it. Raises AGUIStatusError, AGUIConnectionError and
-        AGUIProtocolError.
+        Types that are unknown are left out, *_CHUNK events come as what they stand for. Leaving
+        early closes the connection, no more: `cancel` stops a run that outlives it. Raises
+        AGUIStatusError, AGUIConnectionError and AGUIProtocolError.
         """
         reading, failures = _Reading(self.name), 0
         error: Exception | None
@@ -88,7 +108,9 @@ class AGUIClient:
             if failures > self.retries or not reading.may_go_on(error):
                 raise self._lost(error) from error
             wait_seconds = wait_seconds or FIRST_WAIT_SECONDS * 2 ** (failures - 1)
-            logger.info("%s is asked again: %s", self.name, error or "the stream ended before the run")
+            logger.info(
+                "%s is asked again: %s", self.name, error or "the stream ended before the run"
+            )
             await anyio.sleep(min(wait_seconds, LONGEST_WAIT_SECONDS))
 
     async def cancel(self, thread_id: str, run_id: str | None = None) -> bool:
@@ -135,7 +157,10 @@ class AGUIClient:
             body = run_input.model_dump_json(by_alias=True, exclude_none=True)
             request = {"method": "POST", "url": self.url, "content": body}
             headers["Content-Type"] = "application/json"
-        async with self._session() as http, http.stream(**request, headers=headers, timeout=self.timeout) as response:
+        async with (
+            self._session() as http,
+            http.stream(**request, headers=headers, timeout=self.timeout) as response,
+        ):
             if response.status_code != 200:
                 await response.aread()
                 raise _refusal(response)
@@ -150,7 +175,9 @@ class AGUIClient:
         url = self.address(route)
         try:
             async with self._session() as http:
-                response = await http.request(method, url, headers=self.headers, timeout=self.timeout, json=body)
+                response = await http.request(
+                    method, url, headers=self.headers, timeout=self.timeout, json=body
+                )
         except httpx2.RequestError as error:
             raise self._lost(error) from error
         if response.is_success or (missing_is_fine and response.status_code in (404, 405)):
@@ -161,7 +188,9 @@ class AGUIClient:
         try:
             found: dict[str, Any] = response.json()
         except ValueError as error:
-            raise AGUIProtocolError(self.name, f"{self.name} has no threads to tell of.", "protocol") from error
+            raise AGUIProtocolError(
+                self.name, f"{self.name} has no threads to tell of.", "protocol"
+            ) from error
         return found
 
     def _session(self) -> AbstractAsyncContextManager[httpx2.AsyncClient]:
@@ -169,10 +198,16 @@ class AGUIClient:
 
     def _lost(self, error: Exception | None) -> AGUIConnectionError:
         if isinstance(error, httpx2.TimeoutException):
-            return AGUIConnectionError(self.name, f"{self.name} was silent for too long.", "timeout")
+            return AGUIConnectionError(
+                self.name, f"{self.name} was silent for too long.", "timeout"
+            )
         if error is None:
-            return AGUIConnectionError(self.name, f"{self.name} ended its stream before the run.", "incomplete_stream")
-        return AGUIConnectionError(self.name, f"{self.name} can't be read: {error!r}", "connection_lost")
+            return AGUIConnectionError(
+                self.name, f"{self.name} ended its stream before the run.", "incomplete_stream"
+            )
+        return AGUIConnectionError(
+            self.name, f"{self.name} can't be read: {error!r}", "connection_lost"
+        )
 
 
 class _Reading:
@@ -201,7 +236,9 @@ class _Reading:
                     self._lifecycle.check(one)
                     events.append(one)
         except (UnreadableEventError, OutOfOrderError) as error:
-            raise AGUIProtocolError(self.url, f"{self.url} broke the protocol: {error}", "protocol") from error
+            raise AGUIProtocolError(
+                self.url, f"{self.url} broke the protocol: {error}", "protocol"
+            ) from error
         self.last_id = frame.id
         return events
 
@@ -220,7 +257,9 @@ class _Reading:
             return False
         if self.started:
             return bool(self.last_id)
-        return not isinstance(error, httpx2.TimeoutException) or isinstance(error, httpx2.ConnectTimeout)
+        return not isinstance(error, httpx2.TimeoutException) or isinstance(
+            error, httpx2.ConnectTimeout
+        )
 
 
 def _refusal(response: httpx2.Response) -> AGUIStatusError:
@@ -229,7 +268,9 @@ def _refusal(response: httpx2.Response) -> AGUIStatusError:
     except ValueError:
         told = None
     told = told if isinstance(told, dict) else {}
-    message = told.get("message") or told.get("detail") or response.text[:200] or response.reason_phrase
+    message = (
+        told.get("message") or told.get("detail") or response.text[:200] or response.reason_phrase
+    )
     wait = response.headers.get("Retry-After", "")
     retry_after = float(wait) if wait.isdecimal() else None
     return AGUIStatusError(

@@ -85,7 +85,9 @@ def top_users(viewer: Any, since: date) -> list[list[str]] | None:
     spending = apps.get_model("agui_spending", "Spending").objects
     rows = spending.filter(day__gte=since).exclude(owner=None).order_by()
     sums = rows.values_list("owner").annotate(
-        tokens=Sum("input_tokens") + Sum("output_tokens"), dollars=Sum("cost"), unpriced=Sum("unpriced")
+        tokens=Sum("input_tokens") + Sum("output_tokens"),
+        dollars=Sum("cost"),
+        unpriced=Sum("unpriced"),
     )
     most = list(sums.order_by(F("dollars").desc(nulls_last=True), "-tokens")[:MAX_ROWS])
     names = get_user_model()._default_manager.in_bulk([owner for owner, *_ in most])

@@ -26,7 +26,9 @@ class DashboardConfig(Part):
         """Let the first run of each hour have the hours counted that are over."""
         if (hour := int(time.time() // 3600)) != self.hour:
             self.hour = hour
-            asyncio.get_running_loop().call_later(DELAY_SECONDS, self.count, context=contextvars.Context())
+            asyncio.get_running_loop().call_later(
+                DELAY_SECONDS, self.count, context=contextvars.Context()
+            )
         return super().run_context(run)
 
     def count(self) -> None:
@@ -34,7 +36,9 @@ class DashboardConfig(Part):
         from agui.contrib.dashboard.rollup import keep_up
 
         # On a thread of its own: after a long pause there is much to count.
-        self.counting = asyncio.get_running_loop().create_task(run_in_thread(keep_up, pool="figures"))
+        self.counting = asyncio.get_running_loop().create_task(
+            run_in_thread(keep_up, pool="figures")
+        )
 
     def prune(self, dry_run: bool) -> Iterable[Outdated]:
         """Count the runs before they go. Old rows of its own go with each count."""

@@ -1,6 +1,7 @@
 """Charts as SVG that the server draws: bars and lines, in a box that stretches with the page.
 
-Only shapes are in the SVG, so that no text is stretched with it: scales, legends and tables are HTML around it.
+Only shapes are in the SVG, so that no text is stretched with it: scales, legends and tables are
+HTML around it.
 """
 
 from collections.abc import Callable, Sequence
@@ -64,7 +65,10 @@ class Chart:
             return "-" if value is None else self.write(value)
 
         columns = [[cell(value) for value in series.values] for series in self.series]
-        rows = [(label, [column[place] for column in columns]) for place, label in enumerate(self.labels)]
+        rows = [
+            (label, [column[place] for column in columns])
+            for place, label in enumerate(self.labels)
+        ]
         return rows[::-1]
 
     def _top(self) -> float:
@@ -107,7 +111,9 @@ class Chart:
                     dots += f"M{at}h0"
                 is_drawn = value is not None
             if path:
-                shapes.append({"kind": series.kind, "about": series.name, "path": path, "dots": dots})
+                shapes.append(
+                    {"kind": series.kind, "about": series.name, "path": path, "dots": dots}
+                )
         return shapes
 
 

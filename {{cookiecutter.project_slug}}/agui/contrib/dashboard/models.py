@@ -7,7 +7,9 @@ class RunSpan(models.Model):
     """Totals of all users' runs in one past hour or day: a few rows for the dashboard to read."""
 
     begin = models.DateTimeField(primary_key=True)
-    is_day = models.BooleanField(default=False, help_text="A day of the site's time zone, and not an hour.")
+    is_day = models.BooleanField(
+        default=False, help_text="A day of the site's time zone, and not an hour."
+    )
     figures = models.JSONField(help_text="As the dashboard counts them.")
 
     class Meta:

@@ -38,7 +38,11 @@ def places_of(span: str, now: datetime) -> list[Place]:
     day = now.astimezone(zone).date()
     if span == "7d":
         days = [day - timedelta(days=6 - number) for number in range(7)]
-        parts = [datetime(one.year, one.month, one.day, hour, tzinfo=zone) for one in days for hour in (0, 6, 12, 18)]
+        parts = [
+            datetime(one.year, one.month, one.day, hour, tzinfo=zone)
+            for one in days
+            for hour in (0, 6, 12, 18)
+        ]
         return [Place(part, f"{part:%a %d %b, %H:%M}") for part in parts if part <= now]
     if span == "30d":
         return [_place(day - timedelta(days=29 - number)) for number in range(30)]
@@ -87,7 +91,10 @@ def charts_of(places: Sequence[Place], parts: Sequence[Figures]) -> list[Chart]:
 
     def lines(title: str, counts: Sequence[Counter[int]]) -> Chart:
         shares = (("p50", "a", 0.5), ("p95", "b", 0.95))
-        series = [Series(name, kind, [percentile(one, share) for one in counts]) for name, kind, share in shares]
+        series = [
+            Series(name, kind, [percentile(one, share) for one in counts])
+            for name, kind, share in shares
+        ]
         return Chart(title, series, labels, time_text, is_lines=True)
 
     unpriced = sum(amounts[4] for part in parts for amounts in part.models.values())
@@ -109,7 +116,9 @@ def charts_of(places: Sequence[Place], parts: Sequence[Figures]) -> list[Chart]:
             "Cost",
             dollars,
             Series("US dollars", "a", [_used(part, 3) for part in parts]),
-            note=f"Without {count_text(unpriced)} runs whose price is not known." if unpriced else "",
+            note=f"Without {count_text(unpriced)} runs whose price is not known."
+            if unpriced
+            else "",
         ),
         lines("Time to the first word", [part.first for part in parts]),
         lines("Time of the whole run", [part.total for part in parts]),
@@ -124,7 +133,9 @@ def charts_of(places: Sequence[Place], parts: Sequence[Figures]) -> list[Chart]:
 
 
 def _ended(figures: Figures, statuses: Sequence[str]) -> int:
-    return sum(number for ending, number in figures.endings.items() if ending.partition(":")[0] in statuses)
+    return sum(
+        number for ending, number in figures.endings.items() if ending.partition(":")[0] in statuses
+    )
 
 
 def _failed(figures: Figures) -> int:
@@ -171,15 +182,24 @@ def tables_of(whole: Figures, users: Sequence[Any] | None) -> list[dict[str, Any
         {
             "title": "Errors",
             "head": ["ending", "runs", "of all"],
-            "rows": [[ending, f"{number:,}", share_text(number, runs)] for ending, number in failed],
+            "rows": [
+                [ending, f"{number:,}", share_text(number, runs)] for ending, number in failed
+            ],
         },
         {
             "title": "Models",
             "head": ["model", "runs", "read", "written", "cost"],
             "rows": [
                 [
-                    *(model or "-", f"{number:,.0f}", count_text(tokens_in), count_text(tokens_out)),
-                    "-" if unpriced >= number else dollars(cost) + (" and more" if unpriced else ""),
+                    *(
+                        model or "-",
+                        f"{number:,.0f}",
+                        count_text(tokens_in),
+                        count_text(tokens_out),
+                    ),
+                    "-"
+                    if unpriced >= number
+                    else dollars(cost) + (" and more" if unpriced else ""),
                 ]
                 for model, (number, tokens_in, tokens_out, cost, unpriced) in models
             ],
@@ -188,11 +208,18 @@ def tables_of(whole: Figures, users: Sequence[Any] | None) -> list[dict[str, Any
             "title": "Tools",
             "head": ["tool", "calls", "failed", "denied"],
             "rows": [
-                [tool, f"{sum(counts):,}", share_text(counts[1], sum(counts)), share_text(counts[2], sum(counts))]
+                [
+                    tool,
+                    f"{sum(counts):,}",
+                    share_text(counts[1], sum(counts)),
+                    share_text(counts[2], sum(counts)),
+                ]
                 for tool, counts in tools
             ],
         },
     ]
     if users is not None:
-        tables.append({"title": "Users who spent most", "head": ["user", "tokens", "cost"], "rows": users})
+        tables.append(
+            {"title": "Users who spent most", "head": ["user", "tokens", "cost"], "rows": users}
+        )
     return [{**table, "rows": table["rows"][:MAX_ROWS]} for table in tables]

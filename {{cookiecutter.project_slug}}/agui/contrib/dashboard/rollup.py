@@ -1,7 +1,9 @@
-"""What the runs of each hour came to: how they ended, what they used, how long they took, how their tools fared.
+"""What the runs of each hour came to: how they ended, what they used, how long they took, how their
+tools fared.
 
-Hours that are over are counted once, into rows of RunSpan: beside the runs of the next hour, by whoever looks first,
-and by `prune_agent_data` before it deletes runs. There are only numbers in them, and nothing that is anybody's.
+Hours that are over are counted once, into rows of RunSpan: beside the runs of the next hour, by
+whoever looks first, and by `prune_agent_data` before it deletes runs. There are only numbers in
+them, and nothing that is anybody's.
 """
 
 import logging
@@ -41,7 +43,9 @@ class HourOf(Func):
     output_field = CharField()
 
     def as_sqlite(self, compiler: Any, connection: Any, **context: Any) -> Any:
-        return self.as_sql(compiler, connection, template="SUBSTR(%(expressions)s, 1, 13)", **context)
+        return self.as_sql(
+            compiler, connection, template="SUBSTR(%(expressions)s, 1, 13)", **context
+        )
 
     def as_postgresql(self, compiler: Any, connection: Any, **context: Any) -> Any:
         template = "TO_CHAR(%(expressions)s AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24')"
@@ -83,9 +87,13 @@ class Figures:
             for key, count in getattr(other, name).items():
                 mine[key] += count
         for model, amounts in other.models.items():
-            self.models[model] = [a + b for a, b in zip(self.models.get(model, [0] * 5), amounts, strict=True)]
+            self.models[model] = [
+                a + b for a, b in zip(self.models.get(model, [0] * 5), amounts, strict=True)
+            ]
         for tool, counts in other.tools.items():
-            self.tools[tool] = [a + b for a, b in zip(self.tools.get(tool, [0] * 3), counts, strict=True)]
+            self.tools[tool] = [
+                a + b for a, b in zip(self.tools.get(tool, [0] * 3), counts, strict=True)
+            ]
 
     def dump(self) -> dict[str, Any]:
         """The figures as JSON, with no more tools than a project has."""
@@ -94,12 +102,17 @@ class Figures:
         tools = {name: self.tools[name] for name in most[:MAX_TOOLS]}
         return {
             **vars(self),
-            "tools": {**tools, **({OTHERS: [sum(n) for n in zip(*rest, strict=True)]} if rest else {})},
+            "tools": {
+                **tools,
+                **({OTHERS: [sum(n) for n in zip(*rest, strict=True)]} if rest else {}),
+            },
         }
 
     @classmethod
     def load(cls, data: dict[str, Any]) -> "Figures":
-        first, total = (Counter({int(ms): n for ms, n in data[name].items()}) for name in ("first", "total"))
+        first, total = (
+            Counter({int(ms): n for ms, n in data[name].items()}) for name in ("first", "total")
+        )
         return cls(Counter(data["endings"]), data["models"], first, total, data["tools"])
 
 
@@ -157,7 +170,10 @@ def _keep(begin: datetime, until: datetime, *, is_day: bool) -> None:
         counted = {begin: total(counted.values())}
     else:
         counted.setdefault(until - HOUR, Figures())  # It says how far they are counted
-    rows = [RunSpan(begin=one, is_day=is_day, figures=figures.dump()) for one, figures in counted.items()]
+    rows = [
+        RunSpan(begin=one, is_day=is_day, figures=figures.dump())
+        for one, figures in counted.items()
+    ]
     # Whoever looks at the same time has counted the same.
     RunSpan.objects.bulk_create(rows, ignore_conflicts=True)
 
@@ -165,13 +181,16 @@ def _keep(begin: datetime, until: datetime, *, is_day: bool) -> None:
 def _join_days(before: datetime) -> None:
     """Make hours that nobody looks at one by one any more into days."""
     days: dict[datetime, dict[datetime, Figures]] = {}
-    for begin, figures in RunSpan.objects.filter(begin__lt=before, is_day=False).values_list("begin", "figures"):
+    for begin, figures in RunSpan.objects.filter(begin__lt=before, is_day=False).values_list(
+        "begin", "figures"
+    ):
         days.setdefault(_day(begin), {})[begin] = Figures.load(figures)
     for day, hours in days.items():
         with transaction.atomic(using=router.db_for_write(RunSpan)):
             gone, _ = RunSpan.objects.filter(begin__in=hours, is_day=False).delete()
             if gone != len(hours):
-                transaction.set_rollback(True, using=router.db_for_write(RunSpan))  # Somebody else does it
+                # Somebody else does it
+                transaction.set_rollback(True, using=router.db_for_write(RunSpan))
                 continue
             # If there is one, these hours were counted once more by somebody who was slow.
             joined = RunSpan(begin=day, is_day=True, figures=total(hours.values()).dump())
@@ -218,12 +237,19 @@ def count(begin: datetime, end: datetime | None) -> dict[datetime, Figures]:
         known = runs.filter(**{f"{column}__isnull": False}).annotate(ms=Rounded(F(column)))
         for hour, ms, number in known.values_list("hour", "ms").annotate(n=Count("pk")):
             getattr(figures(hour), name)[ms] += number
-    calls: QuerySet[Any] = AuditRecord.objects.filter(within).order_by().annotate(hour=HourOf(F("started_at")))
-    for hour, tool, outcome, number in calls.values_list("hour", "tool_name", "outcome").annotate(n=Count("pk")):
+    calls: QuerySet[Any] = (
+        AuditRecord.objects.filter(within).order_by().annotate(hour=HourOf(F("started_at")))
+    )
+    for hour, tool, outcome, number in calls.values_list("hour", "tool_name", "outcome").annotate(
+        n=Count("pk")
+    ):
         outcomes = figures(hour).tools.setdefault(tool, [0] * len(OUTCOMES))
         if outcome in OUTCOMES:
             outcomes[OUTCOMES.index(outcome)] += number
-    return {datetime.fromisoformat(f"{hour}:00").replace(tzinfo=UTC): figures for hour, figures in found.items()}
+    return {
+        datetime.fromisoformat(f"{hour}:00").replace(tzinfo=UTC): figures
+        for hour, figures in found.items()
+    }
 
 
 def _count_runs(runs: QuerySet[Any], figures: Callable[[str], Figures]) -> None:
@@ -241,5 +267,13 @@ def _count_runs(runs: QuerySet[Any], figures: Callable[[str], Figures]) -> None:
     for hour, status, code, model, number, tokens_in, tokens_out, cost, priced, asked in rows:
         one = figures(hour)
         one.endings[f"{status}:{code}" if code and code != status else status] += number
-        amounts = [number, tokens_in or 0, tokens_out or 0, float(cost or 0), max(0, asked - priced)]
-        one.models[model] = [a + b for a, b in zip(one.models.get(model, [0] * 5), amounts, strict=True)]
+        amounts = [
+            number,
+            tokens_in or 0,
+            tokens_out or 0,
+            float(cost or 0),
+            max(0, asked - priced),
+        ]
+        one.models[model] = [
+            a + b for a, b in zip(one.models.get(model, [0] * 5), amounts, strict=True)
+        ]

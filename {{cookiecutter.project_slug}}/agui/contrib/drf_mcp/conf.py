@@ -10,7 +10,8 @@ class DrfMcpSettings(Section):
     environment = {"server": "DRF_MCP_SERVER"}
 
     server: str | None = Field(
-        None, description="Dotted path of an MCPServer of djangorestframework-mcp-server whose tools the agent has."
+        None,
+        description="Dotted path of an MCPServer of djangorestframework-mcp-server whose tools the agent has.",
     )
 
     @field_validator("server")
@@ -24,5 +25,7 @@ class DrfMcpSettings(Section):
                 raise ValueError("it needs the library: `make setup EXTRAS=drf-mcp`") from None
             found = import_string(imported(path))
             if not isinstance(found, MCPServer):
-                raise ValueError(f"{path!r} is a {type(found).__name__}: name an MCPServer, the object itself")
+                raise ValueError(
+                    f"{path!r} is a {type(found).__name__}: name an MCPServer, the object itself"
+                )
         return path

@@ -1,8 +1,9 @@
 """Tools of a djangorestframework-mcp-server, called in this process as the user who asks.
 
-AGUI["DRF_MCP"] names the server; the extra is `drf-mcp`. Its tools come from its own `tools/list`, once a run, and are
-called as synchronous tools are: on a thread of ours, with its connections. Serializers, permissions and rate limits are
-the server's. What it calls destructive, which is each service that doesn't say otherwise, asks for approval.
+AGUI["DRF_MCP"] names the server; the extra is `drf-mcp`. Its tools come from its own `tools/list`,
+once a run, and are called as synchronous tools are: on a thread of ours, with its connections.
+Serializers, permissions and rate limits are the server's. What it calls destructive, which is each
+service that doesn't say otherwise, asks for approval.
 """
 
 import base64
@@ -41,7 +42,9 @@ Built = tuple[ToolBinding, Tool[Any]]
 class DrfMcpToolset(ListedToolset):
     """The server's tools, but for those whose name is taken: `taken` are the names of tools that win."""
 
-    def __init__(self, server: MCPServer, *, taken: Collection[str] = (), scopes: Sequence[str] = ()) -> None:
+    def __init__(
+        self, server: MCPServer, *, taken: Collection[str] = (), scopes: Sequence[str] = ()
+    ) -> None:
         """`scopes` are what each user has, for tools that ask for OAuth scopes: a session has none."""
         self.server = server
         self.taken = frozenset(taken)
@@ -65,7 +68,9 @@ class DrfMcpToolset(ListedToolset):
         try:
             return await run_in_thread(self._list, user)
         except Exception:
-            logger.exception("The server of AGUI['DRF_MCP']['SERVER'] can't list its tools: they are left out.")
+            logger.exception(
+                "The server of AGUI['DRF_MCP']['SERVER'] can't list its tools: they are left out."
+            )
             return []
 
     async def for_run(self, ctx: RunContext[AgentDeps]) -> AbstractToolset[Any]:
@@ -75,7 +80,11 @@ class DrfMcpToolset(ListedToolset):
         return await (await self.for_run(ctx)).get_tools(ctx)
 
     async def call_tool(
-        self, name: str, tool_args: dict[str, Any], ctx: RunContext[AgentDeps], tool: ToolsetTool[Any]
+        self,
+        name: str,
+        tool_args: dict[str, Any],
+        ctx: RunContext[AgentDeps],
+        tool: ToolsetTool[Any],
     ) -> Any:
         return await tool.toolset.call_tool(name, tool_args, ctx, tool)
 
@@ -89,7 +98,10 @@ class DrfMcpToolset(ListedToolset):
             for entry in page["tools"]:
                 name = tool_name(entry["name"])
                 if name in found:
-                    logger.error("Two tools of the server have the name %r for a model: the first is used.", name)
+                    logger.error(
+                        "Two tools of the server have the name %r for a model: the first is used.",
+                        name,
+                    )
                 elif name not in self.taken:
                     found[name] = self._bind(name, entry)
             cursor = page.get("nextCursor")
@@ -117,10 +129,13 @@ class DrfMcpToolset(ListedToolset):
             destructive=hints.get("destructiveHint") is not False and not hints.get("readOnlyHint"),
             summary=label,
             metadata={X_DESCRIPTION_KEY: blurb} if blurb else None,
-            # The server's own clock would tell the model to try again, with the first call still at work.
+            # The server's own clock would tell the model to try again, with the first call still at
+            # work.
             timeout=self.server.config.dispatch_timeout,
         )
-        parsed = Tool.from_schema(spec.fn, name, spec.description, entry["inputSchema"], takes_ctx=True)
+        parsed = Tool.from_schema(
+            spec.fn, name, spec.description, entry["inputSchema"], takes_ctx=True
+        )
         parsed.function_schema = replace(parsed.function_schema, validator=_arguments.validator)
         keys = x_keys(spec.destructive, spec.category, spec.confirm, spec.summary)
         return ToolBinding(spec, {**entry["inputSchema"], **keys}, parsed)
@@ -131,7 +146,9 @@ class DrfMcpToolset(ListedToolset):
             answer = async_to_sync(self.server.acall_tool)(
                 name, arguments, user=_afresh(ctx.deps.user), scopes=self.scopes
             )
-            return read_error(answer) if isinstance(answer, JsonRpcError) else read_result(answer, ctx)
+            return (
+                read_error(answer) if isinstance(answer, JsonRpcError) else read_result(answer, ctx)
+            )
 
         return call
 

@@ -19,11 +19,14 @@ def check_executor(**kwargs: Any) -> list[checks.CheckMessage]:
     needs = {
         "the library: `make setup EXTRAS=durable`": find_spec("dbos") is not None,
         "PostgreSQL: set DATABASE_URL": database.vendor == "postgresql",
-        "Redis, to follow and stop runs of other processes: set REDIS_URL": conf.get().redis_url is not None,
+        "Redis, to follow and stop runs of other processes: set REDIS_URL": conf.get().redis_url
+        is not None,
         "a store of conversations that needs no request to be opened": not store.needs_request,
     }
     return [
-        checks.Error(f"AGUI['DURABLE']['RUN_EXECUTOR'] is 'dbos', and lacks {need}.", id="agui.E003")
+        checks.Error(
+            f"AGUI['DURABLE']['RUN_EXECUTOR'] is 'dbos', and lacks {need}.", id="agui.E003"
+        )
         for need, is_met in needs.items()
         if not is_met
     ]

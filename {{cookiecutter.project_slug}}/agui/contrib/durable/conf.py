@@ -11,7 +11,8 @@ class DurableSettings(Section):
     environment = {"run_executor": "RUN_EXECUTOR"}
 
     run_executor: Literal["local", "dbos"] = Field(
-        "local", description='Who executes runs: the process that was asked, or with "dbos" `manage.py agent_worker`.'
+        "local",
+        description='Who executes runs: the process that was asked, or with "dbos" `manage.py agent_worker`.',
     )
 
     @property

@@ -1,8 +1,8 @@
 """What a run's tools have done, so that a worker that goes on with the run does not do it again.
 
-What a synchronous tool writes to the database is committed together with the note of its result: it happens once.
-A coroutine's, and what is done elsewhere, happens again if the worker dies before it is noted: `ctx.tool_call_id` is
-then the same, for others to know it by.
+What a synchronous tool writes to the database is committed together with the note of its result: it
+happens once. A coroutine's, and what is done elsewhere, happens again if the worker dies before it
+is noted: `ctx.tool_call_id` is then the same, for others to know it by.
 """
 
 from collections.abc import Callable
@@ -60,7 +60,12 @@ class Journal(AbstractCapability[AgentDeps]):
     _noted: set[str] = field(default_factory=set)
 
     async def wrap_tool_execute(
-        self, ctx: RunContext[AgentDeps], *, call: ToolCallPart, handler: Callable[..., Any], **kwargs: Any
+        self,
+        ctx: RunContext[AgentDeps],
+        *,
+        call: ToolCallPart,
+        handler: Callable[..., Any],
+        **kwargs: Any,
     ) -> Any:
         call_id = call.tool_call_id
         await self._write_down()
@@ -95,12 +100,16 @@ class Journal(AbstractCapability[AgentDeps]):
 
         Raises RunFailed when another worker goes on with the run.
         """
-        answer = next(one for one in reversed(self.run.unfinished.captured) if isinstance(one, ModelResponse))
+        answer = next(
+            one for one in reversed(self.run.unfinished.captured) if isinstance(one, ModelResponse)
+        )
         calls = {call.tool_call_id for call in answer.tool_calls}
         async with checkpoints.writing:
             if calls <= self.run.asked:
                 return
-            rows = Run.objects.filter(pk=self.run.log.key, process=process_name(), status=Run.Status.RUNNING)
+            rows = Run.objects.filter(
+                pk=self.run.log.key, process=process_name(), status=Run.Status.RUNNING
+            )
             self.run.asked |= calls
             columns = self.run.columns()
             if not await in_database(lambda: rows.update(**columns)):
@@ -138,7 +147,11 @@ class Journal(AbstractCapability[AgentDeps]):
     def _restore(self, found: ToolOutcome) -> Any:
         deps = self.run.setup.deps
         if (state := codec.load(STATE, found.state)["state"]) is not None:
-            deps.state = type(deps.state).model_validate(state) if hasattr(deps.state, "model_validate") else state
+            deps.state = (
+                type(deps.state).model_validate(state)
+                if hasattr(deps.state, "model_validate")
+                else state
+            )
         outcome = codec.load(OUTCOME, found.outcome)
         if isinstance(outcome, Exception):
             raise outcome

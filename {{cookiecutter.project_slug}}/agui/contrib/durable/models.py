@@ -12,7 +12,9 @@ class ToolOutcome(models.Model):
     state = models.JSONField(help_text="The shared state after it.")
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["run", "tool_call_id"], name="agui_tool_outcome_once")]
+        constraints = [
+            models.UniqueConstraint(fields=["run", "tool_call_id"], name="agui_tool_outcome_once")
+        ]
 
     def __str__(self) -> str:
         return self.tool_call_id

@@ -43,9 +43,19 @@ AWAY_SECONDS = 1
 
 async def place_order(log: RunLog, run_input: RunAgentInput, turn: Turn, path: str) -> None:
     """Leave a run, whose turn is stored, to the workers."""
-    run_input = run_input.model_copy(update={"messages": instructing(run_input.messages), "resume": None})
-    headers = {name: value for part in parts.installed() for name, value in part.request_headers().items()}
-    order = Order(path=path, fingerprint=log.fingerprint, run_input=run_input, answers=turn.answers, headers=headers)
+    run_input = run_input.model_copy(
+        update={"messages": instructing(run_input.messages), "resume": None}
+    )
+    headers = {
+        name: value for part in parts.installed() for name, value in part.request_headers().items()
+    }
+    order = Order(
+        path=path,
+        fingerprint=log.fingerprint,
+        run_input=run_input,
+        answers=turn.answers,
+        headers=headers,
+    )
     columns = {"order": codec.dump(ORDER, order), "process": "", "seen_at": Now()}
     with suppress(Unavailable):  # The worker waits for Redis to come back
         await live.logs.hand_over(log)
@@ -53,7 +63,9 @@ async def place_order(log: RunLog, run_input: RunAgentInput, turn: Turn, path: s
     try:
         await enqueue(log.key)
     except Exception:
-        logger.exception("Run %s could not be put into the queue: a worker will find it without", log.key)
+        logger.exception(
+            "Run %s could not be put into the queue: a worker will find it without", log.key
+        )
 
 
 async def accept(key: str) -> Ordered | None:
@@ -63,7 +75,13 @@ async def accept(key: str) -> Ordered | None:
         return None
     order = codec.load(ORDER, row.order)
     view: Any = resolve(order.path).func
-    run = Ordered(row, order, view.endpoint, store_class()().of(row.scope), await _adopt(row, order.fingerprint))
+    run = Ordered(
+        row,
+        order,
+        view.endpoint,
+        store_class()().of(row.scope),
+        await _adopt(row, order.fingerprint),
+    )
     row.attempts += 1
     await in_database(lambda: Run.objects.filter(pk=key).update(attempts=row.attempts))
     return run
@@ -72,7 +90,9 @@ async def accept(key: str) -> Ordered | None:
 def _claim(key: str) -> Run | None:
     with transaction.atomic():
         # One that another worker has: this one was told to execute it long ago, and was too slow.
-        row = Run.objects.select_for_update().filter(pk=key, order__isnull=False, process="").first()
+        row = (
+            Run.objects.select_for_update().filter(pk=key, order__isnull=False, process="").first()
+        )
         if row is not None:
             Run.objects.filter(pk=key).update(process=process_name(), seen_at=Now())
     return row
@@ -107,7 +127,11 @@ def _reached(draft: list[ModelMessage]) -> list[ModelMessage]:
 
     What comes after it is asked again, as one text may not be another's end.
     """
-    asked = [i for i, message in enumerate(draft) if isinstance(message, ModelResponse) and message.tool_calls]
+    asked = [
+        i
+        for i, message in enumerate(draft)
+        if isinstance(message, ModelResponse) and message.tool_calls
+    ]
     return draft[: asked[-1] + 1] if asked else []
 
 

@@ -19,7 +19,8 @@ logger = logging.getLogger("agui.durable")
 NAME = "agui"
 QUEUE = "agui-runs"
 WORKFLOW = "agui-run"
-# A run goes on from its draft, whatever the code was that began it: a deploy leaves no run to workers that are gone.
+# A run goes on from its draft, whatever the code was that began it: a deploy leaves no run to
+# workers that are gone.
 VERSION = "1"
 BATCH = 500
 
@@ -27,7 +28,11 @@ BATCH = 500
 def database_url() -> str:
     """The database of the runs, as SQLAlchemy writes it."""
     found = connections[router.db_for_write(Run)].settings_dict
-    options = {name: str(value) for name, value in found.get("OPTIONS", {}).items() if type(value) in (str, int)}
+    options = {
+        name: str(value)
+        for name, value in found.get("OPTIONS", {}).items()
+        if type(value) in (str, int)
+    }
     url = URL.create(
         "postgresql+psycopg",
         username=found["USER"] or None,
@@ -56,7 +61,12 @@ async def enqueue(key: str) -> None:
 
 
 def _options(key: str) -> EnqueueOptions:
-    return {"queue_name": QUEUE, "workflow_name": WORKFLOW, "workflow_id": key, "app_version": VERSION}
+    return {
+        "queue_name": QUEUE,
+        "workflow_name": WORKFLOW,
+        "workflow_id": key,
+        "app_version": VERSION,
+    }
 
 
 def states(keys: Sequence[str]) -> dict[str, WorkflowStatus]:

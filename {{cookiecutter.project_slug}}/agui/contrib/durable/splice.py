@@ -1,7 +1,8 @@
-"""Where the events of the process that died and those of the next one are joined, to one stream that is well-formed.
+"""Where the events of the process that died and those of the next one are joined, to one stream
+that is well-formed.
 
-What was begun is ended, and a snapshot of the messages takes back what the next process does again: a text of which
-half was streamed, a tool call that nobody has made.
+What was begun is ended, and a snapshot of the messages takes back what the next process does again:
+a text of which half was streamed, a tool call that nobody has made.
 """
 
 import json
@@ -69,14 +70,20 @@ async def finish(run: Ordered) -> None:
 
 async def _load(run: Ordered) -> Conversation:
     thread_id = run.row.thread_id
-    return await run.store.load(thread_id, scope=run.row.scope) or Conversation(conversation_id=thread_id)
+    return await run.store.load(thread_id, scope=run.row.scope) or Conversation(
+        conversation_id=thread_id
+    )
 
 
-async def _joint(run: Ordered, conversation: Conversation, earlier: Sequence[ModelMessage] = ()) -> list[BaseEvent]:
+async def _joint(
+    run: Ordered, conversation: Conversation, earlier: Sequence[ModelMessage] = ()
+) -> list[BaseEvent]:
     closing = left_open(run.log.frames)
     if len(run.log.frames) < 2:
         return closing
-    messages = await run_in_thread(wire_messages, [*conversation.messages, *earlier], pool="reading")
+    messages = await run_in_thread(
+        wire_messages, [*conversation.messages, *earlier], pool="reading"
+    )
     return [*closing, MessagesSnapshotEvent.model_validate({"messages": messages})]
 
 
@@ -99,11 +106,17 @@ def _last(row: Run, conversation: Conversation) -> BaseEvent:
     outcome: Any
     if row.status == Run.Status.FINISHED:
         outcome = RunFinishedSuccessOutcome()
-    elif row.status == Run.Status.PAUSED and (asked := open_interrupts(conversation.deferred_tool_requests)):
+    elif row.status == Run.Status.PAUSED and (
+        asked := open_interrupts(conversation.deferred_tool_requests)
+    ):
         outcome = RunFinishedInterruptOutcome(interrupts=[one.interrupt for one in asked])
     elif row.status == Run.Status.PAUSED:
-        calls = conversation.deferred_tool_requests.calls if conversation.deferred_tool_requests else []
-        outcome = RunFinishedSuccessOutcome(pending_tool_call_ids=[call.tool_call_id for call in calls])
+        calls = (
+            conversation.deferred_tool_requests.calls if conversation.deferred_tool_requests else []
+        )
+        outcome = RunFinishedSuccessOutcome(
+            pending_tool_call_ids=[call.tool_call_id for call in calls]
+        )
     elif row.status == Run.Status.CANCELLED:
         outcome = RunFinishedCancelledOutcome()
     else:

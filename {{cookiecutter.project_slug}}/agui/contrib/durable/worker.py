@@ -17,7 +17,16 @@ from agui.blocking.executor import in_database, owner
 from agui.blocking.patience import Patience, patience
 from agui.contrib.durable.models import ToolOutcome
 from agui.contrib.durable.orders import accept, activate
-from agui.contrib.durable.queue import NAME, QUEUE, VERSION, WORKFLOW, database_url, enqueue_again, forget_ended, states
+from agui.contrib.durable.queue import (
+    NAME,
+    QUEUE,
+    VERSION,
+    WORKFLOW,
+    database_url,
+    enqueue_again,
+    forget_ended,
+    states,
+)
 from agui.contrib.durable.splice import finish
 from agui.models import Run
 from agui.runs import drive as runs
@@ -120,7 +129,9 @@ def take_over() -> None:
         if key in executing or (is_alive(run) if run.process else _waits(run, waiting.get(key))):
             continue
         # Of several workers that look, one does it.
-        if Run.objects.filter(pk=key, process=run.process, seen_at=run.seen_at).update(process="", seen_at=Now()):
+        if Run.objects.filter(pk=key, process=run.process, seen_at=run.seen_at).update(
+            process="", seen_at=Now()
+        ):
             logger.warning("Run %s of thread %s is put into the queue again", key, run.thread_id)
             enqueue_again(key)
 
@@ -133,7 +144,9 @@ def _waits(run: Run, state: WorkflowStatus | None) -> bool:
 
 
 async def _leave() -> None:
-    await asyncio.to_thread(DBOS.destroy, workflow_completion_timeout_sec=int(conf.get().shutdown_seconds))
+    await asyncio.to_thread(
+        DBOS.destroy, workflow_completion_timeout_sec=int(conf.get().shutdown_seconds)
+    )
     if not executing:
         return
     try:
@@ -141,7 +154,9 @@ async def _leave() -> None:
         # The event loop stands still meanwhile: nothing of these runs happens any more.
         ThreadPoolExecutor(1).submit(_give_back, list(executing)).result()
     except Exception:
-        logger.exception("The runs of this worker could not be given back: others will see that it is gone")
+        logger.exception(
+            "The runs of this worker could not be given back: others will see that it is gone"
+        )
     finally:
         ThreadPoolExecutor(1).submit(asyncio.run, end_parts()).result()
         os._exit(0)  # Else these runs would be ended as interrupted

@@ -1,7 +1,8 @@
-"""Evals: what users say to the agent, and what has to come of it, on pydantic-evals (docs/evals.md).
+"""Evals: what users say to the agent, and what has to come of it, on pydantic-evals
+(docs/evals.md).
 
-A case talks to the agent's real endpoint, as a user of its own. Its library belongs to `make eval`: nothing else
-imports this module.
+A case talks to the agent's real endpoint, as a user of its own. Its library belongs to `make eval`:
+nothing else imports this module.
 """
 
 from collections.abc import Callable, Iterator
@@ -120,7 +121,9 @@ class Avoids(Evaluator[Talk, Outcome, Any]):
     text: str
 
     def evaluate(self, ctx: Context) -> EvaluationReason:
-        found = [answer for answer in ctx.output.answers if self.text.casefold() in answer.casefold()]
+        found = [
+            answer for answer in ctx.output.answers if self.text.casefold() in answer.casefold()
+        ]
         return _found(not found, f"It said {found}.")
 
 
@@ -152,7 +155,9 @@ class Suite:
         user = await get_user_model()._default_manager.acreate(username=f"eval-{next(_numbers)}")
         if talk.given:
             if self.prepare is None:
-                raise ValueError("A case has `given`, and nothing makes it: write `prepare` beside the cases.")
+                raise ValueError(
+                    "A case has `given`, and nothing makes it: write `prepare` beside the cases."
+                )
             await run_in_thread(self.prepare, user, talk.given)
         chat = Chat(user, model=self.model, url=reverse("agui:run"))
         outcome = Outcome(answers=[], calls=[])
@@ -162,8 +167,12 @@ class Suite:
                 if not chat.answer.interrupts:
                     break
                 calls = {call["toolCallId"]: call["toolCallName"] for call in _starts(chat.answer)}
-                outcome.asked += [calls.get(one.get("toolCallId"), "") for one in chat.answer.interrupts]
-                said.append(_take(await (chat.approve() if talk.approves else chat.deny()), outcome))
+                outcome.asked += [
+                    calls.get(one.get("toolCallId"), "") for one in chat.answer.interrupts
+                ]
+                said.append(
+                    _take(await (chat.approve() if talk.approves else chat.deny()), outcome)
+                )
             outcome.answers.append("\n\n".join(filter(None, said)))
         return outcome
 
@@ -190,7 +199,9 @@ def find_suites(model: Model | None = None) -> Iterator[Suite]:
         package = import_module(name)
         types = (*EVALUATORS, *getattr(package, "EVALUATORS", ()))
         for folder in map(Path, package.__path__):
-            for path in sorted(path for path in folder.iterdir() if path.suffix in (".yaml", ".yml", ".json")):
+            for path in sorted(
+                path for path in folder.iterdir() if path.suffix in (".yaml", ".yml", ".json")
+            ):
                 yield Suite(read_cases(path, types), getattr(package, "prepare", None), model=model)
 
 
@@ -204,5 +215,6 @@ def read_cases(
 def passed(report: EvaluationReport[Talk, Outcome, Any]) -> int:
     """Count the cases in which everything held."""
     return sum(
-        not case.evaluator_failures and all(found.value for found in case.assertions.values()) for case in report.cases
+        not case.evaluator_failures and all(found.value for found in case.assertions.values())
+        for case in report.cases
     )

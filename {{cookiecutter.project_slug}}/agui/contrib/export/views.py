@@ -1,7 +1,8 @@
-"""Everything that is kept of somebody, as one JSON document: for himself, or for whoever has to answer him.
+"""Everything that is kept of somebody, as one JSON document: for himself, or for whoever has to
+answer him.
 
-It is written as it is read, a few rows at a time: it fits into memory however much there is, and no database
-connection waits for a slow client.
+It is written as it is read, a few rows at a time: it fits into memory however much there is, and no
+database connection waits for a slow client.
 """
 
 import json
@@ -36,7 +37,8 @@ logger = logging.getLogger("agui.export")
 # Few: a message may hold pictures.
 BATCH = 20
 CHUNK_CHARS = 64 * 1024
-# What the document says once or in another form, and what is nobody's business but ours: digests, keys, revisions.
+# What the document says once or in another form, and what is nobody's business but ours: digests,
+# keys, revisions.
 UNTOLD: dict[type[Model], set[str]] = {
     Thread: {"id", "scope", "owner", "words", "revision", "deferred"},
     Message: {"thread", "words", "data"},
@@ -53,17 +55,24 @@ SaveFile = Callable[[Model, str, FieldFile], str | None]
 class ExportView(AgentView):
     """GET all that is kept of the actor, as a download."""
 
-    async def respond(self, request: HttpRequest, actor: Actor, **kwargs: Any) -> StreamingHttpResponse:
+    async def respond(
+        self, request: HttpRequest, actor: Actor, **kwargs: Any
+    ) -> StreamingHttpResponse:
         store = open_store(request, actor.scope)
-        threads = None if isinstance(store, ModelConversationStore) else await read_threads(store, actor)
+        threads = (
+            None if isinstance(store, ModelConversationStore) else await read_threads(store, actor)
+        )
         headers = {
             "Content-Type": "application/json",
             "Content-Disposition": f'attachment; filename="agent-data-{timezone.now():%Y-%m-%d}.json"',
             "X-Content-Type-Options": "nosniff",
             "Cache-Control": "private, no-store",
-            "X-Accel-Buffering": "yes",  # Slow readers wait at the proxy: daphne would hold the rest in memory
+            # Slow readers wait at the proxy: daphne would hold the rest in memory
+            "X-Accel-Buffering": "yes",
         }
-        return StreamingHttpResponse(_stream(actor, write_document(actor, threads)), headers=headers)
+        return StreamingHttpResponse(
+            _stream(actor, write_document(actor, threads)), headers=headers
+        )
 
 
 async def _stream(actor: Actor, chunks: Iterator[str]) -> AsyncIterator[str]:
@@ -78,8 +87,8 @@ def write_document(
 ) -> Iterator[str]:
     """Write the document of everything that is the actor's, in chunks.
 
-    `threads` are those of a store that is not the database; `save_file` keeps a file beside the document and answers
-    its name there.
+    `threads` are those of a store that is not the database; `save_file` keeps a file beside the
+    document and answers its name there.
     """
     chunk, size = [], 0
     for piece in _document(actor, threads, save_file):
@@ -91,14 +100,23 @@ def write_document(
     yield "".join(chunk)
 
 
-def _document(actor: Actor, threads: Iterable[Told] | None, save_file: SaveFile | None) -> Iterator[str]:
+def _document(
+    actor: Actor, threads: Iterable[Told] | None, save_file: SaveFile | None
+) -> Iterator[str]:
     user = actor.user
     who = (
-        {"id": user.pk, "username": user.get_username(), "name": user.get_full_name(), "email": _email(user)}
+        {
+            "id": user.pk,
+            "username": user.get_username(),
+            "name": user.get_full_name(),
+            "email": _email(user),
+        }
         if user.is_authenticated
         else None
     )
-    yield from _object({"exported_at": timezone.now(), "user": who}, _tables(actor, threads, save_file))
+    yield from _object(
+        {"exported_at": timezone.now(), "user": who}, _tables(actor, threads, save_file)
+    )
     yield "\n"
 
 
@@ -112,7 +130,10 @@ def _tables(
     scope, owner = actor.scope, actor.user.pk
     own = Thread.objects.filter(scope=scope)
     yield "threads", _read(own.order_by("created_at"), _tell_thread) if threads is None else threads
-    yield "runs", _read(Run.objects.filter(scope=scope, owner=owner).order_by("started_at"), _tell_run)
+    yield (
+        "runs",
+        _read(Run.objects.filter(scope=scope, owner=owner).order_by("started_at"), _tell_run),
+    )
     yield "tool_calls", _read(_audit_records(actor).order_by("started_at"), _tell)
     yield "tokens", _read(ApiToken.objects.filter(user=owner).order_by("created_at"), _tell)
     for part in parts.installed():
@@ -121,7 +142,11 @@ def _tables(
 
 
 def _audit_records(actor: Actor) -> QuerySet[AuditRecord]:
-    owner = {"user": actor.user} if actor.user.is_authenticated else {"user": None, "scope": actor.scope}
+    owner = (
+        {"user": actor.user}
+        if actor.user.is_authenticated
+        else {"user": None, "scope": actor.scope}
+    )
     return AuditRecord.objects.filter(**owner)
 
 
@@ -149,13 +174,21 @@ def _tell_row(kept: PersonalData, save_file: SaveFile | None, row: Model) -> Tol
 
 
 def _fields(row: Model, hidden: Collection[str]) -> Told:
-    return {field.name: field.value_from_object(row) for field in row._meta.concrete_fields if field.name not in hidden}
+    return {
+        field.name: field.value_from_object(row)
+        for field in row._meta.concrete_fields
+        if field.name not in hidden
+    }
 
 
 def _tell_thread(thread: Thread) -> Told:
     requests = None if thread.deferred is None else codec.load(codec.DEFERRED, thread.deferred)
     entries = Message.objects.filter(thread=thread).order_by("created_at", "pk")
-    return {**_tell(thread), "pending": _tell_pending(requests), "entries": _read(entries, _tell_entry)}
+    return {
+        **_tell(thread),
+        "pending": _tell_pending(requests),
+        "entries": _read(entries, _tell_entry),
+    }
 
 
 def _tell_pending(requests: DeferredToolRequests | None) -> list[Told]:
@@ -193,7 +226,10 @@ async def read_threads(store: ThreadStore, actor: Actor) -> list[Told]:
             "branches": record.branches,
             "pending": _tell_pending(record.deferred_tool_requests),
         }
-        rows = [{"id": e.id, "parent": e.parent_id, **_tell_messages([e.message])} for e in entries.values()]
+        rows = [
+            {"id": e.id, "parent": e.parent_id, **_tell_messages([e.message])}
+            for e in entries.values()
+        ]
         told.append({**about, "entries": rows})
     return told
 

@@ -18,7 +18,16 @@ class FeedbackAdmin(RecordAdmin):
     list_filter = ["value", ("comment", admin.EmptyFieldListFilter), "updated_at"]
     search_fields = ["comment", "=thread__thread_id", "=message_id", f"thread__owner__{USERNAME}"]
     search_help_text = "Words of a comment, a user's name, or the id of a conversation or answer"
-    fields = ["updated_at", "value", "comment", "who", "thread_title", "answer", "answered_by", "message_id"]
+    fields = [
+        "updated_at",
+        "value",
+        "comment",
+        "who",
+        "thread_title",
+        "answer",
+        "answered_by",
+        "message_id",
+    ]
     readonly_fields = ["who", "thread_title", "answer", "answered_by"]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Feedback]:
@@ -41,7 +50,9 @@ class FeedbackAdmin(RecordAdmin):
     def answer(self, feedback: Feedback) -> SafeString:
         """Lead to the conversation as it was: the answer is its end, also in a version that was left."""
         page = reverse("admin:agui_thread_change", args=[feedback.thread.pk])
-        return format_html('<a href="{}?end={}">The conversation up to it</a>', page, feedback.entry)
+        return format_html(
+            '<a href="{}?end={}">The conversation up to it</a>', page, feedback.entry
+        )
 
     @admin.display(description="run")
     def answered_by(self, feedback: Feedback) -> SafeString | str:

@@ -24,7 +24,13 @@ class Feedback(models.Model):
         ordering = ["-updated_at"]
         verbose_name_plural = "feedback"
         indexes = [models.Index(fields=["updated_at"])]
-        constraints = [models.UniqueConstraint(fields=["thread", "message_id"], name="agui_feedback_once")]
+        constraints = [
+            models.UniqueConstraint(fields=["thread", "message_id"], name="agui_feedback_once")
+        ]
 
     def __str__(self) -> str:
-        return f"{self.get_value_display()}: {self.comment}" if self.comment else self.get_value_display()
+        return (
+            f"{self.get_value_display()}: {self.comment}"
+            if self.comment
+            else self.get_value_display()
+        )

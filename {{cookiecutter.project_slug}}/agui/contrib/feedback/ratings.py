@@ -18,7 +18,8 @@ from agui.stores.model import ModelConversationStore
 from agui.stores.summary import clean
 
 MAX_COMMENT_CHARS = 2000
-# An id is told apart by reading the messages that have its letters. More have them only if it is a word of theirs.
+# An id is told apart by reading the messages that have its letters. More have them only if it is a
+# word of theirs.
 MAX_READ = 20
 
 
@@ -40,7 +41,9 @@ def read_feedback(thread_id: str, scope: str) -> dict[str, Told]:
     return {one.message_id: Told(value=one.value, comment=one.comment) for one in given}
 
 
-def give_feedback(thread_id: str, scope: str, message_id: str, value: int, comment: str) -> Told | None:
+def give_feedback(
+    thread_id: str, scope: str, message_id: str, value: int, comment: str
+) -> Told | None:
     """Keep what the thread's user thinks of an answer, instead of what he thought before; with 0, nothing.
 
     Raises NotFound for somebody else's thread, and for a message that is no answer in it.
@@ -56,14 +59,18 @@ def give_feedback(thread_id: str, scope: str, message_id: str, value: int, comme
     said = {**told, "updated_at": timezone.now()}
     found = {"entry": entry.pk, "run": _find_run(entry)}
     try:
-        thread.feedback.update_or_create(message_id=message_id, defaults=said, create_defaults=said | found)
+        thread.feedback.update_or_create(
+            message_id=message_id, defaults=said, create_defaults=said | found
+        )
     except IntegrityError:
         raise NotFound("There is no such thread.") from None  # Deleted at this very moment
     return told
 
 
 def _find_answer(thread: Thread, message_id: str) -> Message | None:
-    found = Message.objects.filter(data__contains=json.dumps(message_id, ensure_ascii=False)).select_related("thread")
+    found = Message.objects.filter(
+        data__contains=json.dumps(message_id, ensure_ascii=False)
+    ).select_related("thread")
     if ends := [end for end in (thread.head, *thread.branches) if end and thread.forked_from]:
         # A fork has messages that are its source's.
         found = found.filter(thread__scope=thread.scope, pk__in=rows.read_links(ends))
@@ -79,7 +86,12 @@ def _find_answer(thread: Thread, message_id: str) -> Message | None:
 def _find_run(entry: Message) -> object:
     """The run that has stored a message: a thread has one at a time."""
     runs = Run.objects.filter(thread_id=entry.thread.thread_id, scope=entry.thread.scope)
-    return runs.filter(started_at__lte=entry.created_at).order_by("-started_at").values_list("pk", flat=True).first()
+    return (
+        runs.filter(started_at__lte=entry.created_at)
+        .order_by("-started_at")
+        .values_list("pk", flat=True)
+        .first()
+    )
 
 
 class RatingsOfOwner(PersonalData):
@@ -90,5 +102,9 @@ class RatingsOfOwner(PersonalData):
 
 
 def ratings_of(actor: Actor) -> PersonalData:
-    rows = Feedback.objects.filter(thread__scope=actor.scope).order_by("created_at").select_related("thread")
+    rows = (
+        Feedback.objects.filter(thread__scope=actor.scope)
+        .order_by("created_at")
+        .select_related("thread")
+    )
     return RatingsOfOwner("feedback", rows, hidden=("id", "thread"))

@@ -28,5 +28,7 @@ class ThreadFeedbackView(ThreadAction):
         check_message_id(message_id)
         if not is_kept():
             raise NotFound("There is no such thread, or no such answer in it.")
-        told = await in_database(give_feedback, kwargs["thread_id"], actor.scope, message_id, value, comment)
+        told = await in_database(
+            give_feedback, kwargs["thread_id"], actor.scope, message_id, value, comment
+        )
         return JsonResponse(told) if told else HttpResponse(status=204)

@@ -18,13 +18,18 @@ class McpSettings(Section):
         "approval.",
     )
     headers: str | None = Field(
-        None, description="Dotted path of a function of a user and a server's name: the headers that are the user's."
+        None,
+        description="Dotted path of a function of a user and a server's name: the headers that are the user's.",
     )
     timeout_seconds: float = Field(
-        5.0, gt=0, description="Longest wait for a server to say what it offers; then runs go on without it."
+        5.0,
+        gt=0,
+        description="Longest wait for a server to say what it offers; then runs go on without it.",
     )
     call_seconds: float = Field(120.0, gt=0, description="Longest call of a tool of a server.")
-    endpoint: bool = Field(False, description="Serve the project's own tools to MCP clients, at mcp/.")
+    endpoint: bool = Field(
+        False, description="Serve the project's own tools to MCP clients, at mcp/."
+    )
 
     @field_validator("config", "endpoint")
     @classmethod

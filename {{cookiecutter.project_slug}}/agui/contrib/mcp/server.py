@@ -1,7 +1,8 @@
 """The project's own tools as an MCP server: streamable HTTP, without sessions.
 
-Who calls acts as in the chat: same tokens, same permissions, same audit trail. Nobody is there to be asked, so tools
-that wait for approval are neither listed nor callable. A call goes on when its client has gone away.
+Who calls acts as in the chat: same tokens, same permissions, same audit trail. Nobody is there to
+be asked, so tools that wait for approval are neither listed nor callable. A call goes on when its
+client has gone away.
 """
 
 import asyncio
@@ -18,7 +19,14 @@ from mcp import MCPError, types
 from mcp.server.lowlevel import Server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from pydantic import ValidationError
-from pydantic_ai import ApprovalRequired, CallDeferred, FunctionToolset, ModelRetry, RunContext, ToolDenied
+from pydantic_ai import (
+    ApprovalRequired,
+    CallDeferred,
+    FunctionToolset,
+    ModelRetry,
+    RunContext,
+    ToolDenied,
+)
 from pydantic_ai.exceptions import ToolFailed
 from pydantic_ai.messages import BinaryContent, ToolCallPart, ToolReturn, ToolReturnPart
 from pydantic_ai.toolsets import ToolsetTool
@@ -93,11 +101,18 @@ class ToolServer:
             await parts.check_run(actor)
         except HttpError as refusal:
             seconds = refusal.headers.get("Retry-After")
-            return _result(LATER.format(refusal, seconds) if seconds else str(refusal), is_error=True)
+            return _result(
+                LATER.format(refusal, seconds) if seconds else str(refusal), is_error=True
+            )
         limits, present = conf.get(), list(self.calls.values())
-        if len(present) >= limits.max_concurrent_runs or present.count(actor.scope) >= limits.max_runs_per_user:
+        if (
+            len(present) >= limits.max_concurrent_runs
+            or present.count(actor.scope) >= limits.max_runs_per_user
+        ):
             return _result(BUSY, is_error=True)
-        task = asyncio.get_running_loop().create_task(self._run(actor, params), context=detached_context())
+        task = asyncio.get_running_loop().create_task(
+            self._run(actor, params), context=detached_context()
+        )
         self.calls[task] = actor.scope
         calls_at_work.add(task)
         task.add_done_callback(self.calls.pop)
@@ -117,7 +132,9 @@ class ToolServer:
                     outcome, content = await self._outcome(context, params.name, arguments, timer)
                 finally:
                     await release_connections()
-            returned = ToolReturnPart(params.name, content, tool_call_id=call.tool_call_id, outcome=outcome)
+            returned = ToolReturnPart(
+                params.name, content, tool_call_id=call.tool_call_id, outcome=outcome
+            )
             if event := timer.stop(returned):
                 await record_event(resolve_audit_logger(self.endpoint.config.audit_logger), event)
             await self._note_usage(actor, context)
@@ -155,7 +172,9 @@ class ToolServer:
             timer.blame(context.tool_call_id or "", error)
             return "failed", error.message
         except ValidationError as error:
-            return "failed", error.errors(include_url=False, include_input=False, include_context=False)
+            return "failed", error.errors(
+                include_url=False, include_input=False, include_context=False
+            )
         except (ApprovalRequired, CallDeferred):
             return "failed", UNANSWERABLE
         except asyncio.CancelledError:
@@ -183,7 +202,12 @@ class ToolServer:
         deps = AgentDeps(actor.user, thread_id="", run_id=call_id, state=state, scope=actor.scope)
         model: Any = endpoint.agent.model
         return Context(
-            deps=deps, model=model, usage=RunUsage(), tool_name=tool_name, tool_call_id=call_id, run_id=call_id
+            deps=deps,
+            model=model,
+            usage=RunUsage(),
+            tool_name=tool_name,
+            tool_call_id=call_id,
+            run_id=call_id,
         )
 
     async def _tools(self, context: Context) -> dict[str, ToolsetTool[AgentDeps]]:
@@ -208,9 +232,13 @@ def _unknown(name: str) -> MCPError:
 
 def _result(content: Any, *, is_error: bool = False) -> types.CallToolResult:
     """Say what the model would read: files as they are, all else as a text."""
-    has_files = isinstance(content, list) and any(isinstance(item, BinaryContent) for item in content)
+    has_files = isinstance(content, list) and any(
+        isinstance(item, BinaryContent) for item in content
+    )
     items = content if has_files else [content]
-    structured = None if is_error else to_jsonable_python(content, fallback=str, bytes_mode="base64")
+    structured = (
+        None if is_error else to_jsonable_python(content, fallback=str, bytes_mode="base64")
+    )
     return types.CallToolResult(
         content=[_block(item) for item in items],
         structured_content=structured if isinstance(structured, dict) and not has_files else None,
@@ -220,13 +248,17 @@ def _result(content: Any, *, is_error: bool = False) -> types.CallToolResult:
 
 def _block(part: Any) -> types.ContentBlock:
     if not isinstance(part, BinaryContent):
-        return types.TextContent(type="text", text=ToolReturnPart("", part, tool_call_id="").model_response_str())
+        return types.TextContent(
+            type="text", text=ToolReturnPart("", part, tool_call_id="").model_response_str()
+        )
     data = base64.b64encode(part.data).decode()
     if part.is_image:
         return types.ImageContent(type="image", data=data, mime_type=part.media_type)
     if part.is_audio:
         return types.AudioContent(type="audio", data=data, mime_type=part.media_type)
-    resource = types.BlobResourceContents(uri=f"file:{part.identifier}", blob=data, mime_type=part.media_type)
+    resource = types.BlobResourceContents(
+        uri=f"file:{part.identifier}", blob=data, mime_type=part.media_type
+    )
     return types.EmbeddedResource(type="resource", resource=resource)
 
 
@@ -238,7 +270,8 @@ async def _exchange(server: Server[Any], request: HttpRequest, body: bytes) -> H
     async def receive() -> Any:
         for message in received:
             return message
-        return await asyncio.get_running_loop().create_future()  # Django tells us of a client that leaves
+        # Django tells us of a client that leaves
+        return await asyncio.get_running_loop().create_future()
 
     async def send(message: Any) -> None:
         sent.append(message)
@@ -250,7 +283,9 @@ async def _exchange(server: Server[Any], request: HttpRequest, body: bytes) -> H
     async with manager.run():
         await manager.handle_request(scope, receive, send)
     start, *rest = sent
-    response = HttpResponse(b"".join(message.get("body", b"") for message in rest), status=start["status"])
+    response = HttpResponse(
+        b"".join(message.get("body", b"") for message in rest), status=start["status"]
+    )
     del response["Content-Type"]
     for name, value in start.get("headers", ()):
         response[name.decode("latin-1")] = value.decode("latin-1")

@@ -1,4 +1,5 @@
-"""Which MCP servers there are: a file of the shape that other MCP clients read, `{"mcpServers": {name: {...}}}`.
+"""Which MCP servers there are: a file of the shape that other MCP clients read, `{"mcpServers":
+{name: {...}}}`.
 
     {"mcpServers": {
         "files": {"command": "npx", "args": ["-y", "@modelcontextprotocol/server-filesystem", "/srv/files"]},
@@ -15,7 +16,15 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from django.conf import settings
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    model_validator,
+)
 
 from agui import conf
 from agui.contrib.mcp.conf import McpSettings
@@ -72,7 +81,9 @@ def check_headers(headers: Any) -> dict[str, str]:
         if not isinstance(name, str) or not re.fullmatch(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+", name):
             raise ValueError(f"the header {name!r} has no name that HTTP knows")
         if not isinstance(value, str) or not re.fullmatch(r"[\t\x20-\x7e]*", value):
-            raise ValueError(f"the value of the header {name!r} is no text of ASCII characters in one line")
+            raise ValueError(
+                f"the value of the header {name!r} is no text of ASCII characters in one line"
+            )
     return headers
 
 
@@ -81,7 +92,9 @@ def read_servers(path: str | Path) -> tuple[Server, ...]:
     try:
         payload = json.loads(Path(path).read_text())
     except OSError as error:
-        raise ValueError(f"it can't be read ({error.strerror}): name the file with the servers") from None
+        raise ValueError(
+            f"it can't be read ({error.strerror}): name the file with the servers"
+        ) from None
     except (ValueError, RecursionError) as error:
         where = f" (line {error.lineno})" if isinstance(error, json.JSONDecodeError) else ""
         raise ValueError(f"it is not valid JSON{where}") from None
@@ -116,9 +129,13 @@ def _read_server(name: str, entry: Any, directory: Path) -> Server:
     except ValidationError as error:
         first = error.errors()[0]
         where = f" {first['loc'][0]!r}:" if first["loc"] else ""
-        raise ValueError(f"the server {name!r}:{where} {first['msg'].removeprefix('Value error, ')}") from None
+        raise ValueError(
+            f"the server {name!r}:{where} {first['msg'].removeprefix('Value error, ')}"
+        ) from None
     except KeyError as error:
-        raise ValueError(f"the server {name!r} needs the environment variable {error.args[0]}: set it") from None
+        raise ValueError(
+            f"the server {name!r} needs the environment variable {error.args[0]}: set it"
+        ) from None
     return server.model_copy(update={"cwd": str(directory / server.cwd)}) if server.cwd else server
 
 

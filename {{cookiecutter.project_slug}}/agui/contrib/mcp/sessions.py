@@ -1,7 +1,9 @@
-"""Connections to MCP servers: each is opened once for a process and event loop, when a run first needs it.
+"""Connections to MCP servers: each is opened once for a process and event loop, when a run first
+needs it.
 
-A server that can't be reached, or not in time, is away: runs go on without its tools, and it is tried again
-later. Where AGUI["MCP"]["HEADERS"] gives a user headers of their own, the connection is theirs, too.
+A server that can't be reached, or not in time, is away: runs go on without its tools, and it is
+tried again later. Where AGUI["MCP"]["HEADERS"] gives a user headers of their own, the connection is
+theirs, too.
 """
 
 import asyncio
@@ -13,7 +15,12 @@ from contextvars import Context
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from fastmcp.client.transports import ClientTransport, SSETransport, StdioTransport, StreamableHttpTransport
+from fastmcp.client.transports import (
+    ClientTransport,
+    SSETransport,
+    StdioTransport,
+    StreamableHttpTransport,
+)
 from fastmcp.exceptions import McpError, ToolError  # type: ignore[attr-defined,unused-ignore]
 from mcp.types import INVALID_PARAMS, Tool
 from pydantic_ai.exceptions import ToolFailed
@@ -30,8 +37,8 @@ logger = logging.getLogger("agui.mcp")
 
 # After so long a server that was away is tried again.
 RETRY_SECONDS = 30.0
-# After so long one is asked again what tools it has, and with that whether it is still there: one of this machine,
-# and one elsewhere.
+# After so long one is asked again what tools it has, and with that whether it is still there: one
+# of this machine, and one elsewhere.
 NEAR_SECONDS = 1.0
 FAR_SECONDS = 60.0
 # After so long without a call, a user's own connection is closed.
@@ -116,7 +123,11 @@ class Connection:
 
     @property
     def is_idle(self) -> bool:
-        return not self._calls and not self._listing and time.monotonic() - self.used_at >= IDLE_SECONDS
+        return (
+            not self._calls
+            and not self._listing
+            and time.monotonic() - self.used_at >= IDLE_SECONDS
+        )
 
     async def tools(self) -> list[Tool]:
         """What tools the server has now. Raises ServerAway."""
@@ -150,9 +161,7 @@ class Connection:
             if are_small([tool.input_schema]):
                 usable.append(tool)
             else:
-                words = (
-                    "The tool %r of the MCP server %r is left out: with each $ref followed, it has too many schemas."
-                )
+                words = "The tool %r of the MCP server %r is left out: with each $ref followed, it has too many schemas."
                 logger.warning(words, tool.name, self.server.name)
         return usable
 
@@ -161,7 +170,9 @@ class Connection:
             try:
                 return await session.list_tools()
             except Exception as error:
-                logger.info("The MCP server %r has left (%r): it is entered again", self.server.name, error)
+                logger.info(
+                    "The MCP server %r has left (%r): it is entered again", self.server.name, error
+                )
                 self._lose(session)
         self._session = Session(self.server, self._headers)
         return await self._session.list_tools()
@@ -184,14 +195,18 @@ class Connection:
             async with asyncio.timeout(conf.part(McpSettings).call_seconds):
                 return _as_result(await session.call(name, arguments))
         except ServerAway as error:
-            raise ToolFailed(f"The server {self.server.name!r} is out of reach. Tell the user.") from error
+            raise ToolFailed(
+                f"The server {self.server.name!r} is out of reach. Tell the user."
+            ) from error
         except ToolError as error:
             raise ToolFailed(str(error)[:MAX_ERROR_CHARS] or "The tool failed.") from error
         except Exception as error:
             if isinstance(error, McpError) and error.error.code == INVALID_PARAMS:
                 raise ToolFailed(error.error.message[:MAX_ERROR_CHARS]) from error
             self._lose(session)
-            logger.warning("The call of %r failed on the MCP server %r: %r", name, self.server.name, error)
+            logger.warning(
+                "The call of %r failed on the MCP server %r: %r", name, self.server.name, error
+            )
             raise ToolFailed(
                 f"The server {self.server.name!r} did not answer, and may still be at work. Tell the user."
             ) from error
@@ -217,9 +232,9 @@ class Connection:
             await asyncio.wait([session.task])
 
 
-_connections: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[tuple[Server, Headers], Connection]] = (
-    WeakKeyDictionary()
-)
+_connections: WeakKeyDictionary[
+    asyncio.AbstractEventLoop, dict[tuple[Server, Headers], Connection]
+] = WeakKeyDictionary()
 # The loop itself keeps only weak references to its tasks.
 _tasks: set[asyncio.Task[Any]] = set()
 
@@ -239,7 +254,9 @@ def connect(server: Server, headers: Headers = ()) -> Connection:
     return mine[server, headers]
 
 
-def _close_later(mine: dict[tuple[Server, Headers], Connection], key: tuple[Server, Headers]) -> None:
+def _close_later(
+    mine: dict[tuple[Server, Headers], Connection], key: tuple[Server, Headers]
+) -> None:
     def close() -> None:
         if key in mine and mine[key].is_idle:
             _detach(mine.pop(key).aclose())
@@ -256,7 +273,8 @@ async def close_all() -> None:
 
 
 def _detach(coroutine: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
-    # In a context of its own: what is opened in it outlives the run, and another run goes on with it.
+    # In a context of its own: what is opened in it outlives the run, and another run goes on with
+    # it.
     task = asyncio.get_running_loop().create_task(coroutine, context=Context())
     _tasks.add(task)
     task.add_done_callback(_tasks.discard)
@@ -267,7 +285,11 @@ def _transport(server: Server, headers: Headers) -> ClientTransport:
     if server.url is None:
         # Of our environment it gets PATH, HOME and the like, and no key.
         return StdioTransport(
-            str(server.command), list(server.args), env=dict(server.env), cwd=server.cwd, keep_alive=False
+            str(server.command),
+            list(server.args),
+            env=dict(server.env),
+            cwd=server.cwd,
+            keep_alive=False,
         )
     kind: Any = SSETransport if server.type == "sse" else StreamableHttpTransport
     merged = {name.lower(): value for name, value in (*server.headers, *headers)}

@@ -28,7 +28,9 @@ from agui.tools.schema import X_DESTRUCTIVE_KEY, X_SUMMARY_KEY
 
 logger = logging.getLogger("agui.mcp")
 
-ANY_ARGUMENTS = SchemaValidator(core_schema.dict_schema(core_schema.str_schema(), core_schema.any_schema()))
+ANY_ARGUMENTS = SchemaValidator(
+    core_schema.dict_schema(core_schema.str_schema(), core_schema.any_schema())
+)
 MAX_NAME_CHARS = 64
 AWAY = "Out of reach now, with all their tools: {}. If one is needed, say so."
 
@@ -65,20 +67,30 @@ class McpToolset(AbstractToolset[AgentDeps]):
         return mine
 
     async def get_tools(self, ctx: RunContext[AgentDeps]) -> dict[str, ToolsetTool[AgentDeps]]:
-        listed = await asyncio.gather(*(self._list(server, ctx.deps.user) for server in self._servers))
+        listed = await asyncio.gather(
+            *(self._list(server, ctx.deps.user) for server in self._servers)
+        )
         found: dict[str, ToolsetTool[AgentDeps]] = {}
         for server, tools in zip(self._servers, listed, strict=True):
             for tool in tools or ():
                 name = tool_name(server.name, tool.name)
                 if name in self._taken or name in found:
                     logger.warning(
-                        "The tool %r of the MCP server %r is left out: %r is taken", tool.name, server.name, name
+                        "The tool %r of the MCP server %r is left out: %r is taken",
+                        tool.name,
+                        server.name,
+                        name,
                     )
                     continue
                 self._calls[name] = server, tool.name
                 found[name] = self._tool(name, server, tool, ctx.max_retries)
         await self._tell(
-            ctx, [server.name for server, tools in zip(self._servers, listed, strict=True) if tools is None]
+            ctx,
+            [
+                server.name
+                for server, tools in zip(self._servers, listed, strict=True)
+                if tools is None
+            ],
         )
         return found
 
@@ -95,7 +107,9 @@ class McpToolset(AbstractToolset[AgentDeps]):
             logger.exception("AGUI['MCP']['HEADERS'] failed for the MCP server %r", server.name)
             return None
 
-    def _tool(self, name: str, server: Server, tool: Tool, max_retries: int) -> ToolsetTool[AgentDeps]:
+    def _tool(
+        self, name: str, server: Server, tool: Tool, max_retries: int
+    ) -> ToolsetTool[AgentDeps]:
         asks = waits_for_approval(name, tool)
         schema = {**tool.input_schema, "type": "object"}
         title = tool.title or (tool.annotations.title if tool.annotations else None) or tool.name
@@ -128,10 +142,18 @@ class McpToolset(AbstractToolset[AgentDeps]):
                 await ctx.emit(ServersAway(servers=away))
 
     async def get_instructions(self, ctx: RunContext[AgentDeps]) -> InstructionPart | None:
-        return InstructionPart(content=AWAY.format(", ".join(self._away)), dynamic=True) if self._away else None
+        return (
+            InstructionPart(content=AWAY.format(", ".join(self._away)), dynamic=True)
+            if self._away
+            else None
+        )
 
     async def call_tool(
-        self, name: str, tool_args: dict[str, Any], ctx: RunContext[AgentDeps], tool: ToolsetTool[AgentDeps]
+        self,
+        name: str,
+        tool_args: dict[str, Any],
+        ctx: RunContext[AgentDeps],
+        tool: ToolsetTool[AgentDeps],
     ) -> Any:
         server, own_name = self._calls[name]
         return await connect(server, self._headers[server.name]).call(own_name, tool_args)

@@ -31,7 +31,9 @@ class McpView(AgentView):
 
     @classmethod
     def mounted(cls, view: DjangoAGUIView) -> Self:
-        return cls(view.endpoint, get_user=view.get_user, require_authenticated=view.require_authenticated)
+        return cls(
+            view.endpoint, get_user=view.get_user, require_authenticated=view.require_authenticated
+        )
 
     @cached_property
     def server(self) -> "ToolServer":
@@ -40,7 +42,11 @@ class McpView(AgentView):
         return ToolServer(self.endpoint)
 
     def max_body_bytes(self) -> int:
-        return conf.get().max_body_bytes if conf.part(McpSettings).endpoint else super().max_body_bytes()
+        return (
+            conf.get().max_body_bytes
+            if conf.part(McpSettings).endpoint
+            else super().max_body_bytes()
+        )
 
     async def respond(self, request: HttpRequest, actor: Actor, **kwargs: Any) -> HttpResponse:
         if not conf.part(McpSettings).endpoint:

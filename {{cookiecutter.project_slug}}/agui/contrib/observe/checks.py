@@ -22,5 +22,7 @@ def check_telemetry(**kwargs: Any) -> list[checks.CheckMessage]:
         )
         for name in names
         for ending, allowed in known.items()
-        if name.endswith(ending) and (value := os.environ.get(name, "").strip()) and value not in allowed
+        if name.endswith(ending)
+        and (value := os.environ.get(name, "").strip())
+        and value not in allowed
     ]

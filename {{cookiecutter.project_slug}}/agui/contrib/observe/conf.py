@@ -9,9 +9,12 @@ class ObserveSettings(Section):
 
     environment = {"telemetry": "TELEMETRY"}
 
-    telemetry: bool = Field(False, description="Make spans and metrics of runs, sent where the OTEL_* variables say.")
+    telemetry: bool = Field(
+        False, description="Make spans and metrics of runs, sent where the OTEL_* variables say."
+    )
     content: bool = Field(
-        False, description="Export with them what users, models and tools say: prompts, answers, arguments, results."
+        False,
+        description="Export with them what users, models and tools say: prompts, answers, arguments, results.",
     )
 
     @field_validator("telemetry")
@@ -20,7 +23,9 @@ class ObserveSettings(Section):
     def _has_its_library(cls, is_on: bool) -> bool:
         if is_on:
             try:
-                import_string("opentelemetry.exporter.otlp.proto.http.trace_exporter.OTLPSpanExporter")
+                import_string(
+                    "opentelemetry.exporter.otlp.proto.http.trace_exporter.OTLPSpanExporter"
+                )
             except ImportError:
                 raise ValueError("it needs the library: `make setup EXTRAS=otel`") from None
         return is_on

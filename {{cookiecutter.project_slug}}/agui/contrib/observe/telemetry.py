@@ -1,7 +1,10 @@
-"""Spans of runs, models and tools, and their metrics. Imported only while AGUI["OBSERVE"]["TELEMETRY"] is on.
+"""Spans of runs, models and tools, and their metrics.
 
-Where they go is said by OpenTelemetry's own variables of the environment, as OTEL_EXPORTER_OTLP_ENDPOINT: to a
-collector, as OTLP over HTTP. What people and models say goes nowhere unless AGUI["OBSERVE"]["CONTENT"] is on, too.
+Imported only while AGUI["OBSERVE"]["TELEMETRY"] is on.
+
+Where they go is said by OpenTelemetry's own variables of the environment, as
+OTEL_EXPORTER_OTLP_ENDPOINT: to a collector, as OTLP over HTTP. What people and models say goes
+nowhere unless AGUI["OBSERVE"]["CONTENT"] is on, too.
 """
 
 import atexit
@@ -62,7 +65,9 @@ class Telemetry:
 _running: Telemetry | None = None
 
 
-def start(*, processor: SpanProcessor | None = None, reader: MetricReader | None = None) -> Telemetry:
+def start(
+    *, processor: SpanProcessor | None = None, reader: MetricReader | None = None
+) -> Telemetry:
     """Instrument every agent of this process, once; by default what comes of it goes where the environment says."""
     global _running
     if _running is None:
@@ -105,7 +110,9 @@ def flush() -> None:
         _running.flush()
 
 
-def _open(processor: SpanProcessor | None, reader: MetricReader | None) -> tuple[TracerProvider, MeterProvider]:
+def _open(
+    processor: SpanProcessor | None, reader: MetricReader | None
+) -> tuple[TracerProvider, MeterProvider]:
     # At the end of the process they would wait for half a minute.
     spans, readers = TracerProvider(shutdown_on_exit=False), [reader] if reader else []
     if processor or _is_wanted("TRACES"):

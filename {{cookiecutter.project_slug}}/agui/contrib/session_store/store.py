@@ -15,13 +15,24 @@ from django.conf import settings
 from django.contrib.sessions.backends.base import SessionBase, UpdateError
 from django.core.exceptions import ImproperlyConfigured
 from django.http import HttpRequest
-from pydantic_ai.conversation_store import ConversationConflict, ConversationEntry, ConversationRecord
+from pydantic_ai.conversation_store import (
+    ConversationConflict,
+    ConversationEntry,
+    ConversationRecord,
+)
 from pydantic_ai.exceptions import UserError
 
 from agui.blocking.executor import in_database
 from agui.stores import codec
 from agui.stores.base import ThreadStore
-from agui.stores.summary import ThreadSummary, clean, ends_in_an_answer, preview_of, summarize, title_of
+from agui.stores.summary import (
+    ThreadSummary,
+    clean,
+    ends_in_an_answer,
+    preview_of,
+    summarize,
+    title_of,
+)
 from agui.stores.traces import delete_traces
 
 SESSION_KEY = "agui_conversations"
@@ -57,12 +68,16 @@ class DjangoSessionConversationStore(ThreadStore):
         thread = _find(await self._read_kept(), conversation_id, self.scope)
         return None if thread is None else codec.load(codec.RECORD, thread["record"])
 
-    async def read_records(self, *, scope: str | None = None, limit: int | None = None) -> Sequence[ConversationRecord]:
+    async def read_records(
+        self, *, scope: str | None = None, limit: int | None = None
+    ) -> Sequence[ConversationRecord]:
         kept = await self._read_kept()
         records = [codec.load(codec.RECORD, thread["record"]) for thread in _threads(kept, scope)]
         return sorted(records, key=lambda record: record.updated_at, reverse=True)[:limit]
 
-    async def read_history(self, head_id: str | None, *, limit: int | None = None) -> list[ConversationEntry]:
+    async def read_history(
+        self, head_id: str | None, *, limit: int | None = None
+    ) -> list[ConversationEntry]:
         messages = (await self._read_kept())["messages"]
         ids: list[str] = []
         while head_id is not None and (limit is None or len(ids) < limit):
@@ -104,13 +119,19 @@ class DjangoSessionConversationStore(ThreadStore):
         scope = await self._change(conversation_id, delete)
         await in_database(delete_traces, conversation_id, scope)
 
-    async def rename(self, conversation_id: str, title: str, *, scope: str | None) -> ThreadSummary | None:
+    async def rename(
+        self, conversation_id: str, title: str, *, scope: str | None
+    ) -> ThreadSummary | None:
         return await self._describe_anew(conversation_id, scope, title=clean(title)[:255])
 
-    async def mark(self, conversation_id: str, *, unread: bool, scope: str | None) -> ThreadSummary | None:
+    async def mark(
+        self, conversation_id: str, *, unread: bool, scope: str | None
+    ) -> ThreadSummary | None:
         return await self._describe_anew(conversation_id, scope, unread=unread)
 
-    async def _describe_anew(self, conversation_id: str, scope: str | None, **fields: Any) -> ThreadSummary | None:
+    async def _describe_anew(
+        self, conversation_id: str, scope: str | None, **fields: Any
+    ) -> ThreadSummary | None:
         if await self.summary(conversation_id, scope=scope) is None:
             return None
 
@@ -178,25 +199,41 @@ def _threads(kept: Kept, scope: str | None) -> list[dict[str, Any]]:
     return [thread for threads in _by_scope(kept, scope) for thread in threads.values()]
 
 
-def _find(kept: Kept, conversation_id: str, scope: str | None, revision: str | None = None) -> dict[str, Any] | None:
+def _find(
+    kept: Kept, conversation_id: str, scope: str | None, revision: str | None = None
+) -> dict[str, Any] | None:
     """Find a thread. Raises UserError without a scope and a revision if several owners use the id."""
-    found = [threads[conversation_id] for threads in _by_scope(kept, scope) if conversation_id in threads]
+    found = [
+        threads[conversation_id] for threads in _by_scope(kept, scope) if conversation_id in threads
+    ]
     if revision is not None:
-        found = [one for one in found if codec.load(codec.RECORD, one["record"]).revision == revision]
+        found = [
+            one for one in found if codec.load(codec.RECORD, one["record"]).revision == revision
+        ]
     if len(found) > 1:
-        raise UserError(f"Several owners have a conversation {conversation_id!r}: pass the scope of the one you mean.")
+        raise UserError(
+            f"Several owners have a conversation {conversation_id!r}: pass the scope of the one you mean."
+        )
     return found[0] if found else None
 
 
 def _summary(thread: dict[str, Any]) -> ThreadSummary:
     record = codec.load(codec.RECORD, thread["record"])
-    title, preview, unread = thread.get("title", ""), thread.get("preview", ""), thread.get("unread", False)
+    title, preview, unread = (
+        thread.get("title", ""),
+        thread.get("preview", ""),
+        thread.get("unread", False),
+    )
     return summarize(record.conversation_id, title, preview, record.updated_at, unread)
 
 
-def _check_revision(kept: Kept, conversation_id: str, scope: str, expected_revision: str | None) -> None:
+def _check_revision(
+    kept: Kept, conversation_id: str, scope: str, expected_revision: str | None
+) -> None:
     thread = _find(kept, conversation_id, scope)
-    if (codec.load(codec.RECORD, thread["record"]).revision if thread else None) != expected_revision:
+    if (
+        codec.load(codec.RECORD, thread["record"]).revision if thread else None
+    ) != expected_revision:
         raise ConversationConflict(conversation_id)
 
 

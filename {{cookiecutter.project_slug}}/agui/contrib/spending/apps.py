@@ -26,8 +26,12 @@ class SpendingConfig(Part):
 
         checks.register()
         RUN_ERRORS["budget_exceeded"] = "Your budget is used up. What was done so far is kept."
-        HINTS["budget_exceeded"] = 'AGUI["SPENDING"] and the budgets in the admin say who may spend what.'
-        post_save.connect(budgets.belief.forget, sender=Budget, dispatch_uid="agui_spending.budgets")
+        HINTS["budget_exceeded"] = (
+            'AGUI["SPENDING"] and the budgets in the admin say who may spend what.'
+        )
+        post_save.connect(
+            budgets.belief.forget, sender=Budget, dispatch_uid="agui_spending.budgets"
+        )
 
     def prepare(self) -> None:
         from agui.contrib.spending import keep_budget as keep_budget
@@ -47,7 +51,9 @@ class SpendingConfig(Part):
         from agui.contrib.spending.ledger import note_end
         from agui.contrib.spending.usage import spent_by_model
 
-        note_end(run.key, run.scope, run.owner_id, spent_by_model(run.usage, run.messages, run.model))
+        note_end(
+            run.key, run.scope, run.owner_id, spent_by_model(run.usage, run.messages, run.model)
+        )
 
     def models_used(self, actor: Actor, model: str, usage: "RunUsage") -> None:
         from agui.contrib.spending.ledger import add_spending
@@ -58,9 +64,15 @@ class SpendingConfig(Part):
     def personal_data(self, actor: Actor) -> Iterable[PersonalData]:
         from agui.contrib.spending.models import Budget, Spending
 
-        spending = Spending.objects.filter(scope=actor.scope, owner=actor.user.pk).order_by("day", "pk")
+        spending = Spending.objects.filter(scope=actor.scope, owner=actor.user.pk).order_by(
+            "day", "pk"
+        )
         yield PersonalData("spending", spending, {"id", "scope", "owner"})
-        yield PersonalData("budgets", Budget.objects.filter(user=actor.user.pk, group=None), {"id", "user", "group"})
+        yield PersonalData(
+            "budgets",
+            Budget.objects.filter(user=actor.user.pk, group=None),
+            {"id", "user", "group"},
+        )
 
     def prune(self, dry_run: bool) -> Iterable[Outdated]:
         from agui.contrib.spending.ledger import outdated

@@ -1,7 +1,8 @@
 """What users may spend: AGUI["SPENDING"], and the budgets of users and groups in the admin.
 
-For each period, and for money and tokens each by itself, the closest budget holds: the user's own, else the largest
-of their groups', else AGUI["SPENDING"]. It is asked before a run begins and before each further request to the model.
+For each period, and for money and tokens each by itself, the closest budget holds: the user's own,
+else the largest of their groups', else AGUI["SPENDING"]. It is asked before a run begins and before
+each further request to the model.
 """
 
 import time
@@ -72,7 +73,10 @@ def may_exist() -> bool:
 
 def _has_defaults() -> bool:
     settings = conf.part(SpendingSettings)
-    return any(Allowed(one.cost, one.tokens) != Allowed() for one in (settings.day, settings.week, settings.month))
+    return any(
+        Allowed(one.cost, one.tokens) != Allowed()
+        for one in (settings.day, settings.week, settings.month)
+    )
 
 
 async def check_budget(user: Any, scope: str) -> None:
@@ -92,7 +96,9 @@ async def check_budget(user: Any, scope: str) -> None:
 
 def find_used_up(user: Any, scope: str) -> tuple[str, datetime] | None:
     """The period whose budget is used up, and when the next one begins; of several periods the one that ends last."""
-    budgets = {period: allowed for period, allowed in find_budgets(user).items() if allowed != Allowed()}
+    budgets = {
+        period: allowed for period, allowed in find_budgets(user).items() if allowed != Allowed()
+    }
     if not budgets:
         return None
     day = today()
@@ -110,7 +116,11 @@ def find_used_up(user: Any, scope: str) -> tuple[str, datetime] | None:
 
 def find_budgets(user: Any) -> dict[str, Allowed]:
     """What a user, or a visitor, may spend in each period."""
-    rows = list(Budget.objects.filter(_holds_for(user))) if belief.is_so and user.pk is not None else []
+    rows = (
+        list(Budget.objects.filter(_holds_for(user)))
+        if belief.is_so and user.pk is not None
+        else []
+    )
     defaults = conf.part(SpendingSettings)
     found = {}
     for period in PERIODS:
@@ -118,8 +128,14 @@ def find_budgets(user: Any) -> dict[str, Allowed]:
         groups = [row for row in rows if row.period == period and row.group_id is not None]
         default = getattr(defaults, period)
         found[period] = Allowed(
-            _closest(_known(one.cost for one in own), _known(one.cost for one in groups), default.cost),
-            _closest(_known(one.tokens for one in own), _known(one.tokens for one in groups), default.tokens),
+            _closest(
+                _known(one.cost for one in own), _known(one.cost for one in groups), default.cost
+            ),
+            _closest(
+                _known(one.tokens for one in own),
+                _known(one.tokens for one in groups),
+                default.tokens,
+            ),
         )
     return found
 
@@ -148,5 +164,9 @@ def first_day(period: str, day: date) -> date:
 def next_begin(period: str, day: date) -> datetime:
     """When the next period begins: at midnight in the site's time zone."""
     longest = {Budget.Period.DAY: 1, Budget.Period.WEEK: 7, Budget.Period.MONTH: 31}
-    begin = first_day(period, first_day(period, day) + timedelta(days=longest[Budget.Period(period)]))
-    return timezone.make_aware(datetime.combine(begin, datetime.min.time()), timezone.get_default_timezone())
+    begin = first_day(
+        period, first_day(period, day) + timedelta(days=longest[Budget.Period(period)])
+    )
+    return timezone.make_aware(
+        datetime.combine(begin, datetime.min.time()), timezone.get_default_timezone()
+    )

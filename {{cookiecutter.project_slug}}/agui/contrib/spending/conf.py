@@ -7,16 +7,22 @@ from agui.money import Dollars
 class Allowance(Section):
     """What a user may spend in a while; None is no limit."""
 
-    cost: Dollars | None = Field(None, ge=0, description="In US dollars; needs models with a known price.")
+    cost: Dollars | None = Field(
+        None, ge=0, description="In US dollars; needs models with a known price."
+    )
     tokens: int | None = Field(None, ge=0, description="In tokens, in and out.")
 
 
 class SpendingSettings(Section):
     """What each user may spend who has no closer budget, their own or their groups', in the admin; above it 429."""
 
-    day: Allowance = Field(default_factory=Allowance, description="From midnight in the site's time zone.")
+    day: Allowance = Field(
+        default_factory=Allowance, description="From midnight in the site's time zone."
+    )
     week: Allowance = Field(default_factory=Allowance, description="From Monday.")
     month: Allowance = Field(default_factory=Allowance, description="From the first.")
     retention_days: int | None = Field(
-        None, gt=0, description="Days after which `manage.py prune_agent_data` deletes what was spent; None is never."
+        None,
+        gt=0,
+        description="Days after which `manage.py prune_agent_data` deletes what was spent; None is never.",
     )

@@ -88,18 +88,24 @@ def add_spending(scope: str, owner_id: Any, now: ByModel, before: ByModel) -> No
     """Note what somebody has used since `before`. Raises IntegrityError when the owner is gone."""
     more = {model: spent - before.get(model, Spent()) for model, spent in now.items()}
     # In one order: else two runs could wait for each other.
-    rows = [(model, *spent) for model, spent in sorted(more.items()) if any(spent[:3]) or spent.cost]
+    rows = [
+        (model, *spent) for model, spent in sorted(more.items()) if any(spent[:3]) or spent.cost
+    ]
     if not rows:
         return
     connection = connections[router.db_for_write(Spending)]
-    day, owner, price = (cast(Field, Spending._meta.get_field(name)) for name in ("day", "owner", "cost"))
+    day, owner, price = (
+        cast(Field, Spending._meta.get_field(name)) for name in ("day", "owner", "cost")
+    )
     whose = (scope, owner.get_db_prep_save(owner_id, connection))
     on = day.get_db_prep_save(today(), connection)
     params: list[Any] = []
     for *counts, cost in rows:
         params += [*whose, on, *counts, price.get_db_prep_save(cost, connection)]
     with connection.cursor() as cursor:
-        cursor.execute(ADD.format(table=Spending._meta.db_table, rows=", ".join([ROW] * len(rows))), params)
+        cursor.execute(
+            ADD.format(table=Spending._meta.db_table, rows=", ".join([ROW] * len(rows))), params
+        )
 
 
 def note_so_far(key: str, scope: str, owner_id: Any, spent: ByModel) -> None:
@@ -142,12 +148,17 @@ def today() -> date:
 
 
 def dump_spent(spent: ByModel) -> dict[str, Any]:
-    return {model: [*amount[:4], None if amount.cost is None else str(amount.cost)] for model, amount in spent.items()}
+    return {
+        model: [*amount[:4], None if amount.cost is None else str(amount.cost)]
+        for model, amount in spent.items()
+    }
 
 
 def load_spent(data: Mapping[str, Any]) -> dict[str, Spent]:
     return {
-        model: Spent(requests, tokens_in, tokens_out, unpriced, None if cost is None else Decimal(cost))
+        model: Spent(
+            requests, tokens_in, tokens_out, unpriced, None if cost is None else Decimal(cost)
+        )
         for model, (requests, tokens_in, tokens_out, unpriced, cost) in data.items()
     }
 
@@ -156,6 +167,8 @@ def spent_by_day(scope: str, since: date) -> dict[date, Spent]:
     """What a user, or a visitor, has used on each day from `since` on: one query of an index."""
     columns = ("day", "requests", "input_tokens", "output_tokens", "unpriced", "cost")
     found: dict[date, Spent] = {}
-    for day, *amounts in Spending.objects.filter(scope=scope, day__gte=since).order_by().values_list(*columns):
+    for day, *amounts in (
+        Spending.objects.filter(scope=scope, day__gte=since).order_by().values_list(*columns)
+    ):
         found[day] = found.get(day, Spent()) + Spent(*amounts)
     return found

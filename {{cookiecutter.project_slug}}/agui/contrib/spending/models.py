@@ -15,16 +15,24 @@ class Spending(Owned):
     requests = models.PositiveBigIntegerField(default=0)
     input_tokens = models.PositiveBigIntegerField(default=0)
     output_tokens = models.PositiveBigIntegerField(default=0)
-    unpriced = models.PositiveBigIntegerField(default=0, help_text="Requests whose price nobody knows.")
+    unpriced = models.PositiveBigIntegerField(
+        default=0, help_text="Requests whose price nobody knows."
+    )
     cost = models.DecimalField(
-        max_digits=20, decimal_places=10, null=True, blank=True, help_text="US dollars, of the other requests."
+        max_digits=20,
+        decimal_places=10,
+        null=True,
+        blank=True,
+        help_text="US dollars, of the other requests.",
     )
 
     class Meta:
         ordering = ["-day", "-pk"]
         verbose_name_plural = "spending"
         indexes = [models.Index(fields=["day"])]
-        constraints = [models.UniqueConstraint(fields=["scope", "day", "model"], name="agui_spending_once")]
+        constraints = [
+            models.UniqueConstraint(fields=["scope", "day", "model"], name="agui_spending_once")
+        ]
 
     def __str__(self) -> str:
         return f"{self.day} {self.model}"
@@ -57,7 +65,9 @@ class Budget(models.Model):
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.CASCADE, related_name="+"
     )
-    group = models.ForeignKey("auth.Group", null=True, blank=True, on_delete=models.CASCADE, related_name="+")
+    group = models.ForeignKey(
+        "auth.Group", null=True, blank=True, on_delete=models.CASCADE, related_name="+"
+    )
     period = models.CharField(max_length=8, choices=Period.choices, default=Period.MONTH)
     cost = models.DecimalField(
         max_digits=12,

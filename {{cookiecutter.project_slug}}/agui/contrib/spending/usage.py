@@ -10,10 +10,13 @@ from agui.runs.usage import is_counted
 from agui.stores.summary import clean
 
 
-def spent_by_model(usage: RunUsage, messages: Iterable[ModelMessage], model: str) -> dict[str, Spent]:
+def spent_by_model(
+    usage: RunUsage, messages: Iterable[ModelMessage], model: str
+) -> dict[str, Spent]:
     """Split what a run has used by the models that gave these responses of it.
 
-    What no response accounts for, as the work of an agent that a tool has asked, is put down to `model`.
+    What no response accounts for, as the work of an agent that a tool has asked, is put down to
+    `model`.
     """
     found: dict[str, Spent] = {}
     for message in messages:

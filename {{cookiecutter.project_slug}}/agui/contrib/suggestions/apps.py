@@ -9,7 +9,8 @@ class SuggestionsConfig(Part):
     verbose_name = "Agent: suggestions"
 
     async def add_to_answer(self, run: Any, answer: str) -> list[Addition]:
-        from agui.contrib.suggestions.follow_ups import suggest  # pydantic-ai is slow to import
+        # It needs pydantic-ai, and start-up does not
+        from agui.contrib.suggestions.follow_ups import suggest
 
         texts = await suggest(run, answer)
         return [Addition("follow_ups", "suggestions", texts)] if texts else []

@@ -2,11 +2,12 @@
 
     config = AgentConfig(..., capabilities=[FollowUps()])
 
-They cost one small request to a model after each answer: it reads the last question and answer, and no tools. They are
-part of the run, as an event `follow_ups`, and stay with the answer. A run never fails by them.
+They cost one small request to a model after each answer: it reads the last question and answer, and
+no tools. They are part of the run, as an event `follow_ups`, and stay with the answer. A run never
+fails by them.
 
-pydantic-ai's own run is over when they are made, and not in its `after_run`: there a user who stops them would have
-stopped the run, with its answer.
+pydantic-ai's own run is over when they are made, and not in its `after_run`: there a user who stops
+them would have stopped the run, with its answer.
 """
 
 import asyncio
@@ -57,7 +58,9 @@ class FollowUps(AbstractCapability[Any]):
     def for_agent(self, agent: AbstractAgent[Any, Any]) -> "FollowUps":
         """Tell with the agent what is wrong, so that no run is the first to hear. Raises ImproperlyConfigured."""
         if not apps.is_installed("agui.contrib.suggestions"):
-            raise ImproperlyConfigured("FollowUps: add 'agui.contrib.suggestions' to INSTALLED_APPS.")
+            raise ImproperlyConfigured(
+                "FollowUps: add 'agui.contrib.suggestions' to INSTALLED_APPS."
+            )
         _ = self._own_model
         return self
 
@@ -66,12 +69,19 @@ class FollowUps(AbstractCapability[Any]):
         try:
             model = self._model_for(run)
             # The demo matches words: it could only invent some.
-            if not answer or not run.turn.text or not isinstance(model, Model) or isinstance(model, DemoModel):
+            if (
+                not answer
+                or not run.turn.text
+                or not isinstance(model, Model)
+                or isinstance(model, DemoModel)
+            ):
                 return []
             cost: Any = {"usage": run.usage, "usage_limits": usage_limits(run.endpoint.config)}
             prompt = f"<user>\n{_fenced(run.turn.text)}\n</user>\n<assistant>\n{_fenced(answer)}\n</assistant>"
             async with asyncio.timeout(self.timeout_seconds):
-                result = await self._agent.run(prompt, model=model, cancellation_token=run.log.token, **cost)
+                result = await self._agent.run(
+                    prompt, model=model, cancellation_token=run.log.token, **cost
+                )
         except (RunCancelled, TimeoutError, UsageLimitExceeded):
             return []
         except Exception:

@@ -19,11 +19,18 @@ def draw(kind: str, content: Any) -> RenderableType:
     """Draw an activity by its type; one of an unknown form as JSON."""
     match kind, content:
         case "plan", {"steps": [*steps]} if all(isinstance(step, dict) for step in steps):
-            lines = [f"{MARKS.get(str(step.get('status')), '·')} {one_line(step.get('title', ''))}" for step in steps]
+            lines = [
+                f"{MARKS.get(str(step.get('status')), '·')} {one_line(step.get('title', ''))}"
+                for step in steps
+            ]
             return Text("\n".join([_title(content), *lines]))
-        case "table", {"columns": [*columns], "rows": [*rows]} if all(isinstance(row, list) for row in rows):
+        case "table", {"columns": [*columns], "rows": [*rows]} if all(
+            isinstance(row, list) for row in rows
+        ):
             return _table(_title(content), columns, [[_cell(cell) for cell in row] for row in rows])
-        case "chart", {"labels": [*labels], "series": [*series]} if all(_is_series(one) for one in series):
+        case "chart", {"labels": [*labels], "series": [*series]} if all(
+            _is_series(one) for one in series
+        ):
             return _chart(content, labels, series)
     return Text(printable(json.dumps(content, indent=2, ensure_ascii=False)))
 
@@ -60,7 +67,12 @@ def _table(title: str, columns: list[Any], rows: list[list[str]]) -> Table:
 def _chart(content: dict[str, Any], labels: list[Any], series: list[dict[str, Any]]) -> Table:
     """A row for each label, a bar for each value."""
     unit = f" {one_line(content['unit'])}" if content.get("unit") else ""
-    numbers = [number for one in series for value in one["values"] if (number := _number(value)) is not None]
+    numbers = [
+        number
+        for one in series
+        for value in one["values"]
+        if (number := _number(value)) is not None
+    ]
     largest = max(map(abs, numbers), default=0) or 1
 
     def bar(values: list[Any], row: int) -> str:
@@ -69,5 +81,8 @@ def _chart(content: dict[str, Any], labels: list[Any], series: list[dict[str, An
             return _cell(value)
         return f"{'█' * round(abs(number) / largest * BAR_CELLS)} {number:g}{unit}".strip()
 
-    rows = [[_cell(label), *(bar(one["values"], row) for one in series)] for row, label in enumerate(labels)]
+    rows = [
+        [_cell(label), *(bar(one["values"], row) for one in series)]
+        for row, label in enumerate(labels)
+    ]
     return _table(_title(content), ["", *(one.get("name", "") for one in series)], rows)

@@ -1,6 +1,7 @@
 """What the client knows of a thread: it learns from events, and sends all of it with each run.
 
-Servers differ: this project's reads only what is new of the messages, others know nothing but what they are sent.
+Servers differ: this project's reads only what is new of the messages, others know nothing but what
+they are sent.
 """
 
 from collections.abc import Iterable, Sequence
@@ -31,7 +32,9 @@ class Conversation:
     def of(cls, thread: dict[str, Any]) -> "Conversation":
         """Take up a thread of the server's, as GET threads/<id>/ tells it."""
         conversation = cls(thread["thread_id"])
-        conversation.messages = [message for message in thread["messages"] if message["role"] != "activity"]
+        conversation.messages = [
+            message for message in thread["messages"] if message["role"] != "activity"
+        ]
         conversation.state = thread.get("state") or {}
         conversation.interrupts = thread.get("pending") or []
         return conversation
@@ -40,7 +43,9 @@ class Conversation:
         self.messages.append({"id": str(uuid4()), "role": "user", "content": text})
 
     def add_result(self, call_id: str, content: str) -> None:
-        self.messages.append({"id": str(uuid4()), "role": "tool", "toolCallId": call_id, "content": content})
+        self.messages.append(
+            {"id": str(uuid4()), "role": "tool", "toolCallId": call_id, "content": content}
+        )
 
     def next_run(
         self, tools: Sequence[dict[str, Any]] = (), resume: Sequence[dict[str, Any]] | None = None
@@ -64,7 +69,9 @@ class Conversation:
 
     def open_calls(self, names: Iterable[str]) -> list[dict[str, Any]]:
         """The calls of these tools that have no result yet."""
-        answered = {message.get("toolCallId") for message in self.messages if message["role"] == "tool"}
+        answered = {
+            message.get("toolCallId") for message in self.messages if message["role"] == "tool"
+        }
         waiting = {one.get("toolCallId") for one in self.interrupts}
         known = set(names)
         calls = [call for call in self._calls() if call["function"]["name"] in known]
@@ -88,7 +95,9 @@ class Conversation:
             case EventType.TEXT_MESSAGE_START:
                 self._message(told.role or "assistant", told.message_id).setdefault("content", "")
             case EventType.TEXT_MESSAGE_CONTENT:
-                message = next(one for one in reversed(self.messages) if one["id"] == told.message_id)
+                message = next(
+                    one for one in reversed(self.messages) if one["id"] == told.message_id
+                )
                 message["content"] = message.get("content", "") + told.delta
             case EventType.TOOL_CALL_START:
                 function = {"name": told.tool_call_name, "arguments": ""}
@@ -105,7 +114,9 @@ class Conversation:
             case EventType.STATE_DELTA:
                 self.state = patched(self.state, told.delta)
             case EventType.MESSAGES_SNAPSHOT:
-                self.messages = [message for message in as_json(told.messages) if message["role"] != "activity"]
+                self.messages = [
+                    message for message in as_json(told.messages) if message["role"] != "activity"
+                ]
             case EventType.RUN_FINISHED:
                 self.interrupts = as_json(getattr(told.outcome, "interrupts", None) or [])
             case EventType.RUN_ERROR if told.code not in ANSWER_AGAIN:

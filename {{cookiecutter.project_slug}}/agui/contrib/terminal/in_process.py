@@ -1,7 +1,7 @@
 """The project's own agent, without a server: requests go to the ASGI application in this process.
 
-All is as over HTTP, middleware, rights and limits included. httpx2's ASGITransport would do the same, but for one
-thing: it hands a response over when all of it is there.
+All is as over HTTP, middleware, rights and limits included. httpx2's ASGITransport would do the
+same, but for one thing: it hands a response over when all of it is there.
 """
 
 import asyncio
@@ -15,7 +15,8 @@ from django.urls import NoReverseMatch, reverse
 
 from agui.runs.live import live
 
-# For the application to notice that its reader has left, and for runs to note what they have reached.
+# For the application to notice that its reader has left, and for runs to note what they have
+# reached.
 LEAVE_SECONDS = 10
 
 
@@ -28,7 +29,9 @@ def own_url() -> str:
     try:
         path = reverse("agui:run")
     except NoReverseMatch:
-        raise NoAgent("The project's routes have no agent: add agui.get_urls(...) to them, or use --url.") from None
+        raise NoAgent(
+            "The project's routes have no agent: add agui.get_urls(...) to them, or use --url."
+        ) from None
     hosts = [host.lstrip(".") for host in settings.ALLOWED_HOSTS if host != "*"]
     return f"https://{hosts[0] if hosts else 'localhost'}{path}"
 
@@ -54,7 +57,9 @@ class InProcess(httpx2.AsyncBaseTransport):
         if start is None:
             await call.aclose()
             raise httpx2.ReadError("The application answered nothing: its log says why.")
-        return httpx2.Response(start["status"], headers=start["headers"], stream=call, request=request)
+        return httpx2.Response(
+            start["status"], headers=start["headers"], stream=call, request=request
+        )
 
     async def aclose(self) -> None:
         """Leave what is still read, and stop the runs that are on: nobody would drive them after this."""

@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-# Neither is there on Windows. With readline, lines can be edited, and earlier ones come back with the arrow keys.
+# Neither is there on Windows. With readline, lines can be edited, and earlier ones come back with
+# the arrow keys.
 try:
     import readline
     import termios

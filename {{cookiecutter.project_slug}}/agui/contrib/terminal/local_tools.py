@@ -33,7 +33,9 @@ class LocalTool:
         """Call it with arguments in JSON. Returns what it answers, and whether that is a result."""
         try:
             values = json.loads(arguments or "{}")
-            if not isinstance(values, dict) or not all(isinstance(value, str) for value in values.values()):
+            if not isinstance(values, dict) or not all(
+                isinstance(value, str) for value in values.values()
+            ):
                 raise Refused("The arguments are texts.")
             return self.function(**values), True
         except Refused as refusal:
@@ -52,10 +54,16 @@ class Folder:
 
     def tools(self) -> list[LocalTool]:
         def parameters(name: str, description: str, **more: Any) -> dict[str, Any]:
-            return {"type": "object", "properties": {name: {"type": "string", "description": description}}, **more}
+            return {
+                "type": "object",
+                "properties": {name: {"type": "string", "description": description}},
+                **more,
+            }
 
         where = f"the folder {self.root.name!r} on the user's computer"
-        path = parameters("path", "Relative to the folder, as list_files shows it.", required=["path"])
+        path = parameters(
+            "path", "Relative to the folder, as list_files shows it.", required=["path"]
+        )
         pattern = parameters("pattern", "Which files, for example **/*.py. Leave it out for all.")
         return [
             LocalTool(self.read_file, f"Read a text file in {where}.", path),

@@ -65,7 +65,11 @@ class MarkdownStream:
 def split_blocks(text: str) -> list[str]:
     """Cut a text before each of its top-level blocks. An unfinished line begins none: it may still join the last."""
     complete = text[: text.rfind("\n") + 1]
-    starts = [token.map[0] for token in PARSER.parse(complete) if token.level == 0 and token.map and token.nesting >= 0]
+    starts = [
+        token.map[0]
+        for token in PARSER.parse(complete)
+        if token.level == 0 and token.map and token.nesting >= 0
+    ]
     lines = text.splitlines(keepends=True)
     bounds = [0, *starts[1:], len(lines)]
     return ["".join(lines[begin:end]) for begin, end in pairwise(bounds)]

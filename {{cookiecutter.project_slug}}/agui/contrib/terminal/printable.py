@@ -4,8 +4,8 @@ import json
 import re
 from typing import Any
 
-# Escape sequences move the cursor, rename the window and fill the clipboard; characters that turn the direction of
-# writing let arguments look like others. A lone surrogate has no bytes.
+# Escape sequences move the cursor, rename the window and fill the clipboard; characters that turn
+# the direction of writing let arguments look like others. A lone surrogate has no bytes.
 OBEYED = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
 )

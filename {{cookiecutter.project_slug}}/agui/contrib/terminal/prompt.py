@@ -73,7 +73,10 @@ class Prompt:
         for number, row in enumerate(rows, start=1):
             line = Text(f"{number:>3}  ", style="dim")
             line.append(one_line(row.get("title") or "Untitled"), style="bold")
-            line.append(f"  {'…' if row.get('running') else one_line(row.get('preview') or '')}", style="dim")
+            line.append(
+                f"  {'…' if row.get('running') else one_line(row.get('preview') or '')}",
+                style="dim",
+            )
             self._screen.print(line, cut=True)
         if not rows:
             self._screen.print(Text("There are none.", style="dim"))
@@ -94,7 +97,9 @@ class Prompt:
         thread = self._session.take_up(thread_id)
         self._screen.show_thread(self._session.conversation)
         if thread.get("running"):
-            self._screen.print(Text("\nAn answer is being written: /resume it later, or /stop it.", style="yellow"))
+            self._screen.print(
+                Text("\nAn answer is being written: /resume it later, or /stop it.", style="yellow")
+            )
         elif self._session.conversation.interrupts:
             self._session.answer()
         self._screen.print()
@@ -106,5 +111,9 @@ class Prompt:
             self._session.send(words)
 
     def stop(self, words: str = "") -> None:
-        was_running = self._session.wait_for(self._session.client.cancel(self._session.conversation.thread_id))
-        self._screen.print(Text("Stopped." if was_running else "Nothing is being written.", style="dim"))
+        was_running = self._session.wait_for(
+            self._session.client.cancel(self._session.conversation.thread_id)
+        )
+        self._screen.print(
+            Text("Stopped." if was_running else "Nothing is being written.", style="dim")
+        )

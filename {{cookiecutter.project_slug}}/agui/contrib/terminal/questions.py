@@ -12,7 +12,13 @@ from agui.contrib.terminal.printable import one_line, printable
 from agui.contrib.terminal.screen import Screen
 
 # What to type for a value of a type.
-WORDS = {"boolean": "yes | no", "integer": "a whole number", "number": "a number", "array": "JSON", "object": "JSON"}
+WORDS = {
+    "boolean": "yes | no",
+    "integer": "a whole number",
+    "number": "a number",
+    "array": "JSON",
+    "object": "JSON",
+}
 DECLINED: dict[str, Any] = {"status": "cancelled"}
 
 
@@ -44,9 +50,13 @@ class Questions:
         name, arguments = called(interrupt, conversation)
         metadata = interrupt.get("metadata") or {}
         given = metadata.get("edited") or arguments
-        self._screen.print(Text(printable(f"\n{interrupt.get('message') or 'May this run?'}"), style="bold"))
+        self._screen.print(
+            Text(printable(f"\n{interrupt.get('message') or 'May this run?'}"), style="bold")
+        )
         # All of it, defaults included: what is approved is what was seen.
-        self._screen.print(Text(f"  {one_line(name)} {one_line(metadata.get('arguments') or given)}"))
+        self._screen.print(
+            Text(f"  {one_line(name)} {one_line(metadata.get('arguments') or given)}")
+        )
         may_edit = "editedArgs" in ((interrupt.get("responseSchema") or {}).get("properties") or {})
         choices = "[y]es, [n]o, [e]dit" if may_edit else "[y]es, [n]o"
         while True:
@@ -73,7 +83,9 @@ class Questions:
 
     def _question(self, interrupt: dict[str, Any]) -> dict[str, Any]:
         schema = interrupt.get("responseSchema") or {}
-        self._screen.print(Text(printable(f"\n{interrupt.get('message') or 'An answer is needed.'}"), style="bold"))
+        self._screen.print(
+            Text(printable(f"\n{interrupt.get('message') or 'An answer is needed.'}"), style="bold")
+        )
         while True:
             try:
                 if schema.get("type") == "object" and schema.get("properties"):

@@ -44,7 +44,9 @@ class Screen:
                 self._write(told.message_id, told.delta)
             case EventType.REASONING_MESSAGE_CONTENT:
                 self._write(told.message_id, told.delta, THOUGHT)
-            case EventType.TEXT_MESSAGE_END | EventType.REASONING_MESSAGE_END if told.message_id == self._text_id:
+            case EventType.TEXT_MESSAGE_END | EventType.REASONING_MESSAGE_END if (
+                told.message_id == self._text_id
+            ):
                 self._close()
                 self._wait("…")
             case EventType.TOOL_CALL_END if call := conversation.call(told.tool_call_id):
@@ -116,7 +118,10 @@ class Screen:
         call = conversation.call(event.tool_call_id)
         details = event.metadata if isinstance(event.metadata, dict) else {}
         name = f"{call['function']['name']}: " if call else ""
-        self._print_result(f"{name}{one_line(as_json(event.content))}", details.get("outcome", "success") == "success")
+        self._print_result(
+            f"{name}{one_line(as_json(event.content))}",
+            details.get("outcome", "success") == "success",
+        )
 
     def show_local(self, content: str, is_result: bool) -> None:
         """Print what a tool of this client answered: how much, if that went well."""
@@ -152,7 +157,10 @@ def describe(call: dict[str, Any]) -> Text:
     except ValueError:
         values = arguments
     if isinstance(values, dict):
-        words = [f"{one_line(key)}={one_line(json.dumps(value, ensure_ascii=False))}" for key, value in values.items()]
+        words = [
+            f"{one_line(key)}={one_line(json.dumps(value, ensure_ascii=False))}"
+            for key, value in values.items()
+        ]
     else:
         words = [one_line(values)]
     line.append("".join(f" {word}" for word in words)[:2000])

@@ -34,7 +34,8 @@ class Asker(Protocol):
 class Session:
     """Speaks with one agent, in one thread at a time.
 
-    Without `questions` nobody is there to be asked: a run that asks then ends the turn. Ctrl-C stops the run.
+    Without `questions` nobody is there to be asked: a run that asks then ends the turn. Ctrl-C
+    stops the run.
     """
 
     def __init__(
@@ -74,7 +75,8 @@ class Session:
     def send(self, text: str) -> Ending:
         """Say something, and go on until the agent has answered or can't.
 
-        Raises EOFError and KeyboardInterrupt where the person leaves a question open; the thread then waits.
+        Raises EOFError and KeyboardInterrupt where the person leaves a question open; the thread
+        then waits.
         """
         if self.conversation.interrupts and (ending := self.answer()) is not Ending.ANSWERED:
             return ending
@@ -119,7 +121,9 @@ class Session:
         """Answer the calls that were left to this client."""
         calls = self.conversation.open_calls(self._tools)
         for call in calls:
-            content, is_result = self._tools[call["function"]["name"]].call(call["function"]["arguments"])
+            content, is_result = self._tools[call["function"]["name"]].call(
+                call["function"]["arguments"]
+            )
             self.conversation.add_result(call["id"], content)
             self.output.show_local(content, is_result)
         return bool(calls)

@@ -7,17 +7,24 @@ class VoiceSettings(Section):
     """Who turns what users say into text."""
 
     has_secrets = True
-    environment = {"url": "TRANSCRIPTION_URL", "api_key": "TRANSCRIPTION_API_KEY", "model": "TRANSCRIPTION_MODEL"}
+    environment = {
+        "url": "TRANSCRIPTION_URL",
+        "api_key": "TRANSCRIPTION_API_KEY",
+        "model": "TRANSCRIPTION_MODEL",
+    }
 
     url: str | None = Field(
-        None, pattern=r"^https?://[^/]", description="A service with OpenAI's interface; None is nobody."
+        None,
+        pattern=r"^https?://[^/]",
+        description="A service with OpenAI's interface; None is nobody.",
     )
     api_key: str = Field("", description="Its key.")
     model: str = Field("whisper-1", min_length=1, description="Which of its models listens.")
     max_bytes: int = Field(10 * 1024 * 1024, gt=0, description="Largest recording; above it 413.")
     timeout_seconds: float = Field(60.0, gt=0, description="Longest silence of the service.")
     backend: str | None = Field(
-        None, description="Dotted path of a class that listens, for other interfaces; None is OpenAI's, at URL."
+        None,
+        description="Dotted path of a class that listens, for other interfaces; None is OpenAI's, at URL.",
     )
 
     @property

@@ -54,13 +54,21 @@ class OpenAITranscriber:
         settings = conf.part(VoiceSettings)
         assert settings.url  # noqa: S101
         headers = {"Authorization": f"Bearer {settings.api_key}"} if settings.api_key else {}
-        form = {"model": settings.model, "response_format": "json", **({"language": language} if language else {})}
+        form = {
+            "model": settings.model,
+            "response_format": "json",
+            **({"language": language} if language else {}),
+        }
         try:
             async with httpx2.AsyncClient(timeout=settings.timeout_seconds) as http:
                 url = f"{settings.url.rstrip('/')}/audio/transcriptions"
-                answer = await http.post(url, data=form, files={"file": (name, audio, media_type)}, headers=headers)
+                answer = await http.post(
+                    url, data=form, files={"file": (name, audio, media_type)}, headers=headers
+                )
             if answer.status_code in OF_THE_RECORDING:
-                logger.warning("The transcription of %s bytes of %s was refused: %s", len(audio), name, answer)
+                logger.warning(
+                    "The transcription of %s bytes of %s was refused: %s", len(audio), name, answer
+                )
                 raise Unprocessable("The recording could not be understood.")
             text = answer.raise_for_status().json()["text"]
         except (httpx2.HTTPError, ValueError, LookupError, TypeError) as error:
@@ -96,7 +104,9 @@ class TranscribeView(AgentView):
         audio = await asyncio.to_thread(upload.read)
         ending, media_type = kind_of(audio)
         await release_connections()  # It may take long
-        listener: Transcriber = import_string(settings.backend)() if settings.backend else OpenAITranscriber()
+        listener: Transcriber = (
+            import_string(settings.backend)() if settings.backend else OpenAITranscriber()
+        )
         text = await listener.transcribe(audio, f"audio.{ending}", media_type, language)
         return JsonResponse({"text": text})
 

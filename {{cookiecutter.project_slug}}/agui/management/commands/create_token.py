@@ -14,9 +14,16 @@ class Command(BaseCommand):
     help = "Make an API token for a user. It is shown once: only its digest is kept."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("username", help="Whose token it is: what it does, it does as this user.")
+        parser.add_argument(
+            "username", help="Whose token it is: what it does, it does as this user."
+        )
         parser.add_argument("--name", default="", help="What it is for, to tell tokens apart.")
-        parser.add_argument("--days", type=int, default=conf.get().token_days, help="How long it lives [%(default)s].")
+        parser.add_argument(
+            "--days",
+            type=int,
+            default=conf.get().token_days,
+            help="How long it lives [%(default)s].",
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         username, name = options["username"], options["name"]
@@ -30,11 +37,17 @@ class Command(BaseCommand):
                 f"There is no user {username!r}. Create one in the admin, or with `python manage.py createsuperuser`."
             ) from None
         if not user.is_active:
-            raise CommandError(f"The user {username!r} is not active: activate it in the admin first.")
+            raise CommandError(
+                f"The user {username!r} is not active: activate it in the admin first."
+            )
         try:
             token, text = create_token(user, name, options["days"])
         except ValueError as error:
             raise CommandError(f"--days: {error}") from None
-        life = f"until {token.expires_at:%Y-%m-%d %H:%M} UTC" if token.expires_at else "until it is revoked"
+        life = (
+            f"until {token.expires_at:%Y-%m-%d %H:%M} UTC"
+            if token.expires_at
+            else "until it is revoked"
+        )
         self.stderr.write(f"A token for {username}, valid {life}. It is shown only now:")
         self.stdout.write(text)

@@ -29,7 +29,8 @@ logger = logging.getLogger("agui.prune")
 BATCH = 200
 MAX_AGE = 100_000
 VISITOR = "session:"
-# SQLite takes one writer at a time. Who waits asks every tenth of a second, and has to meet a pause.
+# SQLite takes one writer at a time. Who waits asks every tenth of a second, and has to meet a
+# pause.
 WORK_SECONDS = 0.2
 PAUSE_SECONDS = 0.12
 # Longer than any process that is alive says nothing of its runs.
@@ -44,11 +45,18 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         kept = conf.get().retention
         for name, unit, default, what in (
-            ("conversations", "DAYS", kept.conversations_days, "Conversations without a new message for so long"),
+            (
+                "conversations",
+                "DAYS",
+                kept.conversations_days,
+                "Conversations without a new message for so long",
+            ),
             ("runs", "DAYS", kept.runs_days, "Records of runs that began so long ago"),
             ("audit", "DAYS", kept.audit_days, "Records of tool calls made so long ago"),
         ):
-            parser.add_argument(f"--{name}", type=_age, metavar=unit, default=default, help=f"{what} [%(default)s].")
+            parser.add_argument(
+                f"--{name}", type=_age, metavar=unit, default=default, help=f"{what} [%(default)s]."
+            )
         parser.add_argument("--dry-run", action="store_true", help="Only say what would go.")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -58,9 +66,12 @@ class Command(BaseCommand):
         self.failed = False
         self.gone: set[int] = set()  # The threads that a dry run has come across
         of_parts = [outdated for part in parts.installed() for outdated in self.ask(part)]
-        # Before the conversations, which take the rest of their runs along: so a dry run counts the same.
+        # Before the conversations, which take the rest of their runs along: so a dry run counts the
+        # same.
         if days := options["runs"]:
-            self.prune_rows(Outdated("runs", self.ended_runs().filter(started_at__lt=self.before(days=days))))
+            self.prune_rows(
+                Outdated("runs", self.ended_runs().filter(started_at__lt=self.before(days=days)))
+            )
         if days := options["audit"]:
             records = AuditRecord.objects.filter(started_at__lt=self.before(days=days))
             self.prune_rows(Outdated("records of tool calls", records))
@@ -95,7 +106,10 @@ class Command(BaseCommand):
             self.stdout.write(f"{'Would delete' if self.dry_run else 'Deleted'} {what}: {count}")
 
     def pause(self) -> None:
-        if connections[router.db_for_write(Thread)].vendor == "sqlite" and time.monotonic() > self.pause_at:
+        if (
+            connections[router.db_for_write(Thread)].vendor == "sqlite"
+            and time.monotonic() > self.pause_at
+        ):
             time.sleep(PAUSE_SECONDS)
             self.pause_at = time.monotonic() + WORK_SECONDS
 
@@ -107,8 +121,12 @@ class Command(BaseCommand):
 
     def ended_runs(self) -> QuerySet[Run]:
         """Not those that died with their process: their thread takes what they said when it is next opened."""
-        thread = Exists(Thread.objects.filter(thread_id=OuterRef("thread_id"), scope=OuterRef("scope")))
-        return Run.objects.exclude(Q(thread) | Q(seen_at__gte=self.now - SILENCE), status=Run.Status.RUNNING)
+        thread = Exists(
+            Thread.objects.filter(thread_id=OuterRef("thread_id"), scope=OuterRef("scope"))
+        )
+        return Run.objects.exclude(
+            Q(thread) | Q(seen_at__gte=self.now - SILENCE), status=Run.Status.RUNNING
+        )
 
     def prune_rows(self, outdated: Outdated) -> None:
         self.prune(outdated.name, self.count if self.dry_run else self.delete, outdated)
@@ -159,11 +177,19 @@ class Command(BaseCommand):
     def prune_visitors(self) -> int:
         """Without his session a visitor can't read, export or delete what was his, nor can anybody for him."""
         old = Thread.objects.filter(updated_at__lt=self.before(seconds=settings.SESSION_COOKIE_AGE))
-        scopes = old.filter(owner=None, scope__startswith=VISITOR).order_by().values_list("scope", flat=True).distinct()
+        scopes = (
+            old.filter(owner=None, scope__startswith=VISITOR)
+            .order_by()
+            .values_list("scope", flat=True)
+            .distinct()
+        )
         count, last = 0, ""
         while batch := list(scopes.filter(scope__gt=last).order_by("scope")[:BATCH]):
             last = batch[-1]
-            gone = set(batch) - {VISITOR + key for key in self.live_sessions([s.removeprefix(VISITOR) for s in batch])}
+            gone = set(batch) - {
+                VISITOR + key
+                for key in self.live_sessions([s.removeprefix(VISITOR) for s in batch])
+            }
             count += self.prune_threads(old.filter(scope__in=gone))
         return count
 
@@ -171,7 +197,9 @@ class Command(BaseCommand):
         engine = import_module(settings.SESSION_ENGINE).SessionStore
         if issubclass(engine, DatabaseSessionStore):
             # Not `exists`: it knows those, too, that have expired and wait for `clearsessions`.
-            sessions = engine.get_model_class().objects.filter(session_key__in=keys, expire_date__gt=self.now)
+            sessions = engine.get_model_class().objects.filter(
+                session_key__in=keys, expire_date__gt=self.now
+            )
             return set(sessions.values_list("session_key", flat=True))
         return {key for key in keys if engine().exists(key)}
 

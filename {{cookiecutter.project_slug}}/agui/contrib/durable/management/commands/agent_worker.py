@@ -15,7 +15,9 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         if not conf.part(DurableSettings).is_on:
-            raise CommandError("RUN_EXECUTOR is not 'dbos': the web processes execute the runs themselves.")
+            raise CommandError(
+                "RUN_EXECUTOR is not 'dbos': the web processes execute the runs themselves."
+            )
         from agui.contrib.durable.worker import work
 
         import_agents()

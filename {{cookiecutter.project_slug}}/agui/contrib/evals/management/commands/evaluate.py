@@ -35,10 +35,16 @@ class Command(BaseCommand):
     help = "Play the cases in the evals/ of all applications, each in a database that is empty, and print how they end."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("names", nargs="*", metavar="NAME", help="Files of cases, without their ending [all].")
+        parser.add_argument(
+            "names", nargs="*", metavar="NAME", help="Files of cases, without their ending [all]."
+        )
         parser.add_argument("--model", help="Which model answers [AGENT_MODEL].")
-        parser.add_argument("--min", type=float, default=1.0, help="The part of all cases that has to pass [1.0].")
-        parser.add_argument("--concurrency", type=int, default=1, metavar="N", help="Cases at once [1].")
+        parser.add_argument(
+            "--min", type=float, default=1.0, help="The part of all cases that has to pass [1.0]."
+        )
+        parser.add_argument(
+            "--concurrency", type=int, default=1, metavar="N", help="Cases at once [1]."
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         if find_spec("pydantic_evals") is None:
@@ -48,8 +54,14 @@ class Command(BaseCommand):
         suites = list(find_suites(model_of(options["model"])))
         names = {suite.cases.name for suite in suites}
         if unknown := set(options["names"]) - names:
-            raise CommandError(f"There is no file of cases {sorted(unknown)[0]!r}: there is {sorted(names)}.")
-        chosen = [suite for suite in suites if suite.cases.name in options["names"] or not options["names"]]
+            raise CommandError(
+                f"There is no file of cases {sorted(unknown)[0]!r}: there is {sorted(names)}."
+            )
+        chosen = [
+            suite
+            for suite in suites
+            if suite.cases.name in options["names"] or not options["names"]
+        ]
         total = sum(len(suite.cases.cases) for suite in chosen)
         if not total:
             raise CommandError("There are no cases: write some in evals/ of an application.")
@@ -85,7 +97,9 @@ def scratch() -> Iterator[None]:
         for connection in connections.all():
             is_file = connection.vendor == "sqlite"
             name = (
-                Path(folder) / f"{connection.alias}.sqlite3" if is_file else f"evals_{connection.settings_dict['NAME']}"
+                Path(folder) / f"{connection.alias}.sqlite3"
+                if is_file
+                else f"evals_{connection.settings_dict['NAME']}"
             )
             connection.settings_dict["TEST"]["NAME"] = name
         quiet = {**settings.AGUI, "REDIS_URL": None}

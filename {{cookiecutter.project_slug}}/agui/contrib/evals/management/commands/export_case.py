@@ -22,8 +22,12 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("thread", help="The id of the conversation.")
-        parser.add_argument("--user", metavar="USERNAME", help="Whose it is, if several users have this id.")
-        parser.add_argument("--output", type=Path, metavar="FILE", help="Where to write it [standard output].")
+        parser.add_argument(
+            "--user", metavar="USERNAME", help="Whose it is, if several users have this id."
+        )
+        parser.add_argument(
+            "--output", type=Path, metavar="FILE", help="Where to write it [standard output]."
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         thread = self.find(options["thread"], options["user"])
@@ -33,7 +37,9 @@ class Command(BaseCommand):
                 output.write(document)
         else:
             self.stdout.write(document, ending="")
-        self.stderr.write(f"These are the words of {owner_of(thread)}: take out what others are not to read.")
+        self.stderr.write(
+            f"These are the words of {owner_of(thread)}: take out what others are not to read."
+        )
 
     def find(self, thread_id: str, username: str | None) -> Thread:
         threads = Thread.objects.select_related("owner").filter(thread_id=thread_id)
@@ -43,7 +49,9 @@ class Command(BaseCommand):
         if not found:
             raise CommandError(f"There is no conversation {thread_id!r} in the database.")
         if len(found) > 1:
-            raise CommandError(f"Several users have a conversation {thread_id!r}: say whose it is with --user.")
+            raise CommandError(
+                f"Several users have a conversation {thread_id!r}: say whose it is with --user."
+            )
         return found[0]
 
 
@@ -58,12 +66,22 @@ def case_of(thread: Thread) -> dict[str, Any]:
     if not said:
         raise CommandError(f"The conversation {thread.thread_id!r} has no words of its user.")
     functions = [call["function"] for one in messages for call in one.get("toolCalls") or ()]
-    denied = any(getattr(part, "outcome", "") == "denied" for message in kept for part in message.parts)
-    calls = [{"name": each["name"], "arguments": _arguments(each["arguments"])} for each in functions]
-    answers = [one["content"] for one in messages if one["role"] == "assistant" and one.get("content")]
+    denied = any(
+        getattr(part, "outcome", "") == "denied" for message in kept for part in message.parts
+    )
+    calls = [
+        {"name": each["name"], "arguments": _arguments(each["arguments"])} for each in functions
+    ]
+    answers = [
+        one["content"] for one in messages if one["role"] == "assistant" and one.get("content")
+    ]
     case = {
         "name": thread.title or thread.thread_id,
-        "metadata": {"thread": thread.thread_id, "owner": owner_of(thread), "exported": f"{timezone.now():%Y-%m-%d}"},
+        "metadata": {
+            "thread": thread.thread_id,
+            "owner": owner_of(thread),
+            "exported": f"{timezone.now():%Y-%m-%d}",
+        },
         "inputs": {"says": said, **({"approves": False} if denied else {})},
         "expected_output": {"answers": answers, "calls": calls},
         "evaluators": [{"Calls": {"tools": [call["name"] for call in calls]}}],

@@ -22,8 +22,12 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("username", help="Whose data it is.")
-        parser.add_argument("--output", type=Path, metavar="FILE", help="Where to write it [standard output].")
-        parser.add_argument("--files", type=Path, metavar="DIR", help="A folder to copy the user's attachments to.")
+        parser.add_argument(
+            "--output", type=Path, metavar="FILE", help="Where to write it [standard output]."
+        )
+        parser.add_argument(
+            "--files", type=Path, metavar="DIR", help="A folder to copy the user's attachments to."
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         user_model = get_user_model()
@@ -44,7 +48,9 @@ class Command(BaseCommand):
             for chunk in document:
                 self.stdout.write(chunk, ending="")
         if self.lost:
-            raise CommandError(f"Files that could not be copied: {self.lost}. The document is complete.")
+            raise CommandError(
+                f"Files that could not be copied: {self.lost}. The document is complete."
+            )
 
     def save_file(self, folder: Path, row: Model, own_name: str, file: FieldFile) -> str | None:
         """Copy a file to the folder, and answer its name there. The user's own name of it could be any path."""
@@ -55,7 +61,9 @@ class Command(BaseCommand):
                 shutil.copyfileobj(source, target)
         except Exception as error:
             self.lost += 1
-            self.stderr.write(f"The file of {row._meta.verbose_name} {row.pk} can't be copied: {error}")
+            self.stderr.write(
+                f"The file of {row._meta.verbose_name} {row.pk} can't be copied: {error}"
+            )
             return None
         return name
 

@@ -32,12 +32,20 @@ class Command(BaseCommand):
     help = "Chat with the project's own agent, or with the AG-UI endpoint at --url."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("--user", metavar="NAME", help="Whom the project's agent acts for [its only user].")
+        parser.add_argument(
+            "--user", metavar="NAME", help="Whom the project's agent acts for [its only user]."
+        )
         parser.add_argument("--url", help="Another agent: the address of its AG-UI endpoint.")
-        parser.add_argument("--token", help=f"An API token for --url [the variable {TOKEN_VARIABLE}].")
+        parser.add_argument(
+            "--token", help=f"An API token for --url [the variable {TOKEN_VARIABLE}]."
+        )
         parser.add_argument("--thread", metavar="ID", help="Go on with this conversation.")
-        parser.add_argument("--message", metavar="TEXT", help="Say this, print the answer and exit; - reads it.")
-        parser.add_argument("--json", action="store_true", help="With --message: print the events, each as a line.")
+        parser.add_argument(
+            "--message", metavar="TEXT", help="Say this, print the answer and exit; - reads it."
+        )
+        parser.add_argument(
+            "--json", action="store_true", help="With --message: print the events, each as a line."
+        )
         parser.add_argument(
             "--allow-read-file",
             metavar="DIR",
@@ -55,7 +63,8 @@ class Command(BaseCommand):
             self.begin(remote(options["url"], options["token"]), tools, options)
             return
         token, client = own_agent(options["user"])
-        logging.disable(logging.WARNING)  # What the server notes has no place between the agent's words
+        # What the server notes has no place between the agent's words
+        logging.disable(logging.WARNING)
         try:
             self.begin(client, tools, options)
         finally:
@@ -73,10 +82,14 @@ class Command(BaseCommand):
 
     def chat(self, client: AGUIClient, tools: list[LocalTool], thread_id: str | None) -> None:
         screen, keyboard = Screen(Console(highlight=False)), Keyboard()
-        with Session(client, screen, tools, questions=Questions(screen, keyboard), keyboard=keyboard) as session:
+        with Session(
+            client, screen, tools, questions=Questions(screen, keyboard), keyboard=keyboard
+        ) as session:
             prompt = Prompt(session, screen, keyboard)
             if keyboard.is_person:
-                screen.print(Text("Ctrl-C stops an answer, Ctrl-D leaves, /help says more.\n", style="dim"))
+                screen.print(
+                    Text("Ctrl-C stops an answer, Ctrl-D leaves, /help says more.\n", style="dim")
+                )
             if thread_id:
                 try:
                     prompt.take_up(thread_id)
@@ -84,7 +97,14 @@ class Command(BaseCommand):
                     raise CommandError(str(error), returncode=Ending.REFUSED.value) from None
             prompt.run()
 
-    def say(self, client: AGUIClient, tools: list[LocalTool], message: str, thread: str | None, **options: Any) -> None:
+    def say(
+        self,
+        client: AGUIClient,
+        tools: list[LocalTool],
+        message: str,
+        thread: str | None,
+        **options: Any,
+    ) -> None:
         """Say one thing, and exit as it ended."""
         text = sys.stdin.read() if message == "-" else message
         output: Output
@@ -103,7 +123,9 @@ class Command(BaseCommand):
                 output.fail(str(error))
                 ending = Ending.REFUSED
             if ending is Ending.WAITING:
-                output.fail(f"It waits for an answer: manage.py chat --thread {session.conversation.thread_id}")
+                output.fail(
+                    f"It waits for an answer: manage.py chat --thread {session.conversation.thread_id}"
+                )
         if ending is not Ending.ANSWERED:
             sys.exit(ending.value)
 
@@ -114,7 +136,9 @@ def local_tools(folder: Path | None) -> list[LocalTool]:
     try:
         return Folder(folder).tools()
     except OSError as error:
-        raise CommandError(f"--allow-read-file {str(folder)!r}: {error.strerror}.", returncode=2) from None
+        raise CommandError(
+            f"--allow-read-file {str(folder)!r}: {error.strerror}.", returncode=2
+        ) from None
 
 
 def remote(url: str, token: str | None) -> AGUIClient:
@@ -142,8 +166,13 @@ def find_user(username: str | None) -> Any:
         return user
     found = list(users[:2])
     if len(found) != 1:
-        cure = "name one with --user" if found else "create one with `python manage.py createsuperuser`"
+        cure = (
+            "name one with --user"
+            if found
+            else "create one with `python manage.py createsuperuser`"
+        )
         raise CommandError(
-            f"Whom does the agent act for? There is {'more than one' if found else 'no'} user: {cure}.", returncode=2
+            f"Whom does the agent act for? There is {'more than one' if found else 'no'} user: {cure}.",
+            returncode=2,
         )
     return found[0]
