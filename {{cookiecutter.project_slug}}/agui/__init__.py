@@ -18,6 +18,7 @@ order:
         endpoints.py         the views of one agent, by the names of their routes
         views.py             the views of runs, tools, skills and capabilities
         threads.py           the views of a user's threads
+        thread_actions.py    follow, cancel and fork: the actions on a thread
         auth.py              who acts
         tokens.py            API tokens
         sign_in.py           limits of failed attempts to sign in

@@ -1,8 +1,8 @@
-"""How much of a request's body is read: by its path and its credentials, before anything is.
+"""How much of a request's body is read, by the request's path and its credentials.
 
-A server, and Django after it, takes a whole body before a view is asked who has sent it.
-server/daphne_patches.py asks here while a body comes to daphne, `limit_bodies` under any other
-server.
+A server, and then Django, reads a whole body before a view can ask who has sent it. These limits
+apply earlier: server/daphne_patches.py checks them while a body arrives at daphne, `limit_bodies`
+does so under any other server.
 """
 
 import math
@@ -19,40 +19,49 @@ from agui.errors import HttpError, TooLarge, Unauthorized
 # The server reads a body of this size from anybody, so that the view can say what is wrong with the
 # request.
 FREE_BYTES = 64 * 1024
-# Headers that may say who somebody is, also to a `get_user` of the project.
+# Headers that may identify a user, also for the project's own `get_user`.
 _CREDENTIAL = re.compile(rb"auth|cookie|key|session|sign|token|user")
 
-Receive = Callable[[], Awaitable[Mapping[str, Any]]]
-Send = Callable[[Mapping[str, Any]], Awaitable[None]]
+Message = Mapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
 Application = Callable[[dict[str, Any], Receive, Send], Awaitable[None]]
 
 
 class Admission(NamedTuple):
-    """How many bytes of a body are read, and what is answered to more."""
+    """How many bytes of a body are read, and the answer to a longer one."""
 
     max_bytes: float
     refusal: HttpError
 
 
 def admit(path: str, header_names: Iterable[bytes]) -> Admission:
-    """Tell what is read of a request to this path. Only the agents' paths have limits here."""
-    try:
-        view: Any = resolve(path.removeprefix(settings.FORCE_SCRIPT_NAME or "")).func
-    except Resolver404:
+    """Find the limit for a request to this path. Only the paths of agents have one."""
+    view = _find_view(path)
+    if view is None:
         return Admission(math.inf, TooLarge())
-    limit = getattr(view, "max_body_bytes", None)
-    if limit is None:
-        return Admission(math.inf, TooLarge())
-    if view.require_authenticated and not any(
-        _CREDENTIAL.search(name.lower()) for name in header_names
-    ):
+    if view.require_authenticated and not _has_credentials(header_names):
         return Admission(FREE_BYTES, Unauthorized())
-    most = max(FREE_BYTES, limit())
-    return Admission(most, TooLarge(f"The body has more than {most} bytes."))
+    max_bytes = max(FREE_BYTES, view.max_body_bytes())
+    return Admission(max_bytes, TooLarge(f"The body has more than {max_bytes} bytes."))
+
+
+def _find_view(path: str) -> Any | None:
+    """Find the view of an agent at this path."""
+    prefix = settings.FORCE_SCRIPT_NAME or ""
+    try:
+        view: Any = resolve(path.removeprefix(prefix)).func
+    except Resolver404:
+        return None
+    return view if hasattr(view, "max_body_bytes") else None
+
+
+def _has_credentials(header_names: Iterable[bytes]) -> bool:
+    return any(_CREDENTIAL.search(name.lower()) for name in header_names)
 
 
 class Meter:
-    """Counts the bytes of one body, as they are announced or as they come."""
+    """Counts the bytes of one body, as they are announced or as they arrive."""
 
     def __init__(self, path: str, header_names: Iterable[bytes]) -> None:
         self._path = path
@@ -61,45 +70,51 @@ class Meter:
         self.size = 0
 
     def refusal(self, size: int) -> HttpError | None:
-        """What to answer to a body of this size; None if it is read."""
+        """Return the answer to a body of this size; None if the body is read."""
         if size <= FREE_BYTES:
             return None
         if self._admission is None:
             self._admission = admit(self._path, self._header_names)
-        return self._admission.refusal if size > self._admission.max_bytes else None
+        if size <= self._admission.max_bytes:
+            return None
+        return self._admission.refusal
 
     def add(self, count: int) -> HttpError | None:
-        """Count more bytes that have come; what to answer if they are too many."""
+        """Count bytes that have arrived. Returns the answer if there are too many by now."""
         self.size += count
         return self.refusal(self.size)
 
 
 def limit_bodies(application: Application) -> Application:
-    """Wrap an ASGI application: a body is refused by its length, by missing credentials, and while it comes."""
+    """Make an ASGI application refuse bodies that are too large or that come without credentials.
+
+    It refuses a body by its Content-Length, or while the body arrives.
+    """
 
     async def limited(scope: dict[str, Any], receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await application(scope, receive, send)
             return
         headers = dict(scope["headers"])
-        meter = Meter(scope["path"].removeprefix(scope.get("root_path", "")), headers)
+        path = scope["path"].removeprefix(scope.get("root_path", ""))
+        meter = Meter(path, headers)
         length = headers.get(b"content-length", b"")
-        if refusal := meter.refusal(int(length) if length.isdigit() else 0):
-            await _answer(send, refusal.response())
-            return
+        refusal = meter.refusal(int(length)) if length.isdigit() else None
 
-        refusals: list[HttpError] = []
-
-        async def measured() -> Mapping[str, Any]:
+        async def receive_measured() -> Message:
+            nonlocal refusal
             message = await receive()
-            if refusal := meter.add(len(message.get("body", b""))):
-                refusals.append(refusal)
-            # For Django the client has gone: it closes what it has read, and answers nothing.
-            return {"type": "http.disconnect"} if refusals else message
+            body = message.get("body", b"")
+            refusal = refusal or meter.add(len(body))
+            if refusal:
+                # Django believes that the client has gone: it closes the body and answers nothing.
+                return {"type": "http.disconnect"}
+            return message
 
-        await application(scope, measured, send)
-        if refusals:
-            await _answer(send, refusals[0].response())
+        if refusal is None:
+            await application(scope, receive_measured, send)
+        if refusal:
+            await _answer(send, refusal.response())
 
     return limited
 

@@ -1,8 +1,8 @@
 """Who acts: the `get_user` hook, sessions with CSRF, 401 and 403.
 
-A request that carries cookies and no bearer token could come from another site's page, so it has to
-prove with Django's CSRF token that it does not. `get_user` answers None for "nobody", and raises
-`Unauthorized` for somebody whose credentials are bad.
+A page of another site could have sent a request that carries cookies and no bearer token, so such a
+request needs Django's CSRF token. `get_user` returns None if nobody is signed in, and raises
+`Unauthorized` for bad credentials.
 """
 
 from collections.abc import Awaitable, Callable
@@ -26,7 +26,7 @@ SAFE_METHODS = {"GET", "HEAD", "OPTIONS"}
 
 
 async def get_user(request: HttpRequest) -> Any:
-    """Find the user by API token, else by session: the hook's default."""
+    """Find the user by API token, then by session: the hook's default."""
     return await token_user(request) or await session_user(request)
 
 
@@ -37,7 +37,10 @@ async def session_user(request: HttpRequest) -> Any | None:
 
 
 async def authenticate(request: HttpRequest, hook: GetUser | None, *, required: bool) -> Actor:
-    """Ask the hook who acts. Raises Unauthorized when somebody has to be signed in and nobody is."""
+    """Ask the hook who acts.
+
+    Raises Unauthorized if nobody is signed in, and either `required` is set or there is no session.
+    """
     user = await _call(hook or get_user, request)
     if user is not None and user.is_authenticated:
         request.user = user
@@ -45,42 +48,45 @@ async def authenticate(request: HttpRequest, hook: GetUser | None, *, required: 
     session = getattr(request, "session", None)
     if required or session is None:
         raise Unauthorized
-    # Loads the session: a key that is none of ours is forgotten then
+    # This loads the session, which drops a session key that the server did not issue.
     visitor = await request.auser()
     if session.session_key is None or not await session.aexists(session.session_key):
-        # Now, while the response can still carry the cookie: a stream is too late.
+        # The response of this request can still set the cookie. A stream is too late for it.
         await session.acreate()
     return Actor(visitor, f"session:{session.session_key}")
 
 
 async def _call(hook: GetUser, request: HttpRequest) -> Any:
-    # A plain function may well use the ORM: it gets a thread, and what it returns may still be
-    # awaitable.
-    found = hook(request) if iscoroutinefunction(hook) else await sync_to_async(hook)(request)
-    if not isinstance(found, LazyObject) and isawaitable(found):
-        found = await found
-    if isinstance(found, LazyObject):
-        # Django's request.user asks the database when it is first looked at.
-        await sync_to_async(lambda: found.is_authenticated)()
-    return found
+    if iscoroutinefunction(hook):
+        user = await hook(request)
+    else:
+        # A plain function may use the ORM, so it runs in a thread.
+        user = await sync_to_async(hook)(request)
+    if not isinstance(user, LazyObject) and isawaitable(user):
+        user = await user
+    if isinstance(user, LazyObject):
+        # Django's request.user asks the database when it is first read.
+        await sync_to_async(lambda: user.is_authenticated)()
+    return user
 
 
 async def enforce_csrf(request: HttpRequest) -> None:
     """Raise Forbidden for an unsafe request that another site's page could have made."""
-    bearer = request.headers.get("Authorization", "").lower().startswith("bearer ")
-    if request.method in SAFE_METHODS or bearer or not request.COOKIES:
+    authorization = request.headers.get("Authorization", "").lower()
+    has_token = authorization.startswith("bearer ")
+    if request.method in SAFE_METHODS or has_token or not request.COOKIES:
         return
     try:
-        failed = await sync_to_async(_csrf_failure)(request)
+        is_refused = await sync_to_async(_fails_csrf)(request)
     except (MultiPartParserError, SuspiciousOperation):
         # Django looks for the token in the form first.
         raise BadRequest("The form could not be read.") from None
-    if failed:
+    if is_refused:
         raise Forbidden("The CSRF token is missing or wrong: send it as X-CSRFToken.")
 
 
-def _csrf_failure(request: HttpRequest) -> bool:
-    # Our views are exempt from the middleware's check because tokens need none, so it is run here.
-    check = CsrfViewMiddleware(lambda _: HttpResponse())
-    check.process_request(request)
-    return check.process_view(request, HttpResponse, (), {}) is not None
+def _fails_csrf(request: HttpRequest) -> bool:
+    # The middleware exempts these views because API tokens need no CSRF token, so run it here.
+    middleware = CsrfViewMiddleware(lambda _: HttpResponse())
+    middleware.process_request(request)
+    return middleware.process_view(request, HttpResponse, (), {}) is not None

@@ -17,7 +17,7 @@ LARGE_BYTES = 100_000
 
 def read_body(request: HttpRequest, limit: int) -> bytes:
     """Read a body of at most `limit` bytes. Raises TooLarge."""
-    # Not `request.body`: its limit is for forms, and too small for a conversation with attachments.
+    # Don't use `request.body`: Django's limit is for forms, and too small for conversations.
     body = request.read(limit + 1)
     if len(body) > limit:
         raise TooLarge(f"The body has more than {limit} bytes.")
@@ -25,25 +25,27 @@ def read_body(request: HttpRequest, limit: int) -> bytes:
 
 
 def read_object(request: HttpRequest) -> dict[str, Any]:
-    """Read a small body that is a JSON object; an empty one is an empty object. Raises BadRequest."""
+    """Read a small body that is a JSON object or empty. Raises BadRequest."""
     body = request.read(MAX_OBJECT_BYTES + 1)
-    payload = parse_json(body) if body.strip() else {}
+    if not body.strip():
+        return {}
+    payload = parse_json(body)
     if not isinstance(payload, dict):
         raise BadRequest("The body is not a JSON object.")
     return payload
 
 
 async def read_run_input(request: HttpRequest) -> tuple[RunAgentInput, str]:
-    """Read the body; answer it with its fingerprint, equal for equal requests.
+    """Read the body. Returns its RunAgentInput and its fingerprint, which equal requests share.
 
     Raises UnsupportedMediaType, TooLarge, BadRequest and Unprocessable, none of which repeats the
     body.
     """
-    # A page of another site can send text/plain without asking first, but not application/json.
+    # Another site's page can send text/plain without a preflight request, but not application/json.
     if request.content_type != "application/json":
         raise UnsupportedMediaType
     body = read_body(request, conf.get().max_body_bytes)
     if len(body) < LARGE_BYTES and b"$ref" not in body:
         return parse_run_input(body)
-    # Others' streams don't wait for it
+    # Parsing takes long here, and the streams of other users must not wait for it.
     return await run_in_thread(parse_run_input, body, pool="reading")

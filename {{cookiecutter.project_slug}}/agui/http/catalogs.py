@@ -1,4 +1,4 @@
-"""The agent as its clients see it: what `GET tools/` and `GET capabilities/` answer."""
+"""The catalogs of an agent: what `GET tools/` and `GET capabilities/` answer."""
 
 import asyncio
 import logging
@@ -30,26 +30,26 @@ from agui.tools.toolset import ListedToolset
 
 logger = logging.getLogger("agui.tools")
 
-# So long a toolset of the project may take to list its tools.
+# A toolset of the project may take this long to list its tools.
 LIST_SECONDS = 5
 
 
 def build_tool_catalog(tools: Iterable[ToolBinding]) -> list[dict[str, Any]]:
-    """List the tools of a registry, without keys that say nothing."""
+    """Describe tools for a page. Empty keys are left out."""
     return [_entry(binding) for binding in tools]
 
 
 async def list_toolsets(
     agent: Agent[AgentDeps, Any], config: AgentConfig, user: Any
 ) -> list[ToolBinding]:
-    """Describe the tools that are in no registry, as a run of this user would get them."""
-    found: list[ToolBinding] = []
+    """List the tools that are in no registry, as a run of this user would get them."""
+    bindings: list[ToolBinding] = []
     for toolset in agent.toolsets:
         if isinstance(toolset, ListedToolset):
-            found += await toolset.bindings(user)
-        elif any(toolset is own for own in config.toolsets):
-            found += await _list_toolset(toolset, agent, config, user)
-    return found
+            bindings += await toolset.bindings(user)
+        elif any(toolset is configured for configured in config.toolsets):
+            bindings += await _list_toolset(toolset, agent, config, user)
+    return bindings
 
 
 async def _list_toolset(
@@ -58,17 +58,16 @@ async def _list_toolset(
     config: AgentConfig,
     user: Any,
 ) -> list[ToolBinding]:
-    """Ask a toolset. One that fails or does not answer is logged, and left out."""
+    """List the tools of one toolset. If it fails or does not answer, log that and list none."""
     model: Any = agent.model
-    deps = AgentDeps(
-        user, thread_id="", run_id="", state=config.state_type() if config.state_type else {}
-    )
+    state = config.state_type() if config.state_type else {}
+    deps = AgentDeps(user, thread_id="", run_id="", state=state)
     context = RunContext(deps=deps, model=model, usage=RunUsage(), agent=agent)
     try:
         async with asyncio.timeout(LIST_SECONDS):
-            own = await toolset.for_run(context)
-            async with own:
-                tools = await own.get_tools(context)
+            toolset_of_run = await toolset.for_run(context)
+            async with toolset_of_run:
+                tools = await toolset_of_run.get_tools(context)
     except Exception:
         logger.exception(
             "The toolset %s of the agent can't list its tools: they are left out.", toolset.label
@@ -78,35 +77,36 @@ async def _list_toolset(
 
 
 def _bind(definition: ToolDefinition) -> ToolBinding:
-    told = definition.metadata or {}
+    metadata = definition.metadata or {}
     spec = ToolSpec(
         name=definition.name,
-        fn=_elsewhere,
+        fn=_refuse_call,
         description=definition.description or "",
-        destructive=bool(told.get(X_DESTRUCTIVE_KEY)),
-        category=told.get(X_CATEGORY_KEY, ToolCategory.OTHER),
-        confirm=told.get(X_CONFIRM_KEY),
-        summary=told.get(X_SUMMARY_KEY),
+        destructive=bool(metadata.get(X_DESTRUCTIVE_KEY)),
+        category=metadata.get(X_CATEGORY_KEY, ToolCategory.OTHER),
+        confirm=metadata.get(X_CONFIRM_KEY),
+        summary=metadata.get(X_SUMMARY_KEY),
         requires_approval=definition.kind == "unapproved",
         metadata=definition.metadata,
     )
     schema = definition.parameters_json_schema
-    return ToolBinding(
-        spec, schema, Tool.from_schema(_elsewhere, spec.name, spec.description, schema)
-    )
+    tool = Tool.from_schema(_refuse_call, spec.name, spec.description, schema)
+    return ToolBinding(spec, schema, tool)
 
 
-def _elsewhere(**arguments: Any) -> Any:
+def _refuse_call(**arguments: Any) -> Any:
     raise NotImplementedError("The toolset itself calls its tools.")
 
 
 def _entry(binding: ToolBinding) -> dict[str, Any]:
     spec = binding.spec
+    metadata = spec.metadata or {}
+    has_category = spec.category != ToolCategory.OTHER
     entry = {
         "name": spec.name,
         "summary": spec.label,
-        "description": (spec.metadata or {}).get(X_DESCRIPTION_KEY) or spec.description,
-        "category": str(spec.category) if spec.category != ToolCategory.OTHER else None,
+        "description": metadata.get(X_DESCRIPTION_KEY) or spec.description,
+        "category": str(spec.category) if has_category else None,
         "destructive": spec.destructive,
         "confirm": spec.confirm,
         "secrets": secret_paths(binding.input_schema),
@@ -115,17 +115,13 @@ def _entry(binding: ToolBinding) -> dict[str, Any]:
 
 
 def build_capabilities(config: AgentConfig, tools: Sequence[ToolBinding]) -> dict[str, Any]:
-    """Describe this very agent as AG-UI's AgentCapabilities, with the tools that the asking user may use."""
+    """Describe an agent as AG-UI's AgentCapabilities, with the tools that a user may use."""
     settings = conf.get()
-    has_tools, has_threads = bool(tools or config.toolsets), store_class().keeps_threads
-    seconds, requests = settings.run_timeout_seconds, usage_limits(config).request_limit
-    limits = {
-        "maxIterations": requests,
-        "maxExecutionTime": None if seconds is None else round(seconds * 1000),
-    }
-    return {
-        "identity": {"name": config.name, "type": "pydantic-ai"}
-        | ({"description": config.description} if config.description else {}),
+    has_tools = bool(tools or config.toolsets)
+    has_threads = store_class().keeps_threads
+    asks_approval = any(needs_confirmation(binding.spec) for binding in tools)
+    capabilities: dict[str, Any] = {
+        "identity": {"name": config.name, "type": "pydantic-ai"},
         "transport": {
             "streaming": True,
             "websocket": False,
@@ -150,34 +146,45 @@ def build_capabilities(config: AgentConfig, tools: Sequence[ToolBinding]) -> dic
             "streaming": settings.send_reasoning,
             "encrypted": False,
         },
-        "execution": {
-            "codeExecution": False,
-            **{key: value for key, value in limits.items() if value is not None},
-        },
-        # What is asked has to be kept until it is answered.
+        "execution": {"codeExecution": False, **_limits(config)},
+        # A question has to be kept until it is answered.
         "humanInTheLoop": {
             "supported": has_threads,
-            "approvals": has_threads and any(needs_confirmation(binding.spec) for binding in tools),
+            "approvals": has_threads and asks_approval,
             "interventions": False,
             "feedback": False,
             "interrupts": has_threads,
             "approveWithEdits": has_threads,
         },
-        **({"custom": custom} if (custom := _custom(config)) else {}),
     }
+    if config.description:
+        capabilities["identity"]["description"] = config.description
+    custom = _custom(config)
+    if custom:
+        capabilities["custom"] = custom
+    return capabilities
+
+
+def _limits(config: AgentConfig) -> dict[str, int]:
+    limits = {}
+    max_requests = usage_limits(config).request_limit
+    max_seconds = conf.get().run_timeout_seconds
+    if max_requests is not None:
+        limits["maxIterations"] = max_requests
+    if max_seconds is not None:
+        limits["maxExecutionTime"] = round(max_seconds * 1000)
+    return limits
 
 
 def _custom(config: AgentConfig) -> dict[str, Any]:
-    """What AG-UI has no word for."""
-    return {
-        # By which names of models a client may ask for one, with `forwardedProps.model`.
-        **({"models": list(config.models)} if config.models else {}),
-        **{
-            name: value
-            for part in parts.installed()
-            for name, value in part.client_capabilities().items()
-        },
-    }
+    """Describe what AG-UI has no key for."""
+    custom: dict[str, Any] = {}
+    if config.models:
+        # A client may ask for a model by one of these names, with `forwardedProps.model`.
+        custom["models"] = list(config.models)
+    for part in parts.installed():
+        custom |= part.client_capabilities()
+    return custom
 
 
 def _definition(binding: ToolBinding) -> dict[str, Any]:

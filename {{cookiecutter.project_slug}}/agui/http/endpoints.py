@@ -6,13 +6,8 @@ from django.utils.module_loading import import_string
 
 from agui import parts
 from agui.agents.skills import SkillRegistry
-from agui.http.threads import (
-    ThreadCancelView,
-    ThreadEventsView,
-    ThreadForkView,
-    ThreadsView,
-    ThreadView,
-)
+from agui.http.thread_actions import ThreadCancelView, ThreadEventsView, ThreadForkView
+from agui.http.threads import ThreadsView, ThreadView
 from agui.http.views import AgentView, CapabilitiesView, DjangoAGUIView, SkillsView, ToolsView
 from agui.tools.registry import ToolRegistry
 
@@ -22,15 +17,16 @@ Endpoints: TypeAlias = dict[str, AgentView]
 def make_endpoints(
     view: DjangoAGUIView, tools: ToolRegistry | None, skills: SkillRegistry | None
 ) -> Endpoints:
-    source = view if tools is None or tools is view.endpoint.registry else tools
+    """Make every endpoint beside `view`, with its policy. `tools` and `skills` replace its own."""
     access: dict[str, Any] = {
         "get_user": view.get_user,
         "require_authenticated": view.require_authenticated,
     }
+    has_own_tools = tools is not None and tools is not view.endpoint.registry
     thread = ThreadView(**access)
-    found: Endpoints = {
+    endpoints: Endpoints = {
         "run": view,
-        "tools": ToolsView(source, **access),
+        "tools": ToolsView(tools if has_own_tools else view, **access),
         "skills": SkillsView(view.endpoint.skills if skills is None else skills, **access),
         "capabilities": CapabilitiesView(view, **access),
         "threads": ThreadsView(**access),
@@ -40,7 +36,6 @@ def make_endpoints(
         "thread": thread,
     }
     for part in parts.installed():
-        found |= {
-            name: import_string(path).mounted(view) for name, (_, path) in part.routes().items()
-        }
-    return found
+        for name, (_, path) in part.routes().items():
+            endpoints[name] = import_string(path).mounted(view)
+    return endpoints

@@ -1,12 +1,11 @@
-"""Limits failed attempts to sign in; django-axes counts them (docs/security.md).
+"""Limits of failed attempts to sign in, which django-axes counts (docs/security.md).
 
-AXES_FAILURE_LIMIT holds for an account at an address. Attempts from elsewhere don't count, so
-nobody can lock out somebody else. An address may fail ADDRESS_FACTOR times as often with all
-accounts together.
+AXES_FAILURE_LIMIT applies to an account at an address. Attempts from other addresses don't count,
+so nobody can lock out somebody else. All accounts together may fail ADDRESS_FACTOR times as often
+at one address.
 """
 
 import math
-from collections.abc import Iterator
 from datetime import datetime, timedelta
 from ipaddress import IPv6Address, ip_address, ip_network
 from typing import Any
@@ -24,37 +23,33 @@ from django.shortcuts import render
 from django.utils import timezone
 
 ADDRESS_FACTOR = 10
-# A network of this size is one customer of a provider, who may use any address in it.
+# A provider gives a customer a network of this size, with all addresses in it.
 IPV6_PREFIX = 64
 
 
 class LimitedModelBackend(AxesStandaloneBackend, ModelBackend):
-    """Django's own backend, after a look at the failed attempts.
+    """Django's own backend, which first checks the failed attempts.
 
-    One backend and not two, so that `login(request, user)` needs no `backend=`.
+    These are one backend and not two, so `login(request, user)` needs no `backend=`.
     """
 
     def authenticate(
         self, request: HttpRequest | None, username: Any = None, password: Any = None, **kwargs: Any
     ) -> Any:
-        if request is not None:  # Without one, no client is asking: a command or a test
-            AxesStandaloneBackend.authenticate(
-                self, request, username=username, password=password, **kwargs
-            )
-        return ModelBackend.authenticate(
-            self, request, username=username, password=password, **kwargs
-        )
+        kwargs |= {"username": username, "password": password}
+        if request is not None:  # A command or a test has no request, and no client to limit.
+            AxesStandaloneBackend.authenticate(self, request, **kwargs)
+        return ModelBackend.authenticate(self, request, **kwargs)
 
     async def aauthenticate(
         self, request: HttpRequest | None, username: Any = None, password: Any = None, **kwargs: Any
     ) -> Any:
-        return await sync_to_async(self.authenticate)(
-            request, username=username, password=password, **kwargs
-        )
+        authenticate = sync_to_async(self.authenticate)
+        return await authenticate(request, username, password, **kwargs)
 
 
 class Attempts(AxesDatabaseHandler):
-    """The attempts that failed in the last AXES_COOLOFF_TIME, with a limit of its own for an address."""
+    """The attempts that failed in the last AXES_COOLOFF_TIME, by account and by address."""
 
     def user_login_failed(
         self, sender: Any, credentials: Any, request: HttpRequest | None = None, **kwargs: Any
@@ -65,44 +60,46 @@ class Attempts(AxesDatabaseHandler):
     def filter_user_attempts(
         self, request: HttpRequest, credentials: Any = None
     ) -> list[QuerySet[AccessAttempt]]:
-        """Find the attempts of the account at this address, and all of the address."""
-        address = AccessAttempt.objects.filter(ip_address=request.axes_ip_address)  # type: ignore[attr-defined]
-        return [address.filter(username=get_client_username(request, credentials)), address]
+        """Find the attempts of the account at this address, and all attempts of the address."""
+        address = request.axes_ip_address  # type: ignore[attr-defined]
+        attempts = AccessAttempt.objects.filter(ip_address=address)
+        username = get_client_username(request, credentials)
+        return [attempts.filter(username=username), attempts]
 
     def get_failures(self, request: HttpRequest, credentials: Any = None) -> int:
-        """Count the failures of the account here, or those of the address in tens, whichever are more."""
-        pair, address = self.get_user_attempts(request, credentials)
-        return max(_failures(pair), _failures(address) // ADDRESS_FACTOR)
+        """Count the failures of the account, or those of its address by ADDRESS_FACTOR if more."""
+        of_account, of_address = self.get_user_attempts(request, credentials)
+        return max(_failures(of_account), _failures(of_address) // ADDRESS_FACTOR)
 
     def reset_user_attempts(self, request: HttpRequest, credentials: Any = None) -> int:
-        """Forget the account's failures after it has signed in. Those of other accounts at its address stay."""
-        pair, _ = self.filter_user_attempts(request, credentials)
-        return pair.delete()[0]
+        """Forget the account's failures at this address, but not those of other accounts."""
+        of_account, _ = self.filter_user_attempts(request, credentials)
+        return of_account.delete()[0]
 
     def locked_until(self, request: HttpRequest, credentials: Any = None) -> datetime | None:
-        """When the next attempt counts again; None if it does now."""
+        """Return when the next attempt is possible; None if that is now."""
         limit = settings.AXES_FAILURE_LIMIT
-        pair, address = self.get_user_attempts(request, credentials)
-        ends = [*_end(pair, limit), *_end(address, limit * ADDRESS_FACTOR)]
-        return max(ends, default=None)
+        of_account, of_address = self.get_user_attempts(request, credentials)
+        ends = [_end(of_account, limit), _end(of_address, limit * ADDRESS_FACTOR)]
+        return max(filter(None, ends), default=None)
 
 
 def _failures(attempts: QuerySet[AccessAttempt]) -> int:
     return sum(attempts.values_list("failures_since_start", flat=True))
 
 
-def _end(attempts: QuerySet[AccessAttempt], limit: int) -> Iterator[datetime]:
-    """When so many of these attempts are forgotten that fewer than the limit are left."""
+def _end(attempts: QuerySet[AccessAttempt], limit: int) -> datetime | None:
+    """Return when enough of these attempts are forgotten to be below the limit."""
     count = 0
     for attempt in attempts.order_by("-attempt_time"):
         count += attempt.failures_since_start
         if count >= limit:
-            yield attempt.attempt_time + settings.AXES_COOLOFF_TIME
-            return
+            return attempt.attempt_time + settings.AXES_COOLOFF_TIME
+    return None
 
 
 def locked_out(request: HttpRequest, *credentials: Any) -> HttpResponse:
-    """Answer an attempt above the limit: 429, and how long to wait."""
+    """Answer an attempt above the limit with 429 and the time to wait."""
     until = Attempts().locked_until(request, getattr(request, "axes_credentials", None))
     wait = until - timezone.now() if until else timedelta()
     seconds = max(1, math.ceil(wait.total_seconds()))
@@ -114,21 +111,21 @@ def locked_out(request: HttpRequest, *credentials: Any) -> HttpResponse:
 
 
 def client_address(request: HttpRequest) -> str | None:
-    """The address that sends a request; with BEHIND_PROXY the one that the outermost proxy has
-    seen.
+    """Return the address of a request's client; with BEHIND_PROXY, as the outermost proxy saw it.
 
-    Each proxy adds the address of its client at the end of X-Forwarded-For. What stands before
-    those is the client's own word.
+    Each proxy appends the address of its client to X-Forwarded-For. The client itself wrote the
+    entries before those.
     """
     address = request.META.get("REMOTE_ADDR")
     if settings.BEHIND_PROXY:
         entries = request.headers.get("X-Forwarded-For", "").split(",")
-        address = entries[-min(settings.BEHIND_PROXY, len(entries))].strip() or address
+        position = min(settings.BEHIND_PROXY, len(entries))
+        address = entries[-position].strip() or address
     return _network(address)
 
 
 def _network(address: str | None) -> str | None:
-    """Stand for an IPv6 network by its first address. None for what is no address."""
+    """Return an IPv4 address, or the first address of an IPv6 network; None if it is invalid."""
     try:
         parsed = ip_address(address or "")
     except ValueError:

@@ -1,27 +1,26 @@
-"""The threads of a user: list, read, change, fork, delete; follow and cancel their runs."""
+"""The threads of a user: list, read, rename, mark, switch to a branch, delete."""
 
 import re
-from collections.abc import AsyncGenerator
-from typing import Any, ClassVar, Self
-from uuid import uuid4
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Self
 
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from pydantic_ai.conversation_store import ConversationConflict, ConversationRecord
+from pydantic_ai.messages import ModelMessage
 
 from agui import parts
 from agui.actor import Actor
 from agui.blocking.executor import in_database, run_in_thread
-from agui.errors import BadRequest, Conflict, NotFound, Unavailable
+from agui.errors import BadRequest, Conflict, NotFound
 from agui.events.failures import read_failures
-from agui.events.frames import encode, run_error
 from agui.http.bodies import read_object
-from agui.http.sse import sse_response
-from agui.http.views import AgentView, DjangoAGUIView
+from agui.http.views import AgentView
 from agui.models import Run
 from agui.protocol.interrupts import frontend_calls, open_interrupts
 from agui.protocol.outbound import to_wire, wire_messages
 from agui.protocol.run_input import check_thread_id
-from agui.runs.live import Follower, live
+from agui.runs.live import live
 from agui.runs.recovery import is_on, recover
 from agui.stores.annotations import annotation
 from agui.stores.base import ThreadStore, open_store
@@ -30,42 +29,80 @@ PAGE_SIZE = 30
 MAX_PAGE_SIZE = 100
 MAX_QUERY_CHARS = 200
 MAX_TITLE_CHARS = 255
-LAST_EVENT_ID = re.compile("([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}):([0-9]{1,9})")
-OUT_OF_REACH = "The run is in a process that can't be reached now."
+NO_THREAD = "There is no such thread."
+
+
+@dataclass(frozen=True)
+class OwnThread:
+    """A thread that its owner names, and the store that it is in. The thread may not exist."""
+
+    id: str
+    scope: str
+    store: ThreadStore
+
+    @classmethod
+    def open(cls, request: HttpRequest, actor: Actor, thread_id: str) -> Self:
+        """Open the store. Raises BadRequest for an id that no thread can have."""
+        check_thread_id(thread_id)
+        return cls(thread_id, actor.scope, open_store(request, actor.scope))
+
+    async def find(self) -> ConversationRecord:
+        """Read the thread's record. Raises NotFound."""
+        record = await self.store.find(self.id, self.scope)
+        if record is None:
+            raise NotFound(NO_THREAD)
+        return record
+
+    async def is_running(self) -> bool:
+        """Whether any process executes a run of the thread. Recovers what dead processes left."""
+        if await live.logs.is_active(self.scope, self.id):
+            return True
+        return await self.recover()
+
+    async def recover(self) -> bool:
+        """Recover what dead processes left. Returns whether a live one executes a run."""
+        return await recover(self.store, self.scope, self.id)
 
 
 class ThreadsView(AgentView):
-    """The actor's threads, newest first: `?q=` searches, `?limit=` is how many, `?cursor=` goes on."""
+    """The actor's threads, newest first: `?q=` searches, `?limit=` and `?cursor=` page."""
 
     async def respond(self, request: HttpRequest, actor: Actor, **kwargs: Any) -> HttpResponse:
-        q, limit = request.GET.get("q", ""), request.GET.get("limit", str(PAGE_SIZE))
+        q = request.GET.get("q", "")
+        limit = request.GET.get("limit", str(PAGE_SIZE))
         if len(q) > MAX_QUERY_CHARS:
             raise BadRequest(f"Search for at most {MAX_QUERY_CHARS} characters.")
         if not re.fullmatch("[0-9]{1,3}", limit) or not 0 < int(limit) <= MAX_PAGE_SIZE:
             raise BadRequest(f"The limit is a number from 1 to {MAX_PAGE_SIZE}.")
-        rows, following = await open_store(request, actor.scope).summaries(
+        store = open_store(request, actor.scope)
+        summaries, next_cursor = await store.summaries(
             actor.scope, q=q, cursor=request.GET.get("cursor"), limit=int(limit)
         )
-        running = await in_database(
-            running_threads, actor.scope, [row["thread_id"] for row in rows]
-        )
-        threads = [{**row, "running": row["thread_id"] in running} for row in rows]
-        return JsonResponse({"threads": threads, "next": following})
+        ids = [summary["thread_id"] for summary in summaries]
+        running = await in_database(running_threads, actor.scope, ids)
+        threads = []
+        for summary in summaries:
+            threads.append({**summary, "running": summary["thread_id"] in running})
+        return JsonResponse({"threads": threads, "next": next_cursor})
 
 
 def find_address(request: HttpRequest, thread_id: str, action: str = "") -> tuple[str, str]:
-    """Tell which thread a path names, and what of it, by the path as it was sent: a slash of an id
-    is %2F there.
+    """Find the thread and the action that a path names.
 
-    A server or a proxy that does not pass it on leaves what Django has found, which takes every
-    slash for one of ours.
+    The path counts as the client sent it, in which a slash of an id is %2F. Some servers and
+    proxies don't pass it on. Then the result is what Django found, which takes every slash for a
+    separator.
     """
-    path = getattr(request, "scope", {}).get("raw_path", b"").decode("ascii", "replace")
+    raw_path = getattr(request, "scope", {}).get("raw_path", b"")
+    path = raw_path.decode("ascii", "replace")
     if not path or (action and path.removesuffix("/").endswith(f"/{action}")):
         return thread_id, action
-    whole = f"{thread_id}/{action}" if action else thread_id
+    if action:
+        thread_id = f"{thread_id}/{action}"
     route = request.resolver_match.route if request.resolver_match else ""
-    return whole + ("/" if route.endswith("/") and not path.endswith("/") else ""), ""
+    if route.endswith("/") and not path.endswith("/"):
+        thread_id += "/"
+    return thread_id, ""
 
 
 class ThreadView(AgentView):
@@ -78,256 +115,95 @@ class ThreadView(AgentView):
         return await super().__call__(request, thread_id=thread_id)
 
     async def respond(self, request: HttpRequest, actor: Actor, **kwargs: Any) -> HttpResponse:
-        thread_id: str = kwargs["thread_id"]
-        check_thread_id(thread_id)
-        store = open_store(request, actor.scope)
+        thread = OwnThread.open(request, actor, kwargs["thread_id"])
         if request.method == "PATCH":
-            return await self.change(request, store, actor, thread_id)
+            return await self.change(thread, read_object(request))
         if request.method == "DELETE":
-            return await self.delete(store, actor, thread_id)
-        return await self.read(store, actor, thread_id)
+            return await self.delete(thread)
+        return await self.read(thread)
 
-    async def read(self, store: ThreadStore, actor: Actor, thread_id: str) -> HttpResponse:
-        # First: a run that ends in between then shows as running, and following it brings the rest.
-        running = await is_running(store, actor, thread_id)
-        summary = await store.summary(thread_id, scope=actor.scope)
-        conversation = await store.load(thread_id, scope=actor.scope)
+    async def read(self, thread: OwnThread) -> HttpResponse:
+        # This comes first: a run that ends before the messages are read then counts as running, and
+        # a client that follows it gets the rest.
+        running = await thread.is_running()
+        summary = await thread.store.summary(thread.id, scope=thread.scope)
+        conversation = await thread.store.load(thread.id, scope=thread.scope)
         if summary is None or conversation is None:
-            raise NotFound("There is no such thread.")
-        states = (annotation(message, "state") for message in reversed(conversation.messages))
-        return JsonResponse(
-            {
-                **summary,
-                **await in_database(read_details, thread_id, actor.scope),
-                "messages": await run_in_thread(
-                    wire_messages, conversation.messages, pool="reading"
-                ),
-                "branches": await store.branches(thread_id, scope=actor.scope),
-                "state": next((state for state in states if state is not None), {}),
-                "pending": [
-                    to_wire(one.interrupt)
-                    for one in open_interrupts(conversation.deferred_tool_requests)
-                ],
-                "pending_calls": list(frontend_calls(conversation.deferred_tool_requests)),
-                "running": running,
-            },
-        )
+            raise NotFound(NO_THREAD)
+        details = await in_database(read_details, thread.id, thread.scope)
+        branches = await thread.store.branches(thread.id, scope=thread.scope)
+        messages = await run_in_thread(wire_messages, conversation.messages, pool="reading")
+        requests = conversation.deferred_tool_requests
+        pending = [to_wire(question.interrupt) for question in open_interrupts(requests)]
+        payload = {
+            **summary,
+            **details,
+            "messages": messages,
+            "branches": branches,
+            "state": last_state(conversation.messages),
+            "pending": pending,
+            "pending_calls": list(frontend_calls(requests)),
+            "running": running,
+        }
+        return JsonResponse(payload)
 
-    async def change(
-        self, request: HttpRequest, store: ThreadStore, actor: Actor, thread_id: str
-    ) -> HttpResponse:
-        sent = read_object(request)
-        match [(key, sent[key]) for key in ("title", "branch", "unread") if key in sent]:
+    async def change(self, thread: OwnThread, body: dict[str, Any]) -> HttpResponse:
+        match [(key, body[key]) for key in ("title", "branch", "unread") if key in body]:
             case [("branch", str(branch))]:
-                return await self.switch(store, actor, thread_id, branch)
+                return await self.switch(thread, branch)
             case [("title", str(title))] if 0 < len(title.strip()) <= MAX_TITLE_CHARS:
-                row = await store.rename(thread_id, title.strip(), scope=actor.scope)
+                row = await thread.store.rename(thread.id, title.strip(), scope=thread.scope)
             case [("unread", bool(unread))]:
-                row = await store.mark(thread_id, unread=unread, scope=actor.scope)
+                row = await thread.store.mark(thread.id, unread=unread, scope=thread.scope)
             case _:
                 raise BadRequest(
-                    f"Send a title of 1 to {MAX_TITLE_CHARS} characters, a branch, or whether it is unread."
+                    f"Send a title of 1 to {MAX_TITLE_CHARS} characters, a branch, or whether it "
+                    "is unread."
                 )
         if row is None:
-            raise NotFound("There is no such thread.")
+            raise NotFound(NO_THREAD)
         return JsonResponse(row)
 
-    async def switch(
-        self, store: ThreadStore, actor: Actor, thread_id: str, branch: str
-    ) -> HttpResponse:
-        record = await find_thread(store, actor, thread_id)
-        if await is_running(store, actor, thread_id):
+    async def switch(self, thread: OwnThread, branch: str) -> HttpResponse:
+        record = await thread.find()
+        if await thread.is_running():
             raise Conflict
         try:
-            # Should a run have begun in between, the revision is another.
-            if not await store.switch(
-                thread_id, branch, expected_revision=record.revision, scope=actor.scope
-            ):
-                raise NotFound("There is no such thread, or no such branch of it.")
+            # A run that has begun since has changed the revision.
+            was_switched = await thread.store.switch(
+                thread.id, branch, expected_revision=record.revision, scope=thread.scope
+            )
         except ConversationConflict:
             raise Conflict("The conversation was changed meanwhile. Reload it.") from None
-        return await self.read(store, actor, thread_id)
+        if not was_switched:
+            raise NotFound("There is no such thread, or no such branch of it.")
+        return await self.read(thread)
 
-    async def delete(self, store: ThreadStore, actor: Actor, thread_id: str) -> HttpResponse:
-        await find_thread(store, actor, thread_id)
-        await live.logs.forget(actor.scope, thread_id)
-        await store.delete(thread_id, scope=actor.scope)
+    async def delete(self, thread: OwnThread) -> HttpResponse:
+        await thread.find()
+        await live.logs.forget(thread.scope, thread.id)
+        await thread.store.delete(thread.id, scope=thread.scope)
         return HttpResponse(status=204)
 
 
-class ThreadAction(AgentView):
-    """What is done with a thread, at a path below its own."""
-
-    action: ClassVar[str]
-
-    def __init__(self, thread: ThreadView, **access: Any) -> None:
-        super().__init__(**access)
-        self.thread = thread
-
-    @classmethod
-    def mounted(cls, view: DjangoAGUIView) -> Self:
-        return cls(
-            ThreadView.mounted(view),
-            get_user=view.get_user,
-            require_authenticated=view.require_authenticated,
-        )
-
-    async def __call__(self, request: HttpRequest, **kwargs: Any) -> HttpResponseBase:
-        _, action = find_address(request, kwargs["thread_id"], self.action)
-        if not action:
-            # The thread's own id ends like this.
-            return await self.thread(request, thread_id=f"{kwargs['thread_id']}/{self.action}")
-        return await super().__call__(request, **kwargs)
+def running_threads(scope: str, thread_ids: list[str]) -> set[str]:
+    """Find those of the threads that have an active run."""
+    runs = Run.objects.filter(scope=scope, thread_id__in=thread_ids, status=Run.Status.RUNNING)
+    return {run.thread_id for run in runs.defer("draft") if is_on(run)}
 
 
-class ThreadEventsView(ThreadAction):
-    """The active or last run of a thread, from the event after Last-Event-ID."""
-
-    action = "events"
-
-    async def respond(self, request: HttpRequest, actor: Actor, **kwargs: Any) -> HttpResponseBase:
-        thread_id: str = kwargs["thread_id"]
-        check_thread_id(thread_id)
-        last = LAST_EVENT_ID.fullmatch(
-            request.headers.get("Last-Event-ID") or request.GET.get("last_event_id", "")
-        )
-        key, number = (last[1], int(last[2])) if last else ("", 0)
-        log = await live.logs.find(actor.scope, thread_id)
-        if log is not None and key == log.key:
-            return sse_response(Follower(actor.scope).read(log, number))
-        # Of the reader's own run there is no log: its process may have died before any other heard
-        # of it.
-        status = (
-            await find_status(open_store(request, actor.scope), actor, thread_id, key)
-            if key
-            else None
-        )
-        if status == Run.Status.RUNNING:
-            raise Unavailable(OUT_OF_REACH, headers={"Retry-After": "1"})
-        if status == Run.Status.INTERRUPTED:
-            return sse_response(interruption(key, number + 1))
-        # The number of an event of another run says nothing about this one: it starts at the
-        # beginning.
-        return (
-            sse_response(Follower(actor.scope).read(log))
-            if log
-            else await nothing_runs(request, actor, thread_id)
-        )
-
-
-async def find_status(store: ThreadStore, actor: Actor, thread_id: str, key: str) -> str | None:
-    """How a run of the thread is or was, after what dead processes left is taken up; None if there is no such run."""
-    await recover(store, actor.scope, thread_id)
-    found = Run.objects.filter(pk=key, scope=actor.scope, thread_id=thread_id).values_list(
-        "status", flat=True
-    )
-    return await in_database(found.first)
-
-
-async def interruption(key: str, number: int) -> AsyncGenerator[bytes]:
-    """The end of a run whose process died, for who has read the events before this number."""
-    yield encode(key, number, run_error("interrupted", key))
-
-
-class ThreadCancelView(ThreadAction):
-    """Stop the active run of a thread, or only the one that the body names with `run_id`."""
-
-    methods = frozenset({"POST"})
-    action = "cancel"
-
-    async def respond(self, request: HttpRequest, actor: Actor, **kwargs: Any) -> HttpResponse:
-        thread_id = kwargs["thread_id"]
-        check_thread_id(thread_id)
-        is_json = request.content_type == "application/json"
-        run_id = read_object(request).get("run_id") if is_json else None
-        if not isinstance(run_id, str | None):
-            raise BadRequest("run_id is a text, if it is sent.")
-        key = (
-            ""
-            if run_id is None
-            else await in_database(find_running, actor.scope, thread_id, run_id)
-        )
-        if key is None:
-            return await nothing_runs(request, actor, thread_id)
-        if await live.logs.stop(actor.scope, thread_id, key):
-            return HttpResponse(status=202)
-        if await recover(open_store(request, actor.scope), actor.scope, thread_id):
-            raise Unavailable(OUT_OF_REACH, headers={"Retry-After": "1"})
-        return await nothing_runs(request, actor, thread_id)
-
-
-class ThreadForkView(ThreadAction):
-    """Start a new thread with the history of this one, up to a message."""
-
-    methods = frozenset({"POST"})
-    action = "fork"
-
-    async def respond(self, request: HttpRequest, actor: Actor, **kwargs: Any) -> HttpResponse:
-        check_thread_id(kwargs["thread_id"])
-        wanted = {"message_id": None, "thread_id": None, **read_object(request)}
-        message_id, new_id = wanted["message_id"], wanted["thread_id"]
-        if not isinstance(message_id, str | None) or not isinstance(new_id, str | None):
-            raise BadRequest("message_id and thread_id are texts, if they are sent.")
-        new_id = str(uuid4()) if new_id is None else new_id
-        check_thread_id(new_id)
-        store = open_store(request, actor.scope)
-        await is_running(store, actor, kwargs["thread_id"])  # Takes up what a dead process left
-        try:
-            forked = await store.fork_at(
-                kwargs["thread_id"],
-                message_id=message_id,
-                new_conversation_id=new_id,
-                scope=actor.scope,
-            )
-        except ConversationConflict:
-            raise Conflict("There is a thread with this id.") from None
-        if not forked:
-            raise NotFound("There is no such thread, or no such message in it.")
-        row = await store.summary(new_id, scope=actor.scope)
-        if row is None:
-            raise NotFound("The fork was deleted.")
-        return JsonResponse(row, status=201)
+def last_state(messages: Sequence[ModelMessage]) -> Any:
+    """Return the newest shared state that messages have."""
+    for message in reversed(messages):
+        state = annotation(message, "state")
+        if state is not None:
+            return state
+    return {}
 
 
 def read_details(thread_id: str, scope: str) -> dict[str, Any]:
-    """Read what is told of a thread beside its messages."""
+    """Read what clients learn about a thread beside its messages."""
     details: dict[str, Any] = {"failures": read_failures(thread_id, scope)}
     for part in parts.installed():
         details |= part.thread_details(thread_id, scope)
     return details
-
-
-async def is_running(store: ThreadStore, actor: Actor, thread_id: str) -> bool:
-    """Whether a run is on, in any process. What dead ones left is taken up before."""
-    return await live.logs.is_active(actor.scope, thread_id) or await recover(
-        store, actor.scope, thread_id
-    )
-
-
-def running_threads(scope: str, thread_ids: list[str]) -> set[str]:
-    """Which of these threads have a run on."""
-    runs_on = Run.objects.filter(scope=scope, thread_id__in=thread_ids, status=Run.Status.RUNNING)
-    return {run.thread_id for run in runs_on.defer("draft") if is_on(run)}
-
-
-def find_running(scope: str, thread_id: str, run_id: str) -> str | None:
-    """Find the key of the active run that a client knows by this id."""
-    running = Run.objects.filter(
-        scope=scope, thread_id=thread_id, status=Run.Status.RUNNING, run_id=run_id
-    )
-    run = running.last()
-    return str(run.pk) if run else None
-
-
-async def nothing_runs(request: HttpRequest, actor: Actor, thread_id: str) -> HttpResponse:
-    """Answer 204 for a thread of the actor's without a run. Raises NotFound for any other."""
-    await find_thread(open_store(request, actor.scope), actor, thread_id)
-    return HttpResponse(status=204)
-
-
-async def find_thread(store: ThreadStore, actor: Actor, thread_id: str) -> ConversationRecord:
-    """Read the record of one of the actor's threads. Raises NotFound."""
-    record = await store.find(thread_id, actor.scope)
-    if record is None:
-        raise NotFound("There is no such thread.")
-    return record

@@ -1,8 +1,7 @@
-"""How often an actor may ask for a run: AGUI["THROTTLE"], counted in Django's cache over a sliding
-window.
+"""How often an actor may ask for a run: AGUI["THROTTLE"], counted in Django's cache.
 
-The window is cut into slots, and each slot is a counter of its own. Taking a place is one atomic
-step, so that of a thousand requests at once no more get one than there are.
+The window slides: it consists of slots, and each slot is a counter. Taking a place is one atomic
+step, so a thousand requests at once get no more places than there are.
 """
 
 import logging
@@ -37,16 +36,16 @@ class Window:
     @classmethod
     def of(cls, kind: str, who: str, rate: str) -> "Window":
         limit, _, unit = rate.partition("/")
-        # A digest: not every cache takes every character, a token is nothing to write down, and
-        # projects share caches.
+        # The key holds a digest: projects share caches, a token must not be written down, and some
+        # caches refuse some characters.
         digest = salted_hmac("agui.throttle", who, algorithm="sha256").hexdigest()
         return cls(f"agui:throttle:{kind}:{digest}", int(limit), SECONDS[unit])
 
     def take(self, now: float) -> int:
-        """Take a place and answer 0; or take none, and answer in how many seconds there will be one."""
+        """Take a place and return 0, or return in how many seconds a place will be free."""
         length = self.seconds / SLOTS
         slot = int(now / length)
-        keys = [f"{self.name}:{self.seconds}:{slot - age}" for age in range(SLOTS + 1)]
+        keys = [self._key(slot - age) for age in range(SLOTS + 1)]
         cache.add(keys[0], 0, timeout=self.seconds + math.ceil(length))
         cache.incr(keys[0])
         counts = cache.get_many(keys)
@@ -58,34 +57,52 @@ class Window:
             excess -= counts.get(keys[age], 0)
             if excess <= 0:
                 break
-        return max(1, math.ceil((slot - age + SLOTS + 1) * length - now))
+        free_at = (slot - age + SLOTS + 1) * length
+        return max(1, math.ceil(free_at - now))
 
     def give_back(self, now: float) -> None:
-        cache.decr(f"{self.name}:{self.seconds}:{int(now / (self.seconds / SLOTS))}")
+        slot = int(now / (self.seconds / SLOTS))
+        cache.decr(self._key(slot))
+
+    def _key(self, slot: int) -> str:
+        return f"{self.name}:{self.seconds}:{slot}"
 
 
 async def throttle(request: HttpRequest, actor: Actor) -> None:
-    """Take a place of the user's and of the token's. Raises TooManyRequests, and then nothing is taken."""
+    """Take a place of the user's and one of the token's.
+
+    Raises TooManyRequests if either has none left, and then takes neither.
+    """
     rates = conf.get().throttle
-    windows = [Window.of("user", actor.scope, rates.user)] if rates.user else []
-    if rates.token and (token := bearer_token(request)):
-        # First: a token that is used up takes nothing from its user.
-        windows.insert(0, Window.of("token", token, rates.token))
-    if windows and (seconds := await sync_to_async(_take)(windows)):
+    windows = []
+    token = bearer_token(request)
+    # The token comes first: a token without places takes none from its user.
+    if rates.token and token:
+        windows.append(Window.of("token", token, rates.token))
+    if rates.user:
+        windows.append(Window.of("user", actor.scope, rates.user))
+    if not windows:
+        return
+    seconds = await sync_to_async(_take)(windows)
+    if seconds:
         raise TooManyRequests(
             "Too many messages in a short time.", headers={"Retry-After": str(seconds)}
         )
 
 
 def _take(windows: list[Window]) -> int:
+    """Take a place in each window. Returns 0, or the seconds to wait."""
     now = time.time()
+    taken: list[Window] = []
     try:
-        for number, window in enumerate(windows):
-            if seconds := window.take(now):
-                for taken in windows[:number]:
-                    taken.give_back(now)
+        for window in windows:
+            seconds = window.take(now)
+            if seconds:
+                for other in taken:
+                    other.give_back(now)
                 return seconds
+            taken.append(window)
     except Exception:
-        # A cache that is out of reach is no reason to answer nobody.
+        # Requests are served, uncounted, while the cache is out of reach.
         logger.exception("The requests of an actor can't be counted")
     return 0

@@ -1,15 +1,15 @@
-"""API tokens: made once, shown once, kept as a digest, checked in constant time.
+"""API tokens: made once, shown once, kept as a digest.
 
     token, text = create_token(user, "laptop", days=30)     # show `text`: it can't be shown again
     user = await token_user(request)                        # Authorization: Bearer agt_...
 
-A token is 256 random bits: finding its plain SHA-256 by the unique index leaks nothing, and needs
-no slow password hash.
+A token is 256 random bits. Its plain SHA-256 is therefore safe, and finding it by a unique index
+leaks nothing: a slow password hash would add nothing.
 """
 
 import hashlib
 import secrets
-from datetime import timedelta
+from datetime import datetime, timedelta
 from types import EllipsisType
 from typing import Any
 
@@ -25,63 +25,76 @@ PREFIX = "agt_"
 SHOWN_CHARS = 12
 MAX_DAYS = 36500
 USE_RESOLUTION = timedelta(minutes=1)
-# Written out, as every request asks it: Django takes ten times longer to make such a query than a
-# database to answer.
+# Every request sends this query. Django takes ten times longer to build such a query than a
+# database takes to answer it.
 BY_DIGEST = "SELECT * FROM agui_apitoken WHERE digest = %s"
 
 
 def create_token(
     user: Any, name: str = "", days: int | EllipsisType | None = ...
 ) -> tuple[ApiToken, str]:
-    """Make and keep a token that lives for `days`: by default as the settings say, None is for ever."""
+    """Save a new token that is valid for `days`, and return its row and its text.
+
+    By default the settings say how long it is valid. None is for ever.
+    """
+    if isinstance(days, EllipsisType):
+        days = conf.get().token_days
     token = ApiToken(user=user, name=name)
-    text = mint(token, conf.get().token_days if isinstance(days, EllipsisType) else days)
+    text = mint(token, days)
     token.save()
     return token, text
 
 
 def mint(token: ApiToken, days: int | None) -> str:
-    """Give a row that is not saved yet its secret, and return that. Raises ValueError for a life out of range."""
+    """Give an unsaved row its secret, and return the secret.
+
+    Raises ValueError if `days` is out of range.
+    """
     if days is not None and not 0 < days <= MAX_DAYS:
         raise ValueError(
             f"{days!r} days are no life for a token: use a number from 1 to {MAX_DAYS}."
         )
     text = PREFIX + secrets.token_urlsafe(32)
-    token.prefix, token.digest = text[:SHOWN_CHARS], hash_token(text)
-    token.expires_at = None if days is None else timezone.now() + timedelta(days=days)
+    token.prefix = text[:SHOWN_CHARS]
+    token.digest = hash_token(text)
+    if days is not None:
+        token.expires_at = timezone.now() + timedelta(days=days)
     return text
 
 
 def hash_token(token: str) -> str:
-    # Whatever a header can hold has a digest: a strange token is unknown, not an error.
+    # Every text that a header can hold has a digest: a strange token is unknown, not an error.
     return hashlib.sha256(token.encode(errors="surrogatepass")).hexdigest()
 
 
 async def token_user(request: HttpRequest) -> Any | None:
-    """Find the user of the request's bearer token; None if it has none.
+    """Find the user of the request's bearer token; None if it has no token.
 
-    Raises Unauthorized for a token that is unknown, expired, revoked or an inactive user's.
+    Raises Unauthorized if the token is unknown, expired or revoked, or if its user is inactive.
     """
     token = bearer_token(request)
-    return None if token is None else await in_database(_find_user, hash_token(token))
+    if token is None:
+        return None
+    return await in_database(_find_user, hash_token(token))
 
 
 def bearer_token(request: HttpRequest) -> str | None:
-    """What the Authorization header holds; None without a bearer's."""
+    """Return the bearer token of the Authorization header; None if there is none."""
     scheme, _, text = request.headers.get("Authorization", "").partition(" ")
     return text.strip() if scheme.lower() == "bearer" else None
 
 
 def _find_user(digest: str) -> Any:
     now = timezone.now()
-    token = next(iter(ApiToken.objects.raw(BY_DIGEST, [digest])), None)
-    if (
-        token is None
-        or token.revoked_at
-        or (token.expires_at and token.expires_at <= now)
-        or not token.user.is_active
-    ):
+    rows = ApiToken.objects.raw(BY_DIGEST, [digest])
+    token = next(iter(rows), None)
+    if token is None or not _is_valid(token, now):
         raise Unauthorized("The API token is unknown, expired or revoked.")
     if token.last_used_at is None or token.last_used_at <= now - USE_RESOLUTION:
         ApiToken.objects.filter(pk=token.pk).update(last_used_at=now)
     return token.user
+
+
+def _is_valid(token: ApiToken, now: datetime) -> bool:
+    is_expired = token.expires_at is not None and token.expires_at <= now
+    return not is_expired and not token.revoked_at and token.user.is_active

@@ -1,4 +1,4 @@
-"""The file of a form: how large it may be, and out of the body with it."""
+"""The file of a form, and its limit."""
 
 from django.core.exceptions import SuspiciousOperation
 from django.core.files.uploadedfile import UploadedFile
@@ -12,7 +12,10 @@ FORM_BYTES = 16 * 1024
 
 
 def check_upload_length(request: HttpRequest, limit: int) -> None:
-    """Refuse a form by its Content-Length. Raises BadRequest without one: Django then finds no form in the body."""
+    """Refuse a form by its Content-Length.
+
+    Raises BadRequest without one, because Django then finds no form in the body.
+    """
     length = request.headers.get("Content-Length", "")
     if not length.isdecimal():
         raise BadRequest("Send a Content-Length.")
@@ -20,7 +23,7 @@ def check_upload_length(request: HttpRequest, limit: int) -> None:
 
 
 def read_upload(request: HttpRequest, limit: int) -> UploadedFile:
-    """Take the one file out of a multipart body. Django keeps what is large on disk, not in memory."""
+    """Read the one file of a multipart body. Django keeps a large file on disk, not in memory."""
     if request.content_type != "multipart/form-data":
         raise UnsupportedMediaType("Send multipart/form-data with a file in the field 'file'.")
     try:
@@ -29,10 +32,11 @@ def read_upload(request: HttpRequest, limit: int) -> UploadedFile:
         raise BadRequest("The form could not be read.") from None
     if len(uploads) != 1:
         raise BadRequest(f"Send one file in the field 'file', not {len(uploads)}.")
-    _check_size(uploads[0].size or 0, limit)
-    if not uploads[0].size:
+    upload = uploads[0]
+    if not upload.size:
         raise BadRequest("The file is empty.")
-    return uploads[0]
+    _check_size(upload.size, limit)
+    return upload
 
 
 def _check_size(size: int, limit: int) -> None:

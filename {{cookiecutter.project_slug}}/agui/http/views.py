@@ -34,6 +34,8 @@ from agui.http.catalogs import build_capabilities, build_tool_catalog, list_tool
 from agui.http.sse import sse_response
 from agui.http.throttle import throttle
 from agui.log_fields import run_fields
+from agui.protocol.types import RunAgentInput
+from agui.runlog.memory import RunLog
 from agui.runs import start
 from agui.runs.live import Follower, live
 from agui.runs.shutdown import shutdown
@@ -44,16 +46,17 @@ from agui.tools.search import check_toolsets
 
 logger = logging.getLogger("agui.views")
 
-# A disk that is full, a quota, a limit of the process.
-NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+# The disk is full, or a quota or a limit of the process is reached.
+NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 class AgentView:
-    """One endpoint: who, which method, which site; then `respond`."""
+    """One endpoint: checks the user, the method and the site, then calls `respond`."""
 
     methods: ClassVar[frozenset[str]] = frozenset({"GET"})
     runs_agents: ClassVar[bool] = False
-    csrf_exempt = True  # From the middleware: `enforce_csrf` knows which requests need a token
+    # The middleware skips these views: `enforce_csrf` knows which requests need a CSRF token.
+    csrf_exempt = True
 
     def __init__(
         self, *, get_user: GetUser | None = None, require_authenticated: bool = True
@@ -62,32 +65,18 @@ class AgentView:
         self.require_authenticated = require_authenticated
         markcoroutinefunction(self)
         for database in connections:
-            # With ATOMIC_REQUESTS: Django has no such transaction for asynchronous views.
+            # Django refuses asynchronous views with ATOMIC_REQUESTS, unless they are exempt.
             transaction.non_atomic_requests(database)(self)
 
     @classmethod
     def mounted(cls, view: "DjangoAGUIView") -> Self:
-        """Make the endpoint that stands beside an agent's: with the same policy."""
+        """Make this endpoint for an agent, with the policy of the agent's own view."""
         return cls(get_user=view.get_user, require_authenticated=view.require_authenticated)
 
     async def __call__(self, request: HttpRequest, **kwargs: Any) -> HttpResponseBase:
         shutdown.await_signal()
         try:
-            discover()
-            actor = await authenticate(request, self.get_user, required=self.require_authenticated)
-            owner.set(actor.scope)
-            methods = self.methods | ({"HEAD"} if "GET" in self.methods else set())
-            if request.method not in methods:
-                raise MethodNotAllowed(headers={"Allow": ", ".join(sorted(methods))})
-            self.check_length(request)
-            if self.runs_agents:
-                refuse_wsgi(request)
-            await enforce_csrf(request)
-            response = await self.respond(request, actor, **kwargs)
-            if request.method == "HEAD" and isinstance(response, StreamingHttpResponse):
-                response.streaming_content = _nothing()  # Nobody would read it
-            response.headers.setdefault("Cache-Control", "no-store")
-            return response
+            return await self._check_and_respond(request, **kwargs)
         except HttpError as error:
             return error.response()
         except OperationalError:
@@ -95,11 +84,34 @@ class AgentView:
             return Unavailable(headers={"Retry-After": "1"}).response()
         except Exception as error:
             logger.exception("%s %s failed", request.method, request.path)
-            is_full = isinstance(error, OSError) and error.errno in NO_ROOM
-            return (StorageFull() if is_full else HttpError()).response()
+            if isinstance(error, OSError) and error.errno in NO_SPACE:
+                return StorageFull().response()
+            return HttpError().response()
+
+    async def _check_and_respond(self, request: HttpRequest, **kwargs: Any) -> HttpResponseBase:
+        discover()
+        actor = await authenticate(request, self.get_user, required=self.require_authenticated)
+        owner.set(actor.scope)
+        self.check_method(request)
+        self.check_length(request)
+        if self.runs_agents:
+            refuse_wsgi(request)
+        await enforce_csrf(request)
+        response = await self.respond(request, actor, **kwargs)
+        if request.method == "HEAD" and isinstance(response, StreamingHttpResponse):
+            response.streaming_content = _empty_stream()  # The server would not read the real one.
+        response.headers.setdefault("Cache-Control", "no-store")
+        return response
+
+    def check_method(self, request: HttpRequest) -> None:
+        methods = set(self.methods)
+        if "GET" in methods:
+            methods.add("HEAD")
+        if request.method not in methods:
+            raise MethodNotAllowed(headers={"Allow": ", ".join(sorted(methods))})
 
     def max_body_bytes(self) -> int:
-        """The most that is read of a body: the server refuses more while it comes."""
+        """The largest body that is read: the server refuses a larger one while it arrives."""
         return MAX_OBJECT_BYTES
 
     def check_length(self, request: HttpRequest) -> None:
@@ -110,18 +122,19 @@ class AgentView:
 
 
 def refuse_wsgi(request: HttpRequest) -> None:
-    """Raise NeedsAsgi under WSGI: the event loop ends with the request there, and a run lasts longer."""
+    """Raise NeedsAsgi under WSGI, where the event loop ends with the request, before its run."""
     if isinstance(request, WSGIRequest):
         logger.error(
-            "%s %s: this is a WSGI server, which can't run agents. Serve ASGI_APPLICATION with an ASGI server "
-            "(daphne config.asgi:application); for `runserver` put 'daphne' first in INSTALLED_APPS.",
+            "%s %s: this is a WSGI server, which can't run agents. Serve ASGI_APPLICATION with an "
+            "ASGI server (daphne config.asgi:application); for `runserver` put 'daphne' first in "
+            "INSTALLED_APPS.",
             request.method,
             request.path,
         )
         raise NeedsAsgi
 
 
-async def _nothing() -> AsyncGenerator[bytes]:
+async def _empty_stream() -> AsyncGenerator[bytes]:
     return
     yield
 
@@ -147,10 +160,10 @@ class DjangoAGUIView(AgentView):
                 f"DjangoAGUIView({registry!r}): give the ToolRegistry of the agent's tools."
             )
         config = config or AgentConfig()
+        if skills is None:
+            skills = SkillRegistry()
         check_toolsets(config.toolsets)
-        self.endpoint = Endpoint(
-            registry, config, skills if skills is not None else SkillRegistry()
-        )
+        self.endpoint = Endpoint(registry, config, skills)
 
     def max_body_bytes(self) -> int:
         return conf.get().max_body_bytes
@@ -167,38 +180,42 @@ class DjangoAGUIView(AgentView):
         shutdown.refuse_runs()
         await throttle(request, actor)
         run_input, fingerprint = await read_run_input(request)
+        follower = Follower(actor.scope)
         with ExitStack() as unless_followed:
-            follower = Follower(actor.scope)
             unless_followed.callback(follower.close)
             log, is_new = await start.reserve(actor.scope, run_input.thread_id, fingerprint)
             follower.read(log, started_run=is_new)
             if is_new:
-                with (
-                    run_fields(log, actor.user),
-                    parts.entered(
-                        part.request_context(request.headers) for part in parts.installed()
-                    ),
-                ):
-                    store = open_store(request, actor.scope)
-                    start.start(log, self.endpoint, actor, run_input, store, request.path_info)
-            # The stream may last for long: it is not to hold the request's connection all the time.
+                self._start(request, actor, run_input, log)
+            # The stream may last long, and must not hold the request's connection all the time.
             await release_connections()
             try:
                 await log.started()
             except RunFailed as failure:
                 return sse_response(refusal(run_input, failure))
             if parts.executor():
-                # Another process has the log
+                # Another process executes the run: read the copy of its log.
                 copy = await live.logs.find(actor.scope, run_input.thread_id)
                 if copy is None:
                     raise Unavailable(headers={"Retry-After": "1"})
                 follower.read(copy, started_run=is_new)
             unless_followed.pop_all()
-            return sse_response(follower)
+        return sse_response(follower)
+
+    def _start(
+        self, request: HttpRequest, actor: Actor, run_input: RunAgentInput, log: RunLog
+    ) -> None:
+        contexts = (part.request_context(request.headers) for part in parts.installed())
+        with run_fields(log, actor.user), parts.entered(contexts):
+            store = open_store(request, actor.scope)
+            start.start(log, self.endpoint, actor, run_input, store, request.path_info)
 
 
 class ToolsView(AgentView):
-    """What the agent can do for this user, for labels in a page: all tools of an endpoint, or those of a registry."""
+    """The tools that this user may use, for labels in a page.
+
+    `source` is an agent's view, for all its tools, or a registry.
+    """
 
     def __init__(self, source: DjangoAGUIView | ToolRegistry, **access: Any) -> None:
         super().__init__(**access)
@@ -208,9 +225,9 @@ class ToolsView(AgentView):
 
     async def respond(self, request: HttpRequest, actor: Actor, **kwargs: Any) -> HttpResponse:
         if isinstance(self.source, ToolRegistry):
-            tools = await _permitted(self.source, actor)
+            tools = await _permitted_tools(self.source, actor)
         else:
-            tools = await _all_permitted(self.source.endpoint, actor)
+            tools = await _all_permitted_tools(self.source.endpoint, actor)
         return JsonResponse(build_tool_catalog(tools), safe=False)
 
 
@@ -221,7 +238,8 @@ class SkillsView(AgentView):
         super().__init__(**access)
         if not isinstance(skills, SkillRegistry):
             raise TypeError(
-                f"SkillsView({skills!r}): give a SkillRegistry, as the `skills` of a DjangoAGUIView."
+                f"SkillsView({skills!r}): give a SkillRegistry, as the `skills` of a "
+                "DjangoAGUIView."
             )
         self.skills = skills
 
@@ -239,15 +257,15 @@ class CapabilitiesView(AgentView):
         self.endpoint = view.endpoint
 
     async def respond(self, request: HttpRequest, actor: Actor, **kwargs: Any) -> HttpResponse:
-        return JsonResponse(
-            build_capabilities(self.endpoint.config, await _all_permitted(self.endpoint, actor))
-        )
+        tools = await _all_permitted_tools(self.endpoint, actor)
+        return JsonResponse(build_capabilities(self.endpoint.config, tools))
 
 
-async def _permitted(registry: ToolRegistry, actor: Actor) -> list[ToolBinding]:
+async def _permitted_tools(registry: ToolRegistry, actor: Actor) -> list[ToolBinding]:
     return [binding for binding in registry if await is_permitted(binding.spec, actor.user)]
 
 
-async def _all_permitted(endpoint: Endpoint, actor: Actor) -> list[ToolBinding]:
+async def _all_permitted_tools(endpoint: Endpoint, actor: Actor) -> list[ToolBinding]:
+    """List the permitted tools of an agent's registry and of its toolsets."""
     others = await list_toolsets(endpoint.agent, endpoint.config, actor.user)
-    return [*await _permitted(endpoint.registry, actor), *others]
+    return [*await _permitted_tools(endpoint.registry, actor), *others]

@@ -7,7 +7,7 @@ from agui.blocking.executor import in_database
 from agui.contrib.feedback.ratings import MAX_COMMENT_CHARS, give_feedback, is_kept
 from agui.errors import BadRequest, NotFound
 from agui.http.bodies import read_object
-from agui.http.threads import ThreadAction
+from agui.http.thread_actions import ThreadAction
 from agui.protocol.run_input import check_message_id, check_thread_id
 
 
