@@ -1,1 +1,1 @@
-"""What surrounds the requests of a process: daphne, middleware, static files, what is loaded at start."""
+"""What surrounds the requests of a process: daphne, middleware, static files, the start."""

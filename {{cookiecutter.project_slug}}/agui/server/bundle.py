@@ -1,130 +1,148 @@
-"""The element's modules for production: what is always loaded together becomes one file, so no
-import waits.
+"""The element's modules for production: modules that are always loaded together become one file.
 
-Each module keeps a scope of its own; what it exports is known to all that follow it in the file.
-Modules that are loaded on demand take what they share with the page from a table.
+Each module keeps its own scope, and all modules that follow it in the file know its exports.
+Modules that are loaded on demand find the exports that they share with the page in a table.
 """
 
 import logging
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Mapping
 
 IMPORT = re.compile(r"""^import \{ (\w+(?:, \w+)*) \} from "\./([\w-]+\.js)";\n""", re.MULTILINE)
 EXPORT = re.compile(r"^export (?=(?:async )?(?:function\*?|class|const) (\w+))", re.MULTILINE)
-LEFT = re.compile(r"^\s*(?:import\b(?!\s*[(.])|export\b).*", re.MULTILINE)
+# An import or export that the two patterns above don't know.
+UNKNOWN = re.compile(r"^\s*(?:import\b(?!\s*[(.])|export\b).*", re.MULTILINE)
 TABLE = 'const agui = globalThis[Symbol.for("agui")]'
 
 logger = logging.getLogger("agui.static_files")
 
+Names = Mapping[str, set[str]]
+"""Names that are exported, by module."""
+
 
 def flatten(sources: Mapping[str, str], entry: str) -> dict[str, str]:
-    """Rewrite modules, by the names of their files; those that the entry imports stay as they are,
-    beside it.
+    """Join modules, given by the names of their files, into the entry and the modules on demand.
 
-    Leaves all of them alone when one is written in another way than these few patterns know, or
-    exports a name that another one exports, too.
+    A module that the entry imports also stays as it is, beside it. The result is empty if a module
+    has an import or export that these few patterns don't know, or if two modules export one name.
     """
-    counted = Counter(name for text in sources.values() for name in exports(text))
+    problem = find_problem(sources)
+    if problem:
+        name, statement = problem
+        logger.warning(
+            "%s: %r can't be joined, so all modules of the chat are served one by one",
+            name,
+            statement,
+        )
+        return {}
+    imports: dict[str, list[str]] = {}
     for name, text in sources.items():
-        left = LEFT.search(EXPORT.sub("", IMPORT.sub("", text)))
-        twice = [one for one in exports(text) if counted[one] > 1]
-        if left or twice:
-            problem = left[0] if left else f"export {twice[0]}"
-            logger.warning(
-                "%s: %r can't be joined, so all modules of the chat are served one by one",
-                name,
-                problem,
-            )
-            return {}
-    imports = {
-        name: [found[2] for found in IMPORT.finditer(text)] for name, text in sources.items()
-    }
-    together = list(in_order(imports, entry))
-    on_demand = {
-        name: own_parts(imports, name, together) for name in sources if name not in together
-    }
-    shared: dict[str, set[str]] = defaultdict(set)
-    for parts in on_demand.values():
-        for name, names in needed(sources, parts).items():
-            if name in together:
-                shared[name] |= names
-    table = "".join(
-        f'agui["{name}"] = {listed(names)};\n' for name, names in sorted(shared.items())
-    )
-    return {
-        entry: f"{TABLE} ??= {{}};\n" + scoped(sources, together) + table,
-        **{
-            name: head(needed(sources, parts), shared) + scoped(sources, parts)
-            for name, parts in on_demand.items()
-        },
-    }
+        imports[name] = [match[2] for match in IMPORT.finditer(text)]
+    page = in_order(imports, entry)
+    on_demand: dict[str, list[str]] = {}
+    for name in sources:
+        if name not in page:
+            on_demand[name] = own_modules(imports, name, page)
+    shared = shared_names(sources, page, on_demand)
+    table = ""
+    for name, names in sorted(shared.items()):
+        table += f'agui["{name}"] = {listed(names)};\n'
+    files = {entry: f"{TABLE} ??= {{}};\n" + scoped(sources, page) + table}
+    for name, modules in on_demand.items():
+        files[name] = head(imported_names(sources, modules), shared) + scoped(sources, modules)
+    return files
+
+
+def find_problem(sources: Mapping[str, str]) -> tuple[str, str] | None:
+    """Find a module that can't be joined, and the statement that is the reason."""
+    counts: Counter[str] = Counter()
+    for text in sources.values():
+        counts.update(exports(text))
+    for name, text in sources.items():
+        unknown = UNKNOWN.search(EXPORT.sub("", IMPORT.sub("", text)))
+        if unknown:
+            return name, unknown[0]
+        for exported in exports(text):
+            if counts[exported] > 1:
+                return name, f"export {exported}"
+    return None
 
 
 def exports(text: str) -> list[str]:
-    return [found[1] for found in EXPORT.finditer(text)]
+    return [match[1] for match in EXPORT.finditer(text)]
 
 
-def in_order(imports: Mapping[str, list[str]], name: str) -> Iterator[str]:
-    """A module and all that it imports, what is imported first."""
-    seen: dict[str, None] = {}
+def in_order(imports: Mapping[str, list[str]], entry: str) -> list[str]:
+    """List a module and all that it imports, each after its own imports."""
+    ordered: list[str] = []
 
-    def visit(one: str) -> None:
-        for other in imports.get(one, []):
-            if other not in seen:
-                visit(other)
-        seen[one] = None
+    def visit(name: str) -> None:
+        for imported in imports.get(name, []):
+            if imported not in ordered:
+                visit(imported)
+        ordered.append(name)
 
-    visit(name)
-    return iter(seen)
-
-
-def own_parts(imports: Mapping[str, list[str]], name: str, together: list[str]) -> list[str]:
-    """A module and those that nobody else imports."""
-    parts = {name}
-    candidates = [one for one in in_order(imports, name) if one not in together]
-    for one in reversed(candidates):
-        if all(user in parts for user, used in imports.items() if one in used):
-            parts.add(one)
-    return [one for one in candidates if one in parts]
+    visit(entry)
+    return ordered
 
 
-def needed(sources: Mapping[str, str], parts: list[str]) -> dict[str, set[str]]:
-    """What modules import from others than themselves: names, by module."""
-    names: dict[str, set[str]] = defaultdict(set)
-    for found in (found for part in parts for found in IMPORT.finditer(sources[part])):
-        if found[2] not in parts:
-            names[found[2]] |= set(found[1].split(", "))
-    return names
+def own_modules(imports: Mapping[str, list[str]], name: str, page: list[str]) -> list[str]:
+    """List a module on demand, and the modules that only it imports."""
+    own = {name}
+    candidates = [module for module in in_order(imports, name) if module not in page]
+    for module in reversed(candidates):
+        importers = {other for other, imported in imports.items() if module in imported}
+        if importers <= own:
+            own.add(module)
+    return [module for module in candidates if module in own]
 
 
-def head(names: Mapping[str, set[str]], shared: Mapping[str, set[str]]) -> str:
-    others = "".join(
-        f'import {listed(names[one])} from "./{one}";\n'
-        for one in sorted(names)
-        if one not in shared
-    )
-    return (
-        others
-        + f"{TABLE};\n"
-        + "".join(
-            f'const {listed(names[one])} = agui["{one}"];\n'
-            for one in sorted(names)
-            if one in shared
-        )
-    )
+def imported_names(sources: Mapping[str, str], modules: list[str]) -> dict[str, set[str]]:
+    """Collect the names that some modules import from all others."""
+    imported: dict[str, set[str]] = defaultdict(set)
+    for module in modules:
+        for match in IMPORT.finditer(sources[module]):
+            if match[2] not in modules:
+                imported[match[2]] |= set(match[1].split(", "))
+    return imported
 
 
-def scoped(sources: Mapping[str, str], parts: list[str]) -> str:
-    """Modules in one file, each in a scope of its own; the last one is what the file exports."""
+def shared_names(
+    sources: Mapping[str, str], page: list[str], on_demand: Mapping[str, list[str]]
+) -> dict[str, set[str]]:
+    """Collect the names of the page's modules that modules on demand import."""
+    shared: dict[str, set[str]] = defaultdict(set)
+    for modules in on_demand.values():
+        for name, names in imported_names(sources, modules).items():
+            if name in page:
+                shared[name] |= names
+    return shared
+
+
+def head(imported: Names, shared: Names) -> str:
+    """Write the beginning of a file on demand: where its imported names come from."""
+    statements = ""
+    constants = ""
+    for name in sorted(imported):
+        names = listed(imported[name])
+        if name in shared:
+            constants += f'const {names} = agui["{name}"];\n'
+        else:
+            statements += f'import {names} from "./{name}";\n'
+    return f"{statements}{TABLE};\n{constants}"
+
+
+def scoped(sources: Mapping[str, str], modules: list[str]) -> str:
+    """Write modules into one file, each in its own scope. The file exports the last one's names."""
     text = ""
-    for part in parts:
-        names = listed(exports(sources[part]))
-        body = EXPORT.sub("", IMPORT.sub("", sources[part]))
-        keyword = "export const" if part == parts[-1] else "const"
+    for module in modules:
+        names = listed(exports(sources[module]))
+        body = EXPORT.sub("", IMPORT.sub("", sources[module]))
+        keyword = "export const" if module == modules[-1] else "const"
         text += f"{keyword} {names} = (() => {{\n{body}\nreturn {names};\n}})();\n"
     return text
 
 
-def listed(names: set[str] | list[str]) -> str:
+def listed(names: Collection[str]) -> str:
     return f"{{ {', '.join(sorted(names))} }}"

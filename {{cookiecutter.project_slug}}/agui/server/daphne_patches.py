@@ -1,12 +1,10 @@
-"""daphne, made to wait: for clients that don't keep up, and at its end for the requests that it has
-taken.
+"""What daphne lacks: it waits for slow readers, refuses bodies early, and ends gracefully.
 
-And made to refuse: a body that is too large, or that nobody is known to send, while it comes
-(http/admission.py), and a client that sends a request ever so slowly.
-
-daphne hands all that an application sends to Twisted at once, which keeps in memory what a client
-does not read. Here the application waits instead, as it does under other servers. And it ends at
-once, where others first answer what they were asked.
+- daphne passes every frame on to Twisted at once, which keeps in memory what a client does not
+  read. Here the application waits for the client, as it does under other servers.
+- While a body arrives, the server refuses it if it is too large or comes without credentials
+  (http/admission.py). It drops a client that sends a request too slowly.
+- At its end, the server answers the requests that it has accepted.
 """
 
 import asyncio
@@ -19,6 +17,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from daphne import http_protocol, server  # type: ignore[import-untyped]
+from django.http import HttpResponse
 from twisted.internet.interfaces import IListeningPort, IPushProducer, ITCPTransport
 from twisted.web import http
 from zope.interface import implementer  # type: ignore[import-untyped]
@@ -29,16 +28,15 @@ from agui.runs.shutdown import shutdown
 
 logger = logging.getLogger("agui.pacing")
 
-# A client that takes nothing of the last 64 KB for so long is not waited for any more.
+# The server drops a client that reads nothing of the last 64 KB for this long.
 STALLED_SECONDS = 120
-# A request that comes has to bring as much of its body in this time, and all of its headers at
-# first.
+# A client has to send all headers in this time, and then this much of the body in each such time.
 COMING_SECONDS = 30
 COMING_BYTES = 10_000
-# So long a client that is refused may go on sending, to get to read why.
+# A refused client may go on sending for this long, so that it gets to read the answer.
 LINGER_SECONDS = 2
-# At the end: for what has been asked, and before that for the proxy to hear that its connections
-# close.
+# At its end, the server first gives the proxy notice that connections close, and then has this long
+# to answer.
 ANSWER_SECONDS = 3
 NOTICE_SECONDS = 0.2
 
@@ -51,8 +49,7 @@ class PacedRequest(Request):
     """A request whose connection says when it has room for more of the response."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        # Twisted would parse every form for itself, all of it in memory and while all streams wait.
-        # Django does it.
+        # Twisted would parse every form in memory while all streams wait. Django parses it, too.
         super().__init__(*args, parsePOSTFormSubmission=False, **kwargs)
         self._has_room = asyncio.Event()
         self._has_room.set()
@@ -62,11 +59,11 @@ class PacedRequest(Request):
 
     def gotLength(self, length: int | None) -> None:
         super().gotLength(length)
-        path = unquote(
-            getattr(self.channel, "_path", b"").partition(b"?")[0].decode("ascii", "replace")
-        )
-        names = [name for name, _ in self.requestHeaders.getAllRawHeaders()]
-        self._meter = Meter(path.removeprefix(self.channel.factory.server.root_path), names)
+        raw_path, _, _ = getattr(self.channel, "_path", b"").partition(b"?")
+        path = unquote(raw_path.decode("ascii", "replace"))
+        root_path = self.channel.factory.server.root_path
+        header_names = [name for name, _ in self.requestHeaders.getAllRawHeaders()]
+        self._meter = Meter(path.removeprefix(root_path), header_names)
         self._refuse(self._meter.refusal(length or 0))
 
     def handleContentChunk(self, data: bytes) -> None:
@@ -76,17 +73,15 @@ class PacedRequest(Request):
             super().handleContentChunk(data)
 
     def _refuse(self, error: HttpError | None) -> None:
-        """Answer now, and read no more than it takes the client to see the answer."""
+        """Answer at once, and drop the connection when the client has had time to read that."""
         if error is None:
             return
         self._is_refused = True
-        self.requestHeaders.removeHeader(b"expect")  # Twisted would ask for the body
-        response, transport = error.response(), self.channel.transport
-        response["Content-Length"], response["Connection"] = str(len(response.content)), "close"
-        head = f"HTTP/1.1 {response.status_code} {response.reason_phrase}\r\n".encode()
-        # Else an answer to an earlier request would have to come first
+        self.requestHeaders.removeHeader(b"expect")  # With it, Twisted would ask for the body.
+        transport = self.channel.transport
+        # The answer to an earlier request on this connection would have to come first.
         if len(self.channel.requests) == 1:
-            transport.write(head + response.serialize_headers() + b"\r\n\r\n" + response.content)
+            transport.write(_serialize(error.response()))
             if ITCPTransport.providedBy(transport):
                 transport.loseWriteConnection()
         asyncio.get_running_loop().call_later(LINGER_SECONDS, transport.abortConnection)
@@ -97,8 +92,7 @@ class PacedRequest(Request):
         self._watch = loop.call_at(due, self._check_pace, self._meter.size, due)
 
     def _check_pace(self, before: int, due: float) -> None:
-        # Late is an event loop that was blocked: what the client has sent meanwhile is not read
-        # yet.
+        # If this call is late, the event loop was blocked and has not read what the client sent.
         is_late = asyncio.get_running_loop().time() > due + 1
         if is_late or self._meter.size - before >= COMING_BYTES:
             self._watch_pace()
@@ -115,14 +109,14 @@ class PacedRequest(Request):
 
     def handle_reply(self, message: dict[str, Any]) -> None:
         if shutdown.has_begun:
-            # Asks for the next server
+            # The client then connects anew, to the next server.
             self.responseHeaders.setRawHeaders(b"connection", [b"close"])
         if self.channel is not None and not (self.producer or self.finished):
             self.registerProducer(self, True)
         super().handle_reply(message)
 
     async def room(self) -> None:
-        """Wait until the client has read what it was sent; give up on one that does not."""
+        """Wait until the client has read what was sent. Drops a client that does not read."""
         if self._has_room.is_set():
             return
         try:
@@ -155,9 +149,17 @@ class PacedRequest(Request):
 at_work: set[PacedRequest] = set()
 
 
+def _serialize(response: HttpResponse) -> bytes:
+    """Write a response as it is sent, with the order to close the connection."""
+    response["Content-Length"] = str(len(response.content))
+    response["Connection"] = "close"
+    status_line = f"HTTP/1.1 {response.status_code} {response.reason_phrase}\r\n".encode()
+    return status_line + response.serialize_headers() + b"\r\n\r\n" + response.content
+
+
 async def drain() -> None:
-    """Take no more connections, and answer what was asked on those that there are."""
-    from twisted.internet import reactor  # Which one it is, daphne has chosen by now
+    """Accept no more connections, and answer the requests on those that exist."""
+    from twisted.internet import reactor  # By now, daphne has chosen which one.
 
     chosen: Any = reactor
     for reader in chosen.getReaders():
@@ -166,7 +168,7 @@ async def drain() -> None:
     with suppress(TimeoutError):
         async with asyncio.timeout(ANSWER_SECONDS):
             await asyncio.sleep(NOTICE_SECONDS)
-            while at_work:  # noqa: ASYNC110 # Twisted says nothing to asyncio
+            while at_work:  # noqa: ASYNC110 -- Twisted has no event of asyncio to wait for
                 await asyncio.sleep(0.02)
 
 
@@ -181,31 +183,36 @@ def _paced(handle_reply: Reply) -> Reply:
 
 
 def is_as_known() -> bool:
-    """Whether daphne still makes its requests and hands on replies in the way that this module changes."""
+    """Whether daphne still makes its requests and sends replies in the way that is changed here."""
     try:
         makes_requests = http_protocol.HTTPFactory.buildProtocol.__code__.co_names
-        takes = list(signature(server.Server.handle_reply).parameters)
-        reads = [
-            list(signature(getattr(Request, name)).parameters)
-            for name in ("gotLength", "handleContentChunk")
-        ]
-        knows = http.HTTPChannel.lineReceived.__code__.co_names
+        reads_lines = http.HTTPChannel.lineReceived.__code__.co_names
+        replies = server.Server.handle_reply
+        has_known_methods = (
+            _parameters(replies) == ["self", "protocol", "message"]
+            and _parameters(Request.gotLength) == ["self", "length"]
+            and _parameters(Request.handleContentChunk) == ["self", "data"]
+        )
     except (AttributeError, TypeError, ValueError):
         return False
-    is_awaited = iscoroutinefunction(server.Server.handle_reply) and takes == [
-        "self",
-        "protocol",
-        "message",
-    ]
-    is_read = "_path" in knows and reads == [["self", "length"], ["self", "data"]]
-    return is_awaited and is_read and "WebRequest" in makes_requests
+    return (
+        has_known_methods
+        and iscoroutinefunction(replies)
+        and "WebRequest" in makes_requests
+        and "_path" in reads_lines
+    )
+
+
+def _parameters(function: Callable[..., Any]) -> list[str]:
+    return list(signature(function).parameters)
 
 
 def pace_daphne() -> None:
-    """Put it in the place of daphne's own request: once, before the server answers."""
+    """Replace daphne's own request by PacedRequest, once and before the server answers."""
     if not is_as_known():
         logger.warning(
-            "This daphne is not as agui/server/daphne_patches.py knows it: what clients don't read stays in memory."
+            "This daphne is not as agui/server/daphne_patches.py knows it: what clients don't read "
+            "stays in memory."
         )
         return
     http_protocol.WebRequest = PacedRequest

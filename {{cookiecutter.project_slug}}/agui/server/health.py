@@ -1,4 +1,7 @@
-"""`/livez`: does this process live? `/healthz`: is it ready for requests? For load balancers and containers."""
+"""`/livez`: does this process live? `/healthz`: is it ready for requests?
+
+Load balancers and containers ask these.
+"""
 
 import logging
 
@@ -10,31 +13,38 @@ from django.views.decorators.http import require_safe
 from agui import conf
 from agui.later import Later
 
-# Commands import the routes, and don't wait for the agent.
-live, shutdown = Later("agui.runs.live", "live"), Later("agui.runs.shutdown", "shutdown")
+# Commands import the routes, and must not wait for the import of the agent.
+live = Later("agui.runs.live", "live")
+shutdown = Later("agui.runs.shutdown", "shutdown")
 
 logger = logging.getLogger("agui.health")
 
 
 @require_safe
 async def livez(request: HttpRequest) -> JsonResponse:
-    """Answer 200 whatever else is away: where this doesn't, a restart helps."""
+    """Answer 200, whatever else is away. A process that doesn't answer needs a restart."""
     return JsonResponse({"status": "ok"}, headers={"Cache-Control": "no-store"})
 
 
 @require_safe
 async def healthz(request: HttpRequest) -> JsonResponse:
-    """Answer 200 when the database does, else 503; 503 as well from a process that is about to end.
+    """Answer 200 if the database answers and the process is not about to end, and 503 otherwise.
 
-    Without Redis runs go on: who took the process out of service would end them.
+    Without Redis it stays 200: the runs of this process continue, and taking the process out of
+    service would end them.
     """
-    healthy = await sync_to_async(_database_answers)()
-    checks = {"database": healthy}
+    has_database = await sync_to_async(_database_answers)()
+    checks = {"database": has_database}
     if conf.get().redis_url:
         checks["redis"] = await live.logs.is_reachable()
-    status = "ok" if all(checks.values()) else "degraded" if healthy else "unavailable"
     if shutdown.has_begun:
         status = "ending"
+    elif not has_database:
+        status = "unavailable"
+    elif not all(checks.values()):
+        status = "degraded"
+    else:
+        status = "ok"
     return JsonResponse(
         {"status": status, **checks},
         status=200 if status in ("ok", "degraded") else 503,

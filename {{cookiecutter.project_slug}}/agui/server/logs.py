@@ -1,4 +1,7 @@
-"""How a line of the log is written: as text for people, or as JSON for programs. The LOGGING setting names these."""
+"""How a line of the log is written: as text for people, or as JSON for programs.
+
+The LOGGING setting names these classes.
+"""
 
 import json
 import logging
@@ -10,25 +13,33 @@ from agui.log_fields import END_FIELDS, FIELDS, RunFields
 
 __all__ = ["JsonFormatter", "RunFields", "TextFormatter"]
 
-COLOURS = re.compile(r"\x1b\[[\d;]*m")  # runserver's, when it writes on a terminal
+# `runserver` colours its lines on a terminal.
+COLOURS = re.compile(r"\x1b\[[\d;]*m")
 CONTROLS = re.compile(r"[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029]")
 
 
-def _ids(record: logging.LogRecord) -> dict[str, Any]:
-    return {name: getattr(record, name) for name in (*FIELDS, *END_FIELDS) if hasattr(record, name)}
+def _fields(record: logging.LogRecord) -> dict[str, Any]:
+    fields = {}
+    for name in (*FIELDS, *END_FIELDS):
+        if hasattr(record, name):
+            fields[name] = getattr(record, name)
+    return fields
 
 
 class TextFormatter(logging.Formatter):
-    """A line, at its end the run that it belongs to, and below it a traceback, indented."""
+    """One line with the run that it belongs to at its end; a traceback follows, indented."""
 
     def formatMessage(self, record: logging.LogRecord) -> str:
-        # What somebody says can't look like a line of its own, nor write on a terminal.
+        # A message that quotes a user must not look like another line, nor control a terminal.
         message = COLOURS.sub("", record.message)
-        record.message = CONTROLS.sub(lambda found: ascii(found[0])[1:-1], message)
-        ids = " ".join(
-            f"{name}={json.dumps(value, default=str)}" for name, value in _ids(record).items()
-        )
-        return super().formatMessage(record) + (f" [{ids}]" if ids else "")
+        record.message = _escape(message)
+        line = super().formatMessage(record)
+        pairs = []
+        for name, value in _fields(record).items():
+            pairs.append(f"{name}={json.dumps(value, default=str)}")
+        if pairs:
+            line += f" [{' '.join(pairs)}]"
+        return line
 
     def formatException(self, ei: Any) -> str:
         return _indent(super().formatException(ei))
@@ -37,22 +48,27 @@ class TextFormatter(logging.Formatter):
         return _indent(super().formatStack(stack_info))
 
 
+def _escape(text: str) -> str:
+    """Write control characters as Python does: a line break as `\\n`."""
+    return CONTROLS.sub(lambda match: ascii(match[0])[1:-1], text)
+
+
 def _indent(text: str) -> str:
-    """Indent each line, so that an exception's words can't begin a line of the log."""
-    lines = (CONTROLS.sub(lambda found: ascii(found[0])[1:-1], line) for line in text.split("\n"))
-    return "\n".join(f"    {line}" for line in lines)
+    """Indent each line, so that the words of an exception can't begin a line of the log."""
+    return "\n".join(f"    {_escape(line)}" for line in text.split("\n"))
 
 
 class JsonFormatter(logging.Formatter):
-    """One JSON object a line, with the traceback of an error in it."""
+    """One JSON object a line, which has the traceback of an error, too."""
 
     def format(self, record: logging.LogRecord) -> str:
+        time = datetime.fromtimestamp(record.created, UTC)
         line = {
-            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "time": time.isoformat(timespec="milliseconds"),
             "level": record.levelname,
             "logger": record.name,
             "message": record.getMessage(),
-            **_ids(record),
+            **_fields(record),
         }
         if record.exc_info:
             line["exception"] = self.formatException(record.exc_info)

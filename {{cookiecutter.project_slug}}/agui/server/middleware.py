@@ -1,4 +1,4 @@
-"""How a request gets through the middleware: in one thread."""
+"""How a request passes the middleware: in one thread."""
 
 from collections.abc import Callable
 from typing import Any
@@ -8,9 +8,9 @@ from django.utils.decorators import sync_only_middleware
 
 @sync_only_middleware
 def in_one_thread(get_response: Callable[..., Any]) -> Callable[..., Any]:
-    """Do nothing but let all middleware above run one after the other, in one thread.
+    """Make Django run all middleware above this one in one thread. It does nothing else.
 
-    Left to itself, Django takes a request to a thread and back twice for each. Has to be the last
-    in MIDDLEWARE.
+    Without it, Django moves a request to a thread and back twice for each middleware. It has to be
+    the last entry of MIDDLEWARE.
     """
     return get_response

@@ -1,4 +1,4 @@
-"""The static files as production serves them: named after their content, minified, and few to wait for."""
+"""The static files of production: named after their content, minified, the modules joined."""
 
 import logging
 import re
@@ -11,25 +11,31 @@ from whitenoise.storage import CompressedManifestStaticFilesStorage
 from agui.server.bundle import flatten
 
 ENGINE = re.compile(r"agui/.+\.(?:js|css)")
-MODULE = re.compile(r"agui/[\w-]+\.js")
+MODULE = re.compile(r"agui/([\w-]+\.js)")
 
 logger = logging.getLogger("agui.static_files")
 
 
 class StaticFiles(CompressedManifestStaticFilesStorage):
     support_js_module_import_aggregation = True
-    # One for each level of modules that import each other.
+    # Each level of modules that import each other takes a pass.
     max_post_process_passes = 20
 
     def post_process(self, paths: dict[str, Any], *args: Any, **options: Any) -> Iterator[Any]:
-        own = {name: read(*paths[name]) for name in paths if ENGINE.fullmatch(name)}
-        modules = {
-            name.removeprefix("agui/"): text for name, text in own.items() if MODULE.fullmatch(name)
-        }
-        own |= {f"agui/{name}": text for name, text in flatten(modules, "agui-chat.js").items()}
-        changed = {
-            name: (Memory(minified(name, text)), paths[name][1]) for name, text in own.items()
-        }
+        texts: dict[str, str] = {}
+        modules: dict[str, str] = {}
+        for name in paths:
+            if ENGINE.fullmatch(name):
+                texts[name] = read(*paths[name])
+            module = MODULE.fullmatch(name)
+            if module:
+                modules[module[1]] = texts[name]
+        for name, text in flatten(modules, "agui-chat.js").items():
+            texts[f"agui/{name}"] = text
+        changed = {}
+        for name, text in texts.items():
+            _, path = paths[name]
+            changed[name] = (Memory(minified(name, text)), path)
         yield from super().post_process(paths | changed, *args, **options)
 
     def url_converter(
@@ -37,13 +43,13 @@ class StaticFiles(CompressedManifestStaticFilesStorage):
     ) -> Callable[[re.Match[str]], str]:
         if name.startswith(("agui/", "assistant/")) or not name.endswith(".js"):
             return super().url_converter(name, *args, **options)
-        # What others have made may import in a comment, or what only a bundler finds: Django would
-        # stop at it.
-        return lambda found: found["matched"]
+        # Scripts of other packages may name modules in comments, or modules that only a bundler
+        # finds. Django would stop there, so their imports stay as they are.
+        return lambda match: match["matched"]
 
 
 class Memory:
-    """A storage of one file, that is changed before it gets its name."""
+    """A storage with the changed text of one file, which the other storage names and writes."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -54,18 +60,19 @@ class Memory:
 
 def read(storage: Any, path: str) -> str:
     with storage.open(path) as file:
-        return str(file.read().decode("utf-8-sig").replace("\r\n", "\n"))
+        text = file.read().decode("utf-8-sig")
+        return str(text.replace("\r\n", "\n"))
 
 
 def minified(name: str, text: str) -> str:
     try:
-        import minify  # only here: it brings a runtime of its own, which a server has no use for
-    except ImportError:  # it is not made for every platform
+        # A server needs neither this library nor its runtime: only `collectstatic` imports it.
+        import minify
+    except ImportError:  # The library is not made for every platform.
         return text
+    media_type = "text/css" if name.endswith(".css") else "application/javascript"
     try:
-        return str(
-            minify.string("text/css" if name.endswith(".css") else "application/javascript", text)
-        )
+        return str(minify.string(media_type, text))
     except ValueError as error:
         logger.warning("%s can't be minified, so it is served as it is: %s", name, error)
         return text

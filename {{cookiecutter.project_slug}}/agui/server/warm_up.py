@@ -10,23 +10,23 @@ from agui.http.views import DjangoAGUIView
 
 
 def import_agents() -> list[Any]:
-    """Import every agent that the routes name, and what it needs: so its mistakes are told by the caller.
+    """Import every agent that the routes name, with all that it needs.
 
-    Returns the views of all routes.
+    A mistake in one is raised here. Returns the views of all routes.
     """
     discover()
     return list(_views(get_resolver().url_patterns))
 
 
 def build_agents() -> None:
-    """Build every agent that the routes name. Raises what is wrong with one."""
+    """Build every agent that the routes name. Raises what building one raises."""
     for view in import_agents():
         if isinstance(view, DjangoAGUIView):
             _ = view.agent
 
 
 def _views(patterns: Iterable[Any]) -> Iterator[Any]:
-    """Yield the view of each route. A route of get_urls() imports its agent to tell its view."""
+    """Yield the view of each route. Reading a route of get_urls() imports its agent."""
     for pattern in patterns:
         if isinstance(pattern, URLResolver):
             yield from _views(pattern.url_patterns)
