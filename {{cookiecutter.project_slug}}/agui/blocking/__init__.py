@@ -1,1 +1,1 @@
-"""Where blocking code runs: bounded pools of threads, and the patience with a database."""
+"""Where blocking code runs: bounded pools of threads, and waiting for a database."""

@@ -1,6 +1,7 @@
-"""Where blocking code runs: bounded pools of threads, and what becomes of their database connections."""
+"""Where blocking code runs: bounded pools of threads, and their database connections."""
 
 import asyncio
+import math
 import sys
 import threading
 import time
@@ -21,16 +22,16 @@ from agui.blocking.patience import wait_for_database
 R = TypeVar("R")
 Pool = Literal["tools", "audit", "database", "checkpoints", "figures", "reading", "files"]
 
-# After so long a pause, a kept connection is tried before it is used.
+# A connection that was idle for this long is tested before its next use.
 IDLE_SECONDS = 1
 KEEP_SECONDS = 60
-# After so long a request is one that lasts.
+# A request or a run that lasts this long gives back its thread.
 RELEASE_SECONDS = 1
 
 closing: list[Callable[[], None]] = []
-"""What ends the threads of other modules that keep connections."""
+"""Functions of other modules that end their threads with kept connections."""
 
-# For whom this request or run is: threads are shared fairly between owners.
+# The owner of this request or run: threads are shared fairly between owners.
 owner: ContextVar[str | None] = ContextVar("agui_owner", default=None)
 
 _given_up: ContextVar[threading.Event | None] = ContextVar("agui_given_up", default=None)
@@ -43,43 +44,46 @@ _releasing: set[asyncio.Task[None]] = set()
 
 
 class GivenUp(BaseException):
-    """Nobody waits for the result any more."""
+    """The result of this thread's call is not needed any more."""
 
 
 async def run_in_thread(fn: Callable[..., R], *args: Any, pool: Pool = "tools") -> R:
-    """Run blocking code off the event loop, on one of the pool's threads: AGUI["TOOL_THREADS"] for
-    tools.
+    """Run blocking code off the event loop, on one of the pool's threads.
 
-    No user gets all threads of a pool, and tools that hang take up their own pool only. Cancelling
-    leaves running code alone, unless it calls `stop_if_given_up`; code that still waits for a
-    thread never starts.
+    No user gets all threads of a pool, and tools that hang block only the pool of tools.
+    Cancelling does not stop running code, unless that calls `stop_if_given_up`. Code that still
+    waits for a thread never starts.
     """
-    threads = conf.get().tool_threads if pool == "tools" else conf.get().database_threads
-    keeps_none = pool == "tools" or _are_pooled() or conf.is_testing()
-    within = _with_clean_connections if keeps_none else _with_kept_connections
-    context, given_up = copy_context(), threading.Event()
+    if pool == "tools" or _are_pooled() or conf.is_testing():
+        with_connections = _with_clean_connections
+    else:
+        with_connections = _with_kept_connections
+    context = copy_context()
+    given_up = threading.Event()
     context.run(_given_up.set, given_up)
-    call = partial(context.run, within, fn, *args)
+    call = partial(context.run, with_connections, fn, *args)
     try:
-        return await asyncio.wrap_future(_executor(pool, threads).submit(owner.get(), call))
+        return await asyncio.wrap_future(_threads(pool).submit(owner.get(), call))
     except asyncio.CancelledError:
         given_up.set()
         raise
 
 
 def stop_if_given_up() -> None:
-    """Raise GivenUp if nobody waits for this thread's result any more: for steps of long work that changes nothing."""
+    """Raise GivenUp if the result of this thread's call is not needed any more.
+
+    Long work that changes nothing calls this between its steps.
+    """
     given_up = _given_up.get()
     if given_up is not None and given_up.is_set():
         raise GivenUp
 
 
 async def in_database(fn: Callable[..., R], *args: Any, pool: Pool = "database") -> R:
-    """Run code of the engine that asks the database, on one of a few threads that keep their
-    connections.
+    """Run a query of the engine on one of a few threads that keep their connections.
 
-    In the middle of a transaction, of a TestCase, it runs there: no other thread sees what was
-    written. A run waits for a database that is away.
+    In a transaction of a TestCase it runs in the test's own thread, since no other thread sees its
+    rows. A run waits for a database that is away.
     """
     can_be_test = "django.test" in sys.modules and getattr(AsyncToSync.executors, "current", None)
     if can_be_test and await sync_to_async(_is_in_transaction)():
@@ -91,82 +95,93 @@ def _is_in_transaction() -> bool:
     return any(connection.in_atomic_block for connection in connections.all(initialized_only=True))
 
 
-def _executor(pool: Pool, threads: int) -> FairThreads:
-    if (pool, threads) not in _executors:
-        _executors.setdefault((pool, threads), FairThreads(threads, f"agui-{pool}"))
-    return _executors[pool, threads]
+def _threads(pool: Pool) -> FairThreads:
+    """Return the pool, of the size in AGUI["TOOL_THREADS"] or AGUI["DATABASE_THREADS"]."""
+    settings = conf.get()
+    size = settings.tool_threads if pool == "tools" else settings.database_threads
+    if (pool, size) not in _executors:
+        _executors.setdefault((pool, size), FairThreads(size, f"agui-{pool}"))
+    return _executors[pool, size]
 
 
 def _with_clean_connections(fn: Callable[..., R], *args: Any) -> R:
-    # Django tidies up connections around a request, and these threads see none. By default this
-    # closes them; with CONN_MAX_AGE it keeps the healthy ones.
+    # Django closes old connections at the start and end of a request. These threads have no
+    # requests, so do it around each call. CONN_MAX_AGE keeps connections that still work.
     close_old_connections()
     try:
         return _call(fn, *args)
     finally:
-        if conf.is_testing():  # The test database is dropped in the end
+        if conf.is_testing():  # Dropping the test database needs all connections closed.
             connections.close_all()
         else:
             close_old_connections()
 
 
 def _are_pooled() -> bool:
-    """Whether Django keeps connections itself, in a pool for all threads: there it is better to give them back."""
-    return any(
-        (settings.get("OPTIONS") or {}).get("pool") for settings in connections.settings.values()
-    )
+    """Whether Django has a pool of connections for all threads, which needs them back."""
+    for settings in connections.settings.values():
+        options = settings.get("OPTIONS") or {}
+        if options.get("pool"):
+            return True
+    return False
 
 
 def _with_kept_connections(fn: Callable[..., R], *args: Any) -> R:
-    """Keep the connections of this thread for a minute. A new one costs more than most of what is asked."""
-    kept = connections.all(initialized_only=True)
-    if (
-        any(connection.errors_occurred for connection in kept)
-        or time.monotonic() - _last_use() > IDLE_SECONDS
-    ):
-        for connection in connections.all():
-            # Only here: the threads of requests, which are many, are to keep none.
-            keep = {"CONN_MAX_AGE": KEEP_SECONDS, "CONN_HEALTH_CHECKS": True}
-            connection.settings_dict = {**connection.settings_dict, **keep}
-            if connection not in _kept:
-                _kept.add(connection)
-                connection.inc_thread_sharing()
-        close_old_connections()
+    """Keep the connections of this thread for a minute: a new one costs more than most queries."""
+    used_at: float = getattr(_thread, "used_at", -math.inf)
+    is_idle = time.monotonic() - used_at > IDLE_SECONDS
+    if is_idle or _has_failed_connection():
+        _renew_connections()
     try:
         return _call(fn, *args)
     finally:
         _thread.used_at = time.monotonic()
 
 
-def _last_use() -> float:
-    last: float = getattr(_thread, "used_at", -IDLE_SECONDS - 1.0)
-    return last
+def _has_failed_connection() -> bool:
+    connected = connections.all(initialized_only=True)
+    return any(connection.errors_occurred for connection in connected)
+
+
+def _renew_connections() -> None:
+    """Close the connections of this thread that are too old or don't work."""
+    for connection in connections.all():
+        # The connections of requests keep their own settings: their threads are many.
+        connection.settings_dict = {
+            **connection.settings_dict,
+            "CONN_MAX_AGE": KEEP_SECONDS,
+            "CONN_HEALTH_CHECKS": True,
+        }
+        if connection not in _kept:
+            _kept.add(connection)
+            connection.inc_thread_sharing()
+    close_old_connections()
 
 
 def _call(fn: Callable[..., R], *args: Any) -> R:
     try:
         return fn(*args)
     except StopIteration as error:
-        # A future can't carry it: whoever awaits would wait for ever.
+        # A future can't carry a StopIteration: awaiting it would never end.
         raise RuntimeError("A StopIteration left the function.") from error
 
 
 def close_kept_connections() -> None:
-    """End the threads that keep connections, once they are done, and close these.
+    """End the threads that keep connections, after their calls, and close the connections.
 
     A test database can't be dropped while there are connections to it.
     """
     for close in closing:
         close()
     for pool, threads in list(_executors):
-        if pool != "tools":  # These may hang, and keep none
+        if pool != "tools":  # The threads of tools may hang, and keep no connections.
             _executors.pop((pool, threads)).shutdown()
     for connection in list(_kept):
         connection.close()
 
 
 async def release_connections() -> None:
-    """Close the connections of the thread that async ORM calls use here: what follows may wait for long."""
+    """Close the connections of the thread that async ORM calls use here, before a long wait."""
     context = SyncToAsync.thread_sensitive_context.get(None)
     if context is None or context in SyncToAsync.context_to_thread_executor:
         await sync_to_async(_release_connections)()
@@ -174,16 +189,16 @@ async def release_connections() -> None:
 
 
 def release_thread_later() -> None:
-    """Let a request or a run that lasts give back the thread that asgiref keeps for it, with its connections.
+    """Give back the thread that asgiref keeps for this request or run, and its connections.
 
-    Not at once: most end before it would pay.
+    This happens after RELEASE_SECONDS: most requests end before.
     """
     owner = SyncToAsync.thread_sensitive_context.get(None)
     if owner is None or owner in _lasting:
         return
     _lasting.add(owner)
-    # Nothing else of the present context: a thread that calls us through a synchronous middleware
-    # will be gone.
+    # The timer gets nothing else of this context: it may name the thread of a synchronous
+    # middleware, which is gone by then.
     context = Context()
     context.run(SyncToAsync.thread_sensitive_context.set, owner)
     asyncio.get_running_loop().call_later(RELEASE_SECONDS, _begin_to_release, context=context)
@@ -199,8 +214,9 @@ async def _release_thread() -> None:
     owner = SyncToAsync.thread_sensitive_context.get()
     if owner in SyncToAsync.context_to_thread_executor:
         await sync_to_async(_release_connections)()
-    if thread := SyncToAsync.context_to_thread_executor.pop(owner, None):
-        # What was asked meanwhile may have opened one again. What comes after gets another thread.
+    thread = SyncToAsync.context_to_thread_executor.pop(owner, None)
+    if thread is not None:
+        # A query may have opened a connection again meanwhile. Later queries get another thread.
         thread.submit(_release_connections)
         thread.shutdown(wait=False)
     _lasting.discard(owner)
@@ -208,6 +224,6 @@ async def _release_thread() -> None:
 
 def _release_connections() -> None:
     for connection in connections.all(initialized_only=True):
-        # In the middle of a transaction is in the middle of a test.
+        # An open transaction belongs to a test.
         if not connection.in_atomic_block:
             connection.close()

@@ -1,6 +1,6 @@
-"""A run waits for a database that is away: what it has reached is kept, and it goes on when the database is back.
+"""A run waits for a database that is away, and continues when the database is back.
 
-A request does not wait. Its client is told to come again.
+A request does not wait: its client is asked to try again.
 """
 
 import asyncio
@@ -21,30 +21,29 @@ R = TypeVar("R")
 
 FIRST_PAUSE_SECONDS = 0.1
 LONGEST_PAUSE_SECONDS = 1.0
-# PostgreSQL: no connection, too many of them, the server ends or begins; and what it rolled back
-# for another's sake.
+# PostgreSQL's errors: no connection, too many connections, a server that starts or stops,
+# and a transaction that was rolled back for the sake of another.
 AWAY_STATES = ("08", "53300", "57P", "40")
 
 
 @dataclass
 class Patience:
-    """How long a run has waited by now."""
+    """Since when a run waits for its database; None while the database answers."""
 
     away_since: float | None = None
 
 
 patience: ContextVar[Patience | None] = ContextVar("agui_patience", default=None)
-"""That of the run that this task works for."""
+"""The patience of the run that this task works for."""
 
 
 async def wait_for_database(ask: Callable[[], Awaitable[R]]) -> R:
-    """Ask the database; in a run, again while it is away, for AGUI["DATABASE_WAIT_SECONDS"] at
-    most.
+    """Ask the database. A run asks again while it is away, up to AGUI["DATABASE_WAIT_SECONDS"].
 
-    An answer may be lost after the database has done what it was asked: `ask` has to bear that it
-    is done again.
+    The database may have done its work although its answer was lost, so `ask` must be repeatable.
     """
-    waiting, pause = patience.get(), FIRST_PAUSE_SECONDS
+    waiting = patience.get()
+    pause = FIRST_PAUSE_SECONDS
     while True:
         try:
             answer = await ask()
@@ -54,10 +53,8 @@ async def wait_for_database(ask: Callable[[], Awaitable[R]]) -> R:
             now = time.monotonic()
             if waiting.away_since is None:
                 waiting.away_since = now
-                logger.warning(
-                    "The database is away: a run waits for it (%s)",
-                    str(error).strip().partition("\n")[0],
-                )
+                reason, _, _ = str(error).strip().partition("\n")
+                logger.warning("The database is away: a run waits for it (%s)", reason)
             if now + pause - waiting.away_since > conf.get().database_wait_seconds:
                 raise
         else:
@@ -75,9 +72,10 @@ def is_waiting() -> bool:
 
 
 def is_away(error: BaseException) -> bool:
-    """Whether it was the database that failed, and not what it was asked."""
+    """Whether the database failed, and not the query."""
     cause = error.__cause__
-    if name := getattr(cause, "sqlite_errorname", None):
-        return bool(name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")))
+    sqlite_name: str = getattr(cause, "sqlite_errorname", "")
+    if sqlite_name:
+        return sqlite_name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED"))
     state = getattr(cause, "sqlstate", None)
     return state is None or state.startswith(AWAY_STATES)
