@@ -1,4 +1,7 @@
-"""Lists of the admin that stay fast with many rows: nothing is counted to its end, no row costs a query."""
+"""Lists of the admin that stay fast with many rows.
+
+They count no further than MAX_ROWS, and make no query for a single row.
+"""
 
 from collections.abc import Iterable
 from decimal import Decimal
@@ -29,12 +32,13 @@ if TYPE_CHECKING:
 else:
     transcript = Later("agui.admin.transcript")
 
+USERNAME = get_user_model().USERNAME_FIELD
 MAX_ROWS = 10_000
 RECENT_ROWS = 1000
 
 
 class ShortPaginator(Paginator):
-    """Counts no further than anybody leafs."""
+    """Counts no further than anybody turns pages."""
 
     object_list: QuerySet[Any]
 
@@ -44,13 +48,13 @@ class ShortPaginator(Paginator):
 
 
 class RecordAdmin(admin.ModelAdmin):
-    """What nobody writes by hand."""
+    """Rows that only the engine writes."""
 
     show_full_result_count = False
     show_facets = admin.ShowFacets.NEVER
     paginator = ShortPaginator
     heavy: ClassVar[list[str]] = []
-    """Columns that no list needs."""
+    """Large columns that the list does not read."""
 
     class Media:
         css = {"all": ["agui/admin.css"]}
@@ -65,42 +69,48 @@ class RecordAdmin(admin.ModelAdmin):
         return super().get_queryset(request).defer(*self.heavy)
 
     def log_deletions(self, request: HttpRequest, queryset: Iterable[Model]) -> Any:
-        # By its key alone: titles and names are to go with what they are of.
-        kind = ContentType.objects.get_for_model(self.model)
-        return LogEntry.objects.bulk_create(
-            LogEntry(
+        # Log the key alone: titles and names have to go with their rows.
+        content_type = ContentType.objects.get_for_model(self.model)
+        entries = []
+        for row in queryset:
+            entry = LogEntry(
                 user_id=request.user.pk,  # type: ignore[misc]
-                content_type=kind,
+                content_type=content_type,
                 object_id=row.pk,
                 object_repr=f"{self.opts.verbose_name} {row.pk}",
                 action_flag=DELETION,
             )
-            for row in queryset
-        )
+            entries.append(entry)
+        return LogEntry.objects.bulk_create(entries)
 
     @admin.display(description="owner")
     def who(self, row: Any) -> SafeString | str:
-        # A session's key is as good as a password.
-        return link(row.owner) if row.owner_id else f"visitor {row.scope.partition(':')[2][:4]}…"
+        if row.owner_id:
+            return link(row.owner)
+        # Show the beginning only: a session's key is as good as a password.
+        _, _, key = row.scope.partition(":")
+        return f"visitor {key[:4]}…"
 
 
 class UserByName(admin.ModelAdmin):
-    """Finds a user by name, where the project has users in its admin; else by the number of the row."""
+    """A form that finds users by name. Without users in the project's admin, it takes a number."""
 
     raw_id_fields = ["user"]
 
     def get_autocomplete_fields(self, request: HttpRequest) -> Any:
-        users = self.admin_site._registry.get(get_user_model())
-        return ["user"] if users and users.get_search_fields(request) else []
+        user_admin = self.admin_site._registry.get(get_user_model())
+        if user_admin and user_admin.get_search_fields(request):
+            return ["user"]
+        return []
 
 
 class MadeOnce(UserByName):
-    """What is added here, and never changed."""
+    """Rows that are added in the admin and never changed."""
 
     def render_change_form(
         self, request: HttpRequest, context: Any, *args: Any, **kwargs: Any
     ) -> Any:
-        if context["original"] is not None:  # There is nothing to save
+        if context["original"] is not None:  # An existing row has nothing to save.
             context |= {
                 "show_save": False,
                 "show_save_and_continue": False,
@@ -111,8 +121,9 @@ class MadeOnce(UserByName):
 
 @admin.display(description="tokens")
 def tokens_of_usage(row: Any) -> str:
-    """Show how many tokens went in and came out, together."""
-    return f"{row.usage.get('input_tokens', 0) + row.usage.get('output_tokens', 0):,}"
+    """Show the sum of input and output tokens."""
+    tokens = row.usage.get("input_tokens", 0) + row.usage.get("output_tokens", 0)
+    return f"{tokens:,}"
 
 
 def moment(column: str) -> Any:
@@ -120,13 +131,14 @@ def moment(column: str) -> Any:
 
     @admin.display(description=column.replace("_", " "), ordering=column)
     def show(row: Any) -> str:
-        return f"{timezone.localtime(getattr(row, column)):%Y-%m-%d %H:%M:%S}"
+        time = timezone.localtime(getattr(row, column))
+        return f"{time:%Y-%m-%d %H:%M:%S}"
 
     return show
 
 
 def used(key: str) -> Any:
-    """Show a number of what pydantic-ai counts."""
+    """Show one number of pydantic-ai's usage."""
 
     @admin.display(description=key.replace("_", " "))
     def show(row: Any) -> str:
@@ -137,55 +149,61 @@ def used(key: str) -> Any:
 
 @admin.display(description="cost")
 def cost_of_usage(row: Any) -> str:
-    """Show the cost that pydantic-ai has counted."""
-    found = row.usage.get("cost")
-    return dollars(None if found is None else Decimal(found))
+    """Show the cost in pydantic-ai's usage."""
+    amount = row.usage.get("cost")
+    return dollars(None if amount is None else Decimal(amount))
 
 
 @admin.display(description="cost", ordering="cost")
 def cost(row: Any) -> str:
-    """Show what is known of a cost: a part of it, where the price of some requests is not."""
+    """Show a cost, or the known part of it if some requests have no known price."""
     text = dollars(row.cost)
-    return f"{text} and more" if row.cost is not None and row.unpriced else text
+    if row.cost is not None and row.unpriced:
+        return f"{text} and more"
+    return text
 
 
 def json_of(column: str, title: str) -> Any:
-    """A field of a form: a column of JSON over several lines."""
+    """Show a column of JSON in a form, over several lines."""
 
     @admin.display(description=title)
-    def shown(_: admin.ModelAdmin, row: Any) -> SafeString | None:
+    def show(_: admin.ModelAdmin, row: Any) -> SafeString | None:
         value = getattr(row, column)
-        return None if value is None else format_html("<pre>{}</pre>", transcript.pretty(value))
+        if value is None:
+            return None
+        return format_html("<pre>{}</pre>", transcript.pretty(value))
 
-    return shown
+    return show
 
 
 def recent(column: str) -> type[admin.SimpleListFilter]:
-    """Filter by the values of a column, but offer only those that the newest rows have: to know all is to read all."""
+    """Filter by the values of a column that its newest rows have.
+
+    Finding all values would read the whole table.
+    """
 
     class RecentFilter(admin.SimpleListFilter):
         title = column.replace("_", " ")
         parameter_name = column
 
         def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-            found = {
-                *model_admin.model.objects.values_list(column, flat=True)[:RECENT_ROWS],
-                self.value(),
-            }
-            return [(value, value) for value in sorted(filter(None, found))]
+            rows = model_admin.model.objects.values_list(column, flat=True)
+            values = {*rows[:RECENT_ROWS], self.value()}
+            return [(value, value) for value in sorted(filter(None, values))]
 
         def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-            return queryset.filter(**{column: self.value()}) if self.value() else queryset
+            if not self.value():
+                return queryset
+            return queryset.filter(**{column: self.value()})
 
     return RecentFilter
 
 
 def of(model: type[Model], **columns: str) -> type[admin.SimpleListFilter]:
-    """Filter by a row of another table that has the same values: `?of_<model>=<pk>`, as links write
-    it.
+    """Filter by a row of another table with the same values: `?of_<model>=<pk>` in a link.
 
-    `columns` names those of that table, by ours. Not by the values: a scope may hold a session's
-    key.
+    `columns` maps columns of this table to those of the other. The link names the row and not its
+    values, because a scope may hold a session's key.
     """
 
     class OfFilter(admin.SimpleListFilter):
@@ -193,40 +211,43 @@ def of(model: type[Model], **columns: str) -> type[admin.SimpleListFilter]:
         parameter_name = f"of_{model._meta.model_name}"
 
         def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-            return [(self.value() or "", "the chosen one")] if self.value() else []
+            value = self.value()
+            return [(value, "the chosen one")] if value else []
 
         def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
             try:
-                row = (
-                    model._default_manager.filter(pk=self.value()).values(*columns.values()).first()
-                )
+                rows = model._default_manager.filter(pk=self.value())
+                row = rows.values(*columns.values()).first()
             except (ValueError, ValidationError):
                 row = None
             if row is None:
                 return queryset.none()
-            return queryset.filter(**{ours: row[theirs] for ours, theirs in columns.items()})
+            values = {column: row[other_column] for column, other_column in columns.items()}
+            return queryset.filter(**values)
 
     return OfFilter
 
 
 def link(row: Model | None) -> SafeString | str:
+    """Link to a row's page in the admin."""
     if row is None:
         return "-"
     try:
         page = reverse(f"admin:{row._meta.app_label}_{row._meta.model_name}_change", args=[row.pk])
     except NoReverseMatch:
-        return str(row)  # A project may keep its users out of the admin
+        return str(row)  # A project may have no users in its admin.
     return format_html('<a href="{}">{}</a>', page, truncatechars(str(row), 60))
 
 
 def link_list(model: type[Model], text: str, **filters: str | int | UUID) -> SafeString:
+    """Link to the list of a table, with filters."""
     page = reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist")
     query = urlencode({name: str(value) for name, value in filters.items()})
     return format_html('<a href="{}?{}">{}</a>', page, query, text)
 
 
 def count_of(model: type[Model], **by: Any) -> Subquery:
+    """Count the rows of another table that a row has, by their one common column."""
     [column] = by
-    return Subquery(
-        model._base_manager.filter(**by).values(column).annotate(n=Count("pk")).values("n")
-    )
+    groups = model._base_manager.filter(**by).values(column)
+    return Subquery(groups.annotate(n=Count("pk")).values("n"))

@@ -1,31 +1,28 @@
-"""API tokens in the admin: to make, for whom, and to revoke.
+"""API tokens in the admin: to make and to revoke.
 
-A token acts as its user. So staff make tokens for themselves, and for others only if they may do
-all that the other may: a token is not to give its maker a right that they lack.
+A token acts as its user, and must not give its maker a permission that they lack. So staff may make
+tokens for themselves, and for users whose permissions they all have.
 """
 
 from typing import Any
 
 from django import forms
 from django.contrib import admin, messages
-from django.contrib.auth import get_user_model
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
 
 from agui import conf
-from agui.admin.lists import MadeOnce
+from agui.admin.lists import USERNAME, MadeOnce
 from agui.http.tokens import MAX_DAYS, mint
 from agui.models import ApiToken
 
-USERNAME = get_user_model().USERNAME_FIELD
-
-# A token reads its user's conversations.
+# With a token, one can read its user's conversations.
 READ_CONVERSATIONS = "agui.view_thread"
 
 
 def may_act_as(user: Any, other: Any) -> bool:
-    """Whether a user may do everything that another one may."""
+    """Whether a user has all permissions of another one."""
     if user == other or user.is_superuser:
         return True
     if other.is_superuser or not user.has_perm(READ_CONVERSATIONS):
@@ -35,7 +32,7 @@ def may_act_as(user: Any, other: Any) -> bool:
 
 class ApiTokenForm(forms.ModelForm):
     maker: Any = None
-    """Who fills it in."""
+    """The user who fills the form in."""
     days = forms.IntegerField(
         min_value=1,
         max_value=MAX_DAYS,
@@ -50,11 +47,12 @@ class ApiTokenForm(forms.ModelForm):
     def clean_user(self) -> Any:
         user = self.cleaned_data["user"]
         if not user.is_active:
-            # Nobody can tell what such a user may do later.
+            # Nobody knows which permissions such a user will have later.
             raise forms.ValidationError("This user is not active: activate the user first.")
         if not may_act_as(self.maker, user):
             raise forms.ValidationError(
-                "This user may do things that you may not. Make the token for yourself, or ask a superuser."
+                "This user may do things that you may not. Make the token for yourself, or ask a "
+                "superuser."
             )
         return user
 

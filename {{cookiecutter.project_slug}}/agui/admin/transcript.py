@@ -1,4 +1,4 @@
-"""A conversation as an administrator reads it: who said what and when, what tools were given and what they gave."""
+"""A conversation as an administrator reads it: texts, tool calls, and their results."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -36,13 +36,13 @@ MAX_MESSAGES = 200
 MAX_CHARS = 5000
 MAX_BRANCHES = 50
 MAX_FIELDS = 50
-# Reading Markdown takes up to 30 ms for 1,000 characters that are made to be slow.
+# Hostile Markdown of 1,000 characters takes up to 30 ms.
 MAX_FORMATTED_CHARS = 100_000
 
 
 @dataclass
 class Line:
-    """Something that was said, thought or done."""
+    """A text, a thought or a tool call."""
 
     kind: str
     """'user', 'assistant', 'reasoning', 'tool' or 'other'."""
@@ -50,25 +50,25 @@ class Line:
     at: datetime | None
     text: str = ""
     is_formatted: bool = False
-    """Whether the text is shown as the Markdown that it is."""
+    """Whether the text is shown as Markdown."""
     arguments: str = ""
     argument_fields: list[tuple[str, str]] = field(default_factory=list)
     """The arguments by name, unless there are too many to read."""
     secrets: Sequence[Sequence[str]] = ()
-    """The paths of arguments that are not to be read."""
+    """The paths of arguments that nobody may read."""
     result: str | None = None
     result_fields: list[tuple[str, str]] = field(default_factory=list)
     outcome: str = ""
     changed_by: str | None = None
     """Who changed the arguments before the call ran; '' for a visitor."""
     files: list[NamedFile] = field(default_factory=list)
-    """The files that it came with."""
+    """The files that the message names."""
     is_cut_off: bool = False
 
 
 @dataclass
 class Branch:
-    """A version that was left."""
+    """The end of another version of the conversation."""
 
     end: str
     text: str
@@ -77,7 +77,7 @@ class Branch:
 
 @dataclass
 class Question:
-    """What the conversation waits for."""
+    """A question that the conversation waits for."""
 
     text: str
     until: datetime | None
@@ -87,14 +87,16 @@ class Question:
 class Transcript:
     lines: list[Line]
     earlier: str | None
-    """The end of what comes before, if that is not all."""
+    """The last message before these lines, if there is one."""
     is_broken: bool = False
 
 
 def read_transcript(end: str | None) -> Transcript:
-    """Read the last messages of the history that ends here."""
+    """Read the last messages of the history that ends with the message `end`."""
+    if not end:
+        return Transcript([], None)
     try:
-        entries = read_entries(end, MAX_MESSAGES) if end else []
+        entries = read_entries(end, MAX_MESSAGES)
     except (LookupError, ValueError):
         return Transcript([], None, is_broken=True)
     lines = _lines([entry.message for entry in entries])
@@ -103,7 +105,7 @@ def read_transcript(end: str | None) -> Transcript:
 
 
 def read_branches(thread: Thread) -> list[Branch]:
-    """Read how the versions that were left end, the newest first."""
+    """Read the ends of the other versions, the newest first."""
     ends = Message.objects.filter(pk__in=thread.branches[-MAX_BRANCHES:]).order_by("-created_at")
     return [Branch(row.pk, _preview(row.data), row.created_at) for row in ends]
 
@@ -115,52 +117,59 @@ def _preview(data: Any) -> str:
 
 
 def read_questions(thread: Thread) -> list[Question]:
-    """Read what the user has to answer before the conversation goes on."""
-    with suppress(ValueError):
-        requests = None if thread.deferred is None else codec.load(codec.DEFERRED, thread.deferred)
-        return [
-            Question(one.interrupt.message or "", _moment(one.expires_at))
-            for one in open_interrupts(requests)
-        ]
-    return []
-
-
-def _moment(text: str | None) -> datetime | None:
-    return None if text is None else datetime.fromisoformat(text)
+    """Read what the user has to answer before the conversation continues."""
+    questions: list[Question] = []
+    if thread.deferred is None:
+        return questions
+    try:
+        for open_interrupt in open_interrupts(codec.load(codec.DEFERRED, thread.deferred)):
+            expires_at = open_interrupt.expires_at
+            until = datetime.fromisoformat(expires_at) if expires_at else None
+            questions.append(Question(open_interrupt.interrupt.message or "", until))
+    except ValueError:
+        return []
+    return questions
 
 
 def _lines(messages: Sequence[ModelMessage]) -> list[Line]:
     lines: list[Line] = []
     calls: dict[str, Line] = {}
     for message, files in zip(messages, _named_files(messages), strict=True):
-        told, secrets = told_of_calls(message), annotation(message, SECRETS_KEY) or {}
+        notes = told_of_calls(message)
+        secrets = annotation(message, SECRETS_KEY) or {}
         for line, part in _parts_of(message, files):
             if isinstance(part, BaseToolReturnPart) and part.tool_call_id in calls:
-                call = calls.pop(part.tool_call_id)
-                call.result, call.result_fields, call.outcome = (
-                    line.result,
-                    line.result_fields,
-                    line.outcome,
-                )
-                about = told.get(part.tool_call_id, {})
-                if "editedArguments" in about:
-                    hidden = hide(_loaded(about["editedArguments"]), call.secrets)
-                    call.arguments, call.argument_fields = _shown(hidden)
-                    call.changed_by = about.get("editedBy", "")
+                _add_result(calls.pop(part.tool_call_id), line, notes.get(part.tool_call_id, {}))
                 continue
             if isinstance(part, BaseToolCallPart):
                 calls[part.tool_call_id] = line
-                if paths := secrets.get(part.tool_call_id):
+                paths = secrets.get(part.tool_call_id)
+                if paths:
                     line.secrets = paths
-                    line.arguments, line.argument_fields = _shown(hide(_loaded(part.args), paths))
+                    _set_arguments(line, part.args)
             lines.append(line)
         if getattr(message, "state", "") == "interrupted" and lines:
             lines[-1].is_cut_off = True
     return lines
 
 
+def _add_result(call: Line, result: Line, notes: dict[str, Any]) -> None:
+    """Complete the line of a call by its result, and by the changes that the user made to it."""
+    call.result = result.result
+    call.result_fields = result.result_fields
+    call.outcome = result.outcome
+    if "editedArguments" in notes:
+        _set_arguments(call, notes["editedArguments"])
+        call.changed_by = notes.get("editedBy", "")
+
+
+def _set_arguments(call: Line, arguments: Any) -> None:
+    hidden = hide(_loaded(arguments), call.secrets)
+    call.arguments, call.argument_fields = _shown(hidden)
+
+
 def _named_files(messages: Sequence[ModelMessage]) -> list[list[NamedFile]]:
-    """The files that each message names, as the parts of the project tell."""
+    """List the files that each message names. The parts of the project know them."""
     named: list[list[NamedFile]] = [[] for _ in messages]
     for part in parts.installed():
         for files, more in zip(named, part.named_files(messages), strict=False):
@@ -181,15 +190,13 @@ def _parts_of(message: ModelMessage, named: list[NamedFile]) -> Iterator[tuple[L
 def _line(part: Any, at: datetime | None) -> Line | None:
     match part:
         case UserPromptPart():
-            contents = [part.content] if isinstance(part.content, str) else part.content
-            texts = [item.content if isinstance(item, TextContent) else item for item in contents]
-            said = "\n".join(text for text in texts if isinstance(text, str))
-            files = [_file(item) for item in contents if not isinstance(item, str | TextContent)]
-            return Line("user", "User", at, cut(said), files=files)
+            return _prompt_line(part, at)
+        case TextPart(content="") | ThinkingPart(content=""):
+            return None
         case TextPart():
-            return Line("assistant", "Assistant", at, cut(part.content)) if part.content else None
+            return Line("assistant", "Assistant", at, cut(part.content))
         case ThinkingPart():
-            return Line("reasoning", "Reasoning", at, cut(part.content)) if part.content else None
+            return Line("reasoning", "Reasoning", at, cut(part.content))
         case BaseToolCallPart():
             text, fields = _shown(part.args)
             return Line("tool", part.tool_name, at, arguments=text, argument_fields=fields)
@@ -205,42 +212,60 @@ def _line(part: Any, at: datetime | None) -> Line | None:
     return Line("other", who, at, cut(pretty(content)))
 
 
+def _prompt_line(part: UserPromptPart, at: datetime | None) -> Line:
+    contents = [part.content] if isinstance(part.content, str) else part.content
+    texts: list[str] = []
+    files: list[NamedFile] = []
+    for item in contents:
+        if isinstance(item, str):
+            texts.append(item)
+        elif isinstance(item, TextContent):
+            texts.append(item.content)
+        else:
+            files.append(_file(item))
+    return Line("user", "User", at, cut("\n".join(texts)), files=files)
+
+
 def _format(lines: Sequence[Line]) -> None:
-    """Let the last answers be shown as Markdown, as many as can be read quickly."""
-    left = MAX_FORMATTED_CHARS
+    """Mark the last answers as Markdown, as many as can be formatted quickly."""
+    chars = 0
     for line in reversed(lines):
         if line.kind in ("assistant", "reasoning"):
-            left -= len(line.text)
-            line.is_formatted = left >= 0
+            chars += len(line.text)
+            line.is_formatted = chars <= MAX_FORMATTED_CHARS
 
 
 def _file(item: Any) -> NamedFile:
     if isinstance(item, BinaryContent):
         return NamedFile(item.media_type, filesizeformat(len(item.data)))
-    return NamedFile(item.url if isinstance(item, FileUrl) else type(item).__name__, "")
+    if isinstance(item, FileUrl):
+        return NamedFile(item.url, "")
+    return NamedFile(type(item).__name__, "")
 
 
 def _shown(value: Any) -> tuple[str, list[tuple[str, str]]]:
-    """Show a value as text, and the parts of an object by their names."""
+    """Write a value as text, and the fields of an object as texts by name."""
     text = pretty(value)
     value = _loaded(value)
     if not isinstance(value, dict) or len(value) > MAX_FIELDS or len(text) > MAX_CHARS:
         return cut(text), []
-    return text, [
-        (str(name), part if isinstance(part, str) else _json(part)) for name, part in value.items()
-    ]
+    fields = []
+    for name, field_value in value.items():
+        is_text = isinstance(field_value, str)
+        fields.append((str(name), field_value if is_text else _json(field_value)))
+    return text, fields
 
 
 def pretty(value: Any) -> str:
-    """Show a value as text: JSON over several lines, texts as they are."""
+    """Write a value as text: JSON over several lines, a text as it is, None as ''."""
     value = _loaded(value)
-    if isinstance(value, str) or value is None:
-        return value or ""
-    return _json(value)
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else _json(value)
 
 
 def _loaded(value: Any) -> Any:
-    """The value that a text is the JSON of, else the value itself."""
+    """Parse a text that is JSON. Any other value stays as it is."""
     if isinstance(value, str):
         with suppress(ValueError, RecursionError):
             return json.loads(value)
@@ -252,13 +277,13 @@ def _json(value: Any) -> str:
 
 
 def _describe(value: Any) -> str:
-    return (
-        f"[{value.media_type}, {filesizeformat(len(value.data))}]"
-        if isinstance(value, BinaryContent)
-        else str(value)
-    )
+    if isinstance(value, BinaryContent):
+        return f"[{value.media_type}, {filesizeformat(len(value.data))}]"
+    return str(value)
 
 
 def cut(text: str) -> str:
-    more = len(text) - MAX_CHARS
-    return f"{text[:MAX_CHARS]}… ({more} more characters)" if more > 0 else text
+    excess = len(text) - MAX_CHARS
+    if excess <= 0:
+        return text
+    return f"{text[:MAX_CHARS]}… ({excess} more characters)"
