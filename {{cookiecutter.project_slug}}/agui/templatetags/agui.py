@@ -1,4 +1,4 @@
-"""What templates read of the engine."""
+"""Template tags for pages with the chat."""
 
 from django import template
 from django.utils.html import format_html_join
@@ -11,12 +11,9 @@ register = template.Library()
 
 @register.simple_tag
 def agui_attributes_of_parts() -> SafeString:
-    """The attributes that the parts of the project add to `<agui-chat>`."""
-    named = {
-        name: value for part in parts.installed() for name, value in part.page_attributes().items()
-    }
-    return format_html_join(
-        " ",
-        '{}="{}"',
-        ((name, "" if value is None else str(value)) for name, value in named.items()),
-    )
+    """Write the attributes that the parts of the project add to `<agui-chat>`."""
+    attributes: dict[str, str] = {}
+    for part in parts.installed():
+        for name, value in part.page_attributes().items():
+            attributes[name] = "" if value is None else str(value)
+    return format_html_join(" ", '{}="{}"', attributes.items())

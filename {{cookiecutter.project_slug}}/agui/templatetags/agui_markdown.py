@@ -1,4 +1,4 @@
-"""Markdown for people who read in the admin. Text stays text: nothing is loaded, and no link can be followed."""
+"""Markdown for readers in the admin: it loads nothing, and has no links to follow."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -14,50 +14,52 @@ register = template.Library()
 
 
 class Renderer(RendererHTML):
-    """Writes the address of a link or picture as text behind it, and a heading as a line in bold.
+    """Writes the address of a link or picture as text after it, and a heading as a bold line.
 
-    A model wrote the addresses. Somebody who is signed in to the admin should not be led to them by
-    a click.
+    A model wrote the addresses. A click must not lead a user of the admin to one of them.
     """
 
     def link_open(self, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
         token = tokens[index]
-        # An autolink's text is its address
-        env["address"] = "" if token.info == "auto" else token.attrGet("href")
+        if token.info != "auto":  # The text of an autolink is its address.
+            env["address"] = token.attrGet("href")
         return ""
 
     def link_close(self, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
-        return behind(env.pop("address", ""))
+        return shown_address(env.pop("address", ""))
 
     def image(self, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
         token = tokens[index]
-        words = self.renderInlineAsText(token.children, options, env)
-        return escape(words or "picture") + behind(token.attrGet("src"))
+        description = self.renderInlineAsText(token.children, options, env)
+        return escape(description or "picture") + shown_address(token.attrGet("src"))
 
     def heading_open(self, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
-        return '<p class="agui-heading">'  # The page's own headings are its structure
+        # A heading of the text must not look like a heading of the page.
+        return '<p class="agui-heading">'
 
     def heading_close(self, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
         return "</p>\n"
 
     def th_open(self, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
-        return "<th>"  # Without the style of its column, which the site's policy refuses
+        return "<th>"  # The site's policy refuses the style that the library would write.
 
     def td_open(self, tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
         return "<td>"
 
 
-def behind(address: Any) -> str:
-    return f' <span class="agui-address">({escape(address)})</span>' if address else ""
+def shown_address(address: Any) -> str:
+    if not address:
+        return ""
+    return f' <span class="agui-address">({escape(address)})</span>'
 
 
-# The preset lets HTML through.
-reader = MarkdownIt("commonmark", {"html": False}, renderer_cls=Renderer).enable(
-    ["table", "strikethrough"]
-)
+# The preset would let HTML through.
+reader = MarkdownIt("commonmark", {"html": False}, renderer_cls=Renderer)
+reader.enable(["table", "strikethrough"])
 
 
 @register.filter
 def markdown(text: str) -> SafeString:
     """Write Markdown as HTML."""
-    return mark_safe(reader.render(text))  # noqa: S308 -- the library escapes what is text, and HTML is text here
+    # The library escapes text, and takes HTML for text here.
+    return mark_safe(reader.render(text))  # noqa: S308

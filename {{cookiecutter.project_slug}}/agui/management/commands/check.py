@@ -1,4 +1,4 @@
-"""Django's `check`, which also looks at the agent: other commands don't wait for it."""
+"""Django's `check`, which also checks the agents. Other commands don't wait for their import."""
 
 from typing import Any
 

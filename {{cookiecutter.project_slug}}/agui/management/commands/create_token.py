@@ -1,4 +1,4 @@
-"""Make an API token: the last line on standard output is the token alone."""
+"""Make an API token. Standard output has nothing but the token."""
 
 from argparse import ArgumentParser
 from typing import Any
@@ -34,7 +34,8 @@ class Command(BaseCommand):
             user = user_model._default_manager.get_by_natural_key(username)
         except user_model.DoesNotExist:
             raise CommandError(
-                f"There is no user {username!r}. Create one in the admin, or with `python manage.py createsuperuser`."
+                f"There is no user {username!r}. Create one in the admin, or with "
+                "`python manage.py createsuperuser`."
             ) from None
         if not user.is_active:
             raise CommandError(
@@ -44,10 +45,8 @@ class Command(BaseCommand):
             token, text = create_token(user, name, options["days"])
         except ValueError as error:
             raise CommandError(f"--days: {error}") from None
-        life = (
-            f"until {token.expires_at:%Y-%m-%d %H:%M} UTC"
-            if token.expires_at
-            else "until it is revoked"
-        )
+        life = "until it is revoked"
+        if token.expires_at:
+            life = f"until {token.expires_at:%Y-%m-%d %H:%M} UTC"
         self.stderr.write(f"A token for {username}, valid {life}. It is shown only now:")
         self.stdout.write(text)

@@ -1,6 +1,7 @@
-"""Delete what is older than AGUI["RETENTION"] allows, and what is nobody's any more.
+"""Delete rows that are older than AGUI["RETENTION"] allows, and rows that have no owner any more.
 
-Transactions are short, and others can write in between. What can't be deleted stops nothing else.
+Transactions are short, so other processes can write in between. A row that can't be deleted does
+not keep the command from deleting the rest.
 """
 
 import logging
@@ -29,33 +30,38 @@ logger = logging.getLogger("agui.prune")
 BATCH = 200
 MAX_AGE = 100_000
 VISITOR = "session:"
-# SQLite takes one writer at a time. Who waits asks every tenth of a second, and has to meet a
-# pause.
+# SQLite has one writer at a time. A process that waits tries again every tenth of a second, and has
+# to meet a pause.
 WORK_SECONDS = 0.2
 PAUSE_SECONDS = 0.12
-# Longer than any process that is alive says nothing of its runs.
+# A process that has been silent about its runs for this long is dead.
 SILENCE = timedelta(hours=1)
-# For so long, a token that is no longer good may still explain something.
+# An expired or revoked token is kept for this long, to explain what happened.
 TOKEN_AGE = timedelta(days=30)
+
+HELP = {
+    "conversations": "Conversations without a new message for so long [%(default)s].",
+    "runs": "Records of runs that began so long ago [%(default)s].",
+    "audit": "Records of tool calls made so long ago [%(default)s].",
+}
 
 
 class Command(BaseCommand):
-    help = "Delete old conversations, runs and audit records, unused files, dead tokens, what visitors have left."
+    help = (
+        "Delete old conversations, runs and audit records, unused files, dead tokens, and what "
+        "visitors have left."
+    )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        kept = conf.get().retention
-        for name, unit, default, what in (
-            (
-                "conversations",
-                "DAYS",
-                kept.conversations_days,
-                "Conversations without a new message for so long",
-            ),
-            ("runs", "DAYS", kept.runs_days, "Records of runs that began so long ago"),
-            ("audit", "DAYS", kept.audit_days, "Records of tool calls made so long ago"),
-        ):
+        retention = conf.get().retention
+        options = {
+            "conversations": retention.conversations_days,
+            "runs": retention.runs_days,
+            "audit": retention.audit_days,
+        }
+        for name, default in options.items():
             parser.add_argument(
-                f"--{name}", type=_age, metavar=unit, default=default, help=f"{what} [%(default)s]."
+                f"--{name}", type=_age, metavar="DAYS", default=default, help=HELP[name]
             )
         parser.add_argument("--dry-run", action="store_true", help="Only say what would go.")
 
@@ -64,37 +70,48 @@ class Command(BaseCommand):
         self.pause_at = time.monotonic() + WORK_SECONDS
         self.dry_run: bool = options["dry_run"]
         self.failed = False
-        self.gone: set[int] = set()  # The threads that a dry run has come across
-        of_parts = [outdated for part in parts.installed() for outdated in self.ask(part)]
-        # Before the conversations, which take the rest of their runs along: so a dry run counts the
-        # same.
-        if days := options["runs"]:
-            self.prune_rows(
-                Outdated("runs", self.ended_runs().filter(started_at__lt=self.before(days=days)))
-            )
-        if days := options["audit"]:
-            records = AuditRecord.objects.filter(started_at__lt=self.before(days=days))
-            self.prune_rows(Outdated("records of tool calls", records))
-        long_ago = self.now - TOKEN_AGE
-        dead = ApiToken.objects.filter(Q(expires_at__lt=long_ago) | Q(revoked_at__lt=long_ago))
-        self.prune_rows(Outdated("dead tokens", dead))
-        if days := options["conversations"]:
-            threads = Thread.objects.filter(updated_at__lt=self.before(days=days))
+        self.counted: set[int] = set()  # The threads that a dry run has counted.
+        outdated_of_parts: list[Outdated] = []
+        for part in parts.installed():
+            outdated_of_parts += self.ask(part)
+        # Runs come before conversations, which delete the rest of their runs. So a dry run counts
+        # the same runs.
+        if options["runs"]:
+            self.prune_runs(options["runs"])
+        if options["audit"]:
+            self.prune_audit(options["audit"])
+        self.prune_tokens()
+        if options["conversations"]:
+            before = self.before(days=options["conversations"])
+            threads = Thread.objects.filter(updated_at__lt=before)
             self.prune("conversations", self.prune_threads, threads)
         self.prune("conversations of visitors who are gone", self.prune_visitors)
-        for outdated in of_parts:
+        for outdated in outdated_of_parts:
             self.prune_rows(outdated)
         if self.failed:
             raise CommandError("Not everything could be deleted: the log says what and why.")
 
     def ask(self, part: Part) -> list[Outdated]:
-        """Tell a part what is about to go. What has to be forgotten goes all the same if that fails."""
+        """Ask a part what it keeps no longer. If that fails, the rest is deleted all the same."""
         try:
             return list(part.prune(self.dry_run))
         except Exception:
             self.failed = True
             logger.exception("%s could not say what it keeps no longer", part.verbose_name)
             return []
+
+    def prune_runs(self, days: int) -> None:
+        runs = self.ended_runs().filter(started_at__lt=self.before(days=days))
+        self.prune_rows(Outdated("runs", runs))
+
+    def prune_audit(self, days: int) -> None:
+        records = AuditRecord.objects.filter(started_at__lt=self.before(days=days))
+        self.prune_rows(Outdated("records of tool calls", records))
+
+    def prune_tokens(self) -> None:
+        long_ago = self.now - TOKEN_AGE
+        tokens = ApiToken.objects.filter(Q(expires_at__lt=long_ago) | Q(revoked_at__lt=long_ago))
+        self.prune_rows(Outdated("dead tokens", tokens))
 
     def prune(self, what: str, step: Callable[..., int], *args: Any) -> None:
         try:
@@ -103,41 +120,41 @@ class Command(BaseCommand):
             self.failed = True
             logger.exception("Deleting %s failed", what)
         else:
-            self.stdout.write(f"{'Would delete' if self.dry_run else 'Deleted'} {what}: {count}")
+            verb = "Would delete" if self.dry_run else "Deleted"
+            self.stdout.write(f"{verb} {what}: {count}")
 
     def pause(self) -> None:
-        if (
-            connections[router.db_for_write(Thread)].vendor == "sqlite"
-            and time.monotonic() > self.pause_at
-        ):
+        """Let other processes write to SQLite from time to time."""
+        database = connections[router.db_for_write(Thread)]
+        if database.vendor == "sqlite" and time.monotonic() > self.pause_at:
             time.sleep(PAUSE_SECONDS)
             self.pause_at = time.monotonic() + WORK_SECONDS
 
     def before(self, **age: int) -> datetime:
         return self.now - timedelta(**age)
 
-    def at_work(self) -> QuerySet[Run]:
-        return Run.objects.filter(status=Run.Status.RUNNING, seen_at__gte=self.now - SILENCE)
-
     def ended_runs(self) -> QuerySet[Run]:
-        """Not those that died with their process: their thread takes what they said when it is next opened."""
-        thread = Exists(
-            Thread.objects.filter(thread_id=OuterRef("thread_id"), scope=OuterRef("scope"))
-        )
-        return Run.objects.exclude(
-            Q(thread) | Q(seen_at__gte=self.now - SILENCE), status=Run.Status.RUNNING
-        )
+        """Find runs that nothing needs any more.
+
+        A run that died with its process is still needed if it has a thread, which gets the run's
+        draft when it is next opened.
+        """
+        thread = Thread.objects.filter(thread_id=OuterRef("thread_id"), scope=OuterRef("scope"))
+        is_needed = Q(Exists(thread)) | Q(seen_at__gte=self.now - SILENCE)
+        return Run.objects.exclude(is_needed, status=Run.Status.RUNNING)
 
     def prune_rows(self, outdated: Outdated) -> None:
-        self.prune(outdated.name, self.count if self.dry_run else self.delete, outdated)
+        step = self.count if self.dry_run else self.delete
+        self.prune(outdated.name, step, outdated)
 
     def count(self, outdated: Outdated) -> int:
         return outdated.rows.count()
 
     def delete(self, outdated: Outdated) -> int:
-        count, rest = 0, outdated.rows.order_by("pk").values_list("pk", flat=True)
+        count = 0
+        all_pks = outdated.rows.order_by("pk").values_list("pk", flat=True)
         batch = min(BATCH, outdated.batch)
-        pks = list(rest[:batch])
+        pks = list(all_pks[:batch])
         while pks:
             try:
                 count += outdated.delete(pks)
@@ -145,25 +162,28 @@ class Command(BaseCommand):
                 self.failed = True
                 logger.exception("Deleting %s failed: %s", outdated.name, pks)
             self.pause()
-            pks = list(rest.filter(pk__gt=pks[-1])[:batch])
+            pks = list(all_pks.filter(pk__gt=pks[-1])[:batch])
         return count
 
     def prune_threads(self, rows: QuerySet[Thread]) -> int:
-        at_work = self.at_work().filter(thread_id=OuterRef("thread_id"), scope=OuterRef("scope"))
-        rows = rows.filter(~Exists(at_work)).order_by("pk").only("thread_id", "scope", "revision")
-        count, last = 0, 0
-        while batch := list(rows.filter(pk__gt=last)[:BATCH]):
-            last = batch[-1].pk
-            count += sum(self.prune_thread(thread) for thread in batch)
+        active = Run.objects.filter(status=Run.Status.RUNNING, seen_at__gte=self.now - SILENCE)
+        active = active.filter(thread_id=OuterRef("thread_id"), scope=OuterRef("scope"))
+        rows = rows.filter(~Exists(active)).order_by("pk").only("thread_id", "scope", "revision")
+        count = 0
+        batch = list(rows[:BATCH])
+        while batch:
+            for thread in batch:
+                count += self.prune_thread(thread)
+            batch = list(rows.filter(pk__gt=batch[-1].pk)[:BATCH])
         return count
 
     def prune_thread(self, thread: Thread) -> bool:
         if self.dry_run:
-            is_new = thread.pk not in self.gone
-            self.gone.add(thread.pk)
+            is_new = thread.pk not in self.counted
+            self.counted.add(thread.pk)
             return is_new
         try:
-            # In this revision: whoever comes back to it at this moment keeps it.
+            # A user who returns to the thread now changes its revision, and so keeps it.
             delete_thread(thread.thread_id, thread.scope, thread.revision)
         except ConversationConflict:
             return False
@@ -175,33 +195,30 @@ class Command(BaseCommand):
         return True
 
     def prune_visitors(self) -> int:
-        """Without his session a visitor can't read, export or delete what was his, nor can anybody for him."""
-        old = Thread.objects.filter(updated_at__lt=self.before(seconds=settings.SESSION_COOKIE_AGE))
-        scopes = (
-            old.filter(owner=None, scope__startswith=VISITOR)
-            .order_by()
-            .values_list("scope", flat=True)
-            .distinct()
-        )
-        count, last = 0, ""
-        while batch := list(scopes.filter(scope__gt=last).order_by("scope")[:BATCH]):
-            last = batch[-1]
-            gone = set(batch) - {
-                VISITOR + key
-                for key in self.live_sessions([s.removeprefix(VISITOR) for s in batch])
-            }
+        """Prune conversations of visitors whose session has ended: nobody can reach them now."""
+        before = self.before(seconds=settings.SESSION_COOKIE_AGE)
+        old = Thread.objects.filter(updated_at__lt=before)
+        rows = old.filter(owner=None, scope__startswith=VISITOR).order_by("scope")
+        scopes = rows.values_list("scope", flat=True).distinct()
+        count = 0
+        batch = list(scopes[:BATCH])
+        while batch:
+            keys = [scope.removeprefix(VISITOR) for scope in batch]
+            ended = set(keys) - self.live_sessions(keys)
+            gone = [VISITOR + key for key in ended]
             count += self.prune_threads(old.filter(scope__in=gone))
+            batch = list(scopes.filter(scope__gt=batch[-1])[:BATCH])
         return count
 
     def live_sessions(self, keys: list[str]) -> set[str]:
         engine = import_module(settings.SESSION_ENGINE).SessionStore
-        if issubclass(engine, DatabaseSessionStore):
-            # Not `exists`: it knows those, too, that have expired and wait for `clearsessions`.
-            sessions = engine.get_model_class().objects.filter(
-                session_key__in=keys, expire_date__gt=self.now
-            )
-            return set(sessions.values_list("session_key", flat=True))
-        return {key for key in keys if engine().exists(key)}
+        if not issubclass(engine, DatabaseSessionStore):
+            return {key for key in keys if engine().exists(key)}
+        # Don't use `exists`: it also finds expired sessions that `clearsessions` has not deleted.
+        sessions = engine.get_model_class().objects.filter(
+            session_key__in=keys, expire_date__gt=self.now
+        )
+        return set(sessions.values_list("session_key", flat=True))
 
 
 def _age(text: str) -> int:

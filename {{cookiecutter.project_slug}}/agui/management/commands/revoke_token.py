@@ -1,4 +1,4 @@
-"""Revoke API tokens: the one with a prefix, or all of a user."""
+"""Revoke API tokens: one by its prefix, or all tokens of a user."""
 
 from argparse import ArgumentParser
 from typing import Any
@@ -12,7 +12,10 @@ from agui.models import ApiToken
 
 
 class Command(BaseCommand):
-    help = "Revoke an API token by its prefix, or all tokens of a user: the next request with one is refused."
+    help = (
+        "Revoke an API token by its prefix, or all tokens of a user. The next request with a "
+        "revoked token is refused."
+    )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(
@@ -29,16 +32,15 @@ class Command(BaseCommand):
             raise CommandError("Name a token by its prefix, or a user with --user.")
         if username:
             user_model = get_user_model()
-            user = user_model._default_manager.filter(
-                **{user_model.USERNAME_FIELD: username}
-            ).first()
-            if user is None:
-                raise CommandError(f"There is no user {username!r}.")
+            try:
+                user = user_model._default_manager.get_by_natural_key(username)
+            except user_model.DoesNotExist:
+                raise CommandError(f"There is no user {username!r}.") from None
             tokens = ApiToken.objects.filter(user=user)
         else:
             tokens = ApiToken.objects.filter(prefix=prefix[:SHOWN_CHARS])
             if not tokens.exists():
-                # Not the text itself: it may be a token that works, with one letter missing.
+                # Don't repeat the text: it may be a valid token with a typing mistake.
                 raise CommandError(
                     "There is no token with this prefix: the admin lists all, by their prefixes."
                 )
