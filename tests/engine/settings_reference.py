@@ -10,6 +10,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from agui import conf
+from agui.money import Dollars
 
 MARK = "<!-- What follows is written by `make settings` in the template. -->\n"
 BOUNDS = {"gt": "above", "ge": "from", "le": "to"}  # As pydantic names them
@@ -57,7 +58,7 @@ def type_name(annotation: Any) -> str:
     if origin in (Union, UnionType):
         return " or ".join(type_name(one) for one in arguments)
     if origin is Annotated:
-        return "US dollars" if annotation == conf.Dollars else type_name(arguments[0])
+        return "US dollars" if annotation == Dollars else type_name(arguments[0])
     if origin is Literal:
         return ", ".join(code(one) for one in arguments)
     if origin is list:

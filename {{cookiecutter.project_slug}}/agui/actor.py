@@ -1,4 +1,4 @@
-"""Who acts: a user, and the name under which what is theirs is kept."""
+"""Who acts: a user, and the scope that owns their threads."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -6,19 +6,19 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Actor:
-    """Whose request this is, and under which name what it makes is kept."""
+    """The user of a request, and the scope that owns what the request creates."""
 
     user: Any
     scope: str
-    """'user:<pk>', or 'session:<key>' of an anonymous visitor."""
+    """'user:<pk>', or 'session:<key>' for an anonymous visitor."""
 
 
-# As long as a column of the audit trail.
+# The audit trail has a column of this length.
 MAX_NAME_CHARS = 255
 
 
 def name_of(user: Any) -> str:
-    """How a user is called where others read it; '' for a visitor without an account."""
+    """Return a user's name as other people read it; '' for a visitor without an account."""
     if user is None or not user.is_authenticated:
         return ""
     full_name = getattr(user, "get_full_name", str)()

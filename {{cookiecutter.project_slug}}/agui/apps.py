@@ -1,4 +1,4 @@
-"""Start-up: settings are checked. What only an agent needs is imported later (agents/discovery.py)."""
+"""Start-up: check the settings. Modules that only an agent needs are imported later."""
 
 import os
 from collections.abc import Iterator
@@ -11,6 +11,9 @@ from django.apps import AppConfig, apps
 from django.conf import ENVIRONMENT_VARIABLE
 from django.utils.autoreload import BaseReloader, autoreload_started
 
+# Directories of installed packages, which nobody edits.
+INSTALLED = {"site-packages", "dist-packages"}
+
 
 class AguiConfig(AppConfig):
     name = "agui"
@@ -21,17 +24,16 @@ class AguiConfig(AppConfig):
 
         conf.get()
         checks.register()
-        # Now: Django forgets its applications if one can't be imported.
-        watched = partial(watch_modules, list(own_directories()))
-        autoreload_started.connect(watched, weak=False, dispatch_uid="agui.watch")
+        # List the directories now: Django forgets its applications if one can't be imported.
+        watch = partial(watch_modules, list(own_directories()))
+        autoreload_started.connect(watch, weak=False, dispatch_uid="agui.watch")
 
 
 def watch_modules(directories: list[Path], sender: BaseReloader, **kwargs: Any) -> None:
-    """Let `runserver` start again after any change of the project's modules, also of those that
-    could not be imported.
+    """Let `runserver` restart after a change of any module of the project.
 
-    Django watches what was imported, and after a mistake the file that raised it. That is a file of
-    the engine if a tool is refused.
+    Django watches only imported modules, and after a mistake the file that raised it. If the engine
+    refuses a tool, that file is the engine's.
     """
     for directory in directories:
         for pattern in ("*.py", "*/*.py", "*/*/*.py"):
@@ -39,9 +41,12 @@ def watch_modules(directories: list[Path], sender: BaseReloader, **kwargs: Any) 
 
 
 def own_directories() -> Iterator[Path]:
-    """The directories of the settings and of the applications that are not installed packages."""
-    if module := os.environ.get(ENVIRONMENT_VARIABLE):
-        yield Path(str(import_module(module).__file__)).resolve().parent
+    """Yield the directories of the settings and of all applications that are not installed."""
+    module = os.environ.get(ENVIRONMENT_VARIABLE)
+    if module:
+        settings_file = str(import_module(module).__file__)
+        yield Path(settings_file).resolve().parent
     for config in apps.get_app_configs():
-        if not {"site-packages", "dist-packages"} & {*Path(config.path).parts}:
-            yield Path(config.path).resolve()
+        path = Path(config.path)
+        if not INSTALLED.intersection(path.parts):
+            yield path.resolve()

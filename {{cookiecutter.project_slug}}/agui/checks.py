@@ -1,4 +1,4 @@
-"""Django system checks: what would fail later, said at start-up with its cure."""
+"""Django system checks: they report at start-up what would fail later, with its cure."""
 
 from typing import Any
 
@@ -34,7 +34,8 @@ def check_applications(**kwargs: Any) -> list[checks.CheckMessage]:
     return [
         checks.Error(
             problem,
-            hint="Put it first: else `runserver` is a WSGI server, which can't run agents. Set ASGI_APPLICATION, too.",
+            hint="Put it first: otherwise `runserver` is a WSGI server, which can't run agents. "
+            "Set ASGI_APPLICATION, too.",
             id="agui.E001",
         )
     ]
@@ -43,41 +44,47 @@ def check_applications(**kwargs: Any) -> list[checks.CheckMessage]:
 def check_parts(**kwargs: Any) -> list[checks.CheckMessage]:
     """Has each part the parts that it needs?"""
     names = {config.name for config in apps.get_app_configs()}
-    return [
-        checks.Error(
-            f"{part.name!r} in INSTALLED_APPS needs {needed!r}.",
-            hint=f"Add {needed!r} to INSTALLED_APPS, or remove {part.name!r}.",
-            id="agui.E011",
-        )
-        for part in parts.installed()
-        for needed in part.needs
-        if needed not in names
-    ]
+    errors: list[checks.CheckMessage] = []
+    for part in parts.installed():
+        for needed in part.needs:
+            if needed not in names:
+                error = checks.Error(
+                    f"{part.name!r} in INSTALLED_APPS needs {needed!r}.",
+                    hint=f"Add {needed!r} to INSTALLED_APPS, or remove {part.name!r}.",
+                    id="agui.E011",
+                )
+                errors.append(error)
+    return errors
 
 
 def check_model(**kwargs: Any) -> list[checks.CheckMessage]:
-    """Is the model's key there? In production its absence stops the server, so this is for developers."""
+    """Is the key of each model set? Without DEBUG, a missing key stops the server instead."""
+    if not settings.DEBUG:
+        return []
     model = settings.AGENT_MODEL
-    if settings.DEBUG and (missing := " and ".join(missing_keys(model))):
-        partly = any(not missing_keys(name) for name in model.split(","))
-        answers = "the others answer" if partly else "the offline demo model answers"
-        return [
-            checks.Warning(
-                f"AGENT_MODEL is {model!r}, but {missing} is not set.",
-                hint=f"Set {missing} in .env. Until then {answers}.",
-                id="agui.W001",
-            )
-        ]
-    return []
+    missing = " and ".join(missing_keys(model))
+    if not missing:
+        return []
+    answering = "the offline demo model answers"
+    if any(not missing_keys(name) for name in model.split(",")):
+        answering = "the others answer"
+    return [
+        checks.Warning(
+            f"AGENT_MODEL is {model!r}, but {missing} is not set.",
+            hint=f"Set {missing} in .env. Until then {answering}.",
+            id="agui.W001",
+        )
+    ]
 
 
 def check_prices(**kwargs: Any) -> list[checks.CheckMessage]:
-    """Is the price known of what money limits? Else it limits nothing."""
+    """Has each model a known price? A limit in US dollars needs one."""
     if conf.get().limits.cost is None:
         return []
     return [
         checks.Warning(
-            f"No price is known of {name!r} in AGENT_MODEL, so no limit in US dollars holds it back.",
+            f"No price is known of {name!r} in AGENT_MODEL, so no limit in US dollars holds it "
+            "back.",
             hint="Set LIMITS['TOTAL_TOKENS'], too.",
             id="agui.W002",
         )
@@ -86,28 +93,30 @@ def check_prices(**kwargs: Any) -> list[checks.CheckMessage]:
 
 
 def check_throttle(**kwargs: Any) -> list[checks.CheckMessage]:
-    """Can the cache count? Where two requests at once are counted as one, both get the last place."""
+    """Does the cache count in one step? Otherwise two requests at once may count as one."""
     rates = conf.get().throttle
-    if (rates.user or rates.token) and type(caches["default"]).incr is BaseCache.incr:
-        backend = type(caches["default"]).__name__
-        return [
-            checks.Error(
-                f"AGUI['THROTTLE'] counts in the cache, and {backend} does not count in one step.",
-                hint="Make the default of CACHES one that does: Redis, Memcached or local memory.",
-                id="agui.E002",
-            )
-        ]
-    return []
+    backend = type(caches["default"])
+    if not (rates.user or rates.token) or backend.incr is not BaseCache.incr:
+        return []
+    return [
+        checks.Error(
+            f"AGUI['THROTTLE'] counts in the cache, and {backend.__name__} does not count in one "
+            "step.",
+            hint="Make the default of CACHES one that does: Redis, Memcached or local memory.",
+            id="agui.E002",
+        )
+    ]
 
 
 def check_processes(**kwargs: Any) -> list[checks.CheckMessage]:
-    """Can a second process serve the site? No mistake, but good to know where it is deployed."""
-    if conf.get().redis_url is None:
-        return [
-            checks.Info(
-                "Without REDIS_URL, one process serves the site: a second one could not follow or stop its runs.",
-                hint="For more processes run a Redis, `make setup EXTRAS=redis`, and set REDIS_URL.",
-                id="agui.I001",
-            )
-        ]
-    return []
+    """Can several processes serve the site? One process is no mistake, so this only informs."""
+    if conf.get().redis_url is not None:
+        return []
+    return [
+        checks.Info(
+            "Without REDIS_URL, one process serves the site: a second one could not follow or stop "
+            "its runs.",
+            hint="For more processes run a Redis, `make setup EXTRAS=redis`, and set REDIS_URL.",
+            id="agui.I001",
+        )
+    ]

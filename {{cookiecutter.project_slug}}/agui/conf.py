@@ -3,64 +3,38 @@
     from agui import conf
     conf.get().heartbeat_seconds
 
-A field `heartbeat_seconds` is the key "HEARTBEAT_SECONDS". Reading waits until first use, so
-`override_settings` works in tests. `apps.py` loads once at start-up, so a mistake stops each
-command. The code that a setting names is imported later (agents/discovery.py), so a mistake there
-stops a server and `manage.py check`.
+The field `heartbeat_seconds` is the key "HEARTBEAT_SECONDS". Settings are read on first use, so
+`override_settings` works in tests. apps.py reads them at start-up, so a mistake stops each command.
+What a setting names by dotted path is imported later (agents/discovery.py), so a mistake there
+stops the server and `manage.py check`.
 """
 
-import os
 from functools import cache, lru_cache
-from typing import Any, Literal, TypeVar, cast, get_args
+from typing import Any, Literal, TypeVar, cast
 
 from django.conf import settings
 from django.core import mail
 from django.core.exceptions import ImproperlyConfigured
 from django.core.signals import setting_changed
-from pydantic import Field, TypeAdapter, ValidationError, create_model, field_validator
+from pydantic import Field, ValidationError, create_model, field_validator
 
 from agui import parts
-from agui.conf_sections import WITHOUT_IMPORTS, FileDownloads, Retention, by_import, imported
-from agui.conf_sections import Section as _Section
-from agui.money import Dollars
-
-RATE = r"^[1-9][0-9]{0,8}/(second|minute|hour|day)$"
-
-
-class Limits(_Section):
-    """What one run may use at most; None is no limit."""
-
-    requests: int | None = Field(25, gt=0, description="Requests to the model in one run.")
-    tool_calls: int | None = Field(50, gt=0, description="Successful tool calls in one run.")
-    total_tokens: int | None = Field(None, gt=0, description="Tokens in and out in one run.")
-    input_tokens: int | None = Field(
-        None, gt=0, description="Tokens that the model reads in one run."
-    )
-    output_tokens: int | None = Field(
-        None, gt=0, description="Tokens that the model writes in one run."
-    )
-    request_input_tokens: int | None = Field(
-        None, gt=0, description="Tokens that the model reads in one request."
-    )
-    count_tokens: bool = Field(
-        False,
-        description="Ask the provider to count before each request, so that limits stop what would pass them.",
-    )
-    cost: Dollars | None = Field(
-        None, gt=0, description="What one run may cost; needs a model with a known price."
-    )
+from agui.conf_sections import (
+    SECRET_NAMES,
+    WITHOUT_IMPORTS,
+    FileDownloads,
+    Limits,
+    Retention,
+    Section,
+    Throttle,
+    by_import,
+    explain,
+    imported,
+    redis_url,
+)
 
 
-class Throttle(_Section):
-    """How many runs may be asked for: a number, and "/second", "/minute", "/hour" or "/day"; None is no limit."""
-
-    user: str | None = Field(
-        None, pattern=RATE, description="By one user, over all tokens and sessions."
-    )
-    token: str | None = Field(None, pattern=RATE, description="With one API token.")
-
-
-class EngineSettings(_Section):
+class EngineSettings(Section):
     """Every key of AGUI, with its default."""
 
     agent_factory: str | None = Field(
@@ -75,22 +49,9 @@ class EngineSettings(_Section):
         description="Dotted path of the class that records tool calls.",
     )
     audit_redact: list[str] = Field(
-        [
-            *(
-                "password",
-                "passwd",
-                "pwd",
-                "passphrase",
-                "secret",
-                "token",
-                "credential",
-                "authorization",
-                "cookie",
-            ),
-            *("api_key", "access_key", "private_key"),
-        ],
-        description="The audit trail replaces the values of arguments by '[redacted]' if one of these is in the name, "
-        "however it is written ('api_key' is in 'X-ApiKey'), at any depth.",
+        SECRET_NAMES,
+        description="The audit trail replaces the values of arguments by '[redacted]' if one of "
+        "these is in the name, however it is written ('api_key' is in 'X-ApiKey'), at any depth.",
     )
     auto_confirm: bool | list[str] = Field(
         False,
@@ -99,7 +60,8 @@ class EngineSettings(_Section):
     search_tools_above: int | None = Field(
         40,
         gt=0,
-        description="With more tools than this, the model searches for one; None shows it all of them.",
+        description="With more tools than this, the model searches for one; None shows it all of "
+        "them.",
     )
     on_disconnect: Literal["continue", "cancel"] = Field(
         "continue", description="What happens to a run whose client goes away."
@@ -111,7 +73,8 @@ class EngineSettings(_Section):
     model_timeout_seconds: float | None = Field(
         180.0,
         gt=0,
-        description="Longest silence of a model, before its first word and after; None is its client's.",
+        description="Longest silence of a model, before its first word and after; None is its "
+        "client's.",
     )
     max_output_bytes: int = Field(8 * 1024 * 1024, gt=0, description="Largest stream of one run.")
     max_concurrent_runs: int = Field(
@@ -142,7 +105,8 @@ class EngineSettings(_Section):
     )
     client_instructions: Literal["drop", "use"] = Field(
         "drop",
-        description="Whether a client's system and developer messages become instructions of the run.",
+        description="Whether a client's system and developer messages become instructions of the "
+        "run.",
     )
     max_state_bytes: int = Field(
         256 * 1024,
@@ -162,8 +126,8 @@ class EngineSettings(_Section):
     )
     allowed_file_url_schemes: list[Literal["http", "https", "s3", "gs"]] = Field(
         ["http", "https"],
-        description="Addresses of files that a client may hand to the model; [] is none. The provider opens s3 and gs "
-        "with rights of yours.",
+        description="Addresses of files that a client may hand to the model; [] is none. The "
+        "provider opens s3 and gs with rights of yours.",
     )
     file_downloads: FileDownloads | None = Field(
         None,
@@ -196,7 +160,8 @@ class EngineSettings(_Section):
     )
     redis_url: str | None = Field(
         None,
-        description="Where the events of runs wait for readers of other processes; None is in memory.",
+        description="Where the events of runs wait for readers of other processes; None is in "
+        "memory.",
     )
     shutdown_seconds: float = Field(
         5.0,
@@ -206,7 +171,8 @@ class EngineSettings(_Section):
     tool_timeout_seconds: float | None = Field(
         None,
         gt=0,
-        description="Longest call of a tool of the registry that has no timeout of its own; None is no limit.",
+        description="Longest call of a tool of the registry that has no timeout of its own; None "
+        "is no limit.",
     )
     tool_threads: int = Field(
         8,
@@ -232,17 +198,7 @@ class EngineSettings(_Section):
     @field_validator("redis_url")
     @classmethod
     def _is_a_redis(cls, url: str | None) -> str | None:
-        if url is not None:
-            try:
-                from redis.asyncio import ConnectionPool
-
-                ConnectionPool.from_url(url)
-            except ImportError:
-                raise ValueError("it needs the library: `make setup EXTRAS=redis`") from None
-            except ValueError:  # It may quote a part of the password
-                cure = "name a redis://, rediss:// or unix:// address, what is special in a password percent-encoded"
-                raise ValueError(cure) from None
-        return url
+        return None if url is None else redis_url(url)
 
     @field_validator("agent_factory", "audit_logger", "conversation_store")
     @classmethod
@@ -252,58 +208,47 @@ class EngineSettings(_Section):
 
 
 def load(raw: Any = None, context: Any = None) -> EngineSettings:
-    """Check the AGUI dictionary (by default that of settings.py), and import what it names by dotted paths.
+    """Check the AGUI dictionary, by default that of settings.py, and import what it names.
 
-    Raises ImproperlyConfigured, naming every wrong key and its cure.
+    Raises ImproperlyConfigured, which names every wrong key and its cure.
     """
-    raw = getattr(settings, "AGUI", {}) if raw is None else raw
+    if raw is None:
+        raw = getattr(settings, "AGUI", {})
     sections = {part.key: part.settings for part in parts.installed() if part.settings}
     model = _with_parts(tuple(sections.items()))
-    if isinstance(raw, dict):
-        raw = raw | {
-            key: _from_environment(section, raw.get(key, {})) for key, section in sections.items()
-        }
+    if isinstance(raw, dict) and not is_testing():
+        raw = _with_environment(raw, sections)
     try:
         return model.model_validate(raw, context=context)
     except ValidationError as error:
-        raise ImproperlyConfigured(
-            "\n".join(_sentence(item, model) for item in error.errors())
-        ) from None
+        problems = [explain(item, model) for item in error.errors()]
+        raise ImproperlyConfigured("\n".join(problems)) from None
 
 
 @lru_cache(maxsize=1)
-def _with_parts(sections: tuple[tuple[str, type[_Section]], ...]) -> type[EngineSettings]:
+def _with_parts(sections: tuple[tuple[str, type[Section]], ...]) -> type[EngineSettings]:
     """Add the sections of the parts to the settings of the core."""
-    fields: dict[str, Any] = {
-        key.lower(): (
-            one,
-            Field(default_factory=one, description=(one.__doc__ or "").partition("\n")[0]),
-        )
-        for key, one in sections
-    }
+    fields: dict[str, Any] = {}
+    for key, section in sections:
+        summary, _, _ = (section.__doc__ or "").partition("\n")
+        fields[key.lower()] = (section, Field(default_factory=section, description=summary))
     return create_model(
         "EngineSettings", __base__=EngineSettings, __doc__=EngineSettings.__doc__, **fields
     )
 
 
-def _from_environment(section: type[_Section], raw: Any) -> Any:
-    """Complete a part's section with what variables of the environment say."""
-    if is_testing() or not isinstance(raw, dict):
-        return raw
-    found: dict[str, Any] = {}
-    for name, variable in section.environment.items():
-        if value := os.environ.get(variable):
-            annotation: Any = section.model_fields[name].annotation
-            adapter: TypeAdapter[Any] = TypeAdapter(annotation)
-            try:
-                found[name.upper()] = adapter.validate_strings(value)
-            except ValidationError:
-                found[name.upper()] = value  # Refused with the others
-    return found | raw
+def _with_environment(raw: dict[str, Any], sections: dict[str, type[Section]]) -> dict[str, Any]:
+    """Complete the sections of parts by variables of the environment. AGUI's own keys win."""
+    complete = dict(raw)
+    for key, section in sections.items():
+        values = raw.get(key, {})
+        if isinstance(values, dict):
+            complete[key] = section.read_environment() | values
+    return complete
 
 
 def mistake(problem: object, *keys: str) -> ImproperlyConfigured:
-    """Make the error to raise for a setting that names what can't be used."""
+    """Make the error for a setting whose value can't be used."""
     value: Any = get()
     for key in keys:
         value = getattr(value, key.lower())
@@ -311,50 +256,26 @@ def mistake(problem: object, *keys: str) -> ImproperlyConfigured:
     return ImproperlyConfigured(f"{name} = {value!r}: {problem}.")
 
 
-def _sentence(error: Any, model: type[_Section]) -> str:
-    """Say which key is wrong and what would be right."""
-    # A union reports its branches as further locations: they are not keys.
-    unknown = error["type"] == "extra_forbidden"
-    keys = [str(key) for key in error["loc"] if unknown or isinstance(key, int) or key.isupper()]
-    name = "AGUI" + "".join(f"[{key}]" if key.isdigit() else f"[{key!r}]" for key in keys)
-    has_secrets = keys[:1] == ["REDIS_URL"]  # The URL may hold a password
-    for key in keys[:-1]:
-        if (field := model.model_fields.get(key.lower())) and (
-            below := _section_in(field.annotation)
-        ):
-            model = below
-            has_secrets |= model.has_secrets
-    if unknown:
-        known = ", ".join(field.upper() for field in model.model_fields)
-        return f"{name} is not a setting. Remove it, or use one of: {known}."
-    given = "" if has_secrets else f" = {error['input']!r}"
-    return f"{name}{given}: {error['msg'].removeprefix('Value error, ')}."
-
-
-def _section_in(annotation: Any) -> type[_Section] | None:
-    """Find the section in a field's annotation: in `Section | None`, or in `dict[str, Section]`."""
-    if isinstance(annotation, type) and issubclass(annotation, _Section):
-        return annotation
-    return next((found for one in get_args(annotation) if (found := _section_in(one))), None)
-
-
 def is_testing() -> bool:
-    """Whether Django's test environment is set up: then .env counts for nothing here, and no connection is kept."""
+    """Whether Django's test environment is set up.
+
+    Then the engine ignores .env, and keeps no connections.
+    """
     return hasattr(mail, "outbox")
 
 
 @lru_cache(maxsize=1)
 def get() -> EngineSettings:
-    """The settings in force; what they name is not imported yet."""
+    """Return the active settings. What they name is not imported yet."""
     return load(context=WITHOUT_IMPORTS)
 
 
-PartSettings = TypeVar("PartSettings", bound=_Section)
+PartSettings = TypeVar("PartSettings", bound=Section)
 
 
 @cache
 def part(section: type[PartSettings]) -> PartSettings:
-    """The settings in force of a part. Raises LookupError for one that INSTALLED_APPS does not name."""
+    """Return the active settings of a part. Raises LookupError if it is not in INSTALLED_APPS."""
     settings = get()
     for name, field in type(settings).model_fields.items():
         if field.annotation is section:

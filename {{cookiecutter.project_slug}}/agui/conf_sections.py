@@ -1,12 +1,39 @@
-"""What conf.py is made of: how strict a section is, and those that say much."""
+"""The sections of AGUI: what they have in common, those of the core, and the errors in them."""
 
+import os
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, get_args
 
 from django.utils.module_loading import import_string
-from pydantic import BaseModel, ConfigDict, Field, ValidationInfo
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    TypeAdapter,
+    ValidationError,
+    ValidationInfo,
+)
 
+from agui.money import Dollars
+
+# The context of validation in which nothing is imported.
 WITHOUT_IMPORTS = "without imports"
+RATE = r"^[1-9][0-9]{0,8}/(second|minute|hour|day)$"
+
+SECRET_NAMES = [
+    "password",
+    "passwd",
+    "pwd",
+    "passphrase",
+    "secret",
+    "token",
+    "credential",
+    "authorization",
+    "cookie",
+    "api_key",
+    "access_key",
+    "private_key",
+]
 
 
 class Section(BaseModel):
@@ -15,9 +42,27 @@ class Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, alias_generator=str.upper)
 
     environment: ClassVar[Mapping[str, str]] = {}
-    """Variables of the environment that stand for fields which the dictionary does not have: by field, the variable."""
+    """Variables of the environment, by field. They apply where the dictionary has no key."""
     has_secrets: ClassVar[bool] = False
-    """Whether an error may not quote a wrong value."""
+    """Whether an error must not quote a wrong value."""
+
+    @classmethod
+    def read_environment(cls) -> dict[str, Any]:
+        """Read the variables that are set, by key."""
+        values: dict[str, Any] = {}
+        for name, variable in cls.environment.items():
+            text = os.environ.get(variable)
+            if text:
+                values[name.upper()] = _parse(text, cls.model_fields[name].annotation)
+        return values
+
+
+def _parse(text: str, annotation: Any) -> Any:
+    adapter: TypeAdapter[Any] = TypeAdapter(annotation)
+    try:
+        return adapter.validate_strings(text)
+    except ValidationError:
+        return text  # Validating the section reports it.
 
 
 def imported(path: str) -> str:
@@ -30,13 +75,70 @@ def imported(path: str) -> str:
     return path
 
 
+def redis_url(url: str) -> str:
+    try:
+        from redis.asyncio import ConnectionPool
+
+        ConnectionPool.from_url(url)
+    except ImportError:
+        raise ValueError("it needs the library: `make setup EXTRAS=redis`") from None
+    except ValueError:  # Its text may quote a part of the password.
+        raise ValueError(
+            "name a redis://, rediss:// or unix:// address, what is special in a password "
+            "percent-encoded"
+        ) from None
+    return url
+
+
 def by_import(check: Callable[[Any, Any], Any]) -> Callable[[Any, Any, ValidationInfo], Any]:
-    """Mark a validator that imports what a setting names: it waits until an agent is needed (agents/discovery.py)."""
+    """Mark a validator that imports what a setting names.
+
+    It runs when an agent is needed (agents/discovery.py), and not at start-up.
+    """
 
     def checked(cls: Any, value: Any, info: ValidationInfo) -> Any:
-        return value if info.context == WITHOUT_IMPORTS else check(cls, value)
+        if info.context == WITHOUT_IMPORTS:
+            return value
+        return check(cls, value)
 
     return checked
+
+
+class Limits(Section):
+    """What one run may use at most; None is no limit."""
+
+    requests: int | None = Field(25, gt=0, description="Requests to the model in one run.")
+    tool_calls: int | None = Field(50, gt=0, description="Successful tool calls in one run.")
+    total_tokens: int | None = Field(None, gt=0, description="Tokens in and out in one run.")
+    input_tokens: int | None = Field(
+        None, gt=0, description="Tokens that the model reads in one run."
+    )
+    output_tokens: int | None = Field(
+        None, gt=0, description="Tokens that the model writes in one run."
+    )
+    request_input_tokens: int | None = Field(
+        None, gt=0, description="Tokens that the model reads in one request."
+    )
+    count_tokens: bool = Field(
+        False,
+        description="Ask the provider to count before each request, so that limits stop what "
+        "would pass them.",
+    )
+    cost: Dollars | None = Field(
+        None, gt=0, description="What one run may cost; needs a model with a known price."
+    )
+
+
+class Throttle(Section):
+    """How many runs may be asked for, as "20/minute"; None is no limit.
+
+    The units are "/second", "/minute", "/hour" and "/day".
+    """
+
+    user: str | None = Field(
+        None, pattern=RATE, description="By one user, over all tokens and sessions."
+    )
+    token: str | None = Field(None, pattern=RATE, description="With one API token.")
 
 
 class Retention(Section):
@@ -55,3 +157,39 @@ class FileDownloads(Section):
     max_bytes: int = Field(5 * 1024 * 1024, gt=0, description="Largest file.")
     max_files: int = Field(5, gt=0, description="Most files in one run; the newest come first.")
     timeout_seconds: float = Field(10.0, gt=0, description="Longest download.")
+
+
+def explain(error: Any, model: type[Section]) -> str:
+    """Write pydantic's error about a key of AGUI as a sentence with its cure."""
+    is_unknown = error["type"] == "extra_forbidden"
+    # Pydantic also reports the branches of a union as locations: these are no keys.
+    keys = []
+    for key in error["loc"]:
+        if is_unknown or isinstance(key, int) or key.isupper():
+            keys.append(str(key))
+    name = "AGUI" + "".join(f"[{key}]" if key.isdigit() else f"[{key!r}]" for key in keys)
+    has_secrets = keys[:1] == ["REDIS_URL"]  # It may hold a password.
+    for key in keys[:-1]:
+        field = model.model_fields.get(key.lower())
+        section = _section_in(field.annotation) if field else None
+        if section:
+            model = section
+            has_secrets |= section.has_secrets
+    if is_unknown:
+        known_keys = ", ".join(field.upper() for field in model.model_fields)
+        return f"{name} is not a setting. Remove it, or use one of: {known_keys}."
+    problem = error["msg"].removeprefix("Value error, ")
+    if has_secrets:
+        return f"{name}: {problem}."
+    return f"{name} = {error['input']!r}: {problem}."
+
+
+def _section_in(annotation: Any) -> type[Section] | None:
+    """Find the section in a field's annotation: in `Section | None`, or in `dict[str, Section]`."""
+    if isinstance(annotation, type) and issubclass(annotation, Section):
+        return annotation
+    for argument in get_args(annotation):
+        section = _section_in(argument)
+        if section:
+            return section
+    return None

@@ -1,11 +1,11 @@
-"""What the project's own tests ask of it: where its agents are, and whether the demo model can use their tools.
+"""What a project's own tests ask the engine: its agents, and the demo model with their tools.
 
     for address, view in agents().items():
         chat = demo_chat(ada, address)
         for tool in view.registry:
             answer = await chat.send(example_of(tool))
 
-assistant/tests/test_contract.py is written with it.
+assistant/tests/test_contract.py uses these functions.
 """
 
 from collections.abc import Iterator
@@ -22,20 +22,30 @@ from agui.tools.registry import ToolBinding
 
 
 def routes() -> dict[str, Any]:
-    """Map each route of the project to its view: "/agent/threads/<path:thread_id>/" has its parameters still in it."""
+    """Map each route of the project to its view.
+
+    A route still has its parameters: "/agent/threads/<path:thread_id>/".
+    """
     return dict(_walk(get_resolver().url_patterns, "/"))
 
 
 def agent_routes() -> dict[str, AgentView]:
-    """Map the routes that belong to agents to their views: the endpoints, and those of threads, tools and so on."""
-    return {route: view for route, view in routes().items() if isinstance(view, AgentView)}
+    """Map each route of an agent to its view: the run, threads, tools and so on."""
+    found: dict[str, AgentView] = {}
+    for route, view in routes().items():
+        if isinstance(view, AgentView):
+            found[route] = view
+    return found
 
 
 def agents() -> dict[str, DjangoAGUIView]:
-    """Map the address of each agent's endpoint to its view."""
-    found = {route: view for route, view in routes().items() if isinstance(view, DjangoAGUIView)}
-    # Each agent answers without the slash, too.
-    return {route: view for route, view in found.items() if route.endswith("/")}
+    """Map the address of each agent, which ends with a slash, to its view."""
+    found: dict[str, DjangoAGUIView] = {}
+    for route, view in agent_routes().items():
+        # An agent answers without the slash, too.
+        if isinstance(view, DjangoAGUIView) and route.endswith("/"):
+            found[route] = view
+    return found
 
 
 def _walk(patterns: list[Any], prefix: str) -> Iterator[tuple[str, Any]]:
@@ -48,10 +58,12 @@ def _walk(patterns: list[Any], prefix: str) -> Iterator[tuple[str, Any]]:
 
 
 def demo_chat(user: Any, address: str = "/agent/") -> Chat:
-    """Sit a user down in front of an agent that the demo model plays, without its pauses."""
-    return Chat(user, model=build_demo_model(pace_seconds=0), url=address)
+    """Start a chat of a user with an agent whose model is the demo model, without its pauses."""
+    model = build_demo_model(pace_seconds=0)
+    return Chat(user, model=model, url=address)
 
 
 def example_of(tool: ToolBinding) -> str:
-    """Write a message that makes the demo model call a tool, with arguments that are made up from its schema."""
-    return arguments.example_of(build_tool(tool).tool_def)
+    """Write a message that makes the demo model call a tool, with arguments for its schema."""
+    definition = build_tool(tool).tool_def
+    return arguments.example_of(definition)

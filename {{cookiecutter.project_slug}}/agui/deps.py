@@ -15,11 +15,14 @@ class AgentDeps:
     state: Any = None
     """The thread's shared state: an instance of the config's `state_type`, or a plain dict."""
     context: list[dict[str, str]] = field(default_factory=list)
-    """What the page said about itself: `description` and `value`. A client's word: data, never instructions."""
+    """What the page said about itself, as `description` and `value`.
+
+    The client wrote it, so it is data and never an instruction.
+    """
     forwarded_props: Any = None
-    """Whatever the client sent along: its word, too."""
+    """What else the client sent. It may be wrong, too."""
     parent_run_id: str | None = None
     scope: str = ""
-    """Under which name the user's things are kept: 'user:<pk>', or 'session:<key>' of an anonymous visitor."""
+    """The owner as one string: 'user:<pk>', or 'session:<key>' for an anonymous visitor."""
     attachments: list[dict[str, Any]] = field(default_factory=list)
-    """The files that the conversation names, all of them the user's own: `id`, `name`, `media_type`, `size`."""
+    """The user's files that the conversation names: `id`, `name`, `media_type`, `size`."""

@@ -1,4 +1,4 @@
-"""What can go wrong, and what a client is told about it.
+"""Errors, and what a client learns about them.
 
     HttpError              before the first byte: a status with a JSON body
     ├── BadRequest 400, Unauthorized 401, Forbidden 403, NotFound 404, MethodNotAllowed 405
@@ -6,8 +6,8 @@
     └── TooManyRequests 429, AtCapacity and Unavailable 503, StorageFull 507, NeedsAsgi 500
     RunFailed              after it: one RUN_ERROR event with a stable code
 
-Whatever is not one of these is a bug or somebody else's failure: the client learns a code and an
-id to quote, the log has the rest.
+Any other exception is a bug, or a failure of another system: the client gets a code and an id to
+quote, and the log has the rest.
 """
 
 from http import HTTPStatus
@@ -17,7 +17,10 @@ from django.http import JsonResponse
 
 
 class HttpError(Exception):
-    """Refuses a request before the stream starts: `{"error": code, "message": sentence, ...extra}`."""
+    """Refuses a request before its stream starts.
+
+    The body of the response is `{"error": code, "message": sentence, ...extra}`.
+    """
 
     status: ClassVar[HTTPStatus] = HTTPStatus.INTERNAL_SERVER_ERROR
     code: ClassVar[str] = "internal_error"
@@ -38,103 +41,94 @@ class HttpError(Exception):
 
 
 class BadRequest(HttpError):
-    status, code, message = HTTPStatus.BAD_REQUEST, "bad_request", "The request could not be read."
+    status = HTTPStatus.BAD_REQUEST
+    code = "bad_request"
+    message = "The request could not be read."
 
 
 class Unauthorized(HttpError):
-    status, code, message = (
-        HTTPStatus.UNAUTHORIZED,
-        "unauthorized",
-        "Sign in, or send a valid API token.",
-    )
+    status = HTTPStatus.UNAUTHORIZED
+    code = "unauthorized"
+    message = "Sign in, or send a valid API token."
 
     def __init__(self, message: str | None = None) -> None:
         super().__init__(message, headers={"WWW-Authenticate": "Bearer"})
 
 
 class Forbidden(HttpError):
-    status, code, message = HTTPStatus.FORBIDDEN, "forbidden", "This is not allowed."
+    status = HTTPStatus.FORBIDDEN
+    code = "forbidden"
+    message = "This is not allowed."
 
 
 class NotFound(HttpError):
-    status, code, message = HTTPStatus.NOT_FOUND, "not_found", "There is no such thing here."
+    status = HTTPStatus.NOT_FOUND
+    code = "not_found"
+    message = "There is no such thing here."
 
 
 class MethodNotAllowed(HttpError):
-    status, code, message = (
-        HTTPStatus.METHOD_NOT_ALLOWED,
-        "method_not_allowed",
-        "This method is not supported here.",
-    )
+    status = HTTPStatus.METHOD_NOT_ALLOWED
+    code = "method_not_allowed"
+    message = "This method is not supported here."
 
 
 class Conflict(HttpError):
-    status, code, message = HTTPStatus.CONFLICT, "conflict", "Another run is active on this thread."
+    status = HTTPStatus.CONFLICT
+    code = "conflict"
+    message = "Another run is active on this thread."
 
 
 class TooLarge(HttpError):
-    status, code, message = (
-        HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
-        "too_large",
-        "The request is too large.",
-    )
+    status = HTTPStatus.REQUEST_ENTITY_TOO_LARGE
+    code = "too_large"
+    message = "The request is too large."
 
 
 class UnsupportedMediaType(HttpError):
-    status, code, message = (
-        HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
-        "unsupported_media_type",
-        "Send application/json.",
-    )
+    status = HTTPStatus.UNSUPPORTED_MEDIA_TYPE
+    code = "unsupported_media_type"
+    message = "Send application/json."
 
 
 class Unprocessable(HttpError):
-    status, code, message = (
-        HTTPStatus.UNPROCESSABLE_ENTITY,
-        "unprocessable",
-        "The request can't be used.",
-    )
+    status = HTTPStatus.UNPROCESSABLE_ENTITY
+    code = "unprocessable"
+    message = "The request can't be used."
 
 
 class TooManyRequests(HttpError):
-    status, code, message = (
-        HTTPStatus.TOO_MANY_REQUESTS,
-        "too_many_requests",
-        "Too many runs at once.",
-    )
+    status = HTTPStatus.TOO_MANY_REQUESTS
+    code = "too_many_requests"
+    message = "Too many runs at once."
 
 
 class AtCapacity(HttpError):
-    status, code, message = (
-        HTTPStatus.SERVICE_UNAVAILABLE,
-        "at_capacity",
-        "The server is busy. Try again soon.",
-    )
+    status = HTTPStatus.SERVICE_UNAVAILABLE
+    code = "at_capacity"
+    message = "The server is busy. Try again soon."
 
 
 class Unavailable(HttpError):
-    status, code, message = (
-        HTTPStatus.SERVICE_UNAVAILABLE,
-        "unavailable",
-        "This can't be told now. Try again soon.",
-    )
+    status = HTTPStatus.SERVICE_UNAVAILABLE
+    code = "unavailable"
+    message = "This can't be told now. Try again soon."
 
 
 class NeedsAsgi(HttpError):
-    status, code = HTTPStatus.INTERNAL_SERVER_ERROR, "needs_asgi"
+    status = HTTPStatus.INTERNAL_SERVER_ERROR
+    code = "needs_asgi"
     message = "This server can't run agents. Its log says why."
 
 
 class StorageFull(HttpError):
-    status, code, message = (
-        HTTPStatus.INSUFFICIENT_STORAGE,
-        "storage_full",
-        "The server has no room for this now.",
-    )
+    status = HTTPStatus.INSUFFICIENT_STORAGE
+    code = "storage_full"
+    message = "The server has no room for this now."
 
 
-# The sentence that a client reads for each code of RUN_ERROR. The codes are stable. Parts add
-# theirs as they start.
+# The sentence for clients, by the code of RUN_ERROR. The codes are stable. Parts add their own at
+# start-up.
 RUN_ERRORS = {
     "internal_error": "The run failed on the server.",
     "model_error": "The model could not answer.",
@@ -147,7 +141,9 @@ RUN_ERRORS = {
     "output_limit": "The answer became too long and was stopped.",
     "timeout": "The run took too long and was stopped.",
     "conversation_changed": "The conversation was changed or deleted meanwhile. Reload it.",
-    "interrupt_pending": "The conversation waits for your decision. Answer all open questions first.",
+    "interrupt_pending": (
+        "The conversation waits for your decision. Answer all open questions first."
+    ),
     "interrupt_unknown": "The answer does not match a question that is open.",
     "interrupt_expired": "The question was answered too late. Dismiss it and ask again.",
     "invalid_resume": "The answer does not have the form that was asked for.",
@@ -156,25 +152,33 @@ RUN_ERRORS = {
     "log_lost": "The rest of the answer can't be shown. Reload the conversation.",
 }
 
-# Where a developer looks, by the code of RUN_ERROR.
+# Hints for developers, by the code of RUN_ERROR.
 HINTS = {
     "internal_error": "The server's log has the traceback, under this run.",
-    "model_error": "The model's answer could not be used: try another AGENT_MODEL, or simpler tools.",
-    "model_unavailable": "Look at the provider's status page, at your rate limits, and at the address in *_BASE_URL.",
+    "model_error": (
+        "The model's answer could not be used: try another AGENT_MODEL, or simpler tools."
+    ),
+    "model_unavailable": (
+        "Look at the provider's status page, at your rate limits, and at the address in *_BASE_URL."
+    ),
     "model_timeout": 'AGUI["MODEL_TIMEOUT_SECONDS"] says how long a model may be silent.',
     "model_refused": "Look at AGENT_MODEL and at the provider's key in .env.",
-    "empty_answer": "Look at max_tokens in AgentConfig.model_settings, and at what *_BASE_URL answers.",
+    "empty_answer": (
+        "Look at max_tokens in AgentConfig.model_settings, and at what *_BASE_URL answers."
+    ),
     "context_window": 'AGUI["HISTORY_MESSAGES"] says how much of a conversation the model reads.',
     "usage_limit": 'AGUI["LIMITS"] has the limits of one run.',
     "output_limit": 'AGUI["MAX_OUTPUT_BYTES"] is the largest stream of one run.',
     "timeout": 'AGUI["RUN_TIMEOUT_SECONDS"] is the longest run.',
     "tool_name_conflict": "Rename the tool in the page, or the one in tools.py.",
-    "interrupted": "The process that ran it has ended: a restart, a deployment, or too little memory.",
+    "interrupted": (
+        "The process that ran it has ended: a restart, a deployment, or too little memory."
+    ),
 }
 
 
 class RunFailed(Exception):
-    """Ends a run with RUN_ERROR; `code` is a key of RUN_ERRORS, and its metadata tells the details."""
+    """Ends a run with RUN_ERROR. `code` is a key of RUN_ERRORS; its metadata has the details."""
 
     def __init__(self, code: str, **details: Any) -> None:
         super().__init__(RUN_ERRORS[code])

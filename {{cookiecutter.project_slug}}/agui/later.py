@@ -1,7 +1,7 @@
-"""Modules that are imported when something of them is first used.
+"""Modules that are imported on first use.
 
 Every command of `manage.py` imports the admin, the routes and the checks. Only a page, a request or
-a run needs the agent, and pydantic-ai takes longer to import than Django.
+a run needs the agent, and importing pydantic-ai takes longer than importing Django.
 """
 
 from importlib import import_module
@@ -9,11 +9,14 @@ from typing import Any
 
 
 class Later:
-    """Stand for a module, or for something of it, and import it when an attribute is first read."""
+    """Stands for a module, or for an object in it, and imports the module on first use."""
 
     def __init__(self, module: str, of: str | None = None) -> None:
-        self._module, self._of = module, of
+        self._module = module
+        self._of = of
 
     def __getattr__(self, name: str) -> Any:
-        module = import_module(self._module)
-        return getattr(getattr(module, self._of) if self._of else module, name)
+        target: Any = import_module(self._module)
+        if self._of:
+            target = getattr(target, self._of)
+        return getattr(target, name)

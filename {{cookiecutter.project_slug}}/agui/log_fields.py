@@ -1,4 +1,4 @@
-"""Which run a line of the log belongs to: ids that are known while a run is on, wherever the line comes from."""
+"""The run that a line of the log belongs to, whichever module writes the line."""
 
 import logging
 from collections.abc import Iterator, Mapping
@@ -7,7 +7,7 @@ from contextvars import ContextVar
 from typing import Any
 
 FIELDS = ("run_id", "thread_id", "user_id", "trace_id")
-# What the line at the end of a run has besides.
+# The line at the end of a run has these, too.
 END_FIELDS = (
     "agent",
     "model",
@@ -23,11 +23,10 @@ _fields: ContextVar[Mapping[str, str]] = ContextVar("agui_log_fields")
 
 
 class RunFields(logging.Filter):
-    """Gives each record that is logged while a run is on the ids of it, as attributes, and drops
-    none.
+    """Adds the ids of the active run to each record, as attributes. It drops no record.
 
-    `run_id` is the run's own, which the admin and error messages have. It belongs on a handler:
-    then it sees what any logger says, in the run's task and on the threads of its tools.
+    `run_id` is the key that the admin and error messages show, not the client's id. Put the filter
+    on a handler, where it sees the records of all loggers, in the run's task and in its threads.
     """
 
     def filter(self, record: logging.LogRecord) -> bool:
@@ -37,27 +36,31 @@ class RunFields(logging.Filter):
 
 
 def current() -> Mapping[str, str]:
-    """What is known of the run that is on: some of FIELDS, nothing outside of a run."""
+    """Return the known FIELDS of the active run; nothing outside of a run."""
     return _fields.get({})
 
 
 @contextmanager
 def log_fields(**fields: str) -> Iterator[None]:
-    """Put these on each record that is logged meanwhile."""
-    before = _fields.set({**current(), **{name: value for name, value in fields.items() if value}})
+    """Add fields to each record that is logged meanwhile. Empty ones are left out."""
+    known = dict(current())
+    for name, value in fields.items():
+        if value:
+            known[name] = value
+    token = _fields.set(known)
     try:
         yield
     finally:
-        _fields.reset(before)
+        _fields.reset(token)
 
 
 def run_fields(log: Any, user: Any) -> AbstractContextManager[None]:
-    """Put the ids of a run, by its log, and of its user on each record that is logged meanwhile."""
+    """Add the ids of a run, its thread and its user to each record that is logged meanwhile."""
     user_id = "" if user.pk is None else str(user.pk)
     return log_fields(run_id=log.key, thread_id=log.thread_id, user_id=user_id)
 
 
 def trace_metadata() -> dict[str, str] | None:
-    """Return what an error tells of the trace that it is in, for somebody to quote."""
+    """Return the id of the active trace for an error, so that a user can quote it."""
     trace_id = current().get("trace_id")
     return {"traceId": trace_id} if trace_id else None

@@ -1,4 +1,4 @@
-"""Amounts of US dollars: as settings give them, and as people read them."""
+"""Amounts of US dollars, in settings and for people."""
 
 from decimal import Decimal
 from typing import Annotated, Any
@@ -7,10 +7,12 @@ from pydantic import BeforeValidator, Field
 
 
 def _as_written(amount: Any) -> Any:
-    """0.1 is meant as 0.1, not as the nearest float."""
+    """Take a float as it is written: 0.1 means 0.1, not the nearest binary number."""
     if isinstance(amount, bool | str):
         raise ValueError("it should be a number of US dollars")
-    return str(amount) if isinstance(amount, float) else amount
+    if isinstance(amount, float):
+        return str(amount)
+    return amount
 
 
 Dollars = Annotated[Decimal, Field(strict=False, allow_inf_nan=False), BeforeValidator(_as_written)]
@@ -18,9 +20,11 @@ Dollars = Annotated[Decimal, Field(strict=False, allow_inf_nan=False), BeforeVal
 
 
 def dollars(cost: Decimal | float | None) -> str:
-    """Write an amount as people read it; "-" for one that is not known."""
+    """Write an amount for people; "-" for an unknown amount."""
     if cost is None:
         return "-"
     if 0 < cost < Decimal("0.0001"):
         return "< $0.0001"
-    return f"${cost:,.2f}" if cost >= 1 or not cost else f"${cost:.4f}"
+    if cost == 0 or cost >= 1:
+        return f"${cost:,.2f}"
+    return f"${cost:.4f}"

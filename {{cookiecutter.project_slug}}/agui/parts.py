@@ -1,6 +1,6 @@
-"""Parts: what a project can do without, each a Django app on this one class.
+"""Parts: the optional Django apps of the engine. Each one's AppConfig is a Part.
 
-Your own parts use it, too.
+Your own parts use this class, too.
 
     class WeatherConfig(Part):
         name = "weather"
@@ -8,9 +8,8 @@ Your own parts use it, too.
         def toolsets(self, taken):
             return [weather_toolset]
 
-The core finds the parts in INSTALLED_APPS and calls their methods, part after part in that order.
-It never names one. What a part raises is raised where it was called, so a mistake in a part is not
-overlooked.
+The core calls the methods of all parts in the order of INSTALLED_APPS, and never names a part. It
+does not catch what a part raises, so nobody overlooks a mistake in a part.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -37,7 +36,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class EndedRun:
-    """A run that has ended, as a part is told of it."""
+    """A run that has ended, as parts see it."""
 
     key: str
     """The primary key of its row."""
@@ -46,23 +45,26 @@ class EndedRun:
     """The primary key of its user; None for an anonymous visitor."""
     thread_id: str
     model: str
-    """The name of the model that was asked for."""
+    """The name of the requested model."""
     status: str
     usage: "RunUsage"
     messages: "list[ModelMessage]"
-    """What it has added to the thread. Of a run whose process died, this is its last draft."""
+    """The messages that it has added to the thread. If its process died, its last draft."""
     is_deleted: bool = False
-    """Whether it was deleted with its thread while it was on: it has no row any more."""
+    """Whether its thread was deleted while it was active: its row is gone, too."""
 
 
 @dataclass(frozen=True)
 class Addition:
-    """Something that belongs to an answer: clients get it as a CUSTOM event, and find it in the message's metadata."""
+    """A value that belongs to an answer.
+
+    Clients get it as a CUSTOM event, and find it in the message's metadata.
+    """
 
     name: str
-    """Of the event, and of the metadata, as "follow_ups"."""
+    """The name of the event and of the metadata, such as "follow_ups"."""
     field: str
-    """What the value is called in the event, beside `messageId`, as "suggestions"."""
+    """The name of the value in the event, beside `messageId`, such as "suggestions"."""
     value: Any
 
 
@@ -72,7 +74,7 @@ class NamedFile:
 
     name: str
     about: str
-    """What it is, or that it is gone."""
+    """A short description, or that the file is gone."""
     page: str = ""
     """The address of its page in the admin, if it has one."""
 
@@ -82,18 +84,18 @@ class PersonalData:
     """Rows that a part keeps of one owner."""
 
     name: str
-    """Under which name the document has them, as "attachments"."""
+    """The key of the rows in the document, such as "attachments"."""
     rows: "QuerySet[Any]"
-    """In the order of the document."""
+    """The rows in the order of the document."""
     hidden: Collection[str] = ()
-    """Fields that are nobody's business but ours: keys, digests."""
+    """Fields that the document leaves out: keys, digests."""
 
     def extra(self, row: Any) -> dict[str, Any]:
-        """Tell more of a row than its fields do."""
+        """Return fields of the document that are not fields of the row."""
         return {}
 
     def file(self, row: Any) -> "tuple[str, FieldFile] | None":
-        """A row's file, if it has one, and its owner's name for it: the export can copy it."""
+        """Return the owner's name for a row's file, and the file, for the export to copy."""
         return None
 
 
@@ -102,27 +104,28 @@ class Outdated:
     """Rows that a part keeps no longer."""
 
     name: str
-    """What they are, as the command tells: "spending"."""
+    """What they are, in the words of the command: "spending"."""
     rows: "QuerySet[Any]"
     batch: int = 200
-    """How many are deleted at once. What can't be deleted stops no other batch."""
+    """How many rows are deleted at once. A batch that fails stops no other."""
 
     def delete(self, pks: list[Any]) -> int:
-        """Delete a batch. Not what is needed again by now."""
+        """Delete a batch, but no row that is needed again by now."""
         _, deleted = self.rows.filter(pk__in=pks).delete()
         return deleted.get(self.rows.model._meta.label, 0)
 
 
 class Part(AppConfig):
-    """A part of the engine: an app in INSTALLED_APPS whose AppConfig is a Part. By default each method does nothing."""
+    """The AppConfig of a part. By default its methods do nothing."""
 
-    default = False  # Django would take it for the AppConfig of each module that imports it
+    # Otherwise Django would take Part for the AppConfig of each module that imports it.
+    default = False
 
     settings: ClassVar["type[Section] | None"] = None
-    """The part's section of the AGUI dictionary. Its key is the last word of the app's name: `AGUI["WEATHER"]`."""
+    """The part's section of AGUI. Its key is the app's last word: `AGUI["WEATHER"]`."""
 
     needs: ClassVar[tuple[str, ...]] = ()
-    """Other parts that this one can't do without, as they stand in INSTALLED_APPS."""
+    """The other parts that this one needs, as INSTALLED_APPS names them."""
 
     def __init_subclass__(cls) -> None:
         cls.default = True
@@ -131,144 +134,141 @@ class Part(AppConfig):
     def key(self) -> str:
         return self.name.rpartition(".")[2].upper()
 
-    # --- When a process starts, and when it ends
+    # --- The start and the end of a process
 
     def prepare(self) -> None:
-        """Import what only requests need, before a server answers the first. Raises ImproperlyConfigured."""
+        """Import what requests need, before the first one. Raises ImproperlyConfigured."""
 
     async def shutdown(self) -> None:
-        """Let go of what the part holds: the server is about to end, and its runs have ended."""
+        """Close what the part holds. The runs have ended, and the server is about to end."""
 
-    # --- What is added to each agent
+    # --- Additions to each agent
 
     def routes(self) -> dict[str, tuple[str, str]]:
-        """Routes under the agent's prefix, by name: the route, and the dotted path of a subclass of AgentView."""
+        """Return routes under the agent's prefix by name, and the dotted path of each AgentView."""
         return {}
 
     def toolsets(self, taken: Collection[str]) -> "list[AbstractToolset[AgentDeps]]":
-        """Tools for each agent. `taken` are the names of tools that exist already: those win."""
+        """Return tools for each agent. `taken` are names of existing tools, which win."""
         return []
 
     def page_attributes(self) -> dict[str, Any]:
-        """Attributes of `<agui-chat>` on the pages of this project; None is an attribute without a value."""
+        """Return attributes of `<agui-chat>`. None is an attribute without a value."""
         return {}
 
     def client_capabilities(self) -> dict[str, Any]:
-        """What clients find under `custom` in an agent's capabilities."""
+        """Return what clients find under `custom` in an agent's capabilities."""
         return {}
 
-    # --- What is said
+    # --- Messages
 
     async def messages_arrived(
         self, new: "list[ModelMessage]", thread_id: str, actor: "Actor"
     ) -> Callable[[], None] | None:
         """Annotate new messages of a client before they are stored (stores/annotations.py).
 
-        What is returned is called in the transaction that stores them, and not on the event loop.
+        The returned function is called in the transaction that stores them, off the event loop.
         """
         return None
 
     def show(self, messages: "list[ModelMessage]") -> "list[ModelMessage]":
-        """Change what the model reads of a thread. The messages themselves stay as they are stored."""
+        """Change what the model reads of a thread. The stored messages stay as they are."""
         return messages
 
     def read_again(self, tool_name: str, identifier: str) -> str:
-        """Say how the model sees a file again that a tool has given it, if the part knows: its bytes are not stored.
+        """Say how the model can read a file of a tool's result again, if the part knows.
 
-        `identifier` is that of the BinaryContent.
+        The bytes of such a file are not stored. `identifier` is that of its BinaryContent.
         """
         return ""
 
     # --- A run
 
     def request_context(self, headers: Mapping[str, str]) -> AbstractContextManager[Any]:
-        """What is entered while a request begins a run."""
+        """Return a context to enter while a request starts a run."""
         return nullcontext()
 
     def request_headers(self) -> dict[str, str]:
-        """Headers with which another process can enter what `request_context` has entered here."""
+        """Return headers for another process, which gives them to its own `request_context`."""
         return {}
 
     def executes_runs(self) -> bool:
-        """Whether `execute` is called for each run, instead of executing it in the process that was asked."""
+        """Whether this part executes runs, instead of the process that gets the request."""
         return False
 
     async def execute(self, log: Any, run_input: Any, turn: Any, path: str) -> None:
-        """Leave a run, whose turn is stored, to another process.
+        """Hand a run, whose turn is stored, to another process.
 
         `log` is the run's RunLog, `run_input` an AG-UI RunAgentInput, `turn` a Turn
-        (turns/turn.py), and `path` is where the endpoint is. What the other process needs is kept
-        in `Run.order` until the run has ended.
+        (turns/turn.py), and `path` the path of the endpoint. `Run.order` keeps what the other
+        process needs until the run has ended.
         """
         raise NotImplementedError
 
     async def before_run(self, actor: "Actor") -> None:
-        """Refuse what costs something: a run, a tool call over MCP. Raises HttpError."""
+        """Refuse a run or a tool call over MCP, which cost something. Raises HttpError."""
 
     def fill_deps(self, deps: "AgentDeps", messages: "list[ModelMessage]") -> None:
-        """Complete what the tools of a run see as `ctx.deps`, by the messages that its model reads."""
+        """Complete the `ctx.deps` of a run, from the messages that its model reads."""
 
     def run_context(self, run: Any) -> AbstractContextManager[Any]:
-        """What is entered for as long as a run is at work. `run` is an ActiveRun (runs/record.py)."""
+        """Return a context to enter while a run works. `run` is an ActiveRun (runs/record.py)."""
         return nullcontext()
 
     def capabilities(self, run: Any) -> "list[AbstractCapability[AgentDeps]]":
-        """What a run has beside the agent's own capabilities. `run` is an ActiveRun (runs/record.py)."""
+        """Return capabilities for one run. `run` is an ActiveRun (runs/record.py)."""
         return []
 
     async def add_to_answer(self, run: Any, answer: str) -> list[Addition]:
-        """Add to an answer that is complete, before it is stored. `run` is an ActiveRun (runs/record.py)."""
+        """Add to a complete answer before it is stored. `run` is an ActiveRun (runs/record.py)."""
         return []
 
     def run_ended(self, run: EndedRun) -> None:
-        """Note something of a run that has ended, in the transaction that notes its end.
+        """Record the end of a run, in the transaction that records it.
 
-        Not on the event loop.
-
-        A run ends once, also if its process has died. Nothing is told of one whose user was deleted
-        while it was on.
+        This is called off the event loop, and once for each run, even if its process has died. It
+        is not called for a run whose user was deleted meanwhile.
         """
 
     def models_used(self, actor: "Actor", model: str, usage: "RunUsage") -> None:
-        """Note what was asked of models outside of a run, by a tool call over MCP. Not on the event loop."""
+        """Record a tool call's requests to models over MCP. This is called off the event loop."""
 
-    # --- A thread, and all that is kept of somebody. None of it is called on the event loop
+    # --- A thread, and all data of an owner. These methods are called off the event loop
 
     def thread_details(self, thread_id: str, scope: str) -> dict[str, Any]:
-        """What clients are told of a thread, beside its messages."""
+        """Return what clients read about a thread, beside its messages."""
         return {}
 
     def thread_forked(self, source_id: str, thread_id: str, scope: str) -> None:
-        """Note that a thread was forked: it has messages that are its source's."""
+        """Record that a thread was forked: it shares messages with its source."""
 
     def thread_deleted(self, thread_id: str, scope: str) -> None:
-        """Delete what the part keeps of a thread, in the transaction that deletes it."""
+        """Delete the part's rows of a thread, in the transaction that deletes the thread."""
 
     def named_files(self, messages: "Sequence[ModelMessage]") -> "list[list[NamedFile]]":
-        """Files that messages name, for the transcript in the admin: a list for each message, or none at all."""
+        """Find files that messages name, for the admin: a list for each message, or none at all."""
         return []
 
     def admin_links(self, thread: "Thread") -> "list[SafeString]":
-        """Links from a thread's page in the admin to what the part keeps of it."""
+        """Return links from a thread's page in the admin to the part's rows of it."""
         return []
 
     def personal_data(self, actor: "Actor") -> Iterable[PersonalData]:
-        """What the part keeps of an owner, for the document of all that is kept of them."""
+        """Return the part's rows of an owner, for the document of all their data."""
         return ()
 
     def prune(self, dry_run: bool) -> Iterable[Outdated]:
-        """List what the part keeps no longer, for `manage.py prune_agent_data` to count or delete.
+        """List the rows that `manage.py prune_agent_data` should count or delete.
 
-        It is asked before anything is deleted: what a part draws from runs and threads it draws
-        now, unless this is a dry run. The rows are looked up after old runs and threads were
-        deleted.
+        The command asks before it deletes anything, so a part can read old runs and threads now; in
+        a dry run it must not write. The listed rows are deleted after old runs and threads.
         """
         return ()
 
 
 @contextmanager
 def entered(contexts: Iterable[AbstractContextManager[Any]]) -> Iterator[None]:
-    """Enter what parts want to be entered."""
+    """Enter the contexts of all parts."""
     with ExitStack() as stack:
         for context in contexts:
             stack.enter_context(context)
@@ -281,11 +281,14 @@ def installed() -> list[Part]:
 
 
 def executor() -> Part | None:
-    """Return the part that executes runs; None if the process does it that was asked."""
-    return next((part for part in installed() if part.executes_runs()), None)
+    """Return the part that executes runs; None if the process itself executes its runs."""
+    for part in installed():
+        if part.executes_runs():
+            return part
+    return None
 
 
 async def check_run(actor: "Actor") -> None:
-    """Ask all parts whether an actor may now cause costs. Raises HttpError."""
+    """Ask all parts whether an actor may start a run now. Raises HttpError."""
     for part in installed():
         await part.before_run(actor)

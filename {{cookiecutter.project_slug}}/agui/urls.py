@@ -1,4 +1,4 @@
-"""Every endpoint of one agent under one prefix, with one policy for all of them."""
+"""The routes of one agent: all its endpoints under one prefix, with one policy."""
 
 from collections.abc import Callable
 from functools import cache
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 else:
     endpoints = Later("agui.http.endpoints")
 
-# The longer routes first: a thread's id may itself hold slashes, and even end like one of these.
+# The longer routes come first, because the id of a thread may have slashes and end like a route.
 ROUTES = {
     "run": "",
     "tools": "tools/",
@@ -43,37 +43,37 @@ def get_urls(
     tools: "ToolRegistry | None" = None,
     skills: "SkillRegistry | None" = None,
 ) -> list[URLPattern | URLResolver]:
-    """Mount the agent: names are in the namespace "agui", routes answer with and without the last
-    slash.
+    """Mount an agent. Its route names are in the namespace "agui".
 
-    `view` may be a dotted path: then it is imported at the first request, and commands that only
-    look at the routes don't wait for the agent. `tools` and `skills` are what a page is told of; by
-    default all that the view has.
+    Routes answer with and without the last slash. If `view` is a dotted path, the first request
+    imports it, so commands that only read the routes don't wait for the agent. `tools` and `skills`
+    are those that a page lists; by default all of the view.
     """
-    routes = {
-        name: route for part in parts.installed() for name, (route, _) in part.routes().items()
-    }
+    routes: dict[str, str] = {}
+    for part in parts.installed():
+        for name, (route, _) in part.routes().items():
+            routes[name] = route
     routes |= ROUTES
 
     @cache
     def make() -> "Endpoints":
-        return endpoints.make_endpoints(
-            import_string(view) if isinstance(view, str) else view, tools, skills
-        )
+        agent_view = import_string(view) if isinstance(view, str) else view
+        return endpoints.make_endpoints(agent_view, tools, skills)
 
     if not isinstance(view, str):
-        make()  # A mistake is told now
-    # A redirect would lose a POST's body.
-    bare = [
-        EndpointPattern(f"{prefix}{route}".rstrip("/"), make, name, has_name=False)
-        for name, route in routes.items()
-    ]
-    named = [EndpointPattern(route, make, name) for name, route in routes.items()]
-    return [path(prefix, include((named, "agui"))), *bare]
+        make()  # This raises a mistake now, and not at the first request.
+    named: list[EndpointPattern] = []
+    without_slash: list[EndpointPattern] = []
+    for name, route in routes.items():
+        named.append(EndpointPattern(route, make, name))
+        # Django would redirect here, and a redirect loses the body of a POST.
+        bare_route = f"{prefix}{route}".rstrip("/")
+        without_slash.append(EndpointPattern(bare_route, make, name, has_name=False))
+    return [path(prefix, include((named, "agui"))), *without_slash]
 
 
 class EndpointPattern(URLPattern):
-    """The route of an endpoint, which is made when it is first asked for."""
+    """The route of an endpoint, which is made on first use."""
 
     def __init__(
         self, route: str, make: "Callable[[], Endpoints]", endpoint: str, *, has_name: bool = True
@@ -92,9 +92,9 @@ class EndpointPattern(URLPattern):
 
     @cached_property
     def lookup_str(self) -> str:
-        """What Django compares with a view's dotted path. An endpoint is found by its name alone."""
+        """What Django compares with the dotted path of a view. Endpoints are found by name only."""
         return f"{__name__}.{type(self).__name__}"
 
     def check(self) -> list[CheckMessage]:
-        """Check the route alone. Django would look at the endpoint, too."""
+        """Check the route only: Django's check would make the endpoint."""
         return self.pattern.check()
