@@ -1,4 +1,4 @@
-"""What every test starts from, whatever .env says: the demo model, no way to reach a real one, and no Redis."""
+"""Where every test starts, whatever .env says: the demo model, no real model, no Redis."""
 
 from collections.abc import AsyncIterator
 from typing import Any
@@ -16,12 +16,12 @@ def offline(settings: Any) -> None:
     settings.AGENT_MODEL = "demo"
     settings.AGUI = {**settings.AGUI, "REDIS_URL": None}
     settings.CACHES = {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}}
-    # The real ones are slow on purpose: half a second for each user that a test makes.
+    # Real hashers are slow on purpose: half a second for each user that a test creates.
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 
 
 @pytest.fixture(autouse=True)
 async def no_connection_outlives_its_test() -> AsyncIterator[None]:
-    """PostgreSQL can't drop the test database while the thread of async views and queries is connected to it."""
+    """Close the connections of async code: PostgreSQL can't drop a database that is in use."""
     yield
     await sync_to_async(connections.close_all)()

@@ -6,20 +6,20 @@ from assistant.skills import skills
 from assistant.tools import TaskState, registry
 
 INSTRUCTIONS = """
-You help the user to keep a list of tasks. Look tasks up with the tools before you speak of them, and
-act with the tools when asked to. Answer briefly, in the user's language, as Markdown.
-Call a tool directly, also one that deletes or changes things: the application asks the user before such
-a tool runs, so don't ask for permission yourself.
+You help the user to keep a list of tasks. Look tasks up with the tools before you speak of them,
+and act with the tools when asked to. Answer briefly, in the user's language, as Markdown.
+Call a tool directly, also one that deletes or changes things: the application asks the user before
+such a tool runs, so don't ask for permission yourself.
 If a tool fails or the user denies it, say so and don't try again by yourself.
 """
 
 config = AgentConfig(
     instructions=INSTRUCTIONS,
     state_type=TaskState,
-    # model=...  The environment's AGENT_MODEL, unless you name one here.
-    # models={"quick": "openai:..."}  What a client may choose from with forwardedProps.model.
-    # capabilities=[Thinking("high"), FollowUps()]  And others, one line each: docs/capabilities.md.
-    # limits=UsageLimits(...)  AGUI["LIMITS"] of the settings, unless you set others here.
+    # model=...  By default, AGENT_MODEL in the environment.
+    # models={"quick": "openai:..."}  A client may choose one of these with forwardedProps.model.
+    # capabilities=[Thinking("high"), FollowUps()]  docs/capabilities.md lists them all.
+    # limits=UsageLimits(...)  By default, AGUI["LIMITS"] in the settings.
 )
 
 view = DjangoAGUIView(registry, config, skills=skills, get_user=get_user)

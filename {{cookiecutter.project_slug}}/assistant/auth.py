@@ -9,8 +9,8 @@ from agui.http.tokens import token_user
 
 
 async def get_user(request: HttpRequest) -> Any:
-    """Find the user by API token (`Authorization: Bearer ...`), else by the browser's session.
+    """Find the user by API token (`Authorization: Bearer ...`), or by the browser's session.
 
-    Answer None for nobody. Raise `agui.errors.Unauthorized` for credentials that are bad.
+    Return None if nobody is signed in. Raise `agui.errors.Unauthorized` for bad credentials.
     """
     return await token_user(request) or await session_user(request)

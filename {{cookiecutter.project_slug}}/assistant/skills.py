@@ -4,11 +4,12 @@ from agui import SkillRegistry
 
 skills = SkillRegistry()
 
-# Sent as soon as it is chosen.
+# The page sends this prompt as soon as the user chooses it.
 skills.add(
     "plan_my_day",
     "Plan my day",
-    "Look at my open tasks and propose an order for today, the most important ones first. Keep it short.",
+    "Look at my open tasks and propose an order for today, the most important ones first. "
+    "Keep it short.",
     description="An order for today's tasks",
     send_immediately=True,
     chip=True,
@@ -23,7 +24,7 @@ skills.add(
     chip=True,
 )
 
-# Fills the input: the user replaces {topic}, then sends it.
+# This prompt fills the input: the user replaces {topic}, then sends it.
 skills.add(
     "add_tasks",
     "Add several tasks",
@@ -32,14 +33,15 @@ skills.add(
     chip=True,
 )
 
-# The words stay on the server: the client sends "/weekly_review".
+# This prompt stays on the server: the client sends "/weekly_review".
 skills.add(
     "weekly_review",
     "Weekly review",
     description="What got done, what is stuck, what comes next",
     server_prompt=(
-        "Hold a weekly review with me. Count my tasks by category, list the open and the finished ones, then say in "
-        "three short sections what got done, what seems stuck and what to do next. End with one question that "
-        "helps me to decide. Don't change anything unless I ask for it."
+        "Hold a weekly review with me. Count my tasks by category, list the open and the finished "
+        "ones, then say in three short sections what got done, what seems stuck and what to do "
+        "next. End with one question that helps me to decide. Don't change anything unless I ask "
+        "for it."
     ),
 )

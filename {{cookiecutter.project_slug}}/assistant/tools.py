@@ -1,9 +1,9 @@
 """What the assistant can do. Edit this file first.
 
-A tool is a function. Its type hints are what the model has to send, its docstring tells the model
-what the tool is for. `ctx` is optional and the model never sees it: `ctx.deps.user` is who asks,
-`ctx.deps.state` is what the page and the tools share. A tool acts as that user, so every query
-here starts from `tasks_of(ctx)`.
+A tool is a function. Its type hints say what the model has to send, and its docstring tells the
+model what the tool is for. `ctx` is optional, and the model never sees it: `ctx.deps.user` is the
+user who asks, `ctx.deps.state` the state that the page and the tools share. A tool acts as that
+user, so every query here starts from `tasks_of(ctx)`.
 """
 
 from typing import Annotated, Any
@@ -87,7 +87,7 @@ def complete_task(ctx: RunContext[AgentDeps], task_id: int) -> str:
     return f"Done: {task.title}"
 
 
-# Destructive: the run pauses and asks `confirm`; the tool runs only after the user said yes.
+# Before a destructive tool, the run pauses and asks `confirm`. The tool runs if the user agrees.
 @tool(registry, destructive=True, confirm="Delete all your finished tasks? They can't be restored.")
 def delete_finished_tasks(ctx: RunContext[AgentDeps]) -> str:
     """Delete the user's finished tasks for good."""

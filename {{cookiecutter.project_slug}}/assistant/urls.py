@@ -7,6 +7,6 @@ from assistant import views
 
 urlpatterns = [
     path("", views.chat, name="chat"),
-    # By its path: `manage.py migrate` need not wait for the agent
+    # The path is a string, so `manage.py migrate` need not wait for the import of the agent.
     *get_urls("assistant.agent.view"),
 ]

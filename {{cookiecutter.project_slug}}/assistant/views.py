@@ -6,8 +6,8 @@ from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
-# The browser holds the page to making nothing of strings. Not the whole site: the admin's own
-# scripts do.
+# With this, the browser refuses scripts that turn strings into HTML. The admin's own scripts do so,
+# and therefore it applies to this page only.
 TRUSTED_TYPES = {"require-trusted-types-for": ["'script'"], "trusted-types": [NONE]}
 
 

@@ -12,25 +12,22 @@ BASE_DIR = Path(__file__).resolve().parent.parent
 
 env = environ.Env()
 environ.Env.read_env(BASE_DIR / ".env")
-os.environ.setdefault("PYDANTIC_AI_NO_BANNER", "1")  # The log has no place for a library's greeting
+os.environ.setdefault("PYDANTIC_AI_NO_BANNER", "1")  # Keep a library's greeting out of the log.
 
 DEBUG = env.bool("DEBUG", default=False)
-# A missing key is an error everywhere but on a developer's machine.
-SECRET_KEY = (
-    env.str("SECRET_KEY", default="django-insecure-development-only")
-    if DEBUG
-    else env.str("SECRET_KEY")
-)
-ALLOWED_HOSTS = env.list(
-    "ALLOWED_HOSTS", default=["localhost", "127.0.0.1", "[::1]"] if DEBUG else []
-)
+if DEBUG:
+    SECRET_KEY = env.str("SECRET_KEY", default="django-insecure-development-only")
+    ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=["localhost", "127.0.0.1", "[::1]"])
+else:
+    SECRET_KEY = env.str("SECRET_KEY")
+    ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=[])
 CSRF_TRUSTED_ORIGINS = env.list("CSRF_TRUSTED_ORIGINS", default=[])
 SITE_NAME = env.str("SITE_NAME", default="Assistant")
 
 # --- The agent: which model answers, and the limits of the engine (agui/conf.py lists all of them)
 
 AGENT_MODEL = env.str("AGENT_MODEL", default="demo")
-REDIS_URL = env.str("REDIS_URL", default="")  # With it any number of processes serve the site
+REDIS_URL = env.str("REDIS_URL", default="")  # With it, any number of processes serve the site.
 AGUI: dict[str, object] = {
     "REDIS_URL": REDIS_URL or None,
     "SEARCH_TOOLS_ABOVE": env.int("SEARCH_TOOLS_ABOVE", default=40) or None,
@@ -39,7 +36,7 @@ AGUI: dict[str, object] = {
 # --- Applications
 
 INSTALLED_APPS = [
-    "daphne",  # First: makes `runserver` serve ASGI, so that answers stream
+    "daphne",  # It comes first, so `runserver` serves ASGI and answers stream.
     "django.contrib.admin",
     "django.contrib.auth",
     "django.contrib.contenttypes",
@@ -78,7 +75,7 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "axes.middleware.AxesMiddleware",
-    # Last: all above then run in one thread, which is faster
+    # This one is the last: all above then run in one thread, which is faster.
     "agui.server.middleware.in_one_thread",
 ]
 
@@ -112,10 +109,10 @@ if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
         "timeout": 20,
         "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;",
     }
-    # A file, not memory: runs and tools use the database from threads of their own.
+    # The test database is a file, because runs and tools use it from several threads.
     DATABASES["default"]["TEST"] = {"NAME": BASE_DIR / "test.sqlite3"}
 elif DATABASES["default"]["ENGINE"] == "django.db.backends.postgresql":
-    # A server that has gone without a word would else be waited for: minutes, or for ever.
+    # Without these, a query waits for minutes or for ever if its server vanishes.
     DATABASES["default"]["OPTIONS"] = {
         "connect_timeout": 5,  # seconds
         "keepalives_idle": 30,
@@ -124,21 +121,21 @@ elif DATABASES["default"]["ENGINE"] == "django.db.backends.postgresql":
     } | DATABASES["default"].get("OPTIONS", {})
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
-# --- Cache: where AGUI["THROTTLE"] counts; every process for itself, or with REDIS_URL all together
+# --- Cache: AGUI["THROTTLE"] counts in it, for each process or, with REDIS_URL, for all of them
 
-CACHES = {
+CACHES: dict[str, dict[str, object]] = {
     "default": {
+        "BACKEND": "django.core.cache.backends.locmem.LocMemCache",
+        # Many more than by default: the cache forgets entries that it has no room for.
+        "OPTIONS": {"MAX_ENTRIES": 100_000},
+    }
+}
+if REDIS_URL:
+    CACHES["default"] = {
         "BACKEND": "django.core.cache.backends.redis.RedisCache",
         "LOCATION": REDIS_URL,
         "OPTIONS": {"socket_connect_timeout": 1, "socket_timeout": 1},
     }
-    if REDIS_URL
-    # Many more entries than by default: what is pushed out is forgotten.
-    else {
-        "BACKEND": "django.core.cache.backends.locmem.LocMemCache",
-        "OPTIONS": {"MAX_ENTRIES": 100_000},
-    }
-}
 
 # --- Users
 
@@ -153,8 +150,8 @@ AUTH_PASSWORD_VALIDATORS = [
     )
 ]
 LOGIN_URL = "login"
-# Failed attempts to sign in, counted by django-axes (docs/security.md): this many for an account at
-# an address, and ten times as many for an address.
+# django-axes counts failed attempts to sign in (docs/security.md). This many lock an account at an
+# address, and ten times as many lock the address.
 AUTHENTICATION_BACKENDS = ["agui.http.sign_in.LimitedModelBackend"]
 AXES_HANDLER = "agui.http.sign_in.Attempts"
 AXES_FAILURE_LIMIT = 5
@@ -163,7 +160,7 @@ AXES_LOCKOUT_CALLABLE = "agui.http.sign_in.locked_out"
 AXES_CLIENT_IP_CALLABLE = "agui.http.sign_in.client_address"
 AXES_RESET_ON_SUCCESS = True
 AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False
-AXES_DISABLE_ACCESS_LOG = True  # No record of who was here when
+AXES_DISABLE_ACCESS_LOG = True  # Keep no record of successful sign-ins.
 AXES_ENABLE_ADMIN = AXES_VERBOSE = False
 AXES_SENSITIVE_PARAMETERS = ["username", "csrfmiddlewaretoken"]
 LOGIN_REDIRECT_URL = "chat"
@@ -177,19 +174,16 @@ USE_TZ = True
 
 STATIC_URL = "static/"
 STATIC_ROOT = BASE_DIR / "staticfiles"
-# On a developer's machine straight from the sources, else from STATIC_ROOT (`manage.py
-# collectstatic`).
+# A developer's machine serves the sources, production STATIC_ROOT (`manage.py collectstatic`).
 WHITENOISE_USE_FINDERS = WHITENOISE_AUTOREFRESH = DEBUG
 MEDIA_ROOT = env.path("MEDIA_ROOT", default=BASE_DIR / "media")
-FILE_UPLOAD_PERMISSIONS = 0o640  # What users upload is not for every account of the machine
+FILE_UPLOAD_PERMISSIONS = 0o640  # Other accounts of the machine must not read uploads.
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
-    "staticfiles": {
-        "BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"
-        if DEBUG
-        else "agui.server.static_files.StaticFiles"
-    },
+    "staticfiles": {"BACKEND": "agui.server.static_files.StaticFiles"},
 }
+if DEBUG:
+    STORAGES["staticfiles"]["BACKEND"] = "django.contrib.staticfiles.storage.StaticFilesStorage"
 
 # --- Security
 
@@ -208,16 +202,17 @@ CONTENT_SECURITY_POLICY = {
     }
 }
 X_FRAME_OPTIONS = "DENY"
-# How many proxies a request passes. Their word on the client's address and on https is believed, so
-# set it only if the outermost one overwrites X-Forwarded-Proto: else a client could claim https.
+# How many proxies a request passes. The site believes what they say about the client's address and
+# https. Set it only if the outermost one overwrites X-Forwarded-Proto: otherwise a client could
+# claim https.
 BEHIND_PROXY = env.int("BEHIND_PROXY", default=0)
 if not DEBUG:
     SECURE_SSL_REDIRECT = env.bool("SECURE_SSL_REDIRECT", default=True)
     SECURE_REDIRECT_EXEMPT = [r"^(healthz|livez)$"]
     if BEHIND_PROXY:
         SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
-    # An hour, for the first days: browsers hold a site and all below its name to https for that
-    # long. Then set a year.
+    # Browsers insist on https for this long, for the site and its subdomains. An hour is for the
+    # first days. Set a year afterwards.
     SECURE_HSTS_SECONDS = env.int("SECURE_HSTS_SECONDS", default=60 * 60)
     SECURE_HSTS_INCLUDE_SUBDOMAINS = True
     SECURE_HSTS_PRELOAD = True
@@ -252,6 +247,6 @@ LOGGING = {
         "agui": {"level": LOG_LEVEL},
         "assistant": {"level": LOG_LEVEL},
         "django": {"level": LOG_LEVEL},
-        "django.server": {"propagate": True},  # Without Django's own handler
+        "django.server": {"propagate": True},  # This drops Django's own handler.
     },
 }

@@ -1,4 +1,4 @@
-"""How the agent has to behave: the cases beside this file, played by `make eval` (docs/evals.md)."""
+"""How the agent has to behave: `make eval` plays the cases beside this file (docs/evals.md)."""
 
 from typing import Any
 
@@ -6,5 +6,5 @@ from assistant.models import Task
 
 
 def prepare(user: Any, given: dict[str, Any]) -> None:
-    """Make what a case is given before its user says anything."""
+    """Create the data of a case before its user says anything."""
     Task.objects.bulk_create(Task(owner=user, **task) for task in given.get("tasks", ()))

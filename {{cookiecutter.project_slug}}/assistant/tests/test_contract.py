@@ -86,7 +86,7 @@ async def test_a_tool_tells_the_model_what_it_does_and_needs(
 @runs_agents
 @for_each_tool(is_called)
 async def test_a_tool_is_used_by_the_demo_model(admin: Any, url: str, tool: ToolBinding):
-    """It calls the tool, or says what it still needs to know. What the tool makes of it is for tests of your own."""
+    """It calls the tool, or says what it still needs. Test the tool's result in your own tests."""
     answer = await demo_chat(admin, url).send(example_of(tool))
     assert answer.error is None
     assert tool.spec.name in answer.text
@@ -161,7 +161,7 @@ async def test_a_thread_with_the_same_id_is_another_one_for_another_user(
 
 
 def path_of(route: str, thread: str = "t1") -> str:
-    """Fill in a route's parameters: the thread's id, and for other things an id that none of them has."""
+    """Fill in a route's parameters: the thread's id, and ids that no other row has."""
     route = re.sub("<uuid:.*?>", "6f8a1f0e-0000-4000-8000-000000000000", route)
     return re.sub("<.*?>", thread, route)
 
@@ -187,7 +187,7 @@ def test_every_change_of_a_model_has_its_migration():
 
 @pytest.mark.django_db
 def test_every_page_finds_its_static_files(settings: Any, tmp_path: Any, admin_client: Client):
-    """As in production: a file that a page or a script names, and that is not there, is an error."""
+    """As in production, a missing file that a page or a script names is an error."""
     settings.STATIC_ROOT = tmp_path
     settings.STORAGES = {
         **settings.STORAGES,

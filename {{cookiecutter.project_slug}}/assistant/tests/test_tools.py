@@ -1,4 +1,4 @@
-"""The example's tools, tested as yours can be: called through the registry, as a user, without a model."""
+"""The example's tools, called through the registry, as a user and without a model."""
 
 from types import SimpleNamespace
 from typing import Any
@@ -105,7 +105,7 @@ def test_only_deleting_asks_first(name, asks):
     assert needs_confirmation(registry.get(name).spec) is asks
 
 
-# --- Ownership: whatever a model asks for, a tool reaches the data of the user who asks, and no other.
+# --- Ownership: whatever a model asks for, a tool reaches only the data of its user.
 
 
 @pytest.fixture

@@ -13,7 +13,10 @@ USERNAME = "admin"
 
 
 class Command(BaseCommand):
-    help = "Creates the administrator 'admin' with a random password and an API token, if there is no user yet."
+    help = (
+        "Creates the administrator 'admin' with a random password and an API token, if there is no "
+        "user yet."
+    )
 
     @transaction.atomic
     def handle(self, *args: Any, **options: Any) -> None:
