@@ -1,17 +1,17 @@
 """The engine: an AG-UI endpoint for a pydantic-ai agent.
 
-Yours to read; upgrades come from the template.
+You may read and change it; upgrades come from the template.
 
-A request walks down these rooms, and each imports only what stands below it. Read them in this
-order:
+A request passes through these rooms from the top to the bottom, and each room imports only rooms
+below it. Read them in this order:
 
     server/     what surrounds the requests of a process
         asgi.py              the application, with its agents built at start
-        warm_up.py           every agent that the routes name, imported and built
+        warm_up.py           imports and builds every agent that the routes name
         health.py            does the process live, is it ready
         logs.py              how a line of the log is written
         middleware.py        all middleware in one thread
-        daphne_patches.py    readers that are slow, and bodies that are large
+        daphne_patches.py    slow readers, large bodies, and a graceful end
         static_files.py      the static files of production
         bundle.py            the page's modules in one file
     http/       who asks for what
@@ -26,7 +26,7 @@ order:
         admission.py         how much of a body is read, and from whom
         bodies.py            the bytes of a request
         uploads.py           the file of a form
-        catalogs.py          what a page is told of tools and capabilities
+        catalogs.py          the tools and capabilities that a page lists
         sse.py               the response that follows a run
     runs/       what is the life of one run
         start.py             take the thread, store the new turn, begin
@@ -117,14 +117,14 @@ order:
         fair_threads.py      threads that users share
         patience.py          how long a run waits for a database that is away
 
-Every room may use conf.py (the settings, with conf_sections.py), parts.py (what a part can add),
-errors.py (what clients are told), models.py (the tables), actor.py (who acts), deps.py (what a tool
-sees as `ctx.deps`), log_fields.py (which run a line of the log belongs to), money.py (amounts of US
-dollars) and later.py (modules that are imported on first use). Django's other modules stand above
-the rooms: apps.py, admin/, checks.py, urls.py, management/ and templatetags/. What your tests need
-is in testing/ and contract.py.
+Every room may use conf.py (the settings) with conf_sections.py (their sections), parts.py (what a
+part can add), errors.py (what clients learn about errors), models.py (the tables), actor.py (who
+acts), deps.py (what a tool sees as `ctx.deps`), log_fields.py (the run that a line of the log
+belongs to), money.py (amounts of US dollars) and later.py (modules that are imported on first use).
+Django's other modules are above the rooms: apps.py, admin/, checks.py, urls.py, management/ and
+templatetags/. Your tests use testing/ and contract.py.
 
-What a project can do without is in contrib/, each part in a folder of its own.
+The optional parts are in contrib/, each in its own folder.
 """
 
 from importlib import import_module
@@ -166,8 +166,8 @@ if TYPE_CHECKING:
     )
     from agui.urls import get_urls
 
-# Imported on first use: every command imports this package, and few need pydantic-ai. Some modules
-# need Django's models, too, which aren't there yet when Django imports this package.
+# These modules are imported on first use: every command imports this package, and few need
+# pydantic-ai. Some also need Django's models, which Django loads after this package.
 _MODULES = {
     "AgentConfig": "agui.agents.config",
     "AgentDeps": "agui.deps",
@@ -178,8 +178,9 @@ _MODULES = {
     "ConversationStore": "pydantic_ai.conversation_store",
     "DEFAULT_SYSTEM_PROMPT": "agui.agents.config",
     "DjangoAGUIView": "agui.http.views",
-    "DjangoSessionConversationStore": "agui.contrib.session_store.store",  # A part
-    "DrfMcpToolset": "agui.contrib.drf_mcp.toolset",  # A part
+    # These two are in parts, which a project may have removed.
+    "DjangoSessionConversationStore": "agui.contrib.session_store.store",
+    "DrfMcpToolset": "agui.contrib.drf_mcp.toolset",
     "LoggingAuditLogger": "agui.tools.audit",
     "ModelAuditLogger": "agui.tools.audit",
     "ModelConversationStore": "agui.stores.model",

@@ -1,4 +1,4 @@
-"""What the engine keeps: threads, their messages, runs, the audit trail, tokens."""
+"""The engine's tables: threads, their messages, runs, the audit trail, tokens."""
 
 import uuid
 
@@ -22,7 +22,7 @@ class Owned(models.Model):
 
 
 class Thread(Owned):
-    """One conversation: where its history ends, and what the messages can't carry."""
+    """One conversation: where its history ends, and the data that no message has."""
 
     thread_id = models.CharField(
         max_length=255, help_text="Chosen by the client; unique for its owner."
@@ -56,7 +56,7 @@ class Thread(Owned):
         indexes = [
             models.Index(fields=["scope", "-updated_at"]),
             models.Index(fields=["updated_at"]),
-            # As Message's: for the forks that have no message of their own yet.
+            # Deleting a thread asks this, too: a new fork has no message of its own yet.
             models.Index(
                 fields=["forked_at"],
                 condition=~models.Q(forked_at=""),
@@ -86,8 +86,8 @@ class Message(models.Model):
 
     class Meta:
         indexes = [
-            # Deleting a thread asks which forks stand on its messages. (db_index would make two on
-            # PostgreSQL.)
+            # Deleting a thread asks which forks continue its messages. (With db_index, PostgreSQL
+            # would have two indexes.)
             models.Index(fields=["parent"]),
             models.Index(
                 fields=["prompt_id"],

@@ -75,7 +75,9 @@ class ApiTokenAdmin(MadeOnce):
     actions = ["revoke"]
 
     def get_fields(self, request: HttpRequest, obj: ApiToken | None = None) -> Any:
-        return ["user", "name", "days"] if obj is None else self.list_display
+        if obj is None:
+            return ["user", "name", "days"]
+        return self.list_display
 
     def get_readonly_fields(self, request: HttpRequest, obj: ApiToken | None = None) -> Any:
         return [] if obj is None else self.list_display

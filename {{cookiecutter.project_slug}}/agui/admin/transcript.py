@@ -148,6 +148,7 @@ def _lines(messages: Sequence[ModelMessage]) -> list[Line]:
                     line.secrets = paths
                     _set_arguments(line, part.args)
             lines.append(line)
+        # The run of this message ended before its answer was complete.
         if getattr(message, "state", "") == "interrupted" and lines:
             lines[-1].is_cut_off = True
     return lines
@@ -213,10 +214,11 @@ def _line(part: Any, at: datetime | None) -> Line | None:
 
 
 def _prompt_line(part: UserPromptPart, at: datetime | None) -> Line:
-    contents = [part.content] if isinstance(part.content, str) else part.content
+    if isinstance(part.content, str):
+        return Line("user", "User", at, cut(part.content))
     texts: list[str] = []
     files: list[NamedFile] = []
-    for item in contents:
+    for item in part.content:
         if isinstance(item, str):
             texts.append(item)
         elif isinstance(item, TextContent):
@@ -251,8 +253,9 @@ def _shown(value: Any) -> tuple[str, list[tuple[str, str]]]:
         return cut(text), []
     fields = []
     for name, field_value in value.items():
-        is_text = isinstance(field_value, str)
-        fields.append((str(name), field_value if is_text else _json(field_value)))
+        if not isinstance(field_value, str):
+            field_value = _json(field_value)
+        fields.append((str(name), field_value))
     return text, fields
 
 

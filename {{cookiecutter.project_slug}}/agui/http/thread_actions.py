@@ -88,8 +88,8 @@ async def find_status(thread: OwnThread, key: str) -> str | None:
     Recovers what dead processes left first, so a run of theirs is interrupted by then.
     """
     await thread.recover()
-    runs = Run.objects.filter(pk=key, scope=thread.scope, thread_id=thread.id)
-    return await in_database(runs.values_list("status", flat=True).first)
+    statuses = thread.runs().filter(pk=key).values_list("status", flat=True)
+    return await in_database(statuses.first)
 
 
 async def interruption(key: str, number: int) -> AsyncGenerator[bytes]:
@@ -130,8 +130,7 @@ def read_run_id(request: HttpRequest) -> str | None:
 
 def find_running(thread: OwnThread, run_id: str) -> str | None:
     """Find the key of the active run that a client knows by this id."""
-    runs = Run.objects.filter(scope=thread.scope, thread_id=thread.id, run_id=run_id)
-    run = runs.filter(status=Run.Status.RUNNING).last()
+    run = thread.runs().filter(run_id=run_id, status=Run.Status.RUNNING).last()
     return str(run.pk) if run else None
 
 

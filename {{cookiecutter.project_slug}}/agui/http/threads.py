@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from pydantic_ai.conversation_store import ConversationConflict, ConversationRecord
 from pydantic_ai.messages import ModelMessage
@@ -52,6 +53,9 @@ class OwnThread:
         if record is None:
             raise NotFound(NO_THREAD)
         return record
+
+    def runs(self) -> QuerySet[Run]:
+        return Run.objects.filter(scope=self.scope, thread_id=self.id)
 
     async def is_running(self) -> bool:
         """Whether any process executes a run of the thread. Recovers what dead processes left."""

@@ -22,7 +22,7 @@ from agui.http.tokens import bearer_token
 logger = logging.getLogger("agui.throttle")
 
 SLOTS = 10
-SECONDS = {"second": 1, "minute": 60, "hour": 60 * 60, "day": 24 * 60 * 60}
+SECONDS = {"second": 1, "minute": 60, "hour": 3600, "day": 86_400}
 
 
 @dataclass(frozen=True)

@@ -17,12 +17,16 @@ TABLE = 'const agui = globalThis[Symbol.for("agui")]'
 
 logger = logging.getLogger("agui.static_files")
 
-Names = Mapping[str, set[str]]
-"""Names that are exported, by module."""
+Sources = Mapping[str, str]
+"""The text of each module, by the name of its file."""
+Imports = Mapping[str, list[str]]
+"""The modules that each module imports."""
+Names = dict[str, set[str]]
+"""Exported names, by module."""
 
 
-def flatten(sources: Mapping[str, str], entry: str) -> dict[str, str]:
-    """Join modules, given by the names of their files, into the entry and the modules on demand.
+def flatten(sources: Sources, entry: str) -> dict[str, str]:
+    """Join modules into the entry and the modules on demand.
 
     A module that the entry imports also stays as it is, beside it. The result is empty if a module
     has an import or export that these few patterns don't know, or if two modules export one name.
@@ -40,6 +44,7 @@ def flatten(sources: Mapping[str, str], entry: str) -> dict[str, str]:
     for name, text in sources.items():
         imports[name] = [match[2] for match in IMPORT.finditer(text)]
     page = in_order(imports, entry)
+    # A module on demand is joined with the modules that only it imports.
     on_demand: dict[str, list[str]] = {}
     for name in sources:
         if name not in page:
@@ -54,7 +59,7 @@ def flatten(sources: Mapping[str, str], entry: str) -> dict[str, str]:
     return files
 
 
-def find_problem(sources: Mapping[str, str]) -> tuple[str, str] | None:
+def find_problem(sources: Sources) -> tuple[str, str] | None:
     """Find a module that can't be joined, and the statement that is the reason."""
     counts: Counter[str] = Counter()
     for text in sources.values():
@@ -73,7 +78,7 @@ def exports(text: str) -> list[str]:
     return [match[1] for match in EXPORT.finditer(text)]
 
 
-def in_order(imports: Mapping[str, list[str]], entry: str) -> list[str]:
+def in_order(imports: Imports, entry: str) -> list[str]:
     """List a module and all that it imports, each after its own imports."""
     ordered: list[str] = []
 
@@ -87,7 +92,7 @@ def in_order(imports: Mapping[str, list[str]], entry: str) -> list[str]:
     return ordered
 
 
-def own_modules(imports: Mapping[str, list[str]], name: str, page: list[str]) -> list[str]:
+def own_modules(imports: Imports, name: str, page: list[str]) -> list[str]:
     """List a module on demand, and the modules that only it imports."""
     own = {name}
     candidates = [module for module in in_order(imports, name) if module not in page]
@@ -98,9 +103,9 @@ def own_modules(imports: Mapping[str, list[str]], name: str, page: list[str]) ->
     return [module for module in candidates if module in own]
 
 
-def imported_names(sources: Mapping[str, str], modules: list[str]) -> dict[str, set[str]]:
+def imported_names(sources: Sources, modules: list[str]) -> Names:
     """Collect the names that some modules import from all others."""
-    imported: dict[str, set[str]] = defaultdict(set)
+    imported: Names = defaultdict(set)
     for module in modules:
         for match in IMPORT.finditer(sources[module]):
             if match[2] not in modules:
@@ -108,11 +113,9 @@ def imported_names(sources: Mapping[str, str], modules: list[str]) -> dict[str, 
     return imported
 
 
-def shared_names(
-    sources: Mapping[str, str], page: list[str], on_demand: Mapping[str, list[str]]
-) -> dict[str, set[str]]:
+def shared_names(sources: Sources, page: list[str], on_demand: Imports) -> Names:
     """Collect the names of the page's modules that modules on demand import."""
-    shared: dict[str, set[str]] = defaultdict(set)
+    shared: Names = defaultdict(set)
     for modules in on_demand.values():
         for name, names in imported_names(sources, modules).items():
             if name in page:
@@ -133,7 +136,7 @@ def head(imported: Names, shared: Names) -> str:
     return f"{statements}{TABLE};\n{constants}"
 
 
-def scoped(sources: Mapping[str, str], modules: list[str]) -> str:
+def scoped(sources: Sources, modules: list[str]) -> str:
     """Write modules into one file, each in its own scope. The file exports the last one's names."""
     text = ""
     for module in modules:
