@@ -1,6 +1,6 @@
 """The engine: an AG-UI endpoint for a pydantic-ai agent.
 
-You may read and change it; upgrades come from the template.
+It is yours to read; upgrades come from the template.
 
 A request passes through these rooms from the top to the bottom, and each room imports only rooms
 below it. Read them in this order:

@@ -60,7 +60,7 @@ async def _list_toolset(
 ) -> list[ToolBinding]:
     """List the tools of one toolset. If it fails or does not answer, log that and list none."""
     model: Any = agent.model
-    state = config.state_type() if config.state_type else {}
+    state: Any = config.state_type() if config.state_type else {}
     deps = AgentDeps(user, thread_id="", run_id="", state=state)
     context = RunContext(deps=deps, model=model, usage=RunUsage(), agent=agent)
     try:

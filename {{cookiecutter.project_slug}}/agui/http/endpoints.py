@@ -22,11 +22,13 @@ def make_endpoints(
         "get_user": view.get_user,
         "require_authenticated": view.require_authenticated,
     }
-    has_own_tools = tools is not None and tools is not view.endpoint.registry
+    listed_tools: DjangoAGUIView | ToolRegistry = view
+    if tools is not None and tools is not view.endpoint.registry:
+        listed_tools = tools
     thread = ThreadView(**access)
     endpoints: Endpoints = {
         "run": view,
-        "tools": ToolsView(tools if has_own_tools else view, **access),
+        "tools": ToolsView(listed_tools, **access),
         "skills": SkillsView(view.endpoint.skills if skills is None else skills, **access),
         "capabilities": CapabilitiesView(view, **access),
         "threads": ThreadsView(**access),
