@@ -1,9 +1,8 @@
-"""What holds for every agent of this project, whatever you make of it.
+"""What holds for every agent of this project, also for those that you add.
 
-These tests are about what is registered, not about the example: a tool, a route or an agent that
-you add is tested, too. They start from nothing, so an administrator without any rows calls each
-tool once, with made-up arguments. List a tool here if that must not happen in a test, because it
-sends letters, say.
+These tests find all tools, routes and agents of the project, not only those of the example. An
+administrator without any rows calls each tool once, with made-up arguments. Add a tool to
+NOT_CALLED if a test must not call it, for example because it sends letters.
 """
 
 import json
@@ -78,9 +77,11 @@ async def test_a_tool_tells_the_model_what_it_does_and_needs(
     http = AsyncClient()
     await http.aforce_login(admin)
     response = await http.get(f"{url}capabilities/")
-    [told] = [item for item in response.json()["tools"]["items"] if item["name"] == tool.spec.name]
-    assert told["description"]
-    assert told["parameters"]["type"] == "object"
+    [listed] = [
+        item for item in response.json()["tools"]["items"] if item["name"] == tool.spec.name
+    ]
+    assert listed["description"]
+    assert listed["parameters"]["type"] == "object"
 
 
 @runs_agents
@@ -181,7 +182,7 @@ def test_the_settings_are_valid():
 
 @pytest.mark.django_db
 def test_every_change_of_a_model_has_its_migration():
-    """If not, run `manage.py makemigrations`."""
+    """If this fails, run `manage.py makemigrations`."""
     call_command("makemigrations", check=True, dry_run=True)
 
 

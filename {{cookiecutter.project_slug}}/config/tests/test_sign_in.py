@@ -33,13 +33,13 @@ def sign_in(
     address: str = "192.0.2.1",
     **headers,
 ):
-    """Try it as a browser would; the response."""
+    """Sign in as a browser does, and return the response."""
     data = {"username": username, "password": password}
     return Client(REMOTE_ADDR=address).post(page, data, headers=headers)
 
 
 def fail(settings: Any, count: int | None = None, **attempt: Any) -> Any:
-    """Fail until the account is locked; the last response."""
+    """Fail until the account is locked, and return the last response."""
     return [sign_in(**attempt) for _ in range(count or settings.AXES_FAILURE_LIMIT)][-1]
 
 
@@ -96,7 +96,7 @@ def test_success_forgets_the_failures_of_its_account_only(settings, bob):
     assert sign_in(username="bob", password=PASSWORD).status_code == 302
     assert sign_in(password=PASSWORD).status_code == 302
     fail(settings, settings.AXES_FAILURE_LIMIT - 1)
-    # Somebody with an account can't wipe out what the address has tried with others.
+    # Signing in with one account must not forget the failures of the address with others.
     sign_in(username="bob", password=PASSWORD)
     assert sign_in().status_code == 429
 

@@ -22,7 +22,7 @@ class Command(BaseCommand):
             "prefix",
             nargs="?",
             default="",
-            help="Its beginning, as the admin shows it, or all of it.",
+            help="The beginning of the token, as the admin shows it, or the whole token.",
         )
         parser.add_argument("--user", default="", help="Revoke all tokens of this user.")
 
