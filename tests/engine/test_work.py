@@ -24,8 +24,8 @@ from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, Tool
 
 from agui import AgentDeps
 from agui.agents.demo import model as demo
-from agui.agents.demo.arguments import example_of
 from agui.agents.demo.model import build_demo_model, make_plan
+from agui.agents.demo.schemas import example_of
 from agui.events.progress import Page
 from agui.protocol.interrupts import _fits
 from agui.protocol.message_ids import MessageIds

@@ -61,13 +61,13 @@ below it. Read them in this order:
         interrupts.py        what a paused thread asks, and what a resume answers
         outbound.py          stored messages as a client knows them
         message_ids.py       the ids under which a client knows messages
-        files.py             words in the place of files
+        files.py             words instead of files
     agents/     who answers
         endpoint.py          an agent with its tools, configuration and skills
         config.py            what makes an agent, apart from its tools
         build.py             the agent itself, with the tools and capabilities of the settings
         page_context.py      what a page says about itself, as data
-        discovery.py         what an agent needs, imported on first use
+        discovery.py         the modules that an agent needs, imported on first use
         llm.py               which language model answers
         keys.py              the keys of language models
         prices.py            which language models have a known price
@@ -76,7 +76,10 @@ below it. Read them in this order:
         file_addresses.py    which addresses a provider opens itself
         demo/model.py        the offline demo model
         demo/choice.py       which tools a message means to it
+        demo/words.py        how it compares words
         demo/arguments.py    which arguments it finds in a message
+        demo/schemas.py      how it reads the schemas of arguments
+        demo/results.py      how it tells what a tool returned
     tools/      what can it do
         registry.py          the registry behind `@tool`
         schema.py            from a function to its JSON Schema
@@ -84,15 +87,15 @@ below it. Read them in this order:
         approval.py          who may call a tool, and after which question
         definitions.py       what an approval holds for
         toolset.py           a registry's tools, as a run gets them
-        search.py            many tools
-        results.py           how much of a result is kept
+        search.py            search among many tools
+        results.py           the limit of a result
         times.py             time zones for the times that a language model writes
         audit.py             who called which tool, and how it ended
         audit_trail.py       the audit trail of runs that no endpoint serves
         timer.py             from the start and the end of a call to its audit event
-        redaction.py         what is secret by its name
-        secret_arguments.py  arguments that nobody reads afterwards
-        foreign_schemas.py   how much a schema of others says
+        redaction.py         secrets, by their names
+        secret_arguments.py  arguments that nobody may read afterwards
+        foreign_schemas.py   the size of schemas that others wrote
     runlog/     where do frames wait for readers
         memory.py            the logs of this process
         redis.py             the logs of all processes

@@ -13,7 +13,7 @@ from typing import Any
 
 from django.urls import URLPattern, URLResolver, get_resolver
 
-from agui.agents.demo import arguments
+from agui.agents.demo import schemas
 from agui.agents.demo.model import build_demo_model
 from agui.http.views import AgentView, DjangoAGUIView
 from agui.testing import Chat
@@ -66,4 +66,4 @@ def demo_chat(user: Any, address: str = "/agent/") -> Chat:
 def example_of(tool: ToolBinding) -> str:
     """Write a message that makes the demo model call a tool, with arguments for its schema."""
     definition = build_tool(tool).tool_def
-    return arguments.example_of(definition)
+    return schemas.example_of(definition)

@@ -1,4 +1,4 @@
-"""Who answers: the agent, built once for a process, and what a run gives to its tools."""
+"""The agent itself, built once for a process from its tools, configuration and the settings."""
 
 from collections.abc import Callable
 from typing import Any
@@ -20,16 +20,23 @@ from agui.tools.search import SearchManyTools
 from agui.tools.toolset import known_names
 
 AgentFactoryFn = Callable[[ToolRegistry, AgentConfig], Agent[AgentDeps, Any]]
-"""What AGUI["AGENT_FACTORY"] names: builds the agent instead of `build_agent`'s own code (docs/capabilities.md)."""
+"""Builds the agent instead of `build_agent`, if AGUI["AGENT_FACTORY"] names it.
+
+See docs/capabilities.md.
+"""
 
 
 def build_agent(registry: ToolRegistry, config: AgentConfig) -> Agent[AgentDeps, Any]:
-    """Build the agent. It holds nothing of a user or a run: all requests share it."""
-    if factory := conf.get().agent_factory:
+    """Build the agent. All requests share it, so it holds nothing of a user or a run."""
+    factory = conf.get().agent_factory
+    if factory:
         agent: Agent[AgentDeps, Any] = import_string(factory)(registry, config)
         return agent
+    model = config.model
+    if model is None:
+        model = settings.AGENT_MODEL
     return Agent(
-        resolve_model(config.model if config.model is not None else settings.AGENT_MODEL),
+        resolve_model(model),
         name=config.name,
         description=config.description,
         instructions=config.instructions,
@@ -46,20 +53,18 @@ def build_agent(registry: ToolRegistry, config: AgentConfig) -> Agent[AgentDeps,
 def collect_toolsets(
     registry: ToolRegistry, config: AgentConfig
 ) -> list[AbstractToolset[AgentDeps]]:
-    """All tools: those of the registry, of the config, and of the settings."""
-    return [build_toolset(registry), *config.toolsets, *_own_tools(registry, config)]
+    """Collect the tools of the registry, the configuration and the parts.
+
+    A part leaves out its own tool if the project has a tool of the same name.
+    """
+    toolsets: list[AbstractToolset[AgentDeps]] = [build_toolset(registry), *config.toolsets]
+    names = known_names(toolsets)
+    for part in parts.installed():
+        added = part.toolsets(names)
+        names |= known_names(added)
+        toolsets += added
+    return toolsets
 
 
 def collect_capabilities(config: AgentConfig) -> list[AgentCapability[AgentDeps]]:
     return [*config.capabilities, SearchManyTools(), AuditTrail(logger=config.audit_logger)]
-
-
-def _own_tools(registry: ToolRegistry, config: AgentConfig) -> list[AbstractToolset[AgentDeps]]:
-    """The engine's tools, unless the project has one of the same name."""
-    taken = known_names(config.toolsets) | {binding.spec.name for binding in registry}
-    toolsets: list[AbstractToolset[AgentDeps]] = []
-    for part in parts.installed():
-        found = part.toolsets(taken)
-        taken |= known_names(found)
-        toolsets += found
-    return toolsets

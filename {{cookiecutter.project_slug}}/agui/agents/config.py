@@ -16,11 +16,12 @@ from agui.deps import AgentDeps
 from agui.tools.audit import AuditLogger, resolve_audit_logger
 
 DEFAULT_SYSTEM_PROMPT = (
-    "You are a helpful assistant inside a web application. Use the tools to look things up and to act; "
-    "never invent what a tool could tell you. Answer briefly, in the user's language, as Markdown. "
-    "Call a tool as soon as the user wants what it does, also if it deletes, sends or pays for something: the "
-    "application itself asks the user for approval before such a tool runs. So don't refuse such a tool, and don't ask "
-    "for permission in your answer. When a tool fails or is denied, say so plainly."
+    "You are a helpful assistant inside a web application. Use the tools to look things up and to "
+    "act; never invent what a tool could tell you. Answer briefly, in the user's language, as "
+    "Markdown. Call a tool as soon as the user wants what it does, also if it deletes, sends or "
+    "pays for something: the application itself asks the user for approval before such a tool "
+    "runs. So don't refuse such a tool, and don't ask for permission in your answer. When a tool "
+    "fails or is denied, say so plainly."
 )
 
 
@@ -32,7 +33,7 @@ class AgentConfig:
     model: Model | str | None = None
     """A pydantic-ai model, or its name (see llm.py); None is settings.AGENT_MODEL."""
     models: Mapping[str, Model | str] | Sequence[str] = ()
-    """What a client may choose from with `forwardedProps.model`: names of models, or models by names of your own."""
+    """What a client may choose from with `forwardedProps.model`: models, or models by name."""
     name: str = "assistant"
     description: str | None = None
     state_type: type[BaseModel] | None = None
@@ -44,28 +45,29 @@ class AgentConfig:
     """How often a model may correct a wrong tool call before the run fails."""
     toolsets: Sequence[AbstractToolset[AgentDeps]] = ()
     capabilities: Sequence[AgentCapability[AgentDeps]] = ()
-    """What changes how it works; a function of the run's context makes one for each run. The first is the outermost."""
+    """What changes how the agent works. The first is the outermost.
+
+    A function of the run's context makes a capability for each run.
+    """
     audit_logger: AuditLogger | None = None
     """Where this agent's tool calls are recorded; None is where AGUI["AUDIT_LOGGER"] says."""
 
     def __post_init__(self) -> None:
         if self.audit_logger is not None:
-            resolve_audit_logger(self.audit_logger)  # Refuses what can't record
+            resolve_audit_logger(self.audit_logger)  # Raises if it can't record
 
 
 def model_settings(config: AgentConfig) -> ModelSettings:
-    """The config's settings, with a deadline for a model that is silent."""
+    """Add a deadline for a silent model to the configuration's settings."""
+    settings = ModelSettings()
     seconds = conf.get().model_timeout_seconds
-    deadlines = (
-        ModelSettings()
-        if seconds is None
-        else ModelSettings(first_event_timeout=seconds, timeout=seconds)
-    )
-    return {**deadlines, **(config.model_settings or {})}
+    if seconds is not None:
+        settings = ModelSettings(first_event_timeout=seconds, timeout=seconds)
+    return {**settings, **(config.model_settings or {})}
 
 
 def usage_limits(config: AgentConfig) -> UsageLimits:
-    """What one run may use."""
+    """Find what one run may use."""
     if config.limits is not None:
         return config.limits
     limits = conf.get().limits

@@ -1,4 +1,7 @@
-"""What an agent is made of, imported when the agent is first needed: most commands of `manage.py` need none."""
+"""The modules that an agent needs, imported on first use.
+
+Most commands of `manage.py` need no agent.
+"""
 
 from functools import cache
 
@@ -12,8 +15,8 @@ from agui.stores.base import store_class
 def discover() -> None:
     """Import what the settings name, the tools and skills of all applications, and some libraries.
 
-    All of it takes long enough to hold up a server that is at work, so a server calls this when it
-    starts. Raises ImproperlyConfigured if a setting names what can't be used.
+    This takes long enough to hold up a busy server, so a server calls it when it starts. Raises
+    ImproperlyConfigured if a setting names something that can't be used.
     """
     conf.load()
     store_class()

@@ -1,4 +1,4 @@
-"""What answers at one address: an agent's tools, configuration and skills, and the agent that is made of them."""
+"""The record of what answers at one address: an agent with its tools, configuration and skills."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,7 +18,7 @@ from agui.tools.registry import ToolRegistry
 
 @dataclass(frozen=True, eq=False)
 class Endpoint:
-    """An agent, as its view, its runs and its tools over MCP need it. All requests share it."""
+    """An agent, for its view, its runs and its tools over MCP. All requests share it."""
 
     registry: ToolRegistry
     config: AgentConfig
@@ -26,20 +26,23 @@ class Endpoint:
 
     @cached_property
     def agent(self) -> Agent[AgentDeps, Any]:
-        """The agent itself, built on first use. Raises what is wrong with a tool, a setting or the name of a model."""
+        """The agent itself, built on first use.
+
+        Raises an error if a tool, a setting or the name of a model is wrong.
+        """
         discover()
-        _ = self.models  # A wrong name there is told as early as one here
+        _ = self.models  # Refuses wrong names of models as early as other mistakes.
         return build_agent(self.registry, self.config)
 
     @cached_property
     def models(self) -> dict[str, Model]:
-        """What a client may choose from."""
+        """The models that a client may choose from, by name."""
         return resolve_models(self.config.models)
 
     def chosen_model(self, forwarded_props: Any) -> Model | None:
-        """The model that a client asks for; None is the agent's own. Raises Unprocessable."""
+        """Find the model that a client asks for; None is the agent's own. Raises Unprocessable."""
         return choose_model(self.models, forwarded_props)
 
     def model_name(self, forwarded_props: Any) -> str:
-        """What the record of a run calls its model. Raises Unprocessable."""
+        """Name the model of a run, for its record. Raises Unprocessable."""
         return name_of(self.chosen_model(forwarded_props) or self.agent.model)

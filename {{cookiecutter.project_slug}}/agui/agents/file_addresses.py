@@ -1,8 +1,7 @@
-"""Files that are named by an address: what a provider opens itself, and what the server may
-download.
+"""Files that are named by an address: which a provider opens, and which the server may download.
 
-Where a provider takes no addresses, pydantic-ai downloads the file itself. An address may be a
-client's, so the engine sends each model class only those that the class hands on to its provider.
+If a provider takes no addresses, pydantic-ai downloads the file itself. A client may have chosen
+the address, so the engine sends a model class only the addresses that it hands on to its provider.
 With AGUI["FILE_DOWNLOADS"] the server downloads the others, within limits and never from a private
 network.
 """
@@ -20,8 +19,8 @@ from pydantic_ai.models.wrapper import WrapperModel
 
 from agui.conf_sections import FileDownloads
 
-# The name is private: pydantic-ai has no public download with limits of our own. `download_item`
-# allows 50 MB a file and 500 MB a request. With such limits there, this import could go.
+# The name is private: pydantic-ai has no public download that takes limits. `download_item` allows
+# 50 MB a file and 500 MB a request. If it took limits, this import could go.
 try:
     from pydantic_ai._ssrf import safe_download
 except ImportError:
@@ -30,7 +29,9 @@ except ImportError:
 logger = logging.getLogger("agui.runs")
 
 PDF = "application/pdf"
-NO_TYPE = ("", "application/octet-stream", "binary/octet-stream")
+UNKNOWN_TYPE = "application/octet-stream"
+# These headers don't say what a file is.
+NO_TYPE = ("", UNKNOWN_TYPE, "binary/octet-stream")
 MAX_REDIRECTS = 5
 
 
@@ -54,13 +55,13 @@ def _opens_in_openrouter(model: Model, file: FileUrl) -> bool:
 
 
 def _opens_in_google(model: Model, file: FileUrl) -> bool:
-    # Not the addresses of Google's Files API: they would show a client what others have uploaded
-    # with the same key.
+    # The addresses of Google's Files API would show a client what others have uploaded with the
+    # same key.
     return isinstance(file, VideoUrl) and file.is_youtube
 
 
-# What each of pydantic-ai's model classes hands on, by its name: a class may need a library that is
-# not installed.
+# What each of pydantic-ai's model classes hands on. The classes are named, not imported: one may
+# need a library that is not installed.
 HANDED_ON: dict[str, Callable[[Any, FileUrl], bool]] = {
     "OpenAIResponsesModel": lambda model, file: isinstance(file, ImageUrl | AudioUrl | DocumentUrl),
     "OpenRouterModel": _opens_in_openrouter,
@@ -81,24 +82,25 @@ HANDED_ON: dict[str, Callable[[Any, FileUrl], bool]] = {
 def is_handed_on(model: Model, file: FileUrl) -> bool:
     """Whether the provider opens this address, and not the server.
 
-    `force_download` is only ever set by the project's own code: what it orders is done. A model
-    class of your own says with `hands_on_addresses = True` that it downloads nothing.
+    Only the project's own code can set `force_download`, so it is respected. A model class of your
+    own declares with `hands_on_addresses = True` that it downloads nothing.
     """
     if file.force_download:
         return True
     if isinstance(model, WrapperModel):
         return is_handed_on(model.wrapped, file)
     if isinstance(model, FallbackModel):
-        return all(is_handed_on(one, file) for one in model.models)
+        return all(is_handed_on(member, file) for member in model.models)
     if getattr(model, "hands_on_addresses", False):
         return True
-    rules = (HANDED_ON[kind.__name__] for kind in type(model).__mro__ if kind.__name__ in HANDED_ON)
-    rule = next(rules, None)
-    return rule is not None and rule(model, file)
+    for kind in type(model).__mro__:
+        if kind.__name__ in HANDED_ON:
+            return HANDED_ON[kind.__name__](model, file)
+    return False
 
 
 def media_type_of(file: FileUrl) -> str:
-    """The media type that was sent or that the address has; '' if nobody knows."""
+    """Find the media type that was sent, or that the address implies; '' if it is unknown."""
     try:
         return file.media_type
     except ValueError:
@@ -106,10 +108,9 @@ def media_type_of(file: FileUrl) -> str:
 
 
 async def download(file: FileUrl, limits: FileDownloads) -> BinaryContent | None:
-    """Download a file; None if that is not possible or not allowed.
+    """Download a file; None if that is impossible or not allowed.
 
-    Each address on the way, those of redirects too, has to be http or https and on no private
-    network.
+    The address, and each redirect, must use http or https and must not lead to a private network.
     """
     if safe_download is None:
         logger.error(
@@ -121,21 +122,18 @@ async def download(file: FileUrl, limits: FileDownloads) -> BinaryContent | None
             response = await safe_download(
                 file.url, max_redirects=MAX_REDIRECTS, max_bytes=limits.max_bytes
             )
-    except (ValueError, UserError, OSError) as error:
-        logger.warning("A file was not downloaded: %s: %s", type(error).__name__, error)
-        return None
     except Exception as error:
-        if not is_http_error(error):
+        if not isinstance(error, ValueError | UserError | OSError) and not is_http_error(error):
             raise
         logger.warning("A file was not downloaded: %s: %s", type(error).__name__, error)
         return None
-    sent_type = response.headers.get("content-type", "").partition(";")[0].strip().lower()
-    media_type = media_type_of(file) if sent_type in NO_TYPE else sent_type
-    return BinaryContent(response.content, media_type=media_type or NO_TYPE[1])
+    media_type = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if media_type in NO_TYPE:
+        media_type = media_type_of(file) or UNKNOWN_TYPE
+    return BinaryContent(response.content, media_type=media_type)
 
 
 def is_http_error(error: Exception) -> bool:
-    """Whether an HTTP library raised this: pydantic-ai's own one, under whichever name it has it."""
-    return any(
-        kind.__module__.partition(".")[0] in ("httpx", "httpx2") for kind in type(error).__mro__
-    )
+    """Whether pydantic-ai's HTTP library raised this, under either of its names."""
+    packages = {kind.__module__.partition(".")[0] for kind in type(error).__mro__}
+    return not packages.isdisjoint({"httpx", "httpx2"})

@@ -1,4 +1,4 @@
-"""The keys of models, in the environment."""
+"""The keys of language models, in the environment."""
 
 import os
 
@@ -15,18 +15,23 @@ PROVIDER_KEYS = {
 
 
 def used_keys() -> list[str]:
-    """The environment variables with the keys of AGENT_MODEL."""
+    """List the environment variables with the keys of AGENT_MODEL."""
     model = settings.AGENT_MODEL
-    names = model.split(",") if isinstance(model, str) else ()
-    variables = (PROVIDER_KEYS.get(name.strip().partition(":")[0]) for name in names)
-    return [variable for variable in dict.fromkeys(variables) if variable]
+    if not isinstance(model, str):
+        return []
+    return key_variables(model)
 
 
 def missing_keys(model: str) -> list[str]:
-    """The environment variables that the model, or those of a chain, need and that are not set."""
-    variables = (PROVIDER_KEYS.get(name.strip().partition(":")[0]) for name in model.split(","))
-    return [
-        variable
-        for variable in dict.fromkeys(variables)
-        if variable and not os.environ.get(variable)
-    ]
+    """List the environment variables that a model or a chain needs and that are not set."""
+    return [variable for variable in key_variables(model) if not os.environ.get(variable)]
+
+
+def key_variables(model: str) -> list[str]:
+    """List the environment variables with the keys of a model, or of a chain of models."""
+    variables: dict[str, None] = {}
+    for name in model.split(","):
+        provider = name.strip().partition(":")[0]
+        if provider in PROVIDER_KEYS:
+            variables[PROVIDER_KEYS[provider]] = None
+    return list(variables)

@@ -26,17 +26,18 @@ from agui.agents.demo.model import build_demo_model
 from agui.agents.keys import missing_keys
 from agui.errors import Unprocessable
 
-MAX_NAME_CHARS = 255  # Of the column of a run
+MAX_NAME_CHARS = 255  # The width of the column
 
 
 def resolve_model(model: Model | str) -> Model:
     """Find the model that a setting names.
 
-    "demo" is the offline demo; "python:package.module.attribute" a Model of your own, or a function
-    that returns one; all else is pydantic-ai's ("openai:gpt-6.1-terra",
-    "anthropic:claude-sonnet-5-5"). Of several, with commas between them, each answers when the one
-    before it can't. Raises ImproperlyConfigured with the cure. On a developer's machine, those
-    without their key are left out; when none has one, the demo model answers and says so.
+    "demo" is the offline demo model. "python:package.module.attribute" names a Model of your own,
+    or a function that returns one. Other names are pydantic-ai's: "openai:gpt-6.1-terra". In a
+    chain, with commas between the names, each model answers if the one before it can't.
+
+    Raises ImproperlyConfigured with the cure. With DEBUG, models without their key are left out. If
+    no model has its key, the demo model answers and says so.
     """
     if isinstance(model, Model):
         return model
@@ -54,15 +55,15 @@ def resolve_model(model: Model | str) -> Model:
         raise ImproperlyConfigured(
             f"AGENT_MODEL = {model!r} needs {' and '.join(missing)}: set it in the environment."
         )
-    found = [_resolve(name) for name in names if not missing_keys(name)]
-    if not found:
+    chain = [_resolve(name) for name in names if not missing_keys(name)]
+    if not chain:
         return build_demo_model(notice=f"{missing[0]} is not set, so {names[0]} can't answer yet.")
-    if len(found) == 1:
-        return found[0]
-    # Not the capability ModelFallback: that would fall back for a client's choice, too.
+    if len(chain) == 1:
+        return chain[0]
+    # The capability ModelFallback would also fall back from a model that the client has chosen.
     from pydantic_ai.models.fallback import FallbackModel
 
-    return FallbackModel(*found)
+    return FallbackModel(*chain)
 
 
 def _resolve(name: str) -> Model:
@@ -74,25 +75,27 @@ def _resolve(name: str) -> Model:
         return infer_model(name)
     except ImportError as error:
         raise ImproperlyConfigured(
-            f"AGENT_MODEL = {name!r} needs a package: add the extra for it to pydantic-ai-slim[ag-ui] in "
-            f"pyproject.toml, then `make setup`. ({error})"
+            f"AGENT_MODEL = {name!r} needs a package: add the extra for it to "
+            f"pydantic-ai-slim[ag-ui] in pyproject.toml, then `make setup`. ({error})"
         ) from error
     except (UserError, ValueError) as error:
         if ":" not in name:
             raise ImproperlyConfigured(
-                f"AGENT_MODEL = {name!r} can't be used: write the provider before it, as in openai:gpt-6.1-terra."
+                f"AGENT_MODEL = {name!r} can't be used: write the provider before it, as in "
+                "openai:gpt-6.1-terra."
             ) from error
         raise ImproperlyConfigured(f"AGENT_MODEL = {name!r} can't be used: {error}") from error
 
 
 def _import_model(path: str) -> Model:
     try:
-        found = import_string(path)
+        model = import_string(path)
     except ImportError as error:
         raise ImproperlyConfigured(
             f"AGENT_MODEL = 'python:{path}' can't be imported: {error}."
         ) from error
-    model = found() if callable(found) and not isinstance(found, Model) else found
+    if callable(model) and not isinstance(model, Model):
+        model = model()
     if not isinstance(model, Model):
         raise ImproperlyConfigured(
             f"AGENT_MODEL = 'python:{path}' is a {type(model).__name__}: name a pydantic-ai Model, "
@@ -102,23 +105,26 @@ def _import_model(path: str) -> Model:
 
 
 def resolve_models(models: Mapping[str, Model | str] | Sequence[str]) -> dict[str, Model]:
-    """Find the models that a client may choose from, by the names that it chooses them by."""
-    if isinstance(models, str):  # A sequence of texts, to a type checker
+    """Find the models that a client may choose from, by the names that it uses."""
+    if isinstance(models, str):  # To a type checker, a str is a sequence of names.
         raise ImproperlyConfigured(
             f"AgentConfig.models = {models!r} is one name: write [{models!r}]."
         )
-    named = models if isinstance(models, Mapping) else {name: name for name in models}
-    return {name: resolve_model(model) for name, model in named.items()}
+    if not isinstance(models, Mapping):
+        models = dict(zip(models, models, strict=True))
+    return {name: resolve_model(model) for name, model in models.items()}
 
 
 def choose_model(models: Mapping[str, Model], forwarded_props: Any) -> Model | None:
-    """The model that a client asks for with `forwardedProps.model`; None is the agent's own.
+    """Find the model that a client asks for in `forwardedProps.model`; None is the agent's own.
 
-    Where there is nothing to choose from, the word is not ours to read. Raises Unprocessable for a
-    name that is not among the models.
+    If the client has no choice, the property is ignored. Raises Unprocessable for a name that is
+    not among the models.
     """
-    name = forwarded_props.get("model") if isinstance(forwarded_props, dict) else None
-    if not models or name is None:
+    if not models or not isinstance(forwarded_props, dict):
+        return None
+    name = forwarded_props.get("model")
+    if name is None:
         return None
     if not isinstance(name, str) or name not in models:
         raise Unprocessable(f"forwardedProps.model has to be one of: {', '.join(models)}.")
@@ -130,30 +136,35 @@ def name_of(model: Any) -> str:
 
 
 def error_code(error: Exception) -> str | None:
-    """Name a provider's failure by a key of RUN_ERRORS; None if it is no such failure."""
+    """Name a provider's failure by a key of RUN_ERRORS; None for any other error."""
     if isinstance(error, FallbackExceptionGroup):
-        codes = [error_code(one) or "model_error" for one in error.exceptions]
-        # Whoever is only busy may answer the next time.
-        return "model_unavailable" if "model_unavailable" in codes else codes[0]
+        codes = [error_code(cause) or "model_error" for cause in error.exceptions]
+        # A model that is only busy may answer the next time.
+        if "model_unavailable" in codes:
+            return "model_unavailable"
+        return codes[0]
     if isinstance(error, ModelContextWindowExceededError):
         return "context_window"
     if isinstance(error, ModelRequestRejectedError | ModelQuotaExceededError | ContentFilterError):
         return "model_refused"
-    if (
-        isinstance(error, ModelHTTPError)
-        and 400 <= error.status_code < 500
-        and error.status_code not in (408, 429)
-    ):
+    if isinstance(error, ModelHTTPError) and _is_refusal(error.status_code):
         return "model_refused"
     if isinstance(error, ModelAPIError) and is_timeout(error):
         return "model_timeout"
     if isinstance(error, ModelAPIError | ConcurrencyLimitExceeded):
         return "model_unavailable"
-    return "model_error" if isinstance(error, UnexpectedModelBehavior) else None
+    if isinstance(error, UnexpectedModelBehavior):
+        return "model_error"
+    return None
+
+
+def _is_refusal(status_code: int) -> bool:
+    """Whether a provider would refuse the same request again: 408 and 429 may pass."""
+    return 400 <= status_code < 500 and status_code not in (408, 429)
 
 
 def is_timeout(error: BaseException | None) -> bool:
-    """Whether a model was silent for too long, as pydantic-ai or an HTTP library has found."""
+    """Whether pydantic-ai or an HTTP library raised this because a model was silent too long."""
     while error is not None:
         if isinstance(error, ModelRequestTimeout | ModelTimeoutError | TimeoutError):
             return True

@@ -1,14 +1,15 @@
-"""The files that a model is sent, and those that it can't read.
+"""The files that a language model is sent, and those that it can't read.
 
-Such a file is left out: the model reads a few words in its place, the user is told once, and no
-later request tries it again. So one file never stops a conversation.
+An unreadable file is left out: the model reads a few words in its place, the user is told once, and
+no later request sends it again. So a file never stops a conversation.
 """
 
 import logging
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from copy import copy
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from operator import is_
 from traceback import walk_tb
 from typing import Any, TypeVar
@@ -43,73 +44,87 @@ Swap = Callable[[File], Any]
 
 EVENT = "files_left_out"
 UNREAD = "unread"
-# With these a provider refuses what a request holds. 401 and 404, say, have other reasons.
+# With these statuses a provider refuses the content of a request. 401 and 404 have other reasons.
 REFUSALS = (400, 413, 415, 422)
 # What pydantic-ai raises for a file that has no place in a provider's request.
 NO_PLACE = (NotImplementedError, UserError, ValueError, RuntimeError, AssertionError)
 
 
 def swap_files(messages: Sequence[ModelMessage], swap: Swap) -> list[ModelMessage]:
-    """Put something else in the place of files, where `swap` does not answer the file itself."""
+    """Replace files by what `swap` returns for them. It returns a file itself to keep it."""
     return [_swapped(message, swap) for message in messages]
 
 
 def _swapped(message: ModelMessage, swap: Swap) -> ModelMessage:
     if isinstance(message, ModelResponse):
         return message
-    parts: list[Any] = list(message.parts)
-    for index, part in enumerate(parts):
-        items = _items(part)
-        swapped = [swap(item) if isinstance(item, File) else item for item in items]
-        if not all(map(is_, swapped, items)):
-            is_single = items[0] is part.content
-            parts[index] = replace(part, content=swapped[0] if is_single else swapped)
-    return message if all(map(is_, parts, message.parts)) else replace(message, parts=parts)
+    parts: list[Any] = [_swapped_part(part, swap) for part in message.parts]
+    if all(map(is_, parts, message.parts)):
+        return message
+    return replace(message, parts=parts)
+
+
+def _swapped_part(part: Any, swap: Swap) -> Any:
+    items = _items(part)
+    swapped = list(items)
+    for index, item in enumerate(items):
+        if isinstance(item, File):
+            swapped[index] = swap(item)
+    if all(map(is_, swapped, items)):
+        return part
+    if items is part.content:
+        return replace(part, content=swapped)
+    return replace(part, content=swapped[0])
 
 
 def _items(part: Any) -> Sequence[Any]:
-    """Where pydantic-ai looks for files: in a part's content, or in the list that it is."""
+    """List the contents of a part among which pydantic-ai looks for files."""
     if not isinstance(part, UserPromptPart | BaseToolReturnPart):
         return ()
-    return part.content if isinstance(part.content, list | tuple) else [part.content]
+    if isinstance(part.content, list | tuple):
+        return part.content
+    return [part.content]
 
 
 def files_by_part(messages: Sequence[ModelMessage]) -> list[list[File]]:
-    """The files of each part that has some, the newest first."""
-    parts = [
-        part
-        for message in messages
-        if not isinstance(message, ModelResponse)
-        for part in message.parts
-    ]
-    found = (
-        [item for item in reversed(_items(part)) if isinstance(item, File)]
-        for part in reversed(parts)
-    )
-    return [files for files in found if files]
+    """List the files of each part that has files, the newest first."""
+    by_part = []
+    for message in reversed(messages):
+        if isinstance(message, ModelResponse):
+            continue
+        for part in reversed(message.parts):
+            files = [item for item in reversed(_items(part)) if isinstance(item, File)]
+            if files:
+                by_part.append(files)
+    return by_part
 
 
 def without_unread(messages: list[ModelMessage]) -> list[ModelMessage]:
-    """Leave out the files of which an earlier run has noted that the model can't read them."""
-    unread = {one for message in messages for one in annotation(message, UNREAD) or ()}
+    """Leave out the files that the model of an earlier run could not read."""
+    unread: set[str] = set()
+    for message in messages:
+        unread.update(annotation(message, UNREAD) or ())
     if not unread:
         return messages
     return swap_files(messages, lambda file: words_for(file) if name_of(file) in unread else file)
 
 
 def name_of(file: File) -> str:
-    """What a file is remembered by: its type and a short hash of its content or address."""
+    """Name a file by its type and a short hash of its content or address."""
     return f"{type_of(file)} {file.identifier}"
 
 
 def type_of(file: File) -> str:
-    return media_type_of(file) if isinstance(file, FileUrl) else file.media_type
+    if isinstance(file, FileUrl):
+        return media_type_of(file)
+    return file.media_type
 
 
 def words_for(file: File) -> str:
-    """What a model reads in the place of a file."""
+    """Describe a file to a model that can't read it."""
+    media_type = type_of(file) or "of an unknown type"
     what = file.url if isinstance(file, FileUrl) else f"{len(file.data)} bytes"
-    return f"[A file was here that you can't read: {type_of(file) or 'of an unknown type'}, {what}. Say so if it matters.]"
+    return f"[A file was here that you can't read: {media_type}, {what}. Say so if it matters.]"
 
 
 @dataclass
@@ -117,37 +132,47 @@ class SendReadableFiles(AbstractCapability[AgentDeps]):
     """Sends the files of a run that its model can read, and remembers the others."""
 
     left_out: dict[str, dict[str, Any]] = field(default_factory=dict)
-    """What a client is told of each file that was left out, by its `name_of`."""
+    """What a client is told about each file that was left out, by its `name_of`."""
     _downloads: dict[str, BinaryContent | None] = field(default_factory=dict)
 
     def get_wrapper_model(self, model: Model) -> Model:
         if isinstance(model, FallbackModel):
-            # What one model of a chain can't read, the next one may.
-            chain = copy(model)
-            chain.models = [FilesModel(one, self) for one in model.models]
-            return chain
+            # The next model of a chain may read what this one can't.
+            fallback = copy(model)
+            fallback.models = [FilesModel(member, self) for member in model.models]
+            return fallback
         return FilesModel(model, self)
 
-    def note(self, files: Sequence[File]) -> None:
+    def leave_out(self, files: Iterable[File]) -> None:
         for file in files:
-            known = {"url": file.url} if isinstance(file, FileUrl) else {"size": len(file.data)}
-            self.left_out[name_of(file)] = {"mime": type_of(file), **known}
+            told: dict[str, Any] = {"mime": type_of(file)}
+            if isinstance(file, FileUrl):
+                told["url"] = file.url
+            else:
+                told["size"] = len(file.data)
+            self.left_out[name_of(file)] = told
 
     async def readable(self, model: Model, messages: Sequence[ModelMessage]) -> list[ModelMessage]:
-        """The messages without addresses that the server would have to open, and without what was left out before."""
-        files = [file for files in files_by_part(messages) for file in files]
+        """Replace the files that the model can't read, and the addresses that it can't open."""
+        files = list(chain.from_iterable(files_by_part(messages)))
         if not files:
             return list(messages)
-        closed = [
-            file for file in files if isinstance(file, FileUrl) and not is_handed_on(model, file)
-        ]
-        opened = {file.url: await self._download(file) for file in closed}
-        self.note([file for file in closed if opened[file.url] is None])
+        closed: list[FileUrl] = []
+        downloads: dict[str, BinaryContent] = {}
+        for file in files:
+            if isinstance(file, FileUrl) and not is_handed_on(model, file):
+                closed.append(file)
+                content = await self._download(file)
+                if content is not None:
+                    downloads[file.url] = content
+        self.leave_out(file for file in closed if file.url not in downloads)
 
         def swap(file: File) -> Any:
-            if isinstance(file, FileUrl) and opened.get(file.url) is not None and file in closed:
-                return opened[file.url]
-            return words_for(file) if name_of(file) in self.left_out else file
+            if isinstance(file, FileUrl) and file.url in downloads and file in closed:
+                return downloads[file.url]
+            if name_of(file) in self.left_out:
+                return words_for(file)
+            return file
 
         return swap_files(messages, swap)
 
@@ -163,7 +188,7 @@ class SendReadableFiles(AbstractCapability[AgentDeps]):
 
 
 class FilesModel(WrapperModel):
-    """A model that is asked again without its files where it refuses a request for them."""
+    """A model that is asked again without files if it refuses a request because of them."""
 
     def __init__(self, wrapped: Model, files: SendReadableFiles) -> None:
         super().__init__(wrapped)
@@ -175,9 +200,8 @@ class FilesModel(WrapperModel):
         model_settings: ModelSettings | None,
         model_request_parameters: ModelRequestParameters,
     ) -> Any:
-        return await self._send(
-            messages, lambda m: self.wrapped.request(m, model_settings, model_request_parameters)
-        )
+        request = model_settings, model_request_parameters
+        return await self._send(messages, lambda m: self.wrapped.request(m, *request))
 
     async def count_tokens(
         self,
@@ -224,13 +248,14 @@ class FilesModel(WrapperModel):
                         len(files),
                         error,
                     )
-                    self.files.note(files)
+                    self.files.leave_out(files)
                     return answer
             raise
 
 
 def without(files: Sequence[File], messages: Sequence[ModelMessage]) -> list[ModelMessage]:
-    out = {id(file) for file in files}
+    """Replace these files by words, and no equal ones."""
+    out = set(map(id, files))
     return swap_files(messages, lambda file: words_for(file) if id(file) in out else file)
 
 
@@ -249,7 +274,8 @@ def _comes_from_pydantic_ai(error: Exception) -> bool:
 
 
 def suspects(messages: Sequence[ModelMessage]) -> list[list[File]]:
-    """Which files to leave out, in turn: those that came last, then all."""
+    """List which files to leave out, in turn: those that came last, then all."""
     by_part = files_by_part(messages)
-    everything = [file for files in by_part for file in files]
-    return [*by_part[:1], everything] if len(by_part) > 1 else by_part
+    if len(by_part) < 2:
+        return by_part
+    return [by_part[0], list(chain.from_iterable(by_part))]

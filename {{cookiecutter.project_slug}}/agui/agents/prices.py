@@ -1,4 +1,4 @@
-"""Which models have a known price."""
+"""Which language models have a known price."""
 
 from django.conf import settings
 
@@ -7,11 +7,12 @@ from agui.agents.keys import PROVIDER_KEYS
 
 def models_without_price() -> list[str]:
     """List the models of AGENT_MODEL that are not on the list of prices."""
-    return [name.strip() for name in settings.AGENT_MODEL.split(",") if not has_price(name.strip())]
+    names = map(str.strip, settings.AGENT_MODEL.split(","))
+    return [name for name in names if not has_price(name)]
 
 
 def has_price(model: str) -> bool:
-    """Whether a model of a provider that we know is on the list of prices; of others nothing can be told."""
+    """Whether a model is on the list of prices. Models of unknown providers count as priced."""
     provider, _, name = model.partition(":")
     if provider not in PROVIDER_KEYS:
         return True

@@ -2,10 +2,10 @@
 
     skills = SkillRegistry()
     skills.add("explain", "Explain a topic", "Explain {topic} to a beginner.")
-    skills.add("plan_my_day", "Plan my day", server_prompt="List my open tasks, then ...", chip=True)
+    skills.add("plan_my_day", "Plan my day", server_prompt="List my open tasks ...", chip=True)
 
-The client fills a `prompt` in and sends it. Without one it sends `/plan_my_day`, and the server
-puts the words in their place: a `server_prompt` never leaves it.
+The client fills a `prompt` in and sends it. Without a prompt it sends `/plan_my_day`, and the
+server replaces that by the skill's words: a `server_prompt` never leaves the server.
 """
 
 import re
@@ -20,16 +20,22 @@ class SkillSpec:
 
     name: str
     title: str
-    prompt: str | None = None  # Handed to the client; may hold {placeholders} for the user to fill
-    description: str | None = None  # A second line in the palette
-    send_immediately: bool = False  # Sends on a click instead of filling the input
-    chip: bool = False  # Also shown as a chip
-    server_prompt: str | None = None  # Stays on the server; stands for `/name`
-    group: str | None = None  # A heading in the palette
+    prompt: str | None = None
+    """The words that the client sends. They may hold {placeholders} for the user to fill."""
+    description: str | None = None
+    """A second line in the palette."""
+    send_immediately: bool = False
+    """Sends the prompt on a click, instead of filling the input."""
+    chip: bool = False
+    """Shows the skill as a chip, too."""
+    server_prompt: str | None = None
+    """The words that stay on the server, where they replace `/name`."""
+    group: str | None = None
+    """A heading in the palette."""
 
     @property
     def request(self) -> str:
-        """What `/name` asks of the model; at the least, its title."""
+        """The words that replace `/name`; without a prompt, the description or the title."""
         return self.prompt or self.server_prompt or self.description or self.title
 
 
@@ -43,7 +49,8 @@ class SkillRegistry:
         """Add a skill. Raises ValueError, naming the cure."""
         if not re.fullmatch(r"[a-zA-Z0-9_-]{1,64}", spec.name):
             raise ValueError(
-                f"Skill {spec.name!r}: a name has 1 to 64 letters, digits, _ or -, as it is typed after /."
+                f"Skill {spec.name!r}: a name has 1 to 64 letters, digits, _ or -, as it is typed "
+                "after /."
             )
         if spec.name in self._skills:
             raise ValueError(f"Skill {spec.name!r} is added twice: rename one.")
@@ -53,8 +60,8 @@ class SkillRegistry:
             )
         if spec.prompt and spec.server_prompt:
             raise ValueError(
-                f"Skill {spec.name!r} has a prompt and a server_prompt: keep the first to let the user see and edit "
-                "the words, or the second to hide them."
+                f"Skill {spec.name!r} has a prompt and a server_prompt: keep the first to let the "
+                "user see and edit the words, or the second to hide them."
             )
         self._skills[spec.name] = spec
         return spec
@@ -78,18 +85,18 @@ class SkillRegistry:
         return self.register(spec)
 
     def payload(self) -> list[dict[str, Any]]:
-        """What `GET skills/` answers: without defaults, and without what stays on the server."""
+        """The answer to `GET skills/`: without defaults, and without what stays on the server."""
         return [_entry(spec) for spec in self]
 
     def resolve(self, text: str) -> str:
-        """Put a skill's words in the place of `/name ...`; any other text stays as it is.
+        """Replace `/name ...` by a skill's words; any other text stays as it is.
 
-        Further words fill the prompt's placeholder, or follow it.
+        Further words fill the prompt's placeholder, or follow the prompt.
         """
         typed = re.fullmatch(r"\s*/([a-zA-Z0-9_-]+)(?:\s+(.*))?", text, re.DOTALL)
-        spec = self._skills.get(typed[1]) if typed else None
-        if typed is None or spec is None:
+        if typed is None or typed[1] not in self._skills:
             return text
+        spec = self._skills[typed[1]]
         words = (typed[2] or "").strip()
         if not words:
             return spec.request
