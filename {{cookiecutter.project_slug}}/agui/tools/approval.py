@@ -1,4 +1,4 @@
-"""Who may call a tool, when the model is shown it, and which question comes before it runs."""
+"""Who may call a tool, when the model sees it, and which question the user is asked first."""
 
 import inspect
 import logging
@@ -30,22 +30,22 @@ def needs_confirmation(spec: ToolSpec) -> bool:
     if not is_gated(spec):
         return False
     exempt = conf.get().auto_confirm
-    return not exempt if isinstance(exempt, bool) else spec.name not in exempt
-
-
-def confirmation_text(spec: ToolSpec) -> str:
-    """The question that an approval asks."""
-    return spec.confirm or f'Run "{spec.label}"?'
+    if isinstance(exempt, bool):
+        return not exempt
+    return spec.name not in exempt
 
 
 def confirmation_metadata(spec: ToolSpec) -> dict[str, Any]:
-    """What an interrupt tells the client about the tool."""
+    """Describe the tool to the client, in an interrupt."""
     keys = x_keys(spec.destructive, spec.category, spec.confirm, spec.label)
     return {"toolName": spec.name, X_DESTRUCTIVE_KEY: spec.destructive, **keys}
 
 
 async def is_permitted(spec: ToolSpec, user: Any, *, afresh: bool = False) -> bool:
-    """May this user call the tool? `afresh` asks the database, as a user object remembers its permissions."""
+    """May this user call the tool?
+
+    A user object remembers its permissions; `afresh` asks the database.
+    """
     if spec.permission is None:
         return True
     if user is None or not user.is_authenticated:
@@ -63,7 +63,7 @@ async def _has_permission(user: Any, permission: str, *, afresh: bool) -> bool:
 
 
 def build_prepare(spec: ToolSpec) -> ToolPrepareFunc[AgentDeps] | None:
-    """What pydantic-ai asks before each request to the model; None for a tool that is always the same."""
+    """Build what pydantic-ai asks before each request; None for a tool that never changes."""
     if not (is_gated(spec) or spec.permission or spec.prepare):
         return None
 
@@ -77,10 +77,10 @@ def build_prepare(spec: ToolSpec) -> ToolPrepareFunc[AgentDeps] | None:
             if prepared is None:
                 return None
             definition = prepared
+        if needs_confirmation(spec):
+            return replace(definition, kind="unapproved")
         if is_gated(spec):
-            definition = replace(
-                definition, kind="unapproved" if needs_confirmation(spec) else "function"
-            )
+            return replace(definition, kind="function")
         return definition
 
     return prepare
@@ -92,20 +92,23 @@ async def _prepare(
     ctx: RunContext[AgentDeps],
     definition: ToolDefinition,
 ) -> ToolDefinition | None:
-    """Ask the tool's author. A function that breaks hides its tool, and ends no run."""
+    """Call the author's function. If it fails, the tool is hidden and the run goes on."""
     try:
         if inspect.iscoroutinefunction(author):
             prepared = await author(ctx, definition)
         else:
-            prepared = await run_in_thread(author, ctx, definition)  # It may ask the database
-        return None if prepared is None else replace(prepared, name=definition.name)
+            # The function may query the database.
+            prepared = await run_in_thread(author, ctx, definition)
+        if prepared is None:
+            return None
+        return replace(prepared, name=definition.name)
     except Exception:
         logger.exception("Tool %r is left out: its prepare= failed.", spec.name)
         return None
 
 
 def build_question(spec: ToolSpec, parameters: dict[str, Any]) -> Callable[..., None]:
-    """Ask for approval once the arguments are known to be valid, with what the client shows."""
+    """Build what asks for approval, once the arguments are known to be valid."""
 
     def ask(ctx: RunContext[AgentDeps], /, **arguments: Any) -> None:
         if needs_confirmation(spec) and not ctx.tool_call_approved:

@@ -17,13 +17,15 @@ from agui.blocking.executor import run_in_thread
 from agui.blocking.patience import is_waiting, wait_for_database
 from agui.models import AuditRecord
 
+logger = logging.getLogger("agui.audit")
+
 Outcome = Literal["success", "failed", "denied"]
 
-# A sink that hangs must not keep a run from ending.
+# A logger that hangs must not keep a run from ending.
 RECORD_SECONDS = 10
 
 recording: set[asyncio.Task[None]] = set()
-"""What is being recorded, also for runs that no longer wait for it."""
+"""The records that are being written, including those of runs that no longer wait for them."""
 
 
 @dataclass(frozen=True)
@@ -37,20 +39,23 @@ class AuditEvent:
     tool_call_id: str
     tool_name: str
     arguments: dict[str, Any]
-    """As the tool got them, with secrets already redacted."""
+    """The arguments as the tool got them, with secrets redacted."""
     started_at: datetime
     duration_ms: float
     outcome: Outcome
     error: str | None = None
-    """Why it was no success: the exception with its message, secrets redacted, or else what the model was told."""
+    """Why the call failed or was denied, with secrets redacted.
+
+    This is the exception with its message, or else what the model was told.
+    """
     result_size: int | None = None
-    """Characters of the result as the model reads it, if the call was a success."""
+    """Characters of a successful result, as the model reads it."""
     scope: str = field(default="", repr=False)
-    """The owner as one string, as in `Thread`. A visitor's is the key of a session: keep it out of logs."""
+    """The owner, as in `Thread`. A visitor's scope is a session's key: keep it out of logs."""
     approved_by: str = ""
-    """Who approved the call, if it had to wait for that."""
+    """Who approved the call, if it needed an approval."""
     proposed: dict[str, Any] | None = None
-    """The arguments as the model gave them, redacted, if who approved it has changed them."""
+    """The model's arguments, redacted, if the user changed them before approving the call."""
 
     @property
     def success(self) -> bool:
@@ -64,94 +69,102 @@ class AuditEvent:
 
 @runtime_checkable
 class AuditLogger(Protocol):
-    """Where events go. `record` may block: it is called in a thread. What it raises is logged, never more."""
+    """Records events. `record` may block: it runs in a thread. Its exceptions are only logged."""
 
     def record(self, event: AuditEvent) -> None: ...
 
 
 class NullAuditLogger:
-    """Keeps nothing."""
+    """Records nothing."""
 
     def record(self, event: AuditEvent) -> None:
         pass
 
 
 class LoggingAuditLogger:
-    """Writes one line of JSON an event to the logger `agui.audit`: a WARNING unless the call was a success."""
+    """Logs each event to `agui.audit` as a line of JSON: a WARNING if the call was no success."""
 
     def record(self, event: AuditEvent) -> None:
         level = logging.INFO if event.success else logging.WARNING
-        told = asdict(event)
-        del told["scope"]  # A session's key is as good as a password
-        logging.getLogger("agui.audit").log(level, "%s", json.dumps(told, default=str))
+        fields = asdict(event)
+        # A session's key is as good as a password.
+        del fields["scope"]
+        logger.log(level, "%s", json.dumps(fields, default=str))
 
 
 class ModelAuditLogger:
-    """Keeps events as AuditRecord rows, which the admin shows."""
+    """Stores events as AuditRecord rows, which the admin shows."""
 
     def record(self, event: AuditEvent) -> None:
         AuditRecord.objects.create(**_storable({**asdict(event), "error": event.error or ""}))
 
 
 def _storable(value: Any) -> Any:
-    """Replace the characters that PostgreSQL refuses, NUL and lone surrogates: a record is not to be lost over them."""
+    """Replace the characters that PostgreSQL refuses: NUL and lone surrogates."""
     if isinstance(value, str):
         return value.encode(errors="replace").decode().replace("\x00", "\ufffd")
     if isinstance(value, dict):
         return {_storable(key): _storable(item) for key, item in value.items()}
-    return [_storable(item) for item in value] if isinstance(value, list | tuple) else value
+    if isinstance(value, list | tuple):
+        return list(map(_storable, value))
+    return value
 
 
 def resolve_audit_logger(own: AuditLogger | None = None) -> AuditLogger:
-    """Find the logger of an agent: its own, else the one that AGUI["AUDIT_LOGGER"] names.
+    """Find the audit logger of an agent: its own, else the one that AGUI["AUDIT_LOGGER"] names.
 
-    Raises ImproperlyConfigured for what isn't one.
+    Raises ImproperlyConfigured if that is no audit logger.
     """
-    path = conf.get().audit_logger
-    logger = import_string(path)() if own is None else own
-    named = (
-        f"AGUI['AUDIT_LOGGER'] = {path!r}" if own is None else f"AgentConfig(audit_logger={own!r})"
-    )
-    if isinstance(logger, type):
+    if own is None:
+        path = conf.get().audit_logger
+        chosen = import_string(path)()
+        setting = f"AGUI['AUDIT_LOGGER'] = {path!r}"
+    else:
+        chosen = own
+        setting = f"AgentConfig(audit_logger={own!r})"
+    if isinstance(chosen, type):
         raise ImproperlyConfigured(
-            f"{named} is a class: give an instance of it, {logger.__name__}()."
+            f"{setting} is a class: give an instance of it, {chosen.__name__}()."
         )
-    if not isinstance(logger, AuditLogger) or inspect.iscoroutinefunction(logger.record):
+    if not isinstance(chosen, AuditLogger) or inspect.iscoroutinefunction(chosen.record):
         raise ImproperlyConfigured(
-            f"{named} has no usable record(event): write it as a plain method, not "
+            f"{setting} has no usable record(event): write it as a plain method, not "
             "as a coroutine. It is called in a thread and may block."
         )
-    return logger
+    return chosen
 
 
-async def record_event(logger: AuditLogger, event: AuditEvent) -> None:
-    """Record off the event loop.
+async def record_event(audit_logger: AuditLogger, event: AuditEvent) -> None:
+    """Record an event off the event loop.
 
-    A run goes on when its audit trail can't be written; the log says so.
-
-    A record that takes long is not waited for, and not given up either: neither when the run is
-    stopped, nor when its time is over while the event loop is blocked or other records have all
-    threads.
+    If the record fails, the run goes on and the failure is logged. If it takes long, the run goes
+    on, too. The record itself is never given up: not when the run is stopped, nor when the event
+    loop is blocked, nor when other records have all threads.
     """
-    if isinstance(logger, NullAuditLogger):
+    if isinstance(audit_logger, NullAuditLogger):
         return
-    task = asyncio.create_task(_record(logger, event))
+    task = asyncio.create_task(_record(audit_logger, event))
     recording.add(task)
     task.add_done_callback(recording.discard)
-    while not (await asyncio.wait([task], timeout=RECORD_SECONDS))[0]:
-        if not is_waiting():
-            logging.getLogger("agui.audit").warning(
-                "The call %s of tool %r in run %s takes more than %s seconds to be recorded: the run goes on.",
-                *(event.tool_call_id, event.tool_name, event.run_id, RECORD_SECONDS),
+    while not task.done():
+        await asyncio.wait([task], timeout=RECORD_SECONDS)
+        if not task.done() and not is_waiting():
+            logger.warning(
+                "The call %s of tool %r in run %s takes more than %s seconds to be recorded: "
+                "the run goes on.",
+                event.tool_call_id,
+                event.tool_name,
+                event.run_id,
+                RECORD_SECONDS,
             )
             return
 
 
-async def _record(logger: AuditLogger, event: AuditEvent) -> None:
+async def _record(audit_logger: AuditLogger, event: AuditEvent) -> None:
     try:
-        await wait_for_database(partial(run_in_thread, logger.record, event, pool="audit"))
+        await wait_for_database(partial(run_in_thread, audit_logger.record, event, pool="audit"))
     except (Exception, asyncio.CancelledError) as error:
-        logging.getLogger("agui.audit").exception(
+        logger.exception(
             "The call %s of tool %r in run %s was not recorded.",
             event.tool_call_id,
             event.tool_name,

@@ -1,4 +1,7 @@
-"""The audit trail as a capability of the agent: why calls failed, and all calls of a run that no endpoint serves."""
+"""The audit trail as a capability of the agent.
+
+It notes why calls fail, and records the calls of runs that no endpoint serves.
+"""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -24,31 +27,33 @@ from pydantic_ai.tools import ToolDefinition
 
 from agui.stores.annotations import annotate
 from agui.tools.audit import AuditLogger, record_event, resolve_audit_logger
+from agui.tools.secret_arguments import Path
 from agui.tools.timer import ToolCallTimer
 
-# In what is noted with an answer: paths of secret arguments, by tool call id.
+# An annotation of an answer: the paths of secret arguments, by tool call id.
 SECRETS_KEY = "secret_arguments"
 
 
 @dataclass
 class AuditTrail(AbstractCapability[Any]):
-    """Audits `build_agent(...).run()`. The endpoint records its own runs, and puts one with its timer in the place."""
+    """Audits `build_agent(...).run()`.
+
+    The endpoint records its own runs. It replaces this capability by one with its timer.
+    """
 
     id: str | None = "agui-audit"
     logger: AuditLogger | None = None
-    """Where events go; None is where AGUI["AUDIT_LOGGER"] says."""
+    """Where events are recorded; None is AGUI["AUDIT_LOGGER"]."""
     timer: ToolCallTimer | None = None
     is_recording: bool = False
 
     async def for_run(self, ctx: RunContext[Any]) -> "AuditTrail":
         if self.timer is not None:
             return self
-        timer = ToolCallTimer(
-            ctx.deps, thread_id=ctx.conversation_id or "", run_id=ctx.run_id or ""
-        )
-        return replace(
-            self, logger=resolve_audit_logger(self.logger), timer=timer, is_recording=True
-        )
+        thread_id = ctx.conversation_id or ""
+        timer = ToolCallTimer(ctx.deps, thread_id=thread_id, run_id=ctx.run_id or "")
+        logger = resolve_audit_logger(self.logger)
+        return replace(self, logger=logger, timer=timer, is_recording=True)
 
     def listens_to(self, event: AgentStreamEvent) -> bool:
         return self.is_recording and super().listens_to(event)
@@ -84,31 +89,35 @@ class AuditTrail(AbstractCapability[Any]):
 
     @on_event(FunctionToolResultEvent)
     async def stop(self, ctx: RunContext[Any], event: FunctionToolResultEvent) -> None:
-        if self.timer and self.logger and (ended := self.timer.stop(event.part)):
-            await record_event(self.logger, ended)
+        if self.timer and self.logger:
+            ended = self.timer.stop(event.part)
+            if ended:
+                await record_event(self.logger, ended)
 
     async def wrap_run(
         self, ctx: RunContext[Any], *, handler: WrapRunHandler
     ) -> AgentRunResult[Any]:
-        waiting: Iterable[ToolCallPart] = ()
+        waiting: set[str] = set()
         try:
             result = await handler()
             if isinstance(result.output, DeferredToolRequests):
-                waiting = [*result.output.approvals, *result.output.calls]
+                for call in [*result.output.approvals, *result.output.calls]:
+                    waiting.add(call.tool_call_id)
             return result
         finally:
             if self.is_recording and self.timer and self.logger:
-                for left in self.timer.abandon(waiting={call.tool_call_id for call in waiting}):
-                    await record_event(self.logger, left)
+                for abandoned in self.timer.abandon(waiting):
+                    await record_event(self.logger, abandoned)
 
 
 def note_secrets(messages: Iterable[ModelMessage], timer: ToolCallTimer) -> None:
-    """Note with each answer where the arguments of its calls are secret, for those who read it later."""
+    """Annotate each answer with the places of secret arguments, so that readers can hide them."""
     for message in messages:
-        calls = [part for part in message.parts if isinstance(part, BaseToolCallPart)]
-        if secrets := {
-            part.tool_call_id: paths
-            for part in calls
-            if (paths := timer.secrets.get(part.tool_name))
-        }:
+        secrets: dict[str, list[Path]] = {}
+        for part in message.parts:
+            if isinstance(part, BaseToolCallPart):
+                paths = timer.secrets.get(part.tool_name)
+                if paths:
+                    secrets[part.tool_call_id] = paths
+        if secrets:
             annotate(message, **{SECRETS_KEY: secrets})

@@ -1,4 +1,4 @@
-"""How a run calls a tool: asked for permission, with a clock, and so that a failure ends the call and not the run."""
+"""How a run calls a tool: with the user's permission, in its time, and safe from its failures."""
 
 import asyncio
 import inspect
@@ -35,13 +35,13 @@ from agui.tools.toolset import Toolset
 
 logger = logging.getLogger("agui.tools")
 
-# All that a model or a client learns about a failure: the log has the rest.
+# What a model and a client learn about a failure. The log has the rest.
 FAILED = "The tool failed. The failure was logged."
 DENIED = "The user is not allowed to do this."
 TIMED_OUT = (
     "The tool did not answer in time and may still be at work. Don't call it again: tell the user."
 )
-# How a tool, or a limit, steers the run; not failures.
+# With these a tool or a limit steers the run: they are not failures.
 CONTROL_FLOW = (
     ModelRetry,
     ToolFailed,
@@ -61,8 +61,15 @@ def build_toolset(registry: ToolRegistry, toolset_id: str = "tools") -> Function
 
 def build_tool(binding: ToolBinding) -> Tool[AgentDeps]:
     """Build pydantic-ai's tool, with all that the engine does around each call."""
-    spec, schema = binding.spec, binding.parsed.function_schema
+    spec = binding.spec
+    schema = binding.parsed.function_schema
     call = _guard(binding)
+    metadata = dict(spec.metadata or {})
+    for key, value in binding.input_schema.items():
+        if key.startswith("x-"):
+            metadata[key] = value
+    if spec.defer_loading is False:
+        metadata[DEFER_KEY] = False
     return Tool(
         call,
         name=spec.name,
@@ -79,7 +86,7 @@ def build_tool(binding: ToolBinding) -> Tool[AgentDeps]:
         strict=spec.strict,
         sequential=spec.sequential,
         # pydantic-ai makes a timeout a retry. A synchronous tool goes on in its thread, so a retry
-        # would do its work twice: `_guard` has the clock of those.
+        # would do its work twice: `_guard` has the clock of synchronous tools.
         timeout=_timeout_of(spec) if binding.is_async else None,
         defer_loading=bool(spec.defer_loading),
         requires_approval=is_gated(spec),
@@ -87,14 +94,12 @@ def build_tool(binding: ToolBinding) -> Tool[AgentDeps]:
         args_validator=_build_validator(spec, schema.json_schema),
         tool_kind=spec.tool_kind,
         include_return_schema=spec.include_return_schema,
-        metadata=(spec.metadata or {})
-        | {key: value for key, value in binding.input_schema.items() if key.startswith("x-")}
-        | ({DEFER_KEY: False} if spec.defer_loading is False else {}),
+        metadata=metadata,
     )
 
 
 def _build_validator(spec: ToolSpec, parameters: dict[str, Any]) -> Callable[..., Any] | None:
-    """What looks at valid arguments before the tool runs: the author's validator, then the user."""
+    """Build the check of valid arguments: first by the author's validator, then by the user."""
     ask = build_question(spec, parameters) if is_gated(spec) else None
     author = spec.args_validator
     if author is None:
@@ -105,7 +110,8 @@ def _build_validator(spec: ToolSpec, parameters: dict[str, Any]) -> Callable[...
             if inspect.iscoroutinefunction(author):
                 await author(ctx, **arguments)
             else:
-                await run_in_thread(partial(author, ctx, **arguments))  # It may ask the database
+                # The validator may query the database.
+                await run_in_thread(partial(author, ctx, **arguments))
         except CONTROL_FLOW:
             raise
         except Exception as error:
@@ -122,11 +128,13 @@ def _build_validator(spec: ToolSpec, parameters: dict[str, Any]) -> Callable[...
 
 
 def _timeout_of(spec: ToolSpec) -> float | None:
-    return conf.get().tool_timeout_seconds if spec.timeout is None else spec.timeout
+    if spec.timeout is None:
+        return conf.get().tool_timeout_seconds
+    return spec.timeout
 
 
 def _guard(binding: ToolBinding) -> Callable[..., Awaitable[Any]]:
-    """Wrap the function so that whatever happens in it ends its call, not the run."""
+    """Wrap the function so that a failure ends its call, not the run."""
     spec = binding.spec
     sync_timeout = None if binding.is_async else _timeout_of(spec)
 
@@ -143,10 +151,12 @@ def _guard(binding: ToolBinding) -> Callable[..., Awaitable[Any]]:
         except PermissionDenied:
             return ToolDenied(DENIED)
         except Exception as error:
-            timed_out = clock.expired()
-            # The log's field run_id says in which run.
-            logger.exception("Tool %r %s.", spec.name, "timed out" if timed_out else "failed")
-            raise ToolFailed(TIMED_OUT if timed_out else FAILED) from error
+            # The log's field run_id names the run.
+            if clock.expired():
+                logger.exception("Tool %r timed out.", spec.name)
+                raise ToolFailed(TIMED_OUT) from error
+            logger.exception("Tool %r failed.", spec.name)
+            raise ToolFailed(FAILED) from error
         return result
 
     return call
@@ -156,12 +166,16 @@ _any_json: TypeAdapter[Any] = TypeAdapter(Any, config=ConfigDict(ser_json_bytes=
 
 
 def check_result(result: Any) -> None:
-    """Refuse a result without a JSON form, like a queryset: sending it to the model would end the run."""
+    """Refuse a result without a JSON form, like a queryset: sending it would end the run."""
     if isinstance(result, ToolReturn):
         result = result.return_value
     if result is None or isinstance(result, str | int | float | ToolDenied):
         return
-    cure = f"The result is a {type(result).__name__}, which has no JSON form: return lists, dicts and strings."
+    cure = (
+        f"The result is a {type(result).__name__}, which has no JSON form: "
+        "return lists, dicts and strings."
+    )
+    # To dump an iterator would use it up.
     if isinstance(result, Iterator):
         raise TypeError(cure)
     try:

@@ -1,6 +1,6 @@
-"""What a user approves: a call of a tool as it is defined now, with all that the tool will get.
+"""What a user approves: a call of a tool as it is defined now, with all of its arguments.
 
-An approval holds for the definition that the user was asked with. When a deploy, or another server,
+An approval holds for the definition that the user was asked about. If a deploy or another server
 has changed the tool's name, arguments or question since, the user is asked again.
 """
 
@@ -19,28 +19,28 @@ from pydantic_core import to_jsonable_python
 from agui.tools.schema import PARAMETERS_KEY, X_SUMMARY_KEY, prettify
 
 GONE = "This tool is no longer there. Nothing was done."
-# In the metadata of an answer: the digest of the definition that the user was asked with.
+# In the metadata of an answer: the digest of the definition that the user was asked about.
 DEFINITION_KEY = "definition"
 
 
 @dataclass(frozen=True)
 class Asked:
-    """What a user is told of a call, and what their answer holds for."""
+    """What a user is told about a call, and which definition their answer holds for."""
 
     definition: str
     """A digest of the tool's definition."""
     told: dict[str, Any]
-    """What an interrupt tells of the tool, unless the tool itself says something else."""
+    """What an interrupt tells about the tool, unless the tool itself says something else."""
     arguments: str
-    """All that the tool will get, as JSON: defaults included, the rest as the model wrote it."""
+    """All arguments as JSON: as the model wrote them, with the defaults."""
 
 
 @dataclass
 class HoldApprovals(AbstractCapability[Any]):
-    """Notes how each tool is defined when it is called, and asks again before a tool that has changed."""
+    """Records how each tool is defined when it is called, and asks again if a tool has changed."""
 
     asked: dict[str, Asked] = field(default_factory=dict)
-    """By tool call id."""
+    """What the user is told, by tool call id."""
 
     async def after_tool_validate(
         self,
@@ -56,7 +56,7 @@ class HoldApprovals(AbstractCapability[Any]):
         )
         if ctx.tool_call_approved:
             if tool_def.kind == "external":
-                # A client's tool has the name now: that one was not approved
+                # A client's tool has the name now, and the user did not approve that tool.
                 raise ToolFailed(GONE)
             if (ctx.tool_call_metadata or {}).get(DEFINITION_KEY) != definition:
                 raise ApprovalRequired()
@@ -64,24 +64,25 @@ class HoldApprovals(AbstractCapability[Any]):
 
 
 def describe(tool_def: ToolDefinition) -> dict[str, Any]:
-    """What an interrupt tells of a tool by itself."""
-    keys = {key: value for key, value in (tool_def.metadata or {}).items() if key.startswith("x-")}
-    return {
-        X_SUMMARY_KEY: prettify(tool_def.name),
-        **keys,
-        "toolName": tool_def.name,
-        PARAMETERS_KEY: tool_def.parameters_json_schema,
-    }
+    """Describe a tool for an interrupt."""
+    told: dict[str, Any] = {X_SUMMARY_KEY: prettify(tool_def.name)}
+    for key, value in (tool_def.metadata or {}).items():
+        if key.startswith("x-"):
+            told[key] = value
+    told["toolName"] = tool_def.name
+    told[PARAMETERS_KEY] = tool_def.parameters_json_schema
+    return told
 
 
 def digest(tool_def: ToolDefinition) -> str:
-    """The definition in short: equal for tools of the same name, arguments and question."""
+    """Digest a definition: equal for tools with the same name, arguments and question."""
+    # A summary or a question may be a lazy translation, which is no JSON.
     text = json.dumps(describe(tool_def), sort_keys=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def all_arguments(call: ToolCallPart, validated: dict[str, Any]) -> str:
-    """The arguments in JSON, as the model wrote them, with the defaults that the tool adds."""
+    """Write the arguments as JSON: as the model wrote them, with the tool's defaults."""
     try:
         given = call.args_as_dict(raise_if_invalid=True)
         whole = to_jsonable_python(
@@ -98,10 +99,12 @@ def all_arguments(call: ToolCallPart, validated: dict[str, Any]) -> str:
 
 
 def completed(given: Any, whole: Any) -> Any:
-    """Add to what was given what is missing of the whole."""
+    """Add to the given values those that only the whole has, at any depth."""
     if isinstance(given, dict) and isinstance(whole, dict):
-        mine = {key: completed(value, whole.get(key)) for key, value in given.items()}
-        return mine | {key: value for key, value in whole.items() if key not in given}
+        result = {key: completed(value, whole.get(key)) for key, value in given.items()}
+        for key, value in whole.items():
+            result.setdefault(key, value)
+        return result
     if isinstance(given, list) and isinstance(whole, list) and len(given) == len(whole):
-        return [completed(value, other) for value, other in zip(given, whole, strict=True)]
+        return list(map(completed, given, whole))
     return given

@@ -1,4 +1,4 @@
-"""What is secret by its name: in arguments, and in an exception's words."""
+"""The redaction of secrets, by their names, in arguments and in the texts of exceptions."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator
@@ -8,7 +8,7 @@ from pydantic_ai.messages import ToolCallPart
 
 from agui.tools.secret_arguments import REDACTED, Path, hide
 
-# A name and what leads to its value, in an exception's words: `api_key=`, `"apiKey": "`,
+# A name and what leads to its value, in the text of an exception: `api_key=`, `"apiKey": "`,
 # `Authorization: Bearer `.
 NAMED = re.compile(r"""(?i)(?<![\w-])([\w-]++)["']?\s*[:=]\s*["']?(?:(?:bearer|basic)\s+)?""")
 VALUE = re.compile(r"""[^\s"'&,;)\]}\[]+""")
@@ -17,29 +17,40 @@ VALUE = re.compile(r"""[^\s"'&,;)\]}\[]+""")
 def redact_text(
     text: str, call: ToolCallPart, names: Iterable[str], paths: Iterable[Path] = ()
 ) -> str:
-    """Replace the values of secret arguments in an exception's words, and what is written there as `name=value`."""
+    """Redact the text of an exception.
+
+    The values of secret arguments are replaced, as are secrets that are written as `name=value`.
+    """
     try:
         arguments = call.args_as_dict(raise_if_invalid=True)
     except (ValueError, AssertionError):
         arguments = {}
-    for value in sorted(
-        _secrets(arguments, redact(hide(arguments, paths), names)), key=len, reverse=True
-    ):
-        text = text.replace(value, REDACTED)
-    is_secret = secret_test(names)
-    pieces, end = [], 0
-    for named in NAMED.finditer(text):
-        if named.start() < end or not is_secret(named[1]):
-            continue
-        if written := VALUE.match(text, named.end()):
-            pieces += [text[end : named.end()], REDACTED]
-            end = written.end()
-    text = "".join([*pieces, text[end:]])
+    redacted = redact(hide(arguments, paths), names)
+    # A secret may be a part of another: the longest first.
+    for secret in sorted(_secrets(arguments, redacted), key=len, reverse=True):
+        text = text.replace(secret, REDACTED)
+    text = _redact_named(text, names)
     return re.sub(r"(://[^\s/:@]*:)[^\s/@]+@", rf"\1{REDACTED}@", text)
 
 
+def _redact_named(text: str, names: Iterable[str]) -> str:
+    """Replace the values of `name=value` in a text, if the name is secret."""
+    is_secret = secret_test(names)
+    redacted = ""
+    end = 0
+    for named in NAMED.finditer(text):
+        # A name inside of a value that was replaced before is gone, too.
+        if named.start() < end or not is_secret(named[1]):
+            continue
+        value = VALUE.match(text, named.end())
+        if value:
+            redacted += text[end : named.end()] + REDACTED
+            end = value.end()
+    return redacted + text[end:]
+
+
 def _secrets(value: Any, redacted: Any) -> Iterator[str]:
-    """The texts and numbers that redaction has taken out of arguments."""
+    """Yield the texts and numbers that redaction has replaced."""
     if isinstance(value, dict) and isinstance(redacted, dict):
         for key, item in value.items():
             yield from _secrets(item, redacted[key])
@@ -51,33 +62,39 @@ def _secrets(value: Any, redacted: Any) -> Iterator[str]:
 
 
 def _texts(value: Any) -> Iterator[str]:
-    if isinstance(value, dict | list | tuple):
-        for item in value.values() if isinstance(value, dict) else value:
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, list | tuple):
+        for item in value:
             yield from _texts(item)
     elif value not in (None, True, False, ""):
         yield str(value)
 
 
 def redact(arguments: dict[str, Any], names: Iterable[str]) -> dict[str, Any]:
-    """Replace the values of arguments with one of these in their names, at any depth and however they are written."""
+    """Replace the values of arguments with a secret name, at any depth.
+
+    A name is secret if it contains one of `names`, in any spelling.
+    """
     is_secret = secret_test(names)
 
     def clean(value: Any) -> Any:
-        if isinstance(value, dict):
-            return {
-                key: REDACTED if is_secret(str(key)) else clean(item) for key, item in value.items()
-            }
         if isinstance(value, list | tuple):
-            return [clean(item) for item in value]
-        return value
+            return list(map(clean, value))
+        if not isinstance(value, dict):
+            return value
+        cleaned = {}
+        for key, item in value.items():
+            cleaned[key] = REDACTED if is_secret(str(key)) else clean(item)
+        return cleaned
 
     cleaned: dict[str, Any] = clean(arguments)
     return cleaned
 
 
 def secret_test(names: Iterable[str]) -> Callable[[str], bool]:
-    """Make the test of whether one of these is a part of a name, however the two are written."""
-    secrets = {_letters(name) for name in names} - {""}
+    """Build the test of whether a name contains one of `names`, in any spelling."""
+    secrets = set(map(_letters, names)) - {""}
 
     def is_secret(name: str) -> bool:
         letters = _letters(name)
@@ -87,5 +104,5 @@ def secret_test(names: Iterable[str]) -> Callable[[str], bool]:
 
 
 def _letters(name: str) -> str:
-    """Strip a name to its letters and digits: "API-Key", "apiKey" and "api_key" are "apikey"."""
+    """Reduce a name to its letters and digits: "API-Key" and "api_key" are "apikey"."""
     return "".join(filter(str.isalnum, name.casefold()))

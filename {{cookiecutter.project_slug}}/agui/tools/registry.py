@@ -35,7 +35,7 @@ from agui.tools.times import make_arguments_aware
 noting: ContextVar[Callable[[Callable[[], Any]], Any]] = ContextVar(
     "noting", default=lambda call: call()
 )
-"""Calls a synchronous tool, in its thread: whoever notes what it has done does so together with it."""
+"""Calls a synchronous tool in its thread, and may record there what the tool has done."""
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -54,12 +54,15 @@ class ToolBinding:
 
     def prepare_call(self, arguments: dict[str, Any], ctx: Any) -> Callable[[], Any]:
         """Bind the function to arguments that came out of `validate`."""
-        arguments = make_arguments_aware(self.spec.fn, arguments)
-        if self.parsed.takes_ctx and ctx is None:
-            raise TypeError(f"Tool {self.spec.name!r} takes a RunContext: pass it as ctx=.")
-        schema, named = self.parsed.function_schema, dict(arguments)
-        positional = [ctx] if self.parsed.takes_ctx else []
-        positional += [named.pop(name) for name in schema.positional_fields]
+        positional = []
+        if self.parsed.takes_ctx:
+            if ctx is None:
+                raise TypeError(f"Tool {self.spec.name!r} takes a RunContext: pass it as ctx=.")
+            positional.append(ctx)
+        named = dict(make_arguments_aware(self.spec.fn, arguments))
+        schema = self.parsed.function_schema
+        for name in schema.positional_fields:
+            positional.append(named.pop(name))
         if schema.var_positional_field:
             positional += named.pop(schema.var_positional_field)
         return partial(self.spec.fn, *positional, **named)
@@ -70,14 +73,19 @@ class ToolBinding:
         return validated
 
     async def run(self, arguments: dict[str, Any], ctx: Any) -> Any:
-        """Call the function with validated arguments; a synchronous one in a thread."""
+        """Call the function with validated arguments; a synchronous function in a thread."""
         call = self.prepare_call(arguments, ctx)
-        result = call() if self.is_async else await run_in_thread(noting.get(), call)
-        return await result if inspect.isawaitable(result) else result
+        if self.is_async:
+            result = call()
+        else:
+            result = await run_in_thread(noting.get(), call)
+        if inspect.isawaitable(result):
+            return await result
+        return result
 
 
 class ToolRegistry:
-    """An ordered collection of tools. What is wrong with one is said when it is registered."""
+    """An ordered collection of tools. A mistake in a tool is reported when it is registered."""
 
     def __init__(self, name: str = "tools") -> None:
         self.name = name
@@ -89,12 +97,14 @@ class ToolRegistry:
         check_reserved(spec, (binding.spec for binding in self))
         if spec.name in self._bindings:
             raise ValueError(
-                f"Tool {spec.name!r} is registered twice in {self.name!r}: rename one, or pass name=."
+                f"Tool {spec.name!r} is registered twice in {self.name!r}: rename one, or pass "
+                "name=."
             )
         parsed = parse(spec)
         extensions = x_keys(spec.destructive, spec.category, spec.confirm, spec.summary)
         schema = {**parsed.function_schema.json_schema, **extensions}
-        binding = self._bindings[spec.name] = ToolBinding(spec, schema, parsed)
+        binding = ToolBinding(spec, schema, parsed)
+        self._bindings[spec.name] = binding
         return binding
 
     def add(
@@ -105,21 +115,24 @@ class ToolRegistry:
         description: str | None = None,
         **options: Unpack[ToolOptions],
     ) -> ToolBinding:
-        """Add a function as `@tool` does, or a Tool of pydantic-ai with its options."""
+        """Add a function as `@tool` does, or a pydantic-ai Tool with its options."""
         given: dict[str, Any] = dict(options)
         if isinstance(fn, Tool):
+            # Options that are given here win over those of the Tool.
             given = {**options_of(fn), **given}
-            name, description, fn = name or fn.name, description or fn.description, fn.function
+            name = name or fn.name
+            description = description or fn.description
+            fn = fn.function
         name = name or getattr(fn, "__name__", None)
         if not callable(fn) or name is None:
             raise TypeError(
                 f"{fn!r} is no tool: give a function or a Tool, and a name= if it has none."
             )
-        docstring = (inspect.getdoc(fn) or "").strip().split("\n\n")[0]
-        description = " ".join((description or docstring).split())
-        return self.register(
-            ToolSpec(name=name, fn=fn, description=description, **check_options(name, given))
-        )
+        if not description:
+            description = (inspect.getdoc(fn) or "").strip().split("\n\n")[0]
+        fields = check_options(name, given)
+        fields["description"] = " ".join(description.split())
+        return self.register(ToolSpec(name=name, fn=fn, **fields))
 
     def get(self, name: str) -> ToolBinding:
         """Find a tool. Raises KeyError."""
@@ -129,7 +142,7 @@ class ToolRegistry:
             raise KeyError(f"There is no tool {name!r} in {self.name!r}.") from None
 
     def call(self, name: str, arguments: dict[str, Any], *, ctx: Any = None) -> Any:
-        """Call a synchronous tool from code: validated, but asking nobody for permission or approval."""
+        """Call a synchronous tool from code. Arguments are validated, permissions are not."""
         binding = self.get(name)
         if binding.is_async:
             raise TypeError(
@@ -138,7 +151,7 @@ class ToolRegistry:
         return binding.prepare_call(binding.validate(arguments), ctx)()
 
     async def acall(self, name: str, arguments: dict[str, Any], *, ctx: Any = None) -> Any:
-        """Call a tool of either kind, otherwise as `call` does."""
+        """Call any tool, otherwise as `call` does."""
         binding = self.get(name)
         return await binding.run(binding.validate(arguments), ctx)
 
@@ -159,12 +172,12 @@ def tool(
     description: str | None = None,
     **options: Unpack[ToolOptions],
 ) -> Callable[[F], F]:
-    """Register the decorated function, which stays as it is.
+    """Register the decorated function, and return it unchanged.
 
-    The name is the function's, the description its docstring's first paragraph.
+    The name is the function's, and the description is the first paragraph of its docstring.
     """
-
-    if not isinstance(registry, ToolRegistry):  # Else the function would silently be no tool
+    # Without this check, `@tool` alone would silently register nothing.
+    if not isinstance(registry, ToolRegistry):
         raise TypeError("@tool lacks the registry that the tool belongs to: write @tool(registry).")
 
     def decorate(fn: F) -> F:

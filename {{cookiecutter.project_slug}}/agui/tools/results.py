@@ -1,4 +1,4 @@
-"""How much of a tool's result is kept and sent to the model."""
+"""The limit of a tool's result, for the store and for the model."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -31,10 +31,11 @@ class BoundResults(AbstractCapability[AgentDeps]):
 
 
 def bounded(result: Any) -> Any:
-    """The result itself, or with the beginning of what is too large. Files have a limit of their own."""
+    """Cut a result that is too large, or return it as it is. Files have their own limit."""
     if not isinstance(result, ToolReturn):
         return _bounded(result)
-    value, content = _bounded(result.return_value), _bounded(result.content)
+    value = _bounded(result.return_value)
+    content = _bounded(result.content)
     if value is result.return_value and content is result.content:
         return result
     return replace(result, return_value=value, content=content)
@@ -45,33 +46,35 @@ def _bounded(value: Any) -> Any:
         return value
     if isinstance(value, str):
         return _cut(value)
-    items = list(value) if isinstance(value, list | tuple) else [value]
-    others = [item for item in items if not isinstance(item, MULTI_MODAL_CONTENT_TYPES)]
-    files: list[Any] = [item for item in items if isinstance(item, MULTI_MODAL_CONTENT_TYPES)]
-    is_small = all(map(_is_small, files))
+    items = value if isinstance(value, list | tuple) else [value]
+    others: list[Any] = []
+    files: list[Any] = []
+    words: list[Any] = []
+    for item in items:
+        if isinstance(item, BinaryContent) and len(item.data) > conf.get().max_read_bytes:
+            words.append(f"[A file of {len(item.data)} bytes: too large to be read.]")
+        elif isinstance(item, MULTI_MODAL_CONTENT_TYPES):
+            files.append(item)
+        else:
+            others.append(item)
     text = to_json(others, fallback=str, inf_nan_mode="constants", bytes_mode="base64").decode()
     cut = _cut(text)
-    if cut is text and is_small:
+    if cut is text and not words:
         return value
-    words = [
-        f"[A file of {len(file.data)} bytes: too large to be read.]"
-        for file in files
-        if not _is_small(file)
-    ]
-    # As a list only where it has to be one, for the files.
-    kept = [*(others if cut is text else [cut]), *words, *filter(_is_small, files)]
-    return kept if len(kept) > 1 else kept[0]
-
-
-def _is_small(file: Any) -> bool:
-    return not isinstance(file, BinaryContent) or len(file.data) <= conf.get().max_read_bytes
+    if cut is not text:
+        others = [cut]
+    kept = [*others, *words, *files]
+    if len(kept) > 1:
+        return kept
+    return kept[0]
 
 
 def _cut(text: str) -> str:
-    """The text itself, or its beginning with a word on the rest."""
+    """Return the text, or its beginning with a note if it is too long."""
     limit = conf.get().max_result_bytes
+    # A character has at most four bytes.
     if len(text) <= limit // 4:
-        return text  # Whatever its characters are
+        return text
     data = text.encode(errors="replace")
     if len(data) <= limit:
         return text

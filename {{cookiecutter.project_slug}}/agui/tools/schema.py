@@ -1,4 +1,4 @@
-"""What a tool is, and how its function becomes the JSON Schema that the model and the client see."""
+"""The record of a tool, and the JSON Schema of its function for the model and the client."""
 
 import inspect
 import re
@@ -18,14 +18,14 @@ X_DESTRUCTIVE_KEY = "x-destructive"
 X_CATEGORY_KEY = "x-category"
 X_CONFIRM_KEY = "x-confirm"
 X_SUMMARY_KEY = "x-summary"
-# In a tool's metadata: what people read in the place of the model's description.
+# In a tool's metadata: a description for people, instead of the model's.
 X_DESCRIPTION_KEY = "x-description"
-# With an approval that waits: the schema of the arguments, to edit them by.
+# With an open approval: the schema of the arguments, so that the user can edit them.
 PARAMETERS_KEY = "x-parameters"
 
 
 class ToolCategory(StrEnum):
-    """What a tool touches: advice for a client, nothing is enforced by it."""
+    """What a tool touches. This is advice for a client, and enforces nothing."""
 
     SHELL = "shell"
     INTROSPECT = "introspect"
@@ -37,7 +37,10 @@ class ToolCategory(StrEnum):
 
 
 class ToolOptions(TypedDict, total=False):
-    """What `@tool` and `ToolRegistry.add` take: the fields of ToolSpec, which explains them, and `retries`."""
+    """The options of `@tool` and `ToolRegistry.add`.
+
+    ToolSpec explains them, except `retries`, which is another name of `max_retries`.
+    """
 
     destructive: bool
     category: ToolCategory
@@ -65,88 +68,93 @@ class ToolOptions(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class ToolSpec:
-    """A tool as its author declared it. From `requires_approval` on, the fields are those of pydantic-ai's Tool."""
+    """A tool as its author declared it.
+
+    From `requires_approval` on, the fields are those of pydantic-ai's Tool.
+    """
 
     name: str
     fn: Callable[..., Any]
     description: str
-    destructive: bool = False  # Waits for the user's approval
+    destructive: bool = False
+    """Each call needs the user's approval."""
     category: ToolCategory = ToolCategory.OTHER
-    confirm: str | None = None  # The question that the approval asks
-    summary: str | None = None  # A label for people; by default the prettified name
-    permission: str | None = None  # "app.codename": who lacks it neither sees nor runs the tool
-    requires_approval: bool = False  # Waits for approval without being called destructive
-    sequential: bool = False  # Runs alone: calls beside it wait
+    confirm: str | None = None
+    """The question that the approval asks."""
+    summary: str | None = None
+    """A label for people; by default the prettified name."""
+    permission: str | None = None
+    """A permission, "app.codename". Users without it neither see nor run the tool."""
+    requires_approval: bool = False
+    """Each call needs the user's approval, though the tool is not destructive."""
+    sequential: bool = False
+    """The tool runs alone: other calls of the same answer wait."""
     strict: bool | None = None
-    timeout: float | None = None  # Seconds
-    # How often the model may correct a call; None is the agent's default
+    timeout: float | None = None
+    """Seconds."""
     max_retries: int | None = None
-    # Whether the model has to search for it; None is if there are many tools
+    """How often the model may correct a call; None is the agent's default."""
     defer_loading: bool | None = None
-    # Before each request to the model: (ctx, definition) -> the definition, changed or not, or None
-    # to hide the tool
+    """Whether the model has to search for the tool; None if there are many tools."""
     prepare: Callable[..., Any] | None = None
-    # Looks at valid arguments, before the user is asked
+    """Returns the definition to use in a request: (ctx, definition). None hides the tool."""
     args_validator: Callable[..., Any] | None = None
-    # For code of yours that looks at tools; the model never sees it
+    """Checks valid arguments, before the user is asked."""
     metadata: dict[str, Any] | None = None
+    """Data for your own code. The model never sees them."""
     tool_kind: Any = None
-    include_return_schema: bool | None = None  # Whether the model is told what the tool returns
-    # Whether the first parameter is the run's context; None finds out
+    include_return_schema: bool | None = None
+    """Whether the model is told what the tool returns."""
     takes_ctx: bool | None = None
+    """Whether the first parameter is the run's context; None decides by its type."""
     docstring_format: DocstringFormat = "auto"
     require_parameter_descriptions: bool = False
     schema_generator: type[GenerateJsonSchema] = GenerateToolJsonSchema
-    function_schema: Any = None  # Instead of what the function's signature says
+    function_schema: Any = None
+    """The schema to use instead of the function's signature."""
 
     @property
     def label(self) -> str:
-        """What people read."""
+        """The name for people."""
         return self.summary or prettify(self.name)
 
 
 def prettify(name: str) -> str:
-    """Make a label of a tool's name: "delete_finished_tasks" is "Delete finished tasks"."""
+    """Turn a tool's name into a label: "delete_finished_tasks" is "Delete finished tasks"."""
     words = re.sub(r"[_-]+", " ", name).strip() or name
     return words[:1].upper() + words[1:]
 
 
 def check_spec(spec: ToolSpec) -> None:
-    name = spec.name
-    if not re.fullmatch(r"[a-zA-Z0-9_-]{1,64}", name):
-        raise ValueError(
-            f"Tool {name!r}: a name has 1 to 64 letters, digits, _ or -: pass another as name=."
-        )
+    """Refuse a tool that can't work. Raises ValueError, with the cure."""
+    if not re.fullmatch(r"[a-zA-Z0-9_-]{1,64}", spec.name):
+        rule = "a name has 1 to 64 letters, digits, _ or -"
+        raise ValueError(f"Tool {spec.name!r}: {rule}: pass another as name=.")
+    mistake = _mistake_in(spec)
+    if mistake:
+        raise ValueError(f"Tool {spec.name!r} has {mistake}")
+
+
+def _mistake_in(spec: ToolSpec) -> str | None:
     if not spec.description.strip():
-        raise ValueError(
-            f"Tool {name!r} has no docstring: the model reads it to choose the tool. Write one."
-        )
+        return "no docstring: the model reads it to choose the tool. Write one."
     if spec.category not in tuple(ToolCategory):
-        raise ValueError(
-            f"Tool {name!r} has category={spec.category!r}: use one of {', '.join(ToolCategory)}."
-        )
+        return f"category={spec.category!r}: use one of {', '.join(ToolCategory)}."
     if spec.max_retries is not None and spec.max_retries < 1:
-        raise ValueError(
-            f"Tool {name!r} has max_retries={spec.max_retries}: one wrong argument would end the run. Use 1 or more."
-        )
+        cure = "one wrong argument would end the run. Use 1 or more."
+        return f"max_retries={spec.max_retries}: {cure}"
     if spec.timeout is not None and spec.timeout <= 0:
-        raise ValueError(
-            f"Tool {name!r} has timeout={spec.timeout}: give seconds above 0, or leave it out."
-        )
+        return f"timeout={spec.timeout}: give seconds above 0, or leave it out."
     if spec.prepare is not None and not callable(spec.prepare):
-        raise ValueError(
-            f"Tool {name!r} has prepare={spec.prepare!r}: give a function of (ctx, definition)."
-        )
+        return f"prepare={spec.prepare!r}: give a function of (ctx, definition)."
     if spec.args_validator is not None and not callable(spec.args_validator):
-        raise ValueError(
-            f"Tool {name!r} has args_validator={spec.args_validator!r}: give a function of ctx and the parameters."
-        )
+        cure = "give a function of ctx and the parameters."
+        return f"args_validator={spec.args_validator!r}: {cure}"
     if spec.metadata is not None and not isinstance(spec.metadata, dict):
-        raise ValueError(f"Tool {name!r} has metadata={spec.metadata!r}: give a dict.")
+        return f"metadata={spec.metadata!r}: give a dict."
     if spec.permission is not None and not re.fullmatch(r"\w+\.\w+", spec.permission):
-        raise ValueError(
-            f"Tool {name!r} has permission={spec.permission!r}: write it as 'app_label.codename'."
-        )
+        return f"permission={spec.permission!r}: write it as 'app_label.codename'."
+    return None
 
 
 def build_input_schema(
@@ -165,18 +173,20 @@ def build_input_schema(
 def x_keys(
     destructive: bool, category: ToolCategory, confirm: str | None, summary: str | None
 ) -> dict[str, Any]:
-    """The x-* keys, without those that say nothing."""
-    keys = {
-        X_DESTRUCTIVE_KEY: destructive or None,
-        X_CATEGORY_KEY: str(category),
-        X_CONFIRM_KEY: confirm,
-        X_SUMMARY_KEY: summary,
-    }
-    return {key: value for key, value in keys.items() if value is not None}
+    """Build the x-* keys, without those that have no value."""
+    keys: dict[str, Any] = {}
+    if destructive:
+        keys[X_DESTRUCTIVE_KEY] = True
+    keys[X_CATEGORY_KEY] = str(category)
+    if confirm is not None:
+        keys[X_CONFIRM_KEY] = confirm
+    if summary is not None:
+        keys[X_SUMMARY_KEY] = summary
+    return keys
 
 
 def check_options(name: str, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Name options as ToolSpec does. Raises TypeError for one that it does not have, with the cure."""
+    """Rename options to ToolSpec's fields. Raises TypeError for an unknown one, with the cure."""
     named = dict(options)
     if "retries" in named:
         if "max_retries" in named:
@@ -184,36 +194,38 @@ def check_options(name: str, options: Mapping[str, Any]) -> dict[str, Any]:
                 f"Tool {name!r} has retries= and max_retries=, which are the same: leave one out."
             )
         named["max_retries"] = named.pop("retries")
-    known = sorted(ToolOptions.__annotations__)
     for option in named:
-        if option not in known:
+        if option not in ToolOptions.__annotations__:
+            options_text = ", ".join(sorted(ToolOptions.__annotations__))
             raise TypeError(
-                f"Tool {name!r}: there is no option {option!r}. Use one of {', '.join(known)}. What only pydantic-ai "
-                f"knows goes into AgentConfig(toolsets=[FunctionToolset([Tool(..., {option}=...)])])."
+                f"Tool {name!r}: there is no option {option!r}. Use one of {options_text}. What "
+                "only pydantic-ai knows goes into "
+                f"AgentConfig(toolsets=[FunctionToolset([Tool(..., {option}=...)])])."
             )
     return named
 
 
 def options_of(tool: Tool[Any]) -> dict[str, Any]:
-    """Read the options of a pydantic-ai Tool, whose function was read when it was made."""
+    """Read the options of a pydantic-ai Tool."""
     names = set(ToolOptions.__annotations__) & vars(tool).keys()
-    return {name: getattr(tool, name) for name in names} | {
-        "defer_loading": tool.defer_loading or None
-    }
+    options = {name: getattr(tool, name) for name in names}
+    options["defer_loading"] = tool.defer_loading or None
+    return options
 
 
 def parse(spec: ToolSpec) -> Tool[Any]:
-    """Let pydantic-ai read the function, so that our schema is the one that the model is shown.
+    """Let pydantic-ai read the function, so that this schema is the one that the model sees.
 
-    Raises TypeError for what the model could not call, with the cure.
+    Raises TypeError for a function that the model could not call, with the cure.
     """
-    fn, name = spec.fn, spec.name
+    fn = spec.fn
+    name = spec.name
     if spec.function_schema is not None:
         return Tool(fn, name=name, function_schema=spec.function_schema)
     _check_signature(fn, name, spec.takes_ctx)
     try:
         with warnings.catch_warnings():
-            # A result without a JSON form would end the run later, for no visible reason.
+            # A result without a JSON form would end the run later, without a visible reason.
             warnings.filterwarnings("error", message="Could not generate return schema")
             return Tool(
                 fn,
@@ -225,52 +237,64 @@ def parse(spec: ToolSpec) -> Tool[Any]:
             )
     except NameError as error:
         raise TypeError(
-            f"Tool {name!r}: the type {error.name!r} can't be found. Import it at the top of the module, "
-            "outside of TYPE_CHECKING: it is needed at run time."
+            f"Tool {name!r}: the type {error.name!r} can't be found. Import it at the top of the "
+            "module, outside of TYPE_CHECKING: it is needed at run time."
         ) from error
     except UserWarning as error:
         raise TypeError(
-            f"Tool {name!r} returns a type without a JSON form: return a str, a list, a dict, a dataclass "
-            f"or a pydantic model. ({error})"
+            f"Tool {name!r} returns a type without a JSON form: return a str, a list, a dict, a "
+            f"dataclass or a pydantic model. ({error})"
         ) from error
     except (PydanticUserError, UserError) as error:
         if spec.require_parameter_descriptions and "description" in str(error):
             raise TypeError(
                 f"Tool {name!r}: describe each parameter in the docstring. ({error})"
             ) from error
+        reason = str(error).splitlines()[0]
         raise TypeError(
-            f"Tool {name!r}: a parameter has no JSON form: use a str, a number, a list, a dict, an Enum, "
-            f"a Literal, a dataclass or a pydantic model. ({str(error).splitlines()[0]})"
+            f"Tool {name!r}: a parameter has no JSON form: use a str, a number, a list, a dict, an "
+            f"Enum, a Literal, a dataclass or a pydantic model. ({reason})"
         ) from error
 
 
 def _check_signature(fn: Callable[..., Any], name: str, takes_ctx: bool | None) -> None:
     if inspect.isgeneratorfunction(fn) or inspect.isasyncgenfunction(fn):
         raise TypeError(f"Tool {name!r} yields: return the whole result, for example as a list.")
-    for position, parameter in enumerate(inspect.signature(fn).parameters.values()):
-        if takes_ctx and position == 0:
-            continue  # The run's context, whatever its type is called
-        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
-            raise TypeError(
-                f"Tool {name!r} takes {str(parameter).split(':')[0]}: the model needs a name and a type "
-                "for each parameter. Spell them out."
-            )
-        if parameter.kind is parameter.POSITIONAL_ONLY:
-            raise TypeError(
-                f"Tool {name!r}: parameter {parameter.name!r} is positional-only. Remove the /."
-            )
-        if parameter.annotation is parameter.empty:
-            example = "RunContext[AgentDeps]" if parameter.name == "ctx" else "str"
-            raise TypeError(
-                f"Tool {name!r}: parameter {parameter.name!r} has no type: the model's schema is made of them. "
-                f"Write `{parameter.name}: {example}`, or what it is."
-            )
-        if position and "RunContext" in str(parameter.annotation):
-            raise TypeError(
-                f"Tool {name!r}: parameter {parameter.name!r} is the run's context: put it first."
-            )
-        if getattr(parameter.annotation, "__name__", parameter.annotation) == "AgentDeps":
-            raise TypeError(
-                f"Tool {name!r}: the model would have to say what {parameter.name!r} is. "
-                f"Write `{parameter.name}: RunContext[AgentDeps]` as the first one, and use `{parameter.name}.deps`."
-            )
+    parameters = list(inspect.signature(fn).parameters.values())
+    if takes_ctx:
+        # The first parameter is the run's context, whatever its type is called.
+        del parameters[:1]
+    is_first = not takes_ctx
+    for parameter in parameters:
+        _check_parameter(parameter, name, is_first)
+        is_first = False
+
+
+def _check_parameter(parameter: inspect.Parameter, name: str, is_first: bool) -> None:
+    """Refuse a parameter that the model can't fill. `name` is the tool's."""
+    if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+        spelling = str(parameter).split(":")[0]
+        raise TypeError(
+            f"Tool {name!r} takes {spelling}: the model needs a name and a type for each "
+            "parameter. Spell them out."
+        )
+    if parameter.kind is parameter.POSITIONAL_ONLY:
+        raise TypeError(
+            f"Tool {name!r}: parameter {parameter.name!r} is positional-only. Remove the /."
+        )
+    if parameter.annotation is parameter.empty:
+        example = "RunContext[AgentDeps]" if parameter.name == "ctx" else "str"
+        raise TypeError(
+            f"Tool {name!r}: parameter {parameter.name!r} has no type: the model's schema is made "
+            f"of them. Write `{parameter.name}: {example}`, or what it is."
+        )
+    if not is_first and "RunContext" in str(parameter.annotation):
+        raise TypeError(
+            f"Tool {name!r}: parameter {parameter.name!r} is the run's context: put it first."
+        )
+    if getattr(parameter.annotation, "__name__", parameter.annotation) == "AgentDeps":
+        raise TypeError(
+            f"Tool {name!r}: the model would have to say what {parameter.name!r} is. Write "
+            f"`{parameter.name}: RunContext[AgentDeps]` as the first one, and use "
+            f"`{parameter.name}.deps`."
+        )

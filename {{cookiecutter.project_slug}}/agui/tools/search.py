@@ -1,9 +1,8 @@
-"""Many tools: past AGUI["SEARCH_TOOLS_ABOVE"] of them, the model searches for one instead of
-reading all.
+"""Search among many tools, if there are more than AGUI["SEARCH_TOOLS_ABOVE"].
 
-pydantic-ai searches: with the provider's own search where it has one, else with a tool
-`search_tools`. Here it is decided when, and which tools the model sees from the start: those with
-`defer_loading=False`.
+The model then searches for a tool instead of reading all of them. pydantic-ai has the search: the
+provider's own if it has one, else a tool `search_tools`. This module decides when the model
+searches. Tools with `defer_loading=False` are always shown.
 """
 
 import logging
@@ -23,14 +22,14 @@ from agui.tools.schema import ToolSpec
 logger = logging.getLogger("agui.tools")
 
 SEARCH_TOOLS = "search_tools"
-# In a tool's metadata, False: never to be searched for.
+# In a tool's metadata: False if the model must see the tool from the start.
 DEFER_KEY = "defer_loading"
 CURE = f"pydantic-ai's search among many tools has the name {SEARCH_TOOLS!r}: rename yours"
 
 
 @dataclass
 class SearchManyTools(AbstractCapability[Any]):
-    """Decides before each request, over the tools of all toolsets that this user has."""
+    """Decides before each request, by the number of the tools that the user may call."""
 
     async def prepare_tools(
         self, ctx: RunContext[Any], tool_defs: list[ToolDefinition]
@@ -45,7 +44,7 @@ class SearchManyTools(AbstractCapability[Any]):
                 SEARCH_TOOLS,
             )
             return tool_defs
-        return [_deferred(tool) for tool in tool_defs]
+        return list(map(_deferred, tool_defs))
 
 
 def _deferred(tool: ToolDefinition) -> ToolDefinition:
@@ -55,13 +54,13 @@ def _deferred(tool: ToolDefinition) -> ToolDefinition:
 
 
 def check_reserved(spec: ToolSpec, others: Iterable[ToolSpec]) -> None:
-    """Refuse a tool with the name of the search, where there may be one. Raises ValueError."""
+    """Refuse a tool with the name of the search, if there may be a search. Raises ValueError."""
     if spec.name != SEARCH_TOOLS and not spec.defer_loading:
         return
     specs = [spec, *others]
-    if not any(one.name == SEARCH_TOOLS for one in specs):
+    if all(other.name != SEARCH_TOOLS for other in specs):
         return
-    if any(one.defer_loading for one in specs):
+    if any(other.defer_loading for other in specs):
         raise ValueError(f"Tool {SEARCH_TOOLS!r}: {CURE}, or leave out defer_loading=True.")
     if conf.get().search_tools_above is not None:
         raise ValueError(
@@ -70,24 +69,29 @@ def check_reserved(spec: ToolSpec, others: Iterable[ToolSpec]) -> None:
 
 
 def check_toolsets(toolsets: Sequence[AbstractToolset[Any]]) -> None:
-    """Refuse such a tool in other toolsets. Raises ImproperlyConfigured."""
-    own = [
-        one for one in toolsets if isinstance(one, FunctionToolset) and SEARCH_TOOLS in one.tools
-    ]
-    if own and _is_possible(toolsets):
-        raise ImproperlyConfigured(
-            f'A toolset of the agent has a tool {SEARCH_TOOLS!r}. {CURE}, or set AGUI["SEARCH_TOOLS_ABOVE"] = None '
-            "and use no defer_loading=True."
-        )
+    """Refuse a tool with the name of the search in toolsets. Raises ImproperlyConfigured."""
+    for toolset in toolsets:
+        has_search = isinstance(toolset, FunctionToolset) and SEARCH_TOOLS in toolset.tools
+        if has_search and _is_possible(toolsets):
+            raise ImproperlyConfigured(
+                f"A toolset of the agent has a tool {SEARCH_TOOLS!r}. {CURE}, or set "
+                'AGUI["SEARCH_TOOLS_ABOVE"] = None and use no defer_loading=True.'
+            )
 
 
 def reserved_names(agent: Agent[Any, Any]) -> set[str]:
-    """Names that no tool of a client may have."""
-    return {SEARCH_TOOLS} if _is_possible(agent.toolsets) else set()
+    """List the names that no tool of a client may have."""
+    if _is_possible(agent.toolsets):
+        return {SEARCH_TOOLS}
+    return set()
 
 
 def _is_possible(toolsets: Sequence[AbstractToolset[Any]]) -> bool:
     if conf.get().search_tools_above is not None:
         return True
-    known = [one for one in toolsets if isinstance(one, FunctionToolset)]
-    return any(tool.defer_loading for toolset in known for tool in toolset.tools.values())
+    for toolset in toolsets:
+        if not isinstance(toolset, FunctionToolset):
+            continue
+        if any(tool.defer_loading for tool in toolset.tools.values()):
+            return True
+    return False

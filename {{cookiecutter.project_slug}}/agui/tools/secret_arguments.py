@@ -1,4 +1,7 @@
-"""Arguments that nobody is to read afterwards: those whose JSON Schema says `format: password` or `writeOnly`."""
+"""Secret arguments, which nobody may read afterwards.
+
+Their JSON Schema says `format: password` or `writeOnly`.
+"""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -8,7 +11,7 @@ from agui.tools.foreign_schemas import resolve
 REDACTED = "[redacted]"
 # In a path: any item of a list, or any name that the schema does not know.
 ANY = "*"
-# A schema may contain itself. So deep, and after so many steps, it is not looked at.
+# A schema may contain itself, so the search ends at this depth and after this many steps.
 MAX_DEPTH = 8
 MAX_STEPS = 5000
 
@@ -16,8 +19,8 @@ Path = tuple[str, ...]
 
 
 def secret_paths(schema: dict[str, Any]) -> list[Path]:
-    """Where a tool's secret arguments are, each as the names that lead to it."""
-    found: dict[Path, None] = {}
+    """Find a tool's secret arguments, each as the names that lead to it."""
+    paths: dict[Path, None] = {}
     waiting: list[tuple[Any, Path]] = [(schema, ())]
     for _ in range(MAX_STEPS):
         if not waiting:
@@ -26,40 +29,42 @@ def secret_paths(schema: dict[str, Any]) -> list[Path]:
         if not isinstance(part, dict):
             continue
         if part.get("format") == "password" or part.get("writeOnly") is True:
-            found[path] = None
+            paths[path] = None
             continue
-        if isinstance(pointer := part.get("$ref"), str):
+        pointer = part.get("$ref")
+        if isinstance(pointer, str):
             waiting.append((resolve(schema, pointer), path))
         for key in ("allOf", "anyOf", "oneOf"):
-            waiting += [(one, path) for one in part.get(key) or ()]
+            for alternative in part.get(key) or ():
+                waiting.append((alternative, path))
         if len(path) < MAX_DEPTH:
             waiting += _inner(part, path)
-    return list(found)
+    return list(paths)
 
 
 def _inner(part: dict[str, Any], path: Path) -> Iterable[tuple[Any, Path]]:
     properties = part.get("properties")
-    for name, one in properties.items() if isinstance(properties, dict) else ():
-        yield one, (*path, name)
-    for one in (
-        part.get("additionalProperties"),
-        part.get("items"),
-        *(part.get("prefixItems") or ()),
-    ):
-        yield one, (*path, ANY)
+    if isinstance(properties, dict):
+        for name, schema in properties.items():
+            yield schema, (*path, name)
+    items = [part.get("additionalProperties"), part.get("items"), *(part.get("prefixItems") or ())]
+    for schema in items:
+        yield schema, (*path, ANY)
 
 
 def hide(value: Any, paths: Iterable[Sequence[str]]) -> Any:
-    """Replace what these paths lead to."""
-    left = list(paths)
-    if not left or value is None:
+    """Replace the values to which these paths lead."""
+    paths = list(paths)
+    if not paths or value is None:
         return value
-    if not all(left):
+    # An empty path leads to the value itself.
+    if not all(paths):
         return REDACTED
     if isinstance(value, dict):
-        return {name: hide(one, _within(left, str(name))) for name, one in value.items()}
+        return {name: hide(item, _within(paths, str(name))) for name, item in value.items()}
     if isinstance(value, list | tuple):
-        return [hide(one, _within(left, ANY)) for one in value]
+        item_paths = _within(paths, ANY)
+        return [hide(item, item_paths) for item in value]
     return value
 
 

@@ -18,7 +18,7 @@ from agui.tools.redaction import redact, redact_text
 from agui.tools.secret_arguments import REDACTED, Path, hide, secret_paths
 
 MAX_CAUSE_CHARS = 2000
-# What a tool raises to tell the model something, and what pydantic-ai makes of it.
+# A tool raises the first two to tell the model something. pydantic-ai raises the others then.
 SIGNALS = (ToolFailed, ModelRetry, ToolFailedError, ToolRetryError)
 
 
@@ -26,7 +26,7 @@ class ToolCallTimer:
     """Turns the start and the end of a run's tool calls into audit events."""
 
     def __init__(self, deps: Any, *, thread_id: str = "", run_id: str = "") -> None:
-        """`deps` are the run's AgentDeps; the ids are for a run that has others."""
+        """`deps` are the run's AgentDeps. The ids are used if `deps` has none."""
         self._user_id = getattr(getattr(deps, "user", None), "pk", None)
         self._thread_id = str(getattr(deps, "thread_id", thread_id))
         self._run_id = str(getattr(deps, "run_id", run_id))
@@ -36,48 +36,54 @@ class ToolCallTimer:
         self._causes: dict[str, str] = {}
         self._schemas: dict[str, dict[str, Any]] = {}
         self.secrets: dict[str, list[Path]] = {}
-        """Where the secret arguments of each tool are."""
+        """The paths of the secret arguments of each tool."""
 
     def learn(self, name: str, schema: dict[str, Any]) -> None:
-        """Note the schema of a tool's arguments, which says what of them is secret."""
+        """Learn from the schema of a tool's arguments which of them are secret."""
         if self._schemas.get(name) != schema:
-            self._schemas[name], self.secrets[name] = schema, secret_paths(schema)
+            self._schemas[name] = schema
+            self.secrets[name] = secret_paths(schema)
 
     def start(
         self, call: ToolCallPart, *, edited: dict[str, Any] | None = None, approved_by: str = ""
     ) -> None:
-        """Note the model's call, with what the user has put in the place of its arguments when they approved it."""
-        self._approvals[call.tool_call_id] = approved_by, None if edited is None else call
-        ran = call if edited is None else replace(call, args=edited)
-        self._started[call.tool_call_id] = (ran, timezone.now(), time.perf_counter())
+        """Start the clock of the model's call.
+
+        `edited` are the arguments with which the user has replaced the model's.
+        """
+        proposed = None
+        if edited is not None:
+            proposed = call
+            call = replace(call, args=edited)
+        self._approvals[call.tool_call_id] = approved_by, proposed
+        self._started[call.tool_call_id] = (call, timezone.now(), time.perf_counter())
 
     def blame(self, call_id: str, error: BaseException) -> None:
-        """Note why a call failed, if its exception tells more than the model is told."""
-        if cause := cause_of(error):
+        """Record why a call failed, if the exception has more to say than the model is told."""
+        cause = cause_of(error)
+        if cause:
             self._causes[call_id] = describe_cause(cause)
 
     def stop(self, result: ToolReturnPart) -> AuditEvent | None:
-        """Describe the call that ended; None when it wasn't seen to start."""
-        if result.tool_call_id not in self._started:
+        """Describe the call that ended; None if its start is unknown."""
+        call_id = result.tool_call_id
+        if call_id not in self._started:
             return None
         if result.outcome == "success":
-            return self._describe(
-                result.tool_call_id, "success", None, len(result.model_response_str())
-            )
-        # A call that the model is asked to correct did nothing: it failed.
-        return self._describe(
-            result.tool_call_id,
-            "denied" if result.outcome == "denied" else "failed",
-            _error(result),
-        )
+            return self._describe(call_id, "success", None, len(result.model_response_str()))
+        if result.outcome == "denied":
+            return self._describe(call_id, "denied", _error(result))
+        # A call that the model has to correct did nothing: it failed, too.
+        return self._describe(call_id, "failed", _error(result))
 
     def abandon(self, waiting: Container[str] = ()) -> list[AuditEvent]:
-        """Describe the calls that the run left behind when it was stopped, but for those that wait for approval."""
-        left = [call_id for call_id in self._started if call_id not in waiting]
-        return [
-            self._describe(call_id, "failed", "The run ended before the tool did.")
-            for call_id in left
-        ]
+        """Describe the calls that a stopped run left behind, except those that are waiting."""
+        events = []
+        for call_id in list(self._started):
+            if call_id not in waiting:
+                error = "The run ended before the tool did."
+                events.append(self._describe(call_id, "failed", error))
+        return events
 
     def _describe(
         self, call_id: str, outcome: Outcome, error: str | None, size: int | None = None
@@ -86,10 +92,9 @@ class ToolCallTimer:
         approved_by, proposed = self._approvals.pop(call_id)
         cause = self._causes.pop(call_id, None)
         if error is not None and cause is not None:
-            # Cut afterwards: half of a secret would not be found.
-            error = redact_text(
-                cause, call, conf.get().audit_redact, self.secrets.get(call.tool_name, ())
-            )[:MAX_CAUSE_CHARS]
+            paths = self.secrets.get(call.tool_name, ())
+            # The text is cut afterwards, because half of a secret would not be recognized.
+            error = redact_text(cause, call, conf.get().audit_redact, paths)[:MAX_CAUSE_CHARS]
         return AuditEvent(
             user_id=self._user_id,
             thread_id=self._thread_id,
@@ -104,7 +109,7 @@ class ToolCallTimer:
             result_size=size,
             scope=self._scope,
             approved_by=approved_by,
-            proposed=None if proposed is None else self._redacted(proposed),
+            proposed=self._redacted(proposed) if proposed else None,
         )
 
     def _redacted(self, call: ToolCallPart) -> dict[str, Any]:
@@ -116,22 +121,28 @@ def _arguments(call: ToolCallPart) -> dict[str, Any]:
     try:
         return call.args_as_dict(raise_if_invalid=True)
     except (ValueError, AssertionError):
-        return {"invalid": REDACTED}  # Broken JSON: nobody knows which part of it is secret
+        # No part of broken JSON is known not to be secret.
+        return {"invalid": REDACTED}
 
 
 def _error(result: ToolReturnPart) -> str:
-    """What the model was told. The details of wrong arguments hold their values: those are left out."""
+    """Repeat what the model was told, without the values of wrong arguments."""
     if isinstance(result.content, list):
         return _details(result.content)
     return result.model_response_str(wrap_if_error=False)
 
 
 def _details(errors: Iterable[Any]) -> str:
-    return "; ".join(f"{'.'.join(map(str, item['loc']))}: {item['msg']}" for item in errors)
+    details = []
+    for error in errors:
+        location = ".".join(map(str, error["loc"]))
+        details.append(f"{location}: {error['msg']}")
+    return "; ".join(details)
 
 
 def cause_of(error: BaseException) -> BaseException | None:
-    """The exception behind a failure; None if a tool only said something to the model."""
+    """Find the exception behind a failure; None if a tool only told the model something."""
+    # pydantic-ai raises its own signal from the tool's signal, and that from the cause.
     cause: BaseException | None = error
     while isinstance(cause, SIGNALS):
         cause = cause.__cause__
@@ -139,11 +150,10 @@ def cause_of(error: BaseException) -> BaseException | None:
 
 
 def describe_cause(cause: BaseException) -> str:
-    """Say the exception's class and words. The values that pydantic quotes are left out."""
+    """Name the exception's class and message, without the values that pydantic quotes."""
     if isinstance(cause, ValidationError):
-        words = _details(
-            cause.errors(include_url=False, include_input=False, include_context=False)
-        )
+        errors = cause.errors(include_url=False, include_input=False, include_context=False)
+        words = _details(errors)
     else:
         words = str(cause)
     return f"{type(cause).__name__}: {words[: 50 * MAX_CAUSE_CHARS]}".removesuffix(": ")

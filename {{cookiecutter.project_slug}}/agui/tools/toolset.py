@@ -11,57 +11,61 @@ from pydantic_ai.toolsets import AbstractToolset, ToolsetTool
 
 from agui.tools.registry import ToolBinding
 
+ToolsByName = dict[str, ToolsetTool[Any]]
+Described = tuple[ToolsByName, FunctionToolset[Any]]
+
 
 class ListedToolset(AbstractToolset[Any]):
-    """Tools that are found out for each run."""
+    """Tools that are listed anew for each run."""
 
     names: Set[str]
-    """The names of all of them, whoever is shown them: no client may bring a tool with one."""
+    """The names of the tools of all users: no tool of a client may have one of these."""
 
     @abstractmethod
     async def bindings(self, user: Any) -> list[ToolBinding]:
-        """What this user may call, for the catalog."""
+        """List the tools that this user may call, for the catalog."""
 
 
 def known_names(toolsets: Iterable[AbstractToolset[Any]]) -> set[str]:
-    """The names of all tools that are known before a run: those of servers elsewhere are not."""
-    found: set[str] = set()
+    """Collect the names of tools that are known before a run, without those of other servers."""
+    names: set[str] = set()
     for toolset in toolsets:
         if isinstance(toolset, FunctionToolset):
-            found |= toolset.tools.keys()
+            names |= toolset.tools.keys()
         elif isinstance(toolset, ListedToolset):
-            found |= toolset.names
-    return found
+            names |= toolset.names
+    return names
 
 
 class Toolset(FunctionToolset[Any]):
-    """Tools most of which are the same for every run: those are described once, not before each request."""
+    """Tools that are described once, not before each request, unless they have a `prepare`."""
 
     async def get_tools(self, ctx: RunContext[Any]) -> dict[str, ToolsetTool[Any]]:
-        same, changing = await self._described(ctx)
-        found = same | {
-            name: self._own(tool) for name, tool in (await changing.get_tools(ctx)).items()
-        }
-        return {name: found[name] for name in self.tools if name in found}
+        fixed, changing = await self._described(ctx)
+        described = fixed | await self._describe(changing, ctx)
+        return {name: described[name] for name in self.tools if name in described}
 
-    async def _described(self, ctx: RunContext[Any]) -> tuple[dict[str, Any], FunctionToolset[Any]]:
+    async def _described(self, ctx: RunContext[Any]) -> Described:
+        """Describe the fixed tools, and collect those that may change."""
+        # A project may add tools later, and the description has the run's number of retries.
         key = len(self.tools), ctx.max_retries
-        if key not in self._known:
-            changing = {name for name, tool in self.tools.items() if tool.prepare}
-            same, rest = (
-                FunctionToolset(
-                    [tool for name, tool in self.tools.items() if (name in changing) is is_changing]
-                )
-                for is_changing in (False, True)
-            )
-            found = await same.get_tools(ctx)
-            self._known[key] = {name: self._own(tool) for name, tool in found.items()}, rest
-        return self._known[key]
+        if key not in self._cache:
+            fixed: FunctionToolset[Any] = FunctionToolset()
+            changing: FunctionToolset[Any] = FunctionToolset()
+            for tool in self.tools.values():
+                toolset = changing if tool.prepare else fixed
+                toolset.add_tool(tool)
+            self._cache[key] = await self._describe(fixed, ctx), changing
+        return self._cache[key]
 
-    def _own(self, tool: ToolsetTool[Any]) -> ToolsetTool[Any]:
-        # With our id, as pydantic-ai would else add it to each of them before each request.
-        return replace(tool, toolset=self, tool_def=replace(tool.tool_def, toolset_id=self.id))
+    async def _describe(self, toolset: FunctionToolset[Any], ctx: RunContext[Any]) -> ToolsByName:
+        tools = await toolset.get_tools(ctx)
+        for name, tool in tools.items():
+            # pydantic-ai adds the toolset's id before each request to definitions without it.
+            definition = replace(tool.tool_def, toolset_id=self.id)
+            tools[name] = replace(tool, toolset=self, tool_def=definition)
+        return tools
 
     @cached_property
-    def _known(self) -> dict[Any, tuple[dict[str, Any], FunctionToolset[Any]]]:
+    def _cache(self) -> dict[Any, Described]:
         return {}
