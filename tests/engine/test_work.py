@@ -27,7 +27,7 @@ from agui.agents.demo import model as demo
 from agui.agents.demo.model import build_demo_model, make_plan
 from agui.agents.demo.schemas import example_of
 from agui.events.progress import Page
-from agui.protocol.interrupts import _fits
+from agui.protocol.answers import _fits
 from agui.protocol.message_ids import MessageIds
 from agui.protocol.outbound import wire_messages
 from agui.protocol.types import ActivitySnapshotEvent

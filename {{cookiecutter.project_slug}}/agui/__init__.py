@@ -58,7 +58,8 @@ below it. Read them in this order:
         types.py             AG-UI's types
         run_input.py         from a body to a RunAgentInput
         inbound.py           a client's messages as the language model's
-        interrupts.py        what a paused thread asks, and what a resume answers
+        interrupts.py        what a paused thread asks
+        answers.py           what a resume answers
         outbound.py          stored messages as a client knows them
         message_ids.py       the ids under which a client knows messages
         files.py             words instead of files

@@ -1,4 +1,4 @@
-"""Words in the place of files: what tools and models make of bytes is neither stored nor streamed."""
+"""Words instead of files: the files that tools and models make are neither stored nor streamed."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
@@ -22,59 +22,59 @@ from agui.stores.annotations import annotate, annotation
 
 
 def without_bytes(messages: Sequence[ModelMessage]) -> list[ModelMessage]:
-    """Put a few words in the place of each file that tools have added.
+    """Replace each file that tools have added by a few words.
 
-    Stored as base64, files would fill the database, and be sent again with each turn, to models
+    Stored as base64, files would fill the database, and each turn would send them again, to models
     that may not take them.
     """
     plain = []
     for message in messages:
-        stored: Any = [part_without_bytes(part) for part in message.parts]
-        plain.append(
-            message if all(map(is_, stored, message.parts)) else replace(message, parts=stored)
-        )
+        parts: Any = list(map(part_without_bytes, message.parts))
+        if not all(map(is_, parts, message.parts)):
+            message = replace(message, parts=parts)
+        plain.append(message)
     return plain
 
 
 def part_without_bytes(part: Any) -> Any:
-    """The part with words in the place of files; itself if it holds none."""
+    """Replace the files in a part by words. A part without files is returned as it is."""
     if isinstance(part, UserPromptPart):
         content = without_files(part.content)
-        return part if content is part.content else replace(part, content=content)
+        if content is not part.content:
+            return replace(part, content=content)
     if isinstance(part, BaseToolReturnPart):
-        content, metadata = (
-            without_files(part.content, part.tool_name),
-            without_files(part.metadata),
-        )
+        content = without_files(part.content, part.tool_name)
+        metadata = without_files(part.metadata)
         if content is not part.content or metadata is not part.metadata:
             return replace(part, content=content, metadata=metadata)
     return part
 
 
 def without_drawings(messages: Sequence[ModelMessage]) -> list[ModelMessage]:
-    """Put words in the place of each file that the model has made, once the messages have the ids
-    that were streamed.
+    """Replace each file that the model has made by words. The messages already have their ids.
 
-    A client was not sent the file, and reads its words later: they come last, under an id of their
+    A client was not sent the file, and reads the words later: they come last, with an id of their
     own.
     """
     plain: list[ModelMessage] = []
     for message in messages:
         if isinstance(message, ModelResponse) and message.files:
-            words = [TextPart(f"\n{_words(file)}\n") for file in message.files]
-            others = [part for part in message.parts if not isinstance(part, FilePart)]
-            message = replace(message, parts=[*others, *words])
+            parts = [part for part in message.parts if not isinstance(part, FilePart)]
+            for file in message.files:
+                parts.append(TextPart(f"\n{_words(file)}\n"))
+            message = replace(message, parts=parts)
             annotate(message, ids=[*(annotation(message, "ids") or ()), str(uuid4())])
         plain.append(message)
     return plain
 
 
 def without_files(value: Any, tool_name: str = "") -> Any:
-    """The value with words in the place of bytes, at any depth; itself if it holds none."""
+    """Replace bytes by words, at any depth. A value without bytes is returned as it is."""
     try:
         return _plain(value, tool_name)
     except RecursionError:
-        return value  # A circle: whoever writes it down will say so
+        # The value contains itself. The code that stores it reports that.
+        return value
 
 
 def _plain(value: Any, tool_name: str) -> Any:
@@ -84,7 +84,9 @@ def _plain(value: Any, tool_name: str) -> Any:
         return f"[{len(value)} bytes, not kept]"
     if isinstance(value, list | tuple | set | frozenset):
         items = [_plain(item, tool_name) for item in value]
-        return value if all(map(is_, items, value)) else items
+        if all(map(is_, items, value)):
+            return value
+        return items
     if isinstance(value, Mapping | BaseModel):
         named = dict(value)
     elif is_dataclass(value) and not isinstance(value, type):
@@ -92,9 +94,18 @@ def _plain(value: Any, tool_name: str) -> Any:
     else:
         return value
     plain = {name: _plain(item, tool_name) for name, item in named.items()}
-    return value if all(map(is_, plain.values(), named.values())) else plain
+    if all(map(is_, plain.values(), named.values())):
+        return value
+    return plain
 
 
 def _words(file: BinaryContent, tool_name: str = "") -> str:
-    ways = (part.read_again(tool_name, file.identifier) for part in parts.installed() if tool_name)
-    return f"[{file.media_type}, {len(file.data)} bytes, {next(filter(None, ways), 'not kept')}]"
+    """Describe a file, and how the model can read it again, if a part knows a way."""
+    way = "not kept"
+    if tool_name:
+        for part in parts.installed():
+            read_again = part.read_again(tool_name, file.identifier)
+            if read_again:
+                way = read_again
+                break
+    return f"[{file.media_type}, {len(file.data)} bytes, {way}]"

@@ -11,19 +11,19 @@ from pydantic_ai.messages import BaseToolCallPart, ModelMessage, TextPart
 from agui.protocol.outbound import Parts, dump, extra_of
 from agui.stores.annotations import annotate
 
-Known = dict[tuple[str, str | None], deque[tuple[str, Message | None]]]
+Queues = dict[tuple[str, str | None], deque[tuple[str, Message | None]]]
 """Ids with the messages that a client sent, by role and tool call."""
 
 
 class MessageIds:
-    """The ids under which a client knows messages, in the order in which it got to know them."""
+    """The ids under which a client knows messages, in the order in which it learned them."""
 
     def __init__(self, messages: Iterable[Message] = ()) -> None:
-        self._known: Known = defaultdict(deque)
+        self._queues: Queues = defaultdict(deque)
         self._extras: dict[str, dict[str, Any]] = {}
         messages = list(messages)
         for message, following in zip_longest(messages, messages[1:]):
-            # pydantic-ai drops an empty answer when another one follows.
+            # pydantic-ai drops an empty answer if another one follows.
             if count_parts(message) or not isinstance(following, AssistantMessage):
                 self.add(message.role, message.id, getattr(message, "tool_call_id", None), message)
 
@@ -35,60 +35,63 @@ class MessageIds:
         sent: Message | None = None,
         extra: dict[str, Any] | None = None,
     ) -> None:
-        """Note an id, and with it the message itself if the client sent it, or what it was told besides."""
-        self._known[role, tool_call_id].append((message_id, sent))
+        """Add the id of a message.
+
+        `sent` is the message itself, if the client sent it; `extra` is what the client was told
+        beside the message.
+        """
+        self._queues[role, tool_call_id].append((message_id, sent))
         if extra:
             self._extras[message_id] = extra
 
     def extend(self, message_id: str, extra: dict[str, Any]) -> None:
-        """Note what a client was told of a message besides."""
-        known = self._extras.get(message_id, {})
-        self._extras[message_id] = {
-            **known,
-            **extra,
-            "metadata": {**known.get("metadata", {}), **extra["metadata"]},
-        }
+        """Add to what the client was told beside a message."""
+        before = self._extras.get(message_id, {})
+        metadata = {**before.get("metadata", {}), **extra["metadata"]}
+        self._extras[message_id] = {**before, **extra, "metadata": metadata}
 
     def stamp(self, messages: Iterable[ModelMessage]) -> None:
-        """Write into each message under which ids it is known, and what else the client said of it, to store it.
+        """Annotate each message with its ids, and with what its stored form can't hold.
 
         Raises Unprocessable if that is too much.
         """
-        left = {place: deque(known) for place, known in self._known.items()}
+        queues = {key: deque(queue) for key, queue in self._queues.items()}
         for message in messages:
-            cuts, parts = _cuts(message, left), Parts.of(message)
+            cuts = _cuts(message, queues)
+            parts = Parts.of(message)
             ids: list[str] = []
             extras: dict[str, Any] = {}
+            # The messages of a role have the same order here as in the queue.
             for dumped in dump(message, cuts):
-                known = left.get((dumped.role, getattr(dumped, "tool_call_id", None)))
-                message_id, sent = known.popleft() if known else (dumped.id, None)
+                queue = queues.get((dumped.role, getattr(dumped, "tool_call_id", None)))
+                message_id, sent = queue.popleft() if queue else (dumped.id, None)
                 ids.append(message_id)
-                if (
-                    extra := self._extras.get(message_id)
-                    if sent is None
-                    else extra_of(sent, dumped, parts)
-                ):
+                if sent is None:
+                    extra = self._extras.get(message_id)
+                else:
+                    extra = extra_of(sent, dumped, parts)
+                if extra:
                     extras[message_id] = extra
-            notes = {"ids": ids, "cuts": cuts, "extras": extras}
-            annotate(message, **{name: note for name, note in notes.items() if note})
+            annotations = {"ids": ids, "cuts": cuts, "extras": extras}
+            annotate(message, **{name: value for name, value in annotations.items() if value})
 
 
-def _cuts(message: ModelMessage, known: Known) -> list[int]:
-    """Where messages of the client begin in what pydantic-ai has joined to one answer."""
-    answers = (sent for _, sent in known.get(("assistant", None), ()) if sent is not None)
+def _cuts(message: ModelMessage, queues: Queues) -> list[int]:
+    """Find where messages of the client begin in the answer to which pydantic-ai joined them."""
+    answers = (sent for _, sent in queues.get(("assistant", None), ()) if sent is not None)
     cuts: list[int] = []
-    left = 0
+    remaining = 0
     for index, part in enumerate(message.parts):
         if isinstance(part, TextPart | BaseToolCallPart):
-            if not left:
+            if not remaining:
                 cuts.append(index)
-                left = count_parts(next(answers, None)) or len(message.parts)
-            left -= 1
+                remaining = count_parts(next(answers, None)) or len(message.parts)
+            remaining -= 1
     return cuts[1:]
 
 
 def count_parts(message: Message | None) -> int:
-    """How many parts pydantic-ai makes of an answer. Any other message is one."""
+    """Count the parts that pydantic-ai makes of an answer. Any other message is one part."""
     if isinstance(message, AssistantMessage):
         return bool(message.content) + len(message.tool_calls or ())
     return int(message is not None)

@@ -5,7 +5,6 @@ import json
 import math
 import re
 import uuid
-from itertools import chain
 from typing import Any
 
 from ag_ui.core import RunAgentInput
@@ -22,23 +21,30 @@ from agui.tools.toolset import known_names
 
 MAX_ID_CHARS = 255
 MAX_PARTS = 1000
-# The fields in which the retired `binary` part says what newer ones have a `source` for.
+# The fields of the retired `binary` part that a `source` has replaced.
 BINARY_FIELDS = {"mimeType", "mime_type", "url", "data"}
 
 
 def parse_run_input(body: bytes) -> tuple[RunAgentInput, str]:
-    """Read a RunAgentInput, and tell its fingerprint, which is equal for equal bodies.
+    """Read a RunAgentInput and its fingerprint, which is equal for equal bodies.
 
     Raises BadRequest and Unprocessable, neither of which repeats the body.
     """
     payload = parse_json(body)
     tidy_messages(payload)
+    # The adapter takes bytes only, so the tidy payload is written again.
     try:
         run_input = AGUIAdapter.build_run_input(json.dumps(payload).encode())
     except ValidationError as error:
         raise BadRequest("This is not a RunAgentInput.", details=_locations(error)) from None
     except (ValueError, RecursionError):
         raise BadRequest("The body is not valid JSON.") from None
+    _check_ids(run_input)
+    _check_sizes(run_input)
+    return run_input, hashlib.sha256(body).hexdigest()
+
+
+def _check_ids(run_input: RunAgentInput) -> None:
     check_thread_id(run_input.thread_id)
     _check_id("runId", run_input.run_id)
     for message in run_input.messages:
@@ -48,20 +54,25 @@ def parse_run_input(body: bytes) -> tuple[RunAgentInput, str]:
                 f"An answer has more than {MAX_PARTS} parts: its text and its tool calls."
             )
     if len(run_input.protocol_version or "") > MAX_ID_CHARS:
-        run_input.protocol_version = "unreadable"  # And so read as newer, like any other such word
-    if len(run_input.messages) > conf.get().max_messages:
+        # An unknown version is read as a newer one.
+        run_input.protocol_version = "unreadable"
+
+
+def _check_sizes(run_input: RunAgentInput) -> None:
+    limits = conf.get()
+    if len(run_input.messages) > limits.max_messages:
         raise Unprocessable(
-            f"There are more than {conf.get().max_messages} messages: send the new ones only."
+            f"There are more than {limits.max_messages} messages: send the new ones only."
         )
-    if len(json.dumps(run_input.state)) > conf.get().max_state_bytes:
-        raise Unprocessable(f"The state has more than {conf.get().max_state_bytes} bytes.")
-    if len(run_input.tools or ()) > conf.get().max_tools:
-        raise Unprocessable(f"There are more than {conf.get().max_tools} tools.")
-    if not are_small(tool.parameters for tool in run_input.tools or ()):
+    if len(json.dumps(run_input.state)) > limits.max_state_bytes:
+        raise Unprocessable(f"The state has more than {limits.max_state_bytes} bytes.")
+    tools = run_input.tools or ()
+    if len(tools) > limits.max_tools:
+        raise Unprocessable(f"There are more than {limits.max_tools} tools.")
+    if not are_small(tool.parameters for tool in tools):
         raise Unprocessable(
             f"The schemas of the tools have more than {MAX_VALUES} values, with each $ref followed."
         )
-    return run_input, hashlib.sha256(body).hexdigest()
 
 
 def check_thread_id(thread_id: str) -> None:
@@ -72,7 +83,7 @@ def check_thread_id(thread_id: str) -> None:
 
 
 def check_message_id(message_id: str) -> None:
-    """Refuse an id that no message has. Raises BadRequest."""
+    """Refuse an id that no message can have. Raises BadRequest."""
     _check_id("The id of a message", message_id)
 
 
@@ -82,9 +93,13 @@ def _check_id(name: str, value: str) -> None:
 
 
 def _locations(error: ValidationError) -> list[str]:
-    """Say where a body is wrong and how, not what it says there."""
+    """List where a body is wrong and how, without the values there."""
     errors = error.errors(include_url=False, include_context=False, include_input=False)
-    return [f"{'.'.join(map(str, item['loc']))}: {item['type']}" for item in errors[:10]]
+    locations = []
+    for item in errors[:10]:
+        location = ".".join(map(str, item["loc"]))
+        locations.append(f"{location}: {item['type']}")
+    return locations
 
 
 def check_tool_names(run_input: RunAgentInput, agent: Agent[Any, Any]) -> None:
@@ -95,7 +110,7 @@ def check_tool_names(run_input: RunAgentInput, agent: Agent[Any, Any]) -> None:
 
 
 def parse_json(body: bytes) -> Any:
-    """Read JSON, and nothing that only Python takes for it. Raises BadRequest."""
+    """Read strict JSON, without Python's extensions. Raises BadRequest."""
     try:
         return json.loads(body, parse_constant=_finite, parse_float=_finite)
     except (ValueError, RecursionError):
@@ -103,7 +118,7 @@ def parse_json(body: bytes) -> Any:
 
 
 def _finite(digits: str) -> float:
-    """Refuse what Python reads as a number and JSON does not know: NaN, Infinity and 1e999."""
+    """Refuse what Python reads as a number and JSON does not: NaN, Infinity and 1e999."""
     number = float(digits)
     if not math.isfinite(number):
         raise ValueError("not a number of JSON")
@@ -111,48 +126,60 @@ def _finite(digits: str) -> float:
 
 
 def tidy_messages(payload: Any) -> None:
-    """Bring the messages of a run's body into the form of today.
+    """Bring the messages of a run's body into the current form of AG-UI.
 
-    Each gets an id, if it comes without one, as .NET's do; what only we could have sealed is taken
-    away.
+    A message without an id gets one: .NET's clients send none. Encrypted values are dropped,
+    because the server never sends any.
     """
-    messages = payload.get("messages") if isinstance(payload, dict) else None
-    for message in _dicts(messages):
+    if not isinstance(payload, dict):
+        return
+    for message in _dicts(payload.get("messages")):
         if message.get("id") in (None, ""):
             message["id"] = str(uuid.uuid4())
         if message.get("role") == "user" and isinstance(message.get("content"), list):
-            message["content"] = [_typed_part(part) for part in message["content"]]
-        inner = chain(
-            *(_dicts(message.get(name)) for name in ("toolCalls", "tool_calls", "content"))
-        )
-        for sealed in (message, *inner):
-            # We never send any: our model's signatures stay here.
-            sealed.pop("encryptedValue", None)
-            sealed.pop("encrypted_value", None)
+            message["content"] = list(map(_current_part, message["content"]))
+        _drop_encrypted(message)
+        for name in ("toolCalls", "tool_calls", "content"):
+            for inner in _dicts(message.get(name)):
+                _drop_encrypted(inner)
 
 
 def _dicts(items: Any) -> list[dict[str, Any]]:
-    return [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []
+    if not isinstance(items, list):
+        return []
+    return [item for item in items if isinstance(item, dict)]
 
 
-def _typed_part(part: Any) -> Any:
-    """What took the place of a `binary` part, with all that was said beside it; any other part as it is."""
+def _drop_encrypted(value: dict[str, Any]) -> None:
+    value.pop("encryptedValue", None)
+    value.pop("encrypted_value", None)
+
+
+def _current_part(part: Any) -> Any:
+    """Turn a `binary` part into the part that has replaced it; keep any other part.
+
+    A broken part is kept, too, and fails the validation.
+    """
     if not isinstance(part, dict) or part.get("type") != "binary":
         return part
-    mime_type, url = part.get("mimeType", part.get("mime_type")), part.get("url")
-    source = {"type": "url", "value": url} if url else {"type": "data", "value": part.get("data")}
-    if isinstance(url, str) and url.startswith("data:"):
+    mime_type = part.get("mimeType", part.get("mime_type"))
+    url = part.get("url")
+    source = {"type": "url", "value": url}
+    if not url:
+        source = {"type": "data", "value": part.get("data")}
+    elif isinstance(url, str) and url.startswith("data:"):
         try:
             inlined = BinaryContent.from_data_uri(url)
         except ValueError:
             return part
-        source, mime_type = (
-            {"type": "data", "value": inlined.base64},
-            inlined.media_type or mime_type,
-        )
+        source = {"type": "data", "value": inlined.base64}
+        mime_type = inlined.media_type or mime_type
     if not isinstance(mime_type, str) or not isinstance(source["value"], str):
-        return part  # Broken, as its validation will say
+        return part
+    current = {name: value for name, value in part.items() if name not in BINARY_FIELDS}
     kind = mime_type.partition("/")[0]
-    rest = {name: value for name, value in part.items() if name not in BINARY_FIELDS}
-    known = kind if kind in ("image", "audio", "video") else "document"
-    return {**rest, "type": known, "source": {**source, "mimeType": mime_type}}
+    if kind not in ("image", "audio", "video"):
+        kind = "document"
+    current["type"] = kind
+    current["source"] = {**source, "mimeType": mime_type}
+    return current

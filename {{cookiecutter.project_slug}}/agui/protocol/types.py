@@ -69,7 +69,7 @@ __all__ = [
 
 TERMINAL = (EventType.RUN_FINISHED, EventType.RUN_ERROR)
 OF_SUBAGENTS = (EventType.SUBAGENT_STARTED, EventType.SUBAGENT_FINISHED, EventType.SUBAGENT_ERROR)
-# What a tool may send of itself. The rest of the protocol is the run's own to say.
+# The events that a tool may send. Only the run itself sends the others.
 FROM_TOOLS = (
     *OF_SUBAGENTS,
     EventType.CUSTOM,

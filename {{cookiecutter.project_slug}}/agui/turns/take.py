@@ -19,8 +19,9 @@ from agui.agents.config import AgentConfig
 from agui.agents.model_files import without_unread
 from agui.blocking.executor import run_in_thread
 from agui.errors import Conflict, NotFound, RunFailed, Unprocessable
+from agui.protocol.answers import read_answers
 from agui.protocol.inbound import answer_deferred, load_aside, load_results
-from agui.protocol.interrupts import frontend_calls, read_answers
+from agui.protocol.interrupts import frontend_calls
 from agui.protocol.types import Message, RunAgentInput
 from agui.stores.annotations import annotation, answered
 from agui.stores.base import ThreadStore

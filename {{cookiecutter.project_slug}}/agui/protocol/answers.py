@@ -1,0 +1,190 @@
+"""How a resume answers a paused thread.
+
+A resume answers all open interrupts, once and before they expire.
+"""
+
+import json
+from collections.abc import Iterator
+from decimal import Decimal
+from typing import Any
+
+from jsonschema import Draft202012Validator, validators
+from jsonschema import ValidationError as JsonSchemaError
+from pydantic import ValidationError
+from pydantic_ai import (
+    Agent,
+    DeferredToolRequests,
+    DeferredToolResults,
+    ToolApproved,
+    ToolDenied,
+)
+from pydantic_ai.exceptions import ToolFailed, UserError
+from pydantic_ai.ui.ag_ui import AGUIAdapter
+
+from agui.errors import RunFailed
+from agui.protocol.interrupts import MAX_REASON_CHARS, PREFIX, OpenInterrupt, open_interrupts
+from agui.protocol.types import ResumeEntry, RunAgentInput
+from agui.tools.definitions import DEFINITION_KEY
+from agui.tools.registry import ToolRegistry
+
+# The schema of an answer to a question without a schema.
+ANYTHING = {"not": {"type": "null"}}
+DECLINED = "The user declined to answer."
+# An adapter needs an agent to read messages and answers, though it doesn't use it.
+READER: Agent[None, str] = Agent()
+
+
+def read_answers(
+    run_input: RunAgentInput, requests: DeferredToolRequests | None, registry: ToolRegistry
+) -> DeferredToolResults | None:
+    """Match a resume with the open interrupts: it has to answer all of them, and nothing else.
+
+    Raises RunFailed: interrupt_unknown, interrupt_pending, interrupt_expired, invalid_resume.
+    """
+    interrupts = {interrupt.id: interrupt for interrupt in open_interrupts(requests)}
+    answers: dict[str, ResumeEntry] = {}
+    for entry in run_input.resume or ():
+        if entry.interrupt_id not in interrupts or entry.interrupt_id in answers:
+            raise RunFailed("interrupt_unknown")
+        answers[entry.interrupt_id] = entry
+    if len(answers) < len(interrupts):
+        raise RunFailed("interrupt_pending")
+    if not answers:
+        return None
+    for interrupt_id, entry in answers.items():
+        if entry.status == "resolved" and interrupts[interrupt_id].expired:
+            raise RunFailed("interrupt_expired")
+    approvals: list[tuple[OpenInterrupt, ResumeEntry]] = []
+    questions: list[tuple[OpenInterrupt, ResumeEntry]] = []
+    for interrupt_id, entry in answers.items():
+        interrupt = interrupts[interrupt_id]
+        pairs = approvals if interrupt.is_approval else questions
+        pairs.append((interrupt, entry))
+    results = _read_approvals(approvals, run_input, registry)
+    results.calls = {
+        interrupt.call.tool_call_id: _read_answer(interrupt, entry)
+        for interrupt, entry in questions
+    }
+    return results
+
+
+def _read_approvals(
+    pairs: list[tuple[OpenInterrupt, ResumeEntry]], run_input: RunAgentInput, registry: ToolRegistry
+) -> DeferredToolResults:
+    # The adapter knows an interrupt by its prefix and the id of the call.
+    resume = []
+    for interrupt, entry in pairs:
+        adapter_id = PREFIX + interrupt.call.tool_call_id
+        resume.append(entry.model_copy(update={"interrupt_id": adapter_id}))
+    adapter = AGUIAdapter(READER, run_input.model_copy(update={"resume": resume}))
+    try:
+        results = adapter.deferred_tool_results or DeferredToolResults()
+    except UserError:
+        raise RunFailed("invalid_resume") from None
+    results.metadata = {}
+    for interrupt, _ in pairs:
+        call = interrupt.call
+        results.metadata[call.tool_call_id] = {DEFINITION_KEY: interrupt.definition}
+        approval = results.approvals[call.tool_call_id]
+        if isinstance(approval, ToolApproved):
+            arguments = _approved_arguments(interrupt, approval.override_args)
+            approval.override_args = arguments
+            if arguments is not None:
+                _check_arguments(call.tool_name, arguments, registry)
+        # The reason is kept in the audit trail, and the model reads it with each turn.
+        if isinstance(approval, ToolDenied) and len(approval.message) > MAX_REASON_CHARS:
+            raise RunFailed("invalid_resume")
+    return results
+
+
+def _approved_arguments(
+    interrupt: OpenInterrupt, edited: dict[str, Any] | None
+) -> dict[str, Any] | None:
+    """Find the arguments to use instead of the model's; None to use the model's.
+
+    Values that the user did not change are exactly those that the user was asked about.
+    """
+    if edited is None:
+        return interrupt.edited
+    given = interrupt.edited
+    if given is None:
+        try:
+            given = interrupt.call.args_as_dict(raise_if_invalid=True)
+        except (ValueError, AssertionError):
+            return edited
+    exact: dict[str, Any] = restored(edited, given)
+    if json.dumps(exact, sort_keys=True) == json.dumps(given, sort_keys=True):
+        return interrupt.edited
+    return exact
+
+
+def restored(edited: Any, given: Any) -> Any:
+    """Put back the exact numbers, if a client changed them only by rounding.
+
+    JavaScript reads 1.0 as 1, and keeps few digits.
+    """
+    if isinstance(edited, dict) and isinstance(given, dict):
+        result = dict(edited)
+        for key in edited.keys() & given.keys():
+            result[key] = restored(edited[key], given[key])
+        return result
+    if isinstance(edited, list) and isinstance(given, list) and len(edited) == len(given):
+        return list(map(restored, edited, given))
+    if _is_number(edited) and _is_number(given) and _in_javascript(given) == Decimal(repr(edited)):
+        return given
+    return edited
+
+
+def _is_number(value: Any) -> bool:
+    return type(value) in (int, float)
+
+
+def _in_javascript(number: float) -> Decimal:
+    try:
+        return Decimal(repr(float(number)))
+    except OverflowError:
+        return Decimal("Infinity")
+
+
+def _check_arguments(tool_name: str, arguments: dict[str, Any], registry: ToolRegistry) -> None:
+    # Tools outside of the registry check their arguments when they are called.
+    if tool_name in registry:
+        try:
+            registry.get(tool_name).validate(arguments)
+        except ValidationError:
+            raise RunFailed("invalid_resume") from None
+
+
+def _read_answer(interrupt: OpenInterrupt, entry: ResumeEntry) -> Any:
+    """Read an answer as a text.
+
+    In the store, a client's object could look like a file, which pydantic-ai reads with the
+    server's rights.
+    """
+    if entry.status == "cancelled":
+        return ToolFailed(DECLINED)
+    if not _fits(entry.payload, interrupt.schema or ANYTHING):
+        raise RunFailed("invalid_resume")
+    if isinstance(entry.payload, str):
+        return entry.payload
+    return json.dumps(entry.payload, ensure_ascii=False)
+
+
+def _fits(payload: Any, schema: dict[str, Any]) -> bool:
+    try:
+        return bool(Validator(schema, format_checker=Validator.FORMAT_CHECKER).is_valid(payload))
+    except RecursionError:
+        return False
+
+
+def _unique_items(
+    validator: Any, is_wanted: Any, items: Any, schema: Any
+) -> Iterator[JsonSchemaError]:
+    """Check `uniqueItems` in one pass: jsonschema compares each object with each other object."""
+    if is_wanted and isinstance(items, list):
+        distinct = {json.dumps(item, sort_keys=True) for item in items}
+        if len(distinct) < len(items):
+            yield JsonSchemaError("The items are not unique.")
+
+
+Validator = validators.extend(Draft202012Validator, {"uniqueItems": _unique_items})
