@@ -33,6 +33,8 @@ DECLINED = "The user declined to answer."
 # An adapter needs an agent to read messages and answers, though it doesn't use it.
 READER: Agent[None, str] = Agent()
 
+Answer = tuple[OpenInterrupt, ResumeEntry]
+
 
 def read_answers(
     run_input: RunAgentInput, requests: DeferredToolRequests | None, registry: ToolRegistry
@@ -54,26 +56,27 @@ def read_answers(
     for interrupt_id, entry in answers.items():
         if entry.status == "resolved" and interrupts[interrupt_id].expired:
             raise RunFailed("interrupt_expired")
-    approvals: list[tuple[OpenInterrupt, ResumeEntry]] = []
-    questions: list[tuple[OpenInterrupt, ResumeEntry]] = []
+    approvals: list[Answer] = []
+    questions: list[Answer] = []
     for interrupt_id, entry in answers.items():
         interrupt = interrupts[interrupt_id]
-        pairs = approvals if interrupt.is_approval else questions
-        pairs.append((interrupt, entry))
+        if interrupt.is_approval:
+            approvals.append((interrupt, entry))
+        else:
+            questions.append((interrupt, entry))
     results = _read_approvals(approvals, run_input, registry)
-    results.calls = {
-        interrupt.call.tool_call_id: _read_answer(interrupt, entry)
-        for interrupt, entry in questions
-    }
+    results.calls = {}
+    for interrupt, entry in questions:
+        results.calls[interrupt.call.tool_call_id] = _read_answer(interrupt, entry)
     return results
 
 
 def _read_approvals(
-    pairs: list[tuple[OpenInterrupt, ResumeEntry]], run_input: RunAgentInput, registry: ToolRegistry
+    answers: list[Answer], run_input: RunAgentInput, registry: ToolRegistry
 ) -> DeferredToolResults:
     # The adapter knows an interrupt by its prefix and the id of the call.
     resume = []
-    for interrupt, entry in pairs:
+    for interrupt, entry in answers:
         adapter_id = PREFIX + interrupt.call.tool_call_id
         resume.append(entry.model_copy(update={"interrupt_id": adapter_id}))
     adapter = AGUIAdapter(READER, run_input.model_copy(update={"resume": resume}))
@@ -82,7 +85,7 @@ def _read_approvals(
     except UserError:
         raise RunFailed("invalid_resume") from None
     results.metadata = {}
-    for interrupt, _ in pairs:
+    for interrupt, _ in answers:
         call = interrupt.call
         results.metadata[call.tool_call_id] = {DEFINITION_KEY: interrupt.definition}
         approval = results.approvals[call.tool_call_id]

@@ -44,6 +44,7 @@ def part_without_bytes(part: Any) -> Any:
             return replace(part, content=content)
     if isinstance(part, BaseToolReturnPart):
         content = without_files(part.content, part.tool_name)
+        # The model doesn't read metadata, so they name no way to read a file again.
         metadata = without_files(part.metadata)
         if content is not part.content or metadata is not part.metadata:
             return replace(part, content=content, metadata=metadata)

@@ -82,11 +82,13 @@ def _cuts(message: ModelMessage, queues: Queues) -> list[int]:
     cuts: list[int] = []
     remaining = 0
     for index, part in enumerate(message.parts):
-        if isinstance(part, TextPart | BaseToolCallPart):
-            if not remaining:
-                cuts.append(index)
-                remaining = count_parts(next(answers, None)) or len(message.parts)
-            remaining -= 1
+        if not isinstance(part, TextPart | BaseToolCallPart):
+            continue
+        if not remaining:
+            cuts.append(index)
+            # Without a further answer of the client, the rest is one message.
+            remaining = count_parts(next(answers, None)) or len(message.parts)
+        remaining -= 1
     return cuts[1:]
 
 

@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, pairwise
-from typing import Any
+from typing import Any, TypeAlias
 
 from pydantic_ai.messages import (
     BinaryContent,
@@ -32,14 +32,17 @@ from agui.stores.annotations import annotation
 # The size of what a message may hold that the model does not read, such as the names of files.
 MAX_EXTRA_BYTES = 16_000
 
+Wire: TypeAlias = dict[str, Any]
+"""A message in its wire form, or a part of one: camelCase, and absent rather than null."""
 
-def wire_messages(messages: Iterable[ModelMessage]) -> list[dict[str, Any]]:
+
+def wire_messages(messages: Iterable[ModelMessage]) -> list[Wire]:
     """Turn stored messages into AG-UI's, as they were streamed or sent, with tools' activities."""
     thread = WireThread()
-    shown: dict[str, dict[str, Any]] = {}
+    shown: dict[str, Wire] = {}
     for message in messages:
         stop_if_given_up()
-        activities: dict[str | None, list[dict[str, Any]]] = defaultdict(list)
+        activities: dict[str | None, list[Wire]] = defaultdict(list)
         for activity in annotation(message, "activities") or ():
             activities[activity["after"]].append(activity)
         for after, sent in [(None, None), *_wire_message(message)]:
@@ -50,7 +53,7 @@ def wire_messages(messages: Iterable[ModelMessage]) -> list[dict[str, Any]]:
     return thread.messages()
 
 
-def _wire_message(message: ModelMessage) -> Iterator[tuple[str, dict[str, Any] | None]]:
+def _wire_message(message: ModelMessage) -> Iterator[tuple[str, Wire | None]]:
     """Yield each message with its id; None is a message that is hidden from clients."""
     extras = annotation(message, "extras") or {}
     # Activities of tools are stored apart. An activity here is pydantic-ai's note for the model.
@@ -66,7 +69,7 @@ def _wire_message(message: ModelMessage) -> Iterator[tuple[str, dict[str, Any] |
         if dumped.role in hidden:
             yield dumped.id, None
         else:
-            yield dumped.id, tell(dumped, parts, extras.get(dumped.id, {}))
+            yield dumped.id, _as_sent(dumped, parts, extras.get(dumped.id, {}))
 
 
 def _dump_with_ids(message: ModelMessage) -> list[Any]:
@@ -77,7 +80,7 @@ def _dump_with_ids(message: ModelMessage) -> list[Any]:
     return messages
 
 
-def told_of_calls(message: ModelMessage) -> dict[str, dict[str, Any]]:
+def told_of_calls(message: ModelMessage) -> dict[str, Wire]:
     """Find what a client was told about tool calls beside their results, by tool call id."""
     extras = annotation(message, "extras")
     if not extras:
@@ -89,9 +92,9 @@ def told_of_calls(message: ModelMessage) -> dict[str, dict[str, Any]]:
     return told
 
 
-def to_wire(model: Any) -> dict[str, Any]:
-    """Dump a model of AG-UI in its wire form: camelCase, and absent rather than null."""
-    dumped: dict[str, Any] = model.model_dump(mode="json", by_alias=True, exclude_none=True)
+def to_wire(model: Any) -> Wire:
+    """Dump a model of AG-UI in its wire form."""
+    dumped: Wire = model.model_dump(mode="json", by_alias=True, exclude_none=True)
     return dumped
 
 
@@ -128,7 +131,7 @@ def dump(message: ModelMessage, cuts: Sequence[int]) -> list[Any]:
     return AGUIAdapter.dump_messages(pieces)
 
 
-def extra_of(sent: Any, dumped: Any, parts: Parts) -> dict[str, Any]:
+def extra_of(sent: Any, dumped: Any, parts: Parts) -> Wire:
     """Find what a client's message says and its stored form does not.
 
     Raises Unprocessable if that is too much.
@@ -138,7 +141,7 @@ def extra_of(sent: Any, dumped: Any, parts: Parts) -> dict[str, Any]:
         if field.alias != name:
             wire.pop(name, None)  # An unknown property that is spelled like a Python attribute
     has_parts = isinstance(wire.get("content"), list)
-    extra = missing(wire, {**_tell_stored(dumped, parts, has_parts), "id": sent.id})
+    extra = missing(wire, {**_as_stored(dumped, parts, has_parts), "id": sent.id})
     if has_parts and not isinstance(dumped.content, list):
         extra.setdefault("content", {})
     if len(json.dumps(extra)) > MAX_EXTRA_BYTES:
@@ -148,10 +151,10 @@ def extra_of(sent: Any, dumped: Any, parts: Parts) -> dict[str, Any]:
     return extra
 
 
-def tell(dumped: Any, parts: Parts, extra: dict[str, Any]) -> dict[str, Any]:
+def _as_sent(dumped: Any, parts: Parts, extra: Wire) -> Wire:
     """Turn a stored message into the wire form in which it was streamed or sent."""
     has_parts = isinstance(extra.get("content"), dict)
-    wire = completed(_tell_stored(dumped, parts, has_parts), extra)
+    wire = completed(_as_stored(dumped, parts, has_parts), extra)
     result = parts.result_of(dumped)
     outcome = outcome_of(result) if result else None
     if outcome:
@@ -159,7 +162,7 @@ def tell(dumped: Any, parts: Parts, extra: dict[str, Any]) -> dict[str, Any]:
     return wire
 
 
-def _tell_stored(dumped: Any, parts: Parts, has_parts: bool) -> dict[str, Any]:
+def _as_stored(dumped: Any, parts: Parts, has_parts: bool) -> Wire:
     """Turn a stored message into its wire form, without the difference to what was sent.
 
     `has_parts` is whether the content was sent as a list of parts.
@@ -198,11 +201,11 @@ class WireThread:
     """The messages of a thread in the order in which a client has them."""
 
     def __init__(self) -> None:
-        self._groups: list[list[dict[str, Any]]] = []
+        self._groups: list[list[Wire]] = []
         """Each group is a message and the results that belong to it."""
-        self._callers: dict[str, list[dict[str, Any]]] = {}
+        self._callers: dict[str, list[Wire]] = {}
 
-    def add(self, message: dict[str, Any]) -> None:
+    def add(self, message: Wire) -> None:
         """Add a message. A result goes to the results of the same answer, past other messages."""
         if message["role"] == "tool" and self._groups:
             self._callers.get(message["toolCallId"], self._groups[-1]).append(message)
@@ -211,13 +214,11 @@ class WireThread:
         for call in message.get("toolCalls", ()):
             self._callers[call["id"]] = self._groups[-1]
 
-    def messages(self) -> list[dict[str, Any]]:
+    def messages(self) -> list[Wire]:
         return list(chain.from_iterable(self._groups))
 
 
-def new_activities(
-    activities: Iterable[dict[str, Any]], shown: dict[str, dict[str, Any]]
-) -> list[dict[str, Any]]:
+def new_activities(activities: Iterable[Wire], shown: dict[str, Wire]) -> list[Wire]:
     """List the activities that a client has not seen yet, and update those that it has."""
     new = []
     for activity in activities:
@@ -244,9 +245,9 @@ def outcome_of(result: ToolReturnPart) -> str | None:
     return "failed"
 
 
-def missing(sent: dict[str, Any], stored: dict[str, Any]) -> dict[str, Any]:
+def missing(sent: Wire, stored: Wire) -> Wire:
     """Find what has to be added to the stored message to make it what was sent."""
-    difference: dict[str, Any] = {}
+    difference: Wire = {}
     for name, value in sent.items():
         inner: Any = stored.get(name)
         if name == "value" and sent.get("type") == "data":
@@ -268,7 +269,7 @@ def missing(sent: dict[str, Any], stored: dict[str, Any]) -> dict[str, Any]:
     return difference
 
 
-def completed(stored: dict[str, Any], difference: dict[str, Any]) -> dict[str, Any]:
+def completed(stored: Wire, difference: Wire) -> Wire:
     """Add the difference that `missing` has found."""
     whole = dict(stored)
     for name, value in difference.items():

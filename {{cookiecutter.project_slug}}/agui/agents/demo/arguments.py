@@ -37,7 +37,7 @@ MAX_TOKENS = 200
 
 Values = dict[str, Any]
 
-_FLAG_VERBS = {stem_of(word) for word in ("include", "show", "only")}
+_FLAG_VERBS = set(map(stem_of, ("include", "show", "only")))
 
 _NUMBER = re.compile(r"-?\d+(\.\d+)?")
 # Possessive, and never begun in the midst of punctuation: so each character is looked at once.
@@ -63,7 +63,7 @@ def fill_arguments(match: Match) -> tuple[Values, list[str]]:
     before = _take_named(match.before, properties, values)
     after = _take_named(match.after, properties, values)
     tokens = _tokens(f"{before}\n{after}")
-    _take_positional(tokens, {name: properties[name] for name in required}, values)
+    _take_positional(tokens, required, properties, values)
     free_text = _without_ending(_LEADING.sub("", without_arguments(after).replace("\0", "")))
     text_names = []
     for name, variants in properties.items():
@@ -74,7 +74,7 @@ def fill_arguments(match: Match) -> tuple[Values, list[str]]:
         values[required_texts[0]] = free_text
         # The 2 of "add task Buy 2 pears" belongs to the title.
         tokens = [token for token in tokens if not _NUMBER.fullmatch(token.text)]
-    _take_positional(tokens, properties, values)
+    _take_positional(tokens, properties, properties, values)
     if free_text and not values and not required and not _EVERYTHING.match(free_text):
         for name in text_names:
             if name in FREE_TEXT or len(properties) == 1:
@@ -149,14 +149,17 @@ def _tokens(text: str) -> list[Token]:
 
 
 def _content(hit: re.Match[str]) -> str:
-    return next(group for group in hit.groups() if group is not None)
+    """Find the text without its quotes: it is the only group that takes part in the match."""
+    return str(hit[hit.lastindex or 0])
 
 
-def _take_positional(tokens: list[Token], properties: Properties, values: Values) -> None:
-    """Give each open argument the first token of its type."""
-    for name, variants in properties.items():
+def _take_positional(
+    tokens: list[Token], names: Iterable[str], properties: Properties, values: Values
+) -> None:
+    """Give each of the arguments that is still open the first token of its type."""
+    for name in names:
         if name not in values:
-            value = _take(tokens, variants)
+            value = _take(tokens, properties[name])
             if value is not None:
                 values[name] = value
 

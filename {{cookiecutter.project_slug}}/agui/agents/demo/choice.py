@@ -108,7 +108,9 @@ def _exact_mentions(text: str, tools: Tools) -> Iterator[Mention]:
 
 def _loose_mentions(words: Sequence[Span], tools: Tools) -> Iterator[Mention]:
     """Find the words of tools' names in a row, with at most one other word between them."""
-    names = {stem for tool in tools for stem in stems_of(tool.name)}
+    names: set[str] = set()
+    for tool in tools:
+        names.update(stems_of(tool.name))
     for tool in tools:
         rows = _rows(words, stems_of(tool.name))
         if not rows:
@@ -188,12 +190,14 @@ def _scores(stems: set[str], tools: Tools) -> list[float]:
     """Weigh the words that each tool shares with the message: a rarer word counts more."""
     names: list[set[str]] = []
     shared: list[set[str]] = []
+    sharing: Counter[str] = Counter()
     for tool in tools:
         name = set(stems_of(tool.name))
         description = (tool.description or "")[:MAX_DESCRIPTION_CHARS]
+        words = stems & name.union(stems_of(description))
         names.append(name)
-        shared.append(stems & (name | set(stems_of(description))))
-    sharing = Counter(stem for words in shared for stem in words)
+        shared.append(words)
+        sharing.update(words)
     scores = []
     for name, words in zip(names, shared, strict=True):
         score = 0.0

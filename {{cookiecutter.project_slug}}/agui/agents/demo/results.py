@@ -42,21 +42,26 @@ def _to_markdown(value: Any) -> str:
     if isinstance(value, str):
         return f"this:\n\n{value[:MAX_CHARS]}"
     if isinstance(value, dict):
-        if not all(isinstance(item, dict) for item in value.values()):
+        if not _are_objects(value.values()):
             return "this:\n\n" + "\n".join(f"- **{key}**: {_cell(value[key])}" for key in value)
         value = [{"": key, **item} for key, item in value.items()]
     if not isinstance(value, list):
         return f"`{_cell(value)}`"
-    rows = value[:MAX_ROWS]
-    if all(isinstance(row, dict) for row in rows):
-        body = _table(rows)
-    else:
-        body = "\n".join(f"- {_cell(row)}" for row in rows)
     count = "1 entry" if len(value) == 1 else f"{len(value)} entries"
-    text = f"{count}:\n\n{body}"
+    text = f"{count}:\n\n{_rows(value[:MAX_ROWS])}"
     if len(value) > MAX_ROWS:
         text += f"\n\nand {len(value) - MAX_ROWS} more."
     return text
+
+
+def _are_objects(values: Iterable[Any]) -> bool:
+    return all(isinstance(value, dict) for value in values)
+
+
+def _rows(rows: Sequence[Any]) -> str:
+    if _are_objects(rows):
+        return _table(rows)
+    return "\n".join(f"- {_cell(row)}" for row in rows)
 
 
 def _table(rows: Sequence[dict[str, Any]]) -> str:

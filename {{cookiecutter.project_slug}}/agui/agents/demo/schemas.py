@@ -121,10 +121,12 @@ def _nested(schema: Schema) -> Any:
 
 def _add_choices(plain: Schema, choices: Sequence[Any]) -> None:
     """Add the values of an enum, and under "said" the same by how a message may spell them."""
-    plain["enum"] = [value for value in choices if isinstance(value, str | int | float)]
+    plain["enum"] = []
     plain["said"] = {}
-    for value in reversed(plain["enum"]):
-        plain["said"][plain_name(str(value)[:MAX_NAME_CHARS])] = value
+    for value in choices:
+        if isinstance(value, str | int | float):
+            plain["enum"].append(value)
+            plain["said"].setdefault(plain_name(str(value)[:MAX_NAME_CHARS]), value)
 
 
 def plain_name(name: str) -> str:
