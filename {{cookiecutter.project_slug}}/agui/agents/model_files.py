@@ -51,7 +51,7 @@ NO_PLACE = (NotImplementedError, UserError, ValueError, RuntimeError, AssertionE
 
 
 def swap_files(messages: Sequence[ModelMessage], swap: Swap) -> list[ModelMessage]:
-    """Replace files by what `swap` returns for them. It returns a file itself to keep it."""
+    """Replace files with what `swap` returns for them. It returns a file itself to keep it."""
     return [_swapped(message, swap) for message in messages]
 
 
@@ -254,7 +254,7 @@ class FilesModel(WrapperModel):
 
 
 def without(files: Sequence[File], messages: Sequence[ModelMessage]) -> list[ModelMessage]:
-    """Replace these files by words, and no equal ones."""
+    """Replace these files with words, and no equal ones."""
     out = set(map(id, files))
     return swap_files(messages, lambda file: words_for(file) if id(file) in out else file)
 

@@ -5,7 +5,7 @@
     skills.add("plan_my_day", "Plan my day", server_prompt="List my open tasks ...", chip=True)
 
 The client fills a `prompt` in and sends it. Without a prompt it sends `/plan_my_day`, and the
-server replaces that by the skill's words: a `server_prompt` never leaves the server.
+server replaces that with the skill's words: a `server_prompt` never leaves the server.
 """
 
 import re
@@ -89,7 +89,7 @@ class SkillRegistry:
         return [_entry(spec) for spec in self]
 
     def resolve(self, text: str) -> str:
-        """Replace `/name ...` by a skill's words; any other text stays as it is.
+        """Replace `/name ...` with a skill's words; any other text stays as it is.
 
         Further words fill the prompt's placeholder, or follow the prompt.
         """

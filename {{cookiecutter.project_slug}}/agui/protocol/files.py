@@ -22,7 +22,7 @@ from agui.stores.annotations import annotate, annotation
 
 
 def without_bytes(messages: Sequence[ModelMessage]) -> list[ModelMessage]:
-    """Replace each file that tools have added by a few words.
+    """Replace each file that tools have added with a few words.
 
     Stored as base64, files would fill the database, and each turn would send them again, to models
     that may not take them.
@@ -37,7 +37,7 @@ def without_bytes(messages: Sequence[ModelMessage]) -> list[ModelMessage]:
 
 
 def part_without_bytes(part: Any) -> Any:
-    """Replace the files in a part by words. A part without files is returned as it is."""
+    """Replace the files in a part with words. A part without files is returned as it is."""
     if isinstance(part, UserPromptPart):
         content = without_files(part.content)
         if content is not part.content:
@@ -52,7 +52,7 @@ def part_without_bytes(part: Any) -> Any:
 
 
 def without_drawings(messages: Sequence[ModelMessage]) -> list[ModelMessage]:
-    """Replace each file that the model has made by words. The messages already have their ids.
+    """Replace each file that the model has made with words. The messages already have their ids.
 
     A client was not sent the file, and reads the words later: they come last, with an id of their
     own.
@@ -70,7 +70,7 @@ def without_drawings(messages: Sequence[ModelMessage]) -> list[ModelMessage]:
 
 
 def without_files(value: Any, tool_name: str = "") -> Any:
-    """Replace bytes by words, at any depth. A value without bytes is returned as it is."""
+    """Replace bytes with words, at any depth. A value without bytes is returned as it is."""
     try:
         return _plain(value, tool_name)
     except RecursionError:

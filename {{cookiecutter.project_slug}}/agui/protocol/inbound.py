@@ -5,7 +5,7 @@ import json
 import logging
 import re
 from collections import defaultdict, deque
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -113,8 +113,7 @@ def load_results(messages: Sequence[Message], conversation: Conversation) -> lis
     if not results:
         return []
     check_attachments(results.values())
-    calls = [open_calls[call_id] for call_id in results]
-    loaded = _read(_with_calls(list(results.values()), calls))[1:]
+    loaded = _read([_calls_of(results, open_calls), *results.values()])[1:]
     MessageIds(results.values()).stamp(loaded)
     return loaded
 
@@ -277,12 +276,11 @@ def _is_readable(source: Any) -> bool:
     return scheme[1].lower() in conf.get().allowed_file_url_schemes
 
 
-def _with_calls(
-    tool_messages: Sequence[ToolMessage], calls: Iterable[ToolCallPart]
-) -> list[Message]:
-    """Put the stored calls before their results, which don't name their tools."""
+def _calls_of(results: Iterable[str], open_calls: Mapping[str, ToolCallPart]) -> AssistantMessage:
+    """Write the stored calls as a message, because results don't name their tools."""
     tool_calls = []
-    for call in calls:
+    for call_id in results:
+        call = open_calls[call_id]
         function = FunctionCall(name=call.tool_name, arguments=call.args_as_json_str())
-        tool_calls.append(ToolCall(id=call.tool_call_id, function=function))
-    return [AssistantMessage(id="calls", tool_calls=tool_calls), *tool_messages]
+        tool_calls.append(ToolCall(id=call_id, function=function))
+    return AssistantMessage(id="calls", tool_calls=tool_calls)

@@ -38,7 +38,7 @@ SECRETS_KEY = "secret_arguments"
 class AuditTrail(AbstractCapability[Any]):
     """Audits `build_agent(...).run()`.
 
-    The endpoint records its own runs. It replaces this capability by one with its timer.
+    The endpoint records its own runs. It replaces this capability with one with its timer.
     """
 
     id: str | None = "agui-audit"

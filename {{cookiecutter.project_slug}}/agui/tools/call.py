@@ -41,7 +41,7 @@ DENIED = "The user is not allowed to do this."
 TIMED_OUT = (
     "The tool did not answer in time and may still be at work. Don't call it again: tell the user."
 )
-# With these a tool or a limit steers the run: they are not failures.
+# A tool or a limit steers the run with these exceptions. They are not failures.
 CONTROL_FLOW = (
     ModelRetry,
     ToolFailed,
@@ -175,7 +175,7 @@ def check_result(result: Any) -> None:
         f"The result is a {type(result).__name__}, which has no JSON form: "
         "return lists, dicts and strings."
     )
-    # To dump an iterator would use it up.
+    # Dumping an iterator would exhaust it.
     if isinstance(result, Iterator):
         raise TypeError(cure)
     try:

@@ -1,7 +1,7 @@
 """The size of JSON Schemas that a client or another server wrote, once each `$ref` is followed.
 
 A dozen definitions that refer to each other fit into 4 kB and stand for millions of schemas. A
-library that replaces each `$ref` by its definition would build all of them.
+library that replaces each `$ref` with its definition would build all of them.
 """
 
 from collections.abc import Iterable, Iterator

@@ -26,7 +26,7 @@ def redact_text(
     except (ValueError, AssertionError):
         arguments = {}
     redacted = redact(hide(arguments, paths), names)
-    # A secret may be a part of another: the longest first.
+    # One secret may contain another, so the longest is replaced first.
     for secret in sorted(_secrets(arguments, redacted), key=len, reverse=True):
         text = text.replace(secret, REDACTED)
     text = _redact_named(text, names)
@@ -39,7 +39,7 @@ def _redact_named(text: str, names: Iterable[str]) -> str:
     redacted = ""
     end = 0
     for named in NAMED.finditer(text):
-        # A name inside of a value that was replaced before is gone, too.
+        # A name may be inside a value that was just replaced.
         if named.start() < end or not is_secret(named[1]):
             continue
         value = VALUE.match(text, named.end())

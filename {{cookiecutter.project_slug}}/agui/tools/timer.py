@@ -121,7 +121,7 @@ def _arguments(call: ToolCallPart) -> dict[str, Any]:
     try:
         return call.args_as_dict(raise_if_invalid=True)
     except (ValueError, AssertionError):
-        # No part of broken JSON is known not to be secret.
+        # Any part of broken JSON may be secret.
         return {"invalid": REDACTED}
 
 

@@ -156,7 +156,7 @@ def _content(hit: re.Match[str]) -> str:
 def _take_positional(
     tokens: list[Token], names: Iterable[str], properties: Properties, values: Values
 ) -> None:
-    """Give each of the arguments that is still open the first token of its type."""
+    """Give each argument that has no value yet the first token of its type."""
     for name in names:
         if name not in values:
             value = _take(tokens, properties[name])

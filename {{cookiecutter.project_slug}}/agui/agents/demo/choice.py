@@ -165,7 +165,7 @@ def _rows(words: Sequence[Span], stems: list[str]) -> list[Sequence[Span]]:
 
 
 def _is_row(row: list[str], stems: list[str]) -> bool:
-    """Whether the row is all of the stems, or would be without one word between the ends."""
+    """Whether the row has all stems in order, with at most one other word in between."""
     if len(row) != len(stems) + 1 or len(row) < 3:
         return row == stems
     between = 1

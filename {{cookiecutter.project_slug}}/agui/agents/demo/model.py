@@ -59,7 +59,7 @@ class Plan:
 
 
 class DemoModel(FunctionModel):
-    """A function as the model. pydantic-ai searches among many tools for it."""
+    """A function as the model. It has no tool search of its own: pydantic-ai searches for it."""
 
     @classmethod
     def supported_native_tools(cls) -> frozenset[type[AbstractNativeTool]]:

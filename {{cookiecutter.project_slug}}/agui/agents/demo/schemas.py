@@ -112,7 +112,7 @@ def _variants(
 
 
 def _nested(schema: Schema) -> Any:
-    """The schemas between which this one lets choose, if it does."""
+    """Find the alternatives of a schema, if it has any."""
     kinds = schema.get("type")
     if isinstance(kinds, list):
         return [{**schema, "type": kind} for kind in kinds[:MAX_CHOICES]]
@@ -120,7 +120,7 @@ def _nested(schema: Schema) -> Any:
 
 
 def _add_choices(plain: Schema, choices: Sequence[Any]) -> None:
-    """Add the values of an enum, and under "said" the same by how a message may spell them."""
+    """Add the values of an enum, and index them under "said" by their plain spelling."""
     plain["enum"] = []
     plain["said"] = {}
     for value in choices:
@@ -165,7 +165,7 @@ def convert(text: str, schema: Schema) -> Any:
         return [fit(item.strip(), schema["items"]) for item in re.split(r",|\band\b", text)]
     if kind in JSON_TYPES:
         value = json.loads(JSON_WORDS.get(text.lower(), text))
-        # Python's bool is an int.
+        # In Python, a bool is an int.
         is_of_kind = isinstance(value, bool) == (kind == "boolean")
         if not is_of_kind or not isinstance(value, JSON_TYPES[kind]):
             raise ValueError(text)
