@@ -12,7 +12,7 @@ from django.db import transaction
 from agui.blocking import executor
 from agui.contrib.attachments.models import Attachment
 from agui.models import Thread
-from agui.stores.rows import delete_thread
+from agui.stores.deletion import delete_thread
 from agui.testing import say
 from engine.conftest import Client, run_input, script
 

@@ -108,6 +108,7 @@ below it. Read them in this order:
     stores/     where are conversations kept
         base.py              what a store has to do
         branches.py          the versions of a thread
+        tree.py              the messages of a thread, and their lines
         model.py             in the database: the default
         rows.py              the rows of a thread
         null.py              nowhere
@@ -115,7 +116,7 @@ below it. Read them in this order:
         codec.py             messages as JSON
         summary.py           titles, previews, and words to search for
         scoped.py            whose they are
-        traces.py            what else a thread has left
+        deletion.py          how threads are deleted, with everything that belongs to them
     blocking/   where does blocking code run
         executor.py          bounded pools of threads, and their connections
         fair_threads.py      threads that users share

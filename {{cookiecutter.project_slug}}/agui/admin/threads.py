@@ -29,10 +29,10 @@ if TYPE_CHECKING:
     from pydantic_ai import conversation_store
 
     from agui.admin import transcript
-    from agui.stores import base, rows
+    from agui.stores import base, deletion
 else:
     base = Later("agui.stores.base")
-    rows = Later("agui.stores.rows")
+    deletion = Later("agui.stores.deletion")
     transcript = Later("agui.admin.transcript")
     conversation_store = Later("pydantic_ai.conversation_store")
 
@@ -115,7 +115,7 @@ class ThreadAdmin(RecordAdmin):
     def delete_model(self, request: HttpRequest, obj: Thread) -> None:
         # Don't use obj.delete(): it also deletes messages that a fork needs.
         with suppress(conversation_store.ConversationConflict):  # The thread is gone already.
-            rows.delete_thread(obj.thread_id, obj.scope)
+            deletion.delete_thread(obj.thread_id, obj.scope)
 
     def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Thread]) -> None:
         for thread in queryset:

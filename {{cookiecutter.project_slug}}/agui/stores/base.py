@@ -1,21 +1,14 @@
 """Where conversations are kept: pydantic-ai's ConversationStore, and what a list of threads needs.
 
-    scoped.py    whose conversation an id names
-    branches.py  the versions of a conversation: find, move, fork
-    traces.py    what a conversation leaves outside its store
-    codec.py     messages to JSON that every database takes, and back
-    summary.py   title, preview and cursor of a list of threads
-    null.py      NullConversationStore: keeps nothing
-    contrib/session_store/store.py   DjangoSessionConversationStore: in the visitor's session
-    model.py     ModelConversationStore: in the database, the default (rows.py: what it asks and writes)
-
-A store of your own subclasses ThreadStore: the five primitives of ConversationStore, and `rename`.
-Two owners may use one id, so the primitives find a conversation by its id and `self.scope`.
+A store of your own subclasses ThreadStore and defines `rename` and the five primitives of
+ConversationStore. Two owners may use the same id, so the primitives find a conversation by its id
+and `self.scope`.
 """
 
 import inspect
 from abc import abstractmethod
 from collections.abc import Callable
+from datetime import datetime
 from functools import cache
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -39,7 +32,7 @@ from agui.stores.summary import (
     write_cursor,
 )
 
-# What stores of django-ag-ui are made of, and what stands in its place.
+# The methods of django-ag-ui's stores, and what replaces each here.
 HOOKS_OF_OTHERS = {
     "_fetch": "`read_record` and `read_history`",
     "_store": "`write_record`",
@@ -51,21 +44,24 @@ class Beginning(NamedTuple):
     """What a turn begins with."""
 
     conversation: Conversation | None
-    """Its last messages; None if the scope has no such one."""
+    """The last messages of the thread; None if the scope has no such thread."""
     has_open_run: bool
-    """Whether a run on it has not ended."""
+    """Whether a run on the thread has not ended."""
 
 
 class ThreadStore(BranchingStore):
-    """A ConversationStore whose conversations have titles and versions, and can be listed page by page.
+    """A ConversationStore whose conversations have titles and versions, and can be listed by page.
 
-    The defaults read every conversation of the scope: a store that can ask better overrides them.
+    The defaults read every conversation of the scope. Override them if your store can do better.
     """
 
     keeps_threads: ClassVar[bool] = True
-    """Whether there is anything to come back to."""
+    """Whether users can come back to their threads."""
     needs_request: ClassVar[bool] = False
-    """Whether only a request can open it: True for a class with a `for_request` of its own, unless that says False."""
+    """Whether only a request can open the store.
+
+    It is True for a class that defines `for_request`, unless the class sets it to False.
+    """
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -81,12 +77,18 @@ class ThreadStore(BranchingStore):
     async def rename(
         self, conversation_id: str, title: str, *, scope: str | None
     ) -> ThreadSummary | None:
-        """Give a conversation a title that no later save replaces; None if the scope has no such one."""
+        """Give a conversation a title that no later save replaces.
+
+        Returns None if the scope has no such conversation.
+        """
 
     async def mark(
         self, conversation_id: str, *, unread: bool, scope: str | None
     ) -> ThreadSummary | None:
-        """Note whether a conversation is unread; None if the scope has no such one. By default none ever is."""
+        """Mark a conversation as read or unread. By default conversations are never unread.
+
+        Returns None if the scope has no such conversation.
+        """
         return await self.summary(conversation_id, scope=scope)
 
     async def load_turn(self, conversation_id: str, *, limit: int | None, scope: str) -> Beginning:
@@ -97,46 +99,43 @@ class ThreadStore(BranchingStore):
     async def save_with(
         self, conversation: Conversation, note: Callable[[str], None], *, scope: str | None = None
     ) -> None:
-        """Save a conversation, and call `note` in a thread, with the new revision, to write what
-        goes with it.
+        """Save a conversation, and call `note` with the new revision, to write what goes with it.
 
-        In one transaction, in a store that can. Raises ConversationConflict, and has then written
-        nothing.
+        The store calls `note` in a thread of the database pool, and in the transaction of the save
+        if it has one. If it raises ConversationConflict, it has written nothing.
         """
         await self.save(conversation, scope=scope)
         await in_database(note, conversation.revision or "")
 
     async def describe(self, record: ConversationRecord) -> ThreadSummary:
-        """Say what a list shows of a conversation."""
+        """Describe a conversation as lists show it."""
         messages = [entry.message for entry in await self.read_history(record.head_id)]
-        return summarize(
-            record.conversation_id, title_of(messages), preview_of(messages), record.updated_at
-        )
+        title, preview = title_of(messages), preview_of(messages)
+        return summarize(record.conversation_id, title, preview, record.updated_at)
 
     async def summary(self, conversation_id: str, *, scope: str | None) -> ThreadSummary | None:
-        """Describe one conversation, or None if the scope has no such one."""
+        """Describe one conversation; None if the scope has no such conversation."""
         record = await self.find(conversation_id, scope)
-        return None if record is None else await self.describe(record)
+        if record is None:
+            return None
+        return await self.describe(record)
 
     async def summaries(
         self, scope: str, q: str = "", cursor: str | None = None, limit: int = 30
     ) -> tuple[list[ThreadSummary], str | None]:
         """List a page of the scope's conversations, newest first, and the cursor of the next page.
 
-        Of `q`, each word has to be in the title or in the text. Raises BadRequest for a cursor that
-        is not ours.
+        Each word of `q` has to be in the title or in the text. Raises BadRequest for a cursor that
+        no page has given.
         """
-        records = [
-            (record.updated_at, record.conversation_id, record)
-            for record in await self.read_records(scope=scope)
-        ]
-        if cursor:
-            after = read_cursor(cursor, str)
-            records = [row for row in records if row[:2] < after]
+        records = await self.read_records(scope=scope)
+        after = read_cursor(cursor, str) if cursor else None
         words = search_words(q)
         page: list[ThreadSummary] = []
         last: ConversationRecord | None = None
-        for *_, record in sorted(records, key=lambda row: row[:2], reverse=True):
+        for record in sorted(records, key=_list_position, reverse=True):
+            if after is not None and _list_position(record) >= after:
+                continue
             summary = await self.describe(record)
             if words and not await self._has_words(record, summary, words):
                 continue
@@ -149,13 +148,22 @@ class ThreadStore(BranchingStore):
     async def _has_words(
         self, record: ConversationRecord, summary: ThreadSummary, words: list[str]
     ) -> bool:
-        history = await self.read_history(record.head_id)
-        text = "\n".join([fold(summary["title"]), *(words_of(entry.message) for entry in history)])
+        texts = [fold(summary["title"])]
+        for entry in await self.read_history(record.head_id):
+            texts.append(words_of(entry.message))
+        text = "\n".join(texts)
         return all(word in text for word in words)
 
 
+def _list_position(record: ConversationRecord) -> tuple[datetime, str]:
+    return record.updated_at, record.conversation_id
+
+
 def check_store(store: type[ThreadStore]) -> None:
-    """Refuse a class whose methods would never be called, or not as they are written. Raises ValueError."""
+    """Refuse a class whose methods nobody would call, or not as they are written.
+
+    Raises ValueError.
+    """
     name, cure = store.__name__, "write what pydantic-ai's ConversationStore calls"
     for hook, instead in HOOKS_OF_OTHERS.items():
         if hasattr(store, hook):
@@ -168,35 +176,34 @@ def check_store(store: type[ThreadStore]) -> None:
 
 
 def _has_open_run(conversation_id: str, scope: str) -> bool:
-    return Run.objects.filter(
-        thread_id=conversation_id, scope=scope, status=Run.Status.RUNNING
-    ).exists()
+    runs = Run.objects.filter(thread_id=conversation_id, scope=scope)
+    return runs.filter(status=Run.Status.RUNNING).exists()
 
 
 def search_words(q: str) -> list[str]:
-    """The words of a query, as texts are folded; no more than anybody types."""
+    """Split a query into words, folded as texts are, and at most ten."""
     return fold(q).split()[:10]
 
 
 def store_class() -> type[ThreadStore]:
-    """Find the class that the settings name. Raises ImproperlyConfigured for one that is no store."""
+    """Import the class that the settings name. Raises ImproperlyConfigured if it is no store."""
     return _import_store(conf.get().conversation_store)
 
 
 @cache
 def _import_store(path: str) -> type[ThreadStore]:
-    found = import_string(path)
-    if not (isinstance(found, type) and issubclass(found, ThreadStore)):
+    store = import_string(path)
+    if not (isinstance(store, type) and issubclass(store, ThreadStore)):
         raise conf.mistake(
             f"it is no store: name a subclass of {__name__}.ThreadStore", "CONVERSATION_STORE"
         )
     try:
-        check_store(found)
+        check_store(store)
     except ValueError as error:
         raise conf.mistake(error, "CONVERSATION_STORE") from None
-    return found
+    return store
 
 
 def open_store(request: HttpRequest, scope: str) -> ThreadStore:
-    """Open the store for this request, and for the owner who makes it."""
+    """Open the store for a request, and for the owner of its threads."""
     return store_class().for_request(request).of(scope)

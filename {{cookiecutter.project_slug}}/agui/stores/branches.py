@@ -1,76 +1,70 @@
-"""The versions of a conversation: an edit, or another try, leaves what was there before standing.
+"""The versions of a conversation. An edit or another try keeps what was there before.
 
-A conversation's messages are a tree. Its head says which line through the tree is the current one,
-and its branches are the ends of the others.
+A conversation's messages form a tree (tree.py). The head of its record is the end of the current
+line, and the branches are the ends of the other lines.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from copy import copy
 from dataclasses import replace
-from typing import NamedTuple, Self, TypedDict
+from typing import Any, Self, TypedDict
 
 from pydantic_ai.conversation_store import (
     ConversationConflict,
-    ConversationEntry,
     ConversationRecord,
 )
 from pydantic_ai.exceptions import UserError
-from pydantic_ai.messages import (
-    ModelMessage,
-    ModelRequest,
-    ModelResponse,
-    ToolReturnPart,
-    UserPromptPart,
-)
+from pydantic_ai.messages import ModelMessage
 
 from agui import parts
 from agui.blocking.executor import in_database
-from agui.stores.annotations import annotation, answered
 from agui.stores.scoped import ScopedStore
 from agui.stores.summary import preview_of
-
-
-class Link(NamedTuple):
-    """A message's place in the tree."""
-
-    id: str
-    parent_id: str | None
-    prompt_id: str
-    """The client's id of the message, if it is the user's; else ''."""
+from agui.stores.tree import Link, find_settled, find_versions, index_of, prompt_id, walk_line
 
 
 class Branch(TypedDict):
     """One of the versions of a user's message."""
 
     id: str
-    """What to switch to: the end of its line."""
+    """The end of the version's line: pass it to `switch`."""
     text: str
     current: bool
 
 
 class BranchingStore(ScopedStore):
-    """A ConversationStore that can find, leave and fork a line. The defaults read whole histories."""
+    """A ConversationStore that can find, leave and fork a line.
+
+    The defaults read whole histories.
+    """
 
     _is_view: bool = False
-    """Whether this is a copy that goes by what it was told."""
+    """Whether this is a copy that `_with_record` has made."""
 
     async def read_links(self, heads: Sequence[str]) -> dict[str, Link]:
         """Read the links of all lines that end at these messages, by id."""
-        entries = [entry for head in heads for entry in await self.read_history(head)]
-        return {
-            entry.id: Link(entry.id, entry.parent_id, prompt_id(entry.message)) for entry in entries
-        }
+        links = {}
+        for head in heads:
+            for entry in await self.read_history(head):
+                links[entry.id] = Link(entry.id, entry.parent_id, prompt_id(entry.message))
+        return links
 
     async def read_messages(self, ids: Collection[str]) -> dict[str, ModelMessage]:
         """Read single messages, by id."""
-        return {one: (await self.read_entry(one)).message for one in ids}
+        messages = {}
+        for entry_id in ids:
+            entry = await self.read_entry(entry_id)
+            messages[entry_id] = entry.message
+        return messages
 
     async def find_prompts(
         self, conversation_id: str, message_ids: Collection[str]
     ) -> dict[str, Link]:
         """Find messages of the user in the current line, by the client's ids."""
         record = await self.read_record(conversation_id)
-        links = await self.read_links([record.head_id]) if record and record.head_id else {}
+        if record is None or not record.head_id:
+            return {}
+        links = await self.read_links([record.head_id])
         return {link.prompt_id: link for link in links.values() if link.prompt_id in message_ids}
 
     async def ending_at(
@@ -81,20 +75,18 @@ class BranchingStore(ScopedStore):
         expected_revision: str | None,
         scope: str | None = None,
     ) -> Self:
-        """Make a store for which the conversation ends at `head_id`: what it saves goes on there,
-        and leaves a branch.
+        """Make a store for which the conversation ends at `head_id`.
 
-        Nothing is changed until then. Raises ConversationConflict when the conversation is not as
-        the caller knows it.
+        A save to it continues from there, and turns the line that was current into a branch.
+        Before that, nothing changes. Raises ConversationConflict if the conversation has another
+        revision.
         """
         record = await self.find(conversation_id, scope)
         if record is None or record.revision != expected_revision:
             raise ConversationConflict(conversation_id)
-        kept = await self.read_links([head_id]) if head_id else {}
-        ends = [
-            end for end in (*record.branches, record.head_id) if end is not None and end not in kept
-        ]
-        return self._going_by(
+        line = await self.read_links([head_id]) if head_id else {}
+        ends = [end for end in (*record.branches, record.head_id) if end and end not in line]
+        return self._with_record(
             replace(record, head_id=head_id, branches=ends, deferred_tool_requests=None)
         )
 
@@ -106,13 +98,16 @@ class BranchingStore(ScopedStore):
         expected_revision: str | None,
         scope: str | None = None,
     ) -> None:
-        """Make `head_id` the end of the current line. Raises ConversationConflict as `ending_at` does."""
+        """Make `head_id` the end of the current line.
+
+        Raises ConversationConflict as `ending_at` does.
+        """
         view = await self.ending_at(
             conversation_id, head_id, expected_revision=expected_revision, scope=scope
         )
         try:
             conversation = await view.load(conversation_id, limit=1)
-        except LookupError:  # Deleted at this very moment
+        except LookupError:  # Another request is deleting the conversation.
             raise ConversationConflict(conversation_id) from None
         if conversation is not None:
             await view.save(conversation)
@@ -120,44 +115,39 @@ class BranchingStore(ScopedStore):
     async def branches(
         self, conversation_id: str, *, scope: str | None = None
     ) -> dict[str, list[Branch]]:
-        """List the versions of those messages of the user that have several, oldest first, by message id."""
+        """List the versions of each message of the user that has several.
+
+        The keys are the client's message ids; the oldest version comes first.
+        """
         record = await self.find(conversation_id, scope)
         if record is None or record.head_id is None or not record.branches:
             return {}
         try:
             return await self._list_branches(record.head_id, record.branches)
-        except LookupError:  # Deleted at this very moment
+        except LookupError:  # Another request is deleting the conversation.
             return {}
 
-    async def _list_branches(self, head_id: str, left: Sequence[str]) -> dict[str, list[Branch]]:
-        links = await self.read_links([*left, head_id])
-        versions: dict[str | None, dict[str, str]] = {}
-        # The newest line first: each message belongs to the newest one that it is in.
-        for end in (head_id, *reversed(left)):
-            for link in _line(links, end):
-                if (
-                    link.prompt_id
-                    and versions.setdefault(link.parent_id, {}).setdefault(link.id, end) != end
-                ):
-                    break
-        current = [
-            link for link in _line(links, head_id) if len(versions.get(link.parent_id, ())) > 1
-        ]
-        messages = await self.read_messages(
-            [one for link in current for one in versions[link.parent_id]]
-        )
-        return {
-            link.prompt_id: [
-                Branch(
-                    id=versions[link.parent_id][one],
-                    text=preview_of([messages[one]]),
-                    current=one == link.id,
-                )
-                for one in sorted(versions[link.parent_id])  # Ids begin with the time
-            ]
-            for link in current
-            if link.prompt_id
-        }
+    async def _list_branches(
+        self, head_id: str, branches: Sequence[str]
+    ) -> dict[str, list[Branch]]:
+        links = await self.read_links([*branches, head_id])
+        versions = find_versions(links, [head_id, *reversed(branches)])
+        prompts = []
+        message_ids: list[str] = []
+        for link in walk_line(links, head_id):
+            if link.prompt_id and len(versions[link.parent_id]) > 1:
+                prompts.append(link)
+                message_ids += versions[link.parent_id]
+        messages = await self.read_messages(message_ids)
+        listed: dict[str, list[Branch]] = {}
+        for link in prompts:
+            listed[link.prompt_id] = []
+            # Ids begin with the time, so this is the order in which the versions were made.
+            for message_id, end in sorted(versions[link.parent_id].items()):
+                text = preview_of([messages[message_id]])
+                branch = Branch(id=end, text=text, current=message_id == link.id)
+                listed[link.prompt_id].append(branch)
+        return listed
 
     async def switch(
         self,
@@ -167,7 +157,10 @@ class BranchingStore(ScopedStore):
         expected_revision: str | None,
         scope: str | None = None,
     ) -> bool:
-        """Make a branch the current line; False if there is no such one. Raises ConversationConflict."""
+        """Make a branch the current line; False if there is no such branch.
+
+        Raises ConversationConflict as `ending_at` does.
+        """
         record = await self.find(conversation_id, scope)
         if record is None or branch_id not in (record.head_id, *record.branches):
             return False
@@ -185,42 +178,43 @@ class BranchingStore(ScopedStore):
         new_conversation_id: str,
         scope: str | None = None,
     ) -> bool:
-        """Start a conversation with the history up to a message, or with all of it; False if there is no such one.
+        """Start a conversation with the history up to a message, or with all of it.
 
-        What waits for an answer stays where it is: a decision is for one conversation.
-        Raises ConversationConflict when the new id is taken.
+        Open questions stay with the source, because an answer counts for one conversation only.
+        Returns False if there is no such message. Raises ConversationConflict if the new id is
+        taken.
         """
         entries = await self.load_entries(conversation_id, scope=scope) or []
-        place = len(entries) - 1
+        index = len(entries) - 1
         if message_id is not None:
-            known = (
-                i
-                for i, entry in enumerate(entries)
-                if message_id in (annotation(entry.message, "ids") or ())
-            )
-            place = next(known, -1)
-        if place < 0:
+            index = index_of(entries, message_id)
+        if index < 0:
             return False
-        last = _settled(entries, place)
+        last = find_settled(entries, index)
+        end: dict[str, Any] = {"at": 0}
+        if last >= 0:
+            end = {"from_entry": entries[last].id}
         try:
             await self.fork(
                 conversation_id,
-                **({"from_entry": entries[last].id} if last >= 0 else {"at": 0}),
+                **end,
                 new_conversation_id=new_conversation_id,
                 scope=scope,
                 source_scope=scope,
             )
         except UserError:
-            # Among them the conflict with one who deletes the source at this very moment, or
-            # switches its branch.
+            # The new id is taken, or another request deletes the source or switches its branch.
             if await self.find(new_conversation_id, scope):
                 raise ConversationConflict(new_conversation_id) from None
             return False
-        await in_database(_tell_of_fork, conversation_id, new_conversation_id, scope or "")
+        await in_database(_announce_fork, conversation_id, new_conversation_id, scope or "")
         return True
 
-    def _going_by(self, record: ConversationRecord | None) -> Self:
-        """Make a copy of the store that takes a record, or None, for the stored one. A save tells if it is."""
+    def _with_record(self, record: ConversationRecord | None) -> Self:
+        """Copy the store; the copy takes `record` for what is stored, without reading it.
+
+        A save fails if something else is stored.
+        """
 
         async def read_record(conversation_id: str) -> ConversationRecord | None:
             return record
@@ -231,52 +225,13 @@ class BranchingStore(ScopedStore):
         return view
 
     async def find(self, conversation_id: str, scope: str | None) -> ConversationRecord | None:
-        """Read the record of a conversation, or None if the scope has no such one."""
+        """Read the record of a conversation; None if the scope has no such conversation."""
         record = await self.of(scope).read_record(conversation_id)
-        return record if record is not None and scope in (None, record.scope) else None
+        if record is None or scope not in (None, record.scope):
+            return None
+        return record
 
 
-def _tell_of_fork(source_id: str, thread_id: str, scope: str) -> None:
+def _announce_fork(source_id: str, thread_id: str, scope: str) -> None:
     for part in parts.installed():
         part.thread_forked(source_id, thread_id, scope)
-
-
-def prompt_id(message: ModelMessage) -> str:
-    """The client's id of a message, if it is the user's; else ''."""
-    kinds = {type(part) for part in message.parts}
-    # Beside a tool's result it is what the tool had to show.
-    if UserPromptPart in kinds and ToolReturnPart not in kinds:
-        return next(iter(annotation(message, "ids") or ()), "")
-    return ""
-
-
-def _line(links: Mapping[str, Link], end: str | None) -> Iterator[Link]:
-    """Walk a line from its end."""
-    while end is not None:
-        yield links[end]
-        end = links[end].parent_id
-
-
-def _settled(entries: Sequence[ConversationEntry], place: int) -> int:
-    """The nearest place where no tool call is open: after its results, else before the call."""
-    messages = [entry.message for entry in entries]
-    call = next(i for i in range(place, -1, -1) if i == 0 or not _has_only_results(messages[i]))
-    response = messages[call]
-    open_calls = (
-        {part.tool_call_id for part in response.tool_calls}
-        if isinstance(response, ModelResponse)
-        else set()
-    )
-    for index in range(call, len(messages)):
-        if index > call and not _has_only_results(messages[index]):
-            break
-        open_calls -= answered([messages[index]])
-        if index >= place and not open_calls:
-            return index
-    return call - 1
-
-
-def _has_only_results(message: ModelMessage) -> bool:
-    return (
-        isinstance(message, ModelRequest) and not prompt_id(message) and bool(answered([message]))
-    )

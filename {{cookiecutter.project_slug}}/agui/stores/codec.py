@@ -1,4 +1,4 @@
-"""Messages to JSON that every database takes, and back without a loss."""
+"""Messages to JSON that every database accepts, and back without a loss."""
 
 import json
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ USAGE = TypeAdapter(RunUsage)
 DEFERRED = TypeAdapter(DeferredToolRequests)
 RECORD = TypeAdapter(ConversationRecord)
 
-# The one key of what JSON columns would refuse as it is. No usage or request has it.
+# The only key of a wrapped value (see `_pack`). No usage or request has this key.
 _AS_TEXT = "json"
 
 
@@ -29,30 +29,39 @@ def load(adapter: TypeAdapter[T], data: Any) -> T:
 
 
 def dump_messages(messages: Sequence[ModelMessage]) -> list[str]:
-    """Write messages as texts: a database's own JSON would mix the keys, and a provider's cache of them be lost."""
-    dumped = ModelMessagesTypeAdapter.dump_python(list(messages), mode="json", fallback=str)
-    texts = ((data, json.dumps(data, ensure_ascii=False)) for data in dumped)
-    return [text if is_utf8(text) else json.dumps(data) for data, text in texts]
+    """Write messages as texts.
+
+    A JSON column would reorder the keys, and the provider would not find its cached prompts again.
+    """
+    texts = []
+    for data in ModelMessagesTypeAdapter.dump_python(list(messages), mode="json", fallback=str):
+        text = json.dumps(data, ensure_ascii=False)
+        texts.append(text if is_utf8(text) else json.dumps(data))
+    return texts
 
 
 def load_messages(texts: Sequence[str]) -> list[ModelMessage]:
     try:
         return ModelMessagesTypeAdapter.validate_json(f"[{','.join(texts)}]")
     except ValidationError:
-        # Half of a surrogate pair, or very deep: JSON for Python alone, which takes three times as
-        # long.
+        # pydantic refuses lone surrogates and very deep values. Python's json accepts them, but
+        # takes three times as long.
         return ModelMessagesTypeAdapter.validate_python([json.loads(text) for text in texts])
 
 
 def _pack(data: Any) -> Any:
-    """Wrap what PostgreSQL's jsonb refuses, NUL and lone surrogates, as the text of its JSON."""
+    """Wrap data that PostgreSQL's jsonb refuses (NUL, lone surrogates) as the text of its JSON."""
     text = json.dumps(data, ensure_ascii=False)
-    # A literal backslash before "u0000" also matches: wrapped for nothing, and still faithful.
-    return {_AS_TEXT: json.dumps(data)} if "\\u0000" in text or not is_utf8(text) else data
+    # A literal backslash before "u0000" also matches. Wrapping it is needless, but loses nothing.
+    if "\\u0000" in text or not is_utf8(text):
+        return {_AS_TEXT: json.dumps(data)}
+    return data
 
 
 def _unpack(data: Any) -> Any:
-    return json.loads(data[_AS_TEXT]) if data.keys() == {_AS_TEXT} else data
+    if data.keys() == {_AS_TEXT}:
+        return json.loads(data[_AS_TEXT])
+    return data
 
 
 def is_utf8(text: str) -> bool:
@@ -64,11 +73,11 @@ def is_utf8(text: str) -> bool:
     return True
 
 
-def same_json(one: Any, other: Any) -> bool:
-    """Whether two JSON values are the same. For Python, 1 and True are."""
-    return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
+def same_json(value: Any, other: Any) -> bool:
+    """Whether two JSON values are the same. Python's `==` takes 1 and True for the same."""
+    return json.dumps(value, sort_keys=True) == json.dumps(other, sort_keys=True)
 
 
 def to_json(value: Any) -> Any:
-    """Take down a value as JSON. Raises whatever reading it raises, and ValueError for circles."""
+    """Convert a value to JSON data. Raises ValueError for circles, and what reading it raises."""
     return to_jsonable_python(value, fallback=str, inf_nan_mode="null", bytes_mode="base64")

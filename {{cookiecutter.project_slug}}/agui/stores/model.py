@@ -1,14 +1,14 @@
-"""Keep conversations in the database: one row a thread, one row a message, appended and never
-changed.
+"""A store in the database: one row per thread, and one per message.
 
-Every primitive is one function on one thread (rows.py), and costs the same number of queries
-however long the conversation is. A revision that must still be the stored one lets exactly one of
-two writers win.
+Messages are appended and never change. Each primitive is one function on one thread (rows.py), and
+needs the same number of queries however long the conversation is. Of two writers only one wins,
+because the stored revision must still be the one that the writer has read.
 """
 
 from collections.abc import Collection, Sequence
 from copy import copy
-from typing import Any
+from functools import partial
+from typing import Any, Self
 
 from django.db.models import Exists, OuterRef, Q
 from pydantic_ai import AgentRunResult
@@ -20,9 +20,10 @@ from agui.blocking.executor import in_database
 from agui.models import Message, Thread
 from agui.stores import rows
 from agui.stores.base import Beginning, ThreadStore, search_words
-from agui.stores.branches import Link
+from agui.stores.deletion import delete_thread
 from agui.stores.rows import Note, Row
 from agui.stores.summary import ThreadSummary, clean, fold, read_cursor, summarize, write_cursor
+from agui.stores.tree import Link
 
 SUMMARY = ("thread_id", "title", "preview", "updated_at", "unread")
 
@@ -30,17 +31,17 @@ SUMMARY = ("thread_id", "title", "preview", "updated_at", "unread")
 class ModelConversationStore(ThreadStore):
     """Conversations in agui.models: the default.
 
-    Deleting one deletes its messages, but for those that a fork of it still uses: they become the
-    fork's. Deleting a user deletes his conversations.
+    Deleting a conversation deletes its messages, except those that a fork still uses: the fork gets
+    them. Deleting a user deletes their conversations.
     """
 
     _row: Row | None = None
-    """What was read or written last."""
+    """The row that was read or written last."""
     _absent: str | None = None
-    """The id of a conversation that is not there yet."""
+    """The id of a conversation that had no row when it was looked up last."""
     _note: Note | None = None
     _entries: list[ConversationEntry] | None = None
-    """In a view: what was read along with the row."""
+    """In a view: the messages that were read together with the row."""
 
     async def read_record(self, conversation_id: str) -> ConversationRecord | None:
         self._row = await in_database(rows.find_row, conversation_id, self.scope)
@@ -77,23 +78,30 @@ class ModelConversationStore(ThreadStore):
             row = await in_database(rows.find_row, conversation_id, self.scope)
         if row is None:
             return {}
-        # What nobody has is not looked for along the whole line. A fork has messages that are its
-        # source's.
-        place = {"thread__scope": row.scope} if row.forked_from else {"thread": row.pk}
-        sent = Message.objects.filter(prompt_id__in=message_ids, **place)
-        known = await in_database(lambda: set(sent.values_list("prompt_id", flat=True).distinct()))
-        return await super().find_prompts(conversation_id, known) if known else {}
+        # First ask for the ids alone, to read the whole line only if it may have one of them. A
+        # fork shares messages with its source, so ask for those of the owner.
+        candidates = Message.objects.filter(prompt_id__in=message_ids)
+        if row.forked_from:
+            candidates = candidates.filter(thread__scope=row.scope)
+        else:
+            candidates = candidates.filter(thread=row.pk)
+        sent = candidates.values_list("prompt_id", flat=True).distinct()
+        stored: set[str] = await in_database(set, sent)
+        if not stored:
+            return {}
+        return await super().find_prompts(conversation_id, stored)
 
     async def load_turn(self, conversation_id: str, *, limit: int | None, scope: str) -> Beginning:
         try:
             loaded = await in_database(rows.read_thread, conversation_id, scope, limit)
-        except LookupError:  # Deleted at this very moment
+        except LookupError:  # Another request is deleting the thread.
             return await super().load_turn(conversation_id, limit=limit, scope=scope)
         self._row = loaded.row
-        self._absent = conversation_id if loaded.row is None else None
         if loaded.row is None:
+            self._absent = conversation_id
             return Beginning(None, loaded.has_open_run)
-        reader = self._going_by(loaded.row)
+        self._absent = None
+        reader = self._with_record(loaded.row)
         reader._entries = loaded.entries
         conversation = await reader.load(conversation_id, limit=limit)
         return Beginning(conversation, loaded.has_open_run)
@@ -105,30 +113,33 @@ class ModelConversationStore(ThreadStore):
         scope: str | None = None,
         note: Note | None = None,
     ) -> list[ConversationEntry]:
-        current = (
-            conversation if isinstance(conversation, Conversation) else conversation.conversation
-        )
-        row = None if self._is_view else self._known(current.conversation_id, current.revision)
-        is_new = (
-            not self._is_view
-            and current.revision is None
-            and current.conversation_id == self._absent
-        )
-        # Should somebody else have made it meanwhile, the row can't be inserted.
-        writer = copy(self) if row is None and not is_new else self._going_by(row)
-        writer.scope, writer._note = self.of(scope).scope, note
+        if isinstance(conversation, Conversation):
+            writer = self._writer_of(conversation)
+        else:
+            writer = self._writer_of(conversation.conversation)
+        writer.scope = self.of(scope).scope
+        writer._note = note
         try:
             return await super(ModelConversationStore, writer).save(conversation, scope=scope)
         finally:
             self._row = writer._row
 
-    def _known(self, conversation_id: str, revision: str | None) -> Row | None:
+    def _writer_of(self, conversation: Conversation) -> Self:
+        """Copy the store for one save. The copy does not read the row if this store knows it."""
+        if self._is_view:
+            return copy(self)
+        row = self._known_row(conversation.conversation_id, conversation.revision)
+        is_new = conversation.revision is None and conversation.conversation_id == self._absent
+        if row is None and not is_new:
+            return copy(self)
+        # If another process has inserted a row meanwhile, the insert of this one fails.
+        return self._with_record(row)
+
+    def _known_row(self, conversation_id: str, revision: str | None) -> Row | None:
         row = self._row
-        return (
-            row
-            if row and (row.conversation_id, row.revision) == (conversation_id, revision)
-            else None
-        )
+        if row and (row.conversation_id, row.revision) == (conversation_id, revision):
+            return row
+        return None
 
     async def save_with(
         self, conversation: Conversation, note: Note, *, scope: str | None = None
@@ -142,65 +153,81 @@ class ModelConversationStore(ThreadStore):
         new_entries: Sequence[ConversationEntry] = (),
         expected_revision: str | None,
     ) -> None:
-        row = self._known(record.conversation_id, expected_revision)
+        row = self._known_row(record.conversation_id, expected_revision)
         self._row = await in_database(
             rows.write, record, new_entries, expected_revision, row, self._note
         )
 
     async def delete_record(self, conversation_id: str, *, expected_revision: str) -> None:
-        await in_database(rows.delete_thread, conversation_id, self.scope, expected_revision)
+        await in_database(delete_thread, conversation_id, self.scope, expected_revision)
 
     async def rename(
         self, conversation_id: str, title: str, *, scope: str | None
     ) -> ThreadSummary | None:
-        threads = Thread.objects.filter(thread_id=conversation_id, scope=scope or "")
-        # Not the revision: a run that is under way may still save.
-        renamed = await in_database(
-            lambda: threads.update(title=clean(title)[:255], words=fold(title))
-        )
-        return await self.summary(conversation_id, scope=scope) if renamed else None
+        columns = {"title": clean(title)[:255], "words": fold(title)}
+        return await self._change(conversation_id, scope, columns)
 
     async def mark(
         self, conversation_id: str, *, unread: bool, scope: str | None
     ) -> ThreadSummary | None:
-        threads = Thread.objects.filter(thread_id=conversation_id, scope=scope or "")
-        marked = await in_database(lambda: threads.update(unread=unread))
-        return await self.summary(conversation_id, scope=scope) if marked else None
+        return await self._change(conversation_id, scope, {"unread": unread})
+
+    async def _change(
+        self, conversation_id: str, scope: str | None, columns: dict[str, Any]
+    ) -> ThreadSummary | None:
+        """Change a row, but not its revision: a run that is under way can still save."""
+        threads = rows.select_threads(conversation_id, scope)
+        if not await in_database(partial(threads.update, **columns)):
+            return None
+        return await self.summary(conversation_id, scope=scope)
 
     async def summary(self, conversation_id: str, *, scope: str | None) -> ThreadSummary | None:
-        threads = Thread.objects.filter(thread_id=conversation_id, scope=scope or "")
+        threads = rows.select_threads(conversation_id, scope)
         row = await in_database(threads.values_list(*SUMMARY).first)
-        return summarize(*row) if row else None
+        if row is None:
+            return None
+        return summarize(*row)
 
     async def summaries(
         self, scope: str, q: str = "", cursor: str | None = None, limit: int = 30
     ) -> tuple[list[ThreadSummary], str | None]:
         threads = Thread.objects.filter(scope=scope)
         for word in search_words(q):
-            texts = Message.objects.filter(thread__scope=scope, words__contains=word)
-            # Ids begin with the time: what a fork has of its source is not younger than the place
-            # of the fork.
-            shared = texts.filter(
-                thread__thread_id=OuterRef("forked_from"), id__lte=OuterRef("forked_at")
-            )
-            inherited = ~Q(forked_from="") & Q(Exists(shared))
-            threads = threads.filter(
-                Q(words__contains=word) | Q(pk__in=texts.values("thread")) | inherited
-            )
+            threads = threads.filter(_contains(word, scope))
         if cursor:
             updated_at, pk = read_cursor(cursor, _to_key)
-            threads = threads.filter(updated_at__lte=updated_at).exclude(
-                updated_at=updated_at, pk__gte=pk
-            )
+            threads = threads.filter(updated_at__lte=updated_at)
+            threads = threads.exclude(updated_at=updated_at, pk__gte=pk)
         threads = threads.only(*SUMMARY)[: limit + 1]
-        found: list[Thread] = await in_database(list, threads)
-        page = [summarize(*(getattr(row, name) for name in SUMMARY)) for row in found[:limit]]
-        return page, write_cursor(found[limit - 1].updated_at, found[limit - 1].pk) if len(
-            found
-        ) > limit else None
+        # The row after the page says whether there is another page.
+        page: list[Thread] = await in_database(list, threads)
+        summaries = [_summarize(thread) for thread in page[:limit]]
+        if len(page) <= limit:
+            return summaries, None
+        last = page[limit - 1]
+        return summaries, write_cursor(last.updated_at, last.pk)
+
+
+def _summarize(thread: Thread) -> ThreadSummary:
+    return summarize(
+        thread.thread_id, thread.title, thread.preview, thread.updated_at, thread.unread
+    )
+
+
+def _contains(word: str, scope: str) -> Q:
+    """Match the threads that have a word in their title or in one of their messages."""
+    messages = Message.objects.filter(thread__scope=scope, words__contains=word)
+    # Ids begin with the time, so the messages that a fork shares with its source have ids up to
+    # that of the message at which it was forked.
+    shared = messages.filter(
+        thread__thread_id=OuterRef("forked_from"), id__lte=OuterRef("forked_at")
+    )
+    is_in_source = ~Q(forked_from="") & Q(Exists(shared))
+    return Q(words__contains=word) | Q(pk__in=messages.values("thread")) | is_in_source
 
 
 def _to_key(text: str) -> int:
+    """Read a primary key. Raises ValueError for a number that is out of a database's range."""
     key = int(text)
     if not 0 <= key < 2**63:
         raise ValueError("No row has this key.")

@@ -1,4 +1,4 @@
-"""Keep nothing: every run starts anew."""
+"""A store that keeps nothing: every run starts anew."""
 
 from collections.abc import Sequence
 from typing import Any, NoReturn
@@ -16,7 +16,10 @@ from agui.stores.summary import ThreadSummary
 
 
 class NullConversationStore(ThreadStore):
-    """Accepts every save and has nothing. An approval can't be answered: the question isn't kept."""
+    """Accepts every save and keeps nothing.
+
+    Users can't answer approvals, because the question is not kept either.
+    """
 
     keeps_threads = False
 

@@ -1,4 +1,7 @@
-"""The rows of conversations: what ModelConversationStore asks and writes, each as one function for one thread."""
+"""The rows of conversations, as ModelConversationStore reads and writes them.
+
+Each function works on one thread, and runs in a thread of the database pool.
+"""
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
@@ -17,33 +20,34 @@ from pydantic_ai.messages import ModelMessage
 
 from agui.models import Message, Thread
 from agui.stores import codec
-from agui.stores.branches import Link, prompt_id
 from agui.stores.summary import ends_in_an_answer, fold, preview_of, title_of, words_of
-from agui.stores.traces import delete_traces
+from agui.stores.tree import Link, prompt_id
 
 Note = Callable[[str], None]
-"""Writes what goes with a save, in its transaction: called with the new revision."""
+"""Writes what goes with a save, in its transaction. It is called with the new revision."""
 NO_LIMIT = 2**31 - 1
-BATCH = 500
 
-# Written out: Django takes longer to make some of these queries than the database to answer them.
+# These queries are written out, because Django takes longer to build some of them than the database
+# takes to answer.
 OPEN_RUN = (
     "SELECT 1 FROM agui_run WHERE thread_id = %s AND scope = %s AND status = 'running' LIMIT 1"
 )
 THREAD = "SELECT * FROM agui_thread WHERE thread_id = %s AND scope = %s"
 THREADS = "SELECT * FROM agui_thread WHERE thread_id = %s LIMIT 2"
 
-# A whole history: from its newest message along the parents, oldest last.
+# A history, from its newest message along the parents.
 HISTORY = """
 WITH RECURSIVE history (id, parent, data, depth) AS (
     SELECT id, parent, data, 1 FROM agui_message WHERE id = %s
     UNION ALL
-    SELECT m.id, m.parent, m.data, h.depth + 1 FROM agui_message m JOIN history h ON m.id = h.parent WHERE h.depth < %s
+    SELECT m.id, m.parent, m.data, h.depth + 1
+    FROM agui_message m JOIN history h ON m.id = h.parent
+    WHERE h.depth < %s
 )
 SELECT id, parent, data FROM history ORDER BY depth DESC
 """
 
-# All lines that end at some messages, each message once.
+# The messages of all lines that end at the given ones, each message once.
 LINKS = """
 WITH RECURSIVE links (id, parent, prompt_id) AS (
     SELECT id, parent, prompt_id FROM agui_message WHERE id IN ({})
@@ -56,14 +60,14 @@ SELECT id, parent, prompt_id FROM links
 
 @dataclass
 class Row(ConversationRecord):
-    """A record, and what else its row says."""
+    """A record, with more columns of its row."""
 
     pk: int = 0
     is_titled: bool = False
 
 
 class Loaded(NamedTuple):
-    """All that a turn begins with."""
+    """The rows that a turn begins with."""
 
     row: Row | None
     entries: list[ConversationEntry]
@@ -73,13 +77,14 @@ class Loaded(NamedTuple):
 def read_thread(conversation_id: str, scope: str, limit: int | None) -> Loaded:
     """Read a thread, its last messages, and whether a run on it has not ended.
 
-    Raises LookupError when a message of it is gone.
+    Raises LookupError if a message of the thread is missing.
     """
     has_open_run = bool(_fetch(OPEN_RUN, [conversation_id, scope]))
     row = find_row(conversation_id, scope)
-    return Loaded(
-        row, read_entries(row.head_id, limit) if row and row.head_id else [], has_open_run
-    )
+    entries = []
+    if row is not None and row.head_id:
+        entries = read_entries(row.head_id, limit)
+    return Loaded(row, entries, has_open_run)
 
 
 def find_row(conversation_id: str, scope: str | None) -> Row | None:
@@ -90,26 +95,35 @@ def find_row(conversation_id: str, scope: str | None) -> Row | None:
         threads = list(Thread.objects.raw(THREAD, [conversation_id, scope]))
     if len(threads) > 1:
         raise UserError(
-            f"Several owners have a conversation {conversation_id!r}: pass the scope of the one you mean."
+            f"Several owners have a conversation {conversation_id!r}: "
+            "pass the scope of the one you mean."
         )
     return _to_row(threads[0]) if threads else None
 
 
 def find_rows(scope: str | None, limit: int | None) -> list[Row]:
-    threads = Thread.objects.all() if scope is None else Thread.objects.filter(scope=scope)
+    threads = Thread.objects.all()
+    if scope is not None:
+        threads = threads.filter(scope=scope)
     return [_to_row(thread) for thread in threads[:limit]]
 
 
+def select_threads(conversation_id: str, scope: str | None) -> QuerySet[Thread]:
+    """Select the thread with this id and this owner."""
+    return Thread.objects.filter(thread_id=conversation_id, scope=scope or "")
+
+
 def _to_row(thread: Thread) -> Row:
+    deferred = None
+    if thread.deferred is not None:
+        deferred = codec.load(codec.DEFERRED, thread.deferred)
     return Row(
         pk=thread.pk,
         is_titled=bool(thread.title),
         conversation_id=thread.thread_id,
         head_id=thread.head,
         usage=codec.load(codec.USAGE, thread.usage),
-        deferred_tool_requests=None
-        if thread.deferred is None
-        else codec.load(codec.DEFERRED, thread.deferred),
+        deferred_tool_requests=deferred,
         scope=thread.scope or None,
         forked_from=thread.forked_from or None,
         forked_at=thread.forked_at or None,
@@ -120,12 +134,14 @@ def _to_row(thread: Thread) -> Row:
 
 
 def _to_fields(record: ConversationRecord) -> dict[str, Any]:
-    """What changes with a save."""
-    deferred = record.deferred_tool_requests
+    """Convert a record to the columns that change with a save."""
+    deferred = None
+    if record.deferred_tool_requests is not None:
+        deferred = codec.dump(codec.DEFERRED, record.deferred_tool_requests)
     return {
         "head": record.head_id,
         "usage": codec.dump(codec.USAGE, record.usage),
-        "deferred": None if deferred is None else codec.dump(codec.DEFERRED, deferred),
+        "deferred": deferred,
         "branches": record.branches,
         "revision": record.revision,
         "updated_at": record.updated_at,
@@ -135,26 +151,30 @@ def _to_fields(record: ConversationRecord) -> dict[str, Any]:
 def read_entries(head_id: str, limit: int | None = None) -> list[ConversationEntry]:
     """Read a history up to `head_id`, oldest first, or its last `limit` messages.
 
-    Raises LookupError when a message of it is gone.
+    Raises LookupError if a message of it is missing.
     """
     rows = _fetch(HISTORY, [head_id, limit or NO_LIMIT])
-    if not rows or (rows[0][1] is not None and len(rows) != limit):
+    is_whole = bool(rows) and rows[0][1] is None
+    if not is_whole and len(rows) != limit:
         raise LookupError(f"The history up to message {head_id!r} is not complete.")
-    messages = codec.load_messages([data for *_, data in rows])
-    return [
-        ConversationEntry(id=one, parent_id=parent, message=message)
-        for (one, parent, _), message in zip(rows, messages, strict=True)
-    ]
+    messages = codec.load_messages([data for _, _, data in rows])
+    entries = []
+    for (entry_id, parent_id, _), message in zip(rows, messages, strict=True):
+        entry = ConversationEntry(id=entry_id, parent_id=parent_id, message=message)
+        entries.append(entry)
+    return entries
 
 
 def read_links(heads: Sequence[str]) -> dict[str, Link]:
-    rows = _fetch(LINKS.format(", ".join(["%s"] * len(heads))), heads)
-    return {one: Link(one, parent, prompt_id) for one, parent, prompt_id in rows}
+    placeholders = ", ".join(["%s"] * len(heads))
+    rows = _fetch(LINKS.format(placeholders), heads)
+    return {row[0]: Link(*row) for row in rows}
 
 
 def read_messages(ids: Collection[str]) -> dict[str, ModelMessage]:
     rows = dict(Message.objects.filter(pk__in=ids).values_list("pk", "data"))
-    return dict(zip(rows, codec.load_messages(list(rows.values())), strict=True))
+    messages = codec.load_messages(list(rows.values()))
+    return dict(zip(rows, messages, strict=True))
 
 
 def _fetch(sql: str, params: Sequence[Any]) -> list[Any]:
@@ -170,14 +190,18 @@ def write(
     row: Row | None = None,
     note: Note | None = None,
 ) -> Row:
-    """Write a record and its new messages. Raises ConversationConflict, and has then written nothing."""
+    """Write a record and its new messages.
+
+    If it raises ConversationConflict, it has written nothing.
+    """
     try:
         return _write(record, new_entries, expected_revision, row, note)
     except ConversationConflict:
-        found = find_row(record.conversation_id, record.scope or "")
-        if found is None or (found.revision, found.head_id) != (record.revision, record.head_id):
-            raise
-        return found  # Asked again, because the answer of the database was lost
+        stored = find_row(record.conversation_id, record.scope or "")
+        # A second attempt after one whose answer the database could not deliver finds its own row.
+        if stored and (stored.revision, stored.head_id) == (record.revision, record.head_id):
+            return stored
+        raise
 
 
 def _write(
@@ -188,60 +212,65 @@ def _write(
     note: Note | None,
 ) -> Row:
     messages = [entry.message for entry in new_entries]
-    data = codec.dump_messages(messages)
+    new_rows = _to_messages(new_entries)
+    new_ids = [new.id for new in new_rows]
     fields = _to_fields(record)
     if messages:
         fields["unread"] = ends_in_an_answer(messages)
-    title, preview = title_of(messages), preview_of(messages)
+    was_titled = row is not None and row.is_titled
+    title = "" if was_titled else title_of(messages)
+    preview = preview_of(messages)
     try:
         with transaction.atomic(using=router.db_for_write(Thread)):
             if expected_revision is None:
                 pk = _insert(record, fields, title, preview)
             else:
-                title = "" if row is not None and row.is_titled else title
                 if row is not None and row.branches == record.branches:
                     del fields["branches"]
                 _update(record, fields, title, preview, expected_revision)
-                pk = row.pk if row else _threads_of(record).values_list("pk", flat=True).get()
-            if record.head_id is not None and record.head_id not in {
-                entry.id for entry in new_entries
-            }:
+                pk = row.pk if row else _find_pk(record)
+            if record.head_id is not None and record.head_id not in new_ids:
                 _hold(record)
-            Message.objects.bulk_create(
-                Message(
-                    id=entry.id,
-                    parent=entry.parent_id,
-                    thread_id=pk,
-                    prompt_id=prompt_id(entry.message),
-                    data=row_data,
-                    words=words_of(entry.message),
-                )
-                for entry, row_data in zip(new_entries, data, strict=True)
-            )
+            for message in new_rows:
+                message.thread_id = pk
+            Message.objects.bulk_create(new_rows)
             if note is not None:
                 note(record.revision)
     except IntegrityError as error:
         # The id is taken, or the thread's owner is gone.
         raise ConversationConflict(record.conversation_id) from error
-    return Row(
-        **{
-            **vars(record),
-            "pk": pk,
-            "is_titled": bool(title) or (row is not None and row.is_titled),
-        }
-    )
+    return Row(**{**vars(record), "pk": pk, "is_titled": was_titled or bool(title)})
+
+
+def _to_messages(entries: Sequence[ConversationEntry]) -> list[Message]:
+    data = codec.dump_messages([entry.message for entry in entries])
+    messages = []
+    for entry, text in zip(entries, data, strict=True):
+        message = Message(
+            id=entry.id,
+            parent=entry.parent_id,
+            prompt_id=prompt_id(entry.message),
+            data=text,
+            words=words_of(entry.message),
+        )
+        messages.append(message)
+    return messages
 
 
 def _insert(record: ConversationRecord, fields: dict[str, Any], title: str, preview: str) -> int:
     if record.forked_from and not title:
-        sources = Thread.objects.filter(thread_id=record.forked_from, scope=record.scope or "")
+        sources = select_threads(record.forked_from, record.scope)
         source = sources.only("title", "preview").first()
-        title, preview = (source.title, source.preview) if source else ("", "")
-    kind, _, pk = (record.scope or "").partition(":")
+        if source is not None:
+            title, preview = source.title, source.preview
+    kind, _, user_pk = (record.scope or "").partition(":")
+    owner_pk = None
+    if kind == "user":
+        owner_pk = get_user_model()._meta.pk.to_python(user_pk)
     thread = Thread.objects.create(
         thread_id=record.conversation_id,
         scope=record.scope or "",
-        owner_id=get_user_model()._meta.pk.to_python(pk) if kind == "user" else None,
+        owner_id=owner_pk,
         title=title,
         words=fold(title),
         preview=preview,
@@ -260,67 +289,25 @@ def _update(
     expected_revision: str,
 ) -> None:
     if title:
-        # Only an empty one: a title that somebody gave stays.
-        fields["title"] = Case(When(title="", then=Value(title)), default=F("title"))
-        fields["words"] = Case(
-            When(title="", then=Value(fold(title))), default=F("words"), output_field=TextField()
-        )
+        # Replace an empty title only: one that a user gave stays.
+        new_title = When(title="", then=Value(title))
+        new_words = When(title="", then=Value(fold(title)))
+        fields["title"] = Case(new_title, default=F("title"))
+        fields["words"] = Case(new_words, default=F("words"), output_field=TextField())
     if preview:
         fields["preview"] = preview
-    if not _threads_of(record).filter(revision=expected_revision).update(**fields):
+    threads = select_threads(record.conversation_id, record.scope)
+    if not threads.filter(revision=expected_revision).update(**fields):
         raise ConversationConflict(record.conversation_id)
 
 
-def _threads_of(record: ConversationRecord) -> QuerySet[Thread]:
-    return Thread.objects.filter(thread_id=record.conversation_id, scope=record.scope or "")
+def _find_pk(record: ConversationRecord) -> int:
+    threads = select_threads(record.conversation_id, record.scope)
+    return threads.values_list("pk", flat=True).get()
 
 
 def _hold(record: ConversationRecord) -> None:
-    """Keep the thread that has the head from being deleted until this transaction ends."""
-    if not list(
-        Thread.objects.select_for_update().filter(messages=record.head_id).values_list("pk")
-    ):
+    """Lock the thread that has the head, so that nobody deletes it before this transaction ends."""
+    holders = Thread.objects.select_for_update().filter(messages=record.head_id)
+    if not list(holders.values_list("pk")):
         raise ConversationConflict(record.conversation_id)
-
-
-def delete_thread(thread_id: str, scope: str | None, expected_revision: str | None = None) -> None:
-    """Delete a thread, in whatever revision by default, and those of its messages that no fork uses.
-
-    Without a scope the revision tells which one is meant: two threads have none in common.
-    """
-    whose = {"revision": expected_revision} if scope is None else {"scope": scope}
-    try:
-        with transaction.atomic(using=router.db_for_write(Thread)):
-            thread = Thread.objects.select_for_update().filter(thread_id=thread_id, **whose).first()
-            if thread is None or expected_revision not in (None, thread.revision):
-                raise ConversationConflict(thread_id)
-            _hand_over(thread)
-            thread.delete()
-            delete_traces(thread_id, thread.scope)
-    except IntegrityError as error:
-        # A fork that was to have its messages is being deleted, too.
-        raise ConversationConflict(thread_id) from error
-
-
-def _hand_over(thread: Thread) -> None:
-    """Give what forks of a thread use of its messages to them."""
-    own = Message.objects.filter(thread=thread)
-    others = Message.objects.exclude(thread=thread).filter(parent__in=own.values("id"))
-    # Not empty: so that the partial index serves.
-    forks = (
-        Thread.objects.exclude(pk=thread.pk)
-        .exclude(forked_at="")
-        .filter(forked_at__in=own.values("id"))
-    )
-    used = [*others.values_list("parent", "thread_id"), *forks.values_list("forked_at", "pk")]
-    if not used:
-        return
-    parents = dict(own.values_list("id", "parent"))
-    heirs: dict[int, list[str]] = {}
-    for message_id, heir in used:
-        while message_id in parents:
-            heirs.setdefault(heir, []).append(message_id)
-            message_id = parents.pop(message_id)
-    for heir, ids in heirs.items():
-        for start in range(0, len(ids), BATCH):
-            own.filter(pk__in=ids[start : start + BATCH]).update(thread_id=heir)

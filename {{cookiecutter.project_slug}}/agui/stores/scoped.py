@@ -1,8 +1,7 @@
-"""Whose conversation an id names: ids are unique for their owner, so two owners may use the same
-one.
+"""Whose conversation an id names. Ids are unique per owner, so two owners may use the same one.
 
 The primitives of pydantic-ai's ConversationStore have no scope among their parameters. A store is
-therefore bound to an owner, and its primitives read the conversations of `self.scope` alone.
+therefore bound to an owner, and its primitives read only the conversations of `self.scope`.
 """
 
 from copy import copy
@@ -14,13 +13,19 @@ from pydantic_ai.conversation_store import ConversationEntry, ConversationStore
 
 
 class ScopedStore(ConversationStore):
-    """A ConversationStore whose primitives know the owner. A method that is given a scope goes by that."""
+    """A ConversationStore whose primitives know the owner.
+
+    If a method gets a scope, it uses that one instead.
+    """
 
     scope: str | None = None
-    """Whose conversations the primitives read; None: anybody's, if only one owner uses the id."""
+    """The owner whose conversations the primitives read.
+
+    None reads conversations of all owners, as long as only one of them uses the id.
+    """
 
     def of(self, scope: str | None) -> Self:
-        """Bind the store to an owner; None leaves it as it is."""
+        """Bind the store to an owner. None leaves it as it is."""
         if scope is None or scope == self.scope:
             return self
         bound = copy(self)
@@ -30,16 +35,14 @@ class ScopedStore(ConversationStore):
     async def load(
         self, conversation_id: str, *, limit: int | None = None, scope: str | None = None
     ) -> Conversation | None:
-        return await super(ScopedStore, self.of(scope)).load(
-            conversation_id, limit=limit, scope=scope
-        )
+        bound = super(ScopedStore, self.of(scope))
+        return await bound.load(conversation_id, limit=limit, scope=scope)
 
     async def load_entries(
         self, conversation_id: str, *, limit: int | None = None, scope: str | None = None
     ) -> list[ConversationEntry] | None:
-        return await super(ScopedStore, self.of(scope)).load_entries(
-            conversation_id, limit=limit, scope=scope
-        )
+        bound = super(ScopedStore, self.of(scope))
+        return await bound.load_entries(conversation_id, limit=limit, scope=scope)
 
     async def save(
         self, conversation: Conversation | AgentRunResult[Any], *, scope: str | None = None
@@ -49,16 +52,14 @@ class ScopedStore(ConversationStore):
     async def branch(
         self, conversation_id: str, *, scope: str | None = None, **options: Any
     ) -> Conversation:
-        return await super(ScopedStore, self.of(scope)).branch(
-            conversation_id, scope=scope, **options
-        )
+        bound = super(ScopedStore, self.of(scope))
+        return await bound.branch(conversation_id, scope=scope, **options)
 
     async def fork(
         self, conversation_id: str, *, source_scope: str | None = None, **options: Any
     ) -> Conversation:
-        return await super(ScopedStore, self.of(source_scope)).fork(
-            conversation_id, source_scope=source_scope, **options
-        )
+        bound = super(ScopedStore, self.of(source_scope))
+        return await bound.fork(conversation_id, source_scope=source_scope, **options)
 
     async def delete(self, conversation_id: str, *, scope: str | None = None) -> None:
         await super(ScopedStore, self.of(scope)).delete(conversation_id, scope=scope)

@@ -1,11 +1,11 @@
-"""Title, preview and cursor of a list of threads."""
+"""Titles, previews and cursors for lists of threads, and the words that a search compares."""
 
 import re
 import unicodedata
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
-from typing import TypedDict, TypeVar
+from typing import Any, TypedDict, TypeVar
 
 from pydantic_ai.messages import ModelMessage, ModelRequest, TextContent, TextPart, UserPromptPart
 
@@ -30,7 +30,7 @@ class ThreadSummary(TypedDict):
     updated_at: str
     """ISO 8601."""
     unread: bool
-    """Whether an answer has ended that nobody has said to have seen."""
+    """Whether the thread has a finished answer that no client has marked as seen."""
 
 
 def summarize(
@@ -46,49 +46,60 @@ def summarize(
 
 
 def ends_in_an_answer(messages: Sequence[ModelMessage]) -> bool:
-    """Whether the newest message is not the user's own."""
-    return bool(messages) and not any(
-        isinstance(part, UserPromptPart) for part in messages[-1].parts
-    )
+    """Whether the newest message is not the user's."""
+    if not messages:
+        return False
+    return not any(isinstance(part, UserPromptPart) for part in messages[-1].parts)
 
 
 def title_of(messages: Iterable[ModelMessage]) -> str:
-    """Cut a title out of the first text of the user; '' if there is none."""
-    prompts = (message for message in messages if isinstance(message, ModelRequest))
-    return shorten(next((text for message in prompts for text in _texts(message)), ""), TITLE_CHARS)
+    """Cut a title out of the user's first text; '' if there is none."""
+    for message in messages:
+        if isinstance(message, ModelRequest):
+            for text in _texts(message):
+                return shorten(text, TITLE_CHARS)
+    return ""
 
 
 def preview_of(messages: Sequence[ModelMessage]) -> str:
-    """Cut a preview out of the newest text, whoever wrote it; '' if there is none."""
-    return shorten(
-        next((text for message in reversed(messages) for text in reversed([*_texts(message)])), ""),
-        PREVIEW_CHARS,
-    )
+    """Cut a preview out of the newest text of user or model; '' if there is none."""
+    for message in reversed(messages):
+        texts = list(_texts(message))
+        if texts:
+            return shorten(texts[-1], PREVIEW_CHARS)
+    return ""
 
 
 def words_of(message: ModelMessage) -> str:
-    """The text of a message as a search reads it; '' if it has none."""
+    """Fold the text of a message for a search; '' if it has none."""
     return fold("\n".join(_texts(message)))
 
 
 def fold(text: str) -> str:
-    """Make texts comparable: case, width and ligatures make no difference. Databases fold ASCII alone, or none."""
-    return unicodedata.normalize("NFKC", clean(" ".join(text[:SEARCH_CHARS].split()))).casefold()
+    """Make texts comparable: case, width and ligatures make no difference.
+
+    Databases fold ASCII at most.
+    """
+    line = clean(" ".join(text[:SEARCH_CHARS].split()))
+    return unicodedata.normalize("NFKC", line).casefold()
 
 
 def _texts(message: ModelMessage) -> Iterator[str]:
     for part in message.parts:
-        if isinstance(part, TextPart):
-            yield from [part.content] if part.content.strip() else []
-        elif isinstance(part, UserPromptPart):
-            contents = [part.content] if isinstance(part.content, str) else part.content
-            texts = (item.content if isinstance(item, TextContent) else item for item in contents)
-            yield from (text for text in texts if isinstance(text, str) and text.strip())
+        if not isinstance(part, TextPart | UserPromptPart):
+            continue
+        contents: Sequence[Any] = part.content
+        if isinstance(part.content, str):
+            contents = [part.content]
+        for content in contents:
+            text = content.content if isinstance(content, TextContent) else content
+            if isinstance(text, str) and text.strip():
+                yield text
 
 
 def shorten(text: str, limit: int) -> str:
     """Make one line of at most `limit` characters, cut between words if possible."""
-    # Far more than the limit, far less than a pasted book: white space folds and words are dropped.
+    # Runs of white space become one space, so read far more than the limit; but not a pasted book.
     line = clean(" ".join(text[: 20 * limit].split()))
     if len(line) <= limit:
         return line
@@ -97,7 +108,7 @@ def shorten(text: str, limit: int) -> str:
 
 
 def clean(text: str) -> str:
-    """Replace what a text column refuses or nobody can read: NUL, controls, lone surrogates."""
+    """Replace characters that a text column refuses: NUL, controls, lone surrogates."""
     return _UNREADABLE.sub("\ufffd", text)
 
 
@@ -106,14 +117,16 @@ def write_cursor(updated_at: datetime, key: object) -> str:
 
 
 def read_cursor(cursor: str, key_type: Callable[[str], K]) -> tuple[datetime, K]:
+    """Read what `write_cursor` has written. Raises BadRequest for anything else."""
     try:
-        moment, _, key = urlsafe_b64decode(cursor.encode()).decode().partition(" ")
+        text = urlsafe_b64decode(cursor.encode()).decode()
+        moment, _, key = text.partition(" ")
         updated_at = datetime.fromisoformat(moment)
         if updated_at.tzinfo is None:
             raise ValueError("The cursor's time has no zone.")
         if not key or len(key) > MAX_KEY_CHARS:
             raise ValueError("The cursor's key is none of ours.")
-        # In UTC, as databases want it: a moment out of their range is an OverflowError here.
+        # Databases want UTC. A moment outside their range raises OverflowError here.
         return updated_at.astimezone(UTC), key_type(key)
     except (ValueError, OverflowError):
         raise BadRequest("The cursor is not one that a list of threads gave.") from None

@@ -25,7 +25,7 @@ from agui.protocol.interrupts import frontend_calls
 from agui.protocol.types import Message, RunAgentInput
 from agui.stores.annotations import annotation, answered
 from agui.stores.base import ThreadStore
-from agui.stores.branches import Link, prompt_id
+from agui.stores.tree import Link, prompt_id
 from agui.tools.registry import ToolRegistry
 from agui.turns.turn import Turn, read_state, readable, up_to_a_prompt
 

@@ -15,8 +15,8 @@ from agui.errors import Unprocessable
 from agui.protocol.types import RunAgentInput
 from agui.stores.annotations import annotation
 from agui.stores.base import Beginning, ThreadStore
-from agui.stores.branches import prompt_id
 from agui.stores.codec import to_json
+from agui.stores.tree import prompt_id
 
 
 @dataclass

@@ -25,6 +25,7 @@ from pydantic_ai.exceptions import UserError
 from agui.blocking.executor import in_database
 from agui.stores import codec
 from agui.stores.base import ThreadStore
+from agui.stores.deletion import delete_traces
 from agui.stores.summary import (
     ThreadSummary,
     clean,
@@ -33,7 +34,6 @@ from agui.stores.summary import (
     summarize,
     title_of,
 )
-from agui.stores.traces import delete_traces
 
 SESSION_KEY = "agui_conversations"
 SIGNED_COOKIES = "django.contrib.sessions.backends.signed_cookies"

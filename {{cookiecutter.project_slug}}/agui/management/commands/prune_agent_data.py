@@ -23,7 +23,7 @@ from pydantic_ai.conversation_store import ConversationConflict
 from agui import conf, parts
 from agui.models import ApiToken, AuditRecord, Run, Thread
 from agui.parts import Outdated, Part
-from agui.stores.rows import delete_thread
+from agui.stores.deletion import delete_thread
 
 logger = logging.getLogger("agui.prune")
 
