@@ -135,9 +135,9 @@ def _to_row(thread: Thread) -> Row:
 
 def _to_fields(record: ConversationRecord) -> dict[str, Any]:
     """Convert a record to the columns that change with a save."""
-    deferred = None
-    if record.deferred_tool_requests is not None:
-        deferred = codec.dump(codec.DEFERRED, record.deferred_tool_requests)
+    deferred = record.deferred_tool_requests
+    if deferred is not None:
+        deferred = codec.dump(codec.DEFERRED, deferred)
     return {
         "head": record.head_id,
         "usage": codec.dump(codec.USAGE, record.usage),
@@ -154,14 +154,12 @@ def read_entries(head_id: str, limit: int | None = None) -> list[ConversationEnt
     Raises LookupError if a message of it is missing.
     """
     rows = _fetch(HISTORY, [head_id, limit or NO_LIMIT])
-    is_whole = bool(rows) and rows[0][1] is None
-    if not is_whole and len(rows) != limit:
+    if not rows or (rows[0][1] is not None and len(rows) != limit):
         raise LookupError(f"The history up to message {head_id!r} is not complete.")
     messages = codec.load_messages([data for _, _, data in rows])
     entries = []
     for (entry_id, parent_id, _), message in zip(rows, messages, strict=True):
-        entry = ConversationEntry(id=entry_id, parent_id=parent_id, message=message)
-        entries.append(entry)
+        entries.append(ConversationEntry(id=entry_id, parent_id=parent_id, message=message))
     return entries
 
 
@@ -190,10 +188,7 @@ def write(
     row: Row | None = None,
     note: Note | None = None,
 ) -> Row:
-    """Write a record and its new messages.
-
-    If it raises ConversationConflict, it has written nothing.
-    """
+    """Write a record and its new messages, or raise ConversationConflict and write nothing."""
     try:
         return _write(record, new_entries, expected_revision, row, note)
     except ConversationConflict:
@@ -227,8 +222,10 @@ def _write(
             else:
                 if row is not None and row.branches == record.branches:
                     del fields["branches"]
-                _update(record, fields, title, preview, expected_revision)
-                pk = row.pk if row else _find_pk(record)
+                threads = select_threads(record.conversation_id, record.scope)
+                if not _update(threads.filter(revision=expected_revision), fields, title, preview):
+                    raise ConversationConflict(record.conversation_id)
+                pk = row.pk if row else threads.values_list("pk", flat=True).get()
             if record.head_id is not None and record.head_id not in new_ids:
                 _hold(record)
             for message in new_rows:
@@ -261,8 +258,7 @@ def _insert(record: ConversationRecord, fields: dict[str, Any], title: str, prev
     if record.forked_from and not title:
         sources = select_threads(record.forked_from, record.scope)
         source = sources.only("title", "preview").first()
-        if source is not None:
-            title, preview = source.title, source.preview
+        title, preview = (source.title, source.preview) if source else ("", "")
     kind, _, user_pk = (record.scope or "").partition(":")
     owner_pk = None
     if kind == "user":
@@ -281,13 +277,8 @@ def _insert(record: ConversationRecord, fields: dict[str, Any], title: str, prev
     return thread.pk
 
 
-def _update(
-    record: ConversationRecord,
-    fields: dict[str, Any],
-    title: str,
-    preview: str,
-    expected_revision: str,
-) -> None:
+def _update(threads: QuerySet[Thread], fields: dict[str, Any], title: str, preview: str) -> int:
+    """Update a thread; returns how many rows that were."""
     if title:
         # Replace an empty title only: one that a user gave stays.
         new_title = When(title="", then=Value(title))
@@ -296,14 +287,7 @@ def _update(
         fields["words"] = Case(new_words, default=F("words"), output_field=TextField())
     if preview:
         fields["preview"] = preview
-    threads = select_threads(record.conversation_id, record.scope)
-    if not threads.filter(revision=expected_revision).update(**fields):
-        raise ConversationConflict(record.conversation_id)
-
-
-def _find_pk(record: ConversationRecord) -> int:
-    threads = select_threads(record.conversation_id, record.scope)
-    return threads.values_list("pk", flat=True).get()
+    return threads.update(**fields)
 
 
 def _hold(record: ConversationRecord) -> None:

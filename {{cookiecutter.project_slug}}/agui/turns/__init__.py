@@ -1,1 +1,1 @@
-"""What is new in a request."""
+"""What is new in a request, and what its run continues from."""

@@ -1,8 +1,9 @@
-"""What is new in this request: the client's word on the past counts for nothing.
+"""What is new in this request. What the client says about the past counts for nothing.
 
-A known thread's history is the store's, and of the request only the new turn is read. An unknown
-thread that arrives with a history is taken over once, sanitised, without honouring an approval.
-The new turn is stored before the run begins, so that however the run ends, it is there.
+The history of a known thread comes from the store, and the server reads only the new turn of the
+request. If an unknown thread arrives with a history, the server stores it once, sanitised and
+without any approval. It stores the new turn before the run begins, so that the turn stays, however
+the run ends.
 """
 
 from collections.abc import Callable, Sequence
@@ -29,7 +30,8 @@ from agui.stores.tree import Link, prompt_id
 from agui.tools.registry import ToolRegistry
 from agui.turns.turn import Turn, read_state, readable, up_to_a_prompt
 
-# System and developer messages would be instructions, activities are the page's own.
+# The server ignores system and developer messages, which would be instructions, and activities,
+# which only pages use.
 TRUSTED_ROLES = ("user", "assistant", "tool", "reasoning")
 
 
@@ -42,13 +44,14 @@ async def take_turn(
     config: AgentConfig,
     begin: Callable[[str, str], None],
 ) -> Turn:
-    """Find what is new, and store it, together with the note that a run begins.
+    """Find what is new, and store it in one step with the row of the run.
 
-    `conversation` is what `load_window` found of the thread; None for a new one. `begin` is called
-    with the thread's revision and the client's id of the message that the run answers.
+    `conversation` is what `load_window` has loaded; None for a new thread. `begin` writes the row
+    of the run. It is called with the thread's revision and the client's id of the message that the
+    run answers.
 
-    Raises Unprocessable for messages or a state that can't be used, Conflict when another writer
-    was faster, and RunFailed for an answer that fits no question.
+    Raises Unprocessable for messages or a state that can't be used, Conflict if another writer was
+    faster, and RunFailed for an answer that fits no question.
     """
     if conversation is None:
         conversation = Conversation(conversation_id=run_input.thread_id)
@@ -56,12 +59,11 @@ async def take_turn(
             raise RunFailed("interrupt_unknown")
     waiting = conversation.deferred_tool_requests
     run_input = answer_deferred(run_input, conversation)
-    # In a thread: what a client answers may be large, and is checked against a schema.
-    answers = (
-        await run_in_thread(read_answers, run_input, waiting, registry, pool="reading")
-        if run_input.resume
-        else read_answers(run_input, waiting, registry)
-    )
+    if run_input.resume:
+        # Answers may be large, and are checked against a schema, so read them in a thread.
+        answers = await run_in_thread(read_answers, run_input, waiting, registry, pool="reading")
+    else:
+        answers = read_answers(run_input, waiting, registry)
     view, conversation, new = await _new_messages(store, actor, run_input, conversation)
     if answers is not None and not answered(new) >= frontend_calls(waiting).keys():
         raise RunFailed("interrupt_pending")
@@ -69,19 +71,18 @@ async def take_turn(
     if not new and answers is None and not unanswered:
         raise Unprocessable("There is nothing new in this request: send a message of the user.")
     state = read_state(run_input, conversation, config)
-    notes = [
-        await part.messages_arrived(new, run_input.thread_id, actor) for part in parts.installed()
-    ]
+    part_notes = []
+    for part in parts.installed():
+        part_notes.append(await part.messages_arrived(new, run_input.thread_id, actor))
     conversation.messages.extend(new)
-    history = _shown(conversation.messages)
-    # Whatever was asked is answered or dropped now: an answer counts once, even if the run then
-    # dies.
+    history = _readable_history(conversation.messages)
+    # The questions are answered or dropped by now. An answer counts once, even if the run dies.
     conversation.deferred_tool_requests = None
 
     def note(revision: str) -> None:
-        begin(revision, next(filter(None, map(prompt_id, reversed(conversation.messages))), ""))
-        if store.keeps_threads:
-            for write in filter(None, notes):
+        begin(revision, _last_prompt_id(conversation.messages))
+        for write in part_notes:
+            if write and store.keeps_threads:
                 write()
 
     try:
@@ -99,29 +100,30 @@ async def continue_turn(
     answers: DeferredToolResults | None,
     added: list[ModelMessage],
 ) -> Turn | None:
-    """Find again what `take_turn` has stored, for a run that has `added` messages since; None if it is gone."""
+    """Load the turn that `take_turn` has stored, for a run that has `added` messages since.
+
+    Returns None if the thread was deleted.
+    """
     limit = conf.get().history_messages
-    thread_id = run_input.thread_id
-    conversation = await up_to_a_prompt(
-        store, await store.load(thread_id, limit=limit, scope=scope), limit
-    )
+    loaded = await store.load(run_input.thread_id, limit=limit, scope=scope)
+    conversation = await up_to_a_prompt(store, loaded, limit)
     if conversation is None:
         return None
     whole = replace(conversation, messages=[*conversation.messages, *added])
     if any(annotation(message, "state") is not None for message in added):
-        # Tools have changed what the client sent
+        # Tools have changed the state that the client sent.
         run_input = run_input.model_copy(update={"state": None})
     state = read_state(run_input, whole, config)
-    history = _shown(whole.messages)
-    return Turn(
-        store, conversation, history, _last_text(history), state, None if added else answers
-    )
+    history = _readable_history(whole.messages)
+    if added:
+        answers = None
+    return Turn(store, conversation, history, _last_text(history), state, answers)
 
 
 async def _known_prompts(
     store: ThreadStore, prompts: Sequence[Message], conversation: Conversation
 ) -> dict[str, Link]:
-    """Find those of a request's new messages of the user that the thread has."""
+    """Find the user's messages of a request that the thread already has, by the client's ids."""
     limit = conf.get().history_messages
     sent = {message.id for message in prompts}
     loaded = {prompt_id(message) for message in conversation.messages}
@@ -134,31 +136,44 @@ async def _known_prompts(
 async def _new_messages(
     store: ThreadStore, actor: Actor, run_input: RunAgentInput, conversation: Conversation
 ) -> tuple[ThreadStore, Conversation, list[ModelMessage]]:
-    """The messages to append, and the conversation to append them to: after an edit, one that ends before it."""
+    """Find the messages to append, and the store and conversation to append them to.
+
+    After an edit, the conversation ends before the edited message.
+    """
     messages = [message for message in run_input.messages if message.role in TRUSTED_ROLES]
     if conversation.revision is None:
         return store, conversation, await load_aside(messages, run_input)
-    tail = messages[
-        1 + max((i for i, m in enumerate(messages) if m.role == "assistant"), default=-1) :
-    ]
     results = load_results(messages, conversation)
     if run_input.resume:
         return store, conversation, results
-    prompts = [message for message in tail if message.role == "user"]
+    prompts = _last_prompts(messages)
     known = await _known_prompts(store, prompts, conversation)
     if prompts and prompts[-1].id in known and not results:
-        # The last one again: that turn is edited or tried anew.
+        # The client sends a known message last to edit it, or to get another answer.
         new = await load_aside(prompts[-1:], run_input)
-        return *await _before(store, actor, conversation, known[prompts[-1].id]), new
-    # Known ones before a new one are the client's memory, of answers that it may never have seen.
+        view, earlier = await _cut_before(store, actor, conversation, known[prompts[-1].id])
+        return view, earlier, new
+    # If the last message is new, the known ones before it are turns whose answers the client may
+    # never have seen.
     fresh = [message for message in prompts if message.id not in known]
     return store, conversation, [*results, *await load_aside(fresh, run_input)]
 
 
-async def _before(
+def _last_prompts(messages: Sequence[Message]) -> list[Message]:
+    """Select the user's messages that follow the last answer."""
+    prompts: list[Message] = []
+    for message in messages:
+        if message.role == "assistant":
+            prompts = []
+        elif message.role == "user":
+            prompts.append(message)
+    return prompts
+
+
+async def _cut_before(
     store: ThreadStore, actor: Actor, conversation: Conversation, prompt: Link
 ) -> tuple[ThreadStore, Conversation]:
-    """The conversation as it was before a message. Until the new turn is saved, nothing is changed."""
+    """Load the conversation as it was before a message. The save of the new turn changes it."""
     thread_id, limit = conversation.conversation_id, conf.get().history_messages
     try:
         view = await store.ending_at(
@@ -167,26 +182,35 @@ async def _before(
     except ConversationConflict:
         raise Conflict("The conversation was changed meanwhile. Reload it.") from None
     try:
-        earlier = await up_to_a_prompt(
-            view, await view.load(thread_id, limit=limit, scope=actor.scope), limit
-        )
-    except LookupError:  # Deleted at this very moment
+        loaded = await view.load(thread_id, limit=limit, scope=actor.scope)
+        earlier = await up_to_a_prompt(view, loaded, limit)
+    except LookupError:  # Another request is deleting the thread.
         earlier = None
     if earlier is None:
         raise NotFound("There is no such thread.")
     return view, earlier
 
 
-def _shown(messages: list[ModelMessage]) -> list[ModelMessage]:
-    """Take what the model reads of a thread, as it is to read it."""
-    shown = without_unread(readable(messages))
+def _readable_history(messages: list[ModelMessage]) -> list[ModelMessage]:
+    """Select the messages that the model reads, in the form in which it reads them."""
+    history = without_unread(readable(messages))
     for part in parts.installed():
-        shown = part.show(shown)
-    return shown
+        history = part.show(history)
+    return history
 
 
-def _last_text(messages: list[ModelMessage]) -> str:
-    prompts = [
-        part for message in messages for part in message.parts if isinstance(part, UserPromptPart)
-    ]
-    return prompts[-1].content if prompts and isinstance(prompts[-1].content, str) else ""
+def _last_prompt_id(messages: Sequence[ModelMessage]) -> str:
+    for message in reversed(messages):
+        message_id = prompt_id(message)
+        if message_id:
+            return message_id
+    return ""
+
+
+def _last_text(messages: Sequence[ModelMessage]) -> str:
+    """Find the text that the user wrote last; '' if the last prompt is more than a text."""
+    for message in reversed(messages):
+        for part in reversed(message.parts):
+            if isinstance(part, UserPromptPart):
+                return part.content if isinstance(part.content, str) else ""
+    return ""
