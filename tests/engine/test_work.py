@@ -304,7 +304,7 @@ def test_noting_is_linear_in_what_tools_show():
         for number in range(count):
             page.translate(ToolCallResultEvent(message_id=f"r{number}", tool_call_id=f"c{number}", content="a"))
             page.translate(ActivitySnapshotEvent(message_id=f"s{number}", activity_type="x", content={}))
-        return lambda: page.note(messages)
+        return lambda: page.annotate_activities(messages)
 
     note(10)()
     assert work_of(note(400)) < 5 * work_of(note(100))

@@ -1,11 +1,13 @@
-"""What the page draws of a tool's work, in one line each: a plan, a table, a chart.
+"""Plans, tables and charts that the page draws while an `async` tool works, in one line each.
 
     await show_plan(ctx, "Trip", {"Search": "done", "Book": "running", "Pay": "pending"})
     await show_table(ctx, "Trains", [{"train": "FR 9631", "price": 89.9}])
-    await show_chart(ctx, "Prices", labels=["Mon", "Tue"], series={"Trains": [89.9, 42.0]}, type="line", unit="€")
+    await show_chart(
+        ctx, "Prices", labels=["Mon", "Tue"], series={"Trains": [89.9, 42.0]}, type="line", unit="€"
+    )
 
-For `async` tools. Called again in the same call of a tool, each changes what it has shown.
-`show_activity` shows anything else.
+If a tool calls one of them again, that replaces what it has shown. `show_activity` shows anything
+else.
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,7 +25,7 @@ ChartType = Literal["bar", "stacked", "line", "area", "pie", "donut"]
 async def show_plan(
     ctx: RunContext[AgentDeps], title: str, steps: Mapping[str, StepStatus]
 ) -> None:
-    """Show a checklist: what is to be done, and how far it is."""
+    """Show a checklist: the steps of the work, and how far it is."""
     listed = [{"title": name, "status": status} for name, status in steps.items()]
     await show_activity(ctx, "plan", {"title": title, "steps": listed})
 
@@ -32,9 +34,11 @@ async def show_table(
     ctx: RunContext[AgentDeps], title: str, rows: Sequence[Mapping[str, Any]]
 ) -> None:
     """Show rows; the columns are their keys."""
-    columns = list(dict.fromkeys(key for row in rows for key in row))
+    columns: dict[str, None] = {}
+    for row in rows:
+        columns.update(dict.fromkeys(row))
     cells = [[row.get(column) for column in columns] for row in rows]
-    await show_activity(ctx, "table", {"title": title, "columns": columns, "rows": cells})
+    await show_activity(ctx, "table", {"title": title, "columns": list(columns), "rows": cells})
 
 
 async def show_chart(
@@ -46,16 +50,21 @@ async def show_chart(
     type: ChartType = "bar",
     unit: str = "",
 ) -> None:
-    """Draw numbers, one series for each name. None is a gap. Raises ValueError for what can't be drawn."""
+    """Draw numbers, one series for each name; None is a gap.
+
+    Raises ValueError for an unknown type, or for a series that has not one value for each label.
+    """
     if type not in get_args(ChartType):
-        raise ValueError(
-            f"There is no chart of type {type!r}: use one of {', '.join(get_args(ChartType))}."
-        )
+        types = ", ".join(get_args(ChartType))
+        raise ValueError(f"There is no chart of type {type!r}: use one of {types}.")
+    listed = []
     for name, values in series.items():
         if len(values) != len(labels):
             raise ValueError(
-                f"The series {name!r} has {len(values)} values for {len(labels)} labels: give one each."
+                f"The series {name!r} has {len(values)} values for {len(labels)} labels: "
+                "give one each."
             )
-    told = [{"name": name, "values": list(values)} for name, values in series.items()]
-    chart = {"title": title, "type": type, "labels": list(labels), "series": told, "unit": unit}
+        listed.append({"name": name, "values": list(values)})
+    chart = {"title": title, "type": type, "labels": list(labels), "series": listed, "unit": unit}
+    # An empty title or unit is left out.
     await show_activity(ctx, "chart", {key: value for key, value in chart.items() if value != ""})

@@ -1,8 +1,8 @@
-"""What is known of a run that failed: for its user, its developer and its operator.
+"""What is known about a run that failed, for its user, its developer and its operator.
 
-Each has a code and the run's short id. The cause, in the words of the provider or of the exception,
-is in the log and in the admin. A client reads it only with DEBUG, together with the setting to look
-at.
+All of them get a code and the run's short id. The cause, in the words of the provider or of the
+exception, is in the log and in the admin. Clients get it only with DEBUG, together with a hint that
+names a setting.
 """
 
 import re
@@ -30,18 +30,21 @@ MAX_CAUSE_CHARS = 1000
 MAX_FAILURES = 200
 SHORT_ID = re.compile("[0-9a-f]{8}")
 
-# What a provider says by its status.
+# What the status of a provider's answer means.
 STATUS_HINTS = {
     401: "The provider does not know the key: look at {key} in .env.",
     402: "The account at the provider has no credit left: look at its billing page.",
     403: "The key may not use this model: look at {key} and AGENT_MODEL in .env.",
     404: "The provider does not know the model: look at AGENT_MODEL in .env.",
-    429: "The provider's rate limit or quota is reached: look at the limits and the billing page of its account.",
+    429: (
+        "The provider's rate limit or quota is reached: "
+        "look at the limits and the billing page of its account."
+    ),
 }
 
 
 def short_id(key: str) -> str:
-    """The beginning of a run's id: enough to find it in the admin and the log, and short enough to read out."""
+    """Shorten a run's id, so that a user can read it out and find it in the admin and the log."""
     return key[:8]
 
 
@@ -50,8 +53,8 @@ def runs_by_short_id(text: str) -> list[UUID]:
     short = text.strip().lower()
     if not SHORT_ID.fullmatch(short):
         return []
-    found = Run.objects.filter(pk__range=(UUID(short + "0" * 24), UUID(short + "f" * 24)))
-    return list(found.values_list("pk", flat=True)[:MAX_FAILURES])
+    runs = Run.objects.filter(pk__range=(UUID(short + "0" * 24), UUID(short + "f" * 24)))
+    return list(runs.values_list("pk", flat=True)[:MAX_FAILURES])
 
 
 def error_code(error: BaseException, messages: Iterable[ModelMessage] = ()) -> str:
@@ -61,40 +64,47 @@ def error_code(error: BaseException, messages: Iterable[ModelMessage] = ()) -> s
     if isinstance(error, RunTimedOut):
         return "timeout"
     if isinstance(error, UserError) and "name conflicts with existing tool" in str(error):
-        return "tool_name_conflict"  # With a toolset that only the run could open
+        # `check_tool_names` can't see the tools of a toolset that only a run opens.
+        return "tool_name_conflict"
     if isinstance(error, UsageLimitExceeded):
         return "usage_limit"
-    if isinstance(error, UnexpectedModelBehavior) and is_empty(messages):
+    if isinstance(error, UnexpectedModelBehavior) and _is_empty(messages):
         return "empty_answer"
-    return (isinstance(error, Exception) and llm.error_code(error)) or "internal_error"
+    if isinstance(error, Exception):
+        return llm.error_code(error) or "internal_error"
+    return "internal_error"
 
 
-def is_empty(messages: Iterable[ModelMessage]) -> bool:
+def _is_empty(messages: Iterable[ModelMessage]) -> bool:
     """Whether the model's last answer has neither words nor tool calls."""
     answers = [message for message in messages if isinstance(message, ModelResponse)]
     if not answers:
         return False
-    parts = answers[-1].parts
-    return not any(
-        isinstance(part, ToolCallPart) or (isinstance(part, TextPart) and part.content)
-        for part in parts
-    )
+    for part in answers[-1].parts:
+        if isinstance(part, ToolCallPart) or (isinstance(part, TextPart) and part.content):
+            return False
+    return True
 
 
 def cause_of(error: BaseException) -> str:
-    """Say in one line what went wrong, in the provider's or the exception's words; '' if the code says it all."""
+    """Say in one line what went wrong, in the provider's or the exception's words.
+
+    Returns '' if the code says everything.
+    """
     if isinstance(error, RunFailed | RunCancelled):
         return ""
     words = [f"{type(error).__name__}: {error}"]
-    if error.__cause__ is not None and str(error.__cause__) not in words[0]:
-        words.append(f"({type(error.__cause__).__name__}: {error.__cause__})")
-    if isinstance(error, BaseExceptionGroup):  # A chain of models has one failure for each
+    cause = error.__cause__
+    if cause is not None and str(cause) not in words[0]:
+        words.append(f"({type(cause).__name__}: {cause})")
+    if isinstance(error, BaseExceptionGroup):
+        # A chain of models raises a group, with the failure of each model.
         words += [f"({cause_of(part)})" for part in error.exceptions]
     return " ".join(" ".join(words).split())[:MAX_CAUSE_CHARS]
 
 
 def hint_of(code: str, error: BaseException | None = None) -> str:
-    """Say which setting a developer should look at."""
+    """Name the setting that a developer should look at."""
     status = getattr(error, "status_code", None)
     if status in STATUS_HINTS and code in ("model_refused", "model_unavailable"):
         return STATUS_HINTS[status].format(key=" or ".join(used_keys()) or "the provider's key")
@@ -109,43 +119,38 @@ def describe(
     hint: str = "",
     details: Mapping[str, Any] | None = None,
 ) -> dict[str, Any] | None:
-    """What RUN_ERROR's metadata tells beside the code: the run's short id, details, and with DEBUG the cause."""
-    told: dict[str, Any] = {**(trace_metadata() or {}), **(details or {})}
+    """Build RUN_ERROR's metadata; only with DEBUG it has a hint, and the cause if it is safe."""
+    metadata: dict[str, Any] = {**(trace_metadata() or {}), **(details or {})}
     if key:
-        told["runId"] = short_id(key)
-    if settings.DEBUG and (hint := hint or hint_of(code)):
-        # Only a provider's words: an exception of our own code may quote a secret, and is in the
-        # log.
-        is_told = cause and code != "internal_error"
-        told["debug"] = {"cause": cause, "hint": hint} if is_told else {"hint": hint}
-    return told or None
+        metadata["runId"] = short_id(key)
+    if settings.DEBUG:
+        hint = hint or hint_of(code)
+        # The words of our own exceptions stay in the log, because they may quote a secret.
+        if hint and cause and code != "internal_error":
+            metadata["debug"] = {"cause": cause, "hint": hint}
+        elif hint:
+            metadata["debug"] = {"hint": hint}
+    return metadata or None
 
 
 def read_failures(thread_id: str, scope: str) -> dict[str, dict[str, Any]]:
-    """The failures of a thread's turns, by the id of the message that had no answer or half of one."""
+    """Read the failures of a thread's turns, by the client's id of the message they failed on."""
     runs = Run.objects.filter(scope=scope, thread_id=thread_id).exclude(prompt_id="")
     failed = runs.exclude(code="").order_by("-started_at")[:MAX_FAILURES]
     prompts = set(failed.values_list("prompt_id", flat=True))
     if not prompts:
         return {}
-    found: dict[str, dict[str, Any]] = {}
+    failures: dict[str, dict[str, Any]] = {}
     seen: set[str] = set()
-    # The last run of each message counts: what was tried again with success is no failure.
-    columns = (
-        runs.filter(prompt_id__in=prompts)
-        .order_by("-started_at")
-        .values("id", "prompt_id", "code", "cause")
-    )
-    for row in columns[: 5 * MAX_FAILURES]:
+    tries = runs.filter(prompt_id__in=prompts).order_by("-started_at")
+    for row in tries.values("id", "prompt_id", "code", "cause")[: 5 * MAX_FAILURES]:
+        # Only the last run of a message counts, because a second try may have succeeded.
         if row["prompt_id"] not in seen and row["code"] in RUN_ERRORS:
+            failure = {"code": row["code"], "message": RUN_ERRORS[row["code"]]}
             metadata = describe(row["code"], str(row["id"]), cause=row["cause"]) or {}
-            told: dict[str, Any] = {
-                name: metadata[name] for name in ("runId", "debug") if name in metadata
-            }
-            found[row["prompt_id"]] = {
-                "code": row["code"],
-                "message": RUN_ERRORS[row["code"]],
-                **told,
-            }
+            for name in ("runId", "debug"):
+                if name in metadata:
+                    failure[name] = metadata[name]
+            failures[row["prompt_id"]] = failure
         seen.add(row["prompt_id"])
-    return found
+    return failures

@@ -1,4 +1,4 @@
-"""One event, one numbered frame: what a log keeps and a reader resumes after."""
+"""Events as numbered frames, which logs keep and after which readers resume."""
 
 import json
 import re
@@ -29,24 +29,26 @@ def to_data(event: BaseEvent) -> bytes:
     try:
         data = event.model_dump_json(by_alias=True, fallback=str)
     except PydanticSerializationError:
-        # Half of a surrogate pair is no UTF-8, but as an escape it is JSON.
+        # A lone surrogate can't be encoded as UTF-8, but JSON can escape it.
         data = json.dumps(event.model_dump(by_alias=True), default=str)
     return data.encode()
 
 
 def text_template(message_id: str) -> tuple[bytes, bytes, bytes] | None:
-    """What stands before, between and after the time and the text in the data of a message's deltas.
+    """Cut the data of a message's deltas at the time and at the text.
 
-    None if that can't be told.
+    Returns the bytes before, between and after them, or None if the data has an unknown form.
     """
     now, text = 1234567890123, "the text"
     sample = to_data(TextMessageContentEvent(message_id=message_id, delta=text, timestamp=now))
-    found = re.fullmatch(rb'(.*"timestamp":)%d(,.*)"%b"(.*)' % (now, text.encode()), sample)
-    return (found[1], found[2], found[3]) if found else None
+    match = re.fullmatch(rb'(.*"timestamp":)%d(,.*)"%b"(.*)' % (now, text.encode()), sample)
+    if match is None:
+        return None
+    return match[1], match[2], match[3]
 
 
 def text_data(template: tuple[bytes, bytes, bytes], text: str) -> bytes | None:
-    """The data of a delta, as `to_data` makes it; None for half of a surrogate pair."""
+    """Make the data of a delta as `to_data` does; None for a text with a lone surrogate."""
     before, between, after = template
     try:
         encoded = to_json(text)
@@ -56,7 +58,7 @@ def text_data(template: tuple[bytes, bytes, bytes], text: str) -> bytes | None:
 
 
 async def refusal(run_input: RunAgentInput, failure: RunFailed) -> AsyncGenerator[bytes]:
-    """The stream of a run that may not start."""
+    """Yield the frames of a run that may not start."""
     started = RunStartedEvent(
         thread_id=run_input.thread_id, run_id=run_input.run_id, protocol_version=PROTOCOL_VERSION
     )
@@ -68,8 +70,5 @@ def run_error(
     code: str, key: str = "", cause: str = "", details: Mapping[str, Any] | None = None
 ) -> RunErrorEvent:
     """Build the last event of a run that failed; `key` is the run's own id."""
-    return RunErrorEvent(
-        message=RUN_ERRORS[code],
-        code=code,
-        metadata=describe(code, key, cause=cause, details=details),
-    )
+    metadata = describe(code, key, cause=cause, details=details)
+    return RunErrorEvent(message=RUN_ERRORS[code], code=code, metadata=metadata)

@@ -1,7 +1,7 @@
 """A model's deltas of text, joined while they come faster than a reader can see.
 
-What pydantic-ai does for each delta costs more than all else, and it does it for fewer of them. The
-first one goes through at once, and so does each that comes after a pause.
+No other work of a run costs more than what pydantic-ai does for each delta. It handles fewer deltas
+if they are joined first. The first one passes at once, and so does each one after a pause.
 """
 
 import asyncio
@@ -32,13 +32,14 @@ from agui.deps import AgentDeps
 
 logger = logging.getLogger("agui.runs")
 
-# How far a model may be ahead of its run: one that never waits would else stop all other streams.
+# How many events a model may be ahead of its run. A model that never waits would stop all other
+# streams of the event loop.
 MOST_EVENTS = 200
-# A server that is behind joins more: so much more than it is behind, but no more than this.
+# A server that is late joins for longer: by this factor of the delay, and up to MOST_SECONDS.
 LATE_FACTOR = 4
 MOST_SECONDS = 0.2
+# The method of pydantic-ai's streams that yields their events. Each model's stream defines it.
 EVENTS = "_get_event_iterator"
-"""Every model's stream has it, ours in the tests, too: pydantic-ai asks for it under this name."""
 
 Events = AsyncGenerator[ModelResponseStreamEvent]
 
@@ -51,7 +52,7 @@ if not can_join:
 
 @dataclass
 class JoinDeltas(AbstractCapability[AgentDeps]):
-    """Joins the deltas of a part that come within so many seconds after the last one that was passed on."""
+    """Joins the deltas of a part that come within `seconds` after the last one that passed."""
 
     seconds: float
 
@@ -59,9 +60,9 @@ class JoinDeltas(AbstractCapability[AgentDeps]):
         if not can_join or not self.seconds:
             return None
         if isinstance(model, FallbackModel):
-            # It reads the first event before it hands a stream over: what joins has to be inside.
+            # A FallbackModel reads the first event before it returns a stream, so wrap its models.
             chain = copy(model)
-            chain.models = [JoiningModel(one, self.seconds) for one in model.models]
+            chain.models = [JoiningModel(wrapped, self.seconds) for wrapped in model.models]
             return chain
         return JoiningModel(model, self.seconds)
 
@@ -89,14 +90,14 @@ class JoiningModel(WrapperModel):
 
 
 async def join_deltas(events: Events, seconds: float) -> Events:
-    """Pass events on, those that come within `seconds` after others joined, whatever ends a part at once."""
+    """Join the deltas that come within `seconds` after others. All other events pass at once."""
     ahead = ReadAhead(seconds)
     reading = asyncio.create_task(ahead.read(events))
     try:
         while taken := await ahead.take():
             for event in _joined(taken):
                 yield event
-        await reading  # Raises what the model has raised
+        await reading  # This raises what the model has raised.
     finally:
         reading.cancel()
         with anyio.CancelScope(shield=True):
@@ -104,17 +105,24 @@ async def join_deltas(events: Events, seconds: float) -> Events:
 
 
 class ReadAhead:
-    """Reads deltas before they are asked for. It waits until all else has been passed on."""
+    """Reads deltas before the run asks for them.
+
+    After an event of another kind it waits until the run has taken everything.
+    """
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
         self._events: list[ModelResponseStreamEvent] = []
-        self._due = self._ready_at = 0.0
-        """When deltas may be passed on again, and since when some are to be taken, by the loop's clock."""
-        self._ready, self._asked = asyncio.Event(), asyncio.Event()
+        self._due = 0.0
+        """When deltas may pass again, by the loop's clock."""
+        self._ready_at = 0.0
+        """Since when there are events to take, by the loop's clock."""
+        self._ready = asyncio.Event()
+        self._asked = asyncio.Event()
         self._timer: asyncio.TimerHandle | None = None
         self._loop = asyncio.get_running_loop()
-        self._ended = self._is_asking = False
+        self._has_ended = False
+        self._is_asking = False
 
     async def read(self, events: Events) -> None:
         try:
@@ -128,10 +136,11 @@ class ReadAhead:
                     elif self._timer is None:
                         self._timer = self._loop.call_at(self._due, self._wake_up)
         finally:
-            self._ended = True
+            self._has_ended = True
             self._wake_up()
 
     async def _pass_on(self) -> None:
+        """Wait until the run has taken all events, and asks for the next ones."""
         self._wake_up()
         while self._events or not self._is_asking:
             self._asked.clear()
@@ -143,7 +152,7 @@ class ReadAhead:
             self._ready.set()
 
     async def take(self) -> list[ModelResponseStreamEvent]:
-        """Wait for the next events; none after the last. The ones before have been passed on."""
+        """Wait for the next events; returns none after the last one."""
         self._is_asking = True
         self._asked.set()
         await self._ready.wait()
@@ -154,21 +163,22 @@ class ReadAhead:
         taken, self._events = self._events, []
         now = self._loop.time()
         self._due = now + self._seconds + min(LATE_FACTOR * (now - self._ready_at), MOST_SECONDS)
-        if not self._ended:
+        if not self._has_ended:
             self._ready.clear()
         return taken
 
 
 def _joined(events: list[ModelResponseStreamEvent]) -> Iterator[ModelResponseStreamEvent]:
-    for place, group in groupby(events, _place):
-        several = list(group)
-        if isinstance(place, tuple) and len(several) > 1:
-            several = [_join(several)]
-        yield from several
+    for key, group in groupby(events, _joining_key):
+        neighbours = list(group)
+        if isinstance(key, tuple) and len(neighbours) > 1:
+            yield _join(neighbours)
+        else:
+            yield from neighbours
 
 
-def _place(event: ModelResponseStreamEvent) -> Any:
-    """Where a delta that brings text and nothing else belongs; of any other event, something of its own."""
+def _joining_key(event: ModelResponseStreamEvent) -> Any:
+    """Return a tuple that is equal for deltas that can be joined; for other events their own id."""
     if type(event) is not PartDeltaEvent:
         return id(event)
     match event.delta:
@@ -185,4 +195,5 @@ def _place(event: ModelResponseStreamEvent) -> Any:
 
 def _join(events: list[Any]) -> PartDeltaEvent:
     text = "".join(event.delta.content_delta for event in events)
-    return replace(events[0], delta=replace(events[0].delta, content_delta=text))
+    first = events[0]
+    return replace(first, delta=replace(first.delta, content_delta=text))

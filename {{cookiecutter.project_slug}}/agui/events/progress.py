@@ -6,9 +6,9 @@
         async with step(ctx, "Search flights", of=["Search flights", "Book"]):
             await show_activity(ctx, "trip", {"city": city, "flights": []})
 
-`ctx.emit` sends an event of your own (a subclass of pydantic_ai.CustomEvent). What a tool changes
-in `ctx.deps.state` is sent by itself. Each is sent whole at first, and then as differences (RFC
-6902), if these are small.
+`ctx.emit` sends an event of your own (a subclass of pydantic_ai.CustomEvent). Changes of
+`ctx.deps.state` are sent automatically. The state and each activity are sent whole at first, and
+then as differences (RFC 6902) if these are small.
 """
 
 import logging
@@ -42,6 +42,14 @@ from agui.stores.codec import same_json, to_json
 
 logger = logging.getLogger("agui.runs")
 
+BEGINS_MESSAGE = (
+    EventType.TEXT_MESSAGE_START,
+    EventType.REASONING_MESSAGE_START,
+    EventType.TOOL_CALL_RESULT,
+)
+# The state may have changed by the time of these events.
+MAY_CHANGE_STATE = {*FROM_TOOLS, EventType.RUN_STARTED, EventType.TOOL_CALL_RESULT}
+
 
 @dataclass(kw_only=True)
 class ProtocolEvent(CustomEvent):
@@ -57,10 +65,10 @@ class ProtocolEvent(CustomEvent):
 async def step(
     ctx: RunContext[AgentDeps], name: str, *, of: Sequence[str] = ()
 ) -> AsyncGenerator[None]:
-    """Show that a step of the work is on, for as long as the block lasts.
+    """Show a step of the work as running until the block ends.
 
     `of` lists all steps of the work in their order, `name` among them. The page then shows a
-    checklist that says how many are done, and the thread keeps it.
+    checklist of them, and the thread keeps it.
     """
     if of and name not in of:
         raise ValueError(f"The step {name!r} is not among {list(of)!r}: name it there, too.")
@@ -80,9 +88,11 @@ async def _show_steps(
 ) -> None:
     if not of:
         return
-    at = list(of).index(name)
-    statuses = ["done"] * at + [status] + ["pending"] * (len(of) - at - 1)
-    steps = [{"title": title, "status": status} for title, status in zip(of, statuses, strict=True)]
+    steps = [{"title": title, "status": "pending"} for title in of]
+    index = list(of).index(name)
+    steps[index]["status"] = status
+    for earlier in steps[:index]:
+        earlier["status"] = "done"
     await show_activity(ctx, "plan", {"steps": steps}, message_id=f"steps-{ctx.tool_call_id}")
 
 
@@ -95,20 +105,19 @@ async def show_activity(
 ) -> None:
     """Show something that the page draws: a plan, a table, a chart.
 
-    The same call of a tool changes it.
-
-    `content` has to have a JSON form; files in it become a few words. `message_id` tells several
-    activities of one tool call apart. The thread keeps what was shown last.
+    If the same tool call shows the same type again, that replaces what it has shown before. To show
+    several of one type, pass a `message_id` for each. `content` needs a JSON form; files in it
+    become a few words. The thread keeps what was shown last.
     """
     message_id = message_id or f"{activity_type}-{ctx.tool_call_id}"
     event = ActivitySnapshotEvent(
-        message_id=message_id, activity_type=activity_type, content=_shown(content)
+        message_id=message_id, activity_type=activity_type, content=_to_content(content)
     )
     await ctx.emit(ProtocolEvent(event=event))
 
 
 def dump_state(deps: AgentDeps, last: Any) -> Any:
-    """Take down the shared state as JSON: tools change it in place. One without such a form is as it was last."""
+    """Convert the shared state to JSON data; returns `last` if that is impossible."""
     try:
         return to_json({} if deps.state is None else deps.state)
     except Exception:
@@ -116,28 +125,25 @@ def dump_state(deps: AgentDeps, last: Any) -> Any:
         return last
 
 
-def _shown(content: Any) -> Any:
-    """Take down what a page is shown as JSON. In the place of files are words: the thread keeps it."""
+def _to_content(content: Any) -> Any:
+    """Convert what a tool shows to JSON data, with words instead of files: the thread keeps it."""
     return to_json(without_files(content))
 
 
 async def share_progress(
     events: AsyncGenerator[BaseEvent], page: "Page"
 ) -> AsyncGenerator[BaseEvent]:
-    """Turn what tools sent and changed into what a client can follow."""
+    """Send the steps, activities and changes of the state, in a form that a client can follow."""
     async with aclosing(events):
         async for event in events:
             if event.type in TERMINAL:
                 for closing in [*page.changed_state(), *page.open_steps()]:
                     yield closing
-            for told in page.translate(event):
-                yield told
-            if event.type in FROM_TOOLS or event.type in (
-                EventType.RUN_STARTED,
-                EventType.TOOL_CALL_RESULT,
-            ):
-                for told in page.changed_state():
-                    yield told
+            for translated in page.translate(event):
+                yield translated
+            if event.type in MAY_CHANGE_STATE:
+                for change in page.changed_state():
+                    yield change
 
 
 @dataclass
@@ -146,32 +152,32 @@ class Activity:
 
     type: str
     content: Any
-    place: int
-    """How many messages of the run a client had before it."""
+    messages_before: int
+    """How many messages of the run a client had before the activity."""
     replaces: bool
-    """Whether it takes the place of one that an earlier run has shown under its id."""
+    """Whether the activity replaces one that an earlier run has shown under the same id."""
 
 
 class Page:
-    """What a client has been told of a run so far. `known` is the state that it has."""
+    """What a client has received from a run so far. `known` is the state that the client has."""
 
     def __init__(self, deps: AgentDeps, known: Any) -> None:
         self._deps = deps
-        self._known = self._last = known
+        self._client_state = self._last_state = known
         self._is_patchable = False
-        """Whether the client was sent a state in this run, and none by a tool since."""
+        """Whether the run has sent a state to the client, and no tool has sent one since."""
         self._steps: Counter[str] = Counter()
-        self._messages: dict[str, None] = {}
-        """The ids of the messages of the run, in the order in which a client got to know them."""
+        self._message_ids: dict[str, None] = {}
+        """The ids of the run's messages, in the order in which a client has received them."""
         self.activities: dict[str, Activity] = {}
 
     def changed_state(self) -> list[BaseEvent]:
-        """Tell what has changed in the state since the last time."""
-        state = dump_state(self._deps, self._last)
-        if same_json(state, self._last):
+        """Make the events for what has changed in the state since the last call."""
+        state = dump_state(self._deps, self._last_state)
+        if same_json(state, self._last_state):
             return []
-        patch = difference(self._known, state) if self._is_patchable else None
-        self._known = self._last = state
+        patch = difference(self._client_state, state) if self._is_patchable else None
+        self._client_state = self._last_state = state
         self._is_patchable = True
         if patch is None:
             return [StateSnapshotEvent(snapshot=state)]
@@ -181,32 +187,39 @@ class Page:
         """End the steps that a tool could not end."""
         return [StepFinishedEvent(step_name=name) for name in self._steps]
 
-    def note(self, new: Sequence[ModelMessage]) -> None:
-        """Write into the messages of the run which activities a client has after them, to store it."""
-        holders = {
-            message_id: message
-            for message in new
-            for message_id in annotation(message, "ids") or ()
-        }
-        shown: dict[int, list[dict[str, Any]]] = {}
-        last: list[str | None] = [None]
-        """After so many messages, the last of them that is in `new`."""
-        for one in self._messages:
-            last.append(one if one in holders else last[-1])
-        for message_id, activity in self.activities.items():
-            before = last[activity.place]
-            told = {"id": message_id, "activityType": activity.type, "content": activity.content}
-            where = {"after": before, "replaces": activity.replaces}
-            for holder in new[:1] if before is None else [holders[before]]:
-                shown.setdefault(id(holder), []).append({**told, **where})
+    def annotate_activities(self, new: Sequence[ModelMessage]) -> None:
+        """Keep the activities with the run's messages: each with the one that it follows."""
+        messages = {}
         for message in new:
-            if id(message) in shown or annotation(message, "activities"):
-                annotate(message, activities=shown.get(id(message), []))
+            for message_id in annotation(message, "ids") or ():
+                messages[message_id] = message
+        # `stored_ids[n]`: of the first n messages that a client has, the last one in `new`.
+        stored_ids: list[str | None] = [None]
+        for message_id in self._message_ids:
+            stored_ids.append(message_id if message_id in messages else stored_ids[-1])
+        rows: dict[int, list[dict[str, Any]]] = {}
+        for activity_id, activity in self.activities.items():
+            after = stored_ids[activity.messages_before]
+            row = {
+                "id": activity_id,
+                "activityType": activity.type,
+                "content": activity.content,
+                "after": after,
+                "replaces": activity.replaces,
+            }
+            # An activity that comes before all messages is kept with the first one.
+            holders = new[:1] if after is None else [messages[after]]
+            for holder in holders:
+                rows.setdefault(id(holder), []).append(row)
+        for message in new:
+            if id(message) in rows or annotation(message, "activities"):
+                annotate(message, activities=rows.get(id(message), []))
 
     def translate(self, event: BaseEvent) -> list[BaseEvent]:
-        """Say what a client needs to hear, and nothing that it could not follow."""
-        if message_id := _begun(event):
-            self._messages.setdefault(message_id)
+        """Make the events that a client needs, and drop what it could not follow."""
+        message_id = _begun_message(event)
+        if message_id:
+            self._message_ids.setdefault(message_id)
         try:
             return self._translate(event)
         except Exception as error:
@@ -220,7 +233,7 @@ class Page:
     def _translate(self, event: BaseEvent) -> list[BaseEvent]:
         if isinstance(event, StepStartedEvent):
             self._steps[event.step_name] += 1
-            # The same step of a call beside it: for a page it is on already.
+            # If a parallel call is at the same step, the page shows the step already.
             return [event] if self._steps[event.step_name] == 1 else []
         if isinstance(event, StepFinishedEvent):
             if event.step_name not in self._steps:
@@ -231,59 +244,58 @@ class Page:
             del self._steps[event.step_name]
             return [event]
         if isinstance(event, ActivitySnapshotEvent):
-            return self._show(event.model_copy(update={"content": _shown(event.content)}))
+            return self._show(event.model_copy(update={"content": _to_content(event.content)}))
         if isinstance(event, ActivityDeltaEvent):
             shown = self.activities[event.message_id]
             if shown.type != event.activity_type:
                 raise LookupError(event.activity_type)
-            content = _shown(_patched(shown.content, event.patch))
-            return self._show(
-                ActivitySnapshotEvent(
-                    message_id=event.message_id, activity_type=shown.type, content=content
-                )
+            snapshot = ActivitySnapshotEvent(
+                message_id=event.message_id,
+                activity_type=shown.type,
+                content=_to_content(_patch(shown.content, event.patch)),
             )
+            return self._show(snapshot)
         if isinstance(event, StateSnapshotEvent):
-            self._known, self._is_patchable = to_json(event.snapshot), False
+            self._client_state = to_json(event.snapshot)
+            self._is_patchable = False
         elif isinstance(event, StateDeltaEvent):
-            self._known, self._is_patchable = _patched(self._known, event.delta), False
+            self._client_state = _patch(self._client_state, event.delta)
+            self._is_patchable = False
         return [event]
 
     def _show(self, event: ActivitySnapshotEvent) -> list[BaseEvent]:
-        message_id, shown = event.message_id, self.activities.get(event.message_id)
+        message_id = event.message_id
+        shown = self.activities.get(message_id)
         if shown is None:
-            if message_id in self._messages:
+            if message_id in self._message_ids:
                 raise ValueError(f"a message has the id {message_id!r}")
-            replaces = event.replace is not False
-            self.activities[message_id] = Activity(
-                event.activity_type, event.content, len(self._messages), replaces
+            before = len(self._message_ids)
+            activity = Activity(
+                event.activity_type, event.content, before, event.replace is not False
             )
+            self.activities[message_id] = activity
             return [event]
         if event.replace is False:
             return []
-        before, shown.content = shown.content, event.content
+        old_content, shown.content = shown.content, event.content
         if shown.type != event.activity_type:
             shown.type = event.activity_type
             return [event]
-        patch = difference(before, event.content)
+        patch = difference(old_content, event.content)
         if patch is None:
             return [event]
         delta = ActivityDeltaEvent(message_id=message_id, activity_type=shown.type, patch=patch)
         return [delta] if patch else []
 
 
-def _begun(event: Any) -> str | None:
-    """The id of the message that begins with an event, for a client that does not have it yet."""
+def _begun_message(event: Any) -> str | None:
+    """The id of the message with which a client begins at this event, or None."""
+    if event.type in BEGINS_MESSAGE:
+        return event.message_id
     if event.type is EventType.TOOL_CALL_START:
         return event.parent_message_id or event.tool_call_id
-    starts = (
-        EventType.TEXT_MESSAGE_START,
-        EventType.REASONING_MESSAGE_START,
-        EventType.TOOL_CALL_RESULT,
-    )
-    return event.message_id if event.type in starts else None
+    return None
 
 
-def _patched(value: Any, operations: list[Any]) -> Any:
-    return jsonpatch.apply_patch(
-        value, [operation.model_dump(by_alias=True) for operation in operations]
-    )
+def _patch(value: Any, operations: list[Any]) -> Any:
+    return jsonpatch.apply_patch(value, [item.model_dump(by_alias=True) for item in operations])

@@ -1,4 +1,4 @@
-"""What the stages of one run go by, and what they tell one another."""
+"""What the stages of one run read, and what they pass on to each other."""
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
@@ -27,23 +27,26 @@ from agui.tools.timer import ToolCallTimer
 
 @dataclass
 class Unfinished:
-    """What of a run is not in its messages yet: the text under way, and results whose fellows are still awaited."""
+    """What a run has produced that is not in its messages yet.
+
+    That is the text under way, and results of tools that ran beside others which have not ended.
+    """
 
     captured: list[ModelMessage] = field(default_factory=list)
     """The run's messages, as pydantic-ai keeps them."""
     _texts: dict[int, list[str]] = field(default_factory=dict)
     _results: dict[str, ToolReturnPart] = field(default_factory=dict)
-    _place: int = 0
-    """The number of the response that the texts are of."""
+    _response_number: int = 0
+    """How many responses the run had before the one that the texts belong to."""
 
-    def note(self, event: Any) -> None:
+    def record(self, event: Any) -> None:
         if isinstance(event, PartDeltaEvent):
             if isinstance(event.delta, TextPartDelta):
                 self._texts.setdefault(event.index, []).append(event.delta.content_delta)
         elif isinstance(event, PartStartEvent):
             if event.index == 0:
                 self._texts.clear()
-                self._place = self._responses()
+                self._response_number = self._responses()
             if isinstance(event.part, TextPart):
                 self._texts[event.index] = [event.part.content]
         elif isinstance(event, FunctionToolResultEvent) and isinstance(event.part, ToolReturnPart):
@@ -55,20 +58,20 @@ class Unfinished:
         return len(self._results)
 
     def messages(self) -> list[ModelMessage]:
-        """Put it into messages, to come after the captured ones."""
+        """Put it into messages that follow the captured ones."""
         last = self.captured[-1] if self.captured else None
         if isinstance(last, ModelResponse):
-            calls = {call.tool_call_id for call in last.tool_calls} - answered(self.captured)
-            results = [part for call_id, part in self._results.items() if call_id in calls]
+            open_calls = {call.tool_call_id for call in last.tool_calls} - answered(self.captured)
+            results = [part for call_id, part in self._results.items() if call_id in open_calls]
             return [ModelRequest(parts=results, state="interrupted")] if results else []
-        texts = [
-            TextPart(text) for _, pieces in sorted(self._texts.items()) if (text := "".join(pieces))
-        ]
-        return (
-            [ModelResponse(parts=texts, state="interrupted")]
-            if texts and self._place == self._responses()
-            else []
-        )
+        if self._response_number != self._responses():
+            return []
+        texts = []
+        for _, pieces in sorted(self._texts.items()):
+            text = "".join(pieces)
+            if text:
+                texts.append(TextPart(text))
+        return [ModelResponse(parts=texts, state="interrupted")] if texts else []
 
     def _responses(self) -> int:
         return sum(isinstance(message, ModelResponse) for message in self.captured)
@@ -76,19 +79,19 @@ class Unfinished:
 
 @dataclass(frozen=True)
 class RunSetup:
-    """What the stages of a run go by. None of it changes."""
+    """What the stages of a run read. Nothing in it changes."""
 
     key: str
-    """The run's own id: of its log and of its row."""
+    """The run's own id, which its log and its row have."""
     audit: AuditLogger
     deps: AgentDeps
     page: Page
     edited: Mapping[str, Any] = field(default_factory=dict)
-    """The arguments that the user put in the place of the model's, by tool call id."""
+    """The arguments with which the user replaced the model's, by tool call id."""
     approved: Collection[str] = ()
     """The ids of the tool calls that the user has approved."""
     tool_ended: Callable[[], object] = lambda: None
-    """Called after each tool call: what the tool did can't be undone, so it is written down at once."""
+    """Called after each tool call. Its result is stored at once, as its effects can't be undone."""
 
 
 @dataclass
@@ -96,39 +99,39 @@ class Outcome:
     """Why a run ends as it does."""
 
     requests: DeferredToolRequests | None = None
-    """What the run paused for."""
+    """The calls for which the run has paused."""
     failure: str | None = None
-    """A key of RUN_ERRORS, set by whoever stopped the run for a reason."""
+    """A key of RUN_ERRORS, if the run failed or the server stopped it."""
     cause: str = ""
-    """What the provider or an exception said of it: for the log and the admin."""
+    """The words of the provider or the exception, for the log and the admin."""
 
 
 @dataclass
 class ToolCalls:
-    """How a run's tool calls go. The stage `record_tool_calls` writes it."""
+    """What is known about a run's tool calls. The stage `record_tool_calls` writes it."""
 
     timer: ToolCallTimer
     started: set[str] = field(default_factory=set)
-    """The ids of the calls that were begun."""
+    """The ids of the calls that have begun."""
     outcomes: dict[str, str] = field(default_factory=dict)
-    """How each call ended, by its id, unless it was a success: 'failed' or 'denied'."""
+    """'failed' or 'denied', by the ids of the calls that did not succeed."""
     durations: dict[str, int] = field(default_factory=dict)
-    """How long each call took, by its id, in milliseconds."""
+    """How many milliseconds each call took, by its id."""
 
 
 @dataclass
 class OpenText:
-    """The texts of a run. The adapter says which was begun last, and `in_sequence` which a client is at."""
+    """The texts of a run. The adapter sets `last`, and `in_sequence` sets `current`."""
 
     last: str = ""
-    """The id of the text message that was begun last."""
+    """The id of the text message that began last."""
     current: str = ""
-    """The id of the text message that a client is at; '' while it is at something else."""
+    """The id of the text message that is open for clients; '' if another part is open."""
 
 
 @dataclass(kw_only=True)
 class RunState:
-    """What the stages of one run go by, and tell one another. Each stage is given what it needs of it."""
+    """What the stages of one run share. Each stage gets only the fields that it needs."""
 
     setup: RunSetup
     calls: ToolCalls

@@ -1,11 +1,11 @@
 """The stages that every event of a run passes. Each takes an iterator of events and returns one.
 
-native events  record_tool_calls    the audit trail, and how each call ended
-               write_texts          (texts.py) the deltas of a text, which go no farther
-AG-UI events   Adapter              (adapter.py) pydantic-ai's own translation, with errors masked and coded
-               shape_events         message ids noted, interrupts in our words, the rest dropped
-               in_sequence          one part of the answer open at a time
-               share_progress       (progress.py) what tools sent and changed, as a client can follow it
+native events  record_tool_calls    writes the audit trail, and notes how each call ended
+               write_texts          (texts.py) turns the deltas of a text into frames
+AG-UI events   Adapter              (adapter.py) pydantic-ai's translation, with errors masked
+               shape_events         notes message ids, and drops what clients don't need
+               in_sequence          keeps one part of the answer open at a time
+               share_progress       (progress.py) sends what tools show and change
 
 At the end frames.py makes one numbered frame of each event.
 """
@@ -24,7 +24,7 @@ from ag_ui.core import (
     ToolCallResultEvent,
 )
 from pydantic_ai import DeferredToolRequests
-from pydantic_ai.messages import FunctionToolCallEvent, FunctionToolResultEvent, ToolCallPart
+from pydantic_ai.messages import FunctionToolCallEvent, FunctionToolResultEvent
 from pydantic_ai.ui import NativeEvent
 
 from agui import conf
@@ -61,7 +61,9 @@ PIECES = (
     EventType.TOOL_CALL_ARGS,
 )
 ENDS = (EventType.TEXT_MESSAGE_END, EventType.REASONING_MESSAGE_END, EventType.TOOL_CALL_END)
-# After these, the answer is over.
+STARTS_AND_ENDS = (*STARTS, *ENDS)
+PIECES_AND_ENDS = (*PIECES, *ENDS)
+# The answer has ended before each of these events.
 BEYOND = (EventType.TOOL_CALL_RESULT, *TERMINAL)
 
 
@@ -72,14 +74,15 @@ def pass_stages(
     finished: Callable[[Any], AsyncGenerator[BaseEvent]],
     write: Write | None,
 ) -> AsyncGenerator[BaseEvent]:
-    """Put the stages in line. Each closes the one before it; `finished` adds events before the last one.
+    """Put the stages in line. Each one closes the one before it.
 
-    With `write`, texts go through it, and not through the stages that only translate them.
+    `finished` adds events before the last one. With `write`, texts go through it, and skip the
+    stages that would only translate them.
     """
     events = record_tool_calls(native, run.setup, run.calls, run.unfinished, run.outcome)
     if write:
         events = write_texts(events, run.text, write)
-    # Typed as an iterator, made as a generator.
+    # pydantic-ai's annotation says iterator, but it is a generator, which the next stage closes.
     translated: Any = adapter.transform_stream(events, on_complete=finished)
     shaped = shape_events(translated, run.setup, run.calls, run.ids, run.outcome)
     return share_progress(in_sequence(shaped, run.text), run.setup.page)
@@ -97,33 +100,35 @@ async def record_tool_calls(
     try:
         async with aclosing(events):
             async for event in events:
-                unfinished.note(event)
+                unfinished.record(event)
                 if isinstance(event, FunctionToolCallEvent):
                     call_id = event.part.tool_call_id
                     calls.started.add(call_id)
-                    approver = (
-                        (name_of(setup.deps.user) or "a visitor")
-                        if call_id in setup.approved
-                        else ""
-                    )
+                    approver = ""
+                    if call_id in setup.approved:
+                        approver = name_of(setup.deps.user) or "a visitor"
                     timer.start(event.part, edited=setup.edited.get(call_id), approved_by=approver)
                 elif isinstance(event, FunctionToolResultEvent):
                     setup.tool_ended()
-                    if how := outcome_of(event.part):
-                        calls.outcomes[event.part.tool_call_id] = how
-                    if (audit_event := timer.stop(event.part)) is not None:
-                        calls.durations[event.part.tool_call_id] = round(audit_event.duration_ms)
+                    call_id = event.part.tool_call_id
+                    call_outcome = outcome_of(event.part)
+                    if call_outcome:
+                        calls.outcomes[call_id] = call_outcome
+                    audit_event = timer.stop(event.part)
+                    if audit_event is not None:
+                        calls.durations[call_id] = round(audit_event.duration_ms)
                         await record_event(setup.audit, audit_event)
                 yield event
     finally:
-        for audit_event in timer.abandon(
-            waiting={call.tool_call_id for call in _deferred(outcome.requests)}
-        ):
+        for audit_event in timer.abandon(waiting=_deferred_ids(outcome.requests)):
             await record_event(setup.audit, audit_event)
 
 
-def _deferred(requests: DeferredToolRequests | None) -> list[ToolCallPart]:
-    return [*requests.approvals, *requests.calls] if requests else []
+def _deferred_ids(requests: DeferredToolRequests | None) -> set[str]:
+    """The ids of the calls for which the run has paused."""
+    if requests is None:
+        return set()
+    return {call.tool_call_id for call in (*requests.approvals, *requests.calls)}
 
 
 async def shape_events(
@@ -139,8 +144,8 @@ async def shape_events(
         hidden = REASONING
     async with aclosing(events):
         async for event in events:
-            # Signatures, outcomes and summaries are for histories that clients hold, and ours stays
-            # here; clients before 1.0 don't survive an empty delta.
+            # Drop signatures and summaries: they serve histories that clients hold, and ours stays
+            # on the server. Drop empty deltas, because clients before 1.0 refuse them.
             is_summary = getattr(event, "activity_type", "") == "pydantic_ai_compaction"
             if event.type in hidden or is_summary or getattr(event, "delta", None) == "":
                 continue
@@ -149,36 +154,35 @@ async def shape_events(
             elif isinstance(event, ReasoningMessageStartEvent):
                 ids.add("reasoning", event.message_id)
             elif isinstance(event, ToolCallResultEvent):
-                kept = _told_of_call(event.tool_call_id, setup, calls)
-                ids.add(
-                    "tool",
-                    event.message_id,
-                    event.tool_call_id,
-                    extra={"metadata": kept} if kept else None,
-                )
-                how = calls.outcomes.get(event.tool_call_id)
-                event.metadata = {**kept, **({"outcome": how} if how else {})} or None
-            elif isinstance(event, RunFinishedEvent) and (
-                asked := open_interrupts(outcome.requests)
-            ):
-                event.outcome = RunFinishedInterruptOutcome(
-                    interrupts=[one.interrupt for one in asked]
-                )
+                _add_metadata(event, setup, calls, ids)
+            elif isinstance(event, RunFinishedEvent):
+                questions = open_interrupts(outcome.requests)
+                if questions:
+                    interrupts = [question.interrupt for question in questions]
+                    event.outcome = RunFinishedInterruptOutcome(interrupts=interrupts)
             yield event
             if event.type in TERMINAL:
                 return
 
 
-def _told_of_call(call_id: str, setup: RunSetup, calls: ToolCalls) -> dict[str, Any]:
-    """What a client is told of a call besides its result, now and when it reads the thread."""
-    told: dict[str, Any] = {}
-    if (took := calls.durations.get(call_id)) is not None:
-        told["duration_ms"] = took
+def _add_metadata(
+    event: ToolCallResultEvent, setup: RunSetup, calls: ToolCalls, ids: MessageIds
+) -> None:
+    """Add what a client learns about a call, now and when it reads the thread."""
+    call_id = event.tool_call_id
+    metadata: dict[str, Any] = {}
+    if call_id in calls.durations:
+        metadata["duration_ms"] = calls.durations[call_id]
     if call_id in setup.edited:
-        # As text, as in the call itself: a browser would round the numbers.
-        told["editedArguments"] = json.dumps(setup.edited[call_id], ensure_ascii=False)
-        told["editedBy"] = name_of(setup.deps.user)
-    return told
+        # The arguments are text, as in the call itself, because a browser would round the numbers.
+        metadata["editedArguments"] = json.dumps(setup.edited[call_id], ensure_ascii=False)
+        metadata["editedBy"] = name_of(setup.deps.user)
+    extra = {"metadata": metadata.copy()} if metadata else None
+    ids.add("tool", event.message_id, call_id, extra=extra)
+    # The stored result has the outcome already, so `extra` does not need it.
+    if call_id in calls.outcomes:
+        metadata["outcome"] = calls.outcomes[call_id]
+    event.metadata = metadata or None
 
 
 async def in_sequence(
@@ -186,77 +190,87 @@ async def in_sequence(
 ) -> AsyncGenerator[BaseEvent]:
     """Keep one part open at a time.
 
-    Some providers go on with a part after they began another one. pydantic-ai has ended it by then,
-    and a client refuses what comes for it, but takes up a part that is started again.
+    Some providers go on with a part after they began another one. By then pydantic-ai has ended the
+    first part, and a client refuses more of it. But a client accepts a part that starts again.
     """
     starts: dict[str, BaseEvent] = {}
     spans: set[str] = set()
     current: Part | None = None
     async with aclosing(events):
         async for event in events:
-            wanted = current
+            following = current
             is_of_current = (
                 current is not None
-                and event.type in (*PIECES, *ENDS)
+                and event.type in PIECES_AND_ENDS
                 and current.id == part_id(event)
             )
             if event.type in STARTS:
                 starts[part_id(event)] = event
-                wanted = Part(event)
+                following = Part(event)
             elif event.type in PIECES and not is_of_current:
                 start = starts[part_id(event)]
                 is_thought = start.type is EventType.REASONING_MESSAGE_START
-                wanted = Part(start, needs_span=is_thought and part_id(event) not in spans)
+                following = Part(start, needs_span=is_thought and part_id(event) not in spans)
             elif event.type in BEYOND or (event.type in ENDS and is_of_current):
-                wanted = None
-            if wanted is not current:
-                for one in [*(current.last if current else ()), *(wanted.first if wanted else ())]:
-                    yield one
-                current = wanted
-                text.current = (
-                    current.id
-                    if current and isinstance(current.start, TextMessageStartEvent)
-                    else ""
-                )
+                following = None
+            if following is not current:
+                if current is not None:
+                    for closing in current.last:
+                        yield closing
+                if following is not None:
+                    for opening in following.first:
+                        yield opening
+                current = following
+                text.current = following.text_id if following else ""
             if event.type is EventType.REASONING_START:
                 spans.add(part_id(event))
             elif event.type is EventType.REASONING_END:
                 spans.discard(part_id(event))
-            if event.type not in (*STARTS, *ENDS):
+            if event.type not in STARTS_AND_ENDS:
                 yield event
 
 
 @dataclass(frozen=True)
 class Part:
-    """A text, a thought or a tool call on its way."""
+    """A text, a thought or a tool call that is open."""
 
     start: BaseEvent
     needs_span: bool = False
-    """Whether it is a thought that goes on after its span has ended."""
+    """Whether the part is a thought that goes on after its span has ended."""
 
     @property
     def id(self) -> str:
         return part_id(self.start)
 
     @property
+    def text_id(self) -> str:
+        """The id of a text; '' for other parts."""
+        return self.id if isinstance(self.start, TextMessageStartEvent) else ""
+
+    @property
     def first(self) -> list[BaseEvent]:
-        return (
-            [ReasoningStartEvent(message_id=self.id), self.start]
-            if self.needs_span
-            else [self.start]
-        )
+        """The events that begin the part."""
+        if self.needs_span:
+            return [ReasoningStartEvent(message_id=self.id), self.start]
+        return [self.start]
 
     @property
     def last(self) -> list[BaseEvent]:
+        """The events that end the part."""
         if isinstance(self.start, ToolCallStartEvent):
             return [ToolCallEndEvent(tool_call_id=self.id)]
         if isinstance(self.start, TextMessageStartEvent):
             return [TextMessageEndEvent(message_id=self.id)]
-        span = [ReasoningEndEvent(message_id=self.id)] if self.needs_span else []
-        return [ReasoningMessageEndEvent(message_id=self.id), *span]
+        events: list[BaseEvent] = [ReasoningMessageEndEvent(message_id=self.id)]
+        if self.needs_span:
+            events.append(ReasoningEndEvent(message_id=self.id))
+        return events
 
 
 def part_id(event: Any) -> str:
-    """The id of a call or of a message."""
-    found: str = event.tool_call_id if hasattr(event, "tool_call_id") else event.message_id
-    return found
+    """Read the id of the call or of the message that an event belongs to."""
+    call_id: str | None = getattr(event, "tool_call_id", None)
+    if call_id is not None:
+        return call_id
+    message_id: str = event.message_id
+    return message_id

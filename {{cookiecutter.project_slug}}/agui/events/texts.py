@@ -1,8 +1,8 @@
 """Stage: the deltas of a text become frames at once.
 
 Most events of a run are deltas of a text, and the stages that follow would only translate them, at
-more than twice the price. All other events pass on. Nothing is overtaken: each event is in the log
-before the next one is asked for.
+more than twice the cost. All other events pass on to the next stage. The order stays, because each
+event is in the log before the stage asks for the next one.
 """
 
 from collections.abc import AsyncGenerator, Callable
@@ -25,7 +25,8 @@ async def write_texts(
     async with aclosing(events):
         async for event in events:
             data = None
-            if delta := delta_of_open_text(event, text):
+            delta = delta_of_open_text(event, text)
+            if delta:
                 if text.current != text_id:
                     text_id, template = text.current, text_template(text.current)
                 data = template and text_data(template, delta)
@@ -36,8 +37,10 @@ async def write_texts(
 
 
 def delta_of_open_text(event: NativeEvent, text: OpenText) -> str:
-    """What is added to the text that a client is at. A provider may have begun something else meanwhile."""
+    """Read what an event adds to the text that is open for clients; '' if it adds nothing to it."""
     if not isinstance(event, PartDeltaEvent) or not isinstance(event.delta, TextPartDelta):
         return ""
-    is_open = text.current and text.current == text.last
-    return event.delta.content_delta if is_open else ""
+    # The provider may go on with a text after it began another part.
+    if text.current and text.current == text.last:
+        return event.delta.content_delta
+    return ""

@@ -260,7 +260,7 @@ class ActiveRun(RunState):
         """Note with the messages what they can't hold, and take out what is not to be kept."""
         new = without_bytes(new)
         self.ids.stamp(new)
-        self.setup.page.note(new)
+        self.setup.page.annotate_activities(new)
         note_secrets(new, self.calls.timer)
         state = dump_state(self.setup.deps, self.state_before)
         if new and (self.turn.state.fades or not same_json(state, self.turn.state.stored)):
