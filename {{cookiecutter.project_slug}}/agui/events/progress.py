@@ -269,10 +269,8 @@ class Page:
         if shown is None:
             if message_id in self._message_ids:
                 raise ValueError(f"a message has the id {message_id!r}")
-            before = len(self._message_ids)
-            activity = Activity(
-                event.activity_type, event.content, before, event.replace is not False
-            )
+            before, replaces = len(self._message_ids), event.replace is not False
+            activity = Activity(event.activity_type, event.content, before, replaces)
             self.activities[message_id] = activity
             return [event]
         if event.replace is False:
