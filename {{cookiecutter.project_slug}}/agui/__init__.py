@@ -32,6 +32,7 @@ below it. Read them in this order:
         start.py             take the thread, store the new turn, begin
         drive.py             append the run's events to its log, to the end
         record.py            what is kept of a run, however it ends
+        new_messages.py      the messages that a run has added to its thread
         usage.py             what a run has used, also of an answer that was broken off
         live.py              the runs of this process, and who reads them
         drafts.py            what a killed process must not take along

@@ -1,8 +1,7 @@
-"""What a killed process must not take along: the answer so far, and the results of its tools.
+"""Drafts of runs: the answer so far, and the results of tools, in case the process dies.
 
-Every run of this process is written down now and then, as a draft in its row. Should the process
-die, whoever comes to the thread next finds a run that nobody works on, and puts its draft into the
-thread.
+Every run of this process is written to its row now and then. If the process dies, the next request
+for the thread, or a sweep, puts the draft into the thread (recovery.py).
 """
 
 import asyncio
@@ -23,28 +22,31 @@ from agui.runs.processes import process_name
 
 logger = logging.getLogger("agui.runs")
 
-# How much of an answer a killed process may take along.
+# How much of an answer is lost if its process dies.
 DRAFT_SECONDS = 2
 
 
 Draft = Callable[[], dict[str, Any] | None]
-"""Takes down a run: columns of its row, or None when nothing is new."""
+"""Makes a draft: columns of the run's row, or None if nothing is new."""
 
 
 class Checkpoints:
-    """Writes down the runs of this process, all at once and off the event loop."""
+    """Writes the drafts of this process's runs, all at once and off the event loop."""
 
     def __init__(self) -> None:
         self._drafts: dict[str, Draft] = {}
         self._task: asyncio.Task[None] | None = None
         self._due = asyncio.Event()
         self.writing = asyncio.Lock()
-        """Held from taking down what a run has reached until it is written: what is older must not come later."""
+        """Held from making drafts until they are written, so that no older one is written later."""
         self._hurried: set[str] = set()
         self._unwritten: dict[str, dict[str, Any]] = {}
 
     def add(self, key: str, draft: Draft, lost: Callable[[], object]) -> None:
-        """Write a run down from now on; `lost` is called should another process have taken it up."""
+        """Write drafts of a run from now on.
+
+        `lost` is called if another process has taken the run up.
+        """
         self._drafts[key] = draft
         life.add(key, lost)
         if self._task is None:
@@ -61,7 +63,7 @@ class Checkpoints:
             self._task = None
 
     def hurry(self, key: str) -> None:
-        """Write a run down at once: a tool has ended, and what it did can't be undone."""
+        """Write a run's draft at once: a tool has ended, and its effects can't be undone."""
         self._hurried.add(key)
         self._due.set()
 
@@ -82,26 +84,23 @@ class Checkpoints:
                 logger.exception("The runs of this process could not be written down")
 
     async def write(self, keys: Collection[str] | None = None) -> None:
-        """Write down what is new of these runs, or of all. Afterwards, what was taken before is written too."""
+        """Write what is new in these runs, or in all, and drafts that were not written before."""
         async with self.writing:
-            drafts = {
-                key: columns
-                for key, draft in self._drafts.items()
-                if (keys is None or key in keys) and (columns := _take(key, draft)) is not None
-            }
-            # While the database was away, what was taken down then was not written.
-            drafts = {
-                key: columns
-                for key, columns in (self._unwritten | drafts).items()
-                if key in self._drafts
-            }
+            drafts = {}
+            for key, make_draft in self._drafts.items():
+                # Drafts that were made while the database was away are still to be written.
+                columns = self._unwritten.get(key)
+                if keys is None or key in keys:
+                    columns = _make(key, make_draft) or columns
+                if columns is not None:
+                    drafts[key] = columns
             self._unwritten = drafts
             if drafts:
                 await run_in_thread(_write, drafts, pool="checkpoints")
             self._unwritten = {}
 
 
-def _take(key: str, draft: Draft) -> dict[str, Any] | None:
+def _make(key: str, draft: Draft) -> dict[str, Any] | None:
     try:
         return draft()
     except Exception:
@@ -111,7 +110,7 @@ def _take(key: str, draft: Draft) -> dict[str, Any] | None:
 
 def _write(drafts: dict[str, dict[str, Any]]) -> None:
     database = router.db_for_write(Run)
-    # Not what has ended meanwhile, nor what is another process's.
+    # A run may have ended meanwhile, or another process may have taken it up.
     running = Run.objects.filter(process=process_name(), status=Run.Status.RUNNING)
     with transaction.atomic(using=database):
         for key, columns in drafts.items():

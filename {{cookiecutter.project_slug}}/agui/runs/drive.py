@@ -1,7 +1,7 @@
-"""One run on its way: its events go into its log, until the log ends with one terminal event.
+"""How a run is executed: its events go into its log, until the log ends with one terminal event.
 
-A run belongs to the server, not to the connection that asked for it: it is a task that appends
-frames to a log, and responses only follow the log.
+A run belongs to the server, not to the connection of the client that started it. It is a task that
+appends frames to a log, and responses only follow the log.
 """
 
 import asyncio
@@ -33,16 +33,15 @@ from agui.runs.record import ActiveRun
 
 logger = logging.getLogger("agui.runs")
 
-# Without these events a stream has no form
+# The endings of the types of events without which clients can't read a stream. They are sent even
+# if a run has reached the limit of its output.
 BRACKETS = ("_START", "_STARTED", "_END", "_FINISHED", "_ERROR")
 
 
 async def drive(run: ActiveRun) -> None:
-    """Append the run's events to its log; whatever happens, the log ends with one terminal event."""
-    with (
-        run_fields(run.log, run.setup.deps.user),
-        parts.entered(part.run_context(run) for part in parts.installed()),
-    ):
+    """Append the run's events to its log. In any case the log ends with one terminal event."""
+    contexts = (part.run_context(run) for part in parts.installed())
+    with run_fields(run.log, run.setup.deps.user), parts.entered(contexts):
         try:
             await _drive(run)
         finally:
@@ -52,8 +51,10 @@ async def drive(run: ActiveRun) -> None:
 async def _drive(run: ActiveRun) -> None:
     patience.set(Patience())
     last: BaseEvent | None = None
+    timer = None
     timeout = conf.get().run_timeout_seconds
-    timer = asyncio.get_running_loop().call_later(timeout, run.stop, "timeout") if timeout else None
+    if timeout:
+        timer = asyncio.get_running_loop().call_later(timeout, run.stop, "timeout")
     try:
         async with aclosing(_events(run)) as events:
             async for event in events:
@@ -71,33 +72,33 @@ async def _drive(run: ActiveRun) -> None:
             await release_connections()
         finally:
             checkpoints.remove(run.log.key)
-            # Only now, and without a pause in between: whoever reads the end may at once start the
-            # next run.
-            _end(
-                run,
-                last
-                or run_error(
-                    run.outcome.failure or "internal_error", run.log.key, run.outcome.cause
-                ),
-            )
+            # From here to the end of the log there must be no pause: a client that reads the end
+            # may start the next run at once.
+            if last is None:
+                code = run.outcome.failure or "internal_error"
+                last = run_error(code, run.log.key, run.outcome.cause)
+            _end(run, last)
 
 
 def log_end(run: ActiveRun) -> None:
-    """Leave one line in the log: how the run ended, what it took, and which agent and model it was."""
-    well = run.status in (Run.Status.FINISHED, Run.Status.PAUSED, Run.Status.CANCELLED)
-    usage, code = run.usage, "" if well else run.outcome.failure or ""
-    fields = {
+    """Log one line: how the run ended, its duration and usage, and its agent and model."""
+    fields: dict[str, Any] = {
         "agent": run.endpoint.config.name,
-        "model": run.endpoint.model_name(run.run_input.forwarded_props),
+        "model": run.model,
         "outcome": str(run.status),
-        "code": code if code != run.status else "",
         "duration_ms": run.milliseconds(),
-        "input_tokens": usage.input_tokens,
-        "output_tokens": usage.output_tokens,
-        "cost": None if usage.cost is None else float(usage.cost),
+        "input_tokens": run.usage.input_tokens,
+        "output_tokens": run.usage.output_tokens,
     }
-    told = {name: value for name, value in fields.items() if value not in ("", None)}
-    logger.log(logging.INFO if well else logging.WARNING, "Run ended: %s", run.status, extra=told)
+    level = logging.INFO
+    if run.status not in (Run.Status.FINISHED, Run.Status.PAUSED, Run.Status.CANCELLED):
+        level = logging.WARNING
+        if run.outcome.failure != run.status:
+            fields["code"] = run.outcome.failure
+    if run.usage.cost is not None:
+        fields["cost"] = float(run.usage.cost)
+    extra = {name: value for name, value in fields.items() if value not in ("", None)}
+    logger.log(level, "Run ended: %s", run.status, extra=extra)
 
 
 def _end(run: ActiveRun, last: BaseEvent) -> None:
@@ -112,11 +113,10 @@ def _append(run: ActiveRun, event: BaseEvent) -> bool:
     try:
         data = to_data(event)
     except Exception:
-        # A tool's own event, with something in it that has no JSON form: the run goes on without
-        # it.
+        # An event of a tool may hold a value that has no JSON form. The run goes on without it.
         logger.exception("A %s of run %s can't be sent", event.type, run.log.key)
         return False
-    run.note_event(event.type)
+    run.record_event(event.type)
     _write(run, data, is_needed=event.type.endswith(BRACKETS))
     return True
 
@@ -139,54 +139,36 @@ async def _events(run: ActiveRun) -> AsyncGenerator[BaseEvent]:
             async with aclosing(stages) as events:
                 async for event in events:
                     if event.type in TERMINAL and run.status is Run.Status.FAILED:
-                        # Failed or stopped: what there is by now is kept before the client hears of
-                        # the end.
+                        # The run failed or was stopped. Store what it has added before a client
+                        # reads the end.
                         await run.save_partial()
                     yield event
         except BaseException as error:
             if run.status is Run.Status.FAILED:
-                # Shut down
-                run.outcome.failure = (
-                    "internal_error" if isinstance(error, Exception) else "interrupted"
-                )
+                # The server shuts down, or a stage has a mistake.
+                is_mistake = isinstance(error, Exception)
+                run.outcome.failure = "internal_error" if is_mistake else "interrupted"
                 run.outcome.cause = cause_of(error)
                 await run.save_partial()
             raise
 
 
 def _begin(run: ActiveRun) -> AsyncGenerator[BaseEvent]:
-    """Let the agent begin, and pass its events through the stages."""
+    """Start the agent, and pass its events through the stages."""
     endpoint, settings = run.endpoint, conf.get()
+    # The server has read the client's messages, answers and state. The adapter gets the result.
+    changes = {"messages": [], "resume": None, "state": run.state_before}
     adapter = Adapter(
         agent=endpoint.agent,
-        # What the client said of the past was read by us: the adapter gets the outcome.
-        run_input=run.run_input.model_copy(
-            update={"messages": [], "resume": None, "state": run.state_before}
-        ),
+        run_input=run.run_input.model_copy(update=changes),
         manage_message_history="server",
-        # Ours are instructions, which need no help. (It takes half a millisecond.)
+        # Agents of the engine have instructions, which pydantic-ai adds itself. Only an agent of
+        # the project may have a system prompt, and adding that takes half a millisecond.
         manage_system_prompt="server" if settings.agent_factory else "client",
         include_usage=settings.include_usage,
         shared=run,
     )
-
-    async def finished(result: AgentRunResult[Any]) -> AsyncGenerator[BaseEvent]:
-        paused = isinstance(result.output, DeferredToolRequests)
-        run.outcome.requests = result.output if paused else None
-        if run.outcome.requests:
-            ask(
-                run.outcome.requests,
-                run.run_input,
-                run.log.key,
-                run.approvals.asked,
-                run.setup.edited,
-            )
-        told = await run.additions(result.output)
-        await run.save(result.new_messages(), Run.Status.PAUSED if paused else Run.Status.FINISHED)
-        for event in told:
-            yield event
-
-    # Typed as an iterator, made as a generator.
+    # pydantic-ai's annotation says iterator, but it is a generator, which the first stage closes.
     native: Any = adapter.run_stream_native(
         message_history=run.turn.history,
         model=endpoint.chosen_model(run.run_input.forwarded_props),
@@ -198,8 +180,21 @@ def _begin(run: ActiveRun) -> AsyncGenerator[BaseEvent]:
         instructions=run_instructions(run.run_input, endpoint.skills, run.turn.text),
         capabilities=run.capabilities(),
     )
-    # A worker that goes on with a run has a stage of its own, which texts have to pass.
-    events = pass_stages(
-        native, adapter, run, finished, None if run.go_on else partial(_write, run)
-    )
-    return run.go_on(events) if run.go_on else events
+    finished = partial(_finish, run)
+    if run.go_on is None:
+        return pass_stages(native, adapter, run, finished, partial(_write, run))
+    # `go_on` is one more stage. Texts have to pass it, so they must not skip the stages.
+    return run.go_on(pass_stages(native, adapter, run, finished, None))
+
+
+async def _finish(run: ActiveRun, result: AgentRunResult[Any]) -> AsyncGenerator[BaseEvent]:
+    """Store what a run has added, and yield the events that come before its last one."""
+    status = Run.Status.FINISHED
+    if isinstance(result.output, DeferredToolRequests):
+        status = Run.Status.PAUSED
+        run.outcome.requests = result.output
+        ask(result.output, run.run_input, run.log.key, run.approvals.asked, run.setup.edited)
+    additions = await run.additions(result.output)
+    await run.save(result.new_messages(), status)
+    for event in additions:
+        yield event

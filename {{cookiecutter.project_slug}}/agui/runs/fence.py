@@ -1,7 +1,7 @@
-"""What keeps a run that another process has taken over from starting another tool.
+"""A check before each tool: does the run still belong to this process?
 
-A process that was cut off from its database for long may be taken for dead, and another one goes on
-with its runs. What it does when it is back must not happen twice.
+If a process is cut off from its database for long, others take it for dead, and one of them goes on
+with its runs. When the process is back, it must not call tools a second time.
 """
 
 import time
@@ -21,13 +21,13 @@ from agui.runs.life import DEAD_SECONDS
 from agui.runs.processes import process_name
 from agui.tools.registry import noting
 
-# Less than it takes to take over a run: after so long the answer of the database counts no more.
+# How long an answer of the database counts. It takes longer to take over a run.
 GOOD_SECONDS = DEAD_SECONDS / 2
 
 
 @dataclass
 class Fence(AbstractCapability[AgentDeps]):
-    """Stands between a run and its tools. Raises RunFailed when the run is another process's."""
+    """Stands between a run and its tools. Raises RunFailed if another process has the run."""
 
     key: str
 
@@ -41,14 +41,14 @@ class Fence(AbstractCapability[AgentDeps]):
     ) -> Any:
         asked_at = time.monotonic()
         await in_database(self._check)
-        # The event loop was blocked, or the database is slow
+        # Ask again if the event loop was blocked, or the database is slow.
         while time.monotonic() - asked_at > GOOD_SECONDS:
             asked_at = time.monotonic()
             await in_database(self._check)
         begin = noting.get()
 
         def begin_if_ours(tool: Callable[[], Any]) -> Any:
-            # Called in the tool's own thread, for which it may have waited for long.
+            # This runs in the tool's thread, for which the call may have waited for long.
             if time.monotonic() - asked_at > GOOD_SECONDS:
                 self._check()
             return begin(tool)

@@ -1,14 +1,15 @@
 """Which processes are alive: their signs of life, and how the death of one is proven.
 
-A process that is busy, stopped or slow is not dead, and its runs are its own. So its signs of life
-come from a thread of their own, and another process counts as dead only with a proof:
+A process that is busy, stopped or slow is not dead, and keeps its runs. So a thread of its own
+gives signs of life, and another process counts as dead only with a proof:
 
-- In the same place, the operating system knows the process, or it does not.
-- Elsewhere, the sign of life of a run has not changed for DEAD_SECONDS, while this process looked all the time. With
-  PostgreSQL, the process has also lost its lock: it holds that through a connection that ends when the process does.
+- On the same machine, the operating system does not know the process.
+- On another one, the sign of life of a run has not changed for DEAD_SECONDS, while this process
+  looked all the time. With PostgreSQL, the process has also lost its lock, which it holds through a
+  connection that ends with the process.
 
-No clocks are compared. A process that was stopped itself, or whose database was away, has seen
-nothing and starts anew.
+No clocks are compared. If this process was stopped, or its database was away, it may have missed
+signs of life, and starts to look anew.
 """
 
 import asyncio
@@ -37,13 +38,13 @@ logger = logging.getLogger("agui.processes")
 
 SIGN_OF_LIFE_SECONDS = 3
 DEAD_SECONDS = 12
-# After so long a pause between two looks, this process may have missed signs of life.
+# After a longer pause between two looks, this process may have missed signs of life.
 PAUSE_SECONDS = 6
 RETRY_SECONDS = 1
-# The first number of all our advisory locks, so that they can be listed: "agui".
+# The first number of all our advisory locks, by which they can be listed. It spells "agui".
 LOCKS = 0x61677569
-# Both ends have to notice that the other one's host is gone: the server, for the lock; and this
-# end, to connect again.
+# If a host disappears, the server has to notice, to free the lock, and the client has to notice, to
+# connect again.
 PATIENCE = {
     "connect_timeout": 5,
     "keepalives_idle": 3,
@@ -60,7 +61,8 @@ SELECT objid::bigint FROM pg_locks
 WHERE locktype = 'advisory' AND classid = %s AND objsubid = 2 AND granted
     AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
 """
-# Written out: SQLite reads the small indexes only if it is told the values of their conditions.
+# This query is written out, because SQLite uses the partial indexes only if the values of their
+# conditions stand in the query.
 AT_WORK = """
 SELECT id, process, seen_at FROM agui_run WHERE status = 'running'
 UNION ALL SELECT id, process, seen_at FROM agui_run WHERE {order} IS NOT NULL
@@ -68,7 +70,7 @@ UNION ALL SELECT id, process, seen_at FROM agui_run WHERE {order} IS NOT NULL
 
 
 class Sign(NamedTuple):
-    """What is to be seen of a run. As long as its process is alive, this changes."""
+    """What other processes see of a run. It changes as long as the run's process is alive."""
 
     key: UUID
     process: str
@@ -76,7 +78,10 @@ class Sign(NamedTuple):
 
 
 class Life:
-    """The signs of life of this process, and what it sees of others', through a connection of its own."""
+    """The signs of life of this process, and those that it sees of others.
+
+    All queries go through a connection of its own.
+    """
 
     def __init__(self) -> None:
         self._runs: dict[str, Callable[[], object]] = {}
@@ -85,18 +90,22 @@ class Life:
         self._ended = threading.Event()
         self._is_up = threading.Event()
         self._seen: dict[Sign, float] = {}
-        """Since when each sign is the same."""
+        """Since when each sign has not changed."""
         self._silent: frozenset[Sign] = frozenset()
         self._looked_at = 0.0
         self._is_locked = False
         self._is_away = False
 
     def add(self, key: str, lost: Callable[[], object]) -> None:
-        """Give signs of life of a run from now on; `lost` is called in this event loop if another process has it."""
+        """Give signs of life of a run from now on.
+
+        `lost` is called in this event loop if another process has taken the run over.
+        """
         loop = asyncio.get_running_loop()
 
         def call_lost() -> None:
-            with suppress(RuntimeError):  # The loop has ended, and the run with it
+            # If the loop has ended, so has the run.
+            with suppress(RuntimeError):
                 loop.call_soon_threadsafe(lost)
 
         self._runs[key] = call_lost
@@ -109,44 +118,51 @@ class Life:
         return key in self._runs
 
     async def begin(self) -> None:
-        """Before a run is recorded as this process's, let the process hold its lock, so that it can't count as dead."""
+        """Wait until this process holds its lock, before it records a run as its own.
+
+        Without the lock others could take it for dead.
+        """
         self.start()
         if self._thread is not None and not self._is_up.is_set():
             await run_in_thread(self._is_up.wait, pool="database")
 
     def start(self) -> None:
-        """Look after runs from now on, until this process ends. Once more changes nothing."""
-        if conf.is_testing():  # Whose only process this is
+        """Start the thread that looks after runs, unless it is running."""
+        if conf.is_testing():
+            return  # There is no other process.
+        if self._thread is not None and self._pid == os.getpid():
             return
-        if self._thread is None or self._pid != os.getpid():
-            self._pid, self._ended, self._is_up = os.getpid(), threading.Event(), threading.Event()
-            arguments = self._ended, self._is_up
-            self._thread = threading.Thread(
-                target=self._live, args=arguments, name="agui-life", daemon=True
-            )
-            self._thread.start()
+        self._pid = os.getpid()
+        self._ended = threading.Event()
+        self._is_up = threading.Event()
+        self._thread = threading.Thread(
+            target=self._live, args=(self._ended, self._is_up), name="agui-life", daemon=True
+        )
+        self._thread.start()
 
     def stop(self) -> None:
-        """End the thread, and close its connection: a test database can't be dropped while there are some."""
+        """End the thread and close its connection: tests can't drop a database that has some."""
         if self._thread is not None and self._pid == os.getpid():
             self._ended.set()
             self._thread.join()
         self._thread = None
 
     def is_dead(self, run: Run) -> bool:
-        """Whether the process that a run belongs to is proven to have ended."""
-        there = is_there(run.process)
-        return self.is_silent(run) if there is None else not there
+        """Whether there is a proof that the process of a run has ended."""
+        exists = is_there(run.process)
+        if exists is None:
+            return self.is_silent(run)
+        return not exists
 
     def is_silent(self, run: Run) -> bool:
-        """Whether nobody has given a sign of life of a run, or could have, for DEAD_SECONDS."""
+        """Whether a run has given no sign of life for DEAD_SECONDS, and its process has no lock."""
         return Sign(run.pk, run.process, run.seen_at) in self._silent
 
     def _live(self, ended: threading.Event, is_up: threading.Event) -> None:
         connection: BaseDatabaseWrapper | None = None
         pause: float = 0
         if not _has_locks(connections[router.db_for_write(Run)]):
-            # Not at once: most commands and tests are over before.
+            # Without locks there is no hurry, and most commands end before the first look.
             pause = SIGN_OF_LIFE_SECONDS
             is_up.set()
         while not ended.wait(pause):
@@ -154,12 +170,14 @@ class Life:
                 connection = connection or self._connect()
                 self.sign()
                 self.look(connection)
-                pause, self._is_away = SIGN_OF_LIFE_SECONDS, False
+                pause = SIGN_OF_LIFE_SECONDS
+                self._is_away = False
             except Exception as error:
                 self._forget()
                 if not self._is_away:
                     logger.warning("This process can give no sign of life: %s", error)
-                pause, self._is_away = RETRY_SECONDS, True
+                pause = RETRY_SECONDS
+                self._is_away = True
                 if connection:
                     _close(connection)
                 connection = None
@@ -172,11 +190,12 @@ class Life:
     def _connect(self) -> BaseDatabaseWrapper:
         alias = router.db_for_write(Run)
         connection = connections.create_connection(alias)
-        # It is kept for ever: out of a pool, another thread would lack it.
-        options = {**(connection.settings_dict.get("OPTIONS") or {})}
+        options = dict(connection.settings_dict.get("OPTIONS") or {})
+        # This connection lives as long as the process. Taken out of a pool, other threads would
+        # miss it.
         options.pop("pool", None)
         if connection.vendor == "postgresql":
-            options = {**PATIENCE, **options}
+            options = PATIENCE | options
         connection.settings_dict = {**connection.settings_dict, "OPTIONS": options}
         connections[alias] = connection
         self._is_locked = False
@@ -186,75 +205,70 @@ class Life:
         self._seen, self._silent = {}, frozenset()
 
     def sign(self) -> None:
-        """Give a sign of life of each run, and find those that another process has taken over, or deleted."""
+        """Give a sign of life of each run, and stop those that another process took or deleted."""
         runs = dict(self._runs)
-        ours = Run.objects.using(router.db_for_write(Run)).filter(
-            pk__in=runs, process=process_name()
-        )
-        if runs and _update_seen(ours.filter(status=Run.Status.RUNNING)) < len(runs):
-            # Not what has ended meanwhile.
-            kept = {
-                str(key)
-                for key in ours.exclude(status=Run.Status.INTERRUPTED).values_list("pk", flat=True)
-            }
-            for key, lost in runs.items():
-                if key not in kept and key in self._runs:
-                    logger.warning("Run %s is stopped: it is not this process's any more", key)
-                    lost()
+        rows = Run.objects.using(router.db_for_write(Run))
+        own = rows.filter(pk__in=runs, process=process_name())
+        if not runs or _update_seen(own.filter(status=Run.Status.RUNNING)) == len(runs):
+            return
+        # Rows that are not running any more may also belong to runs that have ended meanwhile.
+        remaining = own.exclude(status=Run.Status.INTERRUPTED).values_list("pk", flat=True)
+        kept = set(map(str, remaining))
+        for key, lost in runs.items():
+            if key not in kept and key in self._runs:
+                logger.warning("Run %s is stopped: it is not this process's any more", key)
+                lost()
 
     def look(self, connection: BaseDatabaseWrapper) -> None:
-        """See which signs of life have changed."""
+        """Find out which signs of life have changed."""
         began = time.monotonic()
         if began - self._looked_at > PAUSE_SECONDS:
             self._forget()
         self._looked_at = began
         held = self._hold(connection)
-        at_work = Run.objects.using(connection.alias).raw(
-            AT_WORK.format(order=connection.ops.quote_name("order"))
-        )
+        query = AT_WORK.format(order=connection.ops.quote_name("order"))
+        at_work = Run.objects.using(connection.alias).raw(query)
         signs = [Sign(run.pk, run.process, run.seen_at) for run in at_work]
         now = time.monotonic()
         self._seen = {sign: self._seen.get(sign, now) for sign in signs}
-        self._silent = frozenset(
-            sign
-            for sign, since in self._seen.items()
-            if began - since >= DEAD_SECONDS and _lock(sign.process) not in held
-        )
+        silent = []
+        for sign, since in self._seen.items():
+            if began - since >= DEAD_SECONDS and _lock(sign.process) not in held:
+                silent.append(sign)
+        self._silent = frozenset(silent)
 
     def _hold(self, connection: BaseDatabaseWrapper) -> set[int]:
-        """Hold this process's lock; those of all processes."""
+        """Take this process's lock, if it has not done so; returns the locks of all processes."""
         if not _has_locks(connection):
             return set()
         with connection.cursor() as cursor:
             if not self._is_locked:
+                lock = [LOCKS, _lock(process_name())]
                 cursor.execute(SERVER_PATIENCE)
-                cursor.execute(
-                    "SELECT pg_try_advisory_lock(%s, %s)", [LOCKS, _lock(process_name())]
-                )
+                cursor.execute("SELECT pg_try_advisory_lock(%s, %s)", lock)
                 self._is_locked = cursor.fetchone()[0]
             cursor.execute(HELD, [LOCKS])
             return {_signed(number) for (number,) in cursor.fetchall()}
 
 
 def _has_locks(connection: BaseDatabaseWrapper) -> bool:
-    """Where a connection is nobody's own, as with a pooler, a lock would not be, either."""
-    return connection.vendor == "postgresql" and not connection.settings_dict.get(
-        "DISABLE_SERVER_SIDE_CURSORS"
-    )
+    """Whether a process can hold a lock through a connection: not if a pooler shares it."""
+    is_shared = connection.settings_dict.get("DISABLE_SERVER_SIDE_CURSORS")
+    return connection.vendor == "postgresql" and not is_shared
 
 
 def _update_seen(rows: QuerySet[Run]) -> int:
-    """Note that these runs were seen just now; how many."""
+    """Record that these runs were seen now; returns how many."""
     features = connections[rows.db].features
     if not features.has_select_for_update_skip_locked:
         return rows.update(seen_at=Now())
     with transaction.atomic(using=rows.db):
-        # What another thread is writing to, for example a draft, is a sign of life in itself. To
-        # wait for it, with other rows locked, could be a deadlock.
-        free = rows.select_for_update(
-            skip_locked=True, no_key=features.has_select_for_no_key_update
-        )
-        return rows.filter(pk__in=list(free.values_list("pk", flat=True))).update(seen_at=Now())
+        # Skip rows to which another thread is writing, for example a draft: that is a sign of life,
+        # too, and to wait for it with other rows locked could be a deadlock.
+        no_key = features.has_select_for_no_key_update
+        free = rows.select_for_update(skip_locked=True, no_key=no_key)
+        keys = list(free.values_list("pk", flat=True))
+        return rows.filter(pk__in=keys).update(seen_at=Now())
 
 
 def _lock(process: str) -> int:

@@ -1,4 +1,4 @@
-"""The runs of this process: their logs, their tasks, and who reads them."""
+"""The runs of this process: their logs, their tasks and their readers."""
 
 import asyncio
 from collections.abc import AsyncGenerator
@@ -13,50 +13,56 @@ from agui.runs import recovery
 
 
 class LiveRuns:
-    """The logs of the runs that this process knows, the tasks of those that it executes, and who reads."""
+    """The logs of all runs that this process knows, the tasks of its own runs, and the readers."""
 
     def __init__(self) -> None:
-        # The loop itself keeps only weak references to its tasks.
+        # The event loop keeps only weak references to its tasks.
         self.tasks: dict[asyncio.Task[None], RunLog] = {}
-        # Who reads, or is about to
+        # All readers, also those that have no log yet.
         self.followers: WeakValueDictionary[int, Follower] = WeakValueDictionary()
 
     @cached_property
     def logs(self) -> RunLogs:
-        """Where the settings want them, as they are on first use."""
+        """The logs, kept where the settings say at the first use."""
         url = conf.get().redis_url
         if url is None:
             return RunLogs()
-        from agui.runlog.redis import RedisLogs  # Its library is an extra
+        # The library redis is an extra, so import it only if a project uses it.
+        from agui.runlog.redis import RedisLogs
 
         return RedisLogs(url, recovery)
 
     def present_followers(self) -> list["Follower"]:
-        # Responses are closed in threads. This is one step, where `values()` would find the
-        # dictionary changed.
-        return [follower for reference in self.followers.valuerefs() if (follower := reference())]
+        followers = []
+        # Responses are closed in threads. `valuerefs()` copies the dictionary in one step, while
+        # `values()` would fail if it changes.
+        for reference in self.followers.valuerefs():
+            follower = reference()
+            if follower is not None:
+                followers.append(follower)
+        return followers
 
 
 class Follower:
-    """A reader of a run's log. With ON_DISCONNECT = "cancel", a run ends with the reader that started it.
+    """A reader of a run's log.
 
-    Raises TooManyRequests for one more than a user may have.
+    With ON_DISCONNECT = "cancel", a run ends with the reader that started it. Raises
+    TooManyRequests if the user has the allowed number of readers already.
     """
 
     scope: str
     log: RunLog | None = None
 
     def __init__(self, scope: str) -> None:
-        if (
-            sum(one.scope == scope for one in live.present_followers())
-            >= conf.get().max_readers_per_user
-        ):
+        readers = sum(follower.scope == scope for follower in live.present_followers())
+        if readers >= conf.get().max_readers_per_user:
             raise TooManyRequests("Too many streams at once.", headers={"Retry-After": "1"})
         self.scope = scope
         live.followers[id(self)] = self
 
     def read(self, log: RunLog, after: int = 0, *, started_run: bool = False) -> "Follower":
-        self.log, self.started_run = log, started_run
+        self.log = log
+        self.started_run = started_run
         log.readers.add(self)
         self._frames = log.follow(after)
         return self
@@ -66,16 +72,12 @@ class Follower:
         return self._frames
 
     def close(self) -> None:
-        """Called by Django at the end of the response, also when the client has gone, or when it never got one."""
+        """Stop reading. Django calls it at the end of each response, however that ends."""
         live.followers.pop(id(self), None)
-        if self.log:
-            self.log.readers.discard(self)
-        if (
-            self.log
-            and self.started_run
-            and self.log.running
-            and conf.get().on_disconnect == "cancel"
-        ):
+        if self.log is None:
+            return
+        self.log.readers.discard(self)
+        if self.started_run and self.log.running and conf.get().on_disconnect == "cancel":
             self.log.stop()
 
     __del__ = close

@@ -1,16 +1,16 @@
-"""One run on its way, and what is kept of it: while it is at work, and however it ends."""
+"""One active run, and what is kept of it: while it is at work, and however it ends."""
 
 import logging
 import time
 from collections.abc import AsyncGenerator, Callable, Collection
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from django.contrib.auth import get_user_model
 from django.db import router, transaction
 from pydantic_ai.capabilities import AbstractCapability
 from pydantic_ai.conversation_store import ConversationConflict
-from pydantic_ai.messages import ModelMessage, ModelResponse, ToolCallPart, ToolReturnPart
+from pydantic_ai.messages import ModelMessage
 from pydantic_ai.usage import RunUsage
 from pydantic_core import to_jsonable_python
 
@@ -31,10 +31,11 @@ from agui.protocol.files import without_bytes, without_drawings
 from agui.protocol.types import BaseEvent, CustomEvent, EventType, RunAgentInput
 from agui.runlog.memory import RunLog
 from agui.runs.fence import Fence
+from agui.runs.new_messages import added, without_open_calls
 from agui.runs.processes import process_name
 from agui.runs.usage import add_broken_off, count_unpriced
 from agui.stores import codec
-from agui.stores.annotations import annotate, answered
+from agui.stores.annotations import annotate
 from agui.stores.codec import same_json
 from agui.tools.audit_trail import AuditTrail, note_secrets
 from agui.tools.definitions import HoldApprovals
@@ -43,9 +44,9 @@ from agui.turns.turn import Turn
 
 logger = logging.getLogger("agui.runs")
 
-# What a model begins an answer with.
+# The events with which a model begins an answer.
 FIRST_EVENTS = (EventType.TEXT_MESSAGE_START, EventType.REASONING_START, EventType.TOOL_CALL_START)
-# How a run ended that was stopped, by the reason.
+# The status of a run that was stopped, by the reason.
 ENDINGS = {
     None: Run.Status.CANCELLED,
     "timeout": Run.Status.TIMED_OUT,
@@ -55,7 +56,7 @@ ENDINGS = {
 
 @dataclass(kw_only=True)
 class ActiveRun(RunState):
-    """One run on its way."""
+    """A run, from its start to its end."""
 
     endpoint: Endpoint
     log: RunLog
@@ -66,35 +67,35 @@ class ActiveRun(RunState):
     usage_before: RunUsage
     state_before: Any
     earlier: list[ModelMessage] = field(default_factory=list)
-    """What processes that died have added to it, if workers execute it."""
+    """The messages that processes which died have added, if workers execute the run."""
     asked: set[str] = field(default_factory=set)
-    """The tool calls that a draft keeps although they have no result: whoever goes on with the run makes them."""
+    """The tool calls that a draft keeps without a result: a worker that goes on makes them."""
     journal: AbstractCapability[AgentDeps] | None = None
-    """Notes what its tools have done, if workers execute it."""
+    """Records what the run's tools have done, if workers execute it."""
     approvals: HoldApprovals = field(default_factory=HoldApprovals)
     """Asks again before a tool that has changed since it was approved."""
     go_on: Callable[[AsyncGenerator[BaseEvent]], AsyncGenerator[BaseEvent]] | None = None
-    """A stage that joins its events to those of the process that died."""
+    """A stage that joins the run's events to those of a process that died."""
     files: SendReadableFiles = field(default_factory=SendReadableFiles)
-    """Which files its model is sent."""
+    """Decides which files the model gets."""
     usage: RunUsage = field(default_factory=RunUsage)
     size: int = 0
     """Bytes of all frames."""
     drafted: tuple[int, int] = (0, 0)
-    """Its size, and how many tools had ended, when it was last written down."""
+    """The size, and how many tools had ended, when the last draft was made."""
     status: Run.Status = Run.Status.FAILED
     first_event_ms: int | None = None
     is_recorded: bool = False
     started: float = field(default_factory=time.monotonic)
 
     def stop(self, code: str) -> None:
-        """End the run for a reason of ours: a key of RUN_ERRORS."""
+        """End the run for a reason of the server: a key of RUN_ERRORS."""
         if not self.outcome.failure and not self.is_recorded:
             self.outcome.failure = code
             self.log.token.cancel()
 
-    def note_event(self, kind: EventType) -> None:
-        """Note how long the model took to say something."""
+    def record_event(self, kind: EventType) -> None:
+        """Record how long the model took to begin its first answer."""
         if self.first_event_ms is None and kind in FIRST_EVENTS:
             self.first_event_ms = self.milliseconds()
 
@@ -102,22 +103,22 @@ class ActiveRun(RunState):
         return round((time.monotonic() - self.started) * 1000)
 
     def capabilities(self) -> list[AbstractCapability[AgentDeps]]:
-        """What only this run has."""
+        """List the capabilities that only this run has, beside those of its agent."""
+        capabilities: list[AbstractCapability[AgentDeps]] = []
+        capabilities.append(JoinDeltas(conf.get().delta_window_seconds))
         context = self.setup.deps.context
-        return [
-            JoinDeltas(conf.get().delta_window_seconds),
-            *([page_context(context)] if context else ()),
-            self.files,
-            self.approvals,
-            *([self.journal] if self.journal else ()),
-            Fence(self.log.key),
-            BoundResults(),
-            AuditTrail(timer=self.calls.timer),
-            *(capability for part in parts.installed() for capability in part.capabilities(self)),
-        ]
+        if context:
+            capabilities.append(page_context(context))
+        capabilities += [self.files, self.approvals]
+        if self.journal:
+            capabilities.append(self.journal)
+        capabilities += [Fence(self.log.key), BoundResults(), AuditTrail(timer=self.calls.timer)]
+        for part in parts.installed():
+            capabilities += part.capabilities(self)
+        return capabilities
 
     def draft(self) -> dict[str, Any] | None:
-        """Take down what the run has added so far, as columns of its row; None when nothing is new."""
+        """Make the columns of a new draft; None if nothing is new since the last one."""
         reached = (self.size, self.unfinished.results)
         if reached == self.drafted or not self.turn.store.keeps_threads:
             return None
@@ -125,27 +126,29 @@ class ActiveRun(RunState):
         return self.columns()
 
     def columns(self) -> dict[str, Any]:
+        """Make the columns of the run's row that keep what it has added so far."""
         new = [*self.earlier, *self._to_keep(self._partial(self.asked))]
         return {"draft": codec.dump_messages(new), "usage": to_jsonable_python(self.usage)}
 
     async def save(self, new: list[ModelMessage], status: Run.Status) -> None:
-        """Append what the run has added to the stored conversation, and note how the run ended."""
+        """Append what the run has added to the stored conversation, and record how it ended."""
         conversation = self.turn.conversation
         conversation.messages = [*self.stored, *self.earlier, *self._to_keep(new)]
         conversation.usage = self.usage_before + self.usage
         conversation.deferred_tool_requests = self.outcome.requests
         try:
             await self.turn.store.save_with(
-                conversation, lambda _: self._note(status), scope=self.log.scope
+                conversation, lambda _: self._record_end(status), scope=self.log.scope
             )
         except ConversationConflict:
             raise RunFailed("conversation_changed") from None
-        self.status, self.is_recorded = status, True
+        self.status = status
+        self.is_recorded = True
 
     async def save_partial(self) -> None:
-        """Keep what there is of a run that failed or was stopped."""
+        """Store what a run has added that failed or was stopped."""
         self.status = ENDINGS.get(self.outcome.failure, Run.Status.FAILED)
-        add_broken_off(self.usage, self.unfinished.captured, self._before())
+        add_broken_off(self.usage, self.unfinished.captured, self._earlier_runs())
         if self.outcome.failure == "conversation_changed":
             return
         self.outcome.requests = None
@@ -159,44 +162,47 @@ class ActiveRun(RunState):
             logger.exception("What run %s had reached could not be stored", self.log.key)
 
     async def record(self) -> None:
-        """Note how the run ended, unless that was done with its last messages."""
+        """Record how the run ended, unless `save` has done so."""
         if self.is_recorded:
             return
         try:
-            await in_database(self._note, self.status)
+            await in_database(self._record_end, self.status)
         except ConversationConflict:
             logger.info("Run %s was taken up by another process", self.log.key)
         except Exception:
             logger.exception("The end of run %s could not be recorded", self.log.key)
 
     async def additions(self, output: Any) -> list[BaseEvent]:
-        """Tell which files the model could not read, and what parts add to an answer. Note both with its message."""
-        message_id, files = self.text.last, list(self.files.left_out.values())
-        found = [Addition(FILES_LEFT_OUT, "files", files)] if files else []
+        """Make events for files that the model could not read, and for what parts add to an answer.
+
+        Both are stored with the answer's message.
+        """
+        message_id = self.text.last
+        additions = []
+        if self.files.left_out:
+            additions.append(Addition(FILES_LEFT_OUT, "files", list(self.files.left_out.values())))
         if message_id and isinstance(output, str):
             for part in parts.installed():
-                found += await part.add_to_answer(self, output)
-        told: list[BaseEvent] = []
-        for addition in found:
+                additions += await part.add_to_answer(self, output)
+        events: list[BaseEvent] = []
+        for addition in additions:
             if message_id:
                 self.ids.extend(message_id, {"metadata": {addition.name: addition.value}})
             value = {"messageId": message_id, addition.field: addition.value}
-            told.append(CustomEvent(name=addition.name, value=value))
-        return told
+            events.append(CustomEvent(name=addition.name, value=value))
+        return events
 
-    def _note(self, status: Run.Status) -> None:
-        # Without a row the thread was deleted, and the run with it.
-        row = Run.objects.filter(pk=self.log.key)
+    def _record_end(self, status: Run.Status) -> None:
+        failure, cause = self.outcome.failure or "", self.outcome.cause
+        if status in (Run.Status.FINISHED, Run.Status.PAUSED):
+            failure = cause = ""
         messages = self.messages()
+        row = Run.objects.filter(pk=self.log.key)
         with transaction.atomic(using=router.db_for_write(Run), savepoint=False):
-            is_noted = row.filter(process=process_name(), status=Run.Status.RUNNING).update(
+            has_row = row.filter(process=process_name(), status=Run.Status.RUNNING).update(
                 status=status,
-                code=""
-                if status in (Run.Status.FINISHED, Run.Status.PAUSED)
-                else self.outcome.failure or "",
-                cause=""
-                if status in (Run.Status.FINISHED, Run.Status.PAUSED)
-                else self.outcome.cause,
+                code=failure,
+                cause=cause,
                 usage=to_jsonable_python(self.usage),
                 cost=self.usage.cost,
                 unpriced=count_unpriced(self.usage, messages),
@@ -204,60 +210,61 @@ class ActiveRun(RunState):
                 duration_ms=self.milliseconds(),
                 draft=None,
             )
-            if not is_noted and (self.journal or row.exists()):
-                # This process was taken for dead: another one has ended the run, or goes on with
-                # it.
+            if not has_row and (self.journal or row.exists()):
+                # Another process took this one for dead, and has ended the run or goes on with it.
                 raise ConversationConflict(self.log.thread_id)
-            owner = self.setup.deps.user.pk
-            if (
-                not is_noted
-                and owner is not None
-                and not get_user_model()._default_manager.filter(pk=owner).exists()
-            ):
-                return  # Nothing is kept of a user who is gone
+            # If there is no row, the thread was deleted, and maybe its owner. Parts keep nothing
+            # about a user who was deleted.
+            if not has_row and not self._has_owner():
+                return
             ended = EndedRun(
                 key=self.log.key,
                 scope=self.log.scope,
-                owner_id=owner,
+                owner_id=self.setup.deps.user.pk,
                 thread_id=self.log.thread_id,
                 model=self.model,
                 status=status,
                 usage=self.usage,
                 messages=messages,
-                is_deleted=not is_noted,
+                is_deleted=not has_row,
             )
             for part in parts.installed():
                 part.run_ended(ended)
 
+    def _has_owner(self) -> bool:
+        pk = self.setup.deps.user.pk
+        return pk is None or get_user_model()._default_manager.filter(pk=pk).exists()
+
     def hold(self) -> bool:
-        """Lock its row until the present transaction ends. False for a run that was deleted or is another process's."""
+        """Lock the run's row until the transaction ends.
+
+        Returns False if the run was deleted, or belongs to another process.
+        """
         row = Run.objects.filter(pk=self.log.key, process=process_name(), status=Run.Status.RUNNING)
         return bool(row.update(process=process_name()))
 
     @property
     def model(self) -> str:
-        """The name of the model that was asked for."""
+        """The name of the model that the client asked for."""
         return self.endpoint.model_name(self.run_input.forwarded_props)
 
     def messages(self) -> list[ModelMessage]:
-        """All messages of the run, those that it does not keep included."""
-        before = {*self._before(), None}
-        return [
-            *self.earlier,
-            *(one for one in self.unfinished.captured if one.run_id not in before),
-        ]
+        """List all messages of the run, also those that the thread does not keep."""
+        before = {*self._earlier_runs(), None}
+        own = [message for message in self.unfinished.captured if message.run_id not in before]
+        return [*self.earlier, *own]
 
-    def _before(self) -> set[str | None]:
+    def _earlier_runs(self) -> set[str | None]:
         return {message.run_id for message in self.turn.history}
 
     def _partial(self, asked: Collection[str] = ()) -> list[ModelMessage]:
-        """What the run has added, as of now."""
+        """List what the run has added up to now."""
         unfinished = self.unfinished
         new = [*added(self.turn.history, unfinished.captured), *unfinished.messages()]
         return without_open_calls(new, self.calls.started.union(asked))
 
     def _to_keep(self, new: list[ModelMessage]) -> list[ModelMessage]:
-        """Note with the messages what they can't hold, and take out what is not to be kept."""
+        """Annotate new messages for the store, and remove what it does not keep."""
         new = without_bytes(new)
         self.ids.stamp(new)
         self.setup.page.annotate_activities(new)
@@ -268,37 +275,3 @@ class ActiveRun(RunState):
         if new and self.files.left_out:
             annotate(new[-1], **{UNREAD: list(self.files.left_out)})
         return without_drawings(new)
-
-
-def added(history: list[ModelMessage], captured: list[ModelMessage]) -> list[ModelMessage]:
-    """What the run has added. Not by position: requests that follow on each other are merged, old messages left out."""
-    before = {message.run_id for message in history}
-    done = answered(history)
-    new: list[ModelMessage] = []
-    for message in captured:
-        if message.run_id is None or message.run_id in before:
-            continue
-        if isinstance(message, ModelResponse):
-            new.append(message)
-        else:
-            results = [p for p in message.parts if isinstance(p, ToolReturnPart)]
-            if fresh := [part for part in results if new or part.tool_call_id not in done]:
-                new.append(replace(message, parts=fresh))
-    return new
-
-
-def without_open_calls(messages: list[ModelMessage], started: set[str]) -> list[ModelMessage]:
-    """Drop tool calls that never ran, half-streamed ones too. Of those that were begun, the model is told."""
-    ran = started | answered(messages)
-    kept: list[ModelMessage] = []
-    for message in messages:
-        if isinstance(message, ModelResponse):
-            parts = [
-                part
-                for part in message.parts
-                if not isinstance(part, ToolCallPart) or part.tool_call_id in ran
-            ]
-            message = replace(message, parts=parts)
-        if message.parts:
-            kept.append(message)
-    return kept

@@ -1,4 +1,4 @@
-"""What dead processes left: which runs nobody works on, and how their drafts get into their threads."""
+"""What dead processes left: runs that nobody works on, whose drafts go into their threads."""
 
 import logging
 from collections.abc import Collection
@@ -23,34 +23,33 @@ logger = logging.getLogger("agui.runs")
 
 
 async def find_dead(keys: Collection[str]) -> dict[str, str]:
-    """Which of these runs nobody works on, each with its status in the database; '' for one that has no row."""
+    """Find the runs among these that nobody works on, with their status; '' if a run has no row."""
     life.start()
     rows: list[Run] = await in_database(list, Run.objects.filter(pk__in=keys).defer("draft"))
-    found = {str(run.pk): run for run in rows}
-    dead = {}
-    for key in keys:
-        run = found.get(key)
-        if run is None or not is_on(run):
-            dead[key] = run.status if run else ""
+    dead = dict.fromkeys(keys, "")
+    for run in rows:
+        if is_on(run):
+            dead.pop(str(run.pk), None)
+        else:
+            dead[str(run.pk)] = run.status
     return dead
 
 
 async def sweep() -> None:
-    """Take up what dead processes left, in all threads whose store needs no request to be opened."""
+    """Take up what dead processes left in all threads, if the store needs no request."""
     life.start()
     store = store_class()
     if store.needs_request:
         return
-    rows: list[Run] = await in_database(
-        list, Run.objects.filter(status=Run.Status.RUNNING).defer("draft")
-    )
-    # This process may also have a silent run of its own that it could not end in the database.
-    dead = [
-        run
-        for run in rows
-        if not is_on(run) and (run.process != process_name() or life.is_silent(run))
-    ]
-    for scope, thread_id in {(run.scope, run.thread_id) for run in dead}:
+    running = Run.objects.filter(status=Run.Status.RUNNING).defer("draft")
+    rows: list[Run] = await in_database(list, running)
+    threads = set()
+    for run in rows:
+        # A run of this process may have ended while the database was away. Then it is silent.
+        is_own = run.process == process_name() and not life.is_silent(run)
+        if not is_own and not is_on(run):
+            threads.add((run.scope, run.thread_id))
+    for scope, thread_id in threads:
         await recover(store(), scope, thread_id)
 
 
@@ -60,7 +59,10 @@ def last_frame(key: str, number: int, code: str) -> bytes:
 
 
 async def recover(store: ThreadStore, scope: str, thread_id: str) -> bool:
-    """Take up what runs of dead processes left in a thread; whether a living one still works on it."""
+    """Take up what runs of dead processes left in a thread.
+
+    Returns whether a living process still works on the thread.
+    """
     is_running = False
     running = Run.objects.filter(scope=scope, thread_id=thread_id, status=Run.Status.RUNNING)
     rows: list[Run] = await in_database(list, running)
@@ -77,40 +79,42 @@ async def recover(store: ThreadStore, scope: str, thread_id: str) -> bool:
 
 @cache
 def _warn_of(process: str) -> None:
-    """Say once of another process what this one can't do."""
+    """Warn once for each other process: readers here can't follow or stop its runs."""
     logger.warning(
-        "Runs of process %s can't be followed or stopped from this one. Set REDIS_URL, or serve with one process.",
+        "Runs of process %s can't be followed or stopped from this one. "
+        "Set REDIS_URL, or serve with one process.",
         process,
     )
 
 
 def is_on(run: Run) -> bool:
-    """Whether a process works on it, or a worker will go on with it."""
+    """Whether a process works on a run, or a worker will go on with it."""
     if run.order and parts.executor():
         return True
     return run.status == Run.Status.RUNNING and is_alive(run)
 
 
 def is_alive(run: Run) -> bool:
-    """Whether the process works on it that says so, for all that is known."""
+    """Whether the process in a run's row works on it, as far as this process knows."""
     if run.process == process_name():
         return str(run.pk) in life
     return not life.is_dead(run)
 
 
 async def take_up(store: ThreadStore, run: Run) -> None:
-    """End the run of a dead process: what it had reached goes into its thread."""
+    """End the run of a dead process, and put its draft into its thread."""
     conversation = await store.load(run.thread_id, limit=1, scope=run.scope)
     if conversation is None and run.draft:
-        return  # In a session, which is another device's
+        return  # The thread is in a session, and this request is from another device.
     logger.warning(
         "Run %s of thread %s was interrupted: its process has ended", run.pk, run.thread_id
     )
-    # With another revision the thread already has what the run added, or went on without it.
+    # If the revision has changed, the thread has what the run added, or went on without it.
     if run.draft and conversation is not None and conversation.revision == run.revision:
         conversation.messages.extend(codec.load_messages(run.draft))
         conversation.usage += codec.load(codec.USAGE, run.usage)
-        with suppress(ConversationConflict):  # Somebody else takes it up
+        # With a conflict, another process is taking up the same run.
+        with suppress(ConversationConflict):
             await store.save(conversation, scope=run.scope)
     await in_database(_end_dead, run)
 
@@ -118,20 +122,27 @@ async def take_up(store: ThreadStore, run: Run) -> None:
 def _end_dead(run: Run) -> None:
     usage = codec.load(codec.USAGE, run.usage)
     messages = codec.load_messages(run.draft or [])
-    cost = {"cost": usage.cost, "unpriced": count_unpriced(usage, messages)}
-    ending = {"status": Run.Status.INTERRUPTED, "code": "interrupted", "draft": None, "order": None}
     with transaction.atomic(using=router.db_for_write(Run)):
         row = Run.objects.filter(pk=run.pk, status=Run.Status.RUNNING)
-        if row.update(**cost, **ending):
-            ended = EndedRun(
-                key=str(run.pk),
-                scope=run.scope,
-                owner_id=run.owner_id,
-                thread_id=run.thread_id,
-                model=run.model,
-                status=Run.Status.INTERRUPTED,
-                usage=usage,
-                messages=messages,
-            )
-            for part in parts.installed():
-                part.run_ended(ended)
+        has_ended = row.update(
+            cost=usage.cost,
+            unpriced=count_unpriced(usage, messages),
+            status=Run.Status.INTERRUPTED,
+            code="interrupted",
+            draft=None,
+            order=None,
+        )
+        if not has_ended:
+            return
+        ended = EndedRun(
+            key=str(run.pk),
+            scope=run.scope,
+            owner_id=run.owner_id,
+            thread_id=run.thread_id,
+            model=run.model,
+            status=Run.Status.INTERRUPTED,
+            usage=usage,
+            messages=messages,
+        )
+        for part in parts.installed():
+            part.run_ended(ended)

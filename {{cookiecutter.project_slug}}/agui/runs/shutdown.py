@@ -1,7 +1,7 @@
-"""A server that is told to end by SIGTERM: short runs finish, long ones keep their part, and readers are told.
+"""How a server ends at SIGTERM: short runs finish, and long ones keep what they have so far.
 
-The signal is taken before the server's own handler, whichever server it is, and passed on when all
-that is done. A second one is passed on at once.
+This module takes the signal before the handler of the server (daphne, uvicorn), and passes it on
+when the runs have ended and their readers know. It passes a second signal on at once.
 """
 
 import asyncio
@@ -20,28 +20,28 @@ from agui.tools.audit import recording
 
 logger = logging.getLogger("agui.shutdown")
 
-# To write down what stopped runs have reached and what the audit trail lacks, and to send the last
-# events.
+# How long to wait until stopped runs and the audit trail are stored, and until readers have the
+# last events.
 SAVE_SECONDS = 3
 SEND_SECONDS = 1
 
-# Work beside runs that ends as they do: a tool that a client calls by itself.
+# Tool calls without a run, which MCP clients make. They end as runs do.
 calls: set[asyncio.Task[Any]] = set()
 
 
 class Shutdown:
-    """What SIGTERM begins, once in the life of a process."""
+    """The end of a process after SIGTERM."""
 
     def __init__(self) -> None:
         self.has_begun = False
         self.drain: Callable[[], Awaitable[None]] | None = None
-        """Lets a server that would not do so by itself answer what it was asked."""
+        """Answers the requests in progress, if the server would not do that itself."""
         self._is_passed_on = False
         self._previous: Any = None
         self._task: asyncio.Task[None] | None = None
 
     def await_signal(self) -> None:
-        """Take SIGTERM before the server does, which has its handler by the first request."""
+        """Replace the server's handler of SIGTERM, which the server has set before any request."""
         if self._previous is None and threading.current_thread() is threading.main_thread():
             self._previous = signal.getsignal(signal.SIGTERM)
             if callable(self._previous):
@@ -49,7 +49,7 @@ class Shutdown:
                 signal.signal(signal.SIGTERM, self._receive)
 
     def refuse_runs(self) -> None:
-        """Raise AtCapacity when the server is about to end: the next one will take the request."""
+        """Raise AtCapacity if the server is about to end."""
         if self.has_begun:
             raise AtCapacity(
                 "The server is about to end. Try again soon.", headers={"Retry-After": "1"}
@@ -83,38 +83,45 @@ class Shutdown:
 
 
 async def end_runs() -> None:
-    """Let the runs of this process finish for SHUTDOWN_SECONDS, stop the others, and let readers read the end."""
-    if at_work := [*live.tasks, *calls]:
+    """Wait SHUTDOWN_SECONDS for the runs of this process, stop the rest, and let readers finish."""
+    at_work = [*live.tasks, *calls]
+    if at_work:
         seconds = conf.get().shutdown_seconds
         logger.info(
             "The server is about to end: %s runs may go on for %s seconds", len(at_work), seconds
         )
         await asyncio.wait(at_work, timeout=seconds)
-    for call in calls:
-        call.cancel()
     with suppress(TimeoutError):
         async with asyncio.timeout(SAVE_SECONDS):
-            if calls:
-                await asyncio.wait(calls)
-            while live.tasks:
-                for log in live.tasks.values():
-                    if log.fail:
-                        log.stop("interrupted")
-                await asyncio.wait(live.tasks, timeout=0.05)
+            await _stop_runs()
     if recording:
         await asyncio.wait(recording, timeout=SAVE_SECONDS)
     for follower in live.present_followers():
+        # The runs that are still on belong to other processes. A reader can follow them there.
         if follower.log and follower.log.running:
-            follower.log.close()  # Another process's: its reader goes on through that, or the next
+            follower.log.close()
     with suppress(TimeoutError):
         async with asyncio.timeout(SEND_SECONDS):
-            while live.followers:  # noqa: ASYNC110 # it is in threads that they leave
+            while live.followers:  # noqa: ASYNC110 # readers leave in threads, without an event
                 await asyncio.sleep(0.02)
     await end_parts()
 
 
+async def _stop_runs() -> None:
+    for call in calls:
+        call.cancel()
+    if calls:
+        await asyncio.wait(calls)
+    while live.tasks:
+        for log in live.tasks.values():
+            # A run that has not begun yet has no `fail`, so look again.
+            if log.fail:
+                log.stop("interrupted")
+        await asyncio.wait(live.tasks, timeout=0.05)
+
+
 async def end_parts() -> None:
-    """Let each part let go of what it holds, for SAVE_SECONDS at most."""
+    """Let each part release what it holds, for SAVE_SECONDS at most."""
     for part in parts.installed():
         try:
             async with asyncio.timeout(SAVE_SECONDS):

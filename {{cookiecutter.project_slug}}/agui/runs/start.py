@@ -1,4 +1,4 @@
-"""How a run begins: the thread is taken, its new turn is stored, and a task of its own goes on with it."""
+"""How a run begins: it takes the thread, stores the new turn, and goes on in a task of its own."""
 
 import asyncio
 import contextvars
@@ -35,7 +35,7 @@ from agui.tools.timer import ToolCallTimer
 from agui.turns.take import take_turn
 from agui.turns.turn import Turn, load_window
 
-# Where asgiref notes the thread of a request.
+# The context variables in which asgiref keeps the operating system's thread of a request.
 ASGIREF_CONTEXT = {
     "thread_sensitive_context",
     "async_single_thread_context",
@@ -45,11 +45,10 @@ ASGIREF_CONTEXT = {
 
 
 async def reserve(scope: str, thread_id: str, fingerprint: str) -> tuple[RunLog, bool]:
-    """Take the thread for a new run, as RunLogs.reserve does; a run that nobody reads any more
-    makes way for it.
+    """Take the thread for a new run, as RunLogs.reserve does.
 
-    A client's "stop" often is no more than that it stops reading: what its user says next is not to
-    be refused.
+    If nobody reads the thread's active run, stop that one first. Many clients "stop" a run by
+    closing the connection, and the server must not refuse what the user says next.
     """
     try:
         return await live.logs.reserve(scope, thread_id, fingerprint)
@@ -69,13 +68,13 @@ def start(
     store: ThreadStore,
     path: str,
 ) -> None:
-    """Start a run in the background: `log.started` tells what came of it, its events come through the log.
+    """Start a run in the background.
 
-    `path` is where the endpoint is: workers find it there.
+    `log.started()` waits until it has begun or was refused, and its events come through the log.
+    `path` is the URL path of the endpoint, by which workers find it.
     """
-    task = asyncio.get_running_loop().create_task(
-        _run(log, endpoint, actor, run_input, store, path), context=detached_context()
-    )
+    work = _run(log, endpoint, actor, run_input, store, path)
+    task = asyncio.get_running_loop().create_task(work, context=detached_context())
     live.tasks[task] = log
     task.add_done_callback(live.tasks.pop)
 
@@ -111,7 +110,10 @@ async def _run(
 async def _begin(
     log: RunLog, endpoint: Endpoint, actor: Actor, run_input: RunAgentInput, store: ThreadStore
 ) -> Turn:
-    """Do all that can refuse a run, and store the new turn. Raises HttpError and RunFailed."""
+    """Store the new turn, after all checks that can refuse a run.
+
+    Raises HttpError and RunFailed.
+    """
     check_tool_names(run_input, endpoint.agent)
     await parts.check_run(actor)
     model = endpoint.model_name(run_input.forwarded_props)
@@ -138,9 +140,9 @@ async def _begin(
 
 
 async def _load(store: ThreadStore, scope: str, thread_id: str) -> Conversation | None:
-    """Load the end of a thread, what a killed process left included; None for a new one.
+    """Load the end of a thread, and take up what a killed process left; None for a new thread.
 
-    Raises Conflict while a run on it is at work.
+    Raises Conflict while another run on the thread is at work.
     """
     loaded = await load_window(store, scope, thread_id)
     if loaded.has_open_run:
@@ -158,16 +160,16 @@ def activate(
     turn: Turn,
     **earlier: Any,
 ) -> ActiveRun:
-    """Put together all that a run works with. `earlier` is what other processes have done of it."""
+    """Put together what a run needs. `earlier` has fields for what other processes have done."""
+    context = []
+    for item in run_input.context or ():
+        context.append({"description": item.description, "value": item.value})
     deps = AgentDeps(
         user=actor.user,
         thread_id=run_input.thread_id,
         run_id=run_input.run_id,
         state=turn.state.value,
-        context=[
-            {"description": item.description, "value": item.value}
-            for item in run_input.context or ()
-        ],
+        context=context,
         forwarded_props=run_input.forwarded_props,
         parent_run_id=run_input.parent_run_id,
         scope=actor.scope,
@@ -201,7 +203,7 @@ def activate(
 
 
 def detached_context() -> contextvars.Context:
-    """Everything of the request's context but its thread, which ends with the request."""
+    """Copy the request's context without the operating system's thread, which ends with it."""
     context = contextvars.Context()
     for variable, value in contextvars.copy_context().items():
         if variable.name not in ASGIREF_CONTEXT:
