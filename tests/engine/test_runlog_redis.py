@@ -21,7 +21,7 @@ from agui.events.frames import encode, run_error
 from agui.models import Run, Thread
 from agui.runlog.memory import RunLog
 from agui.runlog.redis import RedisLogs
-from agui.runlog.server import Place, Server
+from agui.runlog.server import Server, ThreadKeys
 from agui.runs import drafts, recovery
 from agui.runs.live import live
 from agui.runs.processes import process_name
@@ -579,7 +579,7 @@ async def test_a_process_that_comes_back_adds_nothing_to_a_log_that_another_goes
         adopted.append(b"id: 2\ndata: {}\n\n")
         await logs.mirror.push()
         if is_silent:
-            await logs.server.delete([Place.of("user:1", "t1").lock])
+            await logs.server.delete([ThreadKeys.of("user:1", "t1").lock])
     for number in (2, 3):
         frozen.append(b"id: %d\ndata: other\n\n" % number)
     await processes.mirror.push()
@@ -592,7 +592,7 @@ async def test_a_process_that_was_silent_goes_on_with_its_log_and_takes_its_thre
     log.start()
     log.append(b"id: 1\ndata: {}\n\n")
     await processes.mirror.push()
-    lock = Place.of("user:1", "t1").lock
+    lock = ThreadKeys.of("user:1", "t1").lock
     failed: list[str] = []
     log.fail = failed.append
     [held] = await processes.server.values([lock])

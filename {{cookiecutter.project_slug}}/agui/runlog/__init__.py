@@ -1,1 +1,1 @@
-"""Where the frames of a run wait for readers: in memory, and with AGUI["REDIS_URL"] in Redis, too."""
+"""Where the frames of a run wait for readers: in memory, and with REDIS_URL in Redis, too."""

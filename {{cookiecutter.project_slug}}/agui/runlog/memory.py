@@ -1,7 +1,7 @@
 """The logs of the runs of this process, in memory.
 
-A run appends frames and never waits for a reader; a reader follows at its own pace, so any number
-of them sees the same bytes. All of it happens on the server's one event loop.
+A run appends frames and never waits for a reader. Each reader follows at its own pace, so any
+number of them gets the same bytes. Everything here happens on the server's one event loop.
 """
 
 import asyncio
@@ -30,7 +30,7 @@ class RunLog:
     scope: str
     thread_id: str
     fingerprint: str
-    """Equal for equal requests."""
+    """A digest of the request, which is the same for equal requests."""
     key: str = field(default_factory=lambda: str(uuid.uuid4()))
     frames: list[bytes] = field(default_factory=list)
     token: CancellationToken = field(default_factory=CancellationToken)
@@ -38,15 +38,15 @@ class RunLog:
     """Bytes of all frames."""
     closed_at: float | None = None
     is_cut: bool = False
-    """Its last frame stands for others, which were sent to some and are lost."""
+    """Whether the last frame stands for others, which some readers have received and are lost."""
     forgotten: bool = False
-    """Its thread was deleted: nothing is to be read of it any more."""
+    """Whether the thread was deleted. Then nobody can read the log any more."""
     readers: WeakSet[object] = field(default_factory=WeakSet)
-    """Who reads it here, or is about to."""
+    """The readers in this process, also those that have not begun to read."""
     changed: Callable[[], object] | None = None
-    """Is called when there is something new, or the end."""
+    """Called after each new frame, and at the end."""
     fail: Callable[[str], None] | None = None
-    """Ends its run for a reason of ours, a key of RUN_ERRORS; set once there is a run."""
+    """Ends the run for a reason of the server, a key of RUN_ERRORS. None before the run begins."""
     _started: asyncio.Future[None] = field(
         default_factory=lambda: asyncio.get_running_loop().create_future()
     )
@@ -57,7 +57,7 @@ class RunLog:
         return self.closed_at is None
 
     async def started(self) -> None:
-        """Wait until the run has started. Raises what refused it, to all who wait."""
+        """Wait until the run has started. Raises the error that refused it, for all who wait."""
         await asyncio.shield(self._started)
 
     def start(self) -> None:
@@ -65,7 +65,8 @@ class RunLog:
 
     def refuse(self, error: BaseException) -> None:
         self._started.set_exception(error)
-        self._started.exception()  # Whether anybody waits or not
+        # Mark the exception as seen. Otherwise asyncio logs it if nobody waits.
+        self._started.exception()
 
     def append(self, frame: bytes) -> None:
         self.frames.append(frame)
@@ -73,7 +74,7 @@ class RunLog:
         self._notify()
 
     def stop(self, code: str | None = None) -> None:
-        """End its run: because somebody wants that, or for a reason of ours, a key of RUN_ERRORS."""
+        """End the run: for a user, or for a reason of the server, a key of RUN_ERRORS."""
         if code and self.fail:
             self.fail(code)
         else:
@@ -81,16 +82,17 @@ class RunLog:
 
     def close(self) -> None:
         self.closed_at = time.monotonic()
-        self.fail = None  # With it, all of the run would stay as long as its log
+        # `fail` refers to the run, which would stay in memory as long as its log.
+        self.fail = None
         self._notify()
 
     def drop(self) -> None:
-        """Let the frames go: who has them still to read, and does not go on, is not to keep them."""
-        if self.changed is None:  # Nobody copies them
+        """Free the frames, even if a slow reader still needs them, unless they are being copied."""
+        if self.changed is None:
             self.frames = []
 
     async def ended(self) -> bool:
-        """Wait for its end, as long as a stopped run may take; whether it has come."""
+        """Wait for the end, as long as a stopped run may take; returns whether it has ended."""
         with suppress(TimeoutError):
             async with asyncio.timeout(STOP_SECONDS):
                 while self.running:
@@ -104,7 +106,7 @@ class RunLog:
             self.changed()
 
     async def follow(self, after: int = 0) -> AsyncGenerator[bytes]:
-        """Yield the frames after number `after`, those to come included, with a comment in long silences."""
+        """Yield the frames after number `after`, and comments in long silences, until the end."""
         position = after
         while True:
             if position < len(self.frames):
@@ -112,7 +114,7 @@ class RunLog:
                 yield chunk
             elif not self.running:
                 if self.frames and after > len(self.frames) - self.is_cut:
-                    # Its process died with what this reader has seen of it: this is the end
+                    # This reader has frames that were lost when the run's process died.
                     yield self.frames[-1]
                 return
             else:
@@ -123,7 +125,7 @@ class RunLog:
                     yield PING
 
     def _piece(self, position: int) -> tuple[bytes, int]:
-        """Join what is there, but no more than a reader can be expected to take at once."""
+        """Join the frames from a position on, up to about PIECE_BYTES."""
         piece = bytearray()
         while position < len(self.frames) and len(piece) < PIECE_BYTES:
             piece += self.frames[position]
@@ -132,7 +134,7 @@ class RunLog:
 
 
 class RunLogs:
-    """One active log a thread, and for a while the last one."""
+    """One active log per thread, and the last one for a while."""
 
     def __init__(self) -> None:
         self._active: dict[tuple[str, str], RunLog] = {}
@@ -140,20 +142,21 @@ class RunLogs:
         self._ended_bytes = 0
 
     async def reserve(self, scope: str, thread_id: str, fingerprint: str) -> tuple[RunLog, bool]:
-        """Take the thread for a new run: the log, and whether it is new.
+        """Take the thread for a new run; returns the log, and whether it is new.
 
-        The same request again gets the log that it already has. Raises Conflict for another one
-        on a busy thread, AtCapacity and TooManyRequests when the limits are reached.
+        An equal request gets the log of the first one. Raises Conflict for another request on a
+        busy thread, and AtCapacity or TooManyRequests if a limit is reached.
         """
-        if log := self._known(scope, thread_id, fingerprint):
+        log = self._find_equal(scope, thread_id, fingerprint)
+        if log is not None:
             return log, False
         self._check_limits(scope)
         log = self._active[scope, thread_id] = RunLog(scope, thread_id, fingerprint)
         return log, True
 
-    def _known(self, scope: str, thread_id: str, fingerprint: str) -> RunLog | None:
-        """The log that an equal request has already. Raises Conflict for another one on a busy thread."""
-        kept = self._kept(scope, thread_id)
+    def _find_equal(self, scope: str, thread_id: str, fingerprint: str) -> RunLog | None:
+        """Find the log of an equal request. Raises Conflict if the thread is busy with another."""
+        kept = self._find_kept(scope, thread_id)
         if kept and kept.fingerprint == fingerprint:
             return kept
         if (scope, thread_id) in self._active:
@@ -163,40 +166,43 @@ class RunLogs:
     def _check_limits(self, scope: str) -> None:
         if len(self._active) >= conf.get().max_concurrent_runs:
             raise AtCapacity(headers={"Retry-After": "1"})
-        if sum(log.scope == scope for log in self._active.values()) >= conf.get().max_runs_per_user:
+        runs_of_user = sum(log.scope == scope for log in self._active.values())
+        if runs_of_user >= conf.get().max_runs_per_user:
             raise TooManyRequests(headers={"Retry-After": "1"})
 
     def release(self, log: RunLog, error: BaseException) -> None:
-        """Give the thread back: no run has come of it, for this reason."""
+        """Free the thread, because an error refused the run."""
         self._active.pop((log.scope, log.thread_id), None)
         log.refuse(error)
         log.close()
 
     def close(self, log: RunLog) -> None:
-        """End a run: the thread is free, the log stays readable for a while."""
+        """End a run and free its thread. Its log stays readable for a while."""
         log.close()
-        place = (log.scope, log.thread_id)
-        self._active.pop(place, None)
-        self._take_out(place)  # To the end of the line
+        thread = (log.scope, log.thread_id)
+        self._active.pop(thread, None)
+        # `_ended` is in the order in which logs ended, so remove the thread's old log first.
+        self._remove_ended(thread)
         if not log.forgotten:
-            self._ended[place] = log
+            self._ended[thread] = log
             self._ended_bytes += log.size
-        # Also when nobody asks for anything any more; and when the thread has had another run, for
-        # who still reads.
-        asyncio.get_running_loop().call_later(
-            conf.get().log_retention_seconds + 1, self._expire, ref(log)
-        )
+        # Free the log in time even if no other request comes, or if the thread has a new log.
+        retention_seconds = conf.get().log_retention_seconds
+        asyncio.get_running_loop().call_later(retention_seconds + 1, self._expire, ref(log))
         self._forget_old()
 
     async def find(self, scope: str, thread_id: str) -> RunLog | None:
-        """The log of the thread's active run, or else of the last one that is still kept."""
-        return self._kept(scope, thread_id)
+        """Find the log of the thread's active run, or else the last one that is kept."""
+        return self._find_kept(scope, thread_id)
 
     async def is_active(self, scope: str, thread_id: str) -> bool:
         return (scope, thread_id) in self._active
 
     async def stop(self, scope: str, thread_id: str, key: str = "") -> bool:
-        """Stop the active run of the thread, or only this one; False when there is none that can be reached."""
+        """Stop the active run of the thread, if `key` is empty or the run's own id.
+
+        Returns False if there is no such run, or it can't be reached.
+        """
         active = self._active.get((scope, thread_id))
         if active is None or key not in ("", active.key):
             return False
@@ -204,7 +210,7 @@ class RunLogs:
         return True
 
     async def make_way(self, scope: str, thread_id: str) -> bool:
-        """Stop the active run of the thread if nobody reads it, and wait for its end; whether it has ended."""
+        """Stop the active run of the thread if nobody reads it; returns whether it has ended."""
         active = self._active.get((scope, thread_id))
         if active is None or active.readers:
             return False
@@ -212,25 +218,26 @@ class RunLogs:
         return await active.ended()
 
     async def forget(self, scope: str, thread_id: str) -> None:
-        """Drop what is kept of a deleted thread, and stop what runs on it."""
-        if active := self._active.get((scope, thread_id)):
+        """Remove the log of a deleted thread, and stop its active run."""
+        active = self._active.get((scope, thread_id))
+        if active is not None:
             active.forgotten = True
             active.stop()
-        self._take_out((scope, thread_id))
+        self._remove_ended((scope, thread_id))
 
     async def adopt(self, key: str, scope: str, thread_id: str, fingerprint: str) -> RunLog:
-        """Go on with the log of a run that was reserved elsewhere, after the frames that it has."""
+        """Continue the log of a run that another process has reserved."""
         log = self._active[scope, thread_id] = RunLog(scope, thread_id, fingerprint, key)
         return log
 
     async def hand_over(self, log: RunLog) -> RunLog:
-        """Leave a log that was reserved here to the process that adopts it; the one to follow instead."""
+        """Leave a log to the process that adopts it; returns the log to follow instead."""
         raise NotImplementedError(
             "Other processes can't read this one's memory: set AGUI['REDIS_URL']."
         )
 
     async def is_reachable(self) -> bool:
-        """Whether what the logs need answers."""
+        """Whether the server that keeps the logs answers."""
         return True
 
     async def aclose(self) -> None:
@@ -239,28 +246,32 @@ class RunLogs:
         self._ended.clear()
         self._ended_bytes = 0
 
-    def _kept(self, scope: str, thread_id: str) -> RunLog | None:
+    def _find_kept(self, scope: str, thread_id: str) -> RunLog | None:
         self._forget_old()
-        log = self._active.get((scope, thread_id)) or self._ended.get((scope, thread_id))
-        return None if log is None or log.forgotten else log
+        thread = (scope, thread_id)
+        log = self._active.get(thread) or self._ended.get(thread)
+        if log is None or log.forgotten:
+            return None
+        return log
 
     def _expire(self, reference: Callable[[], RunLog | None]) -> None:
         self._forget_old()
-        if log := reference():
+        log = reference()
+        if log is not None:
             log.drop()
 
     def _forget_old(self) -> None:
-        oldest, most = (
-            time.monotonic() - conf.get().log_retention_seconds,
-            conf.get().max_kept_log_bytes,
-        )
-        # In the order in which they ended: the first that is young enough ends the search.
-        for place, log in list(self._ended.items()):
-            if log.closed_at is not None and log.closed_at > oldest and self._ended_bytes <= most:
+        settings = conf.get()
+        oldest = time.monotonic() - settings.log_retention_seconds
+        # The logs are in the order in which they ended, so the first young one ends the search.
+        for thread, log in list(self._ended.items()):
+            is_young = log.closed_at is not None and log.closed_at > oldest
+            if is_young and self._ended_bytes <= settings.max_kept_log_bytes:
                 break
-            self._take_out(place)
+            self._remove_ended(thread)
             log.drop()
 
-    def _take_out(self, place: tuple[str, str]) -> None:
-        if log := self._ended.pop(place, None):
+    def _remove_ended(self, thread: tuple[str, str]) -> None:
+        log = self._ended.pop(thread, None)
+        if log is not None:
             self._ended_bytes -= log.size

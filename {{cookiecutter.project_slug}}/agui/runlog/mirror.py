@@ -1,8 +1,7 @@
-"""Copies the frames of this process's runs to Redis, in order and many at once; no run waits for
-it.
+"""Copies the frames of this process's runs to Redis, in order and many at once.
 
-How far it got is what Redis says: frames that Redis lost, or that came while it was away, are sent
-once more.
+No run waits for it. Redis answers how many frames it has, so frames that Redis lost, or that came
+while it was away, are sent again.
 """
 
 import asyncio
@@ -16,13 +15,13 @@ from agui import conf
 from agui.runlog.memory import RunLog
 from agui.runlog.refusals import dump_refusal
 from agui.runlog.scripts import LOCK_MS, PUSH, RELEASE, RUNNING_MS
-from agui.runlog.server import AWAY_SECONDS, Away, Place, Server, Value, log_key, stop_key
+from agui.runlog.server import AWAY_SECONDS, Away, Server, ThreadKeys, Value, log_key, stop_key
 
 logger = logging.getLogger("agui.runlog")
 
-# How often Redis hears of a run that says nothing, and what is asked of it is looked up.
+# How often the mirror renews a silent run in Redis, and looks up whether it should stop.
 RENEW_SECONDS = 1.5
-# How long frames are gathered, after the first ones were sent at once.
+# How long the mirror gathers frames after each push.
 GATHER_SECONDS = 0.01
 PUSH_BYTES = 256 * 1024
 REFUSAL_MS = 10_000
@@ -30,12 +29,13 @@ REFUSAL_MS = 10_000
 
 @dataclass(eq=False)
 class Mirrored:
-    """A log, and how far Redis has it."""
+    """A log, and how much of it Redis has."""
 
     log: RunLog
     entry: str
-    place: Place
+    thread: ThreadKeys
     position: int = 0
+    """How many frames Redis has."""
     pushed_at: float = 0.0
 
     @property
@@ -44,35 +44,26 @@ class Mirrored:
         return has_news or time.monotonic() - self.pushed_at >= RENEW_SECONDS
 
     def call(self) -> tuple[Sequence[str], Sequence[Value]]:
-        """What PUSH is to be told next."""
-        frames, size = [], 0
-        for frame in self.log.frames[self.position :]:
+        """Make the keys and arguments of the next PUSH."""
+        log, thread = self.log, self.thread
+        frames = []
+        size = 0
+        for frame in log.frames[self.position :]:
             frames.append(frame)
             size += len(frame)
             if size > PUSH_BYTES:
                 break
-        is_end = not self.log.running and self.position + len(frames) == len(self.log.frames)
-        log_ms = max(1, round(conf.get().log_retention_seconds * 1000)) if is_end else RUNNING_MS
-        keys = [
-            log_key(self.log.key),
-            self.place.lock,
-            self.place.last,
-            self.place.runs,
-            stop_key(self.log.key),
-        ]
-        return keys, [
-            self.entry,
-            self.position + 1,
-            int(is_end),
-            int(self.log.forgotten),
-            LOCK_MS,
-            log_ms,
-            *frames,
-        ]
+        is_end = not log.running and self.position + len(frames) == len(log.frames)
+        log_ms = RUNNING_MS
+        if is_end:
+            log_ms = max(1, round(conf.get().log_retention_seconds * 1000))
+        keys = [log_key(log.key), thread.lock, thread.last, thread.runs, stop_key(log.key)]
+        first, forgotten = self.position + 1, int(log.forgotten)
+        return keys, [self.entry, first, int(is_end), forgotten, LOCK_MS, log_ms, *frames]
 
 
 class Mirror:
-    """The logs of this process's runs that Redis is to have."""
+    """The logs of this process's runs that are copied to Redis."""
 
     def __init__(self, server: Server) -> None:
         self._server = server
@@ -83,40 +74,43 @@ class Mirror:
         self._pushing = asyncio.Lock()
 
     def add(self, log: RunLog, entry: str, position: int = 0) -> None:
-        self._logs[log.key] = Mirrored(log, entry, Place.of(log.scope, log.thread_id), position)
+        thread = ThreadKeys.of(log.scope, log.thread_id)
+        self._logs[log.key] = Mirrored(log, entry, thread, position)
         log.changed = self._due.set
 
     def release(self, log: RunLog, error: BaseException) -> None:
-        """Tell Redis that no run has come of it."""
-        if mirrored := self._logs.pop(log.key, None):
-            place = mirrored.place
-            keys = [log_key(log.key), place.lock, place.last, place.runs]
-            self._released.append((keys, [mirrored.entry, dump_refusal(error), REFUSAL_MS]))
-            self._due.set()
+        """Free the thread in Redis, because an error refused the run."""
+        mirrored = self._logs.pop(log.key, None)
+        if mirrored is None:
+            return
+        thread = mirrored.thread
+        keys = [log_key(log.key), thread.lock, thread.last, thread.runs]
+        self._released.append((keys, [mirrored.entry, dump_refusal(error), REFUSAL_MS]))
+        self._due.set()
 
     def drop(self, log: RunLog) -> None:
-        """Leave the log to another process."""
+        """Stop copying a log: it has ended, or another process has it."""
         self._logs.pop(log.key, None)
         log.changed = None
 
     def entry(self, log: RunLog) -> str:
-        """Under which name Redis may still hold the thread for this log, or ''."""
+        """The entry under which Redis may still hold the thread for this log, or ''."""
         mirrored = self._logs.get(log.key)
         return mirrored.entry if mirrored else ""
 
     def is_forgotten(self, key: str) -> bool:
-        """Whether the thread of a run was deleted that Redis may still hold it for."""
+        """Whether the run's thread was deleted, which Redis may not know yet."""
         mirrored = self._logs.get(key)
         return mirrored is not None and mirrored.log.forgotten
 
     def look(self) -> None:
-        """See what is asked of the runs."""
+        """Look up now whether a run should stop."""
         for mirrored in self._logs.values():
             mirrored.pushed_at = 0.0
         self._due.set()
 
     async def push_on(self) -> None:
-        """Push what is new, for ever."""
+        """Push new frames as they come, until the task is cancelled."""
         while True:
             with suppress(TimeoutError):
                 async with asyncio.timeout(RENEW_SECONDS):
@@ -133,7 +127,7 @@ class Mirror:
                 await asyncio.sleep(AWAY_SECONDS)
 
     async def push(self) -> None:
-        """Push what is new by now. Raises Away."""
+        """Push what is new. Raises Away."""
         async with self._pushing:
             await self._push()
 
@@ -142,7 +136,8 @@ class Mirror:
         if self._refused:
             refused, self._refused = self._refused, []
             await self._server.delete(refused)
-        if released := list(self._released):
+        released = list(self._released)
+        if released:
             await self._server.run_all(RELEASE, released)
             del self._released[: len(released)]
         due = [mirrored for mirrored in self._logs.values() if mirrored.is_due]
@@ -151,12 +146,13 @@ class Mirror:
         calls = [mirrored.call() for mirrored in due]
         answers = await self._server.run_all(PUSH, calls)
         for mirrored, (_, arguments), (position, state) in zip(due, calls, answers, strict=True):
-            self._note(mirrored, position, state.decode(), is_end=arguments[2] == 1)
+            self._handle(mirrored, position, state.decode(), is_end=arguments[2] == 1)
 
-    def _note(self, mirrored: Mirrored, position: int, state: str, *, is_end: bool) -> None:
+    def _handle(self, mirrored: Mirrored, position: int, state: str, *, is_end: bool) -> None:
+        """Handle an answer of PUSH."""
         log = mirrored.log
         mirrored.pushed_at = time.monotonic()
-        # With a gap Redis has less than it had, or more: an answer of it was lost.
+        # After a gap, Redis has lost frames, or has some whose answer was lost.
         mirrored.position = len(log.frames) if state in ("closed", "forget") else position
         if position > len(log.frames):
             logger.error("Redis has more of run %s than its process", log.key)
@@ -176,7 +172,7 @@ class Mirror:
             self._due.set()
 
     def _give_up(self) -> None:
-        """Let go of ended logs that nobody could follow any more, once Redis is back."""
+        """Drop ended logs that nobody could follow any more when Redis is back."""
         oldest = time.monotonic() - conf.get().log_retention_seconds - RUNNING_MS / 1000
         for key, mirrored in list(self._logs.items()):
             if mirrored.log.closed_at is not None and mirrored.log.closed_at < oldest:

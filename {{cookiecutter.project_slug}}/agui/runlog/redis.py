@@ -1,9 +1,8 @@
-"""The logs of the runs of all processes: this one's in memory, and for the others' readers in
-Redis.
+"""The logs of the runs of all processes: each in its process's memory, and copied to Redis.
 
-A thread is taken, followed and stopped wherever its run is. Redis makes that quick, but nothing
-depends on it: that two runs don't write to one thread, and that a run is dead, is for the database
-to say. So runs go on while Redis is away.
+Clients can follow and stop a run from any process. Redis makes that quick, but the database
+decides which run may write to a thread, and whether a run is dead. So runs go on while Redis is
+away.
 """
 
 import asyncio
@@ -18,16 +17,16 @@ from agui.runlog.memory import RunLog, RunLogs
 from agui.runlog.mirror import Mirror
 from agui.runlog.replicas import Recovery, Replicas
 from agui.runlog.scripts import ACTIVE, FIND, FORGET, LOCK_MS, REPLACE, RESERVE, RUNNING_MS, STOP
-from agui.runlog.server import Away, Place, Server, read_key, stop_key
+from agui.runlog.server import Away, Server, ThreadKeys, read_key, stop_key
 
-# For how long Redis may not have heard yet that a run has ended.
+# How long it may take until Redis hears that a run has ended.
 ENDING_SECONDS = 0.3
 TRY_SECONDS = 0.03
 REPLACE_MS = 2000
 
 
 class RedisLogs(RunLogs):
-    """One active log a thread in all processes."""
+    """One active log per thread in all processes."""
 
     def __init__(self, url: str, recovery: Recovery) -> None:
         super().__init__()
@@ -37,7 +36,7 @@ class RedisLogs(RunLogs):
         self._tasks: list[asyncio.Task[None]] = []
 
     def _start(self) -> None:
-        """Begin to exchange logs with the other processes, on the first use in this event loop."""
+        """Begin to exchange logs with other processes, unless this event loop has done so."""
         if self._tasks and self._tasks[0].get_loop() is asyncio.get_running_loop():
             return
         self.server.start()
@@ -47,21 +46,23 @@ class RedisLogs(RunLogs):
 
     async def reserve(self, scope: str, thread_id: str, fingerprint: str) -> tuple[RunLog, bool]:
         self._start()
-        if known := self._known(scope, thread_id, fingerprint):
-            return known, False
+        equal = self._find_equal(scope, thread_id, fingerprint)
+        if equal is not None:
+            return equal, False
         self._check_limits(scope)
         log = RunLog(scope, thread_id, fingerprint)
         entry = f"{log.key} {fingerprint} {self.server.process}"
         self._claimed[log.key] = log
         try:
-            found = await self._claim(log, entry)
-            key = found.partition(" ")[0]
+            holder = await self._claim(log, entry)
+            key = _key_of(holder)
             if key != log.key:
-                here = self._claimed.get(key) or self._by_key(scope, thread_id, key)
-                return here or await self.replicas.follow(found, scope, thread_id), False
+                local = self._claimed.get(key) or self._by_key(scope, thread_id, key)
+                return local or await self.replicas.follow(holder, scope, thread_id), False
         except Away:
-            if known := self._known(scope, thread_id, fingerprint):
-                return known, False
+            equal = self._find_equal(scope, thread_id, fingerprint)
+            if equal is not None:
+                return equal, False
         finally:
             del self._claimed[log.key]
         self._active[scope, thread_id] = log
@@ -69,31 +70,25 @@ class RedisLogs(RunLogs):
         return log, True
 
     async def _claim(self, log: RunLog, entry: str) -> str:
-        """Take the thread in Redis: its entry, which is another's for an equal request.
+        """Take the thread in Redis; returns its entry, which may belong to an equal request.
 
         Raises Away, Conflict and TooManyRequests.
         """
-        place = Place.of(log.scope, log.thread_id)
+        keys = ThreadKeys.of(log.scope, log.thread_id)
         ended = self._ended.get((log.scope, log.thread_id))
         replaced = self.mirror.entry(ended) if ended else ""
-        deadline = asyncio.get_running_loop().time() + ENDING_SECONDS
+        most_runs = conf.get().max_runs_per_user
+        clock = asyncio.get_running_loop().time
+        deadline = clock() + ENDING_SECONDS
         while True:
+            arguments = (entry, log.fingerprint, replaced, LOCK_MS, RUNNING_MS, most_runs)
             answer, found = await self.server.run(
-                RESERVE,
-                [place.lock, place.last, place.runs],
-                *(
-                    entry,
-                    log.fingerprint,
-                    replaced,
-                    LOCK_MS,
-                    RUNNING_MS,
-                    conf.get().max_runs_per_user,
-                ),
+                RESERVE, [keys.lock, keys.last, keys.runs], *arguments
             )
             holder = found.decode()
             if answer in (b"new", b"kept") or log.fingerprint in holder.split():
                 return holder
-            if answer in (b"held", b"many") and asyncio.get_running_loop().time() < deadline:
+            if answer in (b"held", b"many") and clock() < deadline:
                 await asyncio.sleep(TRY_SECONDS)
             elif answer == b"many":
                 raise TooManyRequests(headers={"Retry-After": "1"})
@@ -103,44 +98,51 @@ class RedisLogs(RunLogs):
                 raise Conflict(headers={"Retry-After": "1"})
 
     async def _is_dead(self, entry: str, *, has_begun: bool = False) -> bool:
-        """Whether nobody works on a run any more. One without a row is still being prepared, unless it had begun."""
-        key = entry.partition(" ")[0]
-        status = (await self._recovery.find_dead([key])).get(key)
-        return status is not None and (has_begun or status != "")
+        """Whether nobody works on a run any more.
+
+        A run that has no row and has not begun is still being prepared.
+        """
+        key = _key_of(entry)
+        dead = await self._recovery.find_dead([key])
+        return key in dead and (has_begun or dead[key] != "")
 
     def _by_key(self, scope: str, thread_id: str, key: str) -> RunLog | None:
-        found = (self._active.get((scope, thread_id)), self._ended.get((scope, thread_id)))
-        return next((log for log in found if log and log.key == key and not log.forgotten), None)
+        thread = (scope, thread_id)
+        for log in (self._active.get(thread), self._ended.get(thread)):
+            if log is not None and log.key == key and not log.forgotten:
+                return log
+        return None
 
     def release(self, log: RunLog, error: BaseException) -> None:
         super().release(log, error)
         self.mirror.release(log, error)
 
     async def find(self, scope: str, thread_id: str) -> RunLog | None:
-        """As RunLogs.find. Raises Unavailable when only Redis could tell, and it is away."""
+        """As RunLogs.find. Raises Unavailable if only Redis could answer, and it is away."""
         self._start()
         active = self._active.get((scope, thread_id))
         if active:
             return None if active.forgotten else active
-        place = Place.of(scope, thread_id)
+        keys = ThreadKeys.of(scope, thread_id)
         try:
-            entry = (await self.server.run(FIND, [place.lock, place.last])).decode()
-            key = entry.partition(" ")[0]
+            entry = (await self.server.run(FIND, [keys.lock, keys.last])).decode()
+            key = _key_of(entry)
             if not entry or self.mirror.is_forgotten(key):
                 return None
-            here = self._by_key(scope, thread_id, key)
-            return here or await self.replicas.follow(entry, scope, thread_id)
+            local = self._by_key(scope, thread_id, key)
+            return local or await self.replicas.follow(entry, scope, thread_id)
         except Away:
-            if kept := self._kept(scope, thread_id):
-                return kept
-            raise Unavailable(headers={"Retry-After": "1"}) from None
+            kept = self._find_kept(scope, thread_id)
+            if kept is None:
+                raise Unavailable(headers={"Retry-After": "1"}) from None
+            return kept
 
     async def is_active(self, scope: str, thread_id: str) -> bool:
         if await super().is_active(scope, thread_id):
             return True
-        place = Place.of(scope, thread_id)
+        keys = ThreadKeys.of(scope, thread_id)
         try:
-            entry = (await self.server.run(ACTIVE, [place.lock, place.last])).decode()
+            entry = (await self.server.run(ACTIVE, [keys.lock, keys.last])).decode()
         except Away:
             return False
         return bool(entry) and not await self._is_dead(entry)
@@ -148,14 +150,15 @@ class RedisLogs(RunLogs):
     async def stop(self, scope: str, thread_id: str, key: str = "") -> bool:
         if await super().stop(scope, thread_id, key):
             return True
-        place = Place.of(scope, thread_id)
+        keys = ThreadKeys.of(scope, thread_id)
         ended = self._ended.get((scope, thread_id))
         try:
-            if ended and (entry := self.mirror.entry(ended)):
-                found = await self.server.run(FIND, [place.lock, place.last])
-                if found.decode() == entry:  # Redis has not heard of its end yet
-                    return False
-            return bool(await self.server.run(STOP, [place.lock, place.last], key))
+            entry = self.mirror.entry(ended) if ended else ""
+            if entry:
+                found = await self.server.run(FIND, [keys.lock, keys.last])
+                if found.decode() == entry:
+                    return False  # Redis has not heard yet that the run has ended.
+            return bool(await self.server.run(STOP, [keys.lock, keys.last], key))
         except Away:
             return False
 
@@ -166,42 +169,46 @@ class RedisLogs(RunLogs):
             return False
 
     async def _make_way(self, scope: str, thread_id: str) -> bool:
-        if active := self._active.get((scope, thread_id)):
-            [is_read] = await self.server.values([read_key(active.key)])
-            return is_read is None and await super().make_way(scope, thread_id)
-        lock = Place.of(scope, thread_id).lock
+        active = self._active.get((scope, thread_id))
+        if active is not None:
+            [reader] = await self.server.values([read_key(active.key)])
+            return reader is None and await super().make_way(scope, thread_id)
+        lock = ThreadKeys.of(scope, thread_id).lock
         entry = await self.server.run(REPLACE, [lock], REPLACE_MS)
         if not entry:
             return False
-        asked = stop_key(entry.decode().partition(" ")[0])
+        request_key = stop_key(_key_of(entry.decode()))
         for _ in range(round(REPLACE_MS / 1000 / TRY_SECONDS)):
-            holder, waits = await self.server.values([lock, asked])
+            holder, request = await self.server.values([lock, request_key])
             if holder != entry.decode():
                 return True
-            if waits is None:
-                break  # It has readers
+            if request is None:
+                break  # The run has readers, so its process has refused to stop it.
             await asyncio.sleep(TRY_SECONDS)
         return False
 
     async def forget(self, scope: str, thread_id: str) -> None:
         await super().forget(scope, thread_id)
-        place = Place.of(scope, thread_id)
-        # What is there goes by itself, and a run whose row has gone is stopped
+        keys = ThreadKeys.of(scope, thread_id)
+        # If Redis is away, the log expires there, and the run stops because its row is gone.
         with suppress(Away):
-            await self.server.run(FORGET, [place.lock, place.last])
+            await self.server.run(FORGET, [keys.lock, keys.last])
 
     async def adopt(self, key: str, scope: str, thread_id: str, fingerprint: str) -> RunLog:
-        """As RunLogs.adopt: one that has ended, or was to be stopped, is so. Raises Unavailable while Redis is away."""
+        """As RunLogs.adopt. The log may have ended, and the run may be stopped already.
+
+        Raises Unavailable while Redis is away.
+        """
         self._start()
         entry = f"{key} {fingerprint} {self.server.process}"
         try:
-            # From now on the process that had it before can't add to it, also when the lock of this
-            # one has run out.
-            place = Place.of(scope, thread_id)
-            await self.server.hold(place.lock, entry, LOCK_MS)
-            await self.server.hold(place.last, entry, RUNNING_MS)
+            # From now on the process that had the log before can't add to it, not even after the
+            # lock of this process has expired.
+            keys = ThreadKeys.of(scope, thread_id)
+            await self.server.hold(keys.lock, entry, LOCK_MS)
+            await self.server.hold(keys.last, entry, RUNNING_MS)
             frames, has_ended = await self.server.frames(key)
-            [asked] = await self.server.values([stop_key(key)])
+            [request] = await self.server.values([stop_key(key)])
         except Away:
             raise Unavailable(headers={"Retry-After": "1"}) from None
         log = RunLog(scope, thread_id, fingerprint, key, frames)
@@ -209,27 +216,26 @@ class RedisLogs(RunLogs):
         if has_ended:
             log.close()
             return log
-        if asked:
-            log.forgotten = asked == "forget"
+        if request:
+            log.forgotten = request == "forget"
             log.stop()
         self._active[scope, thread_id] = log
         self.mirror.add(log, entry, position=len(frames))
         return log
 
     async def hand_over(self, log: RunLog) -> RunLog:
-        """Leave a log that was reserved here to the process that adopts it; the one to follow instead.
+        """Leave a log to the process that adopts it; returns the log to follow instead.
 
         Raises Unavailable while Redis is away.
         """
         entry = self.mirror.entry(log)
         with suppress(Away):
             await self.mirror.push()
-        # Whether Redis is there or not: nobody adds to what is here any more, and its readers would
-        # wait for ever.
+        # Drop the log even if Redis is away: nobody adds to it, and readers would wait for ever.
         self.mirror.drop(log)
         self._active.pop((log.scope, log.thread_id), None)
         try:
-            await self.server.hold(Place.of(log.scope, log.thread_id).lock, entry, RUNNING_MS)
+            await self.server.hold(ThreadKeys.of(log.scope, log.thread_id).lock, entry, RUNNING_MS)
             return await self.replicas.follow(entry, log.scope, log.thread_id)
         except Away:
             raise Unavailable(headers={"Retry-After": "1"}) from None
@@ -239,14 +245,20 @@ class RedisLogs(RunLogs):
 
     async def aclose(self) -> None:
         await super().aclose()
-        here = [task for task in self._tasks if task.get_loop() is asyncio.get_running_loop()]
-        for task in here:
+        loop = asyncio.get_running_loop()
+        tasks = [task for task in self._tasks if task.get_loop() is loop]
+        for task in tasks:
             task.cancel()
-        await asyncio.gather(*here, return_exceptions=True)
+        await asyncio.gather(*tasks, return_exceptions=True)
         self._tasks = []
         await self.server.aclose()
 
 
+def _key_of(entry: str) -> str:
+    """The id of the run that an entry names (see scripts.py)."""
+    return entry.partition(" ")[0]
+
+
 def _create_task(work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-    # Not in the context of the request that happens to be the first: its thread ends with it.
+    # The task must not have the context of the first request, whose thread ends with the request.
     return asyncio.get_running_loop().create_task(work, context=contextvars.Context())

@@ -1,4 +1,4 @@
-"""Why a run was refused, written down for a client that another process serves."""
+"""Errors that refuse a run, written to Redis for clients of other processes."""
 
 import json
 from http import HTTPStatus
@@ -9,11 +9,11 @@ from agui.errors import HttpError, RunFailed
 
 
 def dump_refusal(error: BaseException) -> str:
-    """Write down why a run was refused, for a client of another process."""
+    """Write the error that refused a run as JSON."""
     if isinstance(error, RunFailed):
         return json.dumps({"failed": error.code})
     if isinstance(error, HttpError):
-        told = {
+        refusal = {
             "error": type(error).__name__,
             "status": error.status,
             "code": error.code,
@@ -21,28 +21,27 @@ def dump_refusal(error: BaseException) -> str:
             "headers": error.headers,
             "extra": error.extra,
         }
-        return json.dumps(told, default=str)
+        return json.dumps(refusal, default=str)
     return json.dumps({})
 
 
 def load_refusal(text: bytes | str) -> Exception:
-    """Read what `dump_refusal` has written."""
-    reason = json.loads(text)
-    if "failed" in reason:
-        return RunFailed(reason["failed"])
-    if "error" not in reason:
+    """Read an error that `dump_refusal` has written."""
+    refusal = json.loads(text)
+    if "failed" in refusal:
+        return RunFailed(refusal["failed"])
+    if "error" not in refusal:
         return HttpError()
-    error = _kind_of(reason)(reason["message"])
-    error.headers, error.extra = reason["headers"], reason["extra"]
+    error = _error_class(refusal)(refusal["message"])
+    error.headers = refusal["headers"]
+    error.extra = refusal["extra"]
     return error
 
 
-def _kind_of(reason: dict[str, Any]) -> type[HttpError]:
-    kind = getattr(errors, reason["error"], None)
-    if kind is None:  # A part's own
-        kind = type(
-            reason["error"],
-            (HttpError,),
-            {"status": HTTPStatus(reason["status"]), "code": reason["code"]},
-        )
-    return cast(type[HttpError], kind)
+def _error_class(refusal: dict[str, Any]) -> type[HttpError]:
+    error_class = getattr(errors, refusal["error"], None)
+    if error_class is None:
+        # A part has classes of its own, which this process may not have imported.
+        attributes = {"status": HTTPStatus(refusal["status"]), "code": refusal["code"]}
+        error_class = type(refusal["error"], (HttpError,), attributes)
+    return cast(type[HttpError], error_class)

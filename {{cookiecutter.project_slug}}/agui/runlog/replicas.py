@@ -1,6 +1,6 @@
-"""Logs of runs of other processes, read from Redis for as long as somebody here follows them.
+"""Logs of runs of other processes, read from Redis as long as somebody here follows them.
 
-All readers of a run share one copy, and all copies one connection.
+All readers of a run share one copy, and all copies share one connection.
 """
 
 import asyncio
@@ -20,21 +20,21 @@ from agui.runlog.memory import RunLog
 from agui.runlog.mirror import Mirror
 from agui.runlog.refusals import load_refusal
 from agui.runlog.scripts import LOCK_MS, PUSH, STOP
-from agui.runlog.server import AWAY_SECONDS, Away, Place, Server, log_key, read_key, stop_key
+from agui.runlog.server import AWAY_SECONDS, Away, Server, ThreadKeys, log_key, read_key, stop_key
 
 logger = logging.getLogger("agui.runlog")
 
 READ_MS = 1000
 GATHER_SECONDS = 0.01
-# After so long a silence, it is asked whether the run is still on.
+# After a silence of this length, ask the database whether the run is still on.
 SILENT_SECONDS = 2.0
 SWEEP_SECONDS = 5.0
 READ_KEY_MS = 3000
-# How long the log of a run may be behind its row. A process that was stopped has to connect to
-# Redis again.
+# How long the log of a run may be behind its row. A process that was paused has to connect to Redis
+# again.
 LAST_WORDS_SECONDS = 10.0
 KEPT_MS = 60_000
-# What readers are told of a run that nobody works on, by its status; '' has no row any more.
+# The error that readers get if nobody works on a run, by its status; '' means it has no row.
 ENDINGS = {
     "": "conversation_changed",
     Run.Status.RUNNING: "interrupted",
@@ -43,7 +43,7 @@ ENDINGS = {
 
 
 class Recovery(Protocol):
-    """What the logs ask about runs of other processes: the database knows it (runs/recovery.py)."""
+    """What the logs ask the database about runs of other processes (runs/recovery.py)."""
 
     async def find_dead(self, keys: Collection[str]) -> dict[str, str]: ...
 
@@ -60,11 +60,12 @@ class Replica(RunLog):
     ask_to_stop: Callable[[], object] | None = None
     heard_at: float = field(default_factory=time.monotonic)
     missed_at: float | None = None
-    """Since when nobody is at work on it."""
+    """Since when nobody works on the run."""
 
-    def take(self, position: str, fields: dict[bytes, bytes]) -> None:
-        """Add an entry of the stream."""
-        self.heard_at, self.missed_at = time.monotonic(), None
+    def add_entry(self, position: str, fields: dict[bytes, bytes]) -> None:
+        """Add an entry of the stream: a frame, the end, or the reason of a refusal."""
+        self.heard_at = time.monotonic()
+        self.missed_at = None
         number, _, part = position.partition("-")
         if b"refused" in fields:
             self.give_up(load_refusal(fields[b"refused"]))
@@ -94,7 +95,7 @@ class Replicas:
         self._mirror = mirror
         self._recovery = recovery
         self._followed: WeakValueDictionary[str, Replica] = WeakValueDictionary()
-        self._read = "0-0"
+        self._inbox_position = "0-0"
         self._marked_at = 0.0
         self._asking: set[asyncio.Task[None]] = set()
         self._swept_at = time.monotonic()
@@ -102,34 +103,34 @@ class Replicas:
     async def follow(self, entry: str, scope: str, thread_id: str) -> Replica:
         """The copy of a run's log. Raises Away."""
         key, fingerprint, _ = entry.split(" ")
-        if (found := self._followed.get(key)) is not None:
-            return found
+        replica = self._followed.get(key)
+        if replica is not None:
+            return replica
         replica = self._followed[key] = Replica(scope, thread_id, fingerprint, key, entry=entry)
-        # Whoever closes a response does that in another thread.
-        loop, place = asyncio.get_running_loop(), Place.of(scope, thread_id)
-        replica.ask_to_stop = partial(loop.call_soon_threadsafe, self._ask_to_stop, place, key)
+        # Responses are closed in other threads, so go back to the event loop.
+        loop, thread = asyncio.get_running_loop(), ThreadKeys.of(scope, thread_id)
+        replica.ask_to_stop = partial(loop.call_soon_threadsafe, self._ask_to_stop, thread, key)
         await self._server.mark([read_key(key)], READ_KEY_MS)
         await self._server.wake()
         return replica
 
-    def _ask_to_stop(self, place: Place, key: str) -> None:
-        task = asyncio.get_running_loop().create_task(
-            self._stop(place, key), context=contextvars.Context()
-        )
+    def _ask_to_stop(self, thread: ThreadKeys, key: str) -> None:
+        work = self._stop(thread, key)
+        task = asyncio.get_running_loop().create_task(work, context=contextvars.Context())
         self._asking.add(task)
         task.add_done_callback(self._asking.discard)
 
-    async def _stop(self, place: Place, key: str) -> None:
+    async def _stop(self, thread: ThreadKeys, key: str) -> None:
         with suppress(Away):
-            await self._server.run(STOP, [place.lock, place.last], key)
+            await self._server.run(STOP, [thread.lock, thread.last], key)
 
     async def pull_on(self) -> None:
-        """Read what is new, for ever."""
+        """Read new frames as they come, until the task is cancelled."""
         while True:
             try:
                 reachable = await self._pull()
-                await self._say_what_is_read()
-                await self._ask_for_silent(reachable=reachable)
+                await self._mark_read()
+                await self._end_dead(reachable=reachable)
                 if time.monotonic() - self._swept_at > SWEEP_SECONDS:
                     self._swept_at = time.monotonic()
                     await self._recovery.sweep()
@@ -138,69 +139,75 @@ class Replicas:
                 await asyncio.sleep(AWAY_SECONDS)
 
     async def _pull(self) -> bool:
-        streams = {self._server.inbox: self._read}
-        streams |= {
-            log_key(one.key): f"{len(one.frames)}-0"
-            for one in self._followed.values()
-            if one.running
-        }
+        streams = {self._server.inbox: self._inbox_position}
+        for replica in self._running():
+            streams[log_key(replica.key)] = f"{len(replica.frames)}-0"
         try:
-            found = await self._server.read(streams, READ_MS)
+            news = await self._server.read(streams, READ_MS)
         except Away:
             await asyncio.sleep(AWAY_SECONDS)
             return False
-        for name, entries in found.items():
+        for name, entries in news.items():
             if name == self._server.inbox:
-                self._read = entries[-1][0].decode()
+                self._inbox_position = entries[-1][0].decode()
                 if any(fields[b"run"] for _, fields in entries):
                     self._mirror.look()
-            elif (replica := self._followed.get(name.rpartition(":")[2])) is not None:
+                continue
+            followed = self._followed.get(name.rpartition(":")[2])
+            if followed is not None:
                 for position, fields in entries:
-                    replica.take(position.decode(), fields)
-        if found:
+                    followed.add_entry(position.decode(), fields)
+        if news:
             await asyncio.sleep(GATHER_SECONDS)
         return True
 
-    async def _say_what_is_read(self) -> None:
-        read = [read_key(one.key) for one in self._followed.values() if one.running and one.readers]
-        if read and time.monotonic() - self._marked_at > READ_KEY_MS / 3000:
+    def _running(self) -> list[Replica]:
+        return [replica for replica in self._followed.values() if replica.running]
+
+    async def _mark_read(self) -> None:
+        """Tell the other processes which of their runs have readers here."""
+        keys = [read_key(replica.key) for replica in self._running() if replica.readers]
+        if keys and time.monotonic() - self._marked_at > READ_KEY_MS / 3000:
             self._marked_at = time.monotonic()
             with suppress(Away):
-                await self._server.mark(read, READ_KEY_MS)
+                await self._server.mark(keys, READ_KEY_MS)
 
-    async def _ask_for_silent(self, *, reachable: bool) -> None:
-        """End what nobody works on any more."""
+    async def _end_dead(self, *, reachable: bool) -> None:
+        """End the silent runs that nobody works on any more."""
         oldest = time.monotonic() - SILENT_SECONDS
-        silent = [one for one in self._followed.values() if one.running and one.heard_at < oldest]
+        silent = [replica for replica in self._running() if replica.heard_at < oldest]
         if not silent:
             return
-        # Redis may have lost what it knew: whether a run is on is for the database to say.
-        dead = await self._recovery.find_dead([one.key for one in silent])
+        # Redis may have lost what it knew, so ask the database whether the runs are still on.
+        dead = await self._recovery.find_dead([replica.key for replica in silent])
         if Run.Status.RUNNING in dead.values():
             await self._recovery.sweep()
-        for one in silent:
-            status = dead.get(one.key)
+        for replica in silent:
+            status = dead.get(replica.key)
             if status is None or (
-                status == "" and await self._is_prepared(one, reachable=reachable)
+                status == "" and await self._is_prepared(replica, reachable=reachable)
             ):
-                one.missed_at, one.heard_at = None, time.monotonic()
-            elif one.missed_at is None:
-                one.missed_at = time.monotonic()  # Its last words may be on their way
-            elif status in ENDINGS or time.monotonic() - one.missed_at > LAST_WORDS_SECONDS:
-                await self._end(one, status, reachable=reachable)
+                replica.missed_at = None
+                replica.heard_at = time.monotonic()
+            elif replica.missed_at is None:
+                # The last frames may be on their way.
+                replica.missed_at = time.monotonic()
+            elif status in ENDINGS or time.monotonic() - replica.missed_at > LAST_WORDS_SECONDS:
+                await self._end(replica, status, reachable=reachable)
 
     async def _is_prepared(self, replica: Replica, *, reachable: bool) -> bool:
         """Whether a run has no row because it is about to begin."""
         if replica.frames or not reachable:
             return False
+        lock = ThreadKeys.of(replica.scope, replica.thread_id).lock
         try:
-            [holder] = await self._server.values([Place.of(replica.scope, replica.thread_id).lock])
+            [holder] = await self._server.values([lock])
         except Away:
             return True
         return holder is not None and holder.partition(" ")[0] == replica.key
 
     async def _end(self, replica: Replica, status: str, *, reachable: bool) -> None:
-        """Tell its readers how a run ended whose own process can't."""
+        """End the log of a run for its readers, as its own process can't do that."""
         if not replica.frames:
             replica.give_up(Unavailable(headers={"Retry-After": "1"}))
             return
@@ -213,14 +220,18 @@ class Replicas:
         replica.close()
 
     async def _cut(self, replica: Replica, last: bytes) -> bool:
-        """End the log for all readers, wherever they are; whether it has an end that is still to be read here."""
-        place, number = Place.of(replica.scope, replica.thread_id), len(replica.frames) + 1
-        keys = [log_key(replica.key), place.lock, place.last, place.runs, stop_key(replica.key)]
+        """End the log in Redis, for the readers of all processes.
+
+        Returns whether this process will now read an end from there.
+        """
+        number = len(replica.frames) + 1
+        thread = ThreadKeys.of(replica.scope, replica.thread_id)
+        keys = [log_key(replica.key), thread.lock, thread.last, thread.runs, stop_key(replica.key)]
         try:
-            have, state = await self._server.run(
+            length, state = await self._server.run(
                 PUSH, keys, replica.entry, number, 2, 0, LOCK_MS, KEPT_MS, last
             )
         except Away:
             return False
-        # Redis may have forgotten what was read here: with less than this it can't go on.
-        return have >= number or (state == b"closed" and have == number - 1)
+        # If Redis has lost frames that were read here, it can't append the end after them.
+        return length >= number or (state == b"closed" and length == number - 1)

@@ -1,20 +1,22 @@
-"""What Redis does in one step, in Lua. A Redis Cluster, where keys live apart, can't.
+"""What Redis does in one step, in Lua. A Redis Cluster can't, because it keeps keys apart.
 
-    agui:lock:<thread>      whose run is on: its entry, "<run> <fingerprint> <process>"; lives seconds, and is renewed
+    agui:lock:<thread>      the entry of the active run: "<run> <fingerprint> <process>"; expires
+                            after seconds, unless it is renewed
     agui:last:<thread>      the entry of the thread's last run
-    agui:log:<run>          its frames, a stream: entry n-0 is frame n; n-1 is the end, or where it was cut
+    agui:log:<run>          the frames, a stream: entry n-0 is frame n, and n-1 the end, or the cut
     agui:runs:<scope>       the runs of one user, each with the moment until which it counts
-    agui:stop:<run>         what is asked of it: 'stop' or 'forget', or 'replace' to stop if nobody reads it
-    agui:read:<run>         that it is read in other processes than its own
-    agui:inbox:<process>    wakes a process, which then looks what is asked of its runs
+    agui:stop:<run>         a request to the run's process: 'stop', 'forget', or 'replace', which
+                            means: stop if nobody reads it
+    agui:read:<run>         exists while the run has readers in other processes
+    agui:inbox:<process>    wakes a process, which then looks for requests to its runs
 
-Threads and scopes are digests, made with the SECRET_KEY: a scope may hold a session's key, which is
-as good as a password, and projects that share a Redis don't meet.
+Threads and scopes are digests that depend on the SECRET_KEY. A scope may hold the key of a session,
+which is as secret as a password, and two projects may share a Redis.
 """
 
 # How long a process may be silent before its threads count as free.
 LOCK_MS = 5_000
-# How long the log of a run lives that nobody renews.
+# When the log of a run expires, unless it is renewed.
 RUNNING_MS = 3_600_000
 
 _COMMON = """
@@ -36,8 +38,8 @@ local function ask(entry, what, ms)
 end
 """
 
-# Takes a thread for a run, unless somebody has it: 'held', or 'open' when only the log of the last
-# run says so.
+# Takes a thread for a run. Answers 'held' if another run has the thread, 'open' if only the log of
+# the last run says so, 'kept' for an equal request, and 'many' if the user has too many runs.
 RESERVE = (
     _COMMON
     + """
@@ -46,7 +48,8 @@ local entry, fingerprint, replaced, lock_ms, running_ms, most = unpack(ARGV)
 local held = redis.call('GET', lock)
 if held and held ~= entry and held ~= replaced then return {'held', held} end
 local kept = redis.call('GET', last)
-if kept and kept ~= entry and kept ~= replaced and redis.call('EXISTS', 'agui:log:' .. run_of(kept)) == 1 then
+local is_other = kept and kept ~= entry and kept ~= replaced
+if is_other and redis.call('EXISTS', 'agui:log:' .. run_of(kept)) == 1 then
   if string.match(kept, ' (%S+) ') == fingerprint then return {'kept', kept} end
   if is_open(kept) then return {'open', kept} end
 end
@@ -61,15 +64,16 @@ return {'new', entry}
 """
 )
 
-# Adds frames to a log, if they are the next ones, and says how many it then has. Renews what the
-# run holds, or gives it back at the end. Answers 'gap' when others are to come first, 'closed' when
-# the log has its end already, and else what is asked of the run; 'lost' when another process goes
-# on with it. Nothing is written of a deleted thread.
+# Adds frames to a log, if they are the next ones, and answers how many it has then. Renews what the
+# run holds, or frees it at the end. Also answers 'gap' if other frames must come first, 'closed' if
+# the log has ended, 'lost' if another process goes on with the run, or the request to the run's
+# process. Writes nothing if the thread was deleted.
 PUSH = (
     _COMMON
     + """
 local log, lock, last, runs, asked = unpack(KEYS)
-local entry, first, is_end, is_forgotten = ARGV[1], tonumber(ARGV[2]), ARGV[3] ~= '0', ARGV[4] == '1'
+local entry, first = ARGV[1], tonumber(ARGV[2])
+local is_end, is_forgotten = ARGV[3] ~= '0', ARGV[4] == '1'
 local lock_ms, log_ms = ARGV[5], ARGV[6]
 local held, newer = redis.call('GET', lock), redis.call('GET', last)
 for _, owner in ipairs({held, newer}) do
@@ -105,8 +109,8 @@ return {have, state}
 """
 )
 
-# Gives a thread back of which no run has come; the reason is for those who sent the same request
-# elsewhere.
+# Frees a thread whose run was refused. Keeps the reason for clients that have sent an equal request
+# to other processes.
 RELEASE = (
     _COMMON
     + """
@@ -124,7 +128,7 @@ return 1
 """
 )
 
-# Finds the run that is on: the holder of the thread, or the last one if its log has no end.
+# Finds the active run: the holder of the thread, or the last run if its log has no end.
 ACTIVE = (
     _COMMON
     + """
@@ -136,7 +140,7 @@ return ''
 """
 )
 
-# Asks the run that is on to stop: this one, if one is named.
+# Asks the active run to stop, if it is the named one, or none is named.
 STOP = (
     _COMMON
     + """
@@ -152,8 +156,8 @@ return 1
 """
 )
 
-# Asks the run that is on to stop if its own process has no readers of it; 0 if there is no such
-# run, or others read it.
+# Asks the active run to stop if its own process has no readers. Answers 0 if there is no active
+# run, or other processes have readers.
 REPLACE = (
     _COMMON
     + """
@@ -164,7 +168,7 @@ return entry
 """
 )
 
-# Drops what is kept of a thread, and has its run stopped without a trace.
+# Deletes the logs of a thread, and asks its run to stop without a trace.
 FORGET = (
     _COMMON
     + """
@@ -180,8 +184,7 @@ return 1
 """
 )
 
-# Finds the run of a thread that can be followed: the one that is on, or the last one if its log is
-# there.
+# Finds the run of a thread that clients can follow: the active one, or the last one with a log.
 FIND = (
     _COMMON
     + """

@@ -1,4 +1,4 @@
-"""The connection to Redis. While Redis is away nobody waits for it: whoever asks is told so at once."""
+"""The connection to Redis. While Redis is away, nobody waits for it: each call fails at once."""
 
 import asyncio
 import hashlib
@@ -18,8 +18,8 @@ from redis.exceptions import ConnectionError, NoScriptError, RedisError
 
 logger = logging.getLogger("agui.runlog")
 
-# How long an answer of Redis is waited for, and how long it is left alone when it did not come.
 TIMEOUT_SECONDS = 2.0
+# How long to leave Redis alone after it did not answer.
 AWAY_SECONDS = 1.0
 MAX_CONNECTIONS = 16
 
@@ -27,11 +27,11 @@ Value = str | bytes | int | float
 
 
 class Away(Exception):
-    """Redis can't be reached, or does not answer in time."""
+    """Raised if Redis can't be reached, or does not answer in time."""
 
 
 @dataclass(frozen=True)
-class Place:
+class ThreadKeys:
     """The keys of one thread of one owner."""
 
     lock: str
@@ -39,17 +39,16 @@ class Place:
     runs: str
 
     @classmethod
-    def of(cls, scope: str, thread_id: str) -> "Place":
+    def of(cls, scope: str, thread_id: str) -> "ThreadKeys":
         thread = _digest(f"{scope}\0{thread_id}")
         return cls(f"agui:lock:{thread}", f"agui:last:{thread}", f"agui:runs:{_digest(scope)}")
 
 
 def _digest(text: str) -> str:
-    # Of this project: another one may use the same Redis, and has a user 1 as well.
-    # Half of a surrogate pair has no UTF-8, and a thread may be called like that.
-    return salted_hmac(
-        "agui.runlog", text.encode(errors="surrogatepass"), algorithm="sha256"
-    ).hexdigest()[:40]
+    # The digest depends on the SECRET_KEY, because another project may use the same Redis, and has
+    # a user 1 as well. Clients choose the ids of threads, so these may hold lone surrogates.
+    data = text.encode(errors="surrogatepass")
+    return salted_hmac("agui.runlog", data, algorithm="sha256").hexdigest()[:40]
 
 
 def log_key(run: str) -> str:
@@ -65,7 +64,7 @@ def read_key(run: str) -> str:
 
 
 class Server:
-    """Redis, as the logs ask it."""
+    """Redis, with the calls that the logs need."""
 
     def __init__(self, url: str) -> None:
         self.url = url
@@ -76,9 +75,10 @@ class Server:
         self._is_away = False
 
     def start(self) -> None:
-        """Keep connections, for this event loop."""
+        """Keep connections open for calls from this event loop."""
         if self._home is not asyncio.get_running_loop():
-            self._home, self._client = asyncio.get_running_loop(), _connect(self.url)
+            self._home = asyncio.get_running_loop()
+            self._client = _connect(self.url)
 
     @property
     def inbox(self) -> str:
@@ -92,77 +92,81 @@ class Server:
     async def run_all(
         self, script: str, calls: Sequence[tuple[Sequence[str], Sequence[Value]]]
     ) -> list[Any]:
-        """Run a script several times, in one go. Raises Away."""
+        """Run a script several times in one round trip. Raises Away."""
         digest = hashlib.sha1(script.encode(), usedforsecurity=False).hexdigest()
-        async with self._asked() as client:
+        async with self._connected() as client:
             answers = await _evaluate(client, digest, calls)
             if any(isinstance(answer, NoScriptError) for answer in answers):
-                await client.script_load(script)  # Redis was restarted
+                # Redis does not know the script, or was restarted.
+                await client.script_load(script)
                 answers = await _evaluate(client, digest, calls)
-            if failed := next(
-                (answer for answer in answers if isinstance(answer, Exception)), None
-            ):
-                raise failed  # Its memory is full, for example
+            for answer in answers:
+                if isinstance(answer, Exception):
+                    raise answer
         return answers
 
     async def values(self, keys: Sequence[str]) -> list[str | None]:
-        async with self._asked() as client:
-            found = await client.mget(keys)
-        return [None if value is None else value.decode() for value in found]
+        """Read the values of keys. Raises Away."""
+        async with self._connected() as client:
+            values = await client.mget(keys)
+        return [None if value is None else value.decode() for value in values]
 
     async def frames(self, run: str) -> tuple[list[bytes], bool]:
-        """All that a log has, and whether it has ended. Raises Away."""
-        async with self._asked() as client:
+        """Read all frames of a log, and whether it has ended. Raises Away."""
+        async with self._connected() as client:
             entries = await client.xrange(log_key(run))
         frames = [fields[b"frame"] for _, fields in entries if b"frame" in fields]
         return frames, len(frames) < len(entries)
 
     async def read(self, streams: dict[str, str], wait_ms: int) -> dict[str, list[Any]]:
-        """Wait for what is new in any of these streams. Raises Away."""
-        async with self._asked(seconds=wait_ms / 1000 + TIMEOUT_SECONDS) as client:
-            found = await client.xread(streams, count=500, block=wait_ms)
-        pairs = found.items() if isinstance(found, dict) else found
+        """Wait for new entries in these streams, each after a position. Raises Away."""
+        async with self._connected(seconds=wait_ms / 1000 + TIMEOUT_SECONDS) as client:
+            answer = await client.xread(streams, count=500, block=wait_ms)
+        pairs = answer.items() if isinstance(answer, dict) else answer
         return {name.decode(): entries for name, entries in pairs}
 
     async def hold(self, lock: str, entry: str, for_ms: int) -> None:
-        async with self._asked() as client:
+        async with self._connected() as client:
             await client.set(lock, entry, px=for_ms)
 
     async def delete(self, keys: Sequence[str]) -> None:
-        async with self._asked() as client:
+        async with self._connected() as client:
             await client.delete(*keys)
 
     async def mark(self, keys: Sequence[str], for_ms: int) -> None:
-        """Let keys be there for a while."""
-        async with self._asked() as client, client.pipeline(transaction=False) as pipe:
+        """Set keys that expire. Raises Away."""
+        async with self._connected() as client, client.pipeline(transaction=False) as pipe:
             for key in keys:
                 pipe.set(key, 1, px=for_ms)
             await pipe.execute()
 
     async def wake(self) -> None:
-        """Have this process's own `read` come back. Raises Away."""
-        async with self._asked() as client:
+        """Make this process's own `read` return. Raises Away."""
+        async with self._connected() as client:
             await client.xadd(self.inbox, {"run": ""}, maxlen=100)
             await client.pexpire(self.inbox, 600_000)
 
     async def ping(self) -> bool:
         try:
-            async with self._asked() as client:
+            async with self._connected() as client:
                 await client.ping()
         except Away:
             return False
         return True
 
     @asynccontextmanager
-    async def _asked(self, seconds: float | None = None) -> AsyncGenerator[Any]:
+    async def _connected(self, seconds: float | None = None) -> AsyncGenerator[Any]:
+        """Enter a connection; at its end errors become Away, and nobody asks for AWAY_SECONDS."""
         if time.monotonic() < self._away_until:
             raise Away
-        kept = self._client if self._home is asyncio.get_running_loop() else None
-        client = kept or _connect(self.url)
+        client = self._client
+        if client is None or self._home is not asyncio.get_running_loop():
+            client = _connect(self.url)
         try:
             async with asyncio.timeout(TIMEOUT_SECONDS if seconds is None else seconds):
                 yield client
-        except (RedisError, OSError) as error:  # Among them the timeout
+        # The timeout raises TimeoutError, which is an OSError.
+        except (RedisError, OSError) as error:
             self._away_until = time.monotonic() + AWAY_SECONDS
             if not self._is_away:
                 logger.error(
@@ -172,7 +176,8 @@ class Server:
             self._is_away = True
             raise Away from error
         finally:
-            if client is not self._client:  # Nobody keeps it, or nobody keeps it any more
+            # Close a connection of another event loop, or one that `aclose` has let go meanwhile.
+            if client is not self._client:
                 await client.aclose()
         if self._is_away:
             logger.warning("Redis is back.")
@@ -192,7 +197,7 @@ def _connect(url: str) -> "Redis":
         timeout=TIMEOUT_SECONDS,
         socket_connect_timeout=TIMEOUT_SECONDS,
         socket_timeout=None,
-        # A restart of Redis cuts the connections that are kept: one more try gets a new one.
+        # A restart of Redis cuts all open connections. The second try gets a new one.
         retry=Retry(NoBackoff(), 1, supported_errors=(ConnectionError,)),
     )
     return Redis.from_pool(pool)
