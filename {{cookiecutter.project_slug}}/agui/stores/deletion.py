@@ -61,15 +61,14 @@ def _hand_over(thread: Thread) -> None:
 
 
 def _inheritances(
-    used: Iterable[tuple[str, int]], parents: dict[str, str | None]
+    used: Iterable[tuple[str | None, int]], parents: dict[str, str | None]
 ) -> dict[int, list[str]]:
     """Assign each used message and its ancestors to the first thread that uses them.
 
     The function removes these messages from `parents`.
     """
     inherited: dict[int, list[str]] = {}
-    for last_id, heir in used:
-        message_id: str | None = last_id
+    for message_id, heir in used:
         while message_id in parents:
             inherited.setdefault(heir, []).append(message_id)
             message_id = parents.pop(message_id)

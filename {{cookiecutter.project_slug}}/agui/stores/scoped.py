@@ -35,14 +35,16 @@ class ScopedStore(ConversationStore):
     async def load(
         self, conversation_id: str, *, limit: int | None = None, scope: str | None = None
     ) -> Conversation | None:
-        bound = super(ScopedStore, self.of(scope))
-        return await bound.load(conversation_id, limit=limit, scope=scope)
+        return await super(ScopedStore, self.of(scope)).load(
+            conversation_id, limit=limit, scope=scope
+        )
 
     async def load_entries(
         self, conversation_id: str, *, limit: int | None = None, scope: str | None = None
     ) -> list[ConversationEntry] | None:
-        bound = super(ScopedStore, self.of(scope))
-        return await bound.load_entries(conversation_id, limit=limit, scope=scope)
+        return await super(ScopedStore, self.of(scope)).load_entries(
+            conversation_id, limit=limit, scope=scope
+        )
 
     async def save(
         self, conversation: Conversation | AgentRunResult[Any], *, scope: str | None = None
@@ -52,14 +54,16 @@ class ScopedStore(ConversationStore):
     async def branch(
         self, conversation_id: str, *, scope: str | None = None, **options: Any
     ) -> Conversation:
-        bound = super(ScopedStore, self.of(scope))
-        return await bound.branch(conversation_id, scope=scope, **options)
+        return await super(ScopedStore, self.of(scope)).branch(
+            conversation_id, scope=scope, **options
+        )
 
     async def fork(
         self, conversation_id: str, *, source_scope: str | None = None, **options: Any
     ) -> Conversation:
-        bound = super(ScopedStore, self.of(source_scope))
-        return await bound.fork(conversation_id, source_scope=source_scope, **options)
+        return await super(ScopedStore, self.of(source_scope)).fork(
+            conversation_id, source_scope=source_scope, **options
+        )
 
     async def delete(self, conversation_id: str, *, scope: str | None = None) -> None:
         await super(ScopedStore, self.of(scope)).delete(conversation_id, scope=scope)
