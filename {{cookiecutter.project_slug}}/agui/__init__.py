@@ -30,29 +30,29 @@ below it. Read them in this order:
         sse.py               the response that follows a run
     runs/       what is the life of one run
         start.py             take the thread, store the new turn, begin
-        drive.py             append the run's events to its log, to the end
-        record.py            what is kept of a run, however it ends
+        drive.py             append the run's events to its log, until it ends
+        record.py            one active run, and what is kept of it
         new_messages.py      the messages that a run has added to its thread
-        usage.py             what a run has used, also of an answer that was broken off
-        live.py              the runs of this process, and who reads them
-        drafts.py            what a killed process must not take along
-        recovery.py          what dead processes left
+        usage.py             what a run has used, with estimates for broken-off answers
+        live.py              the runs of this process, and their readers
+        drafts.py            drafts of runs, in case the process dies
+        recovery.py          how a thread gets the drafts of a dead process
         life.py              which processes are alive
-        processes.py         how processes are called, and what the system knows of them
-        fence.py             no tool for a run that another process has
-        shutdown.py          what becomes of runs when the server ends
+        processes.py         the names of processes, and whether they exist
+        fence.py             a check before each tool: does this process still have the run
+        shutdown.py          how the runs end when the server ends
     turns/      what is new in this request
-        take.py              the new turn of a thread, found and stored
+        take.py              find and store the new turn of a thread
         turn.py              what a run continues from: the end of the thread, and the shared state
     events/     from the events of a run to frames
-        stages.py            the stages that every event passes, in line
-        run_state.py         what the stages of one run go by, and tell one another
+        stages.py            the stages that every event passes, in order
+        run_state.py         what the stages of one run share
         texts.py             stage: the deltas of a text, which become frames at once
-        adapter.py           stage: pydantic-ai's events as AG-UI's, errors masked
+        adapter.py           stage: pydantic-ai's events as AG-UI's, with errors masked
         progress.py          stage: steps, activities and the shared state
         frames.py            one event, one numbered frame
         join_deltas.py       small deltas of a language model, joined while they come fast
-        failures.py          what is known of a run that failed
+        failures.py          what is known about a run that failed
         activities.py        plans, tables and charts in one line
         differences.py       what has changed in a value, as a JSON Patch
     protocol/   what does the client say, in pydantic-ai's terms, and the other way round
@@ -101,22 +101,22 @@ below it. Read them in this order:
     runlog/     where do frames wait for readers
         memory.py            the logs of this process
         redis.py             the logs of all processes
-        mirror.py            copies what runs here write to Redis
-        replicas.py          reads what runs elsewhere write
+        mirror.py            copies the frames of runs here to Redis
+        replicas.py          reads the frames of runs elsewhere
         scripts.py           what Redis does in one step
         server.py            the connection to Redis
-        refusals.py          errors that a process tells another
+        refusals.py          why a run was refused, for clients of other processes
     stores/     where are conversations kept
-        base.py              what a store has to do
+        base.py              what a store does
         branches.py          the versions of a thread
-        tree.py              the messages of a thread, and their lines
-        model.py             in the database: the default
+        tree.py              the messages of a thread as a tree
+        model.py             the default: threads in the database
         rows.py              the rows of a thread
-        null.py              nowhere
+        null.py              a store that keeps nothing
         annotations.py       what the engine keeps with a message
         codec.py             messages as JSON
         summary.py           titles, previews, and words to search for
-        scoped.py            whose they are
+        scoped.py            the owners of threads
         deletion.py          how threads are deleted, with everything that belongs to them
     blocking/   where does blocking code run
         executor.py          bounded pools of threads, and their connections
