@@ -19,11 +19,13 @@ from django.urls import path
 from django.utils import timezone
 
 from agui.contrib.dashboard import apps as dashboard
-from agui.contrib.dashboard import rollup
+from agui.contrib.dashboard import figures, rollup
 from agui.contrib.dashboard.charts import Chart, Series, nice
+from agui.contrib.dashboard.figures import Figures, percentile, total
 from agui.contrib.dashboard.models import RunSpan
-from agui.contrib.dashboard.page import RANGES, count_text, figures_of, places_of, tables_of, tiles_of, time_text
-from agui.contrib.dashboard.rollup import Figures, percentile, read_figures, roll_up, total
+from agui.contrib.dashboard.page import count_text, tables_of, tiles_of, time_text
+from agui.contrib.dashboard.periods import RANGES, figures_of, periods_of
+from agui.contrib.dashboard.rollup import read_figures, roll_up
 from agui.contrib.spending.ledger import today
 from agui.contrib.spending.models import Spending
 from agui.models import AuditRecord, Run
@@ -174,7 +176,7 @@ def test_where_midnight_is_at_half_past_no_run_is_lost(clock, settings, zone):
 
 
 def test_names_that_no_tool_has_do_not_pile_up(clock, monkeypatch):
-    monkeypatch.setattr(rollup, "MAX_TOOLS", 2)
+    monkeypatch.setattr(figures, "MAX_TOOLS", 2)
     for tool in ("echo", "echo", "add", "add", "made up", "mad", "mad up"):
         save_call(ago(hours=3), "failed", tool)
     roll_up()
@@ -246,15 +248,15 @@ def test_percentiles():
 
 @pytest.mark.parametrize(("span", "number"), [("24h", 24), ("7d", 27), ("30d", 30), ("13w", 13)])
 def test_a_range_ends_now(clock, span, number):
-    places = places_of(span, NOON)
-    assert len(places) == number
-    begins = [place.begin for place in places]
+    periods = periods_of(span, NOON)
+    assert len(periods) == number
+    begins = [period.begin for period in periods]
     assert begins == sorted(set(begins))
     assert begins[-1] <= NOON
     save_run(NOON - timedelta(seconds=1))
     save_run(begins[0])
     save_run(begins[0] - timedelta(hours=1))
-    parts = figures_of(places)
+    parts = figures_of(periods)
     assert [part.endings.total() for part in (parts[0], parts[-1])] == [1, 1]
     # A week's days are not cut: what began an hour before it is not in it.
     assert total(parts).endings.total() == 2
@@ -262,10 +264,10 @@ def test_a_range_ends_now(clock, span, number):
 
 def test_days_are_the_site_s_also_when_clocks_change(clock, settings):
     settings.TIME_ZONE = "Europe/Berlin"
-    places = places_of("30d", datetime(2026, 4, 2, 12, tzinfo=UTC))
-    hours = {place.begin.astimezone(UTC).hour for place in places}
+    periods = periods_of("30d", datetime(2026, 4, 2, 12, tzinfo=UTC))
+    hours = {period.begin.astimezone(UTC).hour for period in periods}
     assert hours == {22, 23}
-    assert len({place.name for place in places}) == 30
+    assert len({period.name for period in periods}) == 30
 
 
 # --- The page

@@ -13,18 +13,17 @@ from django.template.response import TemplateResponse
 from django.urls import URLPattern, path
 from django.utils import timezone
 
+from agui.contrib.dashboard.figures import total
 from agui.contrib.dashboard.models import RunSpan
 from agui.contrib.dashboard.page import (
     MAX_ROWS,
-    RANGES,
     charts_of,
     count_text,
-    figures_of,
-    places_of,
     tables_of,
     tiles_of,
 )
-from agui.contrib.dashboard.rollup import midnight, total
+from agui.contrib.dashboard.periods import RANGES, figures_of, periods_of
+from agui.contrib.dashboard.rollup import midnight
 from agui.money import dollars
 
 SPENDING = "agui.contrib.spending"
@@ -34,13 +33,13 @@ admin.site.index_template = admin.site.index_template or "admin/agui_dashboard/i
 
 @admin.register(RunSpan)
 class DashboardAdmin(admin.ModelAdmin):
-    """The dashboard in the place of a list. Users who may view runs may see it."""
+    """The dashboard, instead of a list of rows. Users who may view runs may see it."""
 
     class Media:
         css = {"all": ["agui_dashboard/dashboard.css"]}
 
     def has_module_permission(self, request: HttpRequest) -> bool:
-        return False  # The index has a button, and no table
+        return False  # The index of the admin has a button for it, and no table
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False
@@ -58,27 +57,30 @@ class DashboardAdmin(admin.ModelAdmin):
     def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
         if not request.user.has_perm("agui.view_run"):
             raise PermissionDenied
-        span = request.GET.get("range", "24h")
-        span = span if span in RANGES else "24h"
-        places = places_of(span, timezone.now())
-        parts = figures_of(places)
+        span = request.GET.get("range")
+        if span not in RANGES:
+            span = "24h"
+        periods = periods_of(span, timezone.now())
+        parts = figures_of(periods)
         whole = total(parts)
+        users = top_users(request.user, midnight(periods[0].begin).date())
         context = {
             **self.admin_site.each_context(request),
             "title": "Dashboard",
             "media": self.media,
             "ranges": [(name, text, name == span) for name, text in RANGES.items()],
             "tiles": tiles_of(whole),
-            "charts": charts_of(places, parts),
-            "tables": tables_of(whole, top_users(request.user, midnight(places[0].begin).date())),
+            "charts": charts_of(periods, parts),
+            "tables": tables_of(whole, users),
         }
         return TemplateResponse(request, "admin/agui_dashboard/dashboard.html", context)
 
 
 def top_users(viewer: Any, since: date) -> list[list[str]] | None:
-    """Say who has spent most since a day; None if that can't be told, or not to this viewer.
+    """Return rows of the users who have spent most since a day.
 
-    Visitors have no name to tell.
+    None if the project doesn't count spending, or if this viewer may not see it. Anonymous visitors
+    are left out.
     """
     if not apps.is_installed(SPENDING) or not viewer.has_perm("agui_spending.view_spending"):
         return None
@@ -91,11 +93,11 @@ def top_users(viewer: Any, since: date) -> list[list[str]] | None:
     )
     most = list(sums.order_by(F("dollars").desc(nulls_last=True), "-tokens")[:MAX_ROWS])
     names = get_user_model()._default_manager.in_bulk([owner for owner, *_ in most])
-    return [
-        [
-            names[owner].get_username() if owner in names else "-",
-            count_text(tokens),
-            dollars(cost) + (" and more" if cost is not None and unpriced else ""),
-        ]
-        for owner, tokens, cost, unpriced in most
-    ]
+    table = []
+    for owner, tokens, cost, unpriced in most:
+        name = names[owner].get_username() if owner in names else "-"
+        cost_text = dollars(cost)
+        if cost is not None and unpriced:
+            cost_text += " and more"
+        table.append([name, count_text(tokens), cost_text])
+    return table

@@ -1,4 +1,4 @@
-"""A page of figures in the admin: how many runs, how they ended, what they used, how long they took."""
+"""A page of figures about runs in the admin."""
 
 import asyncio
 import contextvars
@@ -9,7 +9,7 @@ from typing import Any
 
 from agui.parts import Outdated, Part
 
-# The answer that a user waits for comes first.
+# The answer comes first: a user is waiting for it.
 DELAY_SECONDS = 5
 
 
@@ -23,25 +23,24 @@ class DashboardConfig(Part):
     counting: asyncio.Task[None] | None = None
 
     def run_context(self, run: Any) -> AbstractContextManager[Any]:
-        """Let the first run of each hour have the hours counted that are over."""
-        if (hour := int(time.time() // 3600)) != self.hour:
+        """Count the past hours beside the first run of each hour."""
+        hour = int(time.time() // 3600)
+        if hour != self.hour:
             self.hour = hour
-            asyncio.get_running_loop().call_later(
-                DELAY_SECONDS, self.count, context=contextvars.Context()
-            )
+            loop = asyncio.get_running_loop()
+            loop.call_later(DELAY_SECONDS, self.count, context=contextvars.Context())
         return super().run_context(run)
 
     def count(self) -> None:
         from agui.blocking.executor import run_in_thread
         from agui.contrib.dashboard.rollup import keep_up
 
-        # On a thread of its own: after a long pause there is much to count.
-        self.counting = asyncio.get_running_loop().create_task(
-            run_in_thread(keep_up, pool="figures")
-        )
+        # The pool has a thread for this alone: after a long pause there is much to count.
+        counting = run_in_thread(keep_up, pool="figures")
+        self.counting = asyncio.get_running_loop().create_task(counting)
 
     def prune(self, dry_run: bool) -> Iterable[Outdated]:
-        """Count the runs before they go. Old rows of its own go with each count."""
+        """Count the runs before they are deleted. Each count deletes the part's own old rows."""
         from agui.contrib.dashboard.rollup import roll_up
 
         if not dry_run:

@@ -1,7 +1,7 @@
 """Charts as SVG that the server draws: bars and lines, in a box that stretches with the page.
 
-Only shapes are in the SVG, so that no text is stretched with it: scales, legends and tables are
-HTML around it.
+The SVG has only shapes, so that no text is stretched with it: scales, legends and tables are HTML
+around it.
 """
 
 from collections.abc import Callable, Sequence
@@ -11,16 +11,17 @@ from typing import Any
 
 WIDTH, HEIGHT = 1000, 200
 GAP = 0.18
-"""How much of the place of a bar stays free."""
+"""The part of a bar's width that stays empty."""
 STEPS = (1, 2, 3, 4, 6, 8, 10)
 
 Write = Callable[[float], str]
 """Writes a number as people read it."""
+Shape = dict[str, Any]
 
 
 @dataclass(frozen=True)
 class Series:
-    """Numbers of one kind, one for each place; None where there is none."""
+    """Numbers of one kind, one for each label; None if there is no number."""
 
     name: str
     kind: str
@@ -30,99 +31,151 @@ class Series:
 
 @dataclass
 class Chart:
-    """What a template needs to show it."""
+    """What a template needs to show a chart."""
 
     title: str
     series: Sequence[Series]
     labels: Sequence[str]
-    """What each place is called."""
+    """The names of the bars, or of the points of a line, from left to right."""
     write: Write
     is_lines: bool = False
     note: str = ""
-    shapes: list[dict[str, Any]] = field(init=False)
+    shapes: list[Shape] = field(init=False)
     scale: list[str] = field(init=False)
-    """What is written at the side, from above."""
+    """The numbers at the side, from top to bottom."""
 
     def __post_init__(self) -> None:
         top = self._top()
-        self.scale = [self.write(top), self.write(top / 2), self.write(0)]
-        self.shapes = self._lines(top) if self.is_lines else self._bars(top)
+        self.scale = [
+            self.write(top),
+            self.write(top / 2),
+            self.write(0),
+        ]
+        if self.is_lines:
+            self.shapes = self._lines(top)
+        else:
+            self.shapes = self._bars(top)
 
     @property
     def is_empty(self) -> bool:
-        return not any(value for series in self.series for value in series.values)
+        return not any(any(series.values) for series in self.series)
 
     @property
     def marks(self) -> list[str]:
-        """What is written below: the first place, one in the middle, the last."""
-        return [self.labels[0], self.labels[len(self.labels) // 2], self.labels[-1]]
+        """The labels below the chart: the first, the middle and the last."""
+        middle = len(self.labels) // 2
+        return [
+            self.labels[0],
+            self.labels[middle],
+            self.labels[-1],
+        ]
 
     @property
     def rows(self) -> list[tuple[str, list[str]]]:
-        """The same as a table, the newest first."""
-
-        def cell(value: float | None) -> str:
-            return "-" if value is None else self.write(value)
-
-        columns = [[cell(value) for value in series.values] for series in self.series]
-        rows = [
-            (label, [column[place] for column in columns])
-            for place, label in enumerate(self.labels)
-        ]
-        return rows[::-1]
+        """The same numbers as a table, the newest first."""
+        rows = []
+        for index, label in enumerate(self.labels):
+            cells = []
+            for series in self.series:
+                value = series.values[index]
+                if value is None:
+                    cells.append("-")
+                else:
+                    cells.append(self.write(value))
+            rows.append((label, cells))
+        rows.reverse()
+        return rows
 
     def _top(self) -> float:
-        places = zip(*(series.values for series in self.series), strict=True)
+        """Return the number at the upper end of the scale."""
         merge = max if self.is_lines else sum
-        return nice(max((merge(value or 0 for value in place) for place in places), default=0))
+        highest = 0.0
+        for index in range(len(self.labels)):
+            values = [series.values[index] or 0 for series in self.series]
+            highest = max(highest, merge(values))
+        return nice(highest)
 
-    def _about(self, place: int) -> str:
-        cells = (
-            f"{series.name} {self.write(value)}"
-            for series in self.series
-            if (value := series.values[place]) is not None
-        )
-        return f"{self.labels[place]}: {', '.join(cells)}"
+    def _about(self, index: int) -> str:
+        cells = []
+        for series in self.series:
+            value = series.values[index]
+            if value is not None:
+                cells.append(f"{series.name} {self.write(value)}")
+        return f"{self.labels[index]}: {', '.join(cells)}"
 
-    def _bars(self, top: float) -> list[dict[str, Any]]:
+    def _bars(self, top: float) -> list[Shape]:
         step = WIDTH / len(self.labels)
         shapes = []
-        for place in range(len(self.labels)):
-            y, bars = float(HEIGHT), []
-            for series in self.series:
-                height = (series.values[place] or 0) / top * HEIGHT
-                y -= height
-                if height:
-                    bars.append({"kind": series.kind, "y": _short(y), "height": _short(height)})
-            x, width = _short((place + GAP / 2) * step), _short(step * (1 - GAP))
-            if bars:
-                shapes.append({"about": self._about(place), "x": x, "width": width, "bars": bars})
+        for index in range(len(self.labels)):
+            bars = self._stack(index, top)
+            if not bars:
+                continue
+            shape = {
+                "about": self._about(index),
+                "x": _short((index + GAP / 2) * step),
+                "width": _short(step * (1 - GAP)),
+                "bars": bars,
+            }
+            shapes.append(shape)
         return shapes
 
-    def _lines(self, top: float) -> list[dict[str, Any]]:
-        step = WIDTH / len(self.labels)
+    def _stack(self, index: int, top: float) -> list[Shape]:
+        """Stack the values of all series, the first one at the bottom."""
+        y = float(HEIGHT)
+        bars = []
+        for series in self.series:
+            height = (series.values[index] or 0) / top * HEIGHT
+            if not height:
+                continue
+            y -= height
+            bar = {
+                "kind": series.kind,
+                "y": _short(y),
+                "height": _short(height),
+            }
+            bars.append(bar)
+        return bars
+
+    def _lines(self, top: float) -> list[Shape]:
         shapes = []
         for series in self.series:
-            path, dots, is_drawn = "", "", False
-            for place, value in enumerate(series.values):
-                if value is not None:
-                    at = f"{_short((place + 0.5) * step)} {_short(HEIGHT - value / top * HEIGHT)}"
-                    path += f"{'L' if is_drawn else 'M'}{at}"
-                    dots += f"M{at}h0"
-                is_drawn = value is not None
-            if path:
-                shapes.append(
-                    {"kind": series.kind, "about": series.name, "path": path, "dots": dots}
-                )
+            path, dots = self._line(series, top)
+            if not path:
+                continue
+            shape = {
+                "kind": series.kind,
+                "about": series.name,
+                "path": path,
+                "dots": dots,
+            }
+            shapes.append(shape)
         return shapes
+
+    def _line(self, series: Series, top: float) -> tuple[str, str]:
+        """Draw a line with gaps where values are missing, and a dot for each value."""
+        step = WIDTH / len(self.labels)
+        path, dots = "", ""
+        command = "M"
+        for index, value in enumerate(series.values):
+            if value is None:
+                command = "M"
+                continue
+            x = _short((index + 0.5) * step)
+            y = _short(HEIGHT - value / top * HEIGHT)
+            point = f"{x} {y}"
+            path += f"{command}{point}"
+            dots += f"M{point}h0"
+            command = "L"
+        return path, dots
 
 
 def nice(value: float) -> float:
-    """The next number up that is easily halved and read."""
+    """Return the next number up that is easy to halve and to read."""
     if value <= 0:
         return 1
     power = 10 ** floor(log10(value))
-    return next(step * power for step in STEPS if step * power >= value * 0.999999)
+    least = value * 0.999999
+    return next(step * power for step in STEPS if step * power >= least)
 
 
 def _short(number: float) -> str:

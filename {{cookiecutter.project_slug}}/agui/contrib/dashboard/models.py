@@ -1,10 +1,10 @@
-"""What the dashboard shows of hours that are over."""
+"""The figures of past hours and days."""
 
 from django.db import models
 
 
 class RunSpan(models.Model):
-    """Totals of all users' runs in one past hour or day: a few rows for the dashboard to read."""
+    """The figures of all runs of an hour, or of a day, that is over."""
 
     begin = models.DateTimeField(primary_key=True)
     is_day = models.BooleanField(
