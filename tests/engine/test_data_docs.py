@@ -9,7 +9,7 @@ from django.core.management import get_commands, load_command_class
 
 from agui import conf, parts
 from agui.actor import Actor
-from agui.contrib.export.views import UNTOLD, write_document
+from agui.contrib.export.document import HIDDEN_FIELDS, write_document
 from agui.management.commands.prune_agent_data import TOKEN_AGE
 from engine import pages
 from engine.conftest import all_models
@@ -52,7 +52,7 @@ def hidden():
     """The fields that the export does not have, by table."""
     nobody = Actor(AnonymousUser(), "session:x")
     of_parts = [kept for part in parts.installed() for kept in part.personal_data(nobody)]
-    return UNTOLD | {kept.rows.model: set(kept.hidden) for kept in of_parts}
+    return HIDDEN_FIELDS | {kept.rows.model: set(kept.hidden) for kept in of_parts}
 
 
 def test_the_export_has_what_the_tables_say():

@@ -23,7 +23,7 @@ from agui.actor import Actor
 from agui.contrib.attachments.models import Attachment, AttachmentUse
 from agui.contrib.dashboard.models import RunSpan
 from agui.contrib.durable.models import ToolOutcome
-from agui.contrib.export.views import write_document
+from agui.contrib.export.document import write_document
 from agui.contrib.feedback.models import Feedback
 from agui.contrib.spending.models import Budget, RunSpending, Spending
 from agui.models import ApiToken, AuditRecord, Message, Run, Thread

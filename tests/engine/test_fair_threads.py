@@ -224,7 +224,7 @@ async def test_many_slow_reads_and_exports_leave_threads_to_others(
         async with ThreadSensitiveContext():
             return b"".join([part async for part in await client.get("export/")])
 
-    for module in ("agui.http.threads", "agui.contrib.export.views"):
+    for module in ("agui.http.threads", "agui.contrib.export.document"):
         monkeypatch.setattr(f"{module}.wire_messages", slow)
     reads = [asyncio.create_task(read(client, "t1")) for _ in range(8)]
     exports = [asyncio.create_task(export(client)) for _ in range(8)]

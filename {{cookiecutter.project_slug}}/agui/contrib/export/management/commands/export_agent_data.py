@@ -14,7 +14,7 @@ from django.db.models import Model
 from django.db.models.fields.files import FieldFile
 
 from agui.actor import Actor
-from agui.contrib.export.views import write_document
+from agui.contrib.export.document import write_document
 
 
 class Command(BaseCommand):
@@ -53,9 +53,14 @@ class Command(BaseCommand):
             )
 
     def save_file(self, folder: Path, row: Model, own_name: str, file: FieldFile) -> str | None:
-        """Copy a file to the folder, and answer its name there. The user's own name of it could be any path."""
+        """Copy a file to the folder. Return its name there; None if it can't be copied.
+
+        The user's own name for the file could be any path, so only its suffix is used.
+        """
+        name = str(row.pk)
         suffix = Path(own_name).suffix
-        name = str(row.pk) + (suffix if re.fullmatch(r"\.[A-Za-z0-9]{1,10}", suffix) else "")
+        if re.fullmatch(r"\.[A-Za-z0-9]{1,10}", suffix):
+            name += suffix
         try:
             with file.open() as source, open(folder / name, "wb", opener=_private) as target:
                 shutil.copyfileobj(source, target)
