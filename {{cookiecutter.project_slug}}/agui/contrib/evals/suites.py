@@ -1,8 +1,7 @@
-"""Evals: what users say to the agent, and what has to come of it, on pydantic-evals
-(docs/evals.md).
+"""Evals: what users say to the agent, and what it should do, with pydantic-evals (docs/evals.md).
 
-A case talks to the agent's real endpoint, as a user of its own. Its library belongs to `make eval`:
-nothing else imports this module.
+A case talks to the agent's real endpoint, as a user of its own. `make eval` installs the library,
+and only its command imports this module.
 """
 
 from collections.abc import Callable, Iterator
@@ -25,23 +24,23 @@ from pydantic_evals.reporting import EvaluationReport
 from agui.blocking.executor import run_in_thread
 from agui.testing import Answer, Chat
 
-# An agent that asks again and again is no better for being answered again.
+# An agent may ask again after each answer: the case then goes on without another one.
 MAX_APPROVALS = 10
 
 _numbers = count(1)
 
 
 class Talk(BaseModel):
-    """What a case puts in."""
+    """The input of a case."""
 
     model_config = ConfigDict(extra="forbid")
 
     says: list[str] = Field(min_length=1)
     """The user's messages, one after the other."""
     approves: bool = True
-    """What he answers to every approval."""
+    """The user's answer to every approval."""
     given: dict[str, Any] = Field(default_factory=dict)
-    """What there is before: the project's `prepare` makes it."""
+    """The data that exists before the talk: the project's `prepare` creates it."""
 
 
 class ToolCall(BaseModel):
@@ -52,10 +51,10 @@ class ToolCall(BaseModel):
 
 
 class Outcome(BaseModel):
-    """What came of it."""
+    """The output of a case."""
 
     answers: list[str]
-    """What the agent said, by message of the user."""
+    """What the agent said to each message of the user."""
     calls: list[ToolCall]
     asked: list[str] = Field(default_factory=list)
     """The tools that waited for an approval."""
@@ -65,8 +64,9 @@ class AgentFailed(Exception):
     """A run ended with an error."""
 
 
-# Named as a type: mypy has to know even where the library is missing, as it is until `make eval`.
+# mypy needs the annotation while the library is not installed, as before the first `make eval`.
 Context: TypeAlias = EvaluatorContext[Talk, Outcome, Any]
+Report: TypeAlias = EvaluationReport[Talk, Outcome, Any]
 
 
 @dataclass(repr=False)
@@ -77,20 +77,24 @@ class Calls(Evaluator[Talk, Outcome, Any]):
 
     def evaluate(self, ctx: Context) -> EvaluationReason:
         called = [call.name for call in ctx.output.calls]
-        return _found(called == self.tools, f"It called {called}.")
+        return _judge(called == self.tools, f"It called {called}.")
 
 
 @dataclass(repr=False)
 class CallsWith(Evaluator[Talk, Outcome, Any]):
-    """The agent calls this tool with these arguments, whatever others it has."""
+    """The agent calls this tool with at least these arguments."""
 
     tool: str
     arguments: dict[str, Any]
 
     def evaluate(self, ctx: Context) -> EvaluationReason:
-        given = [call.arguments or {} for call in ctx.output.calls if call.name == self.tool]
-        is_met = any(self.arguments.items() <= arguments.items() for arguments in given)
-        return _found(is_met, f"It called {self.tool} with {given}.")
+        is_met, given = False, []
+        for call in ctx.output.calls:
+            if call.name == self.tool:
+                arguments = call.arguments or {}
+                given.append(arguments)
+                is_met = is_met or self.arguments.items() <= arguments.items()
+        return _judge(is_met, f"It called {self.tool} with {given}.")
 
 
 @dataclass(repr=False)
@@ -100,35 +104,34 @@ class Asks(Evaluator[Talk, Outcome, Any]):
     tools: list[str]
 
     def evaluate(self, ctx: Context) -> EvaluationReason:
-        return _found(ctx.output.asked == self.tools, f"It asked for {ctx.output.asked}.")
+        return _judge(ctx.output.asked == self.tools, f"It asked for {ctx.output.asked}.")
 
 
 @dataclass(repr=False)
 class Says(Evaluator[Talk, Outcome, Any]):
-    """The agent's last answer has this text in it, in capitals or not."""
+    """The agent's last answer contains this text, in upper or lower case."""
 
     text: str
 
     def evaluate(self, ctx: Context) -> EvaluationReason:
         last = ctx.output.answers[-1]
-        return _found(self.text.casefold() in last.casefold(), f"It said {last!r}.")
+        return _judge(self.text.casefold() in last.casefold(), f"It said {last!r}.")
 
 
 @dataclass(repr=False)
 class Avoids(Evaluator[Talk, Outcome, Any]):
-    """No answer of the agent has this text in it."""
+    """No answer of the agent contains this text, in upper or lower case."""
 
     text: str
 
     def evaluate(self, ctx: Context) -> EvaluationReason:
-        found = [
-            answer for answer in ctx.output.answers if self.text.casefold() in answer.casefold()
-        ]
-        return _found(not found, f"It said {found}.")
+        text = self.text.casefold()
+        answers = [answer for answer in ctx.output.answers if text in answer.casefold()]
+        return _judge(not answers, f"It said {answers}.")
 
 
-def _found(holds: bool, otherwise: str) -> EvaluationReason:
-    return EvaluationReason(holds, None if holds else otherwise)
+def _judge(is_met: bool, reason: str) -> EvaluationReason:
+    return EvaluationReason(is_met, None if is_met else reason)
 
 
 EVALUATORS = (Calls, CallsWith, Asks, Says, Avoids)
@@ -137,21 +140,21 @@ Prepare = Callable[[Any, dict[str, Any]], None]
 
 @dataclass
 class Suite:
-    """A file of cases, and how its project makes what they are given."""
+    """A file of cases, and how its project creates the data that they are given."""
 
     cases: Dataset[Talk, Outcome, Any]
     prepare: Prepare | None = None
     model: Model | None = field(default=None, kw_only=True)
-    """In the place of the agent's own."""
+    """Replaces the agent's own model."""
 
-    async def run(self, max_concurrency: int = 1) -> EvaluationReport[Talk, Outcome, Any]:
-        """Play all cases; the report says how each ended."""
+    async def run(self, max_concurrency: int = 1) -> Report:
+        """Play all cases. The report says how each ended."""
         return await self.cases.evaluate(
             self.play, name=self.cases.name, progress=False, max_concurrency=max_concurrency
         )
 
     async def play(self, talk: Talk) -> Outcome:
-        """Have a user of his own say it. Raises AgentFailed."""
+        """Let a new user say what the case says. Raises AgentFailed."""
         user = await get_user_model()._default_manager.acreate(username=f"eval-{next(_numbers)}")
         if talk.given:
             if self.prepare is None:
@@ -162,30 +165,37 @@ class Suite:
         chat = Chat(user, model=self.model, url=reverse("agui:run"))
         outcome = Outcome(answers=[], calls=[])
         for text in talk.says:
-            said = [_take(await chat.send(text), outcome)]
+            await chat.send(text)
+            texts = [_read_answer(chat.answer, outcome)]
             for _ in range(MAX_APPROVALS):
                 if not chat.answer.interrupts:
                     break
-                calls = {call["toolCallId"]: call["toolCallName"] for call in _starts(chat.answer)}
-                outcome.asked += [
-                    calls.get(one.get("toolCallId"), "") for one in chat.answer.interrupts
-                ]
-                said.append(
-                    _take(await (chat.approve() if talk.approves else chat.deny()), outcome)
-                )
-            outcome.answers.append("\n\n".join(filter(None, said)))
+                outcome.asked += _tools_asked_for(chat.answer)
+                if talk.approves:
+                    await chat.approve()
+                else:
+                    await chat.deny()
+                texts.append(_read_answer(chat.answer, outcome))
+            outcome.answers.append("\n\n".join(filter(None, texts)))
         return outcome
 
 
-def _take(answer: Answer, outcome: Outcome) -> str:
+def _read_answer(answer: Answer, outcome: Outcome) -> str:
+    """Add the calls of an answer to the outcome, and return its text. Raises AgentFailed."""
     if answer.error:
         raise AgentFailed(answer.error)
-    outcome.calls += [ToolCall(name=call.name, arguments=call.arguments) for call in answer.calls]
+    for call in answer.calls:
+        outcome.calls.append(ToolCall(name=call.name, arguments=call.arguments))
     return answer.text
 
 
-def _starts(answer: Answer) -> list[dict[str, Any]]:
-    return [event for event in answer.events if event["type"] == "TOOL_CALL_START"]
+def _tools_asked_for(answer: Answer) -> list[str]:
+    """Return the name of the tool behind each interrupt; "" for a question without a call."""
+    names: dict[str | None, str] = {}
+    for event in answer.events:
+        if event["type"] == "TOOL_CALL_START":
+            names[event["toolCallId"]] = event["toolCallName"]
+    return [names.get(interrupt.get("toolCallId"), "") for interrupt in answer.interrupts]
 
 
 def find_suites(model: Model | None = None) -> Iterator[Suite]:
@@ -193,16 +203,13 @@ def find_suites(model: Model | None = None) -> Iterator[Suite]:
     for application in apps.get_app_configs():
         if not application.module or not module_has_submodule(application.module, "evals"):
             continue
-        name = f"{application.name}.evals"
-        if name == __name__:
-            continue
-        package = import_module(name)
+        package = import_module(f"{application.name}.evals")
         types = (*EVALUATORS, *getattr(package, "EVALUATORS", ()))
-        for folder in map(Path, package.__path__):
-            for path in sorted(
-                path for path in folder.iterdir() if path.suffix in (".yaml", ".yml", ".json")
-            ):
-                yield Suite(read_cases(path, types), getattr(package, "prepare", None), model=model)
+        prepare = getattr(package, "prepare", None)
+        for folder in package.__path__:
+            for path in sorted(Path(folder).iterdir()):
+                if path.suffix in (".yaml", ".yml", ".json"):
+                    yield Suite(read_cases(path, types), prepare, model=model)
 
 
 def read_cases(
@@ -212,9 +219,11 @@ def read_cases(
     return Dataset[Talk, Outcome, Any].from_file(path, custom_evaluator_types=types)
 
 
-def passed(report: EvaluationReport[Talk, Outcome, Any]) -> int:
-    """Count the cases in which everything held."""
-    return sum(
-        not case.evaluator_failures and all(found.value for found in case.assertions.values())
-        for case in report.cases
-    )
+def passed(report: Report) -> int:
+    """Count the cases whose evaluators all agree."""
+    number = 0
+    for case in report.cases:
+        is_met = all(assertion.value for assertion in case.assertions.values())
+        if is_met and not case.evaluator_failures:
+            number += 1
+    return number

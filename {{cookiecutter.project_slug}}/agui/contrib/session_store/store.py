@@ -1,12 +1,12 @@
 """Keep conversations in the visitor's session, for sites without tables for them.
 
-The session middleware is long done when a stream ends, so this store saves the session itself: it
-reads it anew, changes its own key and saves, and so keeps what others have put there meanwhile.
-Within one process writers take turns. Between processes a session has no lock, so that the last
-save of the whole session wins: use ModelConversationStore where that matters.
+When a stream ends, the session middleware has long saved the session. So this store saves it
+itself: it loads the session anew, changes its own key and saves, which keeps what others have
+written meanwhile. Within one process writers take turns. Between processes a session has no lock,
+and the last save of the whole session wins: use ModelConversationStore if that matters.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
 from threading import Lock
 from typing import Any, Self, TypeVar
@@ -39,14 +39,16 @@ SESSION_KEY = "agui_conversations"
 SIGNED_COOKIES = "django.contrib.sessions.backends.signed_cookies"
 
 T = TypeVar("T")
-Kept = dict[str, dict[str, dict[str, Any]]]
-"""{"threads": {scope: {id: {"record", "title", "preview", "unread"}}}, "messages": {id: {"parent", "data"}}}"""
+Row = dict[str, Any]
+"""A thread: {"record", "title", "preview", "unread"}, or a message: {"parent", "data"}."""
+Tables = dict[str, dict[str, Row]]
+"""What the session holds: {"threads": {scope: {id: thread}}, "messages": {id: message}}."""
 
 
 class DjangoSessionConversationStore(ThreadStore):
-    """Conversations of one session. A request without a session gets one with the first save.
+    """Conversations of one session. The first save gives a request without a session a new one.
 
-    Deleting a conversation deletes its messages, but for those that another one still uses.
+    Deleting a conversation deletes its messages, except those that another one uses.
     """
 
     _lock = Lock()
@@ -54,8 +56,9 @@ class DjangoSessionConversationStore(ThreadStore):
     def __init__(self, session_key: str | None, session: SessionBase | None = None) -> None:
         if settings.SESSION_ENGINE == SIGNED_COOKIES:
             raise ImproperlyConfigured(
-                f"SESSION_ENGINE = {SIGNED_COOKIES!r} can't be written once a response has started: "
-                "keep sessions in the database or the cache, or use ModelConversationStore."
+                f"SESSION_ENGINE = {SIGNED_COOKIES!r} can't be written once a response has "
+                "started: keep sessions in the database or the cache, or use "
+                "ModelConversationStore."
             )
         self.session_key = session_key
         self.session = session
@@ -65,33 +68,36 @@ class DjangoSessionConversationStore(ThreadStore):
         return cls(request.session.session_key, request.session)
 
     async def read_record(self, conversation_id: str) -> ConversationRecord | None:
-        thread = _find(await self._read_kept(), conversation_id, self.scope)
-        return None if thread is None else codec.load(codec.RECORD, thread["record"])
+        thread = _find(await self._read_tables(), conversation_id, self.scope)
+        return _record(thread) if thread else None
 
     async def read_records(
         self, *, scope: str | None = None, limit: int | None = None
     ) -> Sequence[ConversationRecord]:
-        kept = await self._read_kept()
-        records = [codec.load(codec.RECORD, thread["record"]) for thread in _threads(kept, scope)]
-        return sorted(records, key=lambda record: record.updated_at, reverse=True)[:limit]
+        tables = await self._read_tables()
+        records = [_record(thread) for thread in _threads(tables, scope)]
+        records.sort(key=lambda record: record.updated_at, reverse=True)
+        return records[:limit]
 
     async def read_history(
         self, head_id: str | None, *, limit: int | None = None
     ) -> list[ConversationEntry]:
-        messages = (await self._read_kept())["messages"]
+        rows = (await self._read_tables())["messages"]
         ids: list[str] = []
         while head_id is not None and (limit is None or len(ids) < limit):
             ids.append(head_id)
-            head_id = messages[head_id]["parent"]
+            head_id = rows[head_id]["parent"]
         ids.reverse()
-        loaded = codec.load_messages([messages[one]["data"] for one in ids])
-        return [
-            ConversationEntry(id=one, parent_id=messages[one]["parent"], message=message)
-            for one, message in zip(ids, loaded, strict=True)
-        ]
+        messages = codec.load_messages([rows[entry_id]["data"] for entry_id in ids])
+        entries = []
+        for entry_id, message in zip(ids, messages, strict=True):
+            parent_id = rows[entry_id]["parent"]
+            entries.append(ConversationEntry(id=entry_id, parent_id=parent_id, message=message))
+        return entries
 
     async def read_entry(self, entry_id: str) -> ConversationEntry:
-        return (await self.read_history(entry_id, limit=1))[0]
+        [entry] = await self.read_history(entry_id, limit=1)
+        return entry
 
     async def write_record(
         self,
@@ -100,20 +106,23 @@ class DjangoSessionConversationStore(ThreadStore):
         new_entries: Sequence[ConversationEntry] = (),
         expected_revision: str | None,
     ) -> None:
-        def write(kept: Kept) -> None:
-            _check_revision(kept, record.conversation_id, record.scope or "", expected_revision)
-            _add(kept, record, new_entries)
+        def write(tables: Tables) -> None:
+            thread = _find(tables, record.conversation_id, record.scope or "")
+            revision = _record(thread).revision if thread else None
+            if revision != expected_revision:
+                raise ConversationConflict(record.conversation_id)
+            _add(tables, record, new_entries)
 
         await self._change(record.conversation_id, write)
 
     async def delete_record(self, conversation_id: str, *, expected_revision: str) -> None:
-        def delete(kept: Kept) -> str:
-            thread = _find(kept, conversation_id, self.scope, expected_revision)
+        def delete(tables: Tables) -> str:
+            thread = _find(tables, conversation_id, self.scope, expected_revision)
             if thread is None:
                 raise ConversationConflict(conversation_id)
-            scope = codec.load(codec.RECORD, thread["record"]).scope or ""
-            del kept["threads"][scope][conversation_id]
-            _sweep(kept)
+            scope = _record(thread).scope or ""
+            del tables["threads"][scope][conversation_id]
+            _sweep(tables)
             return scope
 
         scope = await self._change(conversation_id, delete)
@@ -122,145 +131,154 @@ class DjangoSessionConversationStore(ThreadStore):
     async def rename(
         self, conversation_id: str, title: str, *, scope: str | None
     ) -> ThreadSummary | None:
-        return await self._describe_anew(conversation_id, scope, title=clean(title)[:255])
+        return await self._update(conversation_id, scope, title=clean(title)[:255])
 
     async def mark(
         self, conversation_id: str, *, unread: bool, scope: str | None
     ) -> ThreadSummary | None:
-        return await self._describe_anew(conversation_id, scope, unread=unread)
+        return await self._update(conversation_id, scope, unread=unread)
 
-    async def _describe_anew(
+    async def _update(
         self, conversation_id: str, scope: str | None, **fields: Any
     ) -> ThreadSummary | None:
         if await self.summary(conversation_id, scope=scope) is None:
             return None
 
-        def describe(kept: Kept) -> ThreadSummary | None:
-            thread = _find(kept, conversation_id, scope)
+        def update(tables: Tables) -> ThreadSummary | None:
+            thread = _find(tables, conversation_id, scope)
             if thread is None:
                 return None
-            thread |= fields
+            thread.update(fields)
             return _summary(thread)
 
-        return await self._change(conversation_id, describe)
+        return await self._change(conversation_id, update)
 
     async def describe(self, record: ConversationRecord) -> ThreadSummary:
-        thread = _find(await self._read_kept(), record.conversation_id, record.scope or "")
+        tables = await self._read_tables()
+        thread = _find(tables, record.conversation_id, record.scope or "")
         return _summary(thread or {"record": codec.dump(codec.RECORD, record)})
 
-    async def _read_kept(self) -> Kept:
-        return await in_database(lambda: _kept(self._open()))
+    async def _read_tables(self) -> Tables:
+        return await in_database(lambda: _tables(self._load()))
 
-    async def _change(self, conversation_id: str, change: Callable[[Kept], T]) -> T:
+    async def _change(self, conversation_id: str, change: Callable[[Tables], T]) -> T:
         return await in_database(self._change_session, conversation_id, change)
 
-    def _change_session(self, conversation_id: str, change: Callable[[Kept], T]) -> T:
+    def _change_session(self, conversation_id: str, change: Callable[[Tables], T]) -> T:
         with self._lock:
             if self.session_key is None and self.session is not None:
                 self.session.create()
                 self.session_key = self.session.session_key
-            session = self._open()
-            kept = _kept(session)
+            session = self._load()
+            tables = _tables(session)
             if session.session_key is None:
-                # The visitor signed out meanwhile: what is gone stays gone.
+                # The visitor has signed out meanwhile: their conversations stay deleted.
                 raise ConversationConflict(conversation_id)
-            result = change(kept)
-            session[SESSION_KEY] = kept
+            result = change(tables)
+            session[SESSION_KEY] = tables
             try:
                 session.save()
             except UpdateError:
                 raise ConversationConflict(conversation_id) from None
-        self._tell_request(kept)
+        self._update_request(tables)
         return result
 
-    def _open(self) -> SessionBase:
+    def _load(self) -> SessionBase:
         session: SessionBase = import_module(settings.SESSION_ENGINE).SessionStore(self.session_key)
         return session
 
-    def _tell_request(self, kept: Kept) -> None:
-        """Let the request's own copy of the session, should it be saved, not undo the change."""
+    def _update_request(self, tables: Tables) -> None:
+        """Change the request's own copy of the session: if it is saved, it must not undo this."""
         if self.session is not None:
             modified = self.session.modified
-            self.session[SESSION_KEY] = kept
+            self.session[SESSION_KEY] = tables
             self.session.modified = modified
 
 
-def _kept(session: SessionBase) -> Kept:
-    kept: Kept = session.get(SESSION_KEY) or {"threads": {}, "messages": {}}
-    return kept
+def _tables(session: SessionBase) -> Tables:
+    tables: Tables = session.get(SESSION_KEY) or {"threads": {}, "messages": {}}
+    return tables
 
 
-def _by_scope(kept: Kept, scope: str | None) -> list[dict[str, Any]]:
-    """List the threads of a scope, or those of each; by id."""
-    return list(kept["threads"].values()) if scope is None else [kept["threads"].get(scope, {})]
+def _by_scope(tables: Tables, scope: str | None) -> list[Row]:
+    """Return the threads of one scope, or of each scope, by id."""
+    if scope is None:
+        return list(tables["threads"].values())
+    return [tables["threads"].get(scope, {})]
 
 
-def _threads(kept: Kept, scope: str | None) -> list[dict[str, Any]]:
-    return [thread for threads in _by_scope(kept, scope) for thread in threads.values()]
+def _threads(tables: Tables, scope: str | None) -> Iterator[Row]:
+    for threads in _by_scope(tables, scope):
+        yield from threads.values()
 
 
 def _find(
-    kept: Kept, conversation_id: str, scope: str | None, revision: str | None = None
-) -> dict[str, Any] | None:
-    """Find a thread. Raises UserError without a scope and a revision if several owners use the id."""
-    found = [
-        threads[conversation_id] for threads in _by_scope(kept, scope) if conversation_id in threads
-    ]
-    if revision is not None:
-        found = [
-            one for one in found if codec.load(codec.RECORD, one["record"]).revision == revision
-        ]
-    if len(found) > 1:
+    tables: Tables, conversation_id: str, scope: str | None, revision: str | None = None
+) -> Row | None:
+    """Find a thread, by its revision if one is given.
+
+    Raises UserError if there is no scope and several owners use the id.
+    """
+    matches = []
+    for threads in _by_scope(tables, scope):
+        thread = threads.get(conversation_id)
+        if thread and (revision is None or _record(thread).revision == revision):
+            matches.append(thread)
+    if len(matches) > 1:
         raise UserError(
-            f"Several owners have a conversation {conversation_id!r}: pass the scope of the one you mean."
+            f"Several owners have a conversation {conversation_id!r}: "
+            "pass the scope of the one you mean."
         )
-    return found[0] if found else None
+    return matches[0] if matches else None
 
 
-def _summary(thread: dict[str, Any]) -> ThreadSummary:
-    record = codec.load(codec.RECORD, thread["record"])
-    title, preview, unread = (
+def _record(thread: Row) -> ConversationRecord:
+    return codec.load(codec.RECORD, thread["record"])
+
+
+def _summary(thread: Row) -> ThreadSummary:
+    record = _record(thread)
+    return summarize(
+        record.conversation_id,
         thread.get("title", ""),
         thread.get("preview", ""),
+        record.updated_at,
         thread.get("unread", False),
     )
-    return summarize(record.conversation_id, title, preview, record.updated_at, unread)
 
 
-def _check_revision(
-    kept: Kept, conversation_id: str, scope: str, expected_revision: str | None
+def _add(
+    tables: Tables, record: ConversationRecord, new_entries: Sequence[ConversationEntry]
 ) -> None:
-    thread = _find(kept, conversation_id, scope)
-    if (
-        codec.load(codec.RECORD, thread["record"]).revision if thread else None
-    ) != expected_revision:
-        raise ConversationConflict(conversation_id)
-
-
-def _add(kept: Kept, record: ConversationRecord, new_entries: Sequence[ConversationEntry]) -> None:
-    threads, rows = kept["threads"].setdefault(record.scope or "", {}), kept["messages"]
+    rows = tables["messages"]
     messages = [entry.message for entry in new_entries]
     for entry, data in zip(new_entries, codec.dump_messages(messages), strict=True):
         rows[entry.id] = {"parent": entry.parent_id, "data": data}
     if record.head_id is not None and record.head_id not in rows:
         raise ConversationConflict(record.conversation_id)
-    known = threads.get(record.conversation_id) or {}
-    before = known or threads.get(record.forked_from or "") or {}
+    threads = tables["threads"].setdefault(record.scope or "", {})
+    before = threads.get(record.conversation_id) or {}
+    # A fork begins with the title and the preview of the thread that it comes from.
+    source = before or threads.get(record.forked_from or "") or {}
+    unread = before.get("unread", False)
+    if messages:
+        unread = ends_in_an_answer(messages)
     threads[record.conversation_id] = {
         "record": codec.dump(codec.RECORD, record),
-        "title": before.get("title") or title_of(messages),
-        "preview": preview_of(messages) or before.get("preview", ""),
-        "unread": ends_in_an_answer(messages) if messages else known.get("unread", False),
+        "title": source.get("title") or title_of(messages),
+        "preview": preview_of(messages) or source.get("preview", ""),
+        "unread": unread,
     }
 
 
-def _sweep(kept: Kept) -> None:
-    """Drop the messages that no thread reaches any more."""
-    reached: dict[str, dict[str, Any]] = {}
-    for thread in _threads(kept, None):
-        record = codec.load(codec.RECORD, thread["record"])
+def _sweep(tables: Tables) -> None:
+    """Delete the messages that no thread reaches."""
+    reached: dict[str, Row] = {}
+    for thread in _threads(tables, None):
+        record = _record(thread)
         for message_id in [record.head_id, *record.branches]:
             while message_id is not None and message_id not in reached:
-                reached[message_id] = kept["messages"][message_id]
-                message_id = reached[message_id]["parent"]
-    kept["messages"] = reached
+                row = tables["messages"][message_id]
+                reached[message_id] = row
+                message_id = row["parent"]
+    tables["messages"] = reached

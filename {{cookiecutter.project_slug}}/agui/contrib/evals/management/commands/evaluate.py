@@ -1,4 +1,4 @@
-"""Talk to the agent as the cases in `evals/` say, and judge what comes of it: see docs/evals.md."""
+"""Talk to the agent as the cases in `evals/` say, and judge its answers: see docs/evals.md."""
 
 import asyncio
 import tempfile
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class Command(BaseCommand):
-    help = "Play the cases in the evals/ of all applications, each in a database that is empty, and print how they end."
+    help = "Play the cases in the evals/ of all applications, in an empty database, and print how they end."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(
@@ -52,26 +52,18 @@ class Command(BaseCommand):
         from agui.contrib.evals.suites import find_suites, passed
 
         suites = list(find_suites(model_of(options["model"])))
-        names = {suite.cases.name for suite in suites}
-        if unknown := set(options["names"]) - names:
-            raise CommandError(
-                f"There is no file of cases {sorted(unknown)[0]!r}: there is {sorted(names)}."
-            )
-        chosen = [
-            suite
-            for suite in suites
-            if suite.cases.name in options["names"] or not options["names"]
-        ]
-        total = sum(len(suite.cases.cases) for suite in chosen)
+        if options["names"]:
+            suites = choose(suites, options["names"])
+        total = sum(len(suite.cases.cases) for suite in suites)
         if not total:
             raise CommandError("There are no cases: write some in evals/ of an application.")
         with scratch():
-            reports = asyncio.run(self.play(chosen, options["concurrency"]))
+            reports = asyncio.run(self.play(suites, options["concurrency"]))
         good = sum(map(passed, reports))
-        told = f"{good} of {total} cases passed."
+        summary = f"{good} of {total} cases passed."
         if good < options["min"] * total:
-            raise CommandError(f"{told} At least {options['min']:.0%} have to.")
-        self.stdout.write(told)
+            raise CommandError(f"{summary} At least {options['min']:.0%} have to.")
+        self.stdout.write(summary)
 
     async def play(self, suites: "list[Suite]", concurrency: int) -> list[Any]:
         reports = []
@@ -83,8 +75,17 @@ class Command(BaseCommand):
         return reports
 
 
+def choose(suites: "list[Suite]", names: list[str]) -> "list[Suite]":
+    """Choose suites by name. Raises CommandError for a name that none of them has."""
+    by_name = {str(suite.cases.name): suite for suite in suites}
+    for name in sorted(names):
+        if name not in by_name:
+            raise CommandError(f"There is no file of cases {name!r}: there is {sorted(by_name)}.")
+    return [suite for suite in suites if suite.cases.name in names]
+
+
 def model_of(name: str | None) -> Model | None:
-    """The model that was asked for; the demo model without its pauses; else the agent's own."""
+    """Build the model for `--model`; None for the agent's own. The demo model makes no pauses."""
     if (name or settings.AGENT_MODEL) == "demo":
         return build_demo_model(pace_seconds=0)
     return resolve_model(name) if name else None
@@ -92,21 +93,19 @@ def model_of(name: str | None) -> Model | None:
 
 @contextmanager
 def scratch() -> Iterator[None]:
-    """A database and a folder that nobody needs, runs in this process, and no mail that leaves it."""
+    """Use temporary databases and files, execute runs in this process, and send no mail."""
     with tempfile.TemporaryDirectory() as folder:
         for connection in connections.all():
-            is_file = connection.vendor == "sqlite"
-            name = (
-                Path(folder) / f"{connection.alias}.sqlite3"
-                if is_file
-                else f"evals_{connection.settings_dict['NAME']}"
-            )
+            name = f"evals_{connection.settings_dict['NAME']}"
+            if connection.vendor == "sqlite":
+                name = str(Path(folder) / f"{connection.alias}.sqlite3")
             connection.settings_dict["TEST"]["NAME"] = name
-        quiet = {**settings.AGUI, "REDIS_URL": None}
+        local = {**settings.AGUI, "REDIS_URL": None}
         if apps.is_installed("agui.contrib.durable"):
-            quiet["DURABLE"] = {"RUN_EXECUTOR": "local"}
-        with override_settings(AGUI=quiet, MEDIA_ROOT=folder, SECURE_SSL_REDIRECT=False):
-            conf.get()  # Read now, with the environment, which counts for nothing in a test's
+            local["DURABLE"] = {"RUN_EXECUTOR": "local"}
+        with override_settings(AGUI=local, MEDIA_ROOT=folder, SECURE_SSL_REDIRECT=False):
+            # The settings are read here, because a test environment ignores environment variables.
+            conf.get()
             setup_test_environment(debug=settings.DEBUG)
             databases = setup_databases(verbosity=0, interactive=False, serialized_aliases=set())
             try:

@@ -9,6 +9,7 @@ from typing import Any
 from django.contrib.auth import get_user_model
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
+from pydantic_ai.messages import ModelMessage
 
 from agui.models import Thread
 from agui.protocol.outbound import wire_messages
@@ -31,9 +32,10 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         thread = self.find(options["thread"], options["user"])
-        document = json.dumps(case_of(thread), indent=2, ensure_ascii=not options["output"]) + "\n"
-        if options["output"]:
-            with open(options["output"], "w", encoding="utf-8", opener=_private) as output:
+        path: Path | None = options["output"]
+        document = json.dumps(case_of(thread), indent=2, ensure_ascii=path is None) + "\n"
+        if path:
+            with open(path, "w", encoding="utf-8", opener=_private) as output:
                 output.write(document)
         else:
             self.stdout.write(document, ending="")
@@ -45,36 +47,40 @@ class Command(BaseCommand):
         threads = Thread.objects.select_related("owner").filter(thread_id=thread_id)
         if username is not None:
             threads = threads.filter(**{f"owner__{get_user_model().USERNAME_FIELD}": username})
-        found = list(threads[:2])
-        if not found:
+        matches = list(threads[:2])
+        if not matches:
             raise CommandError(f"There is no conversation {thread_id!r} in the database.")
-        if len(found) > 1:
+        if len(matches) > 1:
             raise CommandError(
                 f"Several users have a conversation {thread_id!r}: say whose it is with --user."
             )
-        return found[0]
+        return matches[0]
 
 
 def case_of(thread: Thread) -> dict[str, Any]:
-    """The document: one case, held to the tools that were called. Nothing but this conversation is in it."""
+    """Build the document: one case, whose evaluator expects the tools that were called.
+
+    It has nothing but this conversation.
+    """
     try:
-        kept = [entry.message for entry in read_entries(thread.head or "", MAX_MESSAGES)]
+        stored = [entry.message for entry in read_entries(thread.head or "", MAX_MESSAGES)]
     except (LookupError, ValueError):
         raise CommandError(f"The conversation {thread.thread_id!r} can't be read.") from None
-    messages = wire_messages(kept)
-    said = [text for one in messages if one["role"] == "user" and (text := _text(one["content"]))]
-    if not said:
+    says, answers, calls = [], [], []
+    for message in wire_messages(stored):
+        if message["role"] == "user":
+            says.append(_text(message["content"]))
+        if message["role"] == "assistant" and message.get("content"):
+            answers.append(message["content"])
+        for call in message.get("toolCalls") or ():
+            function = call["function"]
+            arguments = _arguments(function["arguments"])
+            calls.append({"name": function["name"], "arguments": arguments})
+    inputs: dict[str, Any] = {"says": [text for text in says if text]}
+    if not inputs["says"]:
         raise CommandError(f"The conversation {thread.thread_id!r} has no words of its user.")
-    functions = [call["function"] for one in messages for call in one.get("toolCalls") or ()]
-    denied = any(
-        getattr(part, "outcome", "") == "denied" for message in kept for part in message.parts
-    )
-    calls = [
-        {"name": each["name"], "arguments": _arguments(each["arguments"])} for each in functions
-    ]
-    answers = [
-        one["content"] for one in messages if one["role"] == "assistant" and one.get("content")
-    ]
+    if _has_denial(stored):
+        inputs["approves"] = False
     case = {
         "name": thread.title or thread.thread_id,
         "metadata": {
@@ -82,11 +88,19 @@ def case_of(thread: Thread) -> dict[str, Any]:
             "owner": owner_of(thread),
             "exported": f"{timezone.now():%Y-%m-%d}",
         },
-        "inputs": {"says": said, **({"approves": False} if denied else {})},
+        "inputs": inputs,
         "expected_output": {"answers": answers, "calls": calls},
         "evaluators": [{"Calls": {"tools": [call["name"] for call in calls]}}],
     }
     return {"name": f"thread-{thread.thread_id}", "cases": [case]}
+
+
+def _has_denial(messages: list[ModelMessage]) -> bool:
+    for message in messages:
+        for part in message.parts:
+            if getattr(part, "outcome", "") == "denied":
+                return True
+    return False
 
 
 def owner_of(thread: Thread) -> str:
@@ -94,8 +108,10 @@ def owner_of(thread: Thread) -> str:
 
 
 def _text(content: Any) -> str:
-    parts = [content] if isinstance(content, str) else [one.get("text", "") for one in content]
-    return "\n".join(filter(None, parts))
+    if isinstance(content, str):
+        return content
+    texts = [part.get("text", "") for part in content]
+    return "\n".join(filter(None, texts))
 
 
 def _arguments(text: str) -> Any:
