@@ -18,8 +18,9 @@ from django.core.files.uploadhandler import TemporaryFileUploadHandler
 from django.db import IntegrityError, connections, transaction
 from django.test import AsyncClient, AsyncRequestFactory
 
+from agui.contrib.attachments.files import inspect, keep_upload, media_type_of
 from agui.contrib.attachments.models import Attachment
-from agui.contrib.attachments.views import AttachmentsView, AttachmentView, Chunks, inspect, keep_upload, media_type_of
+from agui.contrib.attachments.views import AttachmentsView, AttachmentView, Chunks
 from agui.errors import TooLarge
 from engine.conftest import Client
 

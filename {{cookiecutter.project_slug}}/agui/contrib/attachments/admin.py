@@ -38,11 +38,8 @@ class AttachmentAdmin(RecordAdmin):
     readonly_fields = ["bytes", "who", "threads", "download"]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Attachment]:
-        return (
-            super()
-            .get_queryset(request)
-            .annotate(used=count_of(AttachmentUse, attachment=OuterRef("pk")))
-        )
+        uses = count_of(AttachmentUse, attachment=OuterRef("pk"))
+        return super().get_queryset(request).annotate(used=uses)
 
     def get_urls(self) -> list[URLPattern]:
         view = self.admin_site.admin_view(self.send)
@@ -52,7 +49,7 @@ class AttachmentAdmin(RecordAdmin):
         ]
 
     def send(self, request: HttpRequest, pk: UUID) -> HttpResponseBase:
-        """Send a file as its owner gets it: a download, which no browser shows or runs."""
+        """Send a file as a download, as its owner gets it: no browser shows or runs it."""
         attachment = self.get_object(request, str(pk))
         if attachment is None:
             raise Http404
@@ -74,8 +71,8 @@ class AttachmentAdmin(RecordAdmin):
     @admin.display
     def threads(self, attachment: Attachment) -> SafeString | str:
         used = attachment.uses.values("thread_id")
-        found = Thread.objects.filter(thread_id__in=used, scope=attachment.scope)[:20]
-        return format_html_join(", ", "{}", [[link(thread)] for thread in found]) or "-"
+        threads = Thread.objects.filter(thread_id__in=used, scope=attachment.scope)[:20]
+        return format_html_join(", ", "{}", [[link(thread)] for thread in threads]) or "-"
 
     @admin.display
     def download(self, attachment: Attachment) -> SafeString:

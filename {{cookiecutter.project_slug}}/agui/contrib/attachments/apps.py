@@ -19,21 +19,18 @@ if TYPE_CHECKING:
 
     from agui.actor import Actor
     from agui.admin import lists
-    from agui.contrib.attachments import models, records, references, tool, unused, views
+    from agui.contrib.attachments import files, models, records, references, tool, unused
     from agui.deps import AgentDeps
     from agui.models import Thread
 else:
-    # They need tables, which are not there yet when Django imports this module.
-    lists, tool = Later("agui.admin.lists"), Later("agui.contrib.attachments.tool")
-    models, records = (
-        Later("agui.contrib.attachments.models"),
-        Later("agui.contrib.attachments.records"),
-    )
+    # These modules import models, which don't exist yet when Django imports this one.
+    files = Later("agui.contrib.attachments.files")
+    lists = Later("agui.admin.lists")
+    models = Later("agui.contrib.attachments.models")
+    records = Later("agui.contrib.attachments.records")
+    references = Later("agui.contrib.attachments.references")
+    tool = Later("agui.contrib.attachments.tool")
     unused = Later("agui.contrib.attachments.unused")
-    references, views = (
-        Later("agui.contrib.attachments.references"),
-        Later("agui.contrib.attachments.views"),
-    )
 
 
 class AttachmentsConfig(Part):
@@ -43,12 +40,12 @@ class AttachmentsConfig(Part):
     settings = AttachmentsSettings
 
     def ready(self) -> None:
-        # A signal, because it is Django's own way to tell what its cascades delete.
+        # Only a signal also reports the rows that a cascade deletes.
         post_delete.connect(
-            lambda **kwargs: views.delete_file(**kwargs),
+            lambda **kwargs: files.delete_file(**kwargs),
             sender=self.get_model("Attachment"),
             weak=False,
-            dispatch_uid="agui.delete_file",  # Tests that change INSTALLED_APPS come here again
+            dispatch_uid="agui.delete_file",  # Tests that change INSTALLED_APPS call ready() again
         )
 
     def routes(self) -> dict[str, tuple[str, str]]:
@@ -67,22 +64,25 @@ class AttachmentsConfig(Part):
         }
 
     def toolsets(self, taken: Collection[str]) -> "list[AbstractToolset[AgentDeps]]":
-        return [] if tool.READ_ATTACHMENT in taken else [tool.attachment_toolset()]
+        if tool.READ_ATTACHMENT in taken:
+            return []
+        return [tool.attachment_toolset()]
 
     async def messages_arrived(
         self, new: "list[ModelMessage]", thread_id: str, actor: "Actor"
     ) -> Callable[[], None] | None:
-        named = await references.name_attachments(new, actor)
-        return partial(references.use_attachments, named, thread_id) if named else None
+        ids = await references.name_attachments(new, actor)
+        if not ids:
+            return None
+        return partial(references.use_attachments, ids, thread_id)
 
     def show(self, messages: "list[ModelMessage]") -> "list[ModelMessage]":
         return references.with_manifests(messages)
 
     def read_again(self, tool_name: str, identifier: str) -> str:
-        is_ours = tool_name == tool.READ_ATTACHMENT
-        return (
-            f"call {tool_name} with attachment_id={identifier} to see it again" if is_ours else ""
-        )
+        if tool_name != tool.READ_ATTACHMENT:
+            return ""
+        return f"call {tool_name} with attachment_id={identifier} to see it again"
 
     def fill_deps(self, deps: "AgentDeps", messages: "list[ModelMessage]") -> None:
         deps.attachments = references.named_in(messages)
@@ -98,15 +98,14 @@ class AttachmentsConfig(Part):
 
     def prune(self, dry_run: bool) -> Iterable[Outdated]:
         hours = conf.part(AttachmentsSettings).retention_hours
-        return (
-            [] if hours is None else [unused.unused_files(timezone.now() - timedelta(hours=hours))]
-        )
+        if hours is None:
+            return []
+        return [unused.unused_files(timezone.now() - timedelta(hours=hours))]
 
     def named_files(self, messages: "Sequence[ModelMessage]") -> list[list[NamedFile]]:
         return records.named_files(messages)
 
     def admin_links(self, thread: "Thread") -> "list[SafeString]":
-        files = models.Attachment.objects.filter(
-            scope=thread.scope, uses__thread_id=thread.thread_id
-        )
-        return [lists.link_list(models.Attachment, f"files ({files.count()})", of_thread=thread.pk)]
+        own = models.Attachment.objects.filter(scope=thread.scope)
+        number = own.filter(uses__thread_id=thread.thread_id).count()
+        return [lists.link_list(models.Attachment, f"files ({number})", of_thread=thread.pk)]

@@ -24,6 +24,6 @@ class AttachmentsSettings(Section):
     retention_hours: int | None = Field(
         24,
         gt=0,
-        description="Age at which `manage.py prune_agent_data` deletes a file that no conversation names; None is "
-        "never.",
+        description="Age at which `manage.py prune_agent_data` deletes a file that no conversation "
+        "names; None is never.",
     )

@@ -26,7 +26,7 @@ class Attachment(Owned):
 
 
 class AttachmentUse(models.Model):
-    """A thread whose messages name an attachment. Kept as long as either lasts."""
+    """A thread whose messages name an attachment. The row exists while both do."""
 
     attachment = models.ForeignKey(Attachment, on_delete=models.CASCADE, related_name="uses")
     thread_id = models.CharField(max_length=255, db_index=True)

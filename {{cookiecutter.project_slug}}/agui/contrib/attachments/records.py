@@ -10,6 +10,7 @@ from pydantic_ai.messages import ModelMessage
 
 from agui.actor import Actor
 from agui.contrib.attachments.models import Attachment
+from agui.contrib.attachments.references import File
 from agui.parts import NamedFile, PersonalData
 from agui.stores.annotations import annotation
 
@@ -25,25 +26,29 @@ class FilesOfOwner(PersonalData):
 
 
 def files_of(actor: Actor) -> PersonalData:
-    rows = (
-        Attachment.objects.filter(scope=actor.scope).order_by("created_at").prefetch_related("uses")
-    )
+    own = Attachment.objects.filter(scope=actor.scope)
+    rows = own.order_by("created_at").prefetch_related("uses")
     return FilesOfOwner("attachments", rows, hidden=("scope", "owner", "file"))
 
 
 def named_files(messages: Sequence[ModelMessage]) -> list[list[NamedFile]]:
-    """Tell which files each message names, and which of them are still there."""
-    named: list[list[dict[str, Any]]] = [
-        annotation(message, "attachments") or [] for message in messages
-    ]
-    ids = {one["id"] for files in named for one in files}
-    known = Attachment.objects.filter(pk__in=ids).values_list("pk", flat=True) if ids else ()
-    there = {str(pk) for pk in known}
-    return [[_named_file(one, there) for one in files] for files in named]
+    """List the files that each message names, and say which of them are deleted."""
+    files_by_message: list[list[File]] = []
+    ids: set[str] = set()
+    for message in messages:
+        files = annotation(message, "attachments") or []
+        files_by_message.append(files)
+        ids.update(file["id"] for file in files)
+    existing: set[str] = set()
+    if ids:
+        pks = Attachment.objects.filter(pk__in=ids).values_list("pk", flat=True)
+        existing.update(map(str, pks))
+    return [[_named_file(file, existing) for file in files] for files in files_by_message]
 
 
-def _named_file(one: dict[str, Any], there: set[str]) -> NamedFile:
-    if one["id"] not in there:
-        return NamedFile(str(one["name"]), "deleted")
-    page = reverse("admin:agui_attachments_attachment_change", args=[one["id"]])
-    return NamedFile(str(one["name"]), f"{one['media_type']}, {filesizeformat(one['size'])}", page)
+def _named_file(file: File, existing: set[str]) -> NamedFile:
+    name = str(file["name"])
+    if file["id"] not in existing:
+        return NamedFile(name, "deleted")
+    page = reverse("admin:agui_attachments_attachment_change", args=[file["id"]])
+    return NamedFile(name, f"{file['media_type']}, {filesizeformat(file['size'])}", page)

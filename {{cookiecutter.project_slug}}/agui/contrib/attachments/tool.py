@@ -27,9 +27,12 @@ def read_attachment(
     attachment_id: str | None = None,
     offset: Annotated[int, Field(ge=0)] = 0,
 ) -> Any:
-    """Read an attachment, a file of the user's: by its id, or the newest one. A long text says how to read on."""
-    newest = ctx.deps.attachments[-1]["id"] if ctx.deps.attachments else ""
-    attachment = _find(newest if attachment_id is None else attachment_id, ctx.deps.scope)
+    """Read an attachment, a file of the user's: by its id, or the newest one.
+    A long text says how to read on.
+    """
+    if attachment_id is None:
+        attachment_id = ctx.deps.attachments[-1]["id"] if ctx.deps.attachments else ""
+    attachment = _find(attachment_id, ctx.deps.scope)
     if attachment.media_type == "text/plain":
         return _read_text(attachment, offset)
     if attachment.media_type.startswith("image/") or attachment.media_type == "application/pdf":
@@ -44,33 +47,37 @@ def _find(attachment_id: str, scope: str) -> Attachment:
         raise ToolFailed("There is no such attachment.") from None
 
 
-def _read_text(attachment: "Attachment", offset: int) -> dict[str, Any]:
-    """Read a page. What it says stands in a JSON string: the note is beyond a text's reach."""
+def _read_text(attachment: Attachment, offset: int) -> dict[str, Any]:
+    """Read a page of a text. The text is a JSON string, so it can't fake the note beside it."""
     offset = min(offset, attachment.size)
     data = _read(attachment, offset, conf.part(AttachmentsSettings).read_page_bytes)
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
     following = offset + len(data)
     text = decoder.decode(data, final=following >= attachment.size)
-    following -= len(decoder.getstate()[0])  # A character that the page's end has cut
+    # The next page begins with the character that the end of this one has cut.
+    cut, _ = decoder.getstate()
+    following -= len(cut)
     page = {"text": text, "bytes": attachment.size}
     if data and following < attachment.size:
         page["note"] = (
-            f"This is not all of the text. To read on, call {READ_ATTACHMENT} with offset={following}."
+            "This is not all of the text. "
+            f"To read on, call {READ_ATTACHMENT} with offset={following}."
         )
     return page
 
 
-def _read_whole(attachment: "Attachment") -> BinaryContent:
+def _read_whole(attachment: Attachment) -> BinaryContent:
     limit = conf.get().max_read_bytes
     if attachment.size > limit:
         raise ToolFailed(
-            f"The file is too large to be read: it has {attachment.size} bytes, {limit} are the limit."
+            f"The file is too large to be read: it has {attachment.size} bytes, "
+            f"{limit} are the limit."
         )
     data = _read(attachment, 0, attachment.size)
     return BinaryContent(data, media_type=attachment.media_type, identifier=str(attachment.pk))
 
 
-def _read(attachment: "Attachment", offset: int, size: int) -> bytes:
+def _read(attachment: Attachment, offset: int, size: int) -> bytes:
     try:
         with attachment.file.storage.open(attachment.file.name or "", "rb") as file:
             file.seek(offset)
@@ -81,7 +88,7 @@ def _read(attachment: "Attachment", offset: int, size: int) -> bytes:
 
 
 def attachment_toolset() -> FunctionToolset[AgentDeps]:
-    """Build the tool; an agent of your own, AGUI["AGENT_FACTORY"], can have it, too."""
+    """Build the tool. An agent of your own, AGUI["AGENT_FACTORY"], can use it, too."""
     toolset = build_toolset(registry, "attachments")
     toolset.tools[READ_ATTACHMENT].prepare = _if_there_are_any
     return toolset

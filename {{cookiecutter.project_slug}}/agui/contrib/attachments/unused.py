@@ -15,23 +15,24 @@ from agui.stores.null import NullConversationStore
 
 
 class UnusedFiles(Outdated):
-    """Each by itself: it is asked again whether somebody just has named it, and nobody can meanwhile."""
+    """Files that are deleted one by one, each after a second look whether a thread names it now."""
 
     def delete(self, pks: list[Any]) -> int:
         with transaction.atomic(using=router.db_for_write(Attachment)):
-            list(Attachment.objects.select_for_update().filter(pk__in=pks).values_list("pk"))
+            # No thread can begin to name a locked file.
+            rows = Attachment.objects.select_for_update().filter(pk__in=pks)
+            list(rows.values_list("pk"))
             return super().delete(pks)
 
 
 def unused_files(before: datetime) -> UnusedFiles:
-    """Find what was never named, or only by conversations that went without it."""
+    """Find files that no conversation names, or only conversations that no longer exist."""
     needed = AttachmentUse.objects.filter(attachment=OuterRef("pk"))
-    # Where other stores keep their threads, only they know.
+    # Only these two stores let the database know which threads exist.
     if issubclass(store_class(), ModelConversationStore | NullConversationStore):
         threads = Thread.objects.filter(
             thread_id=OuterRef("thread_id"), scope=OuterRef("attachment__scope")
         )
         needed = needed.filter(Exists(threads))
-    return UnusedFiles(
-        "unused files", Attachment.objects.filter(~Exists(needed), created_at__lt=before), batch=1
-    )
+    unused = Attachment.objects.filter(~Exists(needed), created_at__lt=before)
+    return UnusedFiles("unused files", unused, batch=1)

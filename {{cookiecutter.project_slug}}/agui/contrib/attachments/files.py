@@ -1,0 +1,153 @@
+"""The files of attachments: what an upload is, how it is stored, and when it is deleted.
+
+The type of a file is found out from its content, never taken from the client. If its owner uploads
+the same content again, it gets a row of its own but is stored once. Files of other owners are never
+compared, so that nobody learns what they have.
+"""
+
+import codecs
+import hashlib
+from typing import Any
+from uuid import uuid4
+
+from django.core.files.uploadedfile import UploadedFile
+from django.db import router, transaction
+from django.db.models import Sum
+
+from agui import conf
+from agui.actor import Actor
+from agui.contrib.attachments.conf import AttachmentsSettings
+from agui.contrib.attachments.models import Attachment
+from agui.errors import TooLarge, UnsupportedMediaType
+
+CHUNK_BYTES = 64 * 1024
+UNKNOWN_TYPE = "application/octet-stream"
+# Control characters that no text holds: all but \a \b \t \n \v \f \r and escape.
+NOT_TEXT = bytes({*range(32)} - {*range(7, 14), 27})
+
+# Each (offset, bytes) has to be there.
+MAGIC: dict[str, tuple[tuple[int, bytes], ...]] = {
+    "image/png": ((0, b"\x89PNG\r\n\x1a\n"),),
+    "image/jpeg": ((0, b"\xff\xd8\xff"),),
+    "image/gif": ((0, b"GIF8"), (5, b"a")),
+    "image/webp": ((0, b"RIFF"), (8, b"WEBP")),
+    "application/pdf": ((0, b"%PDF-"),),
+}
+
+
+def keep_upload(upload: UploadedFile, actor: Actor) -> Attachment:
+    """Store an upload for its owner.
+
+    Raises UnsupportedMediaType for content that the settings don't allow, and TooLarge.
+    """
+    media_type, digest = inspect(upload)
+    accepted = conf.part(AttachmentsSettings).types
+    if media_type not in accepted:
+        raise UnsupportedMediaType(
+            f"This kind of file is not accepted. Accepted are: {', '.join(accepted)}."
+        )
+    attachment = Attachment(
+        id=uuid4(),
+        scope=actor.scope,
+        owner=actor.user if actor.user.is_authenticated else None,
+        name=upload.name or "file",
+        media_type=media_type,
+        size=upload.size or 0,
+        digest=digest,
+    )
+    if not share_file(attachment):
+        save_file(attachment, upload)
+    check_room(attachment)
+    return attachment
+
+
+def share_file(attachment: Attachment) -> bool:
+    """Save an attachment with a file that its owner already has. Return whether there is one."""
+    with transaction.atomic(using=router.db_for_write(Attachment)):
+        # The lock keeps others from deleting the last row of this file before it has a new one.
+        rows = Attachment.objects.select_for_update()
+        same = rows.filter(scope=attachment.scope, digest=attachment.digest).first()
+        if same is None or not same.file.storage.exists(same.file.name or ""):
+            return False
+        attachment.file.name = same.file.name
+        attachment.save(force_insert=True)
+        return True
+
+
+def save_file(attachment: Attachment, upload: UploadedFile) -> None:
+    """Save an attachment with the uploaded file."""
+    file = attachment.file
+    # The user's own name for the file could be a path, a page or a script.
+    name = file.field.generate_filename(attachment, str(attachment.pk))
+    try:
+        name = file.storage.save(name, upload)
+        file.name = name
+        attachment.save(force_insert=True)
+    except Exception:
+        # If the disk is full, a part of the file may be on it.
+        file.storage.delete(name)
+        raise
+
+
+def check_room(attachment: Attachment) -> None:
+    """Delete an attachment that exceeds its owner's limit. Raises TooLarge.
+
+    It is checked after the file is stored: before, each of several uploads at once would fit.
+    """
+    limit = conf.part(AttachmentsSettings).max_total_bytes
+    own = Attachment.objects.filter(scope=attachment.scope)
+    total = own.aggregate(size=Sum("size"))["size"] or 0
+    if limit is not None and total > limit:
+        attachment.delete()
+        raise TooLarge(
+            f"There is no room left: all of your files may have {limit} bytes together.",
+            limit=limit,
+        )
+
+
+def inspect(upload: UploadedFile) -> tuple[str, str]:
+    """Return the media type and the SHA-256 of a file, reading it once."""
+    digest = hashlib.sha256()
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    head, is_text = b"", True
+    upload.seek(0)
+    for chunk in upload.chunks(CHUNK_BYTES):
+        digest.update(chunk)
+        head = head or chunk[:16]
+        if is_text and len(chunk.translate(None, NOT_TEXT)) != len(chunk):
+            is_text = False
+        try:
+            decoder.decode(chunk)
+        except UnicodeDecodeError:
+            is_text = False
+    pending, _ = decoder.getstate()
+    if pending:
+        # The file ends within a character.
+        is_text = False
+    fallback = "text/plain" if is_text else UNKNOWN_TYPE
+    return media_type_of(head) or fallback, digest.hexdigest()
+
+
+def media_type_of(head: bytes) -> str | None:
+    """Return the media type that a file's first 16 bytes announce; None if it is not known."""
+    for media_type, marks in MAGIC.items():
+        if all(head[offset : offset + len(mark)] == mark for offset, mark in marks):
+            return media_type
+    return None
+
+
+def delete_file(instance: Attachment, using: str, **kwargs: Any) -> None:
+    """Delete an attachment's file after its row, unless another row has the same file.
+
+    As a signal, it also sees rows that the database's cascade deletes with their owner.
+    """
+    storage, name = instance.file.storage, instance.file.name
+    own = Attachment.objects.using(using).filter(scope=instance.scope)
+    same = own.filter(digest=instance.digest, file=name)
+
+    def delete_unshared() -> None:
+        if name and not same.exists():
+            storage.delete(name)
+
+    # Robust: the failure of a storage is logged, and other files are still deleted.
+    transaction.on_commit(delete_unshared, using=using, robust=True)
