@@ -20,7 +20,7 @@ from pydantic_ai.messages import ModelRequest, ModelResponse, TextPart, UserProm
 from pydantic_ai.usage import RequestUsage, RunUsage
 
 from agui import conf
-from agui.contrib.spending.ledger import Spent, add_spending, dump_spent, load_spent, note_so_far, spent_by_day
+from agui.contrib.spending.ledger import Spent, add_spending, dump_spent, load_spent, record_so_far, spent_by_day
 from agui.contrib.spending.models import RunSpending, Spending
 from agui.contrib.spending.usage import spent_by_model
 from agui.models import Run, Thread
@@ -206,7 +206,7 @@ def test_what_a_killed_process_had_used_is_spent(user):
 def test_what_was_noted_before_it_died_is_not_spent_again(user):
     save_thread(user)
     run = dead_run(user)
-    note_so_far(str(run.pk), run.scope, user.pk, {"big": Spent(1, 4, 0, 0, Decimal("1.5"))})
+    record_so_far(str(run.pk), run.scope, user.pk, {"big": Spent(1, 4, 0, 0, Decimal("1.5"))})
     async_to_sync(take_up)(ModelConversationStore(), run)
     spent = Spending.objects.get()
     assert (spent.requests, spent.input_tokens, spent.cost) == (1, 5, Decimal(2))

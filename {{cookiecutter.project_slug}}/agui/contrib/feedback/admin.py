@@ -48,13 +48,16 @@ class FeedbackAdmin(RecordAdmin):
 
     @admin.display
     def answer(self, feedback: Feedback) -> SafeString:
-        """Lead to the conversation as it was: the answer is its end, also in a version that was left."""
+        """Link to the version of the conversation that ends with the answer."""
         page = reverse("admin:agui_thread_change", args=[feedback.thread.pk])
-        return format_html(
-            '<a href="{}?end={}">The conversation up to it</a>', page, feedback.entry
-        )
+        link_html = '<a href="{}?end={}">The conversation up to it</a>'
+        return format_html(link_html, page, feedback.entry)
 
     @admin.display(description="run")
     def answered_by(self, feedback: Feedback) -> SafeString | str:
-        run = Run.objects.filter(pk=feedback.run).first() if feedback.run else None
-        return format_html("{} {}", link(run), run.model) if run else "-"
+        if feedback.run is None:
+            return "-"
+        run = Run.objects.filter(pk=feedback.run).first()
+        if run is None:
+            return "-"
+        return format_html("{} {}", link(run), run.model)

@@ -12,9 +12,10 @@ if TYPE_CHECKING:
     from agui.contrib.feedback import models, ratings
     from agui.models import Thread
 else:
-    # They need tables, which are not there yet when Django imports this module.
+    # These modules import models, which don't exist yet when Django imports this one.
     lists = Later("agui.admin.lists")
-    models, ratings = Later("agui.contrib.feedback.models"), Later("agui.contrib.feedback.ratings")
+    models = Later("agui.contrib.feedback.models")
+    ratings = Later("agui.contrib.feedback.ratings")
 
 
 class FeedbackConfig(Part):
@@ -30,7 +31,9 @@ class FeedbackConfig(Part):
         return {"data-feedback": None} if ratings.is_kept() else {}
 
     def thread_details(self, thread_id: str, scope: str) -> dict[str, Any]:
-        return {"feedback": ratings.read_feedback(thread_id, scope)} if ratings.is_kept() else {}
+        if not ratings.is_kept():
+            return {}
+        return {"feedback": ratings.read_feedback(thread_id, scope)}
 
     def personal_data(self, actor: "Actor") -> Iterable[PersonalData]:
         yield ratings.ratings_of(actor)

@@ -5,7 +5,7 @@ from agui.models import Thread
 
 
 class Feedback(models.Model):
-    """What a user thinks of an answer. Whose it is, the thread says."""
+    """What a user thinks of an answer. The thread has the user."""
 
     class Value(models.IntegerChoices):
         GOOD = 1, "good"
@@ -29,8 +29,6 @@ class Feedback(models.Model):
         ]
 
     def __str__(self) -> str:
-        return (
-            f"{self.get_value_display()}: {self.comment}"
-            if self.comment
-            else self.get_value_display()
-        )
+        if not self.comment:
+            return self.get_value_display()
+        return f"{self.get_value_display()}: {self.comment}"

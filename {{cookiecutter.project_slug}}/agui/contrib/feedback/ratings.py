@@ -1,4 +1,4 @@
-"""What users think of answers: one word an answer, for whoever looks after the agent."""
+"""What users think of answers, for those who look after the agent."""
 
 import json
 from typing import Any, TypedDict
@@ -18,35 +18,37 @@ from agui.stores.model import ModelConversationStore
 from agui.stores.summary import clean
 
 MAX_COMMENT_CHARS = 2000
-# An id is told apart by reading the messages that have its letters. More have them only if it is a
-# word of theirs.
+# The id is searched for as a text, so a message that quotes it matches, too.
 MAX_READ = 20
 
 
-class Told(TypedDict):
-    """What a client is told of it."""
+class Rating(TypedDict):
+    """A rating as clients get it."""
 
     value: int
     comment: str
 
 
 def is_kept() -> bool:
-    """Tell whether ratings can be kept: they go with the rows of threads, and only one store has these."""
+    """Return whether the project's store has rows of threads, to which ratings belong."""
     return issubclass(store_class(), ModelConversationStore)
 
 
-def read_feedback(thread_id: str, scope: str) -> dict[str, Told]:
-    """Read what was said of a thread's answers, in all of its versions, by message id."""
-    given = Feedback.objects.filter(thread__thread_id=thread_id, thread__scope=scope)
-    return {one.message_id: Told(value=one.value, comment=one.comment) for one in given}
+def read_feedback(thread_id: str, scope: str) -> dict[str, Rating]:
+    """Read the ratings of a thread's answers, in all of its versions, by message id."""
+    ratings = {}
+    for row in Feedback.objects.filter(thread__thread_id=thread_id, thread__scope=scope):
+        ratings[row.message_id] = Rating(value=row.value, comment=row.comment)
+    return ratings
 
 
 def give_feedback(
     thread_id: str, scope: str, message_id: str, value: int, comment: str
-) -> Told | None:
-    """Keep what the thread's user thinks of an answer, instead of what he thought before; with 0, nothing.
+) -> Rating | None:
+    """Save what the thread's user thinks of an answer, in place of an earlier rating.
 
-    Raises NotFound for somebody else's thread, and for a message that is no answer in it.
+    With 0, delete the rating. Raises NotFound for another owner's thread, and for a message that is
+    no answer in it.
     """
     thread = Thread.objects.filter(thread_id=thread_id, scope=scope).first()
     entry = _find_answer(thread, message_id) if thread else None
@@ -55,43 +57,43 @@ def give_feedback(
     if not value:
         thread.feedback.filter(message_id=message_id).delete()
         return None
-    told = Told(value=value, comment="\n".join(map(clean, comment.strip().splitlines())))
-    said = {**told, "updated_at": timezone.now()}
-    found = {"entry": entry.pk, "run": _find_run(entry)}
+    lines = map(clean, comment.strip().splitlines())
+    rating = Rating(value=value, comment="\n".join(lines))
+    changes = {**rating, "updated_at": timezone.now()}
+    origin = {"entry": entry.pk, "run": _find_run(entry)}
     try:
         thread.feedback.update_or_create(
-            message_id=message_id, defaults=said, create_defaults=said | found
+            message_id=message_id, defaults=changes, create_defaults=changes | origin
         )
     except IntegrityError:
-        raise NotFound("There is no such thread.") from None  # Deleted at this very moment
-    return told
+        # The thread has just been deleted.
+        raise NotFound("There is no such thread.") from None
+    return rating
 
 
 def _find_answer(thread: Thread, message_id: str) -> Message | None:
-    found = Message.objects.filter(
-        data__contains=json.dumps(message_id, ensure_ascii=False)
-    ).select_related("thread")
-    if ends := [end for end in (thread.head, *thread.branches) if end and thread.forked_from]:
-        # A fork has messages that are its source's.
-        found = found.filter(thread__scope=thread.scope, pk__in=rows.read_links(ends))
+    quoted_id = json.dumps(message_id, ensure_ascii=False)
+    entries = Message.objects.filter(data__contains=quoted_id).select_related("thread")
+    ends = []
+    if thread.forked_from:
+        ends = [end for end in (thread.head, *thread.branches) if end]
+    if ends:
+        # Some messages of a fork belong to its source.
+        entries = entries.filter(thread__scope=thread.scope, pk__in=rows.read_links(ends))
     else:
-        found = found.filter(thread=thread)
-    for entry in found[:MAX_READ]:
-        told = wire_messages(codec.load_messages([entry.data]))
-        if any(one["id"] == message_id and one["role"] == "assistant" for one in told):
-            return entry
+        entries = entries.filter(thread=thread)
+    for entry in entries[:MAX_READ]:
+        for message in wire_messages(codec.load_messages([entry.data])):
+            if message["id"] == message_id and message["role"] == "assistant":
+                return entry
     return None
 
 
 def _find_run(entry: Message) -> object:
-    """The run that has stored a message: a thread has one at a time."""
+    """Return the key of the run that has stored a message: a thread has one run at a time."""
     runs = Run.objects.filter(thread_id=entry.thread.thread_id, scope=entry.thread.scope)
-    return (
-        runs.filter(started_at__lte=entry.created_at)
-        .order_by("-started_at")
-        .values_list("pk", flat=True)
-        .first()
-    )
+    earlier = runs.filter(started_at__lte=entry.created_at).order_by("-started_at")
+    return earlier.values_list("pk", flat=True).first()
 
 
 class RatingsOfOwner(PersonalData):
@@ -102,9 +104,6 @@ class RatingsOfOwner(PersonalData):
 
 
 def ratings_of(actor: Actor) -> PersonalData:
-    rows = (
-        Feedback.objects.filter(thread__scope=actor.scope)
-        .order_by("created_at")
-        .select_related("thread")
-    )
-    return RatingsOfOwner("feedback", rows, hidden=("id", "thread"))
+    own = Feedback.objects.filter(thread__scope=actor.scope)
+    ratings = own.order_by("created_at").select_related("thread")
+    return RatingsOfOwner("feedback", ratings, hidden=("id", "thread"))

@@ -12,15 +12,17 @@ from agui.protocol.run_input import check_message_id, check_thread_id
 
 
 class ThreadFeedbackView(ThreadAction):
-    """What the thread's user thinks of an answer: good (1), bad (-1), or nothing any more (0)."""
+    """PUT what the thread's user thinks of an answer: good (1) or bad (-1); 0 takes it back."""
 
     methods = frozenset({"PUT"})
     action = "feedback"
 
     async def respond(self, request: HttpRequest, actor: Actor, **kwargs: Any) -> HttpResponse:
         check_thread_id(kwargs["thread_id"])
-        wanted = {"message_id": "", "value": None, "comment": "", **read_object(request)}
-        message_id, value, comment = wanted["message_id"], wanted["value"], wanted["comment"]
+        body = read_object(request)
+        message_id = body.get("message_id", "")
+        value = body.get("value")
+        comment = body.get("comment", "")
         if not isinstance(message_id, str) or type(value) is not int or value not in (1, 0, -1):
             raise BadRequest("Send a message_id, and as value 1, -1, or 0 to take it back.")
         if not isinstance(comment, str) or len(comment) > MAX_COMMENT_CHARS:
@@ -28,7 +30,9 @@ class ThreadFeedbackView(ThreadAction):
         check_message_id(message_id)
         if not is_kept():
             raise NotFound("There is no such thread, or no such answer in it.")
-        told = await in_database(
+        rating = await in_database(
             give_feedback, kwargs["thread_id"], actor.scope, message_id, value, comment
         )
-        return JsonResponse(told) if told else HttpResponse(status=204)
+        if rating is None:
+            return HttpResponse(status=204)
+        return JsonResponse(rating)

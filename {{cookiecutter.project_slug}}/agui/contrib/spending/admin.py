@@ -1,4 +1,4 @@
-"""Money in the admin: what was spent, by whom, on which day; and what may be."""
+"""Money in the admin: what users have spent, and their budgets."""
 
 from typing import Any
 
@@ -51,16 +51,19 @@ class BudgetAdmin(UserByName):
     readonly_fields = ["spent"]
 
     def get_fields(self, request: HttpRequest, obj: Budget | None = None) -> Any:
-        spent = ["spent"] if obj and request.user.has_perm("agui_spending.view_spending") else []
-        return [("user", "group"), "period", "cost", "tokens", *spent]
+        fields: list[Any] = [("user", "group"), "period", "cost", "tokens"]
+        if obj and request.user.has_perm("agui_spending.view_spending"):
+            fields.append("spent")
+        return fields
 
     @admin.display(description="spent so far")
     def spent(self, budget: Budget) -> str:
         if budget.user_id is None:
             return "-"
         begin = first_day(budget.period, today())
-        spent = sum(spent_by_day(f"user:{budget.user_id}", begin).values(), Spent())
-        return f"{dollars(spent.cost)} and {spent.input_tokens + spent.output_tokens:,} tokens since {begin}"
+        by_day = spent_by_day(f"user:{budget.user_id}", begin)
+        spent = sum(by_day.values(), Spent())
+        return f"{dollars(spent.cost)} and {spent.tokens:,} tokens since {begin}"
 
     @admin.display(description="cost", ordering="cost")
     def amount(self, budget: Budget) -> str:
@@ -68,4 +71,6 @@ class BudgetAdmin(UserByName):
 
     @admin.display(description="tokens", ordering="tokens")
     def token_count(self, budget: Budget) -> str:
-        return "-" if budget.tokens is None else f"{budget.tokens:,}"
+        if budget.tokens is None:
+            return "-"
+        return f"{budget.tokens:,}"

@@ -29,9 +29,8 @@ class SpendingConfig(Part):
         HINTS["budget_exceeded"] = (
             'AGUI["SPENDING"] and the budgets in the admin say who may spend what.'
         )
-        post_save.connect(
-            budgets.belief.forget, sender=Budget, dispatch_uid="agui_spending.budgets"
-        )
+        forget = budgets.belief.forget
+        post_save.connect(forget, sender=Budget, dispatch_uid="agui_spending.budgets")
 
     def prepare(self) -> None:
         from agui.contrib.spending import keep_budget as keep_budget
@@ -45,15 +44,16 @@ class SpendingConfig(Part):
         from agui.contrib.spending.budgets import may_exist
         from agui.contrib.spending.keep_budget import KeepBudget
 
-        return [KeepBudget(run)] if may_exist() else []
+        if not may_exist():
+            return []
+        return [KeepBudget(run)]
 
     def run_ended(self, run: EndedRun) -> None:
-        from agui.contrib.spending.ledger import note_end
+        from agui.contrib.spending.ledger import record_end
         from agui.contrib.spending.usage import spent_by_model
 
-        note_end(
-            run.key, run.scope, run.owner_id, spent_by_model(run.usage, run.messages, run.model)
-        )
+        spent = spent_by_model(run.usage, run.messages, run.model)
+        record_end(run.key, run.scope, run.owner_id, spent)
 
     def models_used(self, actor: Actor, model: str, usage: "RunUsage") -> None:
         from agui.contrib.spending.ledger import add_spending
@@ -64,15 +64,10 @@ class SpendingConfig(Part):
     def personal_data(self, actor: Actor) -> Iterable[PersonalData]:
         from agui.contrib.spending.models import Budget, Spending
 
-        spending = Spending.objects.filter(scope=actor.scope, owner=actor.user.pk).order_by(
-            "day", "pk"
-        )
-        yield PersonalData("spending", spending, {"id", "scope", "owner"})
-        yield PersonalData(
-            "budgets",
-            Budget.objects.filter(user=actor.user.pk, group=None),
-            {"id", "user", "group"},
-        )
+        spending = Spending.objects.filter(scope=actor.scope, owner=actor.user.pk)
+        budgets = Budget.objects.filter(user=actor.user.pk, group=None)
+        yield PersonalData("spending", spending.order_by("day", "pk"), {"id", "scope", "owner"})
+        yield PersonalData("budgets", budgets, {"id", "user", "group"})
 
     def prune(self, dry_run: bool) -> Iterable[Outdated]:
         from agui.contrib.spending.ledger import outdated

@@ -1,12 +1,12 @@
 """What users may spend: AGUI["SPENDING"], and the budgets of users and groups in the admin.
 
-For each period, and for money and tokens each by itself, the closest budget holds: the user's own,
-else the largest of their groups', else AGUI["SPENDING"]. It is asked before a run begins and before
-each further request to the model.
+In each period, and separately for money and for tokens, the closest budget applies: the user's own,
+else the largest of their groups', else AGUI["SPENDING"]. It is checked before a run begins and
+before each further request to the model.
 """
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from decimal import Decimal
@@ -24,8 +24,13 @@ from agui.contrib.spending.models import Budget
 from agui.errors import TooManyRequests
 
 PERIODS = Budget.Period.values
-# For so long it is believed that there are no budgets.
+LONGEST = {
+    "day": timedelta(days=1),
+    "week": timedelta(days=7),
+    "month": timedelta(days=31),
+}
 BELIEVED_SECONDS = 10
+"""How long a process relies on what it knows of the table of budgets."""
 
 
 class BudgetExceeded(TooManyRequests):
@@ -39,20 +44,21 @@ class Allowed(NamedTuple):
     tokens: int | None = None
 
     def is_used_up(self, spent: Spent) -> bool:
-        tokens = spent.input_tokens + spent.output_tokens
-        too_dear = self.cost is not None and (spent.cost or 0) >= self.cost
-        return too_dear or (self.tokens is not None and tokens >= self.tokens)
+        if self.cost is not None and (spent.cost or 0) >= self.cost:
+            return True
+        return self.tokens is not None and spent.tokens >= self.tokens
 
 
 @dataclass
 class Belief:
-    """Whether there are rows of Budget, as this process knows it: most sites have none, and don't ask for each run."""
+    """Whether the table of budgets has rows. Most sites have none, and don't ask for each run."""
 
     is_so: bool = True
     until: float = 0.0
 
     def forget(self, **kwargs: Any) -> None:
-        self.is_so, self.until = True, 0.0
+        self.is_so = True
+        self.until = 0.0
 
     @property
     def is_fresh(self) -> bool:
@@ -67,23 +73,26 @@ belief = Belief()
 
 
 def may_exist() -> bool:
-    """Whether there may be a budget that holds for somebody: without a look at the database."""
+    """Return whether a budget may apply to anybody, without asking the database."""
     return belief.is_so or _has_defaults()
 
 
 def _has_defaults() -> bool:
-    settings = conf.part(SpendingSettings)
-    return any(
-        Allowed(one.cost, one.tokens) != Allowed()
-        for one in (settings.day, settings.week, settings.month)
-    )
+    defaults = conf.part(SpendingSettings)
+    for allowance in (defaults.day, defaults.week, defaults.month):
+        if allowance.cost is not None or allowance.tokens is not None:
+            return True
+    return False
 
 
 async def check_budget(user: Any, scope: str) -> None:
-    """Refuse a run whose user has spent what they may. Raises BudgetExceeded: when they may again is in it."""
+    """Raise BudgetExceeded, which says until when, if the user's budget is used up."""
     if not belief.is_fresh:
         await in_database(belief.renew)
-    if may_exist() and (used_up := await in_database(find_used_up, user, scope)):
+    if not may_exist():
+        return
+    used_up = await in_database(find_used_up, user, scope)
+    if used_up:
         period, resets_at = used_up
         seconds = max(1, ceil((resets_at - timezone.now()).total_seconds()))
         raise BudgetExceeded(
@@ -95,78 +104,85 @@ async def check_budget(user: Any, scope: str) -> None:
 
 
 def find_used_up(user: Any, scope: str) -> tuple[str, datetime] | None:
-    """The period whose budget is used up, and when the next one begins; of several periods the one that ends last."""
-    budgets = {
-        period: allowed for period, allowed in find_budgets(user).items() if allowed != Allowed()
-    }
+    """Return the period whose budget is used up, and when the next one begins.
+
+    Of several periods, this is the one that ends last.
+    """
+    budgets = {}
+    for period, allowed in find_budgets(user).items():
+        if allowed != Allowed():
+            budgets[period] = allowed
     if not budgets:
         return None
     day = today()
-    days = spent_by_day(scope, min(first_day(period, day) for period in budgets))
-    found = []
+    by_day = spent_by_day(scope, min(first_day(period, day) for period in budgets))
+    used_up = []
     for period, allowed in budgets.items():
-        begin = first_day(period, day)
-        if allowed.is_used_up(sum((spent for on, spent in days.items() if on >= begin), Spent())):
-            found.append((next_begin(period, day), period))
-    if not found:
+        if allowed.is_used_up(_spent_since(first_day(period, day), by_day)):
+            used_up.append((next_begin(period, day), period))
+    if not used_up:
         return None
-    resets_at, period = max(found)
+    resets_at, period = max(used_up)
     return period, resets_at
 
 
+def _spent_since(begin: date, by_day: Mapping[date, Spent]) -> Spent:
+    total = Spent()
+    for day, spent in by_day.items():
+        if day >= begin:
+            total += spent
+    return total
+
+
 def find_budgets(user: Any) -> dict[str, Allowed]:
-    """What a user, or a visitor, may spend in each period."""
-    rows = (
-        list(Budget.objects.filter(_holds_for(user)))
-        if belief.is_so and user.pk is not None
-        else []
-    )
+    """Return what a user, or a visitor, may spend in each period."""
+    rows: list[Budget] = []
+    if belief.is_so and user.pk is not None:
+        rows = list(Budget.objects.filter(_applies_to(user)))
     defaults = conf.part(SpendingSettings)
-    found = {}
+    budgets = {}
     for period in PERIODS:
-        own = [row for row in rows if row.period == period and row.user_id is not None]
-        groups = [row for row in rows if row.period == period and row.group_id is not None]
+        of_period = [row for row in rows if row.period == period]
+        own = [row for row in of_period if row.user_id is not None]
+        groups = [row for row in of_period if row.group_id is not None]
         default = getattr(defaults, period)
-        found[period] = Allowed(
-            _closest(
-                _known(one.cost for one in own), _known(one.cost for one in groups), default.cost
-            ),
-            _closest(
-                _known(one.tokens for one in own),
-                _known(one.tokens for one in groups),
-                default.tokens,
-            ),
+        budgets[period] = Allowed(
+            _closest("cost", own, groups, default),
+            _closest("tokens", own, groups, default),
         )
-    return found
+    return budgets
 
 
-def _holds_for(user: Any) -> Q:
+def _applies_to(user: Any) -> Q:
     own = Q(user=user.pk)
-    # Not every model of users has groups.
-    return own | Q(group__in=user.groups.values("pk")) if hasattr(user, "groups") else own
+    # A project's own user model may have no groups.
+    if not hasattr(user, "groups"):
+        return own
+    return own | Q(group__in=user.groups.values("pk"))
 
 
-def _known(amounts: Iterable[Any]) -> list[Any]:
+def _closest(limit: str, own: list[Budget], groups: list[Budget], default: Any) -> Any:
+    """Return the cost or the tokens of the closest budget that has them."""
+    amounts = _amounts(limit, own) or _amounts(limit, groups)
+    return max(amounts, default=getattr(default, limit))
+
+
+def _amounts(limit: str, rows: Iterable[Budget]) -> list[Any]:
+    amounts = (getattr(row, limit) for row in rows)
     return [amount for amount in amounts if amount is not None]
 
 
-def _closest(own: list[Any], groups: list[Any], default: Any) -> Any:
-    return max(own or groups, default=default)
-
-
 def first_day(period: str, day: date) -> date:
-    """The first day of the period that a day is in."""
+    """Return the first day of the period that a day is in."""
     if period == Budget.Period.WEEK:
         return day - timedelta(days=day.weekday())
-    return day.replace(day=1) if period == Budget.Period.MONTH else day
+    if period == Budget.Period.MONTH:
+        return day.replace(day=1)
+    return day
 
 
 def next_begin(period: str, day: date) -> datetime:
-    """When the next period begins: at midnight in the site's time zone."""
-    longest = {Budget.Period.DAY: 1, Budget.Period.WEEK: 7, Budget.Period.MONTH: 31}
-    begin = first_day(
-        period, first_day(period, day) + timedelta(days=longest[Budget.Period(period)])
-    )
-    return timezone.make_aware(
-        datetime.combine(begin, datetime.min.time()), timezone.get_default_timezone()
-    )
+    """Return when the next period begins: at midnight in the site's time zone."""
+    in_next = first_day(period, day) + LONGEST[period]
+    midnight = datetime.combine(first_day(period, in_next), datetime.min.time())
+    return timezone.make_aware(midnight, timezone.get_default_timezone())

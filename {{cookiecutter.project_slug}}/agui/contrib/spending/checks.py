@@ -12,15 +12,17 @@ def register() -> None:
 
 
 def check_prices(**kwargs: Any) -> list[checks.CheckMessage]:
-    """Is the price known of what budgets of money limit? Else they limit nothing."""
+    """Warn of models without a known price: budgets in dollars don't limit these."""
     settings = conf.part(SpendingSettings)
     if settings.day.cost is settings.week.cost is settings.month.cost is None:
         return []
-    return [
-        checks.Warning(
-            f"No price is known of {name!r} in AGENT_MODEL, so no budget in US dollars holds it back.",
+    messages: list[checks.CheckMessage] = []
+    for name in models_without_price():
+        warning = checks.Warning(
+            f"No price is known of {name!r} in AGENT_MODEL, "
+            "so no budget in US dollars holds it back.",
             hint="Set 'TOKENS' of SPENDING, too.",
             id="agui_spending.W001",
         )
-        for name in models_without_price()
-    ]
+        messages.append(warning)
+    return messages

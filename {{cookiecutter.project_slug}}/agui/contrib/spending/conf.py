@@ -5,7 +5,7 @@ from agui.money import Dollars
 
 
 class Allowance(Section):
-    """What a user may spend in a while; None is no limit."""
+    """What a user may spend in a period; None is no limit."""
 
     cost: Dollars | None = Field(
         None, ge=0, description="In US dollars; needs models with a known price."
@@ -14,7 +14,7 @@ class Allowance(Section):
 
 
 class SpendingSettings(Section):
-    """What each user may spend who has no closer budget, their own or their groups', in the admin; above it 429."""
+    """Budgets of users who have none of their own or a group's in the admin; above it 429."""
 
     day: Allowance = Field(
         default_factory=Allowance, description="From midnight in the site's time zone."
@@ -24,5 +24,6 @@ class SpendingSettings(Section):
     retention_days: int | None = Field(
         None,
         gt=0,
-        description="Days after which `manage.py prune_agent_data` deletes what was spent; None is never.",
+        description="Days after which `manage.py prune_agent_data` deletes what was spent; "
+        "None is never.",
     )

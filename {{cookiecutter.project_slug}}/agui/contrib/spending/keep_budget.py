@@ -1,4 +1,4 @@
-"""The budget of a user, asked again before each further request of a run to the model."""
+"""Check the user's budget again before each further request of a run to the model."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -11,7 +11,7 @@ from pydantic_ai.models import ModelRequestContext
 
 from agui.blocking.executor import in_database
 from agui.contrib.spending.budgets import belief, find_used_up, may_exist
-from agui.contrib.spending.ledger import note_so_far
+from agui.contrib.spending.ledger import record_so_far
 from agui.contrib.spending.models import Spending
 from agui.contrib.spending.usage import spent_by_model
 from agui.deps import AgentDeps
@@ -23,14 +23,17 @@ if TYPE_CHECKING:
 
 @dataclass
 class KeepBudget(AbstractCapability[AgentDeps]):
-    """Asks before each request of a run but the first whether its user may still spend."""
+    """Stops a run before its second or a later request if its user's budget is used up."""
 
     run: "ActiveRun"
 
     async def before_model_request(
         self, ctx: RunContext[AgentDeps], request_context: ModelRequestContext
     ) -> ModelRequestContext:
-        if ctx.usage.requests and (used_up := await in_database(self._find_used_up, ctx.deps)):
+        if not ctx.usage.requests:
+            return request_context
+        used_up = await in_database(self._find_used_up, ctx.deps)
+        if used_up:
             period, resets_at = used_up
             raise RunFailed("budget_exceeded", period=period, resets_at=resets_at.isoformat())
         return request_context
@@ -40,13 +43,13 @@ class KeepBudget(AbstractCapability[AgentDeps]):
             belief.renew()
         if not may_exist():
             return None
-        self._note()
+        self._record()
         return find_used_up(deps.user, deps.scope)
 
-    def _note(self) -> None:
-        """Note now, and not at the end, what the run has used so far."""
+    def _record(self) -> None:
+        """Record what the run has used so far, without waiting for its end."""
         run = self.run
         spent = spent_by_model(run.usage, run.messages(), run.model)
         with transaction.atomic(using=router.db_for_write(Spending)):
             if run.hold():
-                note_so_far(run.log.key, run.log.scope, run.setup.deps.user.pk, spent)
+                record_so_far(run.log.key, run.log.scope, run.setup.deps.user.pk, spent)

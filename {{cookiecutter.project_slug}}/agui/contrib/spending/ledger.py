@@ -1,6 +1,6 @@
-"""What runs cost: pydantic-ai prices each response of a model, and here it is added up by user, day and model.
+"""What runs have cost, by user, day and model: pydantic-ai knows the price of each response.
 
-A price that nobody knows is None, never 0. What was spent outlives the runs it was spent on.
+An unknown price is None, never 0. The ledger outlives the runs.
 """
 
 from collections.abc import Iterator, Mapping
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
 VISITOR = "session:"
 MONTH_DAYS = 31
-# A run that is on for longer has died with its process.
+# A run that has not ended after this time has died with its process.
 LONGEST_RUN = timedelta(days=7)
-# In one step: of two runs that end at once, neither forgets the other's.
+# One statement, so that two runs that end at once are both counted.
 ADD = """
 INSERT INTO {table} AS kept
     (scope, owner_id, day, model, requests, input_tokens, output_tokens, unpriced, cost)
@@ -42,15 +42,19 @@ ROW = "(%s, %s, %s, %s, %s, %s, %s, %s, %s)"
 
 
 class Spent(NamedTuple):
-    """What was used of one model."""
+    """An amount of use, as of one model."""
 
     requests: int = 0
     input_tokens: int = 0
     output_tokens: int = 0
     unpriced: int = 0
-    """Requests whose price nobody knows."""
+    """Requests without a known price."""
     cost: Decimal | None = None
     """US dollars, of the other requests."""
+
+    @property
+    def tokens(self) -> int:
+        return self.input_tokens + self.output_tokens
 
     @classmethod
     def of(cls, usage: "RequestUsage | RunUsage") -> "Spent":
@@ -58,17 +62,21 @@ class Spent(NamedTuple):
         return cls(usage.requests, usage.input_tokens, usage.output_tokens, unpriced, usage.cost)
 
     def __add__(self, other: "Spent") -> "Spent":  # type: ignore[override]
-        costs = [cost for cost in (self.cost, other.cost) if cost is not None]
+        cost = self.cost
+        if cost is None:
+            cost = other.cost
+        elif other.cost is not None:
+            cost += other.cost
         return Spent(
             self.requests + other.requests,
             self.input_tokens + other.input_tokens,
             self.output_tokens + other.output_tokens,
             self.unpriced + other.unpriced,
-            sum(costs, Decimal(0)) if costs else None,
+            cost,
         )
 
     def __sub__(self, other: "Spent") -> "Spent":
-        """What there is more than in the other; None for a cost that has not grown."""
+        """Return by how much this is more than the other; a cost that has not grown is None."""
         cost = self.cost
         if cost is not None and other.cost is not None:
             cost = cost - other.cost if cost > other.cost else None
@@ -85,90 +93,91 @@ ByModel = Mapping[str, Spent]
 
 
 def add_spending(scope: str, owner_id: Any, now: ByModel, before: ByModel) -> None:
-    """Note what somebody has used since `before`. Raises IntegrityError when the owner is gone."""
-    more = {model: spent - before.get(model, Spent()) for model, spent in now.items()}
-    # In one order: else two runs could wait for each other.
-    rows = [
-        (model, *spent) for model, spent in sorted(more.items()) if any(spent[:3]) or spent.cost
-    ]
+    """Record what an owner has used since `before`. Raises IntegrityError if they are deleted."""
+    connection = connections[router.db_for_write(Spending)]
+    day = _field("day").get_db_prep_save(today(), connection)
+    owner = _field("owner").get_db_prep_save(owner_id, connection)
+    rows: list[str] = []
+    params: list[Any] = []
+    # Sorted, so that two runs never wait for each other's rows.
+    for model in sorted(now):
+        more = now[model] - before.get(model, Spent())
+        if any(more[:3]) or more.cost:
+            cost = _field("cost").get_db_prep_save(more.cost, connection)
+            rows.append(ROW)
+            params += [scope, owner, day, model, *more[:4], cost]
     if not rows:
         return
-    connection = connections[router.db_for_write(Spending)]
-    day, owner, price = (
-        cast(Field, Spending._meta.get_field(name)) for name in ("day", "owner", "cost")
-    )
-    whose = (scope, owner.get_db_prep_save(owner_id, connection))
-    on = day.get_db_prep_save(today(), connection)
-    params: list[Any] = []
-    for *counts, cost in rows:
-        params += [*whose, on, *counts, price.get_db_prep_save(cost, connection)]
+    sql = ADD.format(table=Spending._meta.db_table, rows=", ".join(rows))
     with connection.cursor() as cursor:
-        cursor.execute(
-            ADD.format(table=Spending._meta.db_table, rows=", ".join([ROW] * len(rows))), params
-        )
+        cursor.execute(sql, params)
 
 
-def note_so_far(key: str, scope: str, owner_id: Any, spent: ByModel) -> None:
-    """Note what a run has used that is still on. It is the caller's to see that nobody else has the run meanwhile."""
-    add_spending(scope, owner_id, spent, _noted(key))
+def _field(name: str) -> Field:
+    return cast(Field, Spending._meta.get_field(name))
+
+
+def record_so_far(key: str, scope: str, owner_id: Any, spent: ByModel) -> None:
+    """Record what a run has used that has not ended. The caller has to hold the run."""
+    add_spending(scope, owner_id, spent, _recorded(key))
     columns = {"scope": scope, "owner_id": owner_id, "spent": dump_spent(spent)}
     RunSpending.objects.update_or_create(pk=key, defaults=columns)
 
 
-def note_end(key: str, scope: str, owner_id: Any, spent: ByModel) -> None:
-    """Note what a run has used that has ended, but for what was noted while it was on."""
-    noted = _noted(key)
-    add_spending(scope, owner_id, spent, noted)
-    if noted:
+def record_end(key: str, scope: str, owner_id: Any, spent: ByModel) -> None:
+    """Record what a run that has ended has used since it was last recorded."""
+    recorded = _recorded(key)
+    add_spending(scope, owner_id, spent, recorded)
+    if recorded:
         RunSpending.objects.filter(pk=key).delete()
 
 
-def _noted(key: str) -> dict[str, Spent]:
+def _recorded(key: str) -> dict[str, Spent]:
     rows = RunSpending.objects.filter(pk=key).values_list("spent", flat=True)
     return load_spent(rows.first() or {})
 
 
 def outdated() -> Iterator[Outdated]:
-    """List what is kept no longer of what was spent, and what runs have left that never ended."""
+    """List old spending, and what runs have left that never ended."""
     now = timezone.now()
-    # Visitors': no budget looks further back than a month.
-    visit = max(MONTH_DAYS, settings.SESSION_COOKIE_AGE // (24 * 60 * 60) + 1)
-    old = Q(owner=None, scope__startswith=VISITOR, day__lt=now - timedelta(days=visit))
-    if days := conf.part(SpendingSettings).retention_days:
+    # Visitors' spending counts for their budget, of a month at most, while their session lasts.
+    session_days = settings.SESSION_COOKIE_AGE // (24 * 60 * 60) + 1
+    visit = timedelta(days=max(MONTH_DAYS, session_days))
+    old = Q(owner=None, scope__startswith=VISITOR, day__lt=now - visit)
+    days = conf.part(SpendingSettings).retention_days
+    if days:
         old |= Q(day__lt=now - timedelta(days=days))
     yield Outdated("spending", Spending.objects.filter(old))
-    there = Run.objects.filter(pk=OuterRef("pk"))
-    left = RunSpending.objects.filter(~Exists(there), noted_at__lt=now - LONGEST_RUN)
-    yield Outdated("spending of runs that were lost", left)
+    runs = Run.objects.filter(pk=OuterRef("pk"))
+    lost = RunSpending.objects.filter(~Exists(runs), noted_at__lt=now - LONGEST_RUN)
+    yield Outdated("spending of runs that were lost", lost)
 
 
 def today() -> date:
-    """The day in the site's time zone: whatever the user's is."""
+    """Return the day in the site's time zone, whatever the user's is."""
     return timezone.localdate(timezone=timezone.get_default_timezone())
 
 
 def dump_spent(spent: ByModel) -> dict[str, Any]:
-    return {
-        model: [*amount[:4], None if amount.cost is None else str(amount.cost)]
-        for model, amount in spent.items()
-    }
+    data = {}
+    for model, amount in spent.items():
+        cost = None if amount.cost is None else str(amount.cost)
+        data[model] = [*amount[:4], cost]
+    return data
 
 
 def load_spent(data: Mapping[str, Any]) -> dict[str, Spent]:
-    return {
-        model: Spent(
-            requests, tokens_in, tokens_out, unpriced, None if cost is None else Decimal(cost)
-        )
-        for model, (requests, tokens_in, tokens_out, unpriced, cost) in data.items()
-    }
+    spent = {}
+    for model, (*counts, cost) in data.items():
+        spent[model] = Spent(*counts, None if cost is None else Decimal(cost))
+    return spent
 
 
 def spent_by_day(scope: str, since: date) -> dict[date, Spent]:
-    """What a user, or a visitor, has used on each day from `since` on: one query of an index."""
+    """Return what an owner has used on each day from `since` on, with one query of an index."""
     columns = ("day", "requests", "input_tokens", "output_tokens", "unpriced", "cost")
-    found: dict[date, Spent] = {}
-    for day, *amounts in (
-        Spending.objects.filter(scope=scope, day__gte=since).order_by().values_list(*columns)
-    ):
-        found[day] = found.get(day, Spent()) + Spent(*amounts)
-    return found
+    rows = Spending.objects.filter(scope=scope, day__gte=since).order_by()
+    by_day: dict[date, Spent] = {}
+    for day, *amounts in rows.values_list(*columns):
+        by_day[day] = by_day.get(day, Spent()) + Spent(*amounts)
+    return by_day

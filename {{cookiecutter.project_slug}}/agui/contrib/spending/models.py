@@ -1,4 +1,4 @@
-"""What was spent, by whom, on which day; and what may be."""
+"""What users have spent on each day, and their budgets."""
 
 from django.conf import settings
 from django.core.validators import MinValueValidator
@@ -8,7 +8,7 @@ from agui.models import Owned
 
 
 class Spending(Owned):
-    """What somebody has used of a model on a day. Deleting runs and conversations does not forget it."""
+    """What a user or a visitor has used of a model on a day. It outlives runs and conversations."""
 
     day = models.DateField(help_text="In the site's time zone.")
     model = models.CharField(max_length=255)
@@ -39,8 +39,10 @@ class Spending(Owned):
 
 
 class RunSpending(Owned):
-    """What of a run is in Spending before it has ended. It goes when the run ends, and not when the run is deleted:
-    a run that is on ends after its row is gone.
+    """What Spending already has of a run that has not ended.
+
+    The row is deleted when the run ends, and not with the run's own row: a run may end after that
+    was deleted.
     """
 
     run = models.UUIDField(primary_key=True)
@@ -75,7 +77,8 @@ class Budget(models.Model):
         null=True,
         blank=True,
         validators=[MinValueValidator(0)],
-        help_text="US dollars. Empty: as the next budget says. It needs models whose price is known.",
+        help_text="US dollars. Empty: as the next budget says. "
+        "It needs models whose price is known.",
     )
     tokens = models.PositiveBigIntegerField(
         null=True, blank=True, help_text="In and out. Empty: as the next budget says."

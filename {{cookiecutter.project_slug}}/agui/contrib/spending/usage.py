@@ -13,19 +13,19 @@ from agui.stores.summary import clean
 def spent_by_model(
     usage: RunUsage, messages: Iterable[ModelMessage], model: str
 ) -> dict[str, Spent]:
-    """Split what a run has used by the models that gave these responses of it.
+    """Split what a run has used by the models that gave its responses.
 
-    What no response accounts for, as the work of an agent that a tool has asked, is put down to
+    Usage that is in no response, as that of another agent which a tool has called, counts for
     `model`.
     """
-    found: dict[str, Spent] = {}
+    by_model: dict[str, Spent] = {}
     for message in messages:
         if isinstance(message, ModelResponse) and is_counted(message):
             name = clean(message.model_name or model)[:255]
-            found[name] = found.get(name, Spent()) + Spent.of(message.usage)
-    rest = Spent.of(usage) - sum(found.values(), Spent())
-    if rest.input_tokens or rest.output_tokens or rest.cost:
+            by_model[name] = by_model.get(name, Spent()) + Spent.of(message.usage)
+    rest = Spent.of(usage) - sum(by_model.values(), Spent())
+    if rest.tokens or rest.cost:
         if rest.cost is None:
             rest = rest._replace(unpriced=max(1, rest.requests))
-        found[model] = found.get(model, Spent()) + rest
-    return found
+        by_model[model] = by_model.get(model, Spent()) + rest
+    return by_model
