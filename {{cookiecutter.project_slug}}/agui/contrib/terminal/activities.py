@@ -1,4 +1,4 @@
-"""What tools show beside their results: plans, tables and charts, as far as a terminal can draw them."""
+"""What tools show beside their results: plans, tables and charts, drawn in a terminal."""
 
 import json
 from typing import Any
@@ -12,27 +12,24 @@ from agui.contrib.terminal.printable import one_line, printable
 MARKS = {"done": "✓", "running": "…", "failed": "✗"}
 BAR_CELLS = 20
 MAX_ROWS = 100
-LARGEST = 1e100  # of what is drawn as a bar; not a number is beyond it, too
+# Larger numbers, infinity and NaN have no bar.
+LARGEST = 1e100
 
 
 def draw(kind: str, content: Any) -> RenderableType:
     """Draw an activity by its type; one of an unknown form as JSON."""
     match kind, content:
-        case "plan", {"steps": [*steps]} if all(isinstance(step, dict) for step in steps):
-            lines = [
-                f"{MARKS.get(str(step.get('status')), '·')} {one_line(step.get('title', ''))}"
-                for step in steps
-            ]
-            return Text("\n".join([_title(content), *lines]))
-        case "table", {"columns": [*columns], "rows": [*rows]} if all(
-            isinstance(row, list) for row in rows
-        ):
-            return _table(_title(content), columns, [[_cell(cell) for cell in row] for row in rows])
-        case "chart", {"labels": [*labels], "series": [*series]} if all(
-            _is_series(one) for one in series
-        ):
+        case "plan", {"steps": [*steps]} if _are_all(dict, steps):
+            return _plan(_title(content), steps)
+        case "table", {"columns": [*columns], "rows": [*rows]} if _are_all(list, rows):
+            return _table(_title(content), columns, rows)
+        case "chart", {"labels": [*labels], "series": [*series]} if all(map(_is_series, series)):
             return _chart(content, labels, series)
     return Text(printable(json.dumps(content, indent=2, ensure_ascii=False)))
+
+
+def _are_all(kind: type, values: list[Any]) -> bool:
+    return all(isinstance(value, kind) for value in values)
 
 
 def _title(content: dict[str, Any]) -> str:
@@ -53,12 +50,20 @@ def _number(value: Any) -> float | None:
     return float(value)
 
 
-def _table(title: str, columns: list[Any], rows: list[list[str]]) -> Table:
+def _plan(title: str, steps: list[dict[str, Any]]) -> Text:
+    lines = [title]
+    for step in steps:
+        mark = MARKS.get(str(step.get("status")), "·")
+        lines.append(f"{mark} {one_line(step.get('title', ''))}")
+    return Text("\n".join(lines))
+
+
+def _table(title: str, columns: list[Any], rows: list[list[Any]]) -> Table:
     table = Table(title=Text(title), title_justify="left", header_style="bold")
     for column in columns:
         table.add_column(Text(_cell(column)), overflow="fold")
     for row in rows[:MAX_ROWS]:
-        table.add_row(*(Text(cell) for cell in row[: len(columns)]))
+        table.add_row(*(Text(_cell(cell)) for cell in row[: len(columns)]))
     if len(rows) > MAX_ROWS:
         table.caption = Text(f"{len(rows) - MAX_ROWS} more rows")
     return table
@@ -67,22 +72,25 @@ def _table(title: str, columns: list[Any], rows: list[list[str]]) -> Table:
 def _chart(content: dict[str, Any], labels: list[Any], series: list[dict[str, Any]]) -> Table:
     """A row for each label, a bar for each value."""
     unit = f" {one_line(content['unit'])}" if content.get("unit") else ""
-    numbers = [
-        number
-        for one in series
-        for value in one["values"]
-        if (number := _number(value)) is not None
-    ]
-    largest = max(map(abs, numbers), default=0) or 1
+    columns = [""]
+    largest = 0.0
+    for line in series:
+        columns.append(line.get("name", ""))
+        for value in line["values"]:
+            largest = max(largest, abs(_number(value) or 0))
+    rows = []
+    for index, label in enumerate(labels):
+        row = [label]
+        for line in series:
+            value = line["values"][index] if index < len(line["values"]) else None
+            row.append(_bar(value, largest or 1, unit))
+        rows.append(row)
+    return _table(_title(content), columns, rows)
 
-    def bar(values: list[Any], row: int) -> str:
-        value = values[row] if row < len(values) else None
-        if (number := _number(value)) is None:
-            return _cell(value)
-        return f"{'█' * round(abs(number) / largest * BAR_CELLS)} {number:g}{unit}".strip()
 
-    rows = [
-        [_cell(label), *(bar(one["values"], row) for one in series)]
-        for row, label in enumerate(labels)
-    ]
-    return _table(_title(content), ["", *(one.get("name", "") for one in series)], rows)
+def _bar(value: Any, largest: float, unit: str) -> str:
+    number = _number(value)
+    if number is None:
+        return _cell(value)
+    cells = round(abs(number) / largest * BAR_CELLS)
+    return f"{'█' * cells} {number:g}{unit}".strip()

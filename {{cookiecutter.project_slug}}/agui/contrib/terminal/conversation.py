@@ -1,10 +1,9 @@
-"""What the client knows of a thread: it learns from events, and sends all of it with each run.
+"""What the client knows of a thread. It learns from events, and sends everything with each run.
 
-Servers differ: this project's reads only what is new of the messages, others know nothing but what
-they are sent.
+This project's server reads only the new messages, but other servers know only what they are sent.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 from uuid import uuid4
 
@@ -14,74 +13,79 @@ import jsonpointer
 from agui.protocol.types import BaseEvent, EventType, RunAgentInput
 
 PROTOCOL_VERSION = "1.0"
-# After these errors the same questions are open.
+# After these errors, the thread waits for the same answers as before.
 ANSWER_AGAIN = ("invalid_resume", "interrupt_pending")
 
 
 class Conversation:
-    """One thread, with its messages as AG-UI has them in JSON."""
+    """One thread, with its messages in AG-UI's JSON."""
 
     def __init__(self, thread_id: str | None = None) -> None:
         self.thread_id = thread_id or str(uuid4())
         self.messages: list[dict[str, Any]] = []
         self.state: Any = {}
         self.interrupts: list[dict[str, Any]] = []
-        """What the thread waits for, as the server told it."""
+        """What the thread waits for, according to the server."""
 
     @classmethod
     def of(cls, thread: dict[str, Any]) -> "Conversation":
-        """Take up a thread of the server's, as GET threads/<id>/ tells it."""
+        """Take up a thread as GET threads/<id>/ answers it."""
         conversation = cls(thread["thread_id"])
-        conversation.messages = [
-            message for message in thread["messages"] if message["role"] != "activity"
-        ]
+        conversation.messages = _without("activity", thread["messages"])
         conversation.state = thread.get("state") or {}
         conversation.interrupts = thread.get("pending") or []
         return conversation
 
     def say(self, text: str) -> None:
-        self.messages.append({"id": str(uuid4()), "role": "user", "content": text})
+        self._message("user", str(uuid4()))["content"] = text
 
     def add_result(self, call_id: str, content: str) -> None:
-        self.messages.append(
-            {"id": str(uuid4()), "role": "tool", "toolCallId": call_id, "content": content}
-        )
+        message = self._message("tool", str(uuid4()))
+        message.update(toolCallId=call_id, content=content)
 
     def next_run(
         self, tools: Sequence[dict[str, Any]] = (), resume: Sequence[dict[str, Any]] | None = None
     ) -> RunAgentInput:
-        """What to send now: all that was said, and the answers to all that the thread waits for."""
-        body = {
+        """Return what to send now. `resume` has the answers to all that the thread waits for."""
+        body: dict[str, Any] = {
             "threadId": self.thread_id,
             "runId": str(uuid4()),
             "protocolVersion": PROTOCOL_VERSION,
-            "messages": [message for message in self.messages if message["role"] != "reasoning"],
+            "messages": _without("reasoning", self.messages),
             "state": self.state,
             "tools": list(tools),
             "context": [],
             "forwardedProps": {},
         }
-        return RunAgentInput.model_validate({**body, "resume": resume} if resume else body)
+        if resume:
+            body["resume"] = resume
+        return RunAgentInput.model_validate(body)
 
     def call(self, call_id: str | None) -> dict[str, Any] | None:
-        """A tool call, {"id", "function": {"name", "arguments"}}."""
-        return next((call for call in self._calls() if call["id"] == call_id), None)
+        """Return a tool call, {"id", "function": {"name", "arguments"}}."""
+        for call in self._calls():
+            if call["id"] == call_id:
+                return call
+        return None
 
-    def open_calls(self, names: Iterable[str]) -> list[dict[str, Any]]:
-        """The calls of these tools that have no result yet."""
-        answered = {
-            message.get("toolCallId") for message in self.messages if message["role"] == "tool"
-        }
-        waiting = {one.get("toolCallId") for one in self.interrupts}
-        known = set(names)
-        calls = [call for call in self._calls() if call["function"]["name"] in known]
-        return [call for call in calls if call["id"] not in answered | waiting]
+    def open_calls(self, names: Collection[str]) -> list[dict[str, Any]]:
+        """List the calls of these tools that have no result, and wait for no approval."""
+        settled = {interrupt.get("toolCallId") for interrupt in self.interrupts}
+        for message in self.messages:
+            if message["role"] == "tool":
+                settled.add(message.get("toolCallId"))
+        calls = []
+        for call in self._calls():
+            if call["function"]["name"] in names and call["id"] not in settled:
+                calls.append(call)
+        return calls
 
-    def _calls(self) -> list[dict[str, Any]]:
-        return [call for message in self.messages for call in message.get("toolCalls") or ()]
+    def _calls(self) -> Iterator[dict[str, Any]]:
+        for message in self.messages:
+            yield from message.get("toolCalls") or ()
 
     def _message(self, role: str, message_id: str) -> dict[str, Any]:
-        """Find a message, or begin it."""
+        """Find a message, or add it."""
         for message in reversed(self.messages):
             if message["id"] == message_id and message["role"] == role:
                 return message
@@ -89,49 +93,53 @@ class Conversation:
         return self.messages[-1]
 
     def apply(self, event: BaseEvent) -> None:
-        """Learn from an event; of most there is nothing to keep."""
-        told: Any = event
+        """Learn from an event."""
+        data: Any = event
         match event.type:
             case EventType.TEXT_MESSAGE_START:
-                self._message(told.role or "assistant", told.message_id).setdefault("content", "")
+                message = self._message(data.role or "assistant", data.message_id)
+                message.setdefault("content", "")
             case EventType.TEXT_MESSAGE_CONTENT:
-                message = next(
-                    one for one in reversed(self.messages) if one["id"] == told.message_id
-                )
-                message["content"] = message.get("content", "") + told.delta
+                messages = reversed(self.messages)
+                message = next(known for known in messages if known["id"] == data.message_id)
+                message["content"] = message.get("content", "") + data.delta
             case EventType.TOOL_CALL_START:
-                function = {"name": told.tool_call_name, "arguments": ""}
-                owner = self._message("assistant", told.parent_message_id or told.tool_call_id)
+                function = {"name": data.tool_call_name, "arguments": ""}
+                owner = self._message("assistant", data.parent_message_id or data.tool_call_id)
                 calls = owner.setdefault("toolCalls", [])
-                calls.append({"id": told.tool_call_id, "type": "function", "function": function})
-            case EventType.TOOL_CALL_ARGS if call := self.call(told.tool_call_id):
-                call["function"]["arguments"] += told.delta
+                calls.append({"id": data.tool_call_id, "type": "function", "function": function})
+            case EventType.TOOL_CALL_ARGS if call := self.call(data.tool_call_id):
+                call["function"]["arguments"] += data.delta
             case EventType.TOOL_CALL_RESULT:
-                content = {"toolCallId": told.tool_call_id, "content": as_json(told.content)}
-                self._message("tool", told.message_id).update(content)
+                content = {"toolCallId": data.tool_call_id, "content": as_json(data.content)}
+                self._message("tool", data.message_id).update(content)
             case EventType.STATE_SNAPSHOT:
-                self.state = told.snapshot
+                self.state = data.snapshot
             case EventType.STATE_DELTA:
-                self.state = patched(self.state, told.delta)
+                self.state = patched(self.state, data.delta)
             case EventType.MESSAGES_SNAPSHOT:
-                self.messages = [
-                    message for message in as_json(told.messages) if message["role"] != "activity"
-                ]
+                self.messages = _without("activity", as_json(data.messages))
             case EventType.RUN_FINISHED:
-                self.interrupts = as_json(getattr(told.outcome, "interrupts", None) or [])
-            case EventType.RUN_ERROR if told.code not in ANSWER_AGAIN:
+                self.interrupts = as_json(getattr(data.outcome, "interrupts", None) or [])
+            case EventType.RUN_ERROR if data.code not in ANSWER_AGAIN:
                 self.interrupts = []
 
 
+def _without(role: str, messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [message for message in messages if message["role"] != role]
+
+
 def as_json(value: Any) -> Any:
-    """A value of an event as AG-UI writes it."""
+    """Return a value of an event in AG-UI's JSON."""
     if isinstance(value, list):
         return [as_json(item) for item in value]
-    return value.model_dump(mode="json", by_alias=True) if hasattr(value, "model_dump") else value
+    if hasattr(value, "model_dump"):
+        return value.model_dump(mode="json", by_alias=True)
+    return value
 
 
 def patched(value: Any, delta: Any) -> Any:
-    """Apply a JSON Patch. One that does not fit is lost, as with AG-UI's own client."""
+    """Apply a JSON Patch. Ignore one that does not fit, as AG-UI's own client does."""
     try:
         return jsonpatch.apply_patch(value, as_json(delta))
     except (jsonpatch.JsonPatchException, jsonpointer.JsonPointerException):

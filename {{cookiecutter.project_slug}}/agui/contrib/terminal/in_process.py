@@ -1,7 +1,7 @@
 """The project's own agent, without a server: requests go to the ASGI application in this process.
 
-All is as over HTTP, middleware, rights and limits included. httpx2's ASGITransport would do the
-same, but for one thing: it hands a response over when all of it is there.
+It behaves exactly like the HTTP endpoint: same middleware, permissions and limits. httpx2's
+ASGITransport can't be used, because it returns a response only when all of it is there.
 """
 
 import asyncio
@@ -15,8 +15,7 @@ from django.urls import NoReverseMatch, reverse
 
 from agui.runs.live import live
 
-# For the application to notice that its reader has left, and for runs to note what they have
-# reached.
+# The application needs time to notice that its reader has left, and runs to save their progress.
 LEAVE_SECONDS = 10
 
 
@@ -25,19 +24,22 @@ class NoAgent(Exception):
 
 
 def own_url() -> str:
-    """The address of the project's agent. The host is one that the settings allow; nothing is ever looked up."""
+    """Return the address of the project's agent, at a host that the settings allow.
+
+    Nothing looks the host up.
+    """
     try:
         path = reverse("agui:run")
     except NoReverseMatch:
         raise NoAgent(
             "The project's routes have no agent: add agui.get_urls(...) to them, or use --url."
         ) from None
-    hosts = [host.lstrip(".") for host in settings.ALLOWED_HOSTS if host != "*"]
-    return f"https://{hosts[0] if hosts else 'localhost'}{path}"
+    host = next((host for host in settings.ALLOWED_HOSTS if host != "*"), "localhost")
+    return f"https://{host.lstrip('.')}{path}"
 
 
 class InProcess(httpx2.AsyncBaseTransport):
-    """Calls the application; a response begins when its head is there, and streams."""
+    """Calls the application, and streams its responses."""
 
     def __init__(self) -> None:
         self._application: Any = ASGIHandler()
@@ -62,7 +64,7 @@ class InProcess(httpx2.AsyncBaseTransport):
         )
 
     async def aclose(self) -> None:
-        """Leave what is still read, and stop the runs that are on: nobody would drive them after this."""
+        """Close all responses, and stop the runs: nothing would drive them after this."""
         for call in list(self._calls):
             await call.aclose()
         for log in list(live.tasks.values()):
@@ -113,12 +115,13 @@ class _Call(httpx2.AsyncByteStream):
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         while message := await self.sent.get():
-            if body := message.get("body"):
+            body = message.get("body")
+            if body:
                 yield body
             if not message.get("more_body"):
                 return
 
     async def aclose(self) -> None:
-        """The reader leaves: the application is told, as by a server."""
+        """Tell the application that its reader has left, as a server would."""
         self.left.set()
         await asyncio.wait({self.task}, timeout=LEAVE_SECONDS)

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-# Neither is there on Windows. With readline, lines can be edited, and earlier ones come back with
-# the arrow keys.
+# Windows has neither. With readline, people can edit lines and recall earlier ones with the arrow
+# keys.
 try:
     import readline
     import termios
@@ -32,7 +32,10 @@ class Keyboard:
             readline.set_auto_history(False)
 
     def message(self, prompt: str) -> str:
-        """A line that can be had again with the arrow keys; one that was typed too early comes first."""
+        """Read a message. Lines that were typed during the last answer come first.
+
+        The arrow keys recall messages.
+        """
         if self._typed:
             line = self._typed.popleft()
             print(f"{prompt}{line}")
@@ -43,16 +46,20 @@ class Keyboard:
         return line
 
     def answer(self, prompt: str, given: str = "") -> str:
-        """The answer to a question: nothing that was typed before it was seen. `given` is there to be edited."""
+        """Read the answer to a question: lines that were typed before it don't count.
+
+        `given` is a text to edit.
+        """
         if self._is_terminal:
             termios.tcflush(sys.stdin, termios.TCIFLUSH)
         return self._read(prompt, given)
 
     def _read(self, prompt: str, given: str = "") -> str:
         if not self.is_person:
-            if line := sys.stdin.readline():
-                return line.rstrip("\n")
-            raise EOFError
+            line = sys.stdin.readline()
+            if not line:
+                raise EOFError
+            return line.rstrip("\n")
         if not self._is_terminal:
             return input(prompt)
         readline.set_startup_hook(lambda: readline.insert_text(given))
@@ -63,9 +70,9 @@ class Keyboard:
 
     @contextmanager
     def watched(self, stop: Callable[[], Any]) -> Iterator[None]:
-        """Call `stop` for a /stop that is typed while an answer is written. Nothing that is typed is shown then.
+        """Call `stop` if the person types /stop while an answer is written.
 
-        The terminal would show it where the answer is being drawn anew.
+        The terminal shows nothing of what they type: it would be in the midst of the answer.
         """
         if not self._is_terminal:
             yield
@@ -75,15 +82,15 @@ class Keyboard:
         silent = [*before]
         silent[3] &= ~termios.ECHO
         termios.tcsetattr(terminal, termios.TCSANOW, silent)
-        loop.add_reader(terminal, self._take, terminal, stop)
+        loop.add_reader(terminal, self._read_lines, terminal, stop)
         try:
             yield
         finally:
             loop.remove_reader(terminal)
             termios.tcsetattr(terminal, termios.TCSANOW, before)
 
-    def _take(self, terminal: int, stop: Callable[[], Any]) -> None:
-        """Take the lines that are there; one that is not finished stays the terminal's."""
+    def _read_lines(self, terminal: int, stop: Callable[[], Any]) -> None:
+        """Read finished lines. The terminal keeps a line until it is finished."""
         for line in os.read(terminal, 65536).decode(errors="replace").splitlines():
             if line.strip() == STOP:
                 stop()

@@ -1,4 +1,4 @@
-"""Tools that run here, on the person's machine: only those that were allowed, and only in one folder."""
+"""Tools that run on the person's machine: only if they allow it, and only in one folder."""
 
 import json
 from collections.abc import Callable
@@ -11,7 +11,7 @@ MAX_FILES = 500
 
 
 class Refused(Exception):
-    """The text says why, for the model."""
+    """A call that is not allowed. The text tells the model why."""
 
 
 @dataclass(frozen=True)
@@ -26,17 +26,18 @@ class LocalTool:
 
     @property
     def declaration(self) -> dict[str, Any]:
-        """What the server is told of it."""
+        """The tool as the server gets it."""
         return {"name": self.name, "description": self.description, "parameters": self.parameters}
 
     def call(self, arguments: str) -> tuple[str, bool]:
-        """Call it with arguments in JSON. Returns what it answers, and whether that is a result."""
+        """Call it with arguments in JSON. Return its answer, and whether that is a result."""
         try:
             values = json.loads(arguments or "{}")
-            if not isinstance(values, dict) or not all(
-                isinstance(value, str) for value in values.values()
-            ):
+            if not isinstance(values, dict):
                 raise Refused("The arguments are texts.")
+            for value in values.values():
+                if not isinstance(value, str):
+                    raise Refused("The arguments are texts.")
             return self.function(**values), True
         except Refused as refusal:
             return str(refusal), False
@@ -47,7 +48,7 @@ class LocalTool:
 
 
 class Folder:
-    """What may be read: the folder's files, but none that are hidden, as .env and .git are."""
+    """The files that may be read: those in the folder, except hidden ones such as .env and .git."""
 
     def __init__(self, root: Path) -> None:
         self.root = root.resolve(strict=True)
@@ -82,18 +83,20 @@ class Folder:
             if error.start < len(data) - 4 or b"\0" in data:
                 raise Refused(f"{path!r} is not a text.") from None
             text = data[: error.start].decode()
-        return text if len(text) <= MAX_CHARS else f"{text[:MAX_CHARS]}\n(The file goes on.)"
+        if len(text) > MAX_CHARS:
+            return f"{text[:MAX_CHARS]}\n(The file goes on.)"
+        return text
 
     def list_files(self, pattern: str = "**/*") -> str:
         if Path(pattern).is_absolute() or ".." in Path(pattern).parts:
             raise Refused("The pattern stays in the folder.")
-        found: list[str] = []
+        paths: list[str] = []
         for file in self.root.glob(pattern):
             if self._is_allowed(file) and file.is_file():
-                found.append(str(file.relative_to(self.root)))
-            if len(found) > MAX_FILES:
-                return "\n".join([*sorted(found[:MAX_FILES]), "(There are more: use a pattern.)"])
-        return "\n".join(sorted(found)) or "There are none."
+                paths.append(str(file.relative_to(self.root)))
+            if len(paths) > MAX_FILES:
+                return "\n".join([*sorted(paths[:MAX_FILES]), "(There are more: use a pattern.)"])
+        return "\n".join(sorted(paths)) or "There are none."
 
     def _find(self, path: str) -> Path:
         file = self.root / path
@@ -102,11 +105,12 @@ class Folder:
         return file
 
     def _is_allowed(self, file: Path) -> bool:
-        """Wherever links lead: the file itself has to be in the folder."""
+        """Return whether the file is in the folder, also after following links."""
         try:
-            found = file.resolve()
-            parts = found.relative_to(self.root).parts
-        except (ValueError, RuntimeError):  # Elsewhere, or in a circle
+            target = file.resolve()
+            parts = target.relative_to(self.root).parts
+        except (ValueError, RuntimeError):
+            # The file is elsewhere, or a link leads to itself.
             return False
-        # From Python 3.13 on a circle is no error: it is still a link.
-        return not found.is_symlink() and not any(part.startswith(".") for part in parts)
+        # From Python 3.13 on, resolve() returns a link that leads to itself.
+        return not target.is_symlink() and not any(part.startswith(".") for part in parts)

@@ -1,4 +1,4 @@
-"""Markdown while it arrives: finished blocks are printed once, the one that still grows is drawn anew."""
+"""Markdown while it arrives: finished blocks are printed, the last one is drawn again and again."""
 
 import asyncio
 from itertools import pairwise
@@ -12,7 +12,7 @@ from rich.segment import Segment
 from agui.contrib.terminal.printable import printable
 
 REDRAW_SECONDS = 0.08
-# As rich reads Markdown, but HTML is text: rich would leave it out.
+# This is rich's own parser, except that it shows HTML as text: rich leaves it out.
 PARSER = MarkdownIt("commonmark", {"html": False}).enable(["strikethrough", "table"])
 
 
@@ -27,14 +27,14 @@ class MarkdownStream:
         self._live = Live(
             console=console,
             get_renderable=lambda: Block(self._rest, style, tail=True),
-            auto_refresh=False,  # From a thread of its own, which prints between our lines
+            auto_refresh=False,  # It would print from another thread, between our lines.
             transient=True,
         )
         self._live.start()
         self._redraw: asyncio.TimerHandle | None = None
 
     def add(self, delta: str) -> None:
-        """Take the next words. Blocks after which another one has begun can't change any more."""
+        """Add the next words, and print the blocks that can't change: another one has begun."""
         self._rest += printable(delta)
         if "\n" in delta:
             *finished, self._rest = split_blocks(self._rest)
@@ -63,13 +63,12 @@ class MarkdownStream:
 
 
 def split_blocks(text: str) -> list[str]:
-    """Cut a text before each of its top-level blocks. An unfinished line begins none: it may still join the last."""
+    """Cut a text before each top-level block. An unfinished line may still belong to the last."""
     complete = text[: text.rfind("\n") + 1]
-    starts = [
-        token.map[0]
-        for token in PARSER.parse(complete)
-        if token.level == 0 and token.map and token.nesting >= 0
-    ]
+    starts = []
+    for token in PARSER.parse(complete):
+        if token.level == 0 and token.map and token.nesting >= 0:
+            starts.append(token.map[0])
     lines = text.splitlines(keepends=True)
     bounds = [0, *starts[1:], len(lines)]
     return ["".join(lines[begin:end]) for begin, end in pairwise(bounds)]
@@ -78,11 +77,11 @@ def split_blocks(text: str) -> list[str]:
 class Block:
     """A text as Markdown, without empty lines around it.
 
-    `tail` leaves out what no screen could show: lines beyond its top can't be drawn anew.
+    `tail` shows only the last lines: those beyond the top of the screen can't be drawn again.
     """
 
     def __init__(self, text: str, style: str = "", *, tail: bool = False) -> None:
-        # Without hyperlinks: the words of one could hide where it leads.
+        # The text of a hyperlink could hide its address, so there are none.
         self._markdown = Markdown("", hyperlinks=False, style=style)
         self._markdown.parsed = PARSER.parse(text)
         self._tail = tail
@@ -93,17 +92,24 @@ class Block:
             del lines[0]
         while lines and is_empty(lines[-1]):
             del lines[-1]
-        for line in lines[-max(1, console.height - 2) :] if self._tail else lines:
+        if self._tail:
+            height = max(1, console.height - 2)
+            lines = lines[-height:]
+        for line in lines:
             yield from without_padding(line)
             yield Segment.line()
 
 
 def without_padding(line: list[Segment]) -> list[Segment]:
-    """Leave out the spaces at a line's end, unless they have a background: they are in the way when it is copied."""
+    """Remove the spaces at a line's end, which people don't want to copy.
+
+    Spaces with a background stay.
+    """
     *others, last = line or [Segment("")]
     if last.style and last.style.bgcolor:
         return line
-    if text := last.text.rstrip(" "):
+    text = last.text.rstrip(" ")
+    if text:
         return [*others, last._replace(text=text)]
     return without_padding(others) if others else []
 

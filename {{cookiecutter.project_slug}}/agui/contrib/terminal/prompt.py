@@ -1,4 +1,4 @@
-"""The prompt: messages go to the agent, lines that begin with a slash are for the terminal."""
+"""The prompt: messages go to the agent, and lines that begin with a slash are commands."""
 
 from collections.abc import Callable
 
@@ -24,8 +24,10 @@ class Prompt:
     """Reads lines until the person leaves."""
 
     def __init__(self, session: Session, screen: Screen, keyboard: Keyboard) -> None:
-        self._session, self._screen, self._keyboard = session, screen, keyboard
-        self._rows: list[str] = []
+        self._session = session
+        self._screen = screen
+        self._keyboard = keyboard
+        self._thread_ids: list[str] = []
         self._commands: dict[str, Callable[[str], None]] = {
             "/threads": self.list_threads,
             "/resume": self.resume,
@@ -46,16 +48,18 @@ class Prompt:
             except EOFError:
                 return
             except KeyboardInterrupt:
-                self._screen.print()  # The line is given up, or the question is left open
+                # The person gives up the line, or leaves the question open.
+                self._screen.print()
             except AGUIError as error:
                 self._screen.fail(str(error))
 
     def _obey(self, line: str) -> None:
         name, _, words = line.partition(" ")
-        if command := self._commands.get(name):
+        command = self._commands.get(name)
+        if command:
             command(words.strip())
         else:
-            # The server may know it: skills begin with a slash, too.
+            # The line may name a skill, which the server knows: skills begin with a slash, too.
             self._session.send(line)
             self._screen.print()
 
@@ -69,37 +73,34 @@ class Prompt:
             if error.status not in (404, 405):
                 raise
             return self._screen.fail("This agent has no list of conversations.")
-        self._rows = [row["thread_id"] for row in rows]
+        self._thread_ids = [row["thread_id"] for row in rows]
         for number, row in enumerate(rows, start=1):
+            preview = "…" if row.get("running") else one_line(row.get("preview") or "")
             line = Text(f"{number:>3}  ", style="dim")
             line.append(one_line(row.get("title") or "Untitled"), style="bold")
-            line.append(
-                f"  {'…' if row.get('running') else one_line(row.get('preview') or '')}",
-                style="dim",
-            )
+            line.append(f"  {preview}", style="dim")
             self._screen.print(line, cut=True)
         if not rows:
             self._screen.print(Text("There are none.", style="dim"))
         return None
 
     def resume(self, words: str = "") -> None:
-        """Take up a thread, show what was said, and ask what it waits for."""
-        if not words and not self._rows:
+        """Take up a thread, show its messages, and ask the questions that it waits for."""
+        if not words and not self._thread_ids:
             return self.list_threads()
-        number = int(words) if words.isdecimal() else 0
-        thread_id = self._rows[number - 1] if 0 < number <= len(self._rows) else words
-        if not thread_id:
+        if not words:
             return self._screen.fail("Which one? /resume N takes a number of /threads, or an id.")
-        self.take_up(thread_id)
+        number = int(words) if words.isdecimal() else 0
+        is_listed = 0 < number <= len(self._thread_ids)
+        self.take_up(self._thread_ids[number - 1] if is_listed else words)
         return None
 
     def take_up(self, thread_id: str) -> None:
         thread = self._session.take_up(thread_id)
         self._screen.show_thread(self._session.conversation)
         if thread.get("running"):
-            self._screen.print(
-                Text("\nAn answer is being written: /resume it later, or /stop it.", style="yellow")
-            )
+            sentence = "An answer is being written: /resume it later, or /stop it."
+            self._screen.print(Text(f"\n{sentence}", style="yellow"))
         elif self._session.conversation.interrupts:
             self._session.answer()
         self._screen.print()
@@ -111,9 +112,7 @@ class Prompt:
             self._session.send(words)
 
     def stop(self, words: str = "") -> None:
-        was_running = self._session.wait_for(
-            self._session.client.cancel(self._session.conversation.thread_id)
-        )
-        self._screen.print(
-            Text("Stopped." if was_running else "Nothing is being written.", style="dim")
-        )
+        thread_id = self._session.conversation.thread_id
+        was_running = self._session.wait_for(self._session.client.cancel(thread_id))
+        sentence = "Stopped." if was_running else "Nothing is being written."
+        self._screen.print(Text(sentence, style="dim"))

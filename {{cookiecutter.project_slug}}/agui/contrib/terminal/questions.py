@@ -1,4 +1,4 @@
-"""Approvals and questions, put to the person: from AG-UI's interrupts to the entries of a resume."""
+"""Ask the person for approvals and answers: from AG-UI's interrupts to a resume."""
 
 import json
 from datetime import UTC, datetime
@@ -11,7 +11,7 @@ from agui.contrib.terminal.keyboard import Keyboard
 from agui.contrib.terminal.printable import one_line, printable
 from agui.contrib.terminal.screen import Screen
 
-# What to type for a value of a type.
+# What the person types for a value of each JSON type.
 WORDS = {
     "boolean": "yes | no",
     "integer": "a whole number",
@@ -23,17 +23,21 @@ DECLINED: dict[str, Any] = {"status": "cancelled"}
 
 
 class Unreadable(Exception):
-    """What was typed is no answer; the text says why."""
+    """The typed text is no answer. The message says why."""
 
 
 class Questions:
-    """Asks what a thread waits for."""
+    """Asks the questions that a thread waits for."""
 
     def __init__(self, screen: Screen, keyboard: Keyboard) -> None:
-        self._screen, self._keyboard = screen, keyboard
+        self._screen = screen
+        self._keyboard = keyboard
 
     def ask(self, conversation: Conversation) -> list[dict[str, Any]]:
-        """Ask all that is open: the server takes all answers at once. Raises EOFError and KeyboardInterrupt."""
+        """Ask all open questions: the server takes the answers at once.
+
+        Raises EOFError and KeyboardInterrupt.
+        """
         resume = []
         for interrupt in conversation.interrupts:
             if has_expired(interrupt):
@@ -50,24 +54,31 @@ class Questions:
         name, arguments = called(interrupt, conversation)
         metadata = interrupt.get("metadata") or {}
         given = metadata.get("edited") or arguments
-        self._screen.print(
-            Text(printable(f"\n{interrupt.get('message') or 'May this run?'}"), style="bold")
-        )
-        # All of it, defaults included: what is approved is what was seen.
-        self._screen.print(
-            Text(f"  {one_line(name)} {one_line(metadata.get('arguments') or given)}")
-        )
-        may_edit = "editedArgs" in ((interrupt.get("responseSchema") or {}).get("properties") or {})
+        self._print_message(interrupt, "May this run?")
+        # The person sees all arguments that they approve, defaults included.
+        shown = metadata.get("arguments") or given
+        self._screen.print(Text(f"  {one_line(name)} {one_line(shown)}"))
+        schema = interrupt.get("responseSchema") or {}
+        may_edit = "editedArgs" in (schema.get("properties") or {})
         choices = "[y]es, [n]o, [e]dit" if may_edit else "[y]es, [n]o"
         while True:
             match self._keyboard.answer(f"Run it? {choices}: ").strip().lower():
                 case "y" | "yes":
                     return resolved({"approved": True})
                 case "n" | "no":
-                    reason = self._keyboard.answer("Why not? (Enter: no reason) ").strip()
-                    return resolved({"approved": False, **({"reason": reason} if reason else {})})
+                    return resolved(self._denial())
                 case "e" | "edit" if may_edit:
                     return resolved({"approved": True, "editedArgs": self._edit(given)})
+
+    def _denial(self) -> dict[str, Any]:
+        reason = self._keyboard.answer("Why not? (Enter: no reason) ").strip()
+        if not reason:
+            return {"approved": False}
+        return {"approved": False, "reason": reason}
+
+    def _print_message(self, interrupt: dict[str, Any], default: str) -> None:
+        message = interrupt.get("message") or default
+        self._screen.print(Text(printable(f"\n{message}"), style="bold"))
 
     def _edit(self, arguments: str) -> dict[str, Any]:
         while True:
@@ -83,41 +94,46 @@ class Questions:
 
     def _question(self, interrupt: dict[str, Any]) -> dict[str, Any]:
         schema = interrupt.get("responseSchema") or {}
-        self._screen.print(
-            Text(printable(f"\n{interrupt.get('message') or 'An answer is needed.'}"), style="bold")
-        )
+        self._print_message(interrupt, "An answer is needed.")
         while True:
             try:
                 if schema.get("type") == "object" and schema.get("properties"):
                     return resolved(self._fields(schema))
                 text = self._keyboard.answer(f"{hint(schema)}(Enter: no answer) ")
-                return resolved(parse(text, schema)) if text.strip() else DECLINED
+                if not text.strip():
+                    return DECLINED
+                return resolved(parse(text, schema))
             except Unreadable as error:
                 self._screen.fail(str(error))
 
     def _fields(self, schema: dict[str, Any]) -> dict[str, Any]:
-        """Ask for the parts of an answer that has several. What is left out is as the schema has it by default."""
+        """Ask for each field of an answer. The server fills empty ones with their defaults."""
         values = {}
-        for name, one in schema["properties"].items():
-            default = f"[{one_line(one['default'])}] " if "default" in one else ""
-            text = self._keyboard.answer(f"{one_line(name)}: {hint(one)}{default}")
+        for name, field in schema["properties"].items():
+            prompt = f"{one_line(name)}: {hint(field)}"
+            if "default" in field:
+                prompt += f"[{one_line(field['default'])}] "
+            text = self._keyboard.answer(prompt)
             if text.strip():
-                values[name] = parse(text, one)
+                values[name] = parse(text, field)
         return values
 
 
 def called(interrupt: dict[str, Any], conversation: Conversation) -> tuple[str, str]:
-    """The tool that waits, and its arguments in JSON."""
-    if call := conversation.call(interrupt.get("toolCallId")):
+    """Return the name of the tool that waits, and its arguments in JSON."""
+    call = conversation.call(interrupt.get("toolCallId"))
+    if call:
         return call["function"]["name"], call["function"]["arguments"] or "{}"
-    return (interrupt.get("metadata") or {}).get("toolName") or "a tool", "{}"
+    metadata = interrupt.get("metadata") or {}
+    return metadata.get("toolName") or "a tool", "{}"
 
 
 def has_expired(interrupt: dict[str, Any]) -> bool:
-    """Whether the server takes nothing but that the question is dismissed."""
+    """Return whether it is too late to answer: the server then only accepts a dismissal."""
     try:
         return datetime.fromisoformat(interrupt["expiresAt"]) < datetime.now(UTC)
-    except (KeyError, TypeError, ValueError):  # None, or one without a time zone
+    except (KeyError, TypeError, ValueError):
+        # There is no time, or it has no time zone.
         return False
 
 
@@ -126,16 +142,21 @@ def resolved(payload: Any) -> dict[str, Any]:
 
 
 def hint(schema: dict[str, Any]) -> str:
-    """What may be typed, as far as the schema says so in a word."""
-    if options := schema.get("enum"):
-        return f"{' | '.join(one_line(option) for option in options)} "
+    """Say what may be typed, if the schema is simple enough; "" otherwise."""
+    options = schema.get("enum")
+    if options:
+        return f"{' | '.join(map(one_line, options))} "
     word = schema.get("format") or WORDS.get(str(schema.get("type")), "")
     return f"{one_line(word)} " if word else ""
 
 
 def parse(text: str, schema: dict[str, Any]) -> Any:
-    """Read what was typed as a value of the schema's type. The server checks the rest. Raises Unreadable."""
-    kind, text = schema.get("type"), text.strip()
+    """Read a typed text as a value of the schema's type. Raises Unreadable.
+
+    The server checks the rest of the schema.
+    """
+    kind = schema.get("type")
+    text = text.strip()
     if "enum" in schema:
         options = {one_line(option): option for option in schema["enum"]}
         if text not in options:

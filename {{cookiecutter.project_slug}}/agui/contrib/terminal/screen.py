@@ -1,7 +1,7 @@
 """What a person sees of a run."""
 
 import json
-from typing import Any
+from typing import Any, Literal
 
 from rich.console import Console, RenderableType
 from rich.status import Status
@@ -14,10 +14,11 @@ from agui.contrib.terminal.printable import one_line, printable
 from agui.protocol.types import BaseEvent, EventType
 
 THOUGHT = "dim italic"
+MAX_CHARS = 2000
 
 
 class Screen:
-    """Shows one event after the other. Whatever is printed stays; only what is about to change is drawn anew."""
+    """Shows one event after the other. What is printed stays; only the last lines are redrawn."""
 
     def __init__(self, console: Console) -> None:
         self.console = console
@@ -28,57 +29,60 @@ class Screen:
         self._changed: set[str] = set()
 
     def begin(self) -> None:
-        """A run was asked for: until it says something, there is that it is at work."""
+        """Show that a run is at work, until its first event."""
         self._wait("…")
 
     def end(self) -> None:
-        """The run is over, however that came."""
+        """Print what is left of a run that is over."""
         self._close()
         self._stop_waiting()
         self._print_activities()
 
     def show(self, event: BaseEvent, conversation: Conversation) -> None:
-        told: Any = event
+        data: Any = event
         match event.type:
             case EventType.TEXT_MESSAGE_CONTENT:
-                self._write(told.message_id, told.delta)
+                self._write(data.message_id, data.delta)
             case EventType.REASONING_MESSAGE_CONTENT:
-                self._write(told.message_id, told.delta, THOUGHT)
-            case EventType.TEXT_MESSAGE_END | EventType.REASONING_MESSAGE_END if (
-                told.message_id == self._text_id
-            ):
-                self._close()
-                self._wait("…")
-            case EventType.TOOL_CALL_END if call := conversation.call(told.tool_call_id):
-                self.print(describe(call), cut=True)
-                self._wait(one_line(call["function"]["name"]))
+                self._write(data.message_id, data.delta, THOUGHT)
+            case EventType.TEXT_MESSAGE_END | EventType.REASONING_MESSAGE_END:
+                if data.message_id == self._text_id:
+                    self._close()
+                    self._wait("…")
+            case EventType.TOOL_CALL_END:
+                call = conversation.call(data.tool_call_id)
+                if call:
+                    self.print(describe(call), cut=True)
+                    self._wait(one_line(call["function"]["name"]))
             case EventType.TOOL_CALL_RESULT:
-                self._show_result(told, conversation)
+                self._show_result(data, conversation)
                 self._wait("…")
             case EventType.STEP_STARTED:
-                self._wait(one_line(told.step_name))
+                self._wait(one_line(data.step_name))
             case EventType.CUSTOM:
-                match told.value:
+                match data.value:
                     case {"percent": int() | float() as percent} if 0 <= percent <= 100:
                         self._wait(f"{percent:g} %")
             case EventType.ACTIVITY_SNAPSHOT | EventType.ACTIVITY_DELTA:
-                self._note_activity(told)
-            case EventType.RUN_FINISHED if told.outcome and told.outcome.type == "cancelled":
-                self.print(Text("Stopped.", style="yellow"))
+                self._update_activity(data)
+            case EventType.RUN_FINISHED:
+                if data.outcome and data.outcome.type == "cancelled":
+                    self.print(Text("Stopped.", style="yellow"))
             case EventType.RUN_ERROR:
-                self.fail(f"{told.message} ({told.code})" if told.code else told.message)
+                self.fail(failure_of(event))
 
-    def print(self, what: RenderableType = "", *, cut: bool = False) -> None:
-        """Print something that stays, between what streams. Texts have to be printable; `cut` is to one line."""
+    def print(self, content: RenderableType = "", *, cut: bool = False) -> None:
+        """Print something that stays. `cut` limits it to one line. A text has to be printable."""
         self._close()
         self._stop_waiting()
-        self.console.print(what, markup=False, no_wrap=cut, overflow="ellipsis" if cut else None)
+        overflow: Literal["ellipsis"] | None = "ellipsis" if cut else None
+        self.console.print(content, markup=False, no_wrap=cut, overflow=overflow)
 
     def fail(self, sentence: str) -> None:
         self.print(Text(printable(sentence), style="red"))
 
     def show_thread(self, conversation: Conversation) -> None:
-        """Print what was said so far."""
+        """Print the messages and calls of a thread."""
         for message in conversation.messages:
             text = text_of(message)
             if message["role"] == "user":
@@ -101,13 +105,13 @@ class Screen:
             self._text.close()
             self._text = None
 
-    def _wait(self, what: str) -> None:
+    def _wait(self, words: str) -> None:
         if self._text:
             return
         if self._status is None:
             self._status = self.console.status("")
             self._status.start()
-        self._status.update(Text(what, style="dim"))
+        self._status.update(Text(words, style="dim"))
 
     def _stop_waiting(self) -> None:
         if self._status:
@@ -115,24 +119,24 @@ class Screen:
             self._status = None
 
     def _show_result(self, event: Any, conversation: Conversation) -> None:
+        words = one_line(as_json(event.content))
         call = conversation.call(event.tool_call_id)
-        details = event.metadata if isinstance(event.metadata, dict) else {}
-        name = f"{call['function']['name']}: " if call else ""
-        self._print_result(
-            f"{name}{one_line(as_json(event.content))}",
-            details.get("outcome", "success") == "success",
-        )
+        if call:
+            words = f"{call['function']['name']}: {words}"
+        metadata = event.metadata if isinstance(event.metadata, dict) else {}
+        self._print_result(words, metadata.get("outcome", "success") == "success")
 
     def show_local(self, content: str, is_result: bool) -> None:
-        """Print what a tool of this client answered: how much, if that went well."""
+        """Print the size of a local tool's result, or why it has none."""
         self._print_result(f"{len(content)} characters" if is_result else content, is_result)
 
     def _print_result(self, words: str, is_result: bool) -> None:
-        line = Text("  ✓ " if is_result else "  ✗ ", style="green" if is_result else "red")
-        line.append(one_line(words)[:2000], style="dim")
+        mark, style = ("✓", "green") if is_result else ("✗", "red")
+        line = Text(f"  {mark} ", style=style)
+        line.append(one_line(words)[:MAX_CHARS], style="dim")
         self.print(line, cut=True)
 
-    def _note_activity(self, event: Any) -> None:
+    def _update_activity(self, event: Any) -> None:
         kind, content = self._activities.get(event.message_id, (event.activity_type, {}))
         if event.type == EventType.ACTIVITY_SNAPSHOT:
             kind, content = event.activity_type, as_json(event.content)
@@ -142,33 +146,42 @@ class Screen:
         self._changed.add(event.message_id)
 
     def _print_activities(self) -> None:
-        for message_id in [one for one in self._activities if one in self._changed]:
-            self._changed.discard(message_id)
-            self.print(draw(*self._activities[message_id]))
+        for message_id, (kind, content) in self._activities.items():
+            if message_id in self._changed:
+                self.print(draw(kind, content))
+        self._changed.clear()
+
+
+def failure_of(event: Any) -> str:
+    """Write a RUN_ERROR in a sentence."""
+    if not event.code:
+        return str(event.message)
+    return f"{event.message} ({event.code})"
 
 
 def describe(call: dict[str, Any]) -> Text:
-    """A tool call in a line: its name, and its arguments as far as they can be read."""
-    name, arguments = call["function"]["name"], call["function"]["arguments"]
+    """Write a tool call in a line: its name, and its arguments even if they are no JSON."""
+    name = call["function"]["name"]
+    arguments = call["function"]["arguments"]
     line = Text("→ ", style="cyan")
     line.append(one_line(name), style="bold cyan")
     try:
         values = json.loads(arguments or "{}")
     except ValueError:
         values = arguments
+    words = ""
     if isinstance(values, dict):
-        words = [
-            f"{one_line(key)}={one_line(json.dumps(value, ensure_ascii=False))}"
-            for key, value in values.items()
-        ]
+        for key, value in values.items():
+            text = json.dumps(value, ensure_ascii=False)
+            words += f" {one_line(key)}={one_line(text)}"
     else:
-        words = [one_line(values)]
-    line.append("".join(f" {word}" for word in words)[:2000])
+        words = f" {one_line(values)}"
+    line.append(words[:MAX_CHARS])
     return line
 
 
 def text_of(message: dict[str, Any]) -> str:
-    """A message's text; of other parts, what they are."""
+    """Return a message's text, with the types of its other parts."""
     content = message.get("content") or ""
     if isinstance(content, str):
         return content

@@ -1,4 +1,4 @@
-"""One turn after the other: a message goes to the agent, its events come back, and what it asks for is answered."""
+"""One turn after the other: send a message, show the events, and answer what the agent asks."""
 
 import asyncio
 from collections.abc import Coroutine, Sequence
@@ -13,8 +13,8 @@ from agui.contrib.terminal.local_tools import LocalTool
 from agui.contrib.terminal.output import Output
 from agui.protocol.types import RunAgentInput
 
-# How long a run that was told to stop may take to say so.
 STOP_SECONDS = 10
+"""How long the client waits for the end of a run that it has cancelled."""
 
 
 class Ending(Enum):
@@ -32,10 +32,9 @@ class Asker(Protocol):
 
 
 class Session:
-    """Speaks with one agent, in one thread at a time.
+    """Talks to one agent, in one thread at a time. Ctrl-C stops a run.
 
-    Without `questions` nobody is there to be asked: a run that asks then ends the turn. Ctrl-C
-    stops the run.
+    Without `questions`, an interrupt ends the turn.
     """
 
     def __init__(
@@ -53,7 +52,7 @@ class Session:
         self._tools = {tool.name: tool for tool in tools}
         self._questions = questions
         self._keyboard = keyboard
-        # Events are read only while a run is on: so Ctrl-C at a prompt is the prompt's.
+        # The loop runs only while events are read, so that the prompt gets its own Ctrl-C.
         self._runner = asyncio.Runner()
         self._ending = Ending.ANSWERED
 
@@ -73,24 +72,26 @@ class Session:
         return self._runner.run(work)
 
     def send(self, text: str) -> Ending:
-        """Say something, and go on until the agent has answered or can't.
+        """Send a message, and go on until the agent has answered or can't.
 
-        Raises EOFError and KeyboardInterrupt where the person leaves a question open; the thread
-        then waits.
+        Raises EOFError and KeyboardInterrupt if the person leaves a question open: the thread then
+        waits.
         """
-        if self.conversation.interrupts and (ending := self.answer()) is not Ending.ANSWERED:
-            return ending
+        if self.conversation.interrupts:
+            ending = self.answer()
+            if ending is not Ending.ANSWERED:
+                return ending
         self.conversation.say(text)
         ending = self._go_on()
         if ending is Ending.WAITING and not self.conversation.interrupts:
-            # For what this client has not heard of: the message went unread.
+            # The server refused the message: the thread waits for an answer to another client.
             self.take_up(self.conversation.thread_id)
             if self._questions and self.conversation.interrupts:
                 return self.send(text)
         return ending
 
     def answer(self) -> Ending:
-        """Answer what the thread waits for, and go on."""
+        """Answer the questions that the thread waits for, and go on."""
         if self._questions is None:
             return Ending.WAITING
         return self._go_on(self._questions.ask(self.conversation))
@@ -112,32 +113,31 @@ class Session:
                 return ending
 
     def take_up(self, thread_id: str) -> dict[str, Any]:
-        """Go on with a thread of the server's: what it tells of it. Raises AGUIError."""
+        """Go on with a thread of the server, and return what the server says. Raises AGUIError."""
         thread: dict[str, Any] = self.wait_for(self.client.thread(thread_id))
         self.conversation = Conversation.of(thread)
         return thread
 
     def _call_tools(self) -> bool:
-        """Answer the calls that were left to this client."""
+        """Execute the calls of this client's tools. Return whether there were any."""
         calls = self.conversation.open_calls(self._tools)
         for call in calls:
-            content, is_result = self._tools[call["function"]["name"]].call(
-                call["function"]["arguments"]
-            )
+            function = call["function"]
+            tool = self._tools[function["name"]]
+            content, is_result = tool.call(function["arguments"])
             self.conversation.add_result(call["id"], content)
             self.output.show_local(content, is_result)
         return bool(calls)
 
     def _run(self, run_input: RunAgentInput) -> Ending:
         self._ending = Ending.FAILED
+        failure = ""
         self.output.begin()
         try:
             self.wait_for(self._read_until_stopped(run_input))
         except AGUIError as error:
             self._ending = Ending.REFUSED
-            failure: str | None = str(error)
-        else:
-            failure = None
+            failure = str(error)
         finally:
             self.output.end()
         if failure:
@@ -145,11 +145,12 @@ class Session:
         return self._ending
 
     async def _read_until_stopped(self, run_input: RunAgentInput) -> None:
-        """Read a run's events. Ctrl-C, as /stop, cancels this task: then the server is told, which ends the stream."""
+        """Read a run's events. Ctrl-C and /stop cancel this task, which then cancels the run."""
         task = asyncio.current_task()
         assert task is not None  # noqa: S101
         reader = asyncio.create_task(self._read(run_input))
-        with self._keyboard.watched(task.cancel) if self._keyboard else nullcontext():
+        watched = self._keyboard.watched(task.cancel) if self._keyboard else nullcontext()
+        with watched:
             try:
                 await asyncio.shield(reader)
             except asyncio.CancelledError:
@@ -174,12 +175,17 @@ class Session:
             async for event in events:
                 self.conversation.apply(event)
                 self.output.show(event, self.conversation)
-                self._note_end(event)
+                ending = ending_of(event)
+                if ending:
+                    self._ending = ending
 
-    def _note_end(self, event: Any) -> None:
-        match event.type.value:
-            case "RUN_FINISHED":
-                kind = event.outcome.type if event.outcome else "success"
-                self._ending = Ending.STOPPED if kind == "cancelled" else Ending.ANSWERED
-            case "RUN_ERROR":
-                self._ending = Ending.WAITING if event.code in ANSWER_AGAIN else Ending.FAILED
+
+def ending_of(event: Any) -> Ending | None:
+    """Return how an event ends its turn; None if it doesn't."""
+    match event.type.value:
+        case "RUN_FINISHED":
+            is_cancelled = event.outcome and event.outcome.type == "cancelled"
+            return Ending.STOPPED if is_cancelled else Ending.ANSWERED
+        case "RUN_ERROR":
+            return Ending.WAITING if event.code in ANSWER_AGAIN else Ending.FAILED
+    return None

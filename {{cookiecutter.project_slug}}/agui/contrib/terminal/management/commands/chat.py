@@ -1,4 +1,4 @@
-"""Chat with the project's agent, or with any AG-UI endpoint, in the terminal or from a script: see docs/terminal.md."""
+"""Chat with an agent in the terminal, or from a script: see docs/terminal.md."""
 
 import logging
 import os
@@ -63,7 +63,7 @@ class Command(BaseCommand):
             self.begin(remote(options["url"], options["token"]), tools, options)
             return
         token, client = own_agent(options["user"])
-        # What the server notes has no place between the agent's words
+        # The server's log lines must not appear between the agent's words.
         logging.disable(logging.WARNING)
         try:
             self.begin(client, tools, options)
@@ -77,19 +77,19 @@ class Command(BaseCommand):
                 self.chat(client, tools, options["thread"])
             else:
                 self.say(client, tools, **options)
-        except KeyboardInterrupt:  # The second one: the first stops the run
+        except KeyboardInterrupt:
+            # This is the second one: the first has stopped the run.
             sys.exit(Ending.STOPPED.value)
 
     def chat(self, client: AGUIClient, tools: list[LocalTool], thread_id: str | None) -> None:
-        screen, keyboard = Screen(Console(highlight=False)), Keyboard()
-        with Session(
-            client, screen, tools, questions=Questions(screen, keyboard), keyboard=keyboard
-        ) as session:
+        screen = Screen(Console(highlight=False))
+        keyboard = Keyboard()
+        questions = Questions(screen, keyboard)
+        with Session(client, screen, tools, questions=questions, keyboard=keyboard) as session:
             prompt = Prompt(session, screen, keyboard)
             if keyboard.is_person:
-                screen.print(
-                    Text("Ctrl-C stops an answer, Ctrl-D leaves, /help says more.\n", style="dim")
-                )
+                welcome = "Ctrl-C stops an answer, Ctrl-D leaves, /help says more.\n"
+                screen.print(Text(welcome, style="dim"))
             if thread_id:
                 try:
                     prompt.take_up(thread_id)
@@ -105,7 +105,7 @@ class Command(BaseCommand):
         thread: str | None,
         **options: Any,
     ) -> None:
-        """Say one thing, and exit as it ended."""
+        """Send one message, print the answer, and exit with the code of its ending."""
         text = sys.stdin.read() if message == "-" else message
         output: Output
         if options["json"]:
@@ -123,9 +123,8 @@ class Command(BaseCommand):
                 output.fail(str(error))
                 ending = Ending.REFUSED
             if ending is Ending.WAITING:
-                output.fail(
-                    f"It waits for an answer: manage.py chat --thread {session.conversation.thread_id}"
-                )
+                thread_id = session.conversation.thread_id
+                output.fail(f"It waits for an answer: manage.py chat --thread {thread_id}")
         if ending is not Ending.ANSWERED:
             sys.exit(ending.value)
 
@@ -136,18 +135,19 @@ def local_tools(folder: Path | None) -> list[LocalTool]:
     try:
         return Folder(folder).tools()
     except OSError as error:
-        raise CommandError(
-            f"--allow-read-file {str(folder)!r}: {error.strerror}.", returncode=2
-        ) from None
+        message = f"--allow-read-file {str(folder)!r}: {error.strerror}."
+        raise CommandError(message, returncode=2) from None
 
 
 def remote(url: str, token: str | None) -> AGUIClient:
     token = token or os.environ.get(TOKEN_VARIABLE)
-    return AGUIClient(url, headers={"Authorization": f"Bearer {token}"} if token else {})
+    if not token:
+        return AGUIClient(url)
+    return AGUIClient(url, headers={"Authorization": f"Bearer {token}"})
 
 
 def own_agent(username: str | None) -> tuple[ApiToken, AGUIClient]:
-    """Reach the project's agent in this process, with a token that is deleted when the chat ends."""
+    """Connect to the project's agent in this process. The caller deletes the token in the end."""
     try:
         url = own_url()
     except NoAgent as error:
@@ -164,15 +164,10 @@ def find_user(username: str | None) -> Any:
         if user is None:
             raise CommandError(f"There is no active user {username!r}.", returncode=2)
         return user
-    found = list(users[:2])
-    if len(found) != 1:
-        cure = (
-            "name one with --user"
-            if found
-            else "create one with `python manage.py createsuperuser`"
-        )
-        raise CommandError(
-            f"Whom does the agent act for? There is {'more than one' if found else 'no'} user: {cure}.",
-            returncode=2,
-        )
-    return found[0]
+    active = list(users[:2])
+    if len(active) == 1:
+        return active[0]
+    problem = "There is no user: create one with `python manage.py createsuperuser`."
+    if active:
+        problem = "There is more than one user: name one with --user."
+    raise CommandError(f"Whom does the agent act for? {problem}", returncode=2)
