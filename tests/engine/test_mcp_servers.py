@@ -22,7 +22,7 @@ from pydantic_ai.exceptions import ToolFailed
 from pydantic_ai.messages import BinaryContent
 
 from agui import AgentConfig, DjangoAGUIView, ToolRegistry, conf, get_urls, tool
-from agui.contrib.mcp import sessions
+from agui.contrib.mcp import connections
 from agui.contrib.mcp.servers import Server, configured_servers, read_servers
 from agui.contrib.mcp.toolset import McpToolset, tool_name
 from agui.models import AuditRecord
@@ -40,7 +40,7 @@ STDIO = {"command": sys.executable, "args": [SCRIPT]}
 @pytest.fixture(autouse=True)
 async def no_connection_outlives_its_test() -> AsyncIterator[None]:
     yield
-    await sessions.close_all()
+    await connections.close_all()
 
 
 @pytest.fixture(autouse=True)
@@ -142,7 +142,7 @@ async def test_an_older_server_is_spoken_to_over_sse(client: Client, settings: A
         configure(settings, tmp_path, {"old": {"type": "sse", "url": f"{url}/sse"}})
         with agent(client, settings, call("old_add", a=1, b=2, _id="c1"), say("Done.")) as llm:
             await client.run("Add")
-        await sessions.close_all()
+        await connections.close_all()
     assert results_of(llm.requests[1])["c1"].content == "3"
 
 
@@ -157,7 +157,7 @@ async def test_a_server_is_started_once_for_all_runs(client: Client, settings: A
     assert first["c1"].content == second["c1"].content
     assert first["c1"].content.startswith(f"None in {tmp_path} of ")
     assert first["c2"].content.startswith("given-word in ")
-    await sessions.close_all()
+    await connections.close_all()
     with pytest.raises(ProcessLookupError):
         os.kill(int(first["c1"].content.split()[-1]), 0)
 
@@ -174,7 +174,7 @@ async def test_a_server_that_ends_takes_its_processes_along(client: Client, sett
 
 
 async def test_a_tool_that_is_new_is_found(client: Client, settings: Any, tmp_path: Path, monkeypatch: Any):
-    monkeypatch.setattr(sessions, "FAR_SECONDS", 0.0)
+    monkeypatch.setattr(connections, "FAR_SECONDS", 0.0)
     server = mcp_server.build_server()
     async with mcp_server.http_application(server) as application, serving(application) as url:
         configure(settings, tmp_path, {"one": {"url": f"{url}/mcp"}})
@@ -284,7 +284,7 @@ async def test_an_approved_call_of_a_server_that_is_away_fails_alone(
         configure(settings, tmp_path, {"one": {"url": url}})
         with agent(client, settings, call("one_erase", what="x", _id="c1"), say("Sorry.")) as llm:
             await client.run("Go")
-            await sessions.close_all()
+            await connections.close_all()
             set_mcp(settings, TIMEOUT_SECONDS=0.05)
             traffic.open.clear()
             events = await client.run(resume=[decision("c1")])
@@ -295,7 +295,7 @@ async def test_an_approved_call_of_a_server_that_is_away_fails_alone(
 async def test_a_call_that_was_never_sent_is_not_said_to_be_at_work():
     async with nobody() as url:
         with pytest.raises(ToolFailed, match=r"^The server 'one' is out of reach"):
-            await sessions.connect(Server(name="one", url=url)).call("add", {"a": 1, "b": 2})
+            await connections.connect(Server(name="one", url=url)).call("add", {"a": 1, "b": 2})
 
 
 # --- Away
@@ -341,7 +341,7 @@ async def test_a_slow_server_is_waited_for_once(client: Client, settings: Any, t
 
 
 async def test_a_server_that_was_away_is_tried_again(client: Client, settings: Any, tmp_path: Path, monkeypatch: Any):
-    monkeypatch.setattr(sessions, "RETRY_SECONDS", 0.0)
+    monkeypatch.setattr(connections, "RETRY_SECONDS", 0.0)
     traffic = Traffic()
     traffic.open.clear()
     async with http_server(traffic) as url:
@@ -376,7 +376,7 @@ async def test_a_process_that_died_meanwhile_is_started_again(
         await client.run("Where?")
         process = int(results_of(llm.requests[1])["c1"].content.split()[-1])
         os.kill(process, signal.SIGKILL)
-        monkeypatch.setattr(sessions, "NEAR_SECONDS", 0.0)
+        monkeypatch.setattr(connections, "NEAR_SECONDS", 0.0)
         await client.run("Where?")
     assert results_of(llm.requests[3])["c2"].outcome == "success"
     assert not results_of(llm.requests[3])["c2"].content.endswith(str(process))
@@ -386,7 +386,7 @@ async def test_a_server_that_has_lost_its_sessions_is_entered_again(
     client: Client, settings: Any, tmp_path: Path, monkeypatch: Any
 ):
     """One of the protocol's older versions, which had sessions; it is started anew between two runs."""
-    monkeypatch.setattr(sessions, "FAR_SECONDS", 0.0)
+    monkeypatch.setattr(connections, "FAR_SECONDS", 0.0)
     running: list[Any] = []
 
     async def older(scope: Any, receive: Any, send: Any) -> None:
@@ -414,7 +414,7 @@ async def test_a_server_that_has_lost_its_sessions_is_entered_again(
             for application in (first, second):
                 running.append(application)
                 assert away(await client.run("Add")) == []
-        await sessions.close_all()
+        await connections.close_all()
     assert results_of(llm.requests[1])["c1"].content == "2"
     assert results_of(llm.requests[3])["c2"].content == "3"
 
@@ -483,7 +483,7 @@ async def test_each_user_has_a_connection_with_his_headers(
                 assert {headers["x-all"] for headers in traffic.headers} == {"yes"}
                 assert {headers["x-server"] for headers in traffic.headers} == {"one"}
             assert len(traffic.headers) == 1  # The third run found its connection open
-        assert len(sessions._connections[asyncio.get_running_loop()]) == 2
+        assert len(connections._connections[asyncio.get_running_loop()]) == 2
 
 
 async def test_without_headers_of_their_own_users_share_one(
@@ -495,7 +495,7 @@ async def test_without_headers_of_their_own_users_share_one(
             other_client.prefix = client.prefix
             await client.run("Hi")
             await other_client.run("Hi", thread="t2")
-        assert len(sessions._connections[asyncio.get_running_loop()]) == 1
+        assert len(connections._connections[asyncio.get_running_loop()]) == 1
 
 
 async def test_headers_that_cannot_be_sent_cost_the_tools_alone(client: Client, settings: Any, tmp_path: Path):
@@ -515,28 +515,28 @@ async def test_headers_that_do_not_come_cost_the_tools_alone(client: Client, set
 
 
 async def test_a_connection_of_a_user_that_is_idle_is_closed(monkeypatch: Any):
-    monkeypatch.setattr(sessions, "IDLE_SECONDS", 0.1)
+    monkeypatch.setattr(connections, "IDLE_SECONDS", 0.1)
     async with http_server() as url:
         server = Server(name="one", url=url)
-        own, shared = sessions.connect(server, (("x-user", "ada"),)), sessions.connect(server)
+        own, shared = connections.connect(server, (("x-user", "ada"),)), connections.connect(server)
         await asyncio.gather(own.tools(), shared.tools())
         held = own._session
         assert held
         await asyncio.wait([held.task], timeout=30)
         assert held.task.done()
-        assert list(sessions._connections[asyncio.get_running_loop()].values()) == [shared]
+        assert list(connections._connections[asyncio.get_running_loop()].values()) == [shared]
 
 
 def test_the_connections_of_a_loop_that_has_ended_are_forgotten():
     server = Server(name="one", url="http://127.0.0.1:1")
 
     async def connect() -> asyncio.AbstractEventLoop:
-        sessions.connect(server)
+        connections.connect(server)
         return asyncio.get_running_loop()
 
     ended = asyncio.run(connect())
     asyncio.run(connect())
-    assert ended not in sessions._connections
+    assert ended not in connections._connections
 
 
 def test_a_schema_that_no_provider_takes_ends_no_chat():

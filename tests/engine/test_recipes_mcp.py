@@ -9,7 +9,7 @@ pytest.importorskip("fastmcp")
 
 from pydantic_ai.mcp import MCPToolset
 
-from agui.contrib.mcp import sessions
+from agui.contrib.mcp import connections
 from agui.models import AuditRecord
 from agui.testing import Chat, call, say
 from engine import mcp_server
@@ -33,7 +33,7 @@ async def test_mcp_servers(paste, user, settings, tmp_path, monkeypatch):
         set_mcp(settings, TIMEOUT_SECONDS=60.0)
         chat = Chat(user, call("library_add", a=1, b=2), call("library_erase", what="all"), say("Done."))
         answer = await chat.send("Add")
-        await sessions.close_all()
+        await connections.close_all()
     assert answer.results == ["3"]
     assert len(answer.interrupts) == 1
     assert {headers["x-on-behalf-of"] for headers in traffic.headers} == {"ada"}

@@ -23,6 +23,7 @@ class DrfMcpConfig(Part):
         server = conf.part(DrfMcpSettings).server
         if server is None:
             return []
-        from agui.contrib.drf_mcp.toolset import DrfMcpToolset  # Its library is an extra
+        # The library of this module is an extra.
+        from agui.contrib.drf_mcp.toolset import DrfMcpToolset
 
         return [DrfMcpToolset(import_string(server), taken=taken)]

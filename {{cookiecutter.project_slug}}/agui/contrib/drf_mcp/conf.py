@@ -11,7 +11,8 @@ class DrfMcpSettings(Section):
 
     server: str | None = Field(
         None,
-        description="Dotted path of an MCPServer of djangorestframework-mcp-server whose tools the agent has.",
+        description="Dotted path of an MCPServer of djangorestframework-mcp-server "
+        "whose tools the agent has.",
     )
 
     @field_validator("server")

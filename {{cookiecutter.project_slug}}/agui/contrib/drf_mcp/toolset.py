@@ -1,9 +1,9 @@
 """Tools of a djangorestframework-mcp-server, called in this process as the user who asks.
 
-AGUI["DRF_MCP"] names the server; the extra is `drf-mcp`. Its tools come from its own `tools/list`,
-once a run, and are called as synchronous tools are: on a thread of ours, with its connections.
-Serializers, permissions and rate limits are the server's. What it calls destructive, which is each
-service that doesn't say otherwise, asks for approval.
+AGUI["DRF_MCP"] names the server; the extra is `drf-mcp`. Each run lists the server's tools once,
+and calls them as it calls synchronous tools: on a worker with its own database connections. The
+server's serializers, permissions and rate limits apply. A tool needs approval if the server calls
+it destructive, or does not say.
 """
 
 import base64
@@ -36,20 +36,22 @@ from agui.tools.toolset import ListedToolset, Toolset
 logger = logging.getLogger("agui.tools")
 
 _arguments: Any = TypeAdapter(dict[str, Any])
+Entry = dict[str, Any]
+"""A tool as the server lists it."""
 Built = tuple[ToolBinding, Tool[Any]]
 
 
 class DrfMcpToolset(ListedToolset):
-    """The server's tools, but for those whose name is taken: `taken` are the names of tools that win."""
+    """The server's tools, except those with a name in `taken`."""
 
     def __init__(
         self, server: MCPServer, *, taken: Collection[str] = (), scopes: Sequence[str] = ()
     ) -> None:
-        """`scopes` are what each user has, for tools that ask for OAuth scopes: a session has none."""
+        """`scopes` are the OAuth scopes that all users have: a session has none of its own."""
         self.server = server
         self.taken = frozenset(taken)
         self.scopes = tuple(scopes)
-        self._built: dict[str, tuple[dict[str, Any], Built]] = {}
+        self._built: dict[str, tuple[Entry, Built]] = {}
 
     @property
     def id(self) -> str:
@@ -60,11 +62,11 @@ class DrfMcpToolset(ListedToolset):
         return {tool_name(tool.name) for tool in self.server.tools.all()} - self.taken
 
     async def bindings(self, user: Any) -> list[ToolBinding]:
-        """What the server lists for this user, as tools of ours."""
+        """Return the tools that the server lists for this user."""
         return [binding for binding, _ in await self._listed(user)]
 
     async def _listed(self, user: Any) -> list[Built]:
-        """Ask the server. A list that fails is logged, and is empty."""
+        """List the server's tools. If that fails, it is logged, and there are none."""
         try:
             return await run_in_thread(self._list, user)
         except Exception:
@@ -89,7 +91,7 @@ class DrfMcpToolset(ListedToolset):
         return await tool.toolset.call_tool(name, tool_args, ctx, tool)
 
     def _list(self, user: Any) -> list[Built]:
-        found: dict[str, Built] = {}
+        built: dict[str, Built] = {}
         cursor: str | None = None
         while True:
             page = self.server.list_tools(cursor, user=user or AnonymousUser(), scopes=self.scopes)
@@ -97,40 +99,43 @@ class DrfMcpToolset(ListedToolset):
                 raise RuntimeError(page.message)
             for entry in page["tools"]:
                 name = tool_name(entry["name"])
-                if name in found:
+                if name in built:
                     logger.error(
                         "Two tools of the server have the name %r for a model: the first is used.",
                         name,
                     )
                 elif name not in self.taken:
-                    found[name] = self._bind(name, entry)
+                    built[name] = self._build(name, entry)
             cursor = page.get("nextCursor")
             if cursor is None:
-                return list(found.values())
+                return list(built.values())
 
-    def _bind(self, name: str, entry: dict[str, Any]) -> Built:
-        known = self._built.get(name)
-        if known is None or known[0] != entry:
+    def _build(self, name: str, entry: Entry) -> Built:
+        """Build a tool, unless the server lists it as it did last time."""
+        last_entry, built = self._built.get(name, (None, None))
+        if built is None or last_entry != entry:
             binding = self._binding(name, entry)
-            known = self._built[name] = entry, (binding, build_tool(binding))
-        return known[1]
+            built = binding, build_tool(binding)
+            self._built[name] = entry, built
+        return built
 
-    def _binding(self, name: str, entry: dict[str, Any]) -> ToolBinding:
+    def _binding(self, name: str, entry: Entry) -> ToolBinding:
         hints = entry.get("annotations") or {}
-        # For people, and never in the server's own list.
-        shown = self.server.tools.get(entry["name"])
-        label = getattr(shown, "display_name", None) or entry.get("title") or hints.get("title")
-        blurb = getattr(shown, "display_description", None)
+        # The texts for people are not in the server's list.
+        registered = self.server.tools.get(entry["name"])
+        label = getattr(registered, "display_name", None)
+        label = label or entry.get("title") or hints.get("title")
+        blurb = getattr(registered, "display_description", None)
         spec = ToolSpec(
             name=name,
             fn=self._call(entry["name"]),
             description=entry.get("description") or label or entry["name"],
-            # As the protocol has it: what says nothing of itself may destroy.
+            # According to the protocol, a tool without hints may be destructive.
             destructive=hints.get("destructiveHint") is not False and not hints.get("readOnlyHint"),
             summary=label,
             metadata={X_DESCRIPTION_KEY: blurb} if blurb else None,
-            # The server's own clock would tell the model to try again, with the first call still at
-            # work.
+            # The run's timeout comes first: after the server's own, the model would try again while
+            # the first call is still at work.
             timeout=self.server.config.dispatch_timeout,
         )
         parsed = Tool.from_schema(
@@ -142,34 +147,34 @@ class DrfMcpToolset(ListedToolset):
 
     def _call(self, name: str) -> Callable[..., Any]:
         def call(ctx: RunContext[AgentDeps], /, **arguments: Any) -> Any:
-            # What the server does synchronously is done on this thread.
-            answer = async_to_sync(self.server.acall_tool)(
-                name, arguments, user=_afresh(ctx.deps.user), scopes=self.scopes
-            )
-            return (
-                read_error(answer) if isinstance(answer, JsonRpcError) else read_result(answer, ctx)
-            )
+            user = _reload(ctx.deps.user)
+            # The server's synchronous code runs on this worker.
+            call_tool = async_to_sync(self.server.acall_tool)
+            answer = call_tool(name, arguments, user=user, scopes=self.scopes)
+            if isinstance(answer, JsonRpcError):
+                return read_error(answer)
+            return read_result(answer, ctx)
 
         return call
 
 
 def tool_name(name: str) -> str:
-    """The name as providers of models take it: "invoices.create" is "invoices_create"."""
+    """Return a name that providers of models accept: "invoices.create" is "invoices_create"."""
     return re.sub(r"[^a-zA-Z0-9_-]", "_", name)[:64]
 
 
-def _afresh(user: Any) -> Any:
-    """The user as he is now. A user object remembers permissions that were revoked since."""
+def _reload(user: Any) -> Any:
+    """Load the user anew: the object caches permissions that may have been revoked."""
     if user is None or not user.is_authenticated:
         return AnonymousUser()
-    found = get_user_model()._default_manager.filter(pk=user.pk).first()
-    if found is None or not found.is_active:
+    current = get_user_model()._default_manager.filter(pk=user.pk).first()
+    if current is None or not current.is_active:
         raise PermissionDenied
-    return found
+    return current
 
 
 def read_error(error: JsonRpcError) -> Any:
-    """Raise what a refused call means to a run."""
+    """Raise the exception that a refused call means for a run."""
     if error.code in (JsonRpcErrorCode.FORBIDDEN, JsonRpcErrorCode.UNAUTHORIZED):
         raise PermissionDenied
     if error.code == JsonRpcErrorCode.RATE_LIMITED:
@@ -181,7 +186,7 @@ def read_error(error: JsonRpcError) -> Any:
 
 
 def read_result(result: dict[str, Any], ctx: RunContext[AgentDeps]) -> Any:
-    """Take a tool's answer as the model gets it: its data, else its text and its files."""
+    """Return what the model gets of a tool's answer: its data, else its texts and files."""
     blocks = [_content(block) for block in result.get("content", ())]
     if result.get("isError"):
         text = "\n".join(map(str, blocks))

@@ -1,12 +1,12 @@
-"""MCP, in both directions: the tools of other servers for this agent, and this project's tools for
-other agents.
+"""MCP: the tools of other servers for this agent, and this project's tools for other agents.
 
-    servers.py   AGUI["MCP"]["CONFIG"]: which servers there are
-    sessions.py  one connection to each, for all runs of a process; what becomes of them when a server is away
-    toolset.py   their tools, as a run gets them
-    views.py     AGUI["MCP"]["ENDPOINT"]: POST <prefix>mcp/
-    server.py    what is answered there
+    servers.py      the file that AGUI["MCP"]["CONFIG"] names, with the servers
+    sessions.py     one open connection to a server
+    connections.py  the connections of a process, and what happens while a server is away
+    toolset.py      the servers' tools, as a run gets them
+    views.py        POST <prefix>mcp/, if AGUI["MCP"]["ENDPOINT"] is on
+    server.py       the server that answers there
 
-Its library is an extra (`make setup EXTRAS=mcp`), which is imported if one of the two settings is
-set.
+The library is an extra (`make setup EXTRAS=mcp`), and is imported only if one of the two settings
+is set.
 """

@@ -28,9 +28,11 @@ class McpConfig(Part):
 
     async def shutdown(self) -> None:
         if conf.part(McpSettings).config:
-            from agui.contrib.mcp.sessions import close_all  # Its library is an extra
+            # The library of this module is an extra.
+            from agui.contrib.mcp.connections import close_all
 
-            await close_all()  # Processes of ours would else outlive us
+            # Servers may be child processes, which would outlive this one.
+            await close_all()
 
     def routes(self) -> dict[str, tuple[str, str]]:
         return {"mcp": ("mcp/", "agui.contrib.mcp.views.McpView")}
@@ -38,6 +40,7 @@ class McpConfig(Part):
     def toolsets(self, taken: Collection[str]) -> "list[AbstractToolset[AgentDeps]]":
         if not conf.part(McpSettings).config:
             return []
-        from agui.contrib.mcp.toolset import mcp_toolset  # Its library is an extra
+        # The library of this module is an extra.
+        from agui.contrib.mcp.toolset import mcp_toolset
 
         return [mcp_toolset(taken)]

@@ -14,12 +14,13 @@ class McpSettings(Section):
 
     config: str | Path | None = Field(
         None,
-        description="Path of an mcp.json, from BASE_DIR: servers elsewhere whose tools the agent may call, after "
-        "approval.",
+        description="Path of an mcp.json, from BASE_DIR: servers elsewhere "
+        "whose tools the agent may call, after approval.",
     )
     headers: str | None = Field(
         None,
-        description="Dotted path of a function of a user and a server's name: the headers that are the user's.",
+        description="Dotted path of a function of a user and a server's name: "
+        "the headers that are the user's.",
     )
     timeout_seconds: float = Field(
         5.0,

@@ -1,8 +1,8 @@
 """The project's own tools as an MCP server: streamable HTTP, without sessions.
 
-Who calls acts as in the chat: same tokens, same permissions, same audit trail. Nobody is there to
-be asked, so tools that wait for approval are neither listed nor callable. A call goes on when its
-client has gone away.
+Callers act as in the chat: same tokens, same permissions, same audit trail. They can't be asked for
+approval, so tools that need it are neither listed nor callable. A call goes on after its client has
+left.
 """
 
 import asyncio
@@ -58,7 +58,7 @@ STOPPED = "The server ended before the tool did."
 
 
 class Context(RunContext[AgentDeps]):
-    """What a tool sees as `ctx`. No page is there to be told of its progress."""
+    """What a tool sees as `ctx`. There is no page that could show its progress."""
 
     async def emit(self, event: Any, /) -> Any:
         return event
@@ -70,7 +70,7 @@ class ToolServer:
     def __init__(self, endpoint: Endpoint) -> None:
         self.endpoint = endpoint
         self.calls: dict[asyncio.Task[types.CallToolResult], str] = {}
-        """What is at work, and for whom."""
+        """The calls at work, with the scopes of their users."""
 
     @cached_property
     def toolset(self) -> FunctionToolset[AgentDeps]:
@@ -100,15 +100,12 @@ class ToolServer:
             await throttle(request, actor)
             await parts.check_run(actor)
         except HttpError as refusal:
+            sentence = str(refusal)
             seconds = refusal.headers.get("Retry-After")
-            return _result(
-                LATER.format(refusal, seconds) if seconds else str(refusal), is_error=True
-            )
-        limits, present = conf.get(), list(self.calls.values())
-        if (
-            len(present) >= limits.max_concurrent_runs
-            or present.count(actor.scope) >= limits.max_runs_per_user
-        ):
+            if seconds:
+                sentence = LATER.format(refusal, seconds)
+            return _result(sentence, is_error=True)
+        if self._is_busy(actor):
             return _result(BUSY, is_error=True)
         task = asyncio.get_running_loop().create_task(
             self._run(actor, params), context=detached_context()
@@ -118,6 +115,13 @@ class ToolServer:
         task.add_done_callback(self.calls.pop)
         task.add_done_callback(calls_at_work.discard)
         return await asyncio.shield(task)
+
+    def _is_busy(self, actor: Actor) -> bool:
+        limits = conf.get()
+        if len(self.calls) >= limits.max_concurrent_runs:
+            return True
+        own_calls = list(self.calls.values()).count(actor.scope)
+        return own_calls >= limits.max_runs_per_user
 
     async def _run(self, actor: Actor, params: types.CallToolRequestParams) -> types.CallToolResult:
         arguments = params.arguments or {}
@@ -135,32 +139,33 @@ class ToolServer:
             returned = ToolReturnPart(
                 params.name, content, tool_call_id=call.tool_call_id, outcome=outcome
             )
-            if event := timer.stop(returned):
+            event = timer.stop(returned)
+            if event:
                 await record_event(resolve_audit_logger(self.endpoint.config.audit_logger), event)
-            await self._note_usage(actor, context)
+            await self._record_usage(actor, context)
         if content is UNKNOWN:
             raise _unknown(params.name)
         return _result(content, is_error=outcome != "success")
 
-    async def _note_usage(self, actor: Actor, context: Context) -> None:
-        """Tell the parts what the tool has asked of models with `ctx.usage`: budgets hold here, too."""
+    async def _record_usage(self, actor: Actor, context: Context) -> None:
+        """Let the parts record what the tool has used of models with `ctx.usage`."""
         if not context.usage.has_values():
             return
         model = name_of(context.model)
 
-        def note() -> None:
+        def record() -> None:
             for part in parts.installed():
                 part.models_used(actor, model, context.usage)
 
         try:
-            await in_database(note)
+            await in_database(record)
         except Exception:
             logger.exception("What the call of %r has cost could not be noted", context.tool_name)
 
     async def _outcome(
         self, context: Context, name: str, arguments: dict[str, Any], timer: ToolCallTimer
     ) -> tuple[Outcome, Any]:
-        """Call the tool: how it ended, and what the caller learns."""
+        """Call the tool. Return how the call ended, and what its client gets."""
         clock = asyncio.timeout(conf.get().run_timeout_seconds)
         try:
             async with clock:
@@ -178,27 +183,35 @@ class ToolServer:
         except (ApprovalRequired, CallDeferred):
             return "failed", UNANSWERABLE
         except asyncio.CancelledError:
-            return "failed", STOPPED  # By runs/shutdown.py: clients that leave cancel nothing
+            # Only runs/shutdown.py cancels a call: clients that leave don't.
+            return "failed", STOPPED
         except Exception as error:
             timer.blame(context.tool_call_id or "", error)
             logger.exception("The call of %r failed", name)
             return "failed", TIMED_OUT if clock.expired() else FAILED
-        return ("denied", result.message) if isinstance(result, ToolDenied) else ("success", result)
+        if isinstance(result, ToolDenied):
+            return "denied", result.message
+        return "success", result
 
     async def _execute(
         self, tool: ToolsetTool[AgentDeps], name: str, arguments: dict[str, Any], context: Context
     ) -> Any:
         validated = tool.args_validator.validate_python(arguments)
-        if check := tool.args_validator_func:
-            checked = check(context, **validated)
+        if tool.args_validator_func:
+            checked = tool.args_validator_func(context, **validated)
             if isawaitable(checked):
                 await checked
         result = await self.toolset.call_tool(name, validated, context, tool)
-        return result.return_value if isinstance(result, ToolReturn) else result
+        if isinstance(result, ToolReturn):
+            return result.return_value
+        return result
 
     def _context(self, actor: Actor, tool_name: str | None = None) -> Context:
-        endpoint, call_id = self.endpoint, f"mcp-{uuid4()}"
-        state: Any = endpoint.config.state_type() if endpoint.config.state_type else {}
+        endpoint = self.endpoint
+        call_id = f"mcp-{uuid4()}"
+        state: Any = {}
+        if endpoint.config.state_type:
+            state = endpoint.config.state_type()
         deps = AgentDeps(actor.user, thread_id="", run_id=call_id, state=state, scope=actor.scope)
         model: Any = endpoint.agent.model
         return Context(
@@ -211,7 +224,7 @@ class ToolServer:
         )
 
     async def _tools(self, context: Context) -> dict[str, ToolsetTool[AgentDeps]]:
-        """What this user may call without being asked."""
+        """Return the tools that this user may call without an approval."""
         tools = await self.toolset.get_tools(context)
         return {name: tool for name, tool in tools.items() if tool.tool_def.kind == "function"}
 
@@ -231,26 +244,26 @@ def _unknown(name: str) -> MCPError:
 
 
 def _result(content: Any, *, is_error: bool = False) -> types.CallToolResult:
-    """Say what the model would read: files as they are, all else as a text."""
-    has_files = isinstance(content, list) and any(
-        isinstance(item, BinaryContent) for item in content
-    )
-    items = content if has_files else [content]
-    structured = (
-        None if is_error else to_jsonable_python(content, fallback=str, bytes_mode="base64")
-    )
+    """Return what the model would read: files unchanged, everything else as a text."""
+    if isinstance(content, list) and any(isinstance(item, BinaryContent) for item in content):
+        blocks = [_block(item) for item in content]
+        return types.CallToolResult(content=blocks, is_error=is_error)
+    structured = None
+    if not is_error:
+        data = to_jsonable_python(content, fallback=str, bytes_mode="base64")
+        if isinstance(data, dict):
+            structured = data
     return types.CallToolResult(
-        content=[_block(item) for item in items],
-        structured_content=structured if isinstance(structured, dict) and not has_files else None,
+        content=[_block(content)],
+        structured_content=structured,
         is_error=is_error,
     )
 
 
 def _block(part: Any) -> types.ContentBlock:
     if not isinstance(part, BinaryContent):
-        return types.TextContent(
-            type="text", text=ToolReturnPart("", part, tool_call_id="").model_response_str()
-        )
+        text = ToolReturnPart("", part, tool_call_id="").model_response_str()
+        return types.TextContent(type="text", text=text)
     data = base64.b64encode(part.data).decode()
     if part.is_image:
         return types.ImageContent(type="image", data=data, mime_type=part.media_type)
@@ -270,7 +283,7 @@ async def _exchange(server: Server[Any], request: HttpRequest, body: bytes) -> H
     async def receive() -> Any:
         for message in received:
             return message
-        # Django tells us of a client that leaves
+        # Django, and not this function, notices that a client has left.
         return await asyncio.get_running_loop().create_future()
 
     async def send(message: Any) -> None:
@@ -283,9 +296,8 @@ async def _exchange(server: Server[Any], request: HttpRequest, body: bytes) -> H
     async with manager.run():
         await manager.handle_request(scope, receive, send)
     start, *rest = sent
-    response = HttpResponse(
-        b"".join(message.get("body", b"") for message in rest), status=start["status"]
-    )
+    content = b"".join(message.get("body", b"") for message in rest)
+    response = HttpResponse(content, status=start["status"])
     del response["Content-Type"]
     for name, value in start.get("headers", ()):
         response[name.decode("latin-1")] = value.decode("latin-1")

@@ -1,12 +1,17 @@
-"""Which MCP servers there are: a file of the shape that other MCP clients read, `{"mcpServers":
-{name: {...}}}`.
+"""The file of MCP servers, in the format that other MCP clients read, too.
 
     {"mcpServers": {
-        "files": {"command": "npx", "args": ["-y", "@modelcontextprotocol/server-filesystem", "/srv/files"]},
-        "search": {"url": "https://search.example.com/mcp", "headers": {"Authorization": "Bearer ${SEARCH_TOKEN}"}}
+        "files": {
+            "command": "npx",
+            "args": ["-y", "@modelcontextprotocol/server-filesystem", "/srv/files"]
+        },
+        "search": {
+            "url": "https://search.example.com/mcp",
+            "headers": {"Authorization": "Bearer ${SEARCH_TOKEN}"}
+        }
     }}
 
-`${NAME}` and `${NAME:-default}` are environment variables. This module knows no library of MCP.
+`${NAME}` and `${NAME:-default}` are environment variables. This module imports no library of MCP.
 """
 
 import json
@@ -29,31 +34,35 @@ from pydantic import (
 from agui import conf
 from agui.contrib.mcp.conf import McpSettings
 
-# The name goes before those of the tools, which may have 64 characters together.
+# The names of tools begin with that of their server, and have at most 64 characters.
 SERVER_NAME = r"[A-Za-z][A-Za-z0-9_-]{0,31}"
 VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
 
 
 def _pairs(value: Any) -> Any:
-    return tuple(sorted(value.items())) if isinstance(value, dict) else value or ()
+    if isinstance(value, dict):
+        return tuple(sorted(value.items()))
+    return value or ()
 
 
 def _strings(value: Any) -> Any:
-    return tuple(value) if isinstance(value, list) else value or ()
-
-
-def _sendable(headers: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
-    check_headers(dict(headers))
-    return headers
+    if isinstance(value, list):
+        return tuple(value)
+    return value or ()
 
 
 Pairs = Annotated[tuple[tuple[str, str], ...], BeforeValidator(_pairs)]
 
 
-class Server(BaseModel):
-    """One entry of the file. Two that are equal are the same connection."""
+def _sendable(headers: Pairs) -> Pairs:
+    check_headers(dict(headers))
+    return headers
 
-    # What else other clients keep there is none of ours.
+
+class Server(BaseModel):
+    """One entry of the file. Equal entries share a connection."""
+
+    # Other clients keep more in the file.
     model_config = ConfigDict(extra="ignore", frozen=True)
 
     name: str
@@ -74,7 +83,7 @@ class Server(BaseModel):
 
 
 def check_headers(headers: Any) -> dict[str, str]:
-    """Refuse what can't be sent. Raises ValueError, which repeats no value: they are secrets."""
+    """Raise ValueError for headers that can't be sent. It repeats no value: they are secrets."""
     if not isinstance(headers, dict):
         raise ValueError(f"headers are a dictionary, not a {type(headers).__name__}")
     for name, value in headers.items():
@@ -88,7 +97,7 @@ def check_headers(headers: Any) -> dict[str, str]:
 
 
 def read_servers(path: str | Path) -> tuple[Server, ...]:
-    """Read the file. Raises ValueError with what is wrong and the cure; it repeats no value."""
+    """Read the file. Raises ValueError with the problem and its cure; it repeats no value."""
     try:
         payload = json.loads(Path(path).read_text())
     except OSError as error:
@@ -101,8 +110,12 @@ def read_servers(path: str | Path) -> tuple[Server, ...]:
     entries = payload.get("mcpServers") if isinstance(payload, dict) else None
     if not isinstance(entries, dict):
         raise ValueError('it has no servers: write {"mcpServers": {"name": {...}}}')
-    servers = [_read_server(name, entry, Path(path).parent) for name, entry in entries.items()]
-    return tuple(server for server in servers if not server.disabled)
+    servers = []
+    for name, entry in entries.items():
+        server = _read_server(name, entry, Path(path).parent)
+        if not server.disabled:
+            servers.append(server)
+    return tuple(servers)
 
 
 def configured_servers() -> tuple[Server, ...]:
@@ -117,8 +130,8 @@ def configured_servers() -> tuple[Server, ...]:
 def _read_server(name: str, entry: Any, directory: Path) -> Server:
     if not re.fullmatch(SERVER_NAME, name):
         raise ValueError(
-            f"the server {name!r} needs another name: a letter, then at most 31 letters, digits, _ or -, "
-            "as it becomes a part of the names of its tools"
+            f"the server {name!r} needs another name: a letter, then at most 31 letters, digits, "
+            "_ or -, as it becomes a part of the names of its tools"
         )
     if not isinstance(entry, dict):
         raise ValueError(f"the server {name!r} is no object")
@@ -136,18 +149,24 @@ def _read_server(name: str, entry: Any, directory: Path) -> Server:
         raise ValueError(
             f"the server {name!r} needs the environment variable {error.args[0]}: set it"
         ) from None
-    return server.model_copy(update={"cwd": str(directory / server.cwd)}) if server.cwd else server
+    if server.cwd:
+        return server.model_copy(update={"cwd": str(directory / server.cwd)})
+    return server
 
 
 def _expand(value: Any) -> Any:
-    """Put in the environment's variables, at any depth. Raises KeyError."""
+    """Replace references to environment variables, at any depth. Raises KeyError."""
     if isinstance(value, str):
         return VARIABLE.sub(_variable, value)
     if isinstance(value, dict):
         return {key: _expand(item) for key, item in value.items()}
-    return [_expand(item) for item in value] if isinstance(value, list) else value
+    if isinstance(value, list):
+        return [_expand(item) for item in value]
+    return value
 
 
 def _variable(match: re.Match[str]) -> str:
     name, default = match.groups()
-    return os.environ[name] if default is None else os.environ.get(name) or default
+    if default is None:
+        return os.environ[name]
+    return os.environ.get(name) or default

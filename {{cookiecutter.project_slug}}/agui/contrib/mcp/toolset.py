@@ -1,4 +1,4 @@
-"""The tools of other MCP servers, as a run gets them: under the server's name, and after the user's approval."""
+"""The tools of other MCP servers, as a run gets them: with the server's name, and after approval."""
 
 import asyncio
 import hashlib
@@ -21,8 +21,9 @@ from pydantic_core import SchemaValidator, core_schema
 from agui import conf
 from agui.blocking.executor import run_in_thread
 from agui.contrib.mcp.conf import McpSettings
+from agui.contrib.mcp.connections import ServerAway, connect
 from agui.contrib.mcp.servers import Server, check_headers, configured_servers
-from agui.contrib.mcp.sessions import Headers, ServerAway, connect
+from agui.contrib.mcp.sessions import Headers
 from agui.deps import AgentDeps
 from agui.tools.schema import X_DESTRUCTIVE_KEY, X_SUMMARY_KEY
 
@@ -37,18 +38,18 @@ AWAY = "Out of reach now, with all their tools: {}. If one is needed, say so."
 
 @dataclass(kw_only=True)
 class ServersAway(CustomEvent):
-    """Which servers this run goes on without. Clients get it as CUSTOM `servers_away`."""
+    """Names the servers that this run goes on without. Clients get it as CUSTOM `servers_away`."""
 
     servers: list[str]
 
 
 def mcp_toolset(taken: Collection[str] = ()) -> "McpToolset":
-    """The tools of all servers of AGUI["MCP"]["CONFIG"], but those with a name that is taken."""
+    """Return the tools of all servers of AGUI["MCP"]["CONFIG"], except those with a taken name."""
     return McpToolset(configured_servers(), taken)
 
 
 class McpToolset(AbstractToolset[AgentDeps]):
-    """Holds nothing of a run: each gets a copy."""
+    """The tools of some servers. Each run works with a copy, which keeps what belongs to the run."""
 
     def __init__(self, servers: Sequence[Server], taken: Collection[str] = ()) -> None:
         self._servers = servers
@@ -63,18 +64,23 @@ class McpToolset(AbstractToolset[AgentDeps]):
 
     async def for_run(self, ctx: RunContext[AgentDeps]) -> "McpToolset":
         mine = copy(self)
-        mine._headers, mine._calls, mine._away = {}, {}, []
+        mine._headers = {}
+        mine._calls = {}
+        mine._away = []
         return mine
 
     async def get_tools(self, ctx: RunContext[AgentDeps]) -> dict[str, ToolsetTool[AgentDeps]]:
-        listed = await asyncio.gather(
+        lists = await asyncio.gather(
             *(self._list(server, ctx.deps.user) for server in self._servers)
         )
-        found: dict[str, ToolsetTool[AgentDeps]] = {}
-        for server, tools in zip(self._servers, listed, strict=True):
-            for tool in tools or ():
+        tools: dict[str, ToolsetTool[AgentDeps]] = {}
+        away = []
+        for server, listed in zip(self._servers, lists, strict=True):
+            if listed is None:
+                away.append(server.name)
+            for tool in listed or ():
                 name = tool_name(server.name, tool.name)
-                if name in self._taken or name in found:
+                if name in self._taken or name in tools:
                     logger.warning(
                         "The tool %r of the MCP server %r is left out: %r is taken",
                         tool.name,
@@ -83,19 +89,15 @@ class McpToolset(AbstractToolset[AgentDeps]):
                     )
                     continue
                 self._calls[name] = server, tool.name
-                found[name] = self._tool(name, server, tool, ctx.max_retries)
-        await self._tell(
-            ctx,
-            [
-                server.name
-                for server, tools in zip(self._servers, listed, strict=True)
-                if tools is None
-            ],
-        )
-        return found
+                tools[name] = self._tool(name, server, tool, ctx.max_retries)
+        if away != self._away:
+            self._away = away
+            if away:
+                await ctx.emit(ServersAway(servers=away))
+        return tools
 
     async def _list(self, server: Server, user: Any) -> list[Tool] | None:
-        """What the server offers to this user; None if it is away."""
+        """List the server's tools for this user; None if it is away."""
         try:
             if server.name not in self._headers:
                 async with asyncio.timeout(conf.part(McpSettings).timeout_seconds):
@@ -110,17 +112,18 @@ class McpToolset(AbstractToolset[AgentDeps]):
     def _tool(
         self, name: str, server: Server, tool: Tool, max_retries: int
     ) -> ToolsetTool[AgentDeps]:
-        asks = waits_for_approval(name, tool)
-        schema = {**tool.input_schema, "type": "object"}
-        title = tool.title or (tool.annotations.title if tool.annotations else None) or tool.name
-        told = {X_DESTRUCTIVE_KEY: asks, X_SUMMARY_KEY: f"{title} ({server.name})"}
+        needs_approval = waits_for_approval(name, tool)
+        title = tool.title
+        if not title and tool.annotations:
+            title = tool.annotations.title
+        summary = f"{title or tool.name} ({server.name})"
         definition = ToolDefinition(
             name=name,
             description=tool.description or tool.title,
-            parameters_json_schema=schema,
-            kind="unapproved" if asks else "function",
+            parameters_json_schema={**tool.input_schema, "type": "object"},
+            kind="unapproved" if needs_approval else "function",
             toolset_id=self.id,
-            metadata=told,
+            metadata={X_DESTRUCTIVE_KEY: needs_approval, X_SUMMARY_KEY: summary},
         )
 
         def ask(ctx: RunContext[AgentDeps], /, **arguments: Any) -> None:
@@ -131,22 +134,14 @@ class McpToolset(AbstractToolset[AgentDeps]):
             toolset=self,
             tool_def=definition,
             max_retries=max_retries,
-            args_validator=ANY_ARGUMENTS,  # The server checks them
-            args_validator_func=ask if asks else None,
+            args_validator=ANY_ARGUMENTS,  # The server checks the arguments.
+            args_validator_func=ask if needs_approval else None,
         )
-
-    async def _tell(self, ctx: RunContext[AgentDeps], away: list[str]) -> None:
-        if away != self._away:
-            self._away = away
-            if away:
-                await ctx.emit(ServersAway(servers=away))
 
     async def get_instructions(self, ctx: RunContext[AgentDeps]) -> InstructionPart | None:
-        return (
-            InstructionPart(content=AWAY.format(", ".join(self._away)), dynamic=True)
-            if self._away
-            else None
-        )
+        if not self._away:
+            return None
+        return InstructionPart(content=AWAY.format(", ".join(self._away)), dynamic=True)
 
     async def call_tool(
         self,
@@ -160,33 +155,35 @@ class McpToolset(AbstractToolset[AgentDeps]):
 
 
 def tool_name(server: str, name: str) -> str:
-    """Name a tool as every provider takes it, and so that no two servers' meet."""
+    """Return a name that every provider accepts, and that no tool of another server has."""
     full = f"{server}_{re.sub(r'[^A-Za-z0-9_-]', '_', name)}"
     if len(full) > MAX_NAME_CHARS:
-        return f"{full[: MAX_NAME_CHARS - 9]}_{hashlib.sha256(name.encode()).hexdigest()[:8]}"
+        digest = hashlib.sha256(name.encode()).hexdigest()
+        return f"{full[: MAX_NAME_CHARS - 9]}_{digest[:8]}"
     return full
 
 
 def waits_for_approval(name: str, tool: Tool) -> bool:
-    """A foreign tool may do anything, unless its server says that it destroys nothing."""
+    """Return whether the user has to approve a call: not if the server says that it is harmless."""
     hints = tool.annotations
     if hints and (hints.read_only_hint is True or hints.destructive_hint is False):
         return False
     exempt = conf.get().auto_confirm
-    return not exempt if isinstance(exempt, bool) else name not in exempt
+    if isinstance(exempt, bool):
+        return not exempt
+    return name not in exempt
 
 
 async def _headers_of(user: Any, server: Server) -> Headers:
-    """Ask AGUI["MCP"]["HEADERS"] what this user sends to the server."""
+    """Ask AGUI["MCP"]["HEADERS"] for the headers that this user sends to the server."""
     path = conf.part(McpSettings).headers
     if path is None or server.url is None:
         return ()
     function = import_string(path)
-    found = (
-        function(user, server.name)
-        if iscoroutinefunction(function)
-        else await run_in_thread(function, user, server.name)
-    )
-    if isawaitable(found):
-        found = await found
-    return tuple(sorted(check_headers(found or {}).items()))
+    if iscoroutinefunction(function):
+        headers = await function(user, server.name)
+    else:
+        headers = await run_in_thread(function, user, server.name)
+    if isawaitable(headers):
+        headers = await headers
+    return tuple(sorted(check_headers(headers or {}).items()))

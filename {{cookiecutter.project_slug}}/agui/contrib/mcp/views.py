@@ -1,4 +1,4 @@
-"""Where MCP clients ask for the project's tools: POST <prefix>mcp/. Off unless AGUI["MCP"]["ENDPOINT"] is on."""
+"""POST <prefix>mcp/: the project's tools for MCP clients, if AGUI["MCP"]["ENDPOINT"] is on."""
 
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
@@ -32,21 +32,22 @@ class McpView(AgentView):
     @classmethod
     def mounted(cls, view: DjangoAGUIView) -> Self:
         return cls(
-            view.endpoint, get_user=view.get_user, require_authenticated=view.require_authenticated
+            view.endpoint,
+            get_user=view.get_user,
+            require_authenticated=view.require_authenticated,
         )
 
     @cached_property
     def server(self) -> "ToolServer":
-        from agui.contrib.mcp.server import ToolServer  # Its library is an extra
+        # The library of this module is an extra.
+        from agui.contrib.mcp.server import ToolServer
 
         return ToolServer(self.endpoint)
 
     def max_body_bytes(self) -> int:
-        return (
-            conf.get().max_body_bytes
-            if conf.part(McpSettings).endpoint
-            else super().max_body_bytes()
-        )
+        if not conf.part(McpSettings).endpoint:
+            return super().max_body_bytes()
+        return conf.get().max_body_bytes
 
     async def respond(self, request: HttpRequest, actor: Actor, **kwargs: Any) -> HttpResponse:
         if not conf.part(McpSettings).endpoint:

@@ -16,7 +16,8 @@ from agui.parts import Part
 if TYPE_CHECKING:
     from agui.contrib.observe import telemetry
 else:
-    telemetry = Later("agui.contrib.observe.telemetry")  # Its library is an extra
+    # The library of this module is an extra.
+    telemetry = Later("agui.contrib.observe.telemetry")
 
 
 class ObserveConfig(Part):
@@ -34,20 +35,27 @@ class ObserveConfig(Part):
 
     def prepare(self) -> None:
         if self.is_on:
-            import_module("agui.contrib.observe.telemetry")  # It takes long
+            # This import takes long.
+            import_module("agui.contrib.observe.telemetry")
 
     async def shutdown(self) -> None:
         if self.is_on:
             await asyncio.to_thread(telemetry.flush)
 
     def request_context(self, headers: Mapping[str, str]) -> AbstractContextManager[Any]:
-        return telemetry.continued(headers) if self.is_on else nullcontext()
+        if not self.is_on:
+            return nullcontext()
+        return telemetry.continued(headers)
 
     def request_headers(self) -> dict[str, str]:
-        return telemetry.carrier() if self.is_on else {}
+        if not self.is_on:
+            return {}
+        return telemetry.carrier()
 
     def run_context(self, run: Any) -> AbstractContextManager[Any]:
-        return _span(run) if self.is_on else nullcontext()
+        if not self.is_on:
+            return nullcontext()
+        return _span(run)
 
 
 @contextmanager

@@ -6,23 +6,29 @@ from django.core import checks
 from agui import conf
 from agui.contrib.observe.conf import ObserveSettings
 
+PROTOCOLS = ("http/protobuf",)
+EXPORTERS = ("otlp", "none")
+SUPPORTED = {
+    "OTEL_EXPORTER_OTLP_PROTOCOL": PROTOCOLS,
+    "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL": PROTOCOLS,
+    "OTEL_EXPORTER_OTLP_METRICS_PROTOCOL": PROTOCOLS,
+    "OTEL_TRACES_EXPORTER": EXPORTERS,
+    "OTEL_METRICS_EXPORTER": EXPORTERS,
+}
+
 
 def check_telemetry(**kwargs: Any) -> list[checks.CheckMessage]:
-    """Do OpenTelemetry's own variables ask for what is not there?"""
+    """Report variables of OpenTelemetry with a value that this part doesn't support."""
     if not conf.part(ObserveSettings).telemetry:
         return []
-    known = {"_PROTOCOL": ("http/protobuf",), "_EXPORTER": ("otlp", "none")}
-    names = [f"OTEL_EXPORTER_OTLP{signal}_PROTOCOL" for signal in ("", "_TRACES", "_METRICS")]
-    names += ["OTEL_TRACES_EXPORTER", "OTEL_METRICS_EXPORTER"]
-    return [
-        checks.Error(
-            f"{name} is {value!r}, and AGUI['OBSERVE']['TELEMETRY'] does not know that.",
-            hint=f"Remove it, or use {' or '.join(allowed)}.",
-            id="agui.E010",
-        )
-        for name in names
-        for ending, allowed in known.items()
-        if name.endswith(ending)
-        and (value := os.environ.get(name, "").strip())
-        and value not in allowed
-    ]
+    messages: list[checks.CheckMessage] = []
+    for name, supported in SUPPORTED.items():
+        value = os.environ.get(name, "").strip()
+        if value and value not in supported:
+            error = checks.Error(
+                f"{name} is {value!r}, and AGUI['OBSERVE']['TELEMETRY'] does not know that.",
+                hint=f"Remove it, or use {' or '.join(supported)}.",
+                id="agui.E010",
+            )
+            messages.append(error)
+    return messages

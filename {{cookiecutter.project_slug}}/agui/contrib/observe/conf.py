@@ -14,7 +14,8 @@ class ObserveSettings(Section):
     )
     content: bool = Field(
         False,
-        description="Export with them what users, models and tools say: prompts, answers, arguments, results.",
+        description="Export with them what users, models and tools say: "
+        "prompts, answers, arguments, results.",
     )
 
     @field_validator("telemetry")

@@ -1,10 +1,10 @@
 """Spans of runs, models and tools, and their metrics.
 
-Imported only while AGUI["OBSERVE"]["TELEMETRY"] is on.
+They go to a collector, as OTLP over HTTP. OpenTelemetry's own environment variables, such as
+OTEL_EXPORTER_OTLP_ENDPOINT, say where it is. What people and models say is exported only if
+AGUI["OBSERVE"]["CONTENT"] is on.
 
-Where they go is said by OpenTelemetry's own variables of the environment, as
-OTEL_EXPORTER_OTLP_ENDPOINT: to a collector, as OTLP over HTTP. What people and models say goes
-nowhere unless AGUI["OBSERVE"]["CONTENT"] is on, too.
+This module is imported only if AGUI["OBSERVE"]["TELEMETRY"] is on.
 """
 
 import atexit
@@ -33,22 +33,22 @@ from agui.contrib.observe.conf import ObserveSettings
 if TYPE_CHECKING:
     from agui.runs.record import ActiveRun
 
-# How long the end of the process waits for a collector that is slow or away.
 FLUSH_SECONDS = 3
-# In seconds: OpenTelemetry's own bounds are for milliseconds.
+"""How long the end of the process waits for a collector that is slow or away."""
+# These bounds are seconds, because OpenTelemetry's own are for milliseconds.
 DURATIONS = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 40, 80, 160, 320, 640]
 
 
 @dataclass
 class Telemetry:
-    """What this process sends its spans and metrics with."""
+    """The providers that send the spans and metrics of this process."""
 
     spans: TracerProvider
     metrics: MeterProvider
     durations: Histogram
 
     def flush(self) -> None:
-        """Send what waits, for FLUSH_SECONDS at most."""
+        """Send what is not sent yet, for FLUSH_SECONDS at most."""
         sender = threading.Thread(target=self._flush, daemon=True)
         sender.start()
         sender.join(FLUSH_SECONDS)
@@ -68,7 +68,10 @@ _running: Telemetry | None = None
 def start(
     *, processor: SpanProcessor | None = None, reader: MetricReader | None = None
 ) -> Telemetry:
-    """Instrument every agent of this process, once; by default what comes of it goes where the environment says."""
+    """Instrument every agent of this process, once.
+
+    By default the environment says where spans and metrics go.
+    """
     global _running
     if _running is None:
         spans, meters = _open(processor, reader)
@@ -94,7 +97,7 @@ def start(
 
 
 def stop() -> None:
-    """Send what waits, and instrument nothing any more."""
+    """Send what is not sent yet, and stop instrumenting agents."""
     global _running
     if _running is not None:
         Agent.instrument_all(False)
@@ -105,7 +108,7 @@ def stop() -> None:
 
 
 def flush() -> None:
-    """Send what waits: the process is about to end."""
+    """Send what is not sent yet, because the process is about to end."""
     if _running is not None:
         _running.flush()
 
@@ -113,14 +116,16 @@ def flush() -> None:
 def _open(
     processor: SpanProcessor | None, reader: MetricReader | None
 ) -> tuple[TracerProvider, MeterProvider]:
-    # At the end of the process they would wait for half a minute.
-    spans, readers = TracerProvider(shutdown_on_exit=False), [reader] if reader else []
+    # At exit, the providers would wait for half a minute.
+    spans = TracerProvider(shutdown_on_exit=False)
+    readers = [reader] if reader else []
     if processor or _is_wanted("TRACES"):
         spans.add_span_processor(processor or BatchSpanProcessor(OTLPSpanExporter()))
     if not reader and _is_wanted("METRICS"):
         readers.append(PeriodicExportingMetricReader(OTLPMetricExporter()))
     if isinstance(trace.get_tracer_provider(), ProxyTracerProvider):
-        trace.set_tracer_provider(spans)  # For the spans that the project's own code makes
+        # The project's own code may make spans, too.
+        trace.set_tracer_provider(spans)
     return spans, MeterProvider(readers, shutdown_on_exit=False)
 
 
@@ -130,18 +135,16 @@ def _is_wanted(signal: str) -> bool:
 
 @contextmanager
 def run_span(run: "ActiveRun") -> Iterator[str]:
-    """Have a span for all of a run, below that of the request that asked for it; its trace's id is returned."""
-    telemetry, user_id = start(), getattr(run.setup.deps.user, "pk", None)
-    span = telemetry.spans.get_tracer("agui").start_span(
-        "agui.run",
-        attributes={
-            "agui.run.id": run.log.key,
-            "gen_ai.conversation.id": run.log.thread_id,
-            **({} if user_id is None else {"user.id": str(user_id)}),
-        },
-    )
+    """Open a span for a run, as a child of its request's span. The value is the trace's id."""
+    telemetry = start()
+    attributes = {"agui.run.id": run.log.key, "gen_ai.conversation.id": run.log.thread_id}
+    user_id = getattr(run.setup.deps.user, "pk", None)
+    if user_id is not None:
+        attributes["user.id"] = str(user_id)
+    tracer = telemetry.spans.get_tracer("agui")
+    span = tracer.start_span("agui.run", attributes=attributes)
     try:
-        # What an exception says may be what a user said.
+        # The text of an exception may quote a user.
         with trace.use_span(span, record_exception=False, set_status_on_exception=False):
             yield trace.format_trace_id(span.get_span_context().trace_id)
     finally:
@@ -149,19 +152,19 @@ def run_span(run: "ActiveRun") -> Iterator[str]:
 
 
 def _end(span: Span, run: "ActiveRun", telemetry: Telemetry) -> None:
-    how = {"agui.run.status": str(run.status)}
+    ending = {"agui.run.status": str(run.status)}
     if run.outcome.failure:
-        how["error.type"] = run.outcome.failure
+        ending["error.type"] = run.outcome.failure
     if run.status is run.status.FAILED:
         span.set_status(StatusCode.ERROR)
-    span.set_attributes(how)
+    span.set_attributes(ending)
     span.end()
-    telemetry.durations.record(time.monotonic() - run.started, how)
+    telemetry.durations.record(time.monotonic() - run.started, ending)
 
 
 @contextmanager
 def continued(carrier: Mapping[str, str]) -> Iterator[None]:
-    """Continue the trace that a request's headers name, unless something here has begun to."""
+    """Continue the trace that a request's headers name, unless a span is open already."""
     if trace.get_current_span().get_span_context().is_valid:
         yield
         return
@@ -173,7 +176,7 @@ def continued(carrier: Mapping[str, str]) -> Iterator[None]:
 
 
 def carrier() -> dict[str, str]:
-    """The present trace as headers, for another process to continue."""
+    """Return the current trace as headers, for another process to continue."""
     headers: dict[str, str] = {}
     propagate.inject(headers)
     return headers

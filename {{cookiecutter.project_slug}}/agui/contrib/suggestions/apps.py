@@ -9,8 +9,10 @@ class SuggestionsConfig(Part):
     verbose_name = "Agent: suggestions"
 
     async def add_to_answer(self, run: Any, answer: str) -> list[Addition]:
-        # It needs pydantic-ai, and start-up does not
+        # This import loads pydantic-ai, which start-up doesn't need.
         from agui.contrib.suggestions.follow_ups import suggest
 
         texts = await suggest(run, answer)
-        return [Addition("follow_ups", "suggestions", texts)] if texts else []
+        if not texts:
+            return []
+        return [Addition("follow_ups", "suggestions", texts)]

@@ -26,4 +26,6 @@ class VoiceConfig(Part):
         }
 
     def client_capabilities(self) -> dict[str, Any]:
-        return {"transcription": True} if conf.part(VoiceSettings).is_on else {}
+        if not conf.part(VoiceSettings).is_on:
+            return {}
+        return {"transcription": True}

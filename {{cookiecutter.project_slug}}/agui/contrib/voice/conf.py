@@ -24,7 +24,8 @@ class VoiceSettings(Section):
     timeout_seconds: float = Field(60.0, gt=0, description="Longest silence of the service.")
     backend: str | None = Field(
         None,
-        description="Dotted path of a class that listens, for other interfaces; None is OpenAI's, at URL.",
+        description="Dotted path of a class that listens, for other interfaces; "
+        "None is OpenAI's, at URL.",
     )
 
     @property

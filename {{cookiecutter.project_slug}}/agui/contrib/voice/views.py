@@ -1,6 +1,6 @@
-"""Speech to text: POST a recording, read what was said. Off until AGUI["VOICE"] says who listens.
+"""Speech to text: POST a recording, get its text. It is off until AGUI["VOICE"] names a service.
 
-What was recorded goes to that service and is kept nowhere.
+The recording goes to that service and is stored nowhere.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ from agui.http.views import AgentView
 
 logger = logging.getLogger("agui.voice")
 
-# What browsers record and people have: the beginning of the file, its ending, its type.
+# What browsers record and what people have as files: the file's first bytes, its suffix, its type.
 AUDIO: tuple[tuple[re.Pattern[bytes], str, str], ...] = (
     (re.compile(rb"\x1a\x45\xdf\xa3"), "webm", "audio/webm"),
     (re.compile(rb"....ftyp", re.DOTALL), "m4a", "audio/mp4"),
@@ -35,15 +35,18 @@ AUDIO: tuple[tuple[re.Pattern[bytes], str, str], ...] = (
     (re.compile(rb"fLaC"), "flac", "audio/flac"),
 )
 LANGUAGE = re.compile(r"[a-z]{2}")
-# What of a recording is wrong, and not of the service.
-OF_THE_RECORDING = (400, 413, 415, 422)
+# With these statuses, the service refuses the recording. Others are failures of the service.
+REFUSED = (400, 413, 415, 422)
 
 
 class Transcriber(Protocol):
-    """Who listens: a class of your own is named in AGUI["VOICE"]["BACKEND"]."""
+    """Turns speech into text. AGUI["VOICE"]["BACKEND"] can name a class of your own."""
 
     async def transcribe(self, audio: bytes, name: str, media_type: str, language: str) -> str:
-        """Tell what is said. `language` is two letters, or empty. Raises Unprocessable and Unavailable."""
+        """Return the text of a recording. Raises Unprocessable and Unavailable.
+
+        `language` is two letters, or empty.
+        """
         ...
 
 
@@ -53,26 +56,25 @@ class OpenAITranscriber:
     async def transcribe(self, audio: bytes, name: str, media_type: str, language: str) -> str:
         settings = conf.part(VoiceSettings)
         assert settings.url  # noqa: S101
-        headers = {"Authorization": f"Bearer {settings.api_key}"} if settings.api_key else {}
-        form = {
-            "model": settings.model,
-            "response_format": "json",
-            **({"language": language} if language else {}),
-        }
+        url = f"{settings.url.rstrip('/')}/audio/transcriptions"
+        headers = {}
+        if settings.api_key:
+            headers["Authorization"] = f"Bearer {settings.api_key}"
+        form = {"model": settings.model, "response_format": "json"}
+        if language:
+            form["language"] = language
+        files = {"file": (name, audio, media_type)}
         try:
             async with httpx2.AsyncClient(timeout=settings.timeout_seconds) as http:
-                url = f"{settings.url.rstrip('/')}/audio/transcriptions"
-                answer = await http.post(
-                    url, data=form, files={"file": (name, audio, media_type)}, headers=headers
-                )
-            if answer.status_code in OF_THE_RECORDING:
+                answer = await http.post(url, data=form, files=files, headers=headers)
+            if answer.status_code in REFUSED:
                 logger.warning(
                     "The transcription of %s bytes of %s was refused: %s", len(audio), name, answer
                 )
                 raise Unprocessable("The recording could not be understood.")
             text = answer.raise_for_status().json()["text"]
         except (httpx2.HTTPError, ValueError, LookupError, TypeError) as error:
-            # Not the error itself: it may quote what was said.
+            # The text of the error may quote the recording, so the log has only its type.
             logger.warning("Nobody transcribes: %s", type(error).__name__)
             raise Unavailable("The recording can't be transcribed now. Try again soon.") from None
         if not isinstance(text, str):
@@ -102,12 +104,13 @@ class TranscribeView(AgentView):
         await parts.check_run(actor)
         upload, language = await sync_to_async(_read)(request, settings.max_bytes)
         audio = await asyncio.to_thread(upload.read)
-        ending, media_type = kind_of(audio)
-        await release_connections()  # It may take long
-        listener: Transcriber = (
-            import_string(settings.backend)() if settings.backend else OpenAITranscriber()
-        )
-        text = await listener.transcribe(audio, f"audio.{ending}", media_type, language)
+        suffix, media_type = kind_of(audio)
+        # The service may take long.
+        await release_connections()
+        transcriber: Transcriber = OpenAITranscriber()
+        if settings.backend:
+            transcriber = import_string(settings.backend)()
+        text = await transcriber.transcribe(audio, f"audio.{suffix}", media_type, language)
         return JsonResponse({"text": text})
 
 
@@ -120,9 +123,9 @@ def _read(request: HttpRequest, limit: int) -> tuple[UploadedFile, str]:
 
 
 def kind_of(audio: bytes) -> tuple[str, str]:
-    """Tell a recording's ending and type by its content: services go by the ending."""
-    for pattern, ending, media_type in AUDIO:
+    """Return a recording's suffix and type by its content: services rely on the suffix."""
+    for pattern, suffix, media_type in AUDIO:
         if pattern.match(audio):
-            return ending, media_type
-    known = ", ".join(ending for _, ending, _ in AUDIO)
-    raise UnsupportedMediaType(f"This kind of recording is not accepted. Accepted are: {known}.")
+            return suffix, media_type
+    accepted = ", ".join(suffix for _, suffix, _ in AUDIO)
+    raise UnsupportedMediaType(f"This kind of recording is not accepted. Accepted are: {accepted}.")

@@ -1,0 +1,227 @@
+"""Connections to MCP servers: each is opened once for a process and event loop, on first use.
+
+A server that can't be reached, or not in time, is away: runs go on without its tools, and it is
+tried again later. If AGUI["MCP"]["HEADERS"] gives a user their own headers, the user has their own
+connection.
+"""
+
+import asyncio
+import logging
+import time
+from contextvars import Context
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from fastmcp.exceptions import McpError, ToolError  # type: ignore[attr-defined,unused-ignore]
+from mcp.types import INVALID_PARAMS, Tool
+from pydantic_ai.exceptions import ToolFailed
+from pydantic_ai.messages import BinaryContent
+from pydantic_core import to_json
+
+from agui import conf
+from agui.contrib.mcp.conf import McpSettings
+from agui.contrib.mcp.servers import Server
+from agui.contrib.mcp.sessions import Headers, Session, detach
+from agui.tools.foreign_schemas import are_small
+
+logger = logging.getLogger("agui.mcp")
+
+RETRY_SECONDS = 30.0
+"""When a server that was away is tried again."""
+NEAR_SECONDS = 1.0
+FAR_SECONDS = 60.0
+"""How long a list of tools is valid: of a server on this machine, and of one elsewhere.
+
+A new list also shows whether the server is still there.
+"""
+IDLE_SECONDS = 300.0
+"""When a user's own connection is closed after its last call."""
+MAX_ERROR_CHARS = 2000
+
+
+class ServerAway(Exception):
+    """The server can't be reached now, or not in time."""
+
+
+class Connection:
+    """A connection to a server with certain headers. It opens its session when it needs one."""
+
+    def __init__(self, server: Server, headers: Headers) -> None:
+        self.server = server
+        self._headers = headers
+        self._session: Session | None = None
+        self._tools: list[Tool] = []
+        self._listed_at = float("-inf")
+        self._away_until = float("-inf")
+        self._listing: asyncio.Task[bool] | None = None
+        self._calls = 0
+        self.used_at = time.monotonic()
+
+    @property
+    def is_idle(self) -> bool:
+        if self._calls or self._listing:
+            return False
+        return time.monotonic() - self.used_at >= IDLE_SECONDS
+
+    async def tools(self) -> list[Tool]:
+        """Return the tools that the server has now. Raises ServerAway."""
+        self.used_at = time.monotonic()
+        if self.used_at < self._away_until:
+            raise ServerAway(self.server.name)
+        keep_seconds = FAR_SECONDS if self.server.url else NEAR_SECONDS
+        if self._session is None or self.used_at - self._listed_at > keep_seconds:
+            # All runs that ask share one attempt, and none of them can cancel it.
+            if self._listing is None:
+                self._listing = detach(self._list())
+            if not await asyncio.shield(self._listing):
+                raise ServerAway(self.server.name)
+        return self._tools
+
+    async def _list(self) -> bool:
+        try:
+            async with asyncio.timeout(conf.part(McpSettings).timeout_seconds):
+                self._tools = self._usable(await self._ask())
+        except Exception as error:
+            self._be_away(self._session, error)
+            return False
+        finally:
+            self._listing = None
+        self._listed_at = time.monotonic()
+        return True
+
+    def _usable(self, tools: list[Tool]) -> list[Tool]:
+        usable = []
+        for tool in tools:
+            if are_small([tool.input_schema]):
+                usable.append(tool)
+            else:
+                logger.warning(
+                    "The tool %r of the MCP server %r is left out: "
+                    "with each $ref followed, it has too many schemas.",
+                    tool.name,
+                    self.server.name,
+                )
+        return usable
+
+    async def _ask(self) -> list[Tool]:
+        session = self._session
+        if session:
+            try:
+                return await session.list_tools()
+            except Exception as error:
+                logger.info(
+                    "The MCP server %r has left (%r): it is entered again", self.server.name, error
+                )
+                self._lose(session)
+        self._session = Session(self.server, self._headers)
+        return await self._session.list_tools()
+
+    async def call(self, name: str, arguments: dict[str, Any]) -> Any:
+        """Call a tool. Raises ToolFailed with what the model may know; the log has the rest."""
+        self._calls += 1
+        try:
+            return await self._call(name, arguments)
+        finally:
+            self._calls -= 1
+            self.used_at = time.monotonic()
+
+    async def _call(self, name: str, arguments: dict[str, Any]) -> Any:
+        session = None
+        try:
+            # This also opens the session.
+            await self.tools()
+            session = self._session
+            if session is None:
+                raise ServerAway(self.server.name)
+            async with asyncio.timeout(conf.part(McpSettings).call_seconds):
+                return _as_result(await session.call(name, arguments))
+        except ServerAway as error:
+            raise ToolFailed(
+                f"The server {self.server.name!r} is out of reach. Tell the user."
+            ) from error
+        except ToolError as error:
+            raise ToolFailed(str(error)[:MAX_ERROR_CHARS] or "The tool failed.") from error
+        except Exception as error:
+            if isinstance(error, McpError) and error.error.code == INVALID_PARAMS:
+                raise ToolFailed(error.error.message[:MAX_ERROR_CHARS]) from error
+            self._lose(session)
+            logger.warning(
+                "The call of %r failed on the MCP server %r: %r", name, self.server.name, error
+            )
+            raise ToolFailed(
+                f"The server {self.server.name!r} did not answer, and may still be at work. "
+                "Tell the user."
+            ) from error
+
+    def _be_away(self, session: Session | None, error: Exception) -> None:
+        logger.warning("The MCP server %r is away: %r", self.server.name, error)
+        self._lose(session)
+        self._away_until = time.monotonic() + RETRY_SECONDS
+
+    def _lose(self, session: Session | None) -> None:
+        if session is not None:
+            session.retire()
+            if session is self._session:
+                self._session = None
+
+    async def aclose(self) -> None:
+        listing = self._listing
+        if listing:
+            listing.cancel()
+            await asyncio.wait([listing])
+        session = self._session
+        if session:
+            self._session = None
+            session.retire()
+            await asyncio.wait([session.task])
+
+
+Key = tuple[Server, Headers]
+_connections: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[Key, Connection]]
+_connections = WeakKeyDictionary()
+
+
+def connect(server: Server, headers: Headers = ()) -> Connection:
+    """Return the connection to a server, for this event loop and these headers, without opening it.
+
+    Don't keep it: a user's own connection is closed when it is idle, and another replaces it.
+    """
+    for loop in list(_connections):
+        if loop.is_closed():
+            # Its connections refer to the loop, so the weak key alone would not remove them.
+            del _connections[loop]
+    mine = _connections.setdefault(asyncio.get_running_loop(), {})
+    key = server, headers
+    if key not in mine:
+        mine[key] = Connection(server, headers)
+        if headers:
+            _close_when_idle(mine, key)
+    return mine[key]
+
+
+def _close_when_idle(mine: dict[Key, Connection], key: Key) -> None:
+    def close() -> None:
+        if key in mine and mine[key].is_idle:
+            detach(mine.pop(key).aclose())
+        elif key in mine:
+            _close_when_idle(mine, key)
+
+    asyncio.get_running_loop().call_later(IDLE_SECONDS, close, context=Context())
+
+
+async def close_all() -> None:
+    """Close the connections of this event loop."""
+    mine = _connections.pop(asyncio.get_running_loop(), {})
+    await asyncio.gather(*(connection.aclose() for connection in mine.values()))
+
+
+def _as_result(result: Any) -> Any:
+    """Keep files and texts, and write everything else as a text.
+
+    Stored as it is, another value could look like one of the server's own files.
+    """
+    if isinstance(result, list) and any(isinstance(part, BinaryContent) for part in result):
+        return [_as_result(part) for part in result]
+    if isinstance(result, str | BinaryContent):
+        return result
+    return to_json(result).decode()
