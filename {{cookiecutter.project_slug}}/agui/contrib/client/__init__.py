@@ -1,9 +1,14 @@
-"""Agents of others: any AG-UI endpoint, as events or as a pydantic-ai model.
+"""Remote agents: any AG-UI endpoint, as events or as a pydantic-ai model.
 
 transport.py   AGUIClient: a run as events
-               (events.py: from data to events; lifecycle.py: the order in which they may come; errors.py)
+events.py      from the stream's data to events
+lifecycle.py   the order in which events may come
+errors.py      the errors of both
 model.py       AGUIModel: an endpoint as a pydantic-ai model
-               (outgoing.py: a history as messages; response.py: events as parts; interrupts.py: what is asked)
+outgoing.py    a history as messages
+known.py       what a request knows before its answer begins
+response.py    events as parts of a response
+interrupts.py  interrupts as deferred tools
 remote.py      remote agents as tools of this one
 """
 
@@ -23,8 +28,8 @@ if TYPE_CHECKING:
     from agui.contrib.client.outgoing import interrupt_of
     from agui.contrib.client.transport import AGUIClient
 
-# Imported on first use: Django imports this package when it starts, and few commands need
-# pydantic-ai.
+# These modules are imported on first use, because Django imports this package at its start, and few
+# commands need pydantic-ai.
 _MODULES = {
     "AGUIClient": "transport",
     "AGUIConnectionError": "errors",

@@ -27,7 +27,7 @@ class ClientConfig(Part):
         free = {name: agent for name, agent in agents.items() if name not in taken}
         if not free:
             return []
-        # It needs pydantic-ai, and start-up does not
+        # This import loads pydantic-ai, which start-up doesn't need.
         from agui.contrib.client.remote import remote_toolset
 
         return [remote_toolset(free)]

@@ -1,4 +1,4 @@
-"""What goes wrong with a remote agent. All are pydantic-ai's ModelAPIError, so a FallbackModel takes them up."""
+"""Errors of remote agents. They are ModelAPIErrors, so pydantic-ai's FallbackModel handles them."""
 
 from pydantic_ai.exceptions import ModelAPIError
 
@@ -7,7 +7,7 @@ class AGUIError(ModelAPIError):
     """A remote agent did not answer as it should."""
 
     code: str
-    """What the server calls it, as in `RUN_ERROR.code`, or the client's own word."""
+    """The server's word for it, as in `RUN_ERROR.code`, or the client's."""
 
     def __init__(self, url: str, message: str, code: str = "") -> None:
         super().__init__(url, message, provider_error_code=code or None)
@@ -15,11 +15,14 @@ class AGUIError(ModelAPIError):
 
 
 class AGUIRunError(AGUIError):
-    """The run failed: the server ended it with RUN_ERROR, or somebody cancelled it (code "cancelled")."""
+    """The run ended with RUN_ERROR, or was cancelled (code "cancelled")."""
 
 
 class AGUIStatusError(AGUIError):
-    """The server refused the request before a run began. `code` and the message are the body's, if it has them."""
+    """The server refused the request before a run began.
+
+    `code` and the message come from the body, if it has them.
+    """
 
     def __init__(
         self, url: str, status: int, message: str, code: str = "", retry_after: float | None = None
@@ -30,7 +33,7 @@ class AGUIStatusError(AGUIError):
 
 
 class AGUIConnectionError(AGUIError):
-    """The server can't be reached, was silent for too long, or the stream broke off and can't be taken up again."""
+    """The server can't be reached, was silent for too long, or its stream broke off for good."""
 
 
 class AGUIProtocolError(AGUIError):

@@ -1,4 +1,4 @@
-"""From server-sent events to AG-UI's: typed, without what is unknown, chunks as what they stand for."""
+"""From server-sent events to AG-UI's events, without unknown ones and without chunks."""
 
 import json
 import logging
@@ -32,11 +32,11 @@ OUTCOMES = ("success", "interrupt", "cancelled")
 
 
 class UnreadableEventError(ValueError):
-    """Data that is no event, or an event whose fields are not as AG-UI has them."""
+    """The data is no event, or the fields of an event are wrong."""
 
 
 def parse_event(data: str) -> BaseEvent | None:
-    """Read one event; None for a type that this version does not know. Raises UnreadableEventError."""
+    """Read one event; None for an unknown type. Raises UnreadableEventError."""
     try:
         raw = json.loads(data)
     except (ValueError, RecursionError):
@@ -54,31 +54,30 @@ def parse_event(data: str) -> BaseEvent | None:
 
 
 def _forget_unknown_outcome(raw: dict[str, Any]) -> None:
-    # A later version's outcome: the run has finished, which is all that this one can say of it.
+    # A later version of AG-UI may have more outcomes. The run has finished in any case.
     outcome = raw.get("outcome")
-    if (
-        raw["type"] == "RUN_FINISHED"
-        and isinstance(outcome, dict)
-        and outcome.get("type") not in OUTCOMES
-    ):
+    if raw["type"] != "RUN_FINISHED" or not isinstance(outcome, dict):
+        return
+    if outcome.get("type") not in OUTCOMES:
         logger.info("An outcome of the unknown type %r was left out.", outcome.get("type"))
         del raw["outcome"]
 
 
 def _first(error: ValidationError) -> str:
     first = error.errors(include_url=False, include_input=False)[0]
-    return f"{'.'.join(str(part) for part in first['loc'])}: {first['msg']}"
+    path = ".".join(map(str, first["loc"]))
+    return f"{path}: {first['msg']}"
 
 
 class Chunks:
-    """Turns *_CHUNK events, which open and end what they belong to by themselves, into the events they stand for."""
+    """Turns *_CHUNK events into those that they abbreviate: a start, a content and an end."""
 
     def __init__(self) -> None:
         self._end: BaseEvent | None = None
         self._key = ("", "")
 
     def expand(self, event: BaseEvent) -> Iterator[BaseEvent]:
-        """Yield what the event stands for: itself, if it is no chunk. Raises UnreadableEventError."""
+        """Yield the events of a chunk, or another event unchanged. Raises UnreadableEventError."""
         if isinstance(event, TextMessageChunkEvent):
             yield from self._text(event)
         elif isinstance(event, ReasoningMessageChunkEvent):
@@ -101,10 +100,12 @@ class Chunks:
             yield start
 
     def _id(self, kind: str, given: str | None) -> str:
-        known = self._key[1] if self._key[0] == kind else ""
-        if not (given or known):
+        if given:
+            return given
+        open_kind, open_id = self._key
+        if open_kind != kind:
             raise UnreadableEventError(f"The first {kind}_CHUNK has no id.")
-        return given or known
+        return open_id
 
     def _text(self, event: TextMessageChunkEvent) -> Iterator[BaseEvent]:
         key = self._id("TEXT_MESSAGE", event.message_id)

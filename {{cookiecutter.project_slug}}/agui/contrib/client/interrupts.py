@@ -1,4 +1,4 @@
-"""What a remote agent asks before it goes on, as pydantic-ai's deferred tools."""
+"""The interrupts of a remote agent, as pydantic-ai's deferred tools."""
 
 from dataclasses import dataclass
 from typing import Any, cast
@@ -14,21 +14,24 @@ from pydantic_core import SchemaValidator, core_schema
 from agui.contrib.client.outgoing import interrupt_of, last_response
 
 ANYTHING = SchemaValidator(core_schema.any_schema())
-# Among the settings of a request: somebody can be asked.
+# The setting of a request whose agent can put an interrupt to a user.
 CAN_ASK = "agui_can_ask"
 MADE_HERE = {"agui": "interrupt"}
 
 
 @dataclass
 class AGUIInterrupts(AbstractCapability[Any]):
-    """Turns the interrupts of an AGUIModel into DeferredToolRequests, and DeferredToolResults into
-    its `resume`.
+    """Turns interrupts of an AGUIModel into DeferredToolRequests, and their results into `resume`.
 
-        agent = Agent(AGUIModel(url), output_type=[str, DeferredToolRequests], capabilities=[AGUIInterrupts()])
+        agent = Agent(
+            AGUIModel(url),
+            output_type=[str, DeferredToolRequests],
+            capabilities=[AGUIInterrupts()],
+        )
 
-    Approvals are in `approvals`, under the names of the server's tools, questions in `calls`;
-    `interrupt_of(call)` says what is asked. ToolApproved(override_args=...) edits,
-    ToolDenied(message) denies with a reason.
+    Approvals are in `approvals`, under the names of the server's tools, and questions in `calls`;
+    `interrupt_of(call)` returns the interrupt itself. ToolApproved(override_args=...) edits the
+    arguments, and ToolDenied(message) denies with a reason.
     """
 
     def get_model_settings(self) -> ModelSettings:
@@ -45,14 +48,14 @@ class AGUIInterrupts(AbstractCapability[Any]):
         request_context: ModelRequestContext,
         response: m.ModelResponse,
     ) -> m.ModelResponse:
-        # Which tools the server would ask about was not known when the step's tools were collected.
+        # The step's tools were collected before the response named the server's tools.
         if ctx.tool_manager and ctx.tool_manager.tools is not None:
             ctx.tool_manager.tools.update(_tools_of(response, _Asked()))
         return response
 
 
 def is_question(tool: ToolDefinition) -> bool:
-    """Whether a tool only stands for an interrupt."""
+    """Return whether a tool only stands for an interrupt."""
     return tool.metadata == MADE_HERE
 
 
@@ -70,7 +73,7 @@ class _Asked(AbstractToolset[Any]):
     async def call_tool(
         self, name: str, tool_args: dict[str, Any], ctx: RunContext[Any], tool: ToolsetTool[Any]
     ) -> dict[str, Any]:
-        # It is the server that runs it: the model reads this, and sends it as an answer.
+        # The server executes the tool. The model sends this result as the answer to its interrupt.
         return {"args": tool_args}
 
 
@@ -79,10 +82,16 @@ def _tools_of(
 ) -> dict[str, ToolsetTool[Any]]:
     tools = {}
     for part in response.parts:
-        if isinstance(part, m.ToolCallPart) and (interrupt := interrupt_of(part)):
-            kind = "unapproved" if interrupt["reason"] == "tool_call" else "external"
-            definition = ToolDefinition(name=part.tool_name, kind=kind, metadata=MADE_HERE)  # type: ignore[arg-type]
-            tools[part.tool_name] = ToolsetTool(
-                toolset=toolset, tool_def=definition, max_retries=0, args_validator=ANYTHING
-            )
+        interrupt = interrupt_of(part)
+        if not isinstance(part, m.ToolCallPart) or interrupt is None:
+            continue
+        is_approval = interrupt["reason"] == "tool_call"
+        definition = ToolDefinition(
+            name=part.tool_name,
+            kind="unapproved" if is_approval else "external",
+            metadata=MADE_HERE,
+        )
+        tools[part.tool_name] = ToolsetTool(
+            toolset=toolset, tool_def=definition, max_retries=0, args_validator=ANYTHING
+        )
     return tools

@@ -1,4 +1,4 @@
-"""Whether events come in the order that AG-UI demands: a run, and in it messages, calls, thoughts and steps."""
+"""The order of events that AG-UI demands: a run, and in it messages, calls, thoughts and steps."""
 
 from ag_ui.core import (
     BaseEvent,
@@ -11,7 +11,7 @@ from ag_ui.core import (
 )
 
 TERMINAL = (RunFinishedEvent, RunErrorEvent)
-# What opens something, goes on with it and ends it, and the field that has its id.
+# By kind: the events that open it, go on with it and end it, and the field that has its id.
 SPANS = {
     "TEXT_MESSAGE": ("START", "CONTENT", "END", "message_id"),
     "TOOL_CALL": ("START", "ARGS", "END", "tool_call_id"),
@@ -20,42 +20,55 @@ SPANS = {
     "STEP": ("STARTED", "", "FINISHED", "step_name"),
     "SUBAGENT": ("STARTED", "", "FINISHED", "subagent_run_id"),
 }
-STEPS = {
-    f"{kind}_{verb}": (kind, verb) for kind, (*verbs, _) in SPANS.items() for verb in verbs if verb
-}
-STEPS["SUBAGENT_ERROR"] = ("SUBAGENT", "FINISHED")
+
+
+def _steps() -> dict[str, tuple[str, str]]:
+    """Return the kind and the verb of each type of event in SPANS."""
+    steps = {"SUBAGENT_ERROR": ("SUBAGENT", "FINISHED")}
+    for kind, (*verbs, _) in SPANS.items():
+        for verb in verbs:
+            if verb:
+                steps[f"{kind}_{verb}"] = kind, verb
+    return steps
+
+
+STEPS = _steps()
 
 
 class OutOfOrderError(ValueError):
-    """An event at a place where it may not be."""
+    """An event came when it must not."""
 
 
 class Lifecycle:
-    """What is open in one run. Raises OutOfOrderError at the first event that breaks the order."""
+    """Checks the events of one run."""
 
     def __init__(self) -> None:
-        self.started = self.ended = False
+        self.started = False
+        self.ended = False
         self._open: set[tuple[str, str]] = set()
         self._called: dict[str, str] = {}
         """The names of the calls, by id."""
         self._called_again: set[str] = set()
 
     def is_repeated(self, event: BaseEvent) -> bool:
-        """Whether an event only says again that a call begins or ends, as Microsoft's server does after another one."""
+        """Return whether an event repeats the start or the end of a call.
+
+        Microsoft's server does so after another call.
+        """
         if isinstance(event, ToolCallStartEvent):
-            call_id, known = event.tool_call_id, self._called.get(event.tool_call_id)
+            call_id = event.tool_call_id
+            name_before = self._called.get(call_id)
             self._called[call_id] = event.tool_call_name
-            if ("TOOL_CALL", call_id) in self._open and known == event.tool_call_name:
+            if ("TOOL_CALL", call_id) in self._open and name_before == event.tool_call_name:
                 self._called_again.add(call_id)
                 return True
         elif isinstance(event, ToolCallEndEvent):
-            return (
-                "TOOL_CALL",
-                event.tool_call_id,
-            ) not in self._open and event.tool_call_id in self._called_again
+            is_open = ("TOOL_CALL", event.tool_call_id) in self._open
+            return not is_open and event.tool_call_id in self._called_again
         return False
 
     def check(self, event: BaseEvent) -> None:
+        """Raise OutOfOrderError if the event must not come now."""
         kind = event.type.value
         if self.ended:
             raise OutOfOrderError(f"{kind} came after the end of the run.")

@@ -1,4 +1,4 @@
-"""A remote AG-UI agent as a pydantic-ai model: the agent that has it brings tools, history and output types."""
+"""A remote AG-UI agent as a pydantic-ai model, for an agent with its own tools and output types."""
 
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
@@ -14,47 +14,47 @@ from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import ToolDefinition
 
 from agui.contrib.client.interrupts import CAN_ASK, is_question
+from agui.contrib.client.known import Known, answered_calls, known_calls
 from agui.contrib.client.outgoing import (
     PROVIDER,
-    interrupt_of,
-    is_result,
     last_response,
-    parts_of,
     to_messages,
     to_resume,
 )
-from agui.contrib.client.response import AGUIStreamedResponse, Known, known_calls
+from agui.contrib.client.response import AGUIStreamedResponse
 from agui.contrib.client.transport import AGUIClient
 
 PROTOCOL_VERSION = "1.0"
 
 
 class AGUIModelSettings(ModelSettings, total=False):
-    """What a run can take along besides the conversation."""
+    """What a run can send besides the conversation."""
 
     agui_thread_id: str
     """The thread on the server; without it, the id of pydantic-ai's conversation."""
     agui_state: Any
     """The shared state; without it, the one that the last answer left: `remote_state(messages)`."""
     agui_context: Mapping[str, str]
-    """What the agent should know of where it is asked, by description."""
+    """What the agent should know about the place where it is asked, by description."""
     agui_forwarded_props: Any
     agui_on_event: Callable[[BaseEvent], object]
-    """Called with each event of the run: activities, steps, custom and raw events are no parts of an answer."""
+    """Called with each event: activities, steps, custom and raw events are in no answer."""
 
 
 class AGUIModel(Model):
-    """Answers come from the AG-UI endpoint at `url`.
+    """A model whose answers come from the AG-UI endpoint at `url`.
 
-        agent = Agent(AGUIModel("https://example.com/agent/", headers={"Authorization": "Bearer ..."}), tools=[...])
+        model = AGUIModel("https://example.com/agent/", headers={"Authorization": "Bearer ..."})
+        agent = Agent(model, tools=[...])
 
-    The agent's own tools are declared to the server and run here. What the server runs comes as
+    The agent's own tools are declared to the server and executed here. The server's tools come as
     native tool calls and returns. Instructions are sent as a system message, which a server may
-    drop: this one does by default. Errors are AGUIError's: AGUIRunError has the `code` of
+    ignore: this one does by default. Errors are AGUIErrors: AGUIRunError has the `code` of
     RUN_ERROR. `options` are those of AGUIClient.
     """
 
-    hands_on_addresses = True  # To the agent elsewhere: nothing is downloaded here
+    # The remote agent gets the addresses of files: nothing is downloaded here.
+    hands_on_addresses = True
 
     def __init__(
         self,
@@ -103,21 +103,20 @@ class AGUIModel(Model):
         settings, parameters = self.prepare_request(model_settings, model_request_parameters)
         tools = [tool for tool in parameters.declared_function_tools if not is_question(tool)]
         tools += parameters.output_tools
-        wanted: dict[str, Any] = dict(settings or {})
-        run_input = build_run_input(messages, wanted, tools, parameters)
+        options: dict[str, Any] = dict(settings or {})
+        run_input = build_run_input(messages, options, tools, parameters)
         known = Known(
             thread_id=run_input.thread_id,
             run_id=run_input.run_id,
             own_tools={tool.name for tool in tools},
-            answered=_answered(messages),
+            answered=answered_calls(messages),
             calls=known_calls(messages),
             state=run_input.state,
-            may_ask=CAN_ASK in wanted,
+            may_ask=CAN_ASK in options,
         )
         events = self.client.run(run_input)
-        stream = AGUIStreamedResponse(
-            parameters, self.client, events, known, wanted.get("agui_on_event")
-        )
+        on_event = options.get("agui_on_event")
+        stream = AGUIStreamedResponse(parameters, self.client, events, known, on_event)
         try:
             await stream.open()
             yield stream
@@ -132,44 +131,37 @@ def build_run_input(
     tools: list[ToolDefinition],
     parameters: ModelRequestParameters,
 ) -> RunAgentInput:
-    """Say all that the server needs to know of a request."""
+    """Build the body of a request."""
     thread_id = settings.get("agui_thread_id") or messages[-1].conversation_id or str(uuid4())
-    resume = to_resume(messages)
+    instructions = m.InstructionPart.join(parameters.instruction_parts or []) or ""
+    state = settings["agui_state"] if "agui_state" in settings else remote_state(messages)
+    context = []
+    for description, value in settings.get("agui_context", {}).items():
+        context.append(Context(description=description, value=value))
     return RunAgentInput(
         protocol_version=PROTOCOL_VERSION,
         thread_id=thread_id,
         run_id=str(uuid4()),
-        messages=to_messages(
-            messages, thread_id, m.InstructionPart.join(parameters.instruction_parts or []) or ""
-        ),
-        tools=[
-            Tool(
-                name=tool.name,
-                description=tool.description or "",
-                parameters=tool.parameters_json_schema,
-            )
-            for tool in tools
-        ],
-        state=settings["agui_state"] if "agui_state" in settings else remote_state(messages),
-        context=[
-            Context(description=name, value=text)
-            for name, text in settings.get("agui_context", {}).items()
-        ],
+        messages=to_messages(messages, thread_id, instructions),
+        tools=[_declare(tool) for tool in tools],
+        state=state,
+        context=context,
         forwarded_props=settings.get("agui_forwarded_props", {}),
-        resume=resume or None,
+        resume=to_resume(messages) or None,
+    )
+
+
+def _declare(tool: ToolDefinition) -> Tool:
+    return Tool(
+        name=tool.name,
+        description=tool.description or "",
+        parameters=tool.parameters_json_schema,
     )
 
 
 def remote_state(messages: list[m.ModelMessage]) -> Any:
-    """The shared state as the last answer of a remote agent left it; {} before the first."""
+    """Return the shared state after the last answer of a remote agent; {} before the first."""
     response = last_response(messages)
-    details = (
-        (response.provider_details or {}) if response and response.provider_name == PROVIDER else {}
-    )
-    return details.get("state", {})
-
-
-def _answered(messages: list[m.ModelMessage]) -> set[str]:
-    """The ids of the calls that were answered here: not those that the server asked about."""
-    asked = {part.tool_call_id for part in parts_of(messages) if interrupt_of(part)}
-    return {part.tool_call_id for part in parts_of(messages) if is_result(part)} - asked
+    if response is None or response.provider_name != PROVIDER:
+        return {}
+    return (response.provider_details or {}).get("state", {})

@@ -1,8 +1,7 @@
-"""What a request says: pydantic-ai's history as AG-UI's messages, and answers to interrupts as
-`resume`.
+"""What a request sends: pydantic-ai's history as AG-UI's messages, and answers as `resume`.
 
-All of the history goes with each request, as .NET's client sends it: a server that keeps threads
-reads what is new, one that keeps none reads it all.
+Each request has the whole history, as with .NET's client. A server that keeps threads reads only
+the new messages.
 """
 
 from collections import defaultdict, deque
@@ -25,39 +24,45 @@ from pydantic_ai import messages as m
 from pydantic_ai.messages import BaseToolCallPart, BaseToolReturnPart
 from pydantic_ai.ui.ag_ui import AGUIAdapter
 
-# What our parts of a response say of themselves.
+# The provider of this client's parts of a response, and the keys of their details.
 PROVIDER = "ag-ui"
 INTERRUPT = "interrupt"
 MESSAGE_ID = "message_id"
 
 
 def interrupt_of(part: Any) -> dict[str, Any] | None:
-    """The interrupt, as AG-UI's JSON, that a call of a remote agent waits for; None for any other part."""
-    details = getattr(part, "provider_details", None) or {}
-    ours = isinstance(part, m.ToolCallPart) and part.provider_name == PROVIDER
-    interrupt: dict[str, Any] | None = details.get(INTERRUPT) if ours else None
-    return interrupt
+    """Return the interrupt, in AG-UI's JSON, that a call of a remote agent waits for.
+
+    None for any other part.
+    """
+    if not isinstance(part, m.ToolCallPart) or part.provider_name != PROVIDER:
+        return None
+    return (part.provider_details or {}).get(INTERRUPT)
 
 
 def is_result(part: Any) -> bool:
-    """Whether it was given here, to a call."""
-    return isinstance(part, m.ToolReturnPart) or (
-        isinstance(part, m.RetryPromptPart) and part.tool_name is not None
-    )
+    """Return whether a part is the result of a call that was executed here."""
+    if isinstance(part, m.RetryPromptPart):
+        return part.tool_name is not None
+    return isinstance(part, m.ToolReturnPart)
 
 
 def parts_of(history: Sequence[m.ModelMessage]) -> Iterator[Any]:
-    return (part for message in history for part in message.parts)
+    for message in history:
+        yield from message.parts
 
 
 def last_response(history: Sequence[m.ModelMessage]) -> m.ModelResponse | None:
-    return next((one for one in reversed(history) if isinstance(one, m.ModelResponse)), None)
+    for message in reversed(history):
+        if isinstance(message, m.ModelResponse):
+            return message
+    return None
 
 
 def to_messages(
     history: Sequence[m.ModelMessage], thread_id: str, instructions: str = ""
 ) -> list[Message]:
-    """Translate all of a history; each call is followed by its result, whoever gave it and whenever it came."""
+    """Translate a history. The result of each call follows its message, whenever it came."""
     return list(_Outgoing(history, thread_id).messages(instructions))
 
 
@@ -65,15 +70,15 @@ class _Outgoing:
     def __init__(self, history: Sequence[m.ModelMessage], thread_id: str) -> None:
         self.history = history
         self.thread_id = thread_id
-        # By call id, in order: some providers use an id again.
+        # Some providers use the id of a call again, so it may have several results.
         self.results: dict[str, deque[ToolMessage]] = defaultdict(deque)
         asked: set[str] = set()
         for part in parts_of(history):
             if interrupt_of(part):
                 asked.add(part.tool_call_id)
-            elif isinstance(part, m.NativeToolReturnPart) or (
-                is_result(part) and part.tool_call_id not in asked
-            ):
+                continue
+            is_native = isinstance(part, m.NativeToolReturnPart)
+            if is_native or (is_result(part) and part.tool_call_id not in asked):
                 self.results[part.tool_call_id].append(_tool_message(part))
 
     def messages(self, instructions: str) -> Iterator[Message]:
@@ -86,19 +91,20 @@ class _Outgoing:
                 yield from self._response(message)
 
     def _id(self, name: str) -> str:
-        """An id that is the same whenever this history is sent."""
+        """Return an id that is the same each time this history is sent."""
         return str(uuid5(NAMESPACE_URL, f"{self.thread_id}/{name}"))
 
     def _request(self, message: m.ModelRequest) -> Iterator[Message]:
         for index, part in enumerate(message.parts):
+            if is_result(part):
+                continue
+            message_id = self._id(f"{part.timestamp}/{index}")
             if isinstance(part, m.SystemPromptPart):
-                yield SystemMessage(id=self._id(f"{part.timestamp}/{index}"), content=part.content)
+                yield SystemMessage(id=message_id, content=part.content)
             elif isinstance(part, m.UserPromptPart):
-                yield self._user(part, self._id(f"{part.timestamp}/{index}"))
-            elif isinstance(part, m.RetryPromptPart) and part.tool_name is None:
-                yield UserMessage(
-                    id=self._id(f"{part.timestamp}/{index}"), content=part.model_response()
-                )
+                yield self._user(part, message_id)
+            elif isinstance(part, m.RetryPromptPart):
+                yield UserMessage(id=message_id, content=part.model_response())
 
     def _user(self, part: m.UserPromptPart, message_id: str) -> Message:
         dumped = AGUIAdapter.dump_messages([m.ModelRequest(parts=[part])])
@@ -106,36 +112,36 @@ class _Outgoing:
         return UserMessage(id=message_id, content=content)
 
     def _response(self, message: m.ModelResponse) -> Iterator[Message]:
-        said: AssistantMessage | None = None
+        current: AssistantMessage | None = None
         for index, part in enumerate(message.parts):
+            key = f"{message.timestamp}/{index}"
             if isinstance(part, m.ThinkingPart):
-                yield from self._finished(said)
-                said = None
+                yield from self._finished(current)
+                current = None
                 signature = part.signature if part.provider_name == PROVIDER else None
-                message_id = part.id or self._id(f"{message.timestamp}/{index}")
                 yield ReasoningMessage(
-                    id=message_id, content=part.content, encrypted_value=signature
+                    id=part.id or self._id(key), content=part.content, encrypted_value=signature
                 )
             elif isinstance(part, m.TextPart):
-                yield from self._finished(said)
-                said = AssistantMessage(
-                    id=part.id or self._id(f"{message.timestamp}/{index}"), content=part.content
-                )
+                yield from self._finished(current)
+                current = AssistantMessage(id=part.id or self._id(key), content=part.content)
             elif isinstance(part, BaseToolCallPart) and not _is_question_alone(part):
-                said = said or AssistantMessage(id=self._id(f"{message.timestamp}/{index}"))
-                said.tool_calls = [*(said.tool_calls or ()), _tool_call(part)]
-        yield from self._finished(said)
+                current = current or AssistantMessage(id=self._id(key))
+                current.tool_calls = [*(current.tool_calls or ()), _tool_call(part)]
+        yield from self._finished(current)
 
-    def _finished(self, said: AssistantMessage | None) -> Iterator[Message]:
-        if said:
-            yield said
-            for call in said.tool_calls or ():
-                if self.results[call.id]:
-                    yield self.results[call.id].popleft()
+    def _finished(self, message: AssistantMessage | None) -> Iterator[Message]:
+        """Yield a message with the results of its calls."""
+        if message is None:
+            return
+        yield message
+        for call in message.tool_calls or ():
+            if self.results[call.id]:
+                yield self.results[call.id].popleft()
 
 
 def _is_question_alone(part: BaseToolCallPart) -> bool:
-    """Whether a call only stands for an interrupt: the server knows of no such call."""
+    """Return whether a call only stands for an interrupt, and the server knows no such call."""
     interrupt = interrupt_of(part)
     return interrupt is not None and interrupt.get("toolCallId") != part.tool_call_id
 
@@ -149,53 +155,61 @@ def _tool_call(part: BaseToolCallPart) -> ToolCall:
 
 def _tool_message(part: Any) -> ToolMessage:
     if isinstance(part, m.RetryPromptPart):
-        content, failed = part.model_response(), True
+        content = part.model_response()
+        has_failed = True
     else:
-        content, failed = part.model_response_str(), part.outcome != "success"
+        content = part.model_response_str()
+        has_failed = part.outcome != "success"
     details = getattr(part, "provider_details", None) or {}
     return ToolMessage(
         id=details.get(MESSAGE_ID) or f"{part.tool_call_id}-result",
         tool_call_id=part.tool_call_id,
         content=content,
-        error=content if failed else None,
+        error=content if has_failed else None,
     )
 
 
 def to_resume(history: Sequence[m.ModelMessage]) -> list[ResumeEntry]:
-    """The answers in the last request to what the response before it asked."""
+    """Return the last request's answers to the interrupts of the response before it."""
     response, request = last_response(history), history[-1]
     if response is None or not isinstance(request, m.ModelRequest):
         return []
     calls = {part.tool_call_id: part for part in parts_of([response]) if interrupt_of(part)}
-    answers = [
-        part
-        for part in request.parts
-        if isinstance(part, BaseToolReturnPart) and part.tool_call_id in calls
-    ]
-    return [_entry(calls[part.tool_call_id], part) for part in answers]
+    entries = []
+    for part in request.parts:
+        if isinstance(part, BaseToolReturnPart) and part.tool_call_id in calls:
+            entries.append(_entry(calls[part.tool_call_id], part))
+    return entries
 
 
 def _entry(call: Any, answer: BaseToolReturnPart[Any]) -> ResumeEntry:
     interrupt = interrupt_of(call) or {}
+    interrupt_id = interrupt["id"]
+    has_answer = answer.outcome == "success"
+    payload: Any = answer.content
     if interrupt["reason"] != "tool_call":
-        if answer.outcome == "success":
-            return ResumeEntry(
-                interrupt_id=interrupt["id"], status="resolved", payload=answer.content
-            )
-        return ResumeEntry(interrupt_id=interrupt["id"], status="cancelled")
-    if answer.outcome != "success":
-        payload: dict[str, Any] = {"approved": False}
-        if _takes(interrupt, "reason"):
-            payload["reason"] = answer.model_response_str()
+        if not has_answer:
+            return ResumeEntry(interrupt_id=interrupt_id, status="cancelled")
+    elif has_answer:
+        payload = _approval(call, payload["args"])
     else:
-        content: Any = answer.content
-        approved_args = content["args"]
-        edited = {} if approved_args == call.args_as_dict() else {"editedArgs": approved_args}
-        payload = {"approved": True, **edited}
-    return ResumeEntry(interrupt_id=interrupt["id"], status="resolved", payload=payload)
+        payload = _denial(interrupt, answer)
+    return ResumeEntry(interrupt_id=interrupt_id, status="resolved", payload=payload)
 
 
-def _takes(interrupt: dict[str, Any], name: str) -> bool:
-    """Whether an answer may have a property: some servers refuse what their schema does not name."""
+def _approval(call: Any, arguments: Any) -> dict[str, Any]:
+    if arguments == call.args_as_dict():
+        return {"approved": True}
+    return {"approved": True, "editedArgs": arguments}
+
+
+def _denial(interrupt: dict[str, Any], answer: BaseToolReturnPart[Any]) -> dict[str, Any]:
+    if not _accepts(interrupt, "reason"):
+        return {"approved": False}
+    return {"approved": False, "reason": answer.model_response_str()}
+
+
+def _accepts(interrupt: dict[str, Any], name: str) -> bool:
+    """Return whether an answer may have a property: some servers refuse unknown ones."""
     schema = interrupt.get("responseSchema") or {}
     return schema.get("additionalProperties") is not False or name in schema.get("properties", {})

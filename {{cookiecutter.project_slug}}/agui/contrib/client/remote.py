@@ -1,9 +1,7 @@
-"""Remote agents as tools: whom the agent may leave a task to.
+"""Remote agents as tools, to which the agent may leave tasks.
 
-AGUI["CLIENT"]["REMOTE_AGENTS"] lists them.
-
-A client sees SUBAGENT_STARTED and SUBAGENT_FINISHED or SUBAGENT_ERROR beside the tool call; tokens
-count for the run.
+AGUI["CLIENT"]["REMOTE_AGENTS"] lists them. Clients get SUBAGENT_STARTED and SUBAGENT_FINISHED or
+SUBAGENT_ERROR beside the tool call, and the tokens count for the run.
 """
 
 import logging
@@ -28,22 +26,20 @@ from agui.events.progress import ProtocolEvent
 
 logger = logging.getLogger("agui.client")
 
-# The run's own limits count what the other used before its next request.
+# The run's own limits are checked before its next request, and count the remote agent's usage.
 NO_LIMITS = UsageLimits(request_limit=None)
 FAILED = "The agent {!r} could not do it."
 
 
 def remote_toolset(agents: Mapping[str, RemoteAgent]) -> FunctionToolset[AgentDeps]:
-    """One tool for each remote agent: it takes a task in words, and its result is the answer."""
-    return FunctionToolset(
-        [_tool(name, remote) for name, remote in agents.items()], id="remote-agents"
-    )
+    """Build a tool for each remote agent: it takes a task in words, and returns the answer."""
+    tools = [_tool(name, remote) for name, remote in agents.items()]
+    return FunctionToolset(tools, id="remote-agents")
 
 
 def _tool(name: str, remote: RemoteAgent) -> Tool[AgentDeps]:
-    agent = Agent(
-        AGUIModel(remote.url, headers=remote.headers, timeout_seconds=remote.timeout_seconds)
-    )
+    timeout_seconds = remote.timeout_seconds
+    agent = Agent(AGUIModel(remote.url, headers=remote.headers, timeout_seconds=timeout_seconds))
 
     async def ask(ctx: RunContext[AgentDeps], task: str) -> str:
         run_id = str(uuid4())

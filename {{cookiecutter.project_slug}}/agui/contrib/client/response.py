@@ -1,4 +1,4 @@
-"""What an answer is: AG-UI's events as parts of a pydantic-ai response."""
+"""AG-UI's events as the parts of a pydantic-ai response."""
 
 import json
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
@@ -29,12 +29,13 @@ from ag_ui.core import (
 from jsonpatch import JsonPatchException
 from jsonpointer import JsonPointerException
 from pydantic_ai import messages as m
-from pydantic_ai.messages import BaseToolCallPart, ModelResponseStreamEvent
+from pydantic_ai.messages import ModelResponseStreamEvent
 from pydantic_ai.models import StreamedResponse
 from pydantic_ai.usage import RequestUsage
 
 from agui.contrib.client.errors import AGUIProtocolError, AGUIRunError, AGUIStatusError
-from agui.contrib.client.outgoing import INTERRUPT, MESSAGE_ID, PROVIDER, parts_of
+from agui.contrib.client.known import Known
+from agui.contrib.client.outgoing import INTERRUPT, MESSAGE_ID, PROVIDER
 from agui.contrib.client.transport import AGUIClient
 
 NO_WAY_TO_ANSWER = (
@@ -51,33 +52,11 @@ class Call:
 
 
 @dataclass
-class Known:
-    """What a request knows before the answer begins."""
-
-    thread_id: str
-    run_id: str
-    own_tools: set[str]
-    """The names of the tools that run here."""
-    answered: set[str]
-    """The ids of the calls that were answered here."""
-    calls: dict[str, str]
-    """The names of all earlier calls, by id."""
-    state: Any
-    may_ask: bool
-    """Whether the agent can put an interrupt to somebody."""
-
-
-def known_calls(history: list[m.ModelMessage]) -> dict[str, str]:
-    return {
-        part.tool_call_id: part.tool_name
-        for part in parts_of(history)
-        if isinstance(part, BaseToolCallPart)
-    }
-
-
-@dataclass
 class AGUIStreamedResponse(StreamedResponse):
-    """A run while it arrives. Calls that run here come at once, the server's own when it is known how they end."""
+    """A run while it arrives.
+
+    Calls of the client's tools come at once, and the server's own calls with their results.
+    """
 
     client: AGUIClient
     events: AsyncGenerator[BaseEvent]
@@ -99,23 +78,23 @@ class AGUIStreamedResponse(StreamedResponse):
         return self.client.name
 
     async def open(self) -> None:
-        """Wait until the server has begun. Raises AGUIError: nothing has been answered yet, another model may."""
+        """Wait for the first event. Raises AGUIError: another model may still answer."""
         try:
             self._first = [await anext(self.events)]
         except AGUIStatusError:
-            # The server began no run, and what runs on the thread is somebody else's
+            # The server has begun no run for this client: a run of the thread belongs to another.
             self.is_over = True
             raise
         self.timestamp = datetime.now(UTC)
-        self._tell()
+        self._update_details()
 
     async def _get_event_iterator(self) -> AsyncIterator[ModelResponseStreamEvent]:
         async for event in self._all():
             if self.on_event:
                 self.on_event(event)
-            # What a subagent says is not the agent's answer.
+            # The words of a subagent are no part of the answer.
             if getattr(event, "subagent_run_id", None) is None:
-                for part_event in self._take(event):
+                for part_event in self._handle(event):
                     yield part_event
 
     async def _all(self) -> AsyncIterator[BaseEvent]:
@@ -125,7 +104,7 @@ class AGUIStreamedResponse(StreamedResponse):
             yield following
 
     async def _next(self) -> BaseEvent | None:
-        """The next event; None after the last, and when the stream is closed meanwhile."""
+        """Return the next event; None after the last, and if the stream is closed meanwhile."""
         event: BaseEvent | None = None
         with anyio.CancelScope() as self._waiting:
             event = await anext(self.events, None)
@@ -133,16 +112,17 @@ class AGUIStreamedResponse(StreamedResponse):
         return event
 
     async def close_stream(self) -> None:
-        """Stop the run that this client began, where the server offers that, and leave it in any case."""
+        """Cancel the run if it goes on and the server can do that, and close the connection."""
         if not self.is_over:
             self.is_over = True
             await self.client.stop(self.known.thread_id, self.known.run_id)
         if self._waiting:
-            self._waiting.cancel()  # Another task reads, and closes what it reads from
+            # Another task is reading, and closes the connection itself.
+            self._waiting.cancel()
         else:
             await self.events.aclose()
 
-    def _tell(self) -> None:
+    def _update_details(self) -> None:
         known = self.known
         self.provider_details = {
             "thread_id": known.thread_id,
@@ -151,12 +131,13 @@ class AGUIStreamedResponse(StreamedResponse):
         }
         self.provider_response_id = known.run_id
 
-    def _take(self, event: BaseEvent) -> Iterator[ModelResponseStreamEvent]:
+    def _handle(self, event: BaseEvent) -> Iterator[ModelResponseStreamEvent]:
         match event:
             case TextMessageStartEvent(role="assistant" | None):
                 self._texts.add(event.message_id)
             case TextMessageStartEvent():
-                self._texts.discard(event.message_id)  # Somebody else's words
+                # The message is not the agent's.
+                self._texts.discard(event.message_id)
             case TextMessageContentEvent() if event.message_id in self._texts:
                 yield from self._parts_manager.handle_text_delta(
                     vendor_part_id=("text", event.message_id),
@@ -171,7 +152,7 @@ class AGUIStreamedResponse(StreamedResponse):
                 yield from self._call(event)
             case StateSnapshotEvent() | StateDeltaEvent():
                 self.known.state = self._changed_state(event)
-                self._tell()
+                self._update_details()
             case RunFinishedEvent():
                 self.is_over = True
                 yield from self._finish(event)
@@ -209,13 +190,16 @@ class AGUIStreamedResponse(StreamedResponse):
     def _result(self, event: ToolCallResultEvent) -> Iterator[ModelResponseStreamEvent]:
         call_id = event.tool_call_id
         if call_id in self.known.answered:
-            return  # The server repeats what it was told
-        if call := self._calls.pop(call_id, None):
+            # The server repeats the client's own result.
+            return
+        call = self._calls.pop(call_id, None)
+        if call:
             yield self._native(call_id, call)
         elif self._parts_manager.get_part_by_vendor_id(call_id):
             raise AGUIProtocolError(
                 self.client.name,
-                f"The server ran {self.known.calls[call_id]!r}, a tool of the client: rename one of both.",
+                f"The server ran {self.known.calls[call_id]!r}, a tool of the client: "
+                "rename one of both.",
             )
         content: Any = event.content
         if not isinstance(content, str):
@@ -236,10 +220,9 @@ class AGUIStreamedResponse(StreamedResponse):
     def _changed_state(self, event: StateSnapshotEvent | StateDeltaEvent) -> Any:
         if isinstance(event, StateSnapshotEvent):
             return event.snapshot
-        patch = [
-            operation.model_dump(mode="json", by_alias=True, exclude_unset=True)
-            for operation in event.delta
-        ]
+        patch = []
+        for operation in event.delta:
+            patch.append(operation.model_dump(mode="json", by_alias=True, exclude_unset=True))
         try:
             return jsonpatch.apply_patch(self.known.state, patch)
         except (JsonPatchException, JsonPointerException, TypeError) as error:
@@ -257,20 +240,26 @@ class AGUIStreamedResponse(StreamedResponse):
             for interrupt in event.outcome.interrupts:
                 yield self._ask(interrupt)
         for call_id, call in self._calls.items():
-            yield self._native(call_id, call)  # Its result comes with the next run
-        calls = [
-            part for part in self._parts_manager.get_parts() if isinstance(part, m.ToolCallPart)
-        ]
-        self.finish_reason = "tool_call" if calls else "stop"
+            # The result comes with the next run.
+            yield self._native(call_id, call)
+        parts = self._parts_manager.get_parts()
+        has_calls = any(isinstance(part, m.ToolCallPart) for part in parts)
+        self.finish_reason = "tool_call" if has_calls else "stop"
 
     def _ask(self, interrupt: Interrupt) -> ModelResponseStreamEvent:
+        """Add the call that an interrupt asks about, or one that stands for the interrupt."""
         call = self._calls.pop(interrupt.tool_call_id or "", None)
+        if call and interrupt.tool_call_id:
+            call_id = interrupt.tool_call_id
+        else:
+            name = (interrupt.metadata or {}).get("toolName") or interrupt.reason
+            call = Call(str(name), json.dumps({"message": interrupt.message or ""}))
+            call_id = interrupt.id
         details = interrupt.model_dump(mode="json", by_alias=True, exclude_none=True)
-        name = (interrupt.metadata or {}).get("toolName") or interrupt.reason
         part = m.ToolCallPart(
-            call.name if call else str(name),
-            call.args or None if call else json.dumps({"message": interrupt.message or ""}),
-            interrupt.tool_call_id if call and interrupt.tool_call_id else interrupt.id,
+            call.name,
+            call.args or None,
+            call_id,
             provider_name=PROVIDER,
             provider_details={INTERRUPT: details},
         )
@@ -278,7 +267,7 @@ class AGUIStreamedResponse(StreamedResponse):
 
 
 def read_usage(entries: list[TokenUsage]) -> RequestUsage:
-    """Add up what a run used, over all of its models."""
+    """Add up what a run has used, over all of its models."""
     usage = RequestUsage()
     for entry in entries:
         usage += RequestUsage(

@@ -1,4 +1,4 @@
-"""A remote AG-UI agent over HTTP: a run as events, past what happens to connections on the way."""
+"""A remote AG-UI agent over HTTP: a run as events, which survives broken connections."""
 
 import json
 import logging
@@ -31,13 +31,13 @@ from agui.contrib.client.lifecycle import Lifecycle, OutOfOrderError
 logger = logging.getLogger("agui.client")
 
 CONNECT_SECONDS = 10.0
-# How long something may still come after the end of a run, to be complained of.
 AFTERMATH_SECONDS = 0.5
+"""How long the client watches for events that break the protocol after the end of a run."""
 STOP_SECONDS = 5.0
 MAX_EVENT_BYTES = 64 * 1024 * 1024
 FIRST_WAIT_SECONDS, LONGEST_WAIT_SECONDS = 0.5, 30.0
 TRY_AGAIN = (429, 502, 503, 504)
-# What is not the connection's fault: an address, a header, an answer of another kind.
+# A new connection does not help against these errors: a wrong address, header or kind of answer.
 HOPELESS = (
     httpx2.UnsupportedProtocol,
     httpx2.LocalProtocolError,
@@ -47,16 +47,17 @@ HOPELESS = (
 
 
 class AGUIClient:
-    """Speaks AG-UI 1.0 with one endpoint; nothing is kept between two calls.
+    """Speaks AG-UI 1.0 with one endpoint. It keeps nothing between two calls.
 
         client = AGUIClient("https://example.com/agent/", headers={"Authorization": "Bearer ..."})
-        async with aclosing(client.run(RunAgentInput(thread_id="t", run_id="r", messages=[...]))) as events:
+        run_input = RunAgentInput(thread_id="t", run_id="r", messages=[...])
+        async with aclosing(client.run(run_input)) as events:
             async for event in events:
                 ...
 
     `timeout_seconds` is the longest silence. `retries` is how often a request is sent again before
-    its first event, and how often a stream that broke off is taken up. `http` replaces the
-    connections that each call makes otherwise.
+    its first event, and how often a broken stream is resumed. `http` replaces the connections that
+    each call opens otherwise.
     """
 
     def __init__(
@@ -69,7 +70,8 @@ class AGUIClient:
         http: httpx2.AsyncClient | None = None,
     ) -> None:
         self.url = url
-        self.name = url.partition("?")[0]  # A query may hold a key
+        # A query may hold a key, so names and messages leave it out.
+        self.name = url.partition("?")[0]
         self.headers = dict(headers or {})
         self.timeout = httpx2.Timeout(
             timeout_seconds, connect=min(CONNECT_SECONDS, timeout_seconds)
@@ -78,20 +80,20 @@ class AGUIClient:
         self.http = http
 
     async def run(self, run_input: RunAgentInput) -> AsyncGenerator[BaseEvent]:
-        """Start a run and yield its events, of `ag_ui.core`, to the last one: RUN_FINISHED or
-        RUN_ERROR.
+        """Start a run and yield its events, of `ag_ui.core`, until RUN_FINISHED or RUN_ERROR.
 
-        Types that are unknown are left out, *_CHUNK events come as what they stand for. Leaving
-        early closes the connection, no more: `cancel` stops a run that outlives it. Raises
+        Unknown events are left out, and *_CHUNK events come as those that they abbreviate. Leaving
+        early only closes the connection: `cancel` stops a run that outlives it. Raises
         AGUIStatusError, AGUIConnectionError and AGUIProtocolError.
         """
-        reading, failures = _Reading(self.name), 0
+        reading = _Reading(self.name)
+        failures = 0
         error: Exception | None
         while not reading.ended:
             try:
                 async with self._open(run_input, reading) as frames:
                     async for frame in frames:
-                        for event in reading.take(frame):
+                        for event in reading.read(frame):
                             failures = 0
                             yield event
                         if reading.ended:
@@ -114,33 +116,34 @@ class AGUIClient:
             await anyio.sleep(min(wait_seconds, LONGEST_WAIT_SECONDS))
 
     async def cancel(self, thread_id: str, run_id: str | None = None) -> bool:
-        """Stop the run of a thread, or only the run with this id, where the server offers that.
+        """Stop the run of a thread, or only the run with this id, if the server can do that.
 
-        Returns whether there was one.
+        Return whether there was one.
         """
         route = f"threads/{quote(thread_id, safe='')}/cancel/"
-        named = {} if run_id is None else {"run_id": run_id}
-        response = await self._fetch("POST", route, missing_is_fine=True, body=named)
+        body = {} if run_id is None else {"run_id": run_id}
+        response = await self._fetch("POST", route, missing_is_fine=True, body=body)
         return response.status_code == 202
 
     async def stop(self, thread_id: str, run_id: str) -> None:
-        """Cancel this very run, within a few seconds. A server that can't is left alone."""
+        """Try to cancel a run for a few seconds."""
         with anyio.move_on_after(STOP_SECONDS), suppress(AGUIError):
             await self.cancel(thread_id, run_id)
 
     async def threads(self, search: str = "") -> list[dict[str, Any]]:
-        """The user's newest threads, as rows with `thread_id`, `title`, `preview` and `updated_at`."""
-        response = await self._fetch("GET", "threads/" + (f"?q={quote(search)}" if search else ""))
+        """List the user's newest threads, with `thread_id`, `title`, `preview` and `updated_at`."""
+        route = f"threads/?q={quote(search)}" if search else "threads/"
+        response = await self._fetch("GET", route)
         rows: list[dict[str, Any]] = self._json(response)["threads"]
         return rows
 
     async def thread(self, thread_id: str) -> dict[str, Any]:
-        """One thread: `messages`, `state`, `pending` interrupts, and whether a run is `running`."""
+        """Read a thread: `messages`, `state`, `pending` interrupts, and whether it is `running`."""
         response = await self._fetch("GET", f"threads/{quote(thread_id, safe='')}/")
         return self._json(response)
 
     def address(self, route: str) -> str:
-        """The URL of a route below the endpoint's."""
+        """Return the URL of a route below the endpoint's."""
         path, mark, query = self.url.partition("?")
         return f"{path.rstrip('/')}/{route}{mark}{query}"
 
@@ -165,7 +168,7 @@ class AGUIClient:
                 await response.aread()
                 raise _refusal(response)
             source = httpx2.EventSource(response, MAX_EVENT_BYTES)
-            frames: Any = aiter(source)  # A generator, which its type does not say
+            frames: Any = aiter(source)  # Its type does not say that it is a generator.
             async with aclosing(frames):
                 yield frames
 
@@ -186,37 +189,34 @@ class AGUIClient:
 
     def _json(self, response: httpx2.Response) -> dict[str, Any]:
         try:
-            found: dict[str, Any] = response.json()
+            body: dict[str, Any] = response.json()
         except ValueError as error:
-            raise AGUIProtocolError(
-                self.name, f"{self.name} has no threads to tell of.", "protocol"
-            ) from error
-        return found
+            message = f"{self.name} answers requests for threads with something else."
+            raise AGUIProtocolError(self.name, message, "protocol") from error
+        return body
 
     def _session(self) -> AbstractAsyncContextManager[httpx2.AsyncClient]:
-        return nullcontext(self.http) if self.http else httpx2.AsyncClient(verify=_certificates())
+        if self.http:
+            return nullcontext(self.http)
+        return httpx2.AsyncClient(verify=_certificates())
 
     def _lost(self, error: Exception | None) -> AGUIConnectionError:
+        message, code = f"{self.name} can't be read: {error!r}", "connection_lost"
         if isinstance(error, httpx2.TimeoutException):
-            return AGUIConnectionError(
-                self.name, f"{self.name} was silent for too long.", "timeout"
-            )
+            message, code = f"{self.name} was silent for too long.", "timeout"
         if error is None:
-            return AGUIConnectionError(
-                self.name, f"{self.name} ended its stream before the run.", "incomplete_stream"
-            )
-        return AGUIConnectionError(
-            self.name, f"{self.name} can't be read: {error!r}", "connection_lost"
-        )
+            message, code = f"{self.name} ended its stream before the run.", "incomplete_stream"
+        return AGUIConnectionError(self.name, message, code)
 
 
 class _Reading:
-    """What was read of one run, over however many connections."""
+    """The state of reading one run, over all of its connections."""
 
     def __init__(self, url: str) -> None:
         self.url = url
         self.last_id = ""
-        self._chunks, self._lifecycle = Chunks(), Lifecycle()
+        self._chunks = Chunks()
+        self._lifecycle = Lifecycle()
 
     @property
     def started(self) -> bool:
@@ -226,15 +226,15 @@ class _Reading:
     def ended(self) -> bool:
         return self._lifecycle.ended
 
-    def take(self, frame: httpx2.ServerSentEvent) -> list[BaseEvent]:
-        """The events that a frame holds. Raises AGUIProtocolError."""
+    def read(self, frame: httpx2.ServerSentEvent) -> list[BaseEvent]:
+        """Return the events of a frame. Raises AGUIProtocolError."""
+        events = []
         try:
-            event = parse_event(frame.data) if frame.data else None
-            events = []
-            for one in self._chunks.expand(event) if event else ():
-                if not self._lifecycle.is_repeated(one):
-                    self._lifecycle.check(one)
-                    events.append(one)
+            received = parse_event(frame.data) if frame.data else None
+            for event in self._chunks.expand(received) if received else ():
+                if not self._lifecycle.is_repeated(event):
+                    self._lifecycle.check(event)
+                    events.append(event)
         except (UnreadableEventError, OutOfOrderError) as error:
             raise AGUIProtocolError(
                 self.url, f"{self.url} broke the protocol: {error}", "protocol"
@@ -243,42 +243,45 @@ class _Reading:
         return events
 
     async def expect_nothing(self, frames: AsyncGenerator[httpx2.ServerSentEvent]) -> None:
-        """Look whether the stream ends with the run. Raises AGUIProtocolError."""
+        """Check that the stream ends with the run. Raises AGUIProtocolError."""
         try:
             with anyio.move_on_after(AFTERMATH_SECONDS):
                 async for frame in frames:
-                    self.take(frame)
+                    self.read(frame)
         except httpx2.RequestError:
-            pass  # All was read
+            # Nothing of the run is lost.
+            pass
 
     def may_go_on(self, error: Exception | None) -> bool:
-        """Whether a stream can be taken up, or a request sent again: not one at which the server may be at work."""
+        """Return whether the stream can be resumed, or the request sent again.
+
+        A request can't if the server may already be at work.
+        """
         if isinstance(error, HOPELESS):
             return False
         if self.started:
             return bool(self.last_id)
-        return not isinstance(error, httpx2.TimeoutException) or isinstance(
-            error, httpx2.ConnectTimeout
-        )
+        if isinstance(error, httpx2.ConnectTimeout):
+            return True
+        return not isinstance(error, httpx2.TimeoutException)
 
 
 def _refusal(response: httpx2.Response) -> AGUIStatusError:
     try:
-        told = json.loads(response.content)
+        body = json.loads(response.content)
     except ValueError:
-        told = None
-    told = told if isinstance(told, dict) else {}
-    message = (
-        told.get("message") or told.get("detail") or response.text[:200] or response.reason_phrase
-    )
+        body = None
+    if not isinstance(body, dict):
+        body = {}
+    message = body.get("message") or body.get("detail")
+    message = message or response.text[:200] or response.reason_phrase
     wait = response.headers.get("Retry-After", "")
-    retry_after = float(wait) if wait.isdecimal() else None
     return AGUIStatusError(
         str(response.request.url).partition("?")[0],
         response.status_code,
         str(message),
-        str(told.get("error", "")),
-        retry_after,
+        str(body.get("error", "")),
+        retry_after=float(wait) if wait.isdecimal() else None,
     )
 
 

@@ -6,6 +6,7 @@
     toolset.py      the servers' tools, as a run gets them
     views.py        POST <prefix>mcp/, if AGUI["MCP"]["ENDPOINT"] is on
     server.py       the server that answers there
+    results.py      what a tool returns, as clients get it
 
 The library is an extra (`make setup EXTRAS=mcp`), and is imported only if one of the two settings
 is set.

@@ -6,7 +6,6 @@ left.
 """
 
 import asyncio
-import base64
 import logging
 from functools import cached_property, partial
 from inspect import isawaitable
@@ -28,16 +27,16 @@ from pydantic_ai import (
     ToolDenied,
 )
 from pydantic_ai.exceptions import ToolFailed
-from pydantic_ai.messages import BinaryContent, ToolCallPart, ToolReturn, ToolReturnPart
+from pydantic_ai.messages import ToolCallPart, ToolReturn, ToolReturnPart
 from pydantic_ai.toolsets import ToolsetTool
 from pydantic_ai.usage import RunUsage
-from pydantic_core import to_jsonable_python
 
 from agui import conf, parts
 from agui.actor import Actor
 from agui.agents.endpoint import Endpoint
 from agui.agents.llm import name_of
 from agui.blocking.executor import in_database, release_connections
+from agui.contrib.mcp.results import call_result
 from agui.deps import AgentDeps
 from agui.errors import HttpError
 from agui.http.throttle import throttle
@@ -104,9 +103,9 @@ class ToolServer:
             seconds = refusal.headers.get("Retry-After")
             if seconds:
                 sentence = LATER.format(refusal, seconds)
-            return _result(sentence, is_error=True)
+            return call_result(sentence, is_error=True)
         if self._is_busy(actor):
-            return _result(BUSY, is_error=True)
+            return call_result(BUSY, is_error=True)
         task = asyncio.get_running_loop().create_task(
             self._run(actor, params), context=detached_context()
         )
@@ -145,7 +144,7 @@ class ToolServer:
             await self._record_usage(actor, context)
         if content is UNKNOWN:
             raise _unknown(params.name)
-        return _result(content, is_error=outcome != "success")
+        return call_result(content, is_error=outcome != "success")
 
     async def _record_usage(self, actor: Actor, context: Context) -> None:
         """Let the parts record what the tool has used of models with `ctx.usage`."""
@@ -241,38 +240,6 @@ class ToolServer:
 
 def _unknown(name: str) -> MCPError:
     return MCPError(types.INVALID_PARAMS, f"Unknown tool: {name[:64]}")
-
-
-def _result(content: Any, *, is_error: bool = False) -> types.CallToolResult:
-    """Return what the model would read: files unchanged, everything else as a text."""
-    if isinstance(content, list) and any(isinstance(item, BinaryContent) for item in content):
-        blocks = [_block(item) for item in content]
-        return types.CallToolResult(content=blocks, is_error=is_error)
-    structured = None
-    if not is_error:
-        data = to_jsonable_python(content, fallback=str, bytes_mode="base64")
-        if isinstance(data, dict):
-            structured = data
-    return types.CallToolResult(
-        content=[_block(content)],
-        structured_content=structured,
-        is_error=is_error,
-    )
-
-
-def _block(part: Any) -> types.ContentBlock:
-    if not isinstance(part, BinaryContent):
-        text = ToolReturnPart("", part, tool_call_id="").model_response_str()
-        return types.TextContent(type="text", text=text)
-    data = base64.b64encode(part.data).decode()
-    if part.is_image:
-        return types.ImageContent(type="image", data=data, mime_type=part.media_type)
-    if part.is_audio:
-        return types.AudioContent(type="audio", data=data, mime_type=part.media_type)
-    resource = types.BlobResourceContents(
-        uri=f"file:{part.identifier}", blob=data, mime_type=part.media_type
-    )
-    return types.EmbeddedResource(type="resource", resource=resource)
 
 
 async def _exchange(server: Server[Any], request: HttpRequest, body: bytes) -> HttpResponse:

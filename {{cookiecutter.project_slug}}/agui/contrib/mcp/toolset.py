@@ -1,4 +1,4 @@
-"""The tools of other MCP servers, as a run gets them: with the server's name, and after approval."""
+"""The tools of other MCP servers, as a run gets them: under the server's name, after approval."""
 
 import asyncio
 import hashlib
@@ -44,7 +44,7 @@ class ServersAway(CustomEvent):
 
 
 def mcp_toolset(taken: Collection[str] = ()) -> "McpToolset":
-    """Return the tools of all servers of AGUI["MCP"]["CONFIG"], except those with a taken name."""
+    """Return the tools of AGUI["MCP"]["CONFIG"], except those with a taken name."""
     return McpToolset(configured_servers(), taken)
 
 
