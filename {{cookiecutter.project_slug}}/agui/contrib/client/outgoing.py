@@ -94,17 +94,18 @@ class _Outgoing:
         """Return an id that is the same each time this history is sent."""
         return str(uuid5(NAMESPACE_URL, f"{self.thread_id}/{name}"))
 
+    def _part_id(self, dated: Any, index: int) -> str:
+        """Return the id of a part, by the time of the part or of its message."""
+        return self._id(f"{dated.timestamp}/{index}")
+
     def _request(self, message: m.ModelRequest) -> Iterator[Message]:
         for index, part in enumerate(message.parts):
-            if is_result(part):
-                continue
-            message_id = self._id(f"{part.timestamp}/{index}")
             if isinstance(part, m.SystemPromptPart):
-                yield SystemMessage(id=message_id, content=part.content)
+                yield SystemMessage(id=self._part_id(part, index), content=part.content)
             elif isinstance(part, m.UserPromptPart):
-                yield self._user(part, message_id)
-            elif isinstance(part, m.RetryPromptPart):
-                yield UserMessage(id=message_id, content=part.model_response())
+                yield self._user(part, self._part_id(part, index))
+            elif isinstance(part, m.RetryPromptPart) and part.tool_name is None:
+                yield UserMessage(id=self._part_id(part, index), content=part.model_response())
 
     def _user(self, part: m.UserPromptPart, message_id: str) -> Message:
         dumped = AGUIAdapter.dump_messages([m.ModelRequest(parts=[part])])
@@ -114,19 +115,21 @@ class _Outgoing:
     def _response(self, message: m.ModelResponse) -> Iterator[Message]:
         current: AssistantMessage | None = None
         for index, part in enumerate(message.parts):
-            key = f"{message.timestamp}/{index}"
             if isinstance(part, m.ThinkingPart):
                 yield from self._finished(current)
                 current = None
                 signature = part.signature if part.provider_name == PROVIDER else None
                 yield ReasoningMessage(
-                    id=part.id or self._id(key), content=part.content, encrypted_value=signature
+                    id=part.id or self._part_id(message, index),
+                    content=part.content,
+                    encrypted_value=signature,
                 )
             elif isinstance(part, m.TextPart):
                 yield from self._finished(current)
-                current = AssistantMessage(id=part.id or self._id(key), content=part.content)
+                message_id = part.id or self._part_id(message, index)
+                current = AssistantMessage(id=message_id, content=part.content)
             elif isinstance(part, BaseToolCallPart) and not _is_question_alone(part):
-                current = current or AssistantMessage(id=self._id(key))
+                current = current or AssistantMessage(id=self._part_id(message, index))
                 current.tool_calls = [*(current.tool_calls or ()), _tool_call(part)]
         yield from self._finished(current)
 

@@ -168,8 +168,9 @@ def dump_spent(spent: ByModel) -> dict[str, Any]:
 
 def load_spent(data: Mapping[str, Any]) -> dict[str, Spent]:
     spent = {}
-    for model, (*counts, cost) in data.items():
-        spent[model] = Spent(*counts, None if cost is None else Decimal(cost))
+    for model, (requests, tokens_in, tokens_out, unpriced, cost) in data.items():
+        price = None if cost is None else Decimal(cost)
+        spent[model] = Spent(requests, tokens_in, tokens_out, unpriced, price)
     return spent
 
 
