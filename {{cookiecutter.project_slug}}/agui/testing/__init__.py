@@ -1,15 +1,15 @@
-"""A scripted language model and readers of the event stream: what tests of an agent need.
+"""A scripted language model and readers of the event stream, for tests of an agent.
 
     model = ScriptedModel([
         call("add_task", title="Milk"),         # answers the model's first request
-        [think("Done?"), say("Added it.")],     # answers the second, which holds the tool's result
+        [think("Done?"), say("Added it.")],     # answers the second, which has the tool's result
     ])
     assert event_types(await collect(response))[-1] == "RUN_FINISHED"
     assert model.requests[1].tool_results == {"add_task": {"id": 1}}
 
 An answer is a step, a list of steps, or a Response. A script may be endless:
-`itertools.repeat(say("Hi"))`. `Chat` is all of it at once: a user at the endpoint, with a script in
-the place of the model.
+`itertools.repeat(say("Hi"))`. `Chat` combines both: a user at the endpoint, with a script instead
+of the model.
 """
 
 from agui.testing.chat import Answer, Chat, Frame, ToolUse, collect, event_types, read_frames

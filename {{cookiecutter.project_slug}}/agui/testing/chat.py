@@ -1,7 +1,7 @@
 """A user at the endpoint, and readers of the event stream."""
 
 import json
-from collections.abc import AsyncGenerator, Iterable
+from collections.abc import AsyncGenerator, Iterable, Iterator
 from contextlib import aclosing, nullcontext, suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -14,38 +14,46 @@ from pydantic_ai.models import Model
 
 from agui.testing.script import ScriptedModel
 
+Event = dict[str, Any]
+
 
 class Frame(NamedTuple):
-    """One event as it was sent, with the id that a client resumes from."""
+    """One event as it was sent, with the id from which a client resumes."""
 
     id: str
-    event: dict[str, Any]
+    event: Event
 
 
 async def read_frames(response: HttpResponseBase) -> AsyncGenerator[Frame]:
-    """Read a stream as it arrives, without its comments. Use `aclosing` when leaving early."""
+    """Read a stream as it arrives, without its comments. Use `aclosing` to leave early."""
     if not isinstance(response, StreamingHttpResponse):
-        raise AssertionError(
-            f"Not a stream but {response.status_code}: {getattr(response, 'content', b'')!r}"
-        )
+        content = getattr(response, "content", b"")
+        raise AssertionError(f"Not a stream but {response.status_code}: {content!r}")
     received = b""
     async with aclosing(aiter(response)) as body:  # type: ignore[type-var]
         async for chunk in body:
             *frames, received = (received + chunk).split(b"\n\n")
             for frame in frames:
-                lines = (line.partition(":") for line in frame.decode().split("\n"))
-                fields = {name: value.removeprefix(" ") for name, _, value in lines}
+                fields = _fields(frame.decode())
                 if "data" in fields:
                     yield Frame(fields.get("id", ""), json.loads(fields["data"]))
 
 
-async def collect(response: HttpResponseBase) -> list[dict[str, Any]]:
-    """Read a stream to its end, as a list of events."""
+def _fields(frame: str) -> dict[str, str]:
+    fields = {}
+    for line in frame.split("\n"):
+        name, _, value = line.partition(":")
+        fields[name] = value.removeprefix(" ")
+    return fields
+
+
+async def collect(response: HttpResponseBase) -> list[Event]:
+    """Read a stream to its end. Return its events."""
     async with aclosing(read_frames(response)) as frames:
         return [frame.event async for frame in frames]
 
 
-def event_types(events: Iterable[dict[str, Any]]) -> list[str]:
+def event_types(events: Iterable[Event]) -> list[str]:
     return [event["type"] for event in events]
 
 
@@ -54,66 +62,69 @@ class ToolUse(NamedTuple):
 
     name: str
     arguments: Any
-    result: Any  # A text, an object or a list; None while the call waits for somebody
-    outcome: str | None  # 'success', 'failed' or 'denied'; None while it waits
+    result: Any
+    """A text, an object or a list; None while the call waits for an answer."""
+    outcome: str | None
+    """"success", "failed" or "denied"; None while the call waits for an answer."""
 
 
 def _value(content: str | None) -> Any:
-    """Read an object or a list: a client is sent its JSON, and texts as they are."""
-    with suppress(ValueError):
-        return json.loads(content) if content and content[0] in "{[" else content
+    """Return the value of a result: clients get objects and lists as JSON, and texts unchanged."""
+    if content and content[0] in "{[":
+        with suppress(ValueError):
+            return json.loads(content)
     return content
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What a client was sent in one run."""
+    """The events that a client gets in one run."""
 
-    events: list[dict[str, Any]]
+    events: list[Event]
 
     @property
     def text(self) -> str:
         """What the agent said."""
         texts: dict[str, str] = {}
-        for event in self.events:
-            if event["type"] == "TEXT_MESSAGE_CONTENT":
-                texts[event["messageId"]] = texts.get(event["messageId"], "") + event["delta"]
+        for event in self._of_type("TEXT_MESSAGE_CONTENT"):
+            message_id = event["messageId"]
+            texts[message_id] = texts.get(message_id, "") + event["delta"]
         return "\n\n".join(texts.values())
 
     @property
     def calls(self) -> list[ToolUse]:
         """The tool calls that the agent began, in order."""
-        return [self._call(event) for event in self.events if event["type"] == "TOOL_CALL_START"]
+        return [self._call(event) for event in self._of_type("TOOL_CALL_START")]
 
-    def _call(self, start: dict[str, Any]) -> ToolUse:
-        own = [event for event in self.events if event.get("toolCallId") == start["toolCallId"]]
-        arguments = "".join(event["delta"] for event in own if event["type"] == "TOOL_CALL_ARGS")
-        end: dict[str, Any] = next(
-            (event for event in own if event["type"] == "TOOL_CALL_RESULT"), {}
-        )
-        outcome = end.get("metadata", {}).get("outcome", "success") if end else None
-        return ToolUse(
-            start["toolCallName"],
-            json.loads(arguments or "{}"),
-            _value(end.get("content")),
-            outcome,
-        )
+    def _call(self, start: Event) -> ToolUse:
+        arguments = ""
+        result = outcome = None
+        for event in self.events:
+            if event.get("toolCallId") != start["toolCallId"]:
+                continue
+            if event["type"] == "TOOL_CALL_ARGS":
+                arguments += event["delta"]
+            elif event["type"] == "TOOL_CALL_RESULT" and outcome is None:
+                result = _value(event["content"])
+                outcome = event.get("metadata", {}).get("outcome", "success")
+        return ToolUse(start["toolCallName"], json.loads(arguments or "{}"), result, outcome)
 
     @property
     def results(self) -> list[Any]:
-        """What tools answered: first calls that an approval let go on, then the others in the order of the calls."""
-        begun = [event["toolCallId"] for event in self.events if event["type"] == "TOOL_CALL_START"]
-        told = {
-            event["toolCallId"]: event
-            for event in self.events
-            if event["type"] == "TOOL_CALL_RESULT"
-        }
-        order = [*(key for key in told if key not in begun), *(key for key in begun if key in told)]
-        return [_value(told[key]["content"]) for key in order]
+        """The results of tools, in the order of the calls.
+
+        Results of earlier calls, which an approval has let go on, come first.
+        """
+        begun = [event["toolCallId"] for event in self._of_type("TOOL_CALL_START")]
+        results = {}
+        for event in self._of_type("TOOL_CALL_RESULT"):
+            results[event["toolCallId"]] = _value(event["content"])
+        earlier = [call_id for call_id in results if call_id not in begun]
+        return [results[call_id] for call_id in (*earlier, *begun) if call_id in results]
 
     @property
-    def interrupts(self) -> list[dict[str, Any]]:
-        """What waits for the user: approvals and questions."""
+    def interrupts(self) -> list[Event]:
+        """The approvals and questions that wait for the user."""
         return list(self.events[-1].get("outcome", {}).get("interrupts", []))
 
     @property
@@ -123,13 +134,18 @@ class Answer:
 
     @property
     def activities(self) -> dict[str, Any]:
-        """What tools have shown, by its type, as it was shown first."""
-        shown = (event for event in reversed(self.events) if event["type"] == "ACTIVITY_SNAPSHOT")
-        return {event["activityType"]: event["content"] for event in shown}
+        """The first content of each type of activity that tools have shown."""
+        contents: dict[str, Any] = {}
+        for event in self._of_type("ACTIVITY_SNAPSHOT"):
+            contents.setdefault(event["activityType"], event["content"])
+        return contents
+
+    def _of_type(self, event_type: str) -> Iterator[Event]:
+        return (event for event in self.events if event["type"] == event_type)
 
 
 class Chat:
-    """A signed-in user at the agent's endpoint, and a script in the place of the model.
+    """A signed-in user at the agent's endpoint, with a script instead of the model.
 
         chat = Chat(ada, call("delete_finished_tasks"), say("Deleted."))
         answer = await chat.send("Tidy up")
@@ -137,7 +153,7 @@ class Chat:
         answer = await chat.approve()
         assert answer.text == "Deleted."
 
-    What the model was asked is in `chat.model.requests`; without a script, the agent's own model
+    `chat.model.requests` has what the model was asked. Without a script, the agent's own model
     answers. A test needs `@pytest.mark.django_db(transaction=True)`.
     """
 
@@ -149,44 +165,56 @@ class Chat:
         url: str = "/agent/",
         thread: str = "",
     ) -> None:
-        self.user, self.url, self.thread = user, url, thread or uuid4().hex
-        self.model: Any = model or (ScriptedModel(script) if script else None)
+        self.user = user
+        self.url = url
+        self.thread = thread or uuid4().hex
+        self.model: Any = model
+        if script and not model:
+            self.model = ScriptedModel(script)
         self.http = AsyncClient()
         self.answer = Answer([{}])
 
     async def send(self, text: str = "", **body: Any) -> Answer:
-        """Say something; `body` has other fields of AG-UI's RunAgentInput, such as `state` and `tools`."""
+        """Send a message. `body` has other fields of RunAgentInput, such as `state` and `tools`."""
         self.answer = Answer(await collect(await self.post(text, **body)))
         return self.answer
 
     async def post(self, text: str = "", **body: Any) -> Any:
-        """Do the same for the response alone: one that refuses the run has a status, and `.json()`."""
+        """Send a message, and return the response: a refusal has a status, and `.json()`."""
         if self.user is not None and not self.http.cookies:
             await self.http.aforce_login(self.user)
-        messages = [{"id": uuid4().hex, "role": "user", "content": text}] if text else []
-        told = {
+        messages = []
+        if text:
+            messages.append({"id": uuid4().hex, "role": "user", "content": text})
+        run_input = {
             "threadId": self.thread,
             "runId": uuid4().hex,
             "protocolVersion": "1.0",
             "messages": messages,
             **body,
         }
+        data = json.dumps(run_input)
         view: Any = resolve(self.url).func
         # The run begins before the response does, and keeps the model.
         with view.agent.override(model=self.model) if self.model else nullcontext():
-            return await self.http.post(self.url, json.dumps(told), content_type="application/json")
+            return await self.http.post(self.url, data, content_type="application/json")
 
     async def approve(self, **edited: Any) -> Answer:
-        """Agree to all that waits; `edited` takes the place of the model's arguments."""
-        return await self.resume({"approved": True, **({"editedArgs": edited} if edited else {})})
+        """Approve all open interrupts. `edited` replaces the model's arguments."""
+        if edited:
+            return await self.resume({"approved": True, "editedArgs": edited})
+        return await self.resume({"approved": True})
 
     async def deny(self, reason: str = "") -> Answer:
-        """Refuse all that waits."""
-        return await self.resume({"approved": False, **({"reason": reason} if reason else {})})
+        """Deny all open interrupts."""
+        if reason:
+            return await self.resume({"approved": False, "reason": reason})
+        return await self.resume({"approved": False})
 
     async def resume(self, payload: Any) -> Answer:
-        """Answer all that waits with the same words: an approval's, or what a question asks for."""
-        ids = [interrupt["id"] for interrupt in self.answer.interrupts]
-        return await self.send(
-            resume=[{"interruptId": one, "status": "resolved", "payload": payload} for one in ids]
-        )
+        """Answer all open interrupts with the same payload: an approval, or a question's answer."""
+        resume = []
+        for interrupt in self.answer.interrupts:
+            entry = {"interruptId": interrupt["id"], "status": "resolved", "payload": payload}
+            resume.append(entry)
+        return await self.send(resume=resume)

@@ -2,10 +2,12 @@
 
 import asyncio
 import json
+from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from itertools import pairwise
 from typing import Any, TypeAlias
 from uuid import uuid4
 
@@ -19,7 +21,7 @@ from pydantic_core import to_jsonable_python
 
 @dataclass(frozen=True)
 class Part:
-    """A part of an answer: the parts manager's method that takes its deltas, and these."""
+    """A part of an answer: its deltas, and the method of the parts manager that takes them."""
 
     method: str
     deltas: Sequence[dict[str, str]]
@@ -27,7 +29,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Pause:
-    """What happens between two parts."""
+    """An event between two parts."""
 
     until: asyncio.Event | None = None
     reached: asyncio.Event | None = None
@@ -46,48 +48,55 @@ Step: TypeAlias = Part | Pause
 
 
 def say(text: str, chunks: int = 1) -> Part:
-    """Answer with text, streamed in so many deltas."""
-    return Part("handle_text_delta", [{"content": chunk} for chunk in _split(text, chunks)])
+    """Answer with a text, streamed in `chunks` deltas."""
+    return Part("handle_text_delta", _deltas("content", text, chunks))
 
 
 def think(text: str, chunks: int = 1) -> Part:
-    """Show reasoning, streamed in so many deltas."""
-    return Part("handle_thinking_delta", [{"content": chunk} for chunk in _split(text, chunks)])
+    """Show reasoning, streamed in `chunks` deltas."""
+    return Part("handle_thinking_delta", _deltas("content", text, chunks))
 
 
 def call(
     _name: str, /, *, _id: str = "", _json: str | None = None, _chunks: int = 2, **arguments: Any
 ) -> Part:
-    """Call a tool. `_id` fixes the call's id; `_json` replaces the arguments by raw, even broken, text."""
+    """Call a tool.
+
+    `_id` fixes the call's id; `_json` replaces the arguments by raw, even broken, text.
+    """
     start = {"tool_name": _name, "tool_call_id": _id or f"call-{uuid4().hex}"}
-    chunks = _split(json.dumps(arguments) if _json is None else _json, _chunks)
-    return Part("handle_tool_call_delta_events", [start, *({"args": chunk} for chunk in chunks)])
+    text = json.dumps(arguments) if _json is None else _json
+    return Part("handle_tool_call_delta_events", [start, *_deltas("args", text, _chunks)])
 
 
 def fail(error: BaseException) -> Pause:
-    """Raise: a refused request when no part was streamed before, else a stream that breaks off."""
+    """Raise an error. Before the first part, it refuses the request; later it breaks the stream."""
     return Pause(error=error)
 
 
 def wait(event: asyncio.Event, reached: asyncio.Event | None = None) -> Pause:
-    """Hold the stream until the event is set; set `reached` as soon as the model has got here."""
+    """Hold the stream until the event is set. Set `reached` as soon as the model gets here."""
     return Pause(until=event, reached=reached)
 
 
-def _split(text: str, count: int) -> list[str]:
+def _deltas(field_name: str, text: str, count: int) -> list[dict[str, str]]:
+    """Split a text into `count` deltas of about the same length."""
     count = max(1, min(count, len(text)))
-    return [text[len(text) * i // count : len(text) * (i + 1) // count] for i in range(count)]
+    bounds = [len(text) * i // count for i in range(count + 1)]
+    return [{field_name: text[begin:end]} for begin, end in pairwise(bounds)]
+
+
+def _some_usage() -> RequestUsage:
+    return RequestUsage(input_tokens=10, output_tokens=5)
 
 
 @dataclass(frozen=True)
 class Response:
-    """An answer with the details that a list of steps can't say."""
+    """An answer with details that a list of steps doesn't have."""
 
     steps: Sequence[Step] = ()
     finish_reason: m.FinishReason | None = None
-    usage: RequestUsage = field(
-        default_factory=lambda: RequestUsage(input_tokens=10, output_tokens=5)
-    )
+    usage: RequestUsage = field(default_factory=_some_usage)
 
 
 @dataclass(frozen=True)
@@ -102,28 +111,27 @@ class Request:
     @property
     def prompt(self) -> str:
         """The newest text of the user."""
-        parts = [
-            part
-            for message in self.messages
-            for part in message.parts
-            if isinstance(part, m.UserPromptPart)
-        ]
-        content = parts[-1].content if parts else ""
-        return (
-            content
-            if isinstance(content, str)
-            else " ".join(item for item in content if isinstance(item, str))
-        )
+        content: str | Sequence[m.UserContent] = ""
+        for message in self.messages:
+            for part in message.parts:
+                if isinstance(part, m.UserPromptPart):
+                    content = part.content
+        if isinstance(content, str):
+            return content
+        return " ".join(item for item in content if isinstance(item, str))
 
     @property
     def tool_results(self) -> dict[str, Any]:
         """The results in the last message, by tool name, as JSON values."""
-        parts = [part for part in self.messages[-1].parts if isinstance(part, m.ToolReturnPart)]
-        return {part.tool_name: to_jsonable_python(part.content) for part in parts}
+        results = {}
+        for part in self.messages[-1].parts:
+            if isinstance(part, m.ToolReturnPart):
+                results[part.tool_name] = to_jsonable_python(part.content)
+        return results
 
 
 class ScriptedModel(Model[Any]):
-    """Plays a script, one answer for each request to the model, and keeps what it was asked in `requests`."""
+    """Plays a script: one answer for each request. It keeps the requests in `requests`."""
 
     model_name = system = "scripted"
     hands_on_addresses = True
@@ -170,11 +178,11 @@ class ScriptedModel(Model[Any]):
             raise AssertionError(
                 f"The model got request number {len(self.requests)}: add an answer to its script."
             )
-        return (
-            answer
-            if isinstance(answer, Response)
-            else Response([answer] if isinstance(answer, Step) else answer)
-        )
+        if isinstance(answer, Response):
+            return answer
+        if isinstance(answer, Step):
+            return Response([answer])
+        return Response(answer)
 
 
 @dataclass
@@ -186,13 +194,17 @@ class _ScriptedStream(StreamedResponse):
     timestamp: datetime = datetime.min
 
     async def open(self) -> None:
-        """Do what comes before the first part: a provider answers with an HTTP status first."""
+        """Execute the pauses before the first part: a provider then answers with a status."""
         self.timestamp = datetime.now(UTC)
-        # A copy: the run adds to it, and a script may repeat an answer.
-        self._usage, self.finish_reason = replace(self.answer.usage), self.answer.finish_reason
-        self._steps = list(self.answer.steps)
-        while self._steps and isinstance(first := self._steps[0], Pause):
-            del self._steps[0]
+        # The run adds to its usage, and a script may repeat an answer, so this is a copy.
+        self._usage = replace(self.answer.usage)
+        self.finish_reason = self.answer.finish_reason
+        self._steps = deque(self.answer.steps)
+        while self._steps:
+            first = self._steps[0]
+            if not isinstance(first, Pause):
+                return
+            self._steps.popleft()
             await first.happen()
 
     async def _get_event_iterator(self) -> AsyncIterator[m.ModelResponseStreamEvent]:
@@ -200,8 +212,9 @@ class _ScriptedStream(StreamedResponse):
             if isinstance(step, Pause):
                 await step.happen()
                 continue
+            add_delta = getattr(self._parts_manager, step.method)
             for delta in step.deltas:
-                for event in getattr(self._parts_manager, step.method)(vendor_part_id=key, **delta):
+                for event in add_delta(vendor_part_id=key, **delta):
                     yield event
 
     async def close_stream(self) -> None:

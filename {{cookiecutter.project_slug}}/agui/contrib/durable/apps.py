@@ -13,7 +13,8 @@ from agui.parts import Part
 if TYPE_CHECKING:
     from agui.contrib.durable import orders
 else:
-    orders = Later("agui.contrib.durable.orders")  # Its library is an extra
+    # The library of this module is an extra.
+    orders = Later("agui.contrib.durable.orders")
 
 
 class DurableConfig(Part):

@@ -11,22 +11,21 @@ from agui.contrib.durable.conf import DurableSettings
 
 
 def check_executor(**kwargs: Any) -> list[checks.CheckMessage]:
-    """Is all there that workers need?"""
+    """Report what is missing for workers."""
     if not conf.part(DurableSettings).is_on:
         return []
     database = connections[router.db_for_write(apps.get_model("agui", "Run"))]
     store = import_string(conf.get().conversation_store)
-    needs = {
-        "the library: `make setup EXTRAS=durable`": find_spec("dbos") is not None,
-        "PostgreSQL: set DATABASE_URL": database.vendor == "postgresql",
-        "Redis, to follow and stop runs of other processes: set REDIS_URL": conf.get().redis_url
-        is not None,
-        "a store of conversations that needs no request to be opened": not store.needs_request,
-    }
+    missing = []
+    if find_spec("dbos") is None:
+        missing.append("the library: `make setup EXTRAS=durable`")
+    if database.vendor != "postgresql":
+        missing.append("PostgreSQL: set DATABASE_URL")
+    if conf.get().redis_url is None:
+        missing.append("Redis, to follow and stop runs of other processes: set REDIS_URL")
+    if store.needs_request:
+        missing.append("a store of conversations that needs no request to be opened")
+    setting = "AGUI['DURABLE']['RUN_EXECUTOR']"
     return [
-        checks.Error(
-            f"AGUI['DURABLE']['RUN_EXECUTOR'] is 'dbos', and lacks {need}.", id="agui.E003"
-        )
-        for need, is_met in needs.items()
-        if not is_met
+        checks.Error(f"{setting} is 'dbos', and lacks {need}.", id="agui.E003") for need in missing
     ]

@@ -1,8 +1,8 @@
-"""What a run's tools have done, so that a worker that goes on with the run does not do it again.
+"""What a run's tools have done, so that a worker that takes over the run does not do it again.
 
-What a synchronous tool writes to the database is committed together with the note of its result: it
-happens once. A coroutine's, and what is done elsewhere, happens again if the worker dies before it
-is noted: `ctx.tool_call_id` is then the same, for others to know it by.
+The database commits what a synchronous tool writes together with the record of its result, so it
+happens once. The work of a coroutine, and work outside the database, happens again if the worker
+dies before the record: `ctx.tool_call_id` is then the same, so that others can recognise it.
 """
 
 from collections.abc import Callable
@@ -38,7 +38,9 @@ KINDS = {ToolReturn: "tool-return", ToolFailed: "tool-failed", ModelRetry: "mode
 
 
 def _kind(value: Any) -> str:
-    return value["kind"] if isinstance(value, dict) else KINDS[type(value)]
+    if isinstance(value, dict):
+        return str(value["kind"])
+    return KINDS[type(value)]
 
 
 OUTCOME: TypeAdapter[Any] = TypeAdapter(
@@ -54,10 +56,10 @@ STATE: TypeAdapter[dict[str, Any]] = TypeAdapter(dict[str, Any])
 
 @dataclass
 class Journal(AbstractCapability[AgentDeps]):
-    """Stands between a run and its tools."""
+    """Records the outcome of each tool call, and answers a call that has one from its record."""
 
     run: "ActiveRun"
-    _noted: set[str] = field(default_factory=set)
+    _recorded: set[str] = field(default_factory=set)
 
     async def wrap_tool_execute(
         self,
@@ -68,10 +70,11 @@ class Journal(AbstractCapability[AgentDeps]):
         **kwargs: Any,
     ) -> Any:
         call_id = call.tool_call_id
-        await self._write_down()
-        if (found := await in_database(self._find, call_id)) is not None:
-            return self._restore(found)
-        token = noting.set(partial(self._call_and_note, call_id))
+        await self._save_answer()
+        record = await in_database(self._find, call_id)
+        if record is not None:
+            return self._restore(record)
+        token = noting.set(partial(self._call_and_record, call_id))
         try:
             outcome = await handler(kwargs["args"])
         except (ToolFailed, ModelRetry) as error:
@@ -81,28 +84,31 @@ class Journal(AbstractCapability[AgentDeps]):
             return kept
         finally:
             noting.reset(token)
-        if call_id in self._noted or isinstance(outcome, ToolDenied):
+        if call_id in self._recorded or isinstance(outcome, ToolDenied):
             return outcome
         return await self._keep(call_id, outcome)
 
     async def _keep(self, call_id: str, outcome: Any) -> Any:
-        """Note an outcome; the one that counts: a worker that was taken for dead may have noted its own meanwhile."""
+        """Record an outcome. Return the one that counts.
+
+        A worker that seemed dead may have recorded its own first.
+        """
         try:
-            await in_database(self._note, call_id, outcome)
+            await in_database(self._record, call_id, outcome)
         except IntegrityError:
-            if (found := await in_database(self._find, call_id)) is None:
+            record = await in_database(self._find, call_id)
+            if record is None:
                 raise
-            return self._restore(found)
+            return self._restore(record)
         return outcome
 
-    async def _write_down(self) -> None:
-        """Write down the answer that asks for tools, before any of them begins.
+    async def _save_answer(self) -> None:
+        """Save the answer that calls tools, before any of them begins.
 
-        Raises RunFailed when another worker goes on with the run.
+        Raises RunFailed if another worker has the run.
         """
-        answer = next(
-            one for one in reversed(self.run.unfinished.captured) if isinstance(one, ModelResponse)
-        )
+        messages = reversed(self.run.unfinished.captured)
+        answer = next(message for message in messages if isinstance(message, ModelResponse))
         calls = {call.tool_call_id for call in answer.tool_calls}
         async with checkpoints.writing:
             if calls <= self.run.asked:
@@ -115,7 +121,7 @@ class Journal(AbstractCapability[AgentDeps]):
             if not await in_database(lambda: rows.update(**columns)):
                 raise RunFailed("conversation_changed")
 
-    def _call_and_note(self, call_id: str, call: Callable[[], Any]) -> Any:
+    def _call_and_record(self, call_id: str, call: Callable[[], Any]) -> Any:
         try:
             with transaction.atomic(using=router.db_for_write(ToolOutcome)):
                 result = call()
@@ -123,15 +129,17 @@ class Journal(AbstractCapability[AgentDeps]):
                     return result
                 check_result(result)
                 result = bounded(result)
-                self._note(call_id, result)
+                self._record(call_id, result)
         except IntegrityError:
-            if (found := self._find(call_id)) is None:
+            record = self._find(call_id)
+            if record is None:
                 raise
-            result = found
-        self._noted.add(call_id)
-        return self._restore(result) if isinstance(result, ToolOutcome) else result
+            self._recorded.add(call_id)
+            return self._restore(record)
+        self._recorded.add(call_id)
+        return result
 
-    def _note(self, call_id: str, outcome: Any) -> None:
+    def _record(self, call_id: str, outcome: Any) -> None:
         if not isinstance(outcome, ToolReturn | ToolFailed | ModelRetry):
             outcome = ToolReturn(return_value=outcome)
         ToolOutcome.objects.create(
@@ -144,15 +152,15 @@ class Journal(AbstractCapability[AgentDeps]):
     def _find(self, call_id: str) -> ToolOutcome | None:
         return ToolOutcome.objects.filter(run__pk=self.run.log.key, tool_call_id=call_id).first()
 
-    def _restore(self, found: ToolOutcome) -> Any:
+    def _restore(self, record: ToolOutcome) -> Any:
+        """Restore the shared state, and return or raise the outcome."""
         deps = self.run.setup.deps
-        if (state := codec.load(STATE, found.state)["state"]) is not None:
-            deps.state = (
-                type(deps.state).model_validate(state)
-                if hasattr(deps.state, "model_validate")
-                else state
-            )
-        outcome = codec.load(OUTCOME, found.outcome)
+        state = codec.load(STATE, record.state)["state"]
+        if state is not None:
+            if hasattr(deps.state, "model_validate"):
+                state = type(deps.state).model_validate(state)
+            deps.state = state
+        outcome = codec.load(OUTCOME, record.outcome)
         if isinstance(outcome, Exception):
             raise outcome
         return outcome

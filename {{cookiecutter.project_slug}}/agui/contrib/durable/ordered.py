@@ -1,4 +1,4 @@
-"""What a worker needs to know of a run: the order, and the run that it has begun to execute."""
+"""What a worker needs to know about a run: its order, and the run once the worker has begun."""
 
 from dataclasses import dataclass
 
@@ -13,7 +13,7 @@ from agui.stores.base import ThreadStore
 
 
 class Order(BaseModel):
-    """What of a request is neither in the thread nor in the run's row."""
+    """The part of a request that is neither in the thread nor in the run's row."""
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
@@ -24,7 +24,7 @@ class Order(BaseModel):
     """Without its messages: the new ones are in the thread."""
     answers: DeferredToolResults | None
     headers: dict[str, str] = {}
-    """The trace that the request is in, as headers."""
+    """The trace of the request, as headers."""
 
 
 ORDER = TypeAdapter(Order)

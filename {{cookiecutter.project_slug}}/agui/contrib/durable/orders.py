@@ -1,4 +1,4 @@
-"""What a worker needs to know of a run, and how it takes the run up where another one left it."""
+"""Order a run from the workers, and take it up where another worker left it."""
 
 import asyncio
 import logging
@@ -36,28 +36,26 @@ from agui.turns.turn import Turn
 
 logger = logging.getLogger("agui.durable")
 
-
-# How long it waits for Redis to come back.
 AWAY_SECONDS = 1
+"""How long a worker waits before it tries Redis again."""
 
 
 async def place_order(log: RunLog, run_input: RunAgentInput, turn: Turn, path: str) -> None:
     """Leave a run, whose turn is stored, to the workers."""
-    run_input = run_input.model_copy(
-        update={"messages": instructing(run_input.messages), "resume": None}
-    )
-    headers = {
-        name: value for part in parts.installed() for name, value in part.request_headers().items()
-    }
+    headers: dict[str, str] = {}
+    for part in parts.installed():
+        headers.update(part.request_headers())
+    changes = {"messages": instructing(run_input.messages), "resume": None}
     order = Order(
         path=path,
         fingerprint=log.fingerprint,
-        run_input=run_input,
+        run_input=run_input.model_copy(update=changes),
         answers=turn.answers,
         headers=headers,
     )
     columns = {"order": codec.dump(ORDER, order), "process": "", "seen_at": Now()}
-    with suppress(Unavailable):  # The worker waits for Redis to come back
+    # Without Redis, the worker that takes the run waits for it.
+    with suppress(Unavailable):
         await live.logs.hand_over(log)
     await in_database(lambda: Run.objects.filter(pk=log.key).update(**columns))
     try:
@@ -69,19 +67,15 @@ async def place_order(log: RunLog, run_input: RunAgentInput, turn: Turn, path: s
 
 
 async def accept(key: str) -> Ordered | None:
-    """Begin to execute a run; None when there is nothing left to do."""
+    """Begin to execute a run; None if there is nothing left to do."""
     row = await in_database(_claim, key)
     if row is None:
         return None
     order = codec.load(ORDER, row.order)
     view: Any = resolve(order.path).func
-    run = Ordered(
-        row,
-        order,
-        view.endpoint,
-        store_class()().of(row.scope),
-        await _adopt(row, order.fingerprint),
-    )
+    store = store_class()().of(row.scope)
+    log = await _adopt(row, order.fingerprint)
+    run = Ordered(row, order, view.endpoint, store, log)
     row.attempts += 1
     await in_database(lambda: Run.objects.filter(pk=key).update(attempts=row.attempts))
     return run
@@ -89,10 +83,9 @@ async def accept(key: str) -> Ordered | None:
 
 def _claim(key: str) -> Run | None:
     with transaction.atomic():
-        # One that another worker has: this one was told to execute it long ago, and was too slow.
-        row = (
-            Run.objects.select_for_update().filter(pk=key, order__isnull=False, process="").first()
-        )
+        # If this worker was slow, another one has the run by now.
+        free = Run.objects.filter(pk=key, order__isnull=False, process="")
+        row = free.select_for_update().first()
         if row is not None:
             Run.objects.filter(pk=key).update(process=process_name(), seen_at=Now())
     return row
@@ -107,37 +100,40 @@ async def _adopt(row: Run, fingerprint: str) -> RunLog:
 
 
 async def activate(run: Ordered) -> ActiveRun | None:
-    """Put the run together as it was when it was last written down; None if its thread has gone on without it."""
-    row, order, log = run.row, run.order, run.log
+    """Build the run from its last draft; None if its thread has gone on without it."""
+    row, order, endpoint = run.row, run.order, run.endpoint
+    run_input = order.run_input
     earlier = _reached(codec.load_messages(row.draft or []))
-    config, run_input = run.endpoint.config, order.run_input
-    turn = await continue_turn(run.store, row.scope, run_input, config, order.answers, earlier)
+    turn = await continue_turn(
+        run.store, row.scope, run_input, endpoint.config, order.answers, earlier
+    )
     if turn is None or turn.conversation.revision != row.revision:
         return None
     usage = codec.load(codec.USAGE, row.usage)
     actor = Actor(await _user(row), row.scope)
-    active = start.activate(log, run.endpoint, actor, run_input, turn, earlier=earlier, usage=usage)
+    active = start.activate(run.log, endpoint, actor, run_input, turn, earlier=earlier, usage=usage)
     active.journal = Journal(active)
     active.go_on = partial(go_on, run=run, earlier=earlier)
     return active
 
 
 def _reached(draft: list[ModelMessage]) -> list[ModelMessage]:
-    """Cut a draft back to the last answer that asked for tools: how those ended is in the journal.
+    """Cut a draft back to the last answer with tool calls: the journal has their outcomes.
 
-    What comes after it is asked again, as one text may not be another's end.
+    The model is asked again for what came after it, since a new text can't continue half of an old
+    one.
     """
-    asked = [
-        i
-        for i, message in enumerate(draft)
-        if isinstance(message, ModelResponse) and message.tool_calls
-    ]
-    return draft[: asked[-1] + 1] if asked else []
+    for index in reversed(range(len(draft))):
+        message = draft[index]
+        if isinstance(message, ModelResponse) and message.tool_calls:
+            return draft[: index + 1]
+    return []
 
 
 async def _user(row: Run) -> Any:
-    user = None
-    if row.owner_id is not None:
-        with suppress(get_user_model().DoesNotExist):
-            user = await get_user_model()._default_manager.aget(pk=row.owner_id)
-    return user or AnonymousUser()
+    if row.owner_id is None:
+        return AnonymousUser()
+    try:
+        return await get_user_model()._default_manager.aget(pk=row.owner_id)
+    except get_user_model().DoesNotExist:
+        return AnonymousUser()

@@ -1,4 +1,4 @@
-"""Where orders wait for a worker: a queue of DBOS, in the schema "dbos" of the project's PostgreSQL."""
+"""The queue of orders: DBOS keeps it in the schema "dbos" of the project's PostgreSQL."""
 
 import logging
 from collections.abc import Sequence
@@ -19,27 +19,26 @@ logger = logging.getLogger("agui.durable")
 NAME = "agui"
 QUEUE = "agui-runs"
 WORKFLOW = "agui-run"
-# A run goes on from its draft, whatever the code was that began it: a deploy leaves no run to
-# workers that are gone.
+# The version never changes, so that after a deploy the new workers take over the runs of the old
+# ones: a run goes on from its draft, and not from a place in the code.
 VERSION = "1"
 BATCH = 500
 
 
 def database_url() -> str:
-    """The database of the runs, as SQLAlchemy writes it."""
-    found = connections[router.db_for_write(Run)].settings_dict
-    options = {
-        name: str(value)
-        for name, value in found.get("OPTIONS", {}).items()
-        if type(value) in (str, int)
-    }
+    """Return the address of the runs' database for SQLAlchemy."""
+    database = connections[router.db_for_write(Run)].settings_dict
+    options = {}
+    for name, value in database.get("OPTIONS", {}).items():
+        if type(value) in (str, int):
+            options[name] = str(value)
     url = URL.create(
         "postgresql+psycopg",
-        username=found["USER"] or None,
-        password=found["PASSWORD"] or None,
-        host=found["HOST"] or None,
-        port=int(found["PORT"]) if found["PORT"] else None,
-        database=found["NAME"],
+        username=database["USER"] or None,
+        password=database["PASSWORD"] or None,
+        host=database["HOST"] or None,
+        port=int(database["PORT"]) if database["PORT"] else None,
+        database=database["NAME"],
         query=options,
     )
     return url.render_as_string(hide_password=False)
@@ -51,13 +50,13 @@ def client() -> DBOSClient:
 
 
 async def enqueue(key: str) -> None:
-    """Have some worker execute a run. Once more changes nothing."""
+    """Let some worker execute a run. A second time, this changes nothing."""
     try:
         await client().enqueue_async(_options(key), key)
     except ProgrammingError as error:
         if not isinstance(error.orig, UndefinedTable):
             raise
-        logger.warning("Run %s waits for the first worker: that makes the queue", key)
+        logger.warning("Run %s waits for the first worker, which creates the queue", key)
 
 
 def _options(key: str) -> EnqueueOptions:
@@ -70,15 +69,17 @@ def _options(key: str) -> EnqueueOptions:
 
 
 def states(keys: Sequence[str]) -> dict[str, WorkflowStatus]:
-    """What the queue knows of these runs."""
+    """Return what the queue knows about these runs, by their keys."""
     if not keys:
         return {}
-    found = client().list_workflows(workflow_ids=list(keys), load_input=False, load_output=False)
-    return {one.workflow_id: one for one in found}
+    workflows = client().list_workflows(
+        workflow_ids=list(keys), load_input=False, load_output=False
+    )
+    return {workflow.workflow_id: workflow for workflow in workflows}
 
 
 def enqueue_again(key: str) -> None:
-    """Have another worker execute a run whose worker is dead, or that never got here."""
+    """Let another worker execute a run whose worker is dead, or that is not in the queue yet."""
     state = states([key]).get(key)
     if state is None:
         client().enqueue(_options(key), key)
@@ -89,17 +90,18 @@ def enqueue_again(key: str) -> None:
 
 
 def forget_ended() -> None:
-    """Delete what the queue still holds of runs that are over: their rows say more.
+    """Delete runs that have ended from the queue: their rows say more.
 
-    Not by what the queue knows: a worker that was killed may have ended a run without telling it.
+    Their rows also say which have ended: a worker may have been killed before it told the queue.
     """
     before = (timezone.now() - timedelta(hours=1)).isoformat()
     while True:
-        found = client().list_workflows(
+        workflows = client().list_workflows(
             name=WORKFLOW, end_time=before, limit=BATCH, load_input=False, load_output=False
         )
-        keys = {one.workflow_id for one in found}
-        on = Run.objects.filter(pk__in=keys, order__isnull=False).values_list("pk", flat=True)
-        if not (over := keys - set(map(str, on))):
+        keys = {workflow.workflow_id for workflow in workflows}
+        running = Run.objects.filter(pk__in=keys, order__isnull=False)
+        ended = keys - set(map(str, running.values_list("pk", flat=True)))
+        if not ended:
             return
-        client().delete_workflows(list(over))
+        client().delete_workflows(list(ended))

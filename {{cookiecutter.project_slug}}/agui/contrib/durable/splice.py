@@ -1,8 +1,7 @@
-"""Where the events of the process that died and those of the next one are joined, to one stream
-that is well-formed.
+"""Join the events of a process that died to those of the next one, as one well-formed stream.
 
-What was begun is ended, and a snapshot of the messages takes back what the next process does again:
-a text of which half was streamed, a tool call that nobody has made.
+What the first process has begun is ended. A snapshot of the messages then takes back what the next
+process does again, such as a text that was streamed by half, or a tool call that nobody has made.
 """
 
 import json
@@ -35,7 +34,7 @@ from agui.protocol.types import (
 )
 from agui.runs.live import live
 
-# What begins something, what ends it, and where the name of it is.
+# By the event that begins something: the event that ends it, and the field with its id.
 SPANS: dict[str, tuple[str, Any, str]] = {
     "TEXT_MESSAGE_START": ("TEXT_MESSAGE_END", TextMessageEndEvent, "messageId"),
     "REASONING_START": ("REASONING_END", ReasoningEndEvent, "messageId"),
@@ -43,36 +42,39 @@ SPANS: dict[str, tuple[str, Any, str]] = {
     "TOOL_CALL_START": ("TOOL_CALL_END", ToolCallEndEvent, "toolCallId"),
     "STEP_STARTED": ("STEP_FINISHED", StepFinishedEvent, "stepName"),
 }
+ID_FIELDS = {end: field for end, _, field in SPANS.values()}
 
 
 async def go_on(
     events: AsyncGenerator[BaseEvent], *, run: Ordered, earlier: Sequence[ModelMessage]
 ) -> AsyncGenerator[BaseEvent]:
-    """Begin with what joins these events to those in the log, if there are any, instead of with RUN_STARTED."""
+    """Replace RUN_STARTED by the events that join these to the log, if it has any."""
     async with aclosing(events):
         async for event in events:
             if event.type is EventType.RUN_STARTED and run.log.frames:
-                for one in await _joint(run, await _load(run), earlier):
-                    yield one
+                for joining in await _joint(run, await _load(run), earlier):
+                    yield joining
             else:
                 yield event
 
 
 async def finish(run: Ordered) -> None:
-    """End the log of a run that has ended, or that no worker can bring to its end."""
-    if not run.log.running:
+    """End the log of a run that has ended, or that no worker can finish."""
+    log = run.log
+    if not log.running:
         return
     conversation = await _load(run)
-    for event in [*await _joint(run, conversation), _last(run.row, conversation)]:
-        run.log.append(encode(run.log.key, len(run.log.frames) + 1, event))
-    live.logs.close(run.log)
+    events = await _joint(run, conversation)
+    events.append(_last(run.row, conversation))
+    for event in events:
+        log.append(encode(log.key, len(log.frames) + 1, event))
+    live.logs.close(log)
 
 
 async def _load(run: Ordered) -> Conversation:
     thread_id = run.row.thread_id
-    return await run.store.load(thread_id, scope=run.row.scope) or Conversation(
-        conversation_id=thread_id
-    )
+    conversation = await run.store.load(thread_id, scope=run.row.scope)
+    return conversation or Conversation(conversation_id=thread_id)
 
 
 async def _joint(
@@ -81,44 +83,43 @@ async def _joint(
     closing = left_open(run.log.frames)
     if len(run.log.frames) < 2:
         return closing
-    messages = await run_in_thread(
-        wire_messages, [*conversation.messages, *earlier], pool="reading"
-    )
+    stored = [*conversation.messages, *earlier]
+    messages = await run_in_thread(wire_messages, stored, pool="reading")
     return [*closing, MessagesSnapshotEvent.model_validate({"messages": messages})]
 
 
 def left_open(frames: Iterable[bytes]) -> list[BaseEvent]:
-    """What ends all that these frames have begun and not ended, the last first."""
-    ends = {end: start for start, (end, _, _) in SPANS.items()}
-    begun: dict[tuple[str, str], BaseEvent] = {}
+    """Return the events that end what these frames have begun and not ended, the last first."""
+    open_spans: dict[tuple[str, str], BaseEvent] = {}
     for frame in frames:
         event = json.loads(frame.partition(b"data: ")[2])
-        if span := SPANS.get(event["type"]):
-            _, closing, key = span
-            begun[event["type"], event[key]] = closing.model_validate({key: event[key]})
-        elif start := ends.get(event["type"]):
-            begun.pop((start, event[SPANS[start][2]]), None)
-    return list(reversed(begun.values()))
+        kind = event["type"]
+        if kind in SPANS:
+            end, closing, field = SPANS[kind]
+            open_spans[end, event[field]] = closing.model_validate({field: event[field]})
+        elif kind in ID_FIELDS:
+            open_spans.pop((kind, event[ID_FIELDS[kind]]), None)
+    return list(reversed(open_spans.values()))
 
 
 def _last(row: Run, conversation: Conversation) -> BaseEvent:
-    """The terminal event of a run that has been recorded, but could not say so any more."""
+    """Return the last event of a run whose end is in its row but not in its log."""
     outcome: Any
     if row.status == Run.Status.FINISHED:
         outcome = RunFinishedSuccessOutcome()
-    elif row.status == Run.Status.PAUSED and (
-        asked := open_interrupts(conversation.deferred_tool_requests)
-    ):
-        outcome = RunFinishedInterruptOutcome(interrupts=[one.interrupt for one in asked])
     elif row.status == Run.Status.PAUSED:
-        calls = (
-            conversation.deferred_tool_requests.calls if conversation.deferred_tool_requests else []
-        )
-        outcome = RunFinishedSuccessOutcome(
-            pending_tool_call_ids=[call.tool_call_id for call in calls]
-        )
+        outcome = _pause(conversation)
     elif row.status == Run.Status.CANCELLED:
         outcome = RunFinishedCancelledOutcome()
     else:
         return run_error(row.code or "interrupted", str(row.pk), row.cause)
     return RunFinishedEvent(thread_id=row.thread_id, run_id=row.run_id, outcome=outcome)
+
+
+def _pause(conversation: Conversation) -> Any:
+    requests = conversation.deferred_tool_requests
+    interrupts = [opened.interrupt for opened in open_interrupts(requests)]
+    if interrupts:
+        return RunFinishedInterruptOutcome(interrupts=interrupts)
+    call_ids = [call.tool_call_id for call in requests.calls] if requests else []
+    return RunFinishedSuccessOutcome(pending_tool_call_ids=call_ids)

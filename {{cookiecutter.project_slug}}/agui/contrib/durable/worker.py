@@ -1,4 +1,4 @@
-"""The workflow that executes a run, and how the runs of dead workers are taken over."""
+"""The workflow that executes a run, and the take-over of runs of dead workers."""
 
 import asyncio
 import logging
@@ -38,23 +38,24 @@ from agui.runs.shutdown import end_parts
 
 logger = logging.getLogger("agui.durable")
 
-# How long a run may wait in the queue although a worker is free.
 POLL_SECONDS = 0.1
+"""How long a run may wait in the queue while a worker is free."""
 LOOK_SECONDS = 1.0
 TIDY_SECONDS = 3600.0
-# A run that ends every worker that executes it is given up.
+# A run may kill each worker that executes it, so there is a limit.
 MAX_ATTEMPTS = 5
 
 executing: set[str] = set()
 
 
 async def work() -> None:
-    """Execute runs until SIGTERM or SIGINT; those that then take too long go on in another worker."""
+    """Execute runs until SIGTERM or SIGINT. Runs that then take too long move to another worker."""
     leaving = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, leaving.set)
     await life.begin()
-    # Under a name of its own, DBOS recovers nothing by itself: a host may have several workers.
+    # Each worker has its own id, so that DBOS recovers no run itself: a host may have several
+    # workers.
     DBOS(
         config={
             "name": NAME,
@@ -86,7 +87,7 @@ async def work() -> None:
 
 @DBOS.workflow(name=WORKFLOW)
 async def execute(key: str) -> None:
-    """Execute a run to its end, from where it is."""
+    """Execute a run from its draft to its end."""
     if key in executing:
         return
     executing.add(key)
@@ -103,12 +104,16 @@ async def _execute(key: str) -> None:
     if run is None:
         return
     owner.set(run.row.scope)
-    is_on = run.row.status == Run.Status.RUNNING
-    if is_on and run.row.attempts <= MAX_ATTEMPTS and (active := await activate(run)):
-        with parts.entered(part.request_context(run.order.headers) for part in parts.installed()):
+    active = None
+    is_running = run.row.status == Run.Status.RUNNING
+    if is_running and run.row.attempts <= MAX_ATTEMPTS:
+        active = await activate(run)
+    if active:
+        headers = run.order.headers
+        with parts.entered(part.request_context(headers) for part in parts.installed()):
             await runs.drive(active)
     else:
-        if is_on:
+        if is_running:
             await take_up(run.store, run.row)
             run.row.status = Run.Status.INTERRUPTED
         await finish(run)
@@ -121,24 +126,28 @@ def _close(key: str) -> None:
 
 
 def take_over() -> None:
-    """Put the runs of dead workers into the queue again, and what was ordered without getting there."""
+    """Put runs of dead workers into the queue again, and runs that never got there."""
     ordered = Run.objects.filter(order__isnull=False).defer("order", "draft")
     waiting = states([str(run.pk) for run in ordered if not run.process])
     for run in ordered:
         key = str(run.pk)
-        if key in executing or (is_alive(run) if run.process else _waits(run, waiting.get(key))):
+        if key in executing:
             continue
-        # Of several workers that look, one does it.
-        if Run.objects.filter(pk=key, process=run.process, seen_at=run.seen_at).update(
-            process="", seen_at=Now()
-        ):
+        is_cared_for = is_alive(run) if run.process else _waits(run, waiting.get(key))
+        if is_cared_for:
+            continue
+        # If several workers see this run, only one of them changes the row.
+        unchanged = Run.objects.filter(pk=key, process=run.process, seen_at=run.seen_at)
+        if unchanged.update(process="", seen_at=Now()):
             logger.warning("Run %s of thread %s is put into the queue again", key, run.thread_id)
             enqueue_again(key)
 
 
 def _waits(run: Run, state: WorkflowStatus | None) -> bool:
-    """Whether a worker will take a run, or has taken it just now."""
-    if state is None or (state.status == "PENDING" and is_there(state.executor_id or "") is False):
+    """Return whether a worker will take a run, or has just taken it."""
+    if state is None:
+        return False
+    if state.status == "PENDING" and is_there(state.executor_id or "") is False:
         return False
     return state.status == "ENQUEUED" or not life.is_silent(run)
 
@@ -151,7 +160,7 @@ async def _leave() -> None:
         return
     try:
         await checkpoints.write()
-        # The event loop stands still meanwhile: nothing of these runs happens any more.
+        # This blocks the event loop on purpose, so that these runs do nothing more.
         ThreadPoolExecutor(1).submit(_give_back, list(executing)).result()
     except Exception:
         logger.exception(
@@ -159,7 +168,8 @@ async def _leave() -> None:
         )
     finally:
         ThreadPoolExecutor(1).submit(asyncio.run, end_parts()).result()
-        os._exit(0)  # Else these runs would be ended as interrupted
+        # An ordinary exit would record these runs as interrupted.
+        os._exit(0)
 
 
 def _give_back(keys: list[str]) -> None:

@@ -11,7 +11,10 @@ from agui.server.warm_up import import_agents
 
 
 class Command(BaseCommand):
-    help = "Execute runs of the agent until SIGTERM. Start as many as you need; each takes over the runs of dead ones."
+    help = (
+        "Execute runs of the agent until SIGTERM. "
+        "Start as many as you need; each takes over the runs of dead ones."
+    )
 
     def handle(self, *args: Any, **options: Any) -> None:
         if not conf.part(DurableSettings).is_on:
