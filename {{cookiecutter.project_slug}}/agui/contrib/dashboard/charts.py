@@ -91,8 +91,7 @@ class Chart:
         merge = max if self.is_lines else sum
         highest = 0.0
         for index in range(len(self.labels)):
-            values = [series.values[index] or 0 for series in self.series]
-            highest = max(highest, merge(values))
+            highest = max(highest, merge(series.values[index] or 0 for series in self.series))
         return nice(highest)
 
     def _about(self, index: int) -> str:

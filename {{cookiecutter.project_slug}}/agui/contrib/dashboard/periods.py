@@ -10,6 +10,7 @@ from django.utils import timezone
 from agui.contrib.dashboard.figures import Figures
 from agui.contrib.dashboard.rollup import DAY, HOUR, read_figures
 
+WEEK = timedelta(weeks=1)
 RANGES = {"24h": "24 hours", "7d": "7 days", "30d": "30 days", "13w": "13 weeks"}
 
 
@@ -21,56 +22,37 @@ class Period:
 
 def periods_of(span: str, now: datetime) -> list[Period]:
     """Divide a range into hours, quarters of days, days or weeks of the site's time zone."""
-    if span == "24h":
-        return _last_hours(now)
-    today = now.astimezone(timezone.get_default_timezone()).date()
-    if span == "7d":
-        return _quarters_of_days(today, now)
-    if span == "30d":
-        return _last_days(today)
-    return _last_weeks(today)
-
-
-def _last_hours(now: datetime) -> list[Period]:
     zone = timezone.get_default_timezone()
-    this_hour = now.astimezone(UTC).replace(minute=0, second=0, microsecond=0)
+    today = now.astimezone(zone).date()
+    if span == "24h":
+        this_hour = now.astimezone(UTC).replace(minute=0, second=0, microsecond=0)
+        begins = [this_hour - ago * HOUR for ago in reversed(range(24))]
+        name = "%a %H:%M"
+    elif span == "7d":
+        days = _midnights(today, DAY, 7)
+        begins = [day.replace(hour=hour) for day in days for hour in (0, 6, 12, 18)]
+        name = "%a %d %b, %H:%M"
+    elif span == "30d":
+        begins = _midnights(today, DAY, 30)
+        name = "%d %b"
+    else:
+        monday = today - today.weekday() * DAY
+        begins = _midnights(monday, WEEK, 13)
+        name = "week of %d %b"
     periods = []
-    for ago in reversed(range(24)):
-        begin = this_hour - ago * HOUR
-        periods.append(Period(begin, f"{begin.astimezone(zone):%a %H:%M}"))
+    for begin in begins:
+        if begin <= now:
+            periods.append(Period(begin, begin.astimezone(zone).strftime(name)))
     return periods
 
 
-def _quarters_of_days(today: date, now: datetime) -> list[Period]:
-    periods = []
-    for ago in reversed(range(7)):
-        midnight = _midnight(today - ago * DAY)
-        for hour in (0, 6, 12, 18):
-            begin = midnight.replace(hour=hour)
-            if begin <= now:
-                periods.append(Period(begin, f"{begin:%a %d %b, %H:%M}"))
-    return periods
-
-
-def _last_days(today: date) -> list[Period]:
-    periods = []
-    for ago in reversed(range(30)):
-        day = today - ago * DAY
-        periods.append(Period(_midnight(day), f"{day:%d %b}"))
-    return periods
-
-
-def _last_weeks(today: date) -> list[Period]:
-    this_monday = today - today.weekday() * DAY
-    periods = []
-    for ago in reversed(range(13)):
-        monday = this_monday - ago * timedelta(weeks=1)
-        periods.append(Period(_midnight(monday), f"week of {monday:%d %b}"))
-    return periods
-
-
-def _midnight(day: date) -> datetime:
-    return datetime(day.year, day.month, day.day, tzinfo=timezone.get_default_timezone())
+def _midnights(last: date, step: timedelta, number: int) -> list[datetime]:
+    zone = timezone.get_default_timezone()
+    midnights = []
+    for ago in reversed(range(number)):
+        day = last - ago * step
+        midnights.append(datetime(day.year, day.month, day.day, tzinfo=zone))
+    return midnights
 
 
 def figures_of(periods: Sequence[Period]) -> list[Figures]:

@@ -38,7 +38,7 @@ AWAY = "Out of reach now, with all their tools: {}. If one is needed, say so."
 
 @dataclass(kw_only=True)
 class ServersAway(CustomEvent):
-    """Names the servers that this run goes on without. Clients get it as CUSTOM `servers_away`."""
+    """Names the servers that this run goes on without, as CUSTOM `servers_away`."""
 
     servers: list[str]
 
@@ -49,7 +49,7 @@ def mcp_toolset(taken: Collection[str] = ()) -> "McpToolset":
 
 
 class McpToolset(AbstractToolset[AgentDeps]):
-    """The tools of some servers. Each run works with a copy, which keeps what belongs to the run."""
+    """The tools of some servers. Each run has a copy, which keeps what belongs to the run."""
 
     def __init__(self, servers: Sequence[Server], taken: Collection[str] = ()) -> None:
         self._servers = servers

@@ -32,7 +32,10 @@ if TYPE_CHECKING:
 
 
 class Command(BaseCommand):
-    help = "Play the cases in the evals/ of all applications, in an empty database, and print how they end."
+    help = (
+        "Play the cases in the evals/ of all applications, each in a database that is empty, "
+        "and print how they end."
+    )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(
