@@ -91,6 +91,7 @@ def top_users(viewer: Any, since: date) -> list[list[str]] | None:
         dollars=Sum("cost"),
         unpriced=Sum("unpriced"),
     )
+    # On PostgreSQL, null would come before all amounts.
     most = list(sums.order_by(F("dollars").desc(nulls_last=True), "-tokens")[:MAX_ROWS])
     names = get_user_model()._default_manager.in_bulk([owner for owner, *_ in most])
     table = []

@@ -28,6 +28,7 @@ class DashboardConfig(Part):
         if hour != self.hour:
             self.hour = hour
             loop = asyncio.get_running_loop()
+            # The empty context keeps the run's trace and log fields out of the count.
             loop.call_later(DELAY_SECONDS, self.count, context=contextvars.Context())
         return super().run_context(run)
 

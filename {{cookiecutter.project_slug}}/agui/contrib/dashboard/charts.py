@@ -88,6 +88,7 @@ class Chart:
 
     def _top(self) -> float:
         """Return the number at the upper end of the scale."""
+        # Bars are stacked, and lines are not.
         merge = max if self.is_lines else sum
         highest = 0.0
         for index in range(len(self.labels)):

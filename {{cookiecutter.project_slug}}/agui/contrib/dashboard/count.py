@@ -66,6 +66,7 @@ def _parse(hour: str) -> datetime:
 
 def _count_runs(runs: QuerySet[Any], by_hour: FiguresByHour) -> None:
     groups = runs.values_list("hour", "status", "code", "model")
+    # A run that has asked no model needs no price, so `asked` leaves it out.
     rows: QuerySet[Any, Any] = groups.annotate(
         n=Count("pk"),
         tokens_in=_sum_of_usage("input_tokens"),

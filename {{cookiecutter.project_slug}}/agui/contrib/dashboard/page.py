@@ -21,6 +21,7 @@ from agui.contrib.dashboard.periods import Period
 from agui.models import Run
 from agui.money import dollars
 
+# A paused run waits for its user, which is not a failure.
 WELL = (Run.Status.FINISHED, Run.Status.PAUSED)
 NEITHER = (Run.Status.CANCELLED, Run.Status.RUNNING)
 NOT_FAILED = WELL + NEITHER
@@ -145,6 +146,7 @@ def _cost_tile(whole: Figures) -> tuple[str, str]:
     cost = whole.used(DOLLARS)
     if not whole.used(UNPRICED):
         return "Cost", dollars(cost)
+    # If no run has a known price, $0.00 would be wrong.
     if whole.endings.total() and not cost:
         return "Cost", "-"
     return "Cost, at least", dollars(cost)

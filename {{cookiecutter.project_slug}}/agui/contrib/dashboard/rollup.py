@@ -53,6 +53,7 @@ def roll_up() -> datetime:
     long_ago = _day(now - HOURS_KEPT)
     while begin < end:
         until = min(_next_day(begin), end)
+        # Nobody looks at old days by the hour, so a whole day is counted at once.
         if begin == _day(begin) and until <= long_ago:
             _keep_day(begin, until)
         else:

@@ -155,6 +155,7 @@ class Suite:
 
     async def play(self, talk: Talk) -> Outcome:
         """Let a new user say what the case says. Raises AgentFailed."""
+        # Each case has its own user, so that it sees nothing of the others.
         user = await get_user_model()._default_manager.acreate(username=f"eval-{next(_numbers)}")
         if talk.given:
             if self.prepare is None:

@@ -57,6 +57,7 @@ def give_feedback(
     if not value:
         thread.feedback.filter(message_id=message_id).delete()
         return None
+    # Line by line, because clean() replaces control characters.
     lines = map(clean, comment.strip().splitlines())
     rating = Rating(value=value, comment="\n".join(lines))
     changes = {**rating, "updated_at": timezone.now()}

@@ -87,6 +87,7 @@ class DjangoSessionConversationStore(ThreadStore):
         while head_id is not None and (limit is None or len(ids) < limit):
             ids.append(head_id)
             head_id = rows[head_id]["parent"]
+        # The loop walked from the head to the root; a history begins at the root.
         ids.reverse()
         messages = codec.load_messages([rows[entry_id]["data"] for entry_id in ids])
         entries = []
@@ -141,6 +142,7 @@ class DjangoSessionConversationStore(ThreadStore):
     async def _update(
         self, conversation_id: str, scope: str | None, **fields: Any
     ) -> ThreadSummary | None:
+        # Look before the change: a change creates a session for a visitor who has none.
         if await self.summary(conversation_id, scope=scope) is None:
             return None
 
@@ -169,6 +171,7 @@ class DjangoSessionConversationStore(ThreadStore):
             if self.session_key is None and self.session is not None:
                 self.session.create()
                 self.session_key = self.session.session_key
+            # Another request may have changed the session since this one loaded it.
             session = self._load()
             tables = _tables(session)
             if session.session_key is None:
@@ -273,6 +276,7 @@ def _add(
 
 def _sweep(tables: Tables) -> None:
     """Delete the messages that no thread reaches."""
+    # Forks share messages with their source, so a message may belong to several threads.
     reached: dict[str, Row] = {}
     for thread in _threads(tables, None):
         record = _record(thread)

@@ -58,6 +58,7 @@ class BudgetAdmin(UserByName):
 
     @admin.display(description="spent so far")
     def spent(self, budget: Budget) -> str:
+        # Each user of a group has the budget for themselves: there is no common sum.
         if budget.user_id is None:
             return "-"
         begin = first_day(budget.period, today())

@@ -163,6 +163,7 @@ def _applies_to(user: Any) -> Q:
 
 def _closest(limit: str, own: list[Budget], groups: list[Budget], default: Any) -> Any:
     """Return the cost or the tokens of the closest budget that has them."""
+    # The user's own budget applies even if a group's is larger.
     amounts = _amounts(limit, own) or _amounts(limit, groups)
     return max(amounts, default=getattr(default, limit))
 
@@ -183,6 +184,7 @@ def first_day(period: str, day: date) -> date:
 
 def next_begin(period: str, day: date) -> datetime:
     """Return when the next period begins: at midnight in the site's time zone."""
+    # This day is in the next period, however short the current one is.
     in_next = first_day(period, day) + LONGEST[period]
     midnight = datetime.combine(first_day(period, in_next), datetime.min.time())
     return timezone.make_aware(midnight, timezone.get_default_timezone())

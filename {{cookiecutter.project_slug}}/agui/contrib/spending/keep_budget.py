@@ -30,6 +30,7 @@ class KeepBudget(AbstractCapability[AgentDeps]):
     async def before_model_request(
         self, ctx: RunContext[AgentDeps], request_context: ModelRequestContext
     ) -> ModelRequestContext:
+        # The budget was checked before the run, so the first request needs no check.
         if not ctx.usage.requests:
             return request_context
         used_up = await in_database(self._find_used_up, ctx.deps)
