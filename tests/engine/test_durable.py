@@ -96,13 +96,13 @@ def with_journals(monkeypatch):
 
 @pytest.mark.usefixtures("with_journals")
 async def test_the_outcome_that_was_noted_first_counts(client: Client, monkeypatch):
-    note = Journal._note
+    record = Journal._record
 
     def second(self, call_id, outcome):
-        note(self, call_id, "theirs")  # A worker took over, as this one seemed dead
-        note(self, call_id, outcome)
+        record(self, call_id, "theirs")  # A worker took over, as this one seemed dead
+        record(self, call_id, outcome)
 
-    monkeypatch.setattr(Journal, "_note", second)
+    monkeypatch.setattr(Journal, "_record", second)
     with script(call("ping", _id="c1"), say("Done")):
         events = await client.run(text="Go")
     assert [event["content"] for event in events if event["type"] == "TOOL_CALL_RESULT"] == ["theirs"]
