@@ -125,7 +125,8 @@ class Answer:
     @property
     def interrupts(self) -> list[Event]:
         """The approvals and questions that wait for the user."""
-        return list(self.events[-1].get("outcome", {}).get("interrupts", []))
+        outcome = self.events[-1].get("outcome", {})
+        return list(outcome.get("interrupts", []))
 
     @property
     def error(self) -> str | None:

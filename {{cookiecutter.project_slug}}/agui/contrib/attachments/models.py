@@ -19,7 +19,10 @@ class Attachment(Owned):
 
     class Meta:
         ordering = ["-created_at"]
-        indexes = [models.Index(fields=["scope", "digest"]), models.Index(fields=["created_at"])]
+        indexes = [
+            models.Index(fields=["scope", "digest"]),
+            models.Index(fields=["created_at"]),
+        ]
 
     def __str__(self) -> str:
         return self.name

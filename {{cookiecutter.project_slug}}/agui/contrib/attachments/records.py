@@ -10,7 +10,7 @@ from pydantic_ai.messages import ModelMessage
 
 from agui.actor import Actor
 from agui.contrib.attachments.models import Attachment
-from agui.contrib.attachments.references import File
+from agui.contrib.attachments.references import File, named_in
 from agui.parts import NamedFile, PersonalData
 from agui.stores.annotations import annotation
 
@@ -33,17 +33,16 @@ def files_of(actor: Actor) -> PersonalData:
 
 def named_files(messages: Sequence[ModelMessage]) -> list[list[NamedFile]]:
     """List the files that each message names, and say which of them are deleted."""
-    files_by_message: list[list[File]] = []
-    ids: set[str] = set()
-    for message in messages:
-        files = annotation(message, "attachments") or []
-        files_by_message.append(files)
-        ids.update(file["id"] for file in files)
+    ids = {file["id"] for file in named_in(messages)}
     existing: set[str] = set()
     if ids:
         pks = Attachment.objects.filter(pk__in=ids).values_list("pk", flat=True)
         existing.update(map(str, pks))
-    return [[_named_file(file, existing) for file in files] for files in files_by_message]
+    lists = []
+    for message in messages:
+        files = annotation(message, "attachments") or ()
+        lists.append([_named_file(file, existing) for file in files])
+    return lists
 
 
 def _named_file(file: File, existing: set[str]) -> NamedFile:

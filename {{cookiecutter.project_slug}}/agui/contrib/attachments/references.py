@@ -47,7 +47,8 @@ async def name_attachments(new: Sequence[ModelMessage], actor: Actor) -> list[UU
             wanted.update(dict.fromkeys(ids))
     if not wanted:
         return []
-    own = Attachment.objects.filter(scope=actor.scope, pk__in=list(wanted)[:MAX_OF_REQUEST])
+    pks = list(wanted)[:MAX_OF_REQUEST]
+    own = Attachment.objects.filter(scope=actor.scope, pk__in=pks)
     rows = own.values("id", "name", "media_type", "size")
     files: dict[UUID, File] = {}
     for row in await in_database(lambda: list(rows)):
@@ -102,10 +103,11 @@ def with_manifests(messages: Iterable[ModelMessage]) -> list[ModelMessage]:
 def _with_manifest(message: ModelMessage, files: list[File] | None) -> ModelMessage:
     if not files or not isinstance(message, ModelRequest):
         return message
-    prompt = next((part for part in message.parts if isinstance(part, UserPromptPart)), None)
-    if prompt is None:
+    prompts = [part for part in message.parts if isinstance(part, UserPromptPart)]
+    if not prompts:
         return message
-    manifest = replace(prompt, content=MANIFEST.format("\n".join(map(_manifest_line, files))))
+    lines = "\n".join(map(_manifest_line, files))
+    manifest = replace(prompts[0], content=MANIFEST.format(lines))
     # Files may come without a text, and some providers refuse an empty one.
     texts = [part for part in message.parts if not _is_blank(part)]
     return replace(message, parts=[manifest, *texts])

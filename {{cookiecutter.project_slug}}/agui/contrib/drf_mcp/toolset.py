@@ -59,7 +59,8 @@ class DrfMcpToolset(ListedToolset):
 
     @property
     def names(self) -> set[str]:  # type: ignore[override]
-        return {tool_name(tool.name) for tool in self.server.tools.all()} - self.taken
+        names = {tool_name(tool.name) for tool in self.server.tools.all()}
+        return names - self.taken
 
     async def bindings(self, user: Any) -> list[ToolBinding]:
         """Return the tools that the server lists for this user."""
@@ -76,7 +77,8 @@ class DrfMcpToolset(ListedToolset):
             return []
 
     async def for_run(self, ctx: RunContext[AgentDeps]) -> AbstractToolset[Any]:
-        return Toolset([tool for _, tool in await self._listed(ctx.deps.user)], id=self.id)
+        tools = [tool for _, tool in await self._listed(ctx.deps.user)]
+        return Toolset(tools, id=self.id)
 
     async def get_tools(self, ctx: RunContext[AgentDeps]) -> dict[str, ToolsetTool[Any]]:
         return await (await self.for_run(ctx)).get_tools(ctx)

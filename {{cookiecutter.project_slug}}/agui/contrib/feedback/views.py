@@ -23,7 +23,9 @@ class ThreadFeedbackView(ThreadAction):
         message_id = body.get("message_id", "")
         value = body.get("value")
         comment = body.get("comment", "")
-        if not isinstance(message_id, str) or type(value) is not int or value not in (1, 0, -1):
+        # `type`, because True and 1.0 equal 1.
+        is_value = type(value) is int and value in (1, 0, -1)
+        if not isinstance(message_id, str) or not is_value:
             raise BadRequest("Send a message_id, and as value 1, -1, or 0 to take it back.")
         if not isinstance(comment, str) or len(comment) > MAX_COMMENT_CHARS:
             raise BadRequest(f"A comment has at most {MAX_COMMENT_CHARS} characters.")

@@ -94,6 +94,7 @@ ByModel = Mapping[str, Spent]
 
 def add_spending(scope: str, owner_id: Any, now: ByModel, before: ByModel) -> None:
     """Record what an owner has used since `before`. Raises IntegrityError if they are deleted."""
+    # Inserted with SQL, because bulk_create() can't add to existing rows.
     connection = connections[router.db_for_write(Spending)]
     day = _field("day").get_db_prep_save(today(), connection)
     owner = _field("owner").get_db_prep_save(owner_id, connection)
