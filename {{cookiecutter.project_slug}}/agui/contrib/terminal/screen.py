@@ -128,7 +128,9 @@ class Screen:
 
     def show_local(self, content: str, is_result: bool) -> None:
         """Print the size of a local tool's result, or why it has none."""
-        self._print_result(f"{len(content)} characters" if is_result else content, is_result)
+        if is_result:
+            content = f"{len(content)} characters"
+        self._print_result(content, is_result)
 
     def _print_result(self, words: str, is_result: bool) -> None:
         mark, style = ("✓", "green") if is_result else ("✗", "red")
