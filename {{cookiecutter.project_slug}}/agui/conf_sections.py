@@ -168,7 +168,7 @@ def explain(error: Any, model: type[Section]) -> str:
         if is_unknown or isinstance(key, int) or key.isupper():
             keys.append(str(key))
     name = "AGUI" + "".join(f"[{key}]" if key.isdigit() else f"[{key!r}]" for key in keys)
-    has_secrets = keys[:1] == ["REDIS_URL"]  # It may hold a password.
+    has_secrets = keys[:1] == ["REDIS_URL"]  # The URL may hold a password.
     for key in keys[:-1]:
         field = model.model_fields.get(key.lower())
         section = _section_in(field.annotation) if field else None
