@@ -9,6 +9,7 @@ import os
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from types import SimpleNamespace
@@ -19,8 +20,8 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.apps import apps
 from django.contrib.auth import get_user_model
-from django.db import connections, router
-from django.test import AsyncClient
+from django.db import connection, connections, router, transaction
+from django.test import AsyncClient, TransactionTestCase
 from pydantic_ai import models
 from pydantic_ai.messages import ToolReturnPart
 from pydantic_ai.models import Model
@@ -39,6 +40,23 @@ models.ALLOW_MODEL_REQUESTS = False
 # What the engine does for its owner's tests is off in its own, which are of what it does in production.
 conf.is_testing = lambda: False
 
+# Rows that migrations make, and that no test changes.
+KEPT = {"django_content_type", "auth_permission", "django_migrations"}
+
+
+def empty_tables(case: TransactionTestCase) -> None:
+    """Delete what a test has stored. Django's own way truncates all tables and makes all permissions anew."""
+    with transaction.atomic(), connection.cursor() as cursor:
+        for table in filled_tables():
+            cursor.execute(f"DELETE FROM {connection.ops.quote_name(table)}")  # noqa: S608
+
+
+@cache
+def filled_tables() -> list[str]:
+    return sorted(set(connection.introspection.django_table_names(only_existing=True)) - KEPT)
+
+
+TransactionTestCase._fixture_teardown = empty_tables
 
 # What tests use of a part without importing it from there.
 USED = {
