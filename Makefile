@@ -65,14 +65,18 @@ settings: .demo/new ## Write the tables of docs/settings.md anew from agui/conf.
 picture: .venv/.dev ## Make the pictures of the README anew, from a project that is served
 	PICTURE=docs $(PYTEST) -q tests/test_picture.py
 
-bench: .venv/.demo ## Measure the way to a first answer, and what turns, streams and the page cost, side by side with peers (ARGS=--quick for a short run)
+bench: .venv/.demo ## Measure the way to a first answer, and what turns, streams and the page cost, side by side with peers (ARGS=--quick for a short run, --count for instructions)
 	$(call generate,.demo/bench)
 	@$(MAKE) --no-print-directory -C $(BENCH) .venv/.installed EXTRAS=postgres
 	@$(call install_into,$(BENCH)/.venv/bin,benchmarks/requirements.txt)
+ifneq ($(filter --count,$(ARGS)),)
+	@$(BENCH)/.venv/bin/python -B benchmarks/count.py $(filter-out --count,$(ARGS))
+else
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -B benchmarks/first_answer.py $(ARGS)
 	@$(BENCH)/.venv/bin/python -B benchmarks/conversations.py $(ARGS)
 	@$(BENCH)/.venv/bin/python -B benchmarks/streams.py $(ARGS)
 	@$(BENCH)/.venv/bin/python -B benchmarks/page.py $(ARGS)
+endif
 
 # RUF200: a requirement with a question of cookiecutter in it becomes valid when it is answered.
 lint: .venv/.dev ## Check and format-check all Python files

@@ -39,6 +39,7 @@ below it. Read them in this order:
         recovery.py          how a thread gets the drafts of a dead process
         life.py              which processes are alive
         processes.py         the names of processes, and whether they exist
+        hooks.py             what the engine does around requests and tool calls
         fence.py             a check before each tool: does this process still have the run
         shutdown.py          how the runs end when the server ends
     turns/      what is new in this request

@@ -15,7 +15,6 @@ from traceback import walk_tb
 from typing import Any, TypeVar
 
 from pydantic_ai import RunContext
-from pydantic_ai.capabilities import AbstractCapability
 from pydantic_ai.exceptions import ModelContextWindowExceededError, ModelHTTPError, UserError
 from pydantic_ai.messages import (
     BaseToolReturnPart,
@@ -33,7 +32,6 @@ from pydantic_ai.usage import RequestUsage
 
 from agui import conf
 from agui.agents.file_addresses import download, is_handed_on, media_type_of
-from agui.deps import AgentDeps
 from agui.stores.annotations import annotation
 
 logger = logging.getLogger("agui.runs")
@@ -128,14 +126,15 @@ def words_for(file: File) -> str:
 
 
 @dataclass
-class SendReadableFiles(AbstractCapability[AgentDeps]):
-    """Sends the files of a run that its model can read, and remembers the others."""
+class ReadableFiles:
+    """The files of a run that its model can read. The others are remembered."""
 
     left_out: dict[str, dict[str, Any]] = field(default_factory=dict)
     """What a client is told about each file that was left out, by its `name_of`."""
     _downloads: dict[str, BinaryContent | None] = field(default_factory=dict)
 
-    def get_wrapper_model(self, model: Model) -> Model:
+    def model(self, model: Model) -> Model:
+        """Wrap the run's model, which then gets only files that it can read."""
         if isinstance(model, FallbackModel):
             # The next model of a chain may read what this one can't.
             fallback = copy(model)
@@ -190,7 +189,7 @@ class SendReadableFiles(AbstractCapability[AgentDeps]):
 class FilesModel(WrapperModel):
     """A model that is asked again without files if it refuses a request because of them."""
 
-    def __init__(self, wrapped: Model, files: SendReadableFiles) -> None:
+    def __init__(self, wrapped: Model, files: ReadableFiles) -> None:
         super().__init__(wrapped)
         self.files = files
 

@@ -9,13 +9,12 @@ import logging
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import aclosing, asynccontextmanager
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import groupby
 from typing import Any
 
 import anyio
 from pydantic_ai import RunContext
-from pydantic_ai.capabilities import AbstractCapability
 from pydantic_ai.messages import (
     ModelMessage,
     ModelResponseStreamEvent,
@@ -27,8 +26,6 @@ from pydantic_ai.models import Model, ModelRequestParameters, StreamedResponse
 from pydantic_ai.models.fallback import FallbackModel
 from pydantic_ai.models.wrapper import WrapperModel
 from pydantic_ai.settings import ModelSettings
-
-from agui.deps import AgentDeps
 
 logger = logging.getLogger("agui.runs")
 
@@ -50,21 +47,16 @@ if not can_join:
     )
 
 
-@dataclass
-class JoinDeltas(AbstractCapability[AgentDeps]):
-    """Joins the deltas of a part that come within `seconds` after the last one that passed."""
-
-    seconds: float
-
-    def get_wrapper_model(self, model: Model) -> Model | None:
-        if not can_join or not self.seconds:
-            return None
-        if isinstance(model, FallbackModel):
-            # A FallbackModel reads the first event before it returns a stream, so wrap its models.
-            chain = copy(model)
-            chain.models = [JoiningModel(wrapped, self.seconds) for wrapped in model.models]
-            return chain
-        return JoiningModel(model, self.seconds)
+def joining(model: Model, seconds: float) -> Model:
+    """Wrap a model: deltas of a part that come within `seconds` after others are joined."""
+    if not can_join or not seconds:
+        return model
+    if isinstance(model, FallbackModel):
+        # A FallbackModel reads the first event before it returns a stream, so wrap its models.
+        chain = copy(model)
+        chain.models = [JoiningModel(wrapped, seconds) for wrapped in model.models]
+        return chain
+    return JoiningModel(model, seconds)
 
 
 class JoiningModel(WrapperModel):

@@ -193,7 +193,7 @@ async def _finish(run: ActiveRun, result: AgentRunResult[Any]) -> AsyncGenerator
     if isinstance(result.output, DeferredToolRequests):
         status = Run.Status.PAUSED
         run.outcome.requests = result.output
-        ask(result.output, run.run_input, run.log.key, run.approvals.asked, run.setup.edited)
+        ask(result.output, run.run_input, run.log.key, run.hooks.asked, run.setup.edited)
     additions = await run.additions(result.output)
     await run.save(result.new_messages(), status)
     for event in additions:

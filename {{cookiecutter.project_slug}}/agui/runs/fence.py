@@ -5,16 +5,11 @@ with its runs. When the process is back, it must not call tools a second time.
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
 
-from pydantic_ai import RunContext
-from pydantic_ai.capabilities import AbstractCapability
-from pydantic_ai.messages import ToolCallPart
-
 from agui.blocking.executor import in_database
-from agui.deps import AgentDeps
 from agui.errors import RunFailed
 from agui.models import Run
 from agui.runs.life import DEAD_SECONDS
@@ -26,19 +21,13 @@ GOOD_SECONDS = DEAD_SECONDS / 2
 
 
 @dataclass
-class Fence(AbstractCapability[AgentDeps]):
-    """Stands between a run and its tools. Raises RunFailed if another process has the run."""
+class Fence:
+    """Stands between a run and its tools."""
 
     key: str
 
-    async def wrap_tool_execute(
-        self,
-        ctx: RunContext[AgentDeps],
-        *,
-        call: ToolCallPart,
-        handler: Callable[..., Any],
-        **kwargs: Any,
-    ) -> Any:
+    async def call(self, tool: Callable[[], Awaitable[Any]]) -> Any:
+        """Call a tool. Raises RunFailed if another process has the run."""
         asked_at = time.monotonic()
         await in_database(self._check)
         # Ask again if the event loop was blocked, or the database is slow.
@@ -47,15 +36,15 @@ class Fence(AbstractCapability[AgentDeps]):
             await in_database(self._check)
         begin = noting.get()
 
-        def begin_if_ours(tool: Callable[[], Any]) -> Any:
+        def begin_if_ours(function: Callable[[], Any]) -> Any:
             # This runs in the tool's thread, for which the call may have waited for long.
             if time.monotonic() - asked_at > GOOD_SECONDS:
                 self._check()
-            return begin(tool)
+            return begin(function)
 
         token = noting.set(begin_if_ours)
         try:
-            return await handler(kwargs["args"])
+            return await tool()
         finally:
             noting.reset(token)
 

@@ -14,15 +14,14 @@ from pydantic_ai.messages import ModelMessage
 from pydantic_ai.usage import RunUsage
 from pydantic_core import to_jsonable_python
 
-from agui import conf, parts
+from agui import parts
 from agui.agents.endpoint import Endpoint
 from agui.agents.model_files import EVENT as FILES_LEFT_OUT
-from agui.agents.model_files import UNREAD, SendReadableFiles
-from agui.agents.page_context import page_context
+from agui.agents.model_files import UNREAD
+from agui.agents.page_context import describe_page
 from agui.blocking.executor import in_database
 from agui.deps import AgentDeps
 from agui.errors import RunFailed
-from agui.events.join_deltas import JoinDeltas
 from agui.events.progress import dump_state
 from agui.events.run_state import RunState
 from agui.models import Run
@@ -31,6 +30,7 @@ from agui.protocol.files import without_bytes, without_drawings
 from agui.protocol.types import BaseEvent, CustomEvent, EventType, RunAgentInput
 from agui.runlog.memory import RunLog
 from agui.runs.fence import Fence
+from agui.runs.hooks import RunHooks
 from agui.runs.new_messages import added, without_open_calls
 from agui.runs.processes import process_name
 from agui.runs.usage import add_broken_off, count_unpriced
@@ -38,8 +38,6 @@ from agui.stores import codec
 from agui.stores.annotations import annotate
 from agui.stores.codec import same_json
 from agui.tools.audit_trail import AuditTrail, note_secrets
-from agui.tools.definitions import HoldApprovals
-from agui.tools.results import BoundResults
 from agui.turns.turn import Turn
 
 logger = logging.getLogger("agui.runs")
@@ -72,12 +70,8 @@ class ActiveRun(RunState):
     """The tool calls that a draft keeps without a result: a worker that goes on makes them."""
     journal: AbstractCapability[AgentDeps] | None = None
     """Records what the run's tools have done, if workers execute it."""
-    approvals: HoldApprovals = field(default_factory=HoldApprovals)
-    """Asks again before a tool that has changed since it was approved."""
     go_on: Callable[[AsyncGenerator[BaseEvent]], AsyncGenerator[BaseEvent]] | None = None
     """A stage that joins the run's events to those of a process that died."""
-    files: SendReadableFiles = field(default_factory=SendReadableFiles)
-    """Decides which files the model gets."""
     usage: RunUsage = field(default_factory=RunUsage)
     size: int = 0
     """Bytes of all frames."""
@@ -87,6 +81,12 @@ class ActiveRun(RunState):
     first_event_ms: int | None = None
     is_recorded: bool = False
     started: float = field(default_factory=time.monotonic)
+
+    def __post_init__(self) -> None:
+        self.hooks = RunHooks(
+            fence=Fence(self.log.key),
+            page_context=describe_page(self.setup.deps.context),
+        )
 
     def stop(self, code: str) -> None:
         """End the run for a reason of the server: a key of RUN_ERRORS."""
@@ -105,14 +105,9 @@ class ActiveRun(RunState):
     def capabilities(self) -> list[AbstractCapability[AgentDeps]]:
         """List the capabilities that only this run has, beside those of its agent."""
         capabilities: list[AbstractCapability[AgentDeps]] = []
-        capabilities.append(JoinDeltas(conf.get().delta_window_seconds))
-        context = self.setup.deps.context
-        if context:
-            capabilities.append(page_context(context))
-        capabilities += [self.files, self.approvals]
         if self.journal:
             capabilities.append(self.journal)
-        capabilities += [Fence(self.log.key), BoundResults(), AuditTrail(timer=self.calls.timer)]
+        capabilities += [self.hooks, AuditTrail(timer=self.calls.timer)]
         for part in parts.installed():
             capabilities += part.capabilities(self)
         return capabilities
@@ -179,8 +174,9 @@ class ActiveRun(RunState):
         """
         message_id = self.text.last
         additions = []
-        if self.files.left_out:
-            additions.append(Addition(FILES_LEFT_OUT, "files", list(self.files.left_out.values())))
+        left_out = self.hooks.files.left_out
+        if left_out:
+            additions.append(Addition(FILES_LEFT_OUT, "files", list(left_out.values())))
         if message_id and isinstance(output, str):
             for part in parts.installed():
                 additions += await part.add_to_answer(self, output)
@@ -272,6 +268,7 @@ class ActiveRun(RunState):
         state = dump_state(self.setup.deps, self.state_before)
         if new and (self.turn.state.fades or not same_json(state, self.turn.state.stored)):
             annotate(new[-1], state=state)
-        if new and self.files.left_out:
-            annotate(new[-1], **{UNREAD: list(self.files.left_out)})
+        left_out = self.hooks.files.left_out
+        if new and left_out:
+            annotate(new[-1], **{UNREAD: list(left_out)})
         return without_drawings(new)

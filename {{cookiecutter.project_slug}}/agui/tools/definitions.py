@@ -6,11 +6,10 @@ has changed the tool's name, arguments or question since, the user is asked agai
 
 import hashlib
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
-from pydantic_ai import ApprovalRequired, RunContext
-from pydantic_ai.capabilities import AbstractCapability
+from pydantic_ai import ApprovalRequired
 from pydantic_ai.exceptions import ToolFailed
 from pydantic_ai.messages import ToolCallPart
 from pydantic_ai.tools import ToolDefinition
@@ -35,32 +34,22 @@ class Asked:
     """All arguments as JSON: as the model wrote them, with the defaults."""
 
 
-@dataclass
-class HoldApprovals(AbstractCapability[Any]):
-    """Records how each tool is defined when it is called, and asks again if a tool has changed."""
+def describe_call(call: ToolCallPart, tool_def: ToolDefinition, args: dict[str, Any]) -> Asked:
+    """Describe a call, as its tool is defined now. `args` are the validated arguments."""
+    return Asked(digest(tool_def), describe(tool_def), all_arguments(call, args))
 
-    asked: dict[str, Asked] = field(default_factory=dict)
-    """What the user is told, by tool call id."""
 
-    async def after_tool_validate(
-        self,
-        ctx: RunContext[Any],
-        *,
-        call: ToolCallPart,
-        tool_def: ToolDefinition,
-        args: dict[str, Any],
-    ) -> dict[str, Any]:
-        definition = digest(tool_def)
-        self.asked[call.tool_call_id] = Asked(
-            definition, describe(tool_def), all_arguments(call, args)
-        )
-        if ctx.tool_call_approved:
-            if tool_def.kind == "external":
-                # A client's tool has the name now, and the user did not approve that tool.
-                raise ToolFailed(GONE)
-            if (ctx.tool_call_metadata or {}).get(DEFINITION_KEY) != definition:
-                raise ApprovalRequired()
-        return args
+def check_approval(tool_def: ToolDefinition, asked: Asked, metadata: dict[str, Any]) -> None:
+    """Check that the user has approved the tool as it is defined now.
+
+    `metadata` is that of the approval. Raises ApprovalRequired if the tool has changed, so that the
+    user is asked again, and ToolFailed if the tool is gone.
+    """
+    if tool_def.kind == "external":
+        # A client's tool has the name now, and the user did not approve that tool.
+        raise ToolFailed(GONE)
+    if metadata.get(DEFINITION_KEY) != asked.definition:
+        raise ApprovalRequired()
 
 
 def describe(tool_def: ToolDefinition) -> dict[str, Any]:

@@ -1,33 +1,26 @@
 """The limit of a tool's result, for the store and for the model."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import Any
 
-from pydantic_ai import BinaryContent, RunContext, ToolReturn
-from pydantic_ai.capabilities import AbstractCapability
+from pydantic_ai import BinaryContent, ToolReturn
 from pydantic_ai.exceptions import ToolFailedError, ToolRetryError
 from pydantic_ai.messages import MULTI_MODAL_CONTENT_TYPES
 from pydantic_core import to_json
 
 from agui import conf
-from agui.deps import AgentDeps
 
 
-@dataclass
-class BoundResults(AbstractCapability[AgentDeps]):
-    """Cuts results, and what a failing tool says, to AGUI["MAX_RESULT_BYTES"]."""
-
-    async def wrap_tool_execute(
-        self, ctx: RunContext[AgentDeps], *, handler: Callable[..., Any], **call: Any
-    ) -> Any:
-        try:
-            return bounded(await handler(call["args"]))
-        except (ToolFailedError, ToolRetryError) as error:
-            part = error.tool_failed if isinstance(error, ToolFailedError) else error.tool_retry
-            if isinstance(part.content, str):
-                part.content = _cut(part.content)
-            raise
+async def call_in_bounds(tool: Callable[[], Awaitable[Any]]) -> Any:
+    """Cut a tool's result, and what a failing tool says, to AGUI["MAX_RESULT_BYTES"]."""
+    try:
+        return bounded(await tool())
+    except (ToolFailedError, ToolRetryError) as error:
+        part = error.tool_failed if isinstance(error, ToolFailedError) else error.tool_retry
+        if isinstance(part.content, str):
+            part.content = _cut(part.content)
+        raise
 
 
 def bounded(result: Any) -> Any:
