@@ -70,6 +70,7 @@ below it. Read them in this order:
         config.py            what makes an agent, apart from its tools
         build.py             the agent itself, with the tools and capabilities of the settings
         page_context.py      what a page says about itself, as data
+        run_contexts.py      faster copies of what pydantic-ai gives to tools
         discovery.py         the modules that an agent needs, imported on first use
         llm.py               which language model answers
         keys.py              the keys of language models
