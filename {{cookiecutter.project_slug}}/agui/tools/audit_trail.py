@@ -116,7 +116,7 @@ def note_secrets(messages: Iterable[ModelMessage], timer: ToolCallTimer) -> None
         secrets: dict[str, list[Path]] = {}
         for part in message.parts:
             if isinstance(part, BaseToolCallPart):
-                paths = timer.secrets.get(part.tool_name)
+                paths = timer.secrets(part.tool_name)
                 if paths:
                     secrets[part.tool_call_id] = paths
         if secrets:

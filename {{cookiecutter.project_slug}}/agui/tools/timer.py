@@ -35,14 +35,19 @@ class ToolCallTimer:
         self._approvals: dict[str, tuple[str, ToolCallPart | None]] = {}
         self._causes: dict[str, str] = {}
         self._schemas: dict[str, dict[str, Any]] = {}
-        self.secrets: dict[str, list[Path]] = {}
-        """The paths of the secret arguments of each tool."""
+        self._secrets: dict[str, list[Path]] = {}
 
     def learn(self, name: str, schema: dict[str, Any]) -> None:
-        """Learn from the schema of a tool's arguments which of them are secret."""
-        if self._schemas.get(name) != schema:
+        """Remember the schema of a tool's arguments: it says which of them are secret."""
+        if self._schemas.get(name) is not schema:
             self._schemas[name] = schema
-            self.secrets[name] = secret_paths(schema)
+            self._secrets.pop(name, None)
+
+    def secrets(self, tool_name: str) -> list[Path]:
+        """Find the paths of a tool's secret arguments."""
+        if tool_name not in self._secrets:
+            self._secrets[tool_name] = secret_paths(self._schemas.get(tool_name, {}))
+        return self._secrets[tool_name]
 
     def start(
         self, call: ToolCallPart, *, edited: dict[str, Any] | None = None, approved_by: str = ""
@@ -92,7 +97,7 @@ class ToolCallTimer:
         approved_by, proposed = self._approvals.pop(call_id)
         cause = self._causes.pop(call_id, None)
         if error is not None and cause is not None:
-            paths = self.secrets.get(call.tool_name, ())
+            paths = self.secrets(call.tool_name)
             # The text is cut afterwards, because half of a secret would not be recognized.
             error = redact_text(cause, call, conf.get().audit_redact, paths)[:MAX_CAUSE_CHARS]
         return AuditEvent(
@@ -113,7 +118,7 @@ class ToolCallTimer:
         )
 
     def _redacted(self, call: ToolCallPart) -> dict[str, Any]:
-        hidden: dict[str, Any] = hide(_arguments(call), self.secrets.get(call.tool_name, ()))
+        hidden: dict[str, Any] = hide(_arguments(call), self.secrets(call.tool_name))
         return redact(hidden, conf.get().audit_redact)
 
 

@@ -42,6 +42,8 @@ class Toolset(FunctionToolset[Any]):
 
     async def get_tools(self, ctx: RunContext[Any]) -> dict[str, ToolsetTool[Any]]:
         fixed, changing = await self._described(ctx)
+        if not changing.tools:
+            return dict(fixed)
         described = fixed | await self._describe(changing, ctx)
         return {name: described[name] for name in self.tools if name in described}
 
