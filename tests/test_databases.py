@@ -7,7 +7,7 @@ import pytest
 from postgresql import PostgreSQL
 from servers import project_environment
 
-pytestmark = pytest.mark.servers
+pytestmark = pytest.mark.engine
 
 # What .env may say, and what no test of a project may use.
 ELSEWHERE = {

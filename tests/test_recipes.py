@@ -155,7 +155,7 @@ def pasted(rendered: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) 
     return project
 
 
-@pytest.mark.servers
+@pytest.mark.engine
 def test_the_code_of_the_pages_fits_the_files_that_it_is_pasted_into(pasted: Path, environment: Path):
     """No name is missing, and every type is right: as if a user had pasted one page and nothing else."""
     packages = sorted(path.name for path in pasted.glob("assistant_*"))
@@ -169,7 +169,7 @@ def test_the_code_of_the_pages_fits_the_files_that_it_is_pasted_into(pasted: Pat
     assert told.returncode == 0, told.stderr
 
 
-@pytest.mark.servers
+@pytest.mark.engine
 def test_every_name_and_every_import_is_where_the_pages_say(recipes: Path, environment: Path):
     """In the installed pydantic-ai, with all extras."""
     wanted = {f"pydantic_ai.{path}" for paths in GROUPS.values() for path in paths}

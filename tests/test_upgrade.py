@@ -162,7 +162,7 @@ def test_update_brings_the_engine_and_leaves_what_is_the_users(created: Path, re
     assert shell(["git diff --exit-code HEAD"], created).returncode == 0
 
 
-@pytest.mark.servers
+@pytest.mark.engine
 def test_upgraded_project_passes_its_checks(created: Path, releases: Path, shell, furnish):
     """The rest of the commands, word for word."""
     update, *rest = commands("At each release")
@@ -251,7 +251,7 @@ def database(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     return server.create(f"upgraded_{request.node.originalname[-20:]}")
 
 
-@pytest.mark.servers
+@pytest.mark.engine
 def test_rows_of_the_first_migration_survive_the_newest_and_the_way_back(bake, furnish, database: str):
     project = bake(project_slug="upgraded")
     furnish(project)
