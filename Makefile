@@ -10,7 +10,6 @@ BENCH := .demo/bench/my_assistant
 # What `make test` runs: one of the tiers fast, engine, browser, servers, clients and nightly, or "fast or browser";
 # else all but the nightly one.
 TIER ?=
-ALONE := alone or servers
 SELECTED = ($(or $(TIER),not nightly))$(if $(findstring nightly,$(TIER)),, and not nightly)
 # The generated project that is tested: yours, or a new one.
 PROJECT ?=
@@ -29,14 +28,15 @@ demo: .venv/.demo ## Generate a project into .demo/ and serve it at http://127.0
 	$(call generate,.demo)
 	@$(MAKE) --no-print-directory -C .demo/my_assistant run
 
-# Tests that measure time, and those of live servers, whose time-outs are real, run after the others, without
-# neighbours; a tier may have none (5).
+# Tests of live servers, whose time-outs are real, run without busy neighbours, and those that measure time or stop
+# processes without any; a tier may have none (5).
 test: .venv/.dev ## Test the template and the projects that it makes (TIER=browser, or ARGS=tests/test_names.py); lists what it skips
 ifdef ARGS
 	$(PYTEST) $(ARGS)
 else
-	$(PYTEST) --numprocesses auto --dist loadgroup -m "$(SELECTED) and not ($(ALONE))" || [ $$? -eq 5 ]
-	$(PYTEST) -m "$(SELECTED) and ($(ALONE))" || [ $$? -eq 5 ]
+	$(PYTEST) --numprocesses auto --dist loadgroup -m "$(SELECTED) and not (alone or servers)" || [ $$? -eq 5 ]
+	$(PYTEST) --numprocesses auto --dist loadgroup -m "$(SELECTED) and servers and not alone" || [ $$? -eq 5 ]
+	$(PYTEST) -m "$(SELECTED) and alone" || [ $$? -eq 5 ]
 endif
 
 check: .venv/.demo ## Generate a project and run its own checks (PARTS=minimal, VERSIONS=newest or lowest, EXTRAS="postgres redis", PYTHON=...)

@@ -24,7 +24,11 @@ from postgresql import PostgreSQL
 from redis_server import RedisServer, find_redis
 from servers import Client, Daphne, events, free_port, project_environment, run_input, serve
 
-pytestmark = [pytest.mark.servers, pytest.mark.skipif(not find_redis(), reason="Redis is not installed")]
+pytestmark = [
+    pytest.mark.servers,
+    pytest.mark.alone,
+    pytest.mark.skipif(not find_redis(), reason="Redis is not installed"),
+]
 
 ROUNDS = int(os.environ.get("ROUNDS", "1"))
 # Well past the time after which a process that says nothing may count as dead, and another one has looked.

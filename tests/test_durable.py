@@ -20,7 +20,11 @@ from postgresql import PostgreSQL
 from redis_server import RedisServer, find_redis
 from servers import LiveProject, events, project_environment, run_input, serve
 
-pytestmark = [pytest.mark.servers, pytest.mark.skipif(not find_redis(), reason="Redis is not installed")]
+pytestmark = [
+    pytest.mark.servers,
+    pytest.mark.alone,
+    pytest.mark.skipif(not find_redis(), reason="Redis is not installed"),
+]
 
 KILLS = int(os.environ.get("KILLS", "5"))
 AT_ONCE = 4

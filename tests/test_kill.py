@@ -15,7 +15,7 @@ from conftest import ROOT, furnish_project
 from postgresql import PostgreSQL
 from servers import LiveProject, events, run_input, serve
 
-pytestmark = pytest.mark.servers
+pytestmark = [pytest.mark.servers, pytest.mark.alone]
 
 THREADS = 6
 LONGEST = 5
