@@ -89,8 +89,7 @@ def _load(messages: Sequence[Message], run_input: RunAgentInput) -> list[ModelMe
     """Turn a client's messages into the model's, without what a client may not decide."""
     check_attachments(messages)
     try:
-        # The id of an empty message would go to the next one.
-        messages = [m for m in messages if m.role == "tool" or AGUIAdapter.load_messages([m])]
+        messages = [message for message in messages if _is_read(message)]
         if not messages:
             return []
         schemes = frozenset(conf.get().allowed_file_url_schemes)
@@ -104,6 +103,16 @@ def _load(messages: Sequence[Message], run_input: RunAgentInput) -> list[ModelMe
         raise Unprocessable("The messages have to end with one of the user.")
     MessageIds(messages).stamp(loaded)
     return loaded
+
+
+def _is_read(message: Message) -> bool:
+    """Whether pydantic-ai makes anything of a message.
+
+    The id of one that it leaves out would go to the next one.
+    """
+    if message.role == "tool" or (message.role == "user" and isinstance(message.content, str)):
+        return True
+    return bool(AGUIAdapter.load_messages([message]))
 
 
 def load_results(messages: Sequence[Message], conversation: Conversation) -> list[ModelMessage]:
