@@ -21,7 +21,10 @@ from agui.tools.results import call_in_bounds
 
 @dataclass(kw_only=True)
 class RunHooks(AbstractCapability[AgentDeps]):
-    """All of it in one capability: pydantic-ai asks each one before each step, for each event."""
+    """The hooks of one run.
+
+    pydantic-ai asks every capability before each step and for each event, so one has all of them.
+    """
 
     fence: Fence
     page_context: str = ""
@@ -29,7 +32,7 @@ class RunHooks(AbstractCapability[AgentDeps]):
     files: ReadableFiles = field(default_factory=ReadableFiles)
     """Decides which files the model gets."""
     asked: dict[str, Asked] = field(default_factory=dict)
-    """What a user is told who is asked about a tool call, by its id."""
+    """What the user is told about each tool call, by the call's id."""
 
     def get_wrapper_model(self, model: Model) -> Model:
         return joining(self.files.model(model), conf.get().delta_window_seconds)
