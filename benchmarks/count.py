@@ -1,7 +1,7 @@
 """What a turn costs in instructions, counted by callgrind: `make bench ARGS=--count`.
 
-One process, no server and no sockets, so a change of one percent is seen on a busy machine, too. Python hashes strings
-in the same way each time. Threads count, waiting does not.
+One process, no server and no sockets, so other work on the machine hardly changes the figures. Python hashes strings in
+the same way each time. Threads count, waiting does not.
 """
 
 import argparse
@@ -73,7 +73,7 @@ def count(contestant: Contestant, directory: Path, turns: int) -> list[float]:
                 *(sys.executable, "-m", "turns", contestant.application, contestant.path, token or "-"),
             ],
             cwd=PROJECT,
-            env=contestant.environment(database) | {"PYTHONHASHSEED": "0", "DELTA_WINDOW": "0"},
+            env=contestant.environment(database) | {"PYTHONHASHSEED": "0"},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=log,

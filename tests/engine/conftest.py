@@ -47,12 +47,12 @@ KEPT = {"django_content_type", "auth_permission", "django_migrations"}
 def empty_tables(case: TransactionTestCase) -> None:
     """Delete what a test has stored. Django's own way truncates all tables and makes all permissions anew."""
     with transaction.atomic(), connection.cursor() as cursor:
-        for table in filled_tables():
+        for table in tables_to_empty():
             cursor.execute(f"DELETE FROM {connection.ops.quote_name(table)}")  # noqa: S608
 
 
 @cache
-def filled_tables() -> list[str]:
+def tables_to_empty() -> list[str]:
     return sorted(set(connection.introspection.django_table_names(only_existing=True)) - KEPT)
 
 

@@ -33,6 +33,17 @@ def test_a_copy_has_all_fields_and_is_a_copy(context_type: type[RunContext[Any]]
     assert context.run_step == 3
 
 
+def test_fields_in_slots_are_copied_by_python(monkeypatch: pytest.MonkeyPatch):
+    class Slotted:
+        __slots__ = ("deps",)
+
+    monkeypatch.setattr(run_contexts, "RunContext", Slotted)
+    make_copies_fast()
+    context = Slotted()
+    context.deps = "kept"  # type: ignore[attr-defined]
+    assert copy(context).deps == "kept"  # type: ignore[attr-defined]
+
+
 def test_a_copy_of_pydantic_ai_s_own_stays(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture):
     def own(context: Any) -> Any:
         return context

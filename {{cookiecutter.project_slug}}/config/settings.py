@@ -36,7 +36,7 @@ AGUI: dict[str, object] = {
 # --- Applications
 
 INSTALLED_APPS = [
-    "daphne",  # It comes first, so `runserver` serves ASGI and answers stream.
+    "daphne",  # daphne comes first, so `runserver` serves ASGI and answers stream.
     "django.contrib.admin",
     "django.contrib.auth",
     "django.contrib.contenttypes",

@@ -28,7 +28,7 @@ from agui.later import Later
 from agui.money import dollars
 
 if TYPE_CHECKING:
-    from agui.admin import transcript
+    import agui.admin.transcript as transcript
 else:
     transcript = Later("agui.admin.transcript")
 

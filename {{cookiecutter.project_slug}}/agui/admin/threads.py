@@ -28,7 +28,7 @@ from agui.models import AuditRecord, Message, Run, Thread
 if TYPE_CHECKING:
     from pydantic_ai import conversation_store
 
-    from agui.admin import transcript
+    import agui.admin.transcript as transcript
     from agui.stores import base, deletion
 else:
     base = Later("agui.stores.base")

@@ -21,9 +21,9 @@ def copy_fields(context: Any) -> Any:
 
 
 def make_copies_fast() -> None:
-    """Give RunContext a `__copy__`, unless pydantic-ai has given it one."""
+    """Give RunContext a `__copy__`, unless it has one, or keeps its fields in slots."""
     own = getattr(RunContext, "__copy__", None)
-    if own is None:
+    if own is None and "__slots__" not in vars(RunContext):
         RunContext.__copy__ = copy_fields  # type: ignore[attr-defined]
     elif own is not copy_fields:
         logger.info("This pydantic-ai copies RunContext in its own way.")

@@ -105,7 +105,7 @@ class ThreadCancelView(ThreadAction):
 
     async def respond(self, request: HttpRequest, actor: Actor, **kwargs: Any) -> HttpResponse:
         thread = OwnThread.open(request, actor, kwargs["thread_id"])
-        key: str | None = ""  # It stands for any run.
+        key: str | None = ""  # An empty key stands for any run.
         run_id = read_run_id(request)
         if run_id is not None:
             key = await in_database(find_running, thread, run_id)

@@ -161,21 +161,7 @@ def activate(
     **earlier: Any,
 ) -> ActiveRun:
     """Put together what a run needs. `earlier` has fields for what other processes have done."""
-    context = []
-    for item in run_input.context or ():
-        context.append({"description": item.description, "value": item.value})
-    deps = AgentDeps(
-        user=actor.user,
-        thread_id=run_input.thread_id,
-        run_id=run_input.run_id,
-        state=turn.state.value,
-        context=context,
-        forwarded_props=run_input.forwarded_props,
-        parent_run_id=run_input.parent_run_id,
-        scope=actor.scope,
-    )
-    for part in parts.installed():
-        part.fill_deps(deps, turn.history)
+    deps = _deps(actor, run_input, turn)
     setup = RunSetup(
         log.key,
         resolve_audit_logger(endpoint.config.audit_logger),
@@ -200,6 +186,25 @@ def activate(
     log.fail = run.stop
     checkpoints.add(log.key, run.draft, partial(run.stop, "interrupted"))
     return run
+
+
+def _deps(actor: Actor, run_input: RunAgentInput, turn: Turn) -> AgentDeps:
+    context = []
+    for item in run_input.context or ():
+        context.append({"description": item.description, "value": item.value})
+    deps = AgentDeps(
+        user=actor.user,
+        thread_id=run_input.thread_id,
+        run_id=run_input.run_id,
+        state=turn.state.value,
+        context=context,
+        forwarded_props=run_input.forwarded_props,
+        parent_run_id=run_input.parent_run_id,
+        scope=actor.scope,
+    )
+    for part in parts.installed():
+        part.fill_deps(deps, turn.history)
+    return deps
 
 
 def detached_context() -> contextvars.Context:

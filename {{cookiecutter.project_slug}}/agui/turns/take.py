@@ -9,7 +9,7 @@ the run ends.
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from pydantic_ai import DeferredToolResults
+from pydantic_ai import DeferredToolRequests, DeferredToolResults
 from pydantic_ai.conversation import Conversation
 from pydantic_ai.conversation_store import ConversationConflict
 from pydantic_ai.messages import ModelMessage, ModelRequest, UserPromptPart
@@ -59,11 +59,7 @@ async def take_turn(
             raise RunFailed("interrupt_unknown")
     waiting = conversation.deferred_tool_requests
     run_input = answer_deferred(run_input, conversation)
-    if run_input.resume:
-        # Answers may be large, and are checked against a schema, so read them in a thread.
-        answers = await run_in_thread(read_answers, run_input, waiting, registry, pool="reading")
-    else:
-        answers = read_answers(run_input, waiting, registry)
+    answers = await _read_aside(run_input, waiting, registry)
     view, conversation, new = await _new_messages(store, actor, run_input, conversation)
     if answers is not None and not answered(new) >= frontend_calls(waiting).keys():
         raise RunFailed("interrupt_pending")
@@ -90,6 +86,15 @@ async def take_turn(
     except ConversationConflict:
         raise Conflict("The conversation was changed meanwhile. Reload it.") from None
     return Turn(store, conversation, history, _last_text(history), state, answers)
+
+
+async def _read_aside(
+    run_input: RunAgentInput, waiting: DeferredToolRequests | None, registry: ToolRegistry
+) -> DeferredToolResults | None:
+    """Read the answers in a thread: they may be large, and are checked against a schema."""
+    if not run_input.resume:
+        return read_answers(run_input, waiting, registry)
+    return await run_in_thread(read_answers, run_input, waiting, registry, pool="reading")
 
 
 async def continue_turn(

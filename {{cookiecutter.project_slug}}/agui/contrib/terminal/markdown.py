@@ -27,7 +27,7 @@ class MarkdownStream:
         self._live = Live(
             console=console,
             get_renderable=lambda: Block(self._rest, style, tail=True),
-            auto_refresh=False,  # It would print from another thread, between our lines.
+            auto_refresh=False,  # Rich would print from another thread, between our lines.
             transient=True,
         )
         self._live.start()
