@@ -17,6 +17,8 @@ NEW := .demo/engine/my_assistant
 TESTED = $(abspath $(or $(PROJECT),$(NEW)))
 # Of a new project, what is installed beside its dependencies.
 EXTRAS ?= postgres redis otel web durable mcp drf-mcp
+# Tests mostly wait, for a server, a browser or a process.
+PROCESSES ?= $(shell $(PYTHON) -c 'import os; print(2 * (os.cpu_count() or 1))')
 # Of the project that `make check` generates.
 PARTS ?= everything
 PYTEST := PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -B -m pytest
@@ -28,14 +30,12 @@ demo: .venv/.demo ## Generate a project into .demo/ and serve it at http://127.0
 	$(call generate,.demo)
 	@$(MAKE) --no-print-directory -C .demo/my_assistant run
 
-# Tests of live servers, whose time-outs are real, run without busy neighbours, and those that measure time or stop
-# processes without any; a tier may have none (5).
+# Tests that measure time run without neighbours; a tier may have none of them (5).
 test: .venv/.dev ## Test the template and the projects that it makes (TIER=browser, or ARGS=tests/test_names.py); lists what it skips
 ifdef ARGS
 	$(PYTEST) $(ARGS)
 else
-	$(PYTEST) --numprocesses auto --dist loadgroup -m "$(SELECTED) and not (alone or servers)" || [ $$? -eq 5 ]
-	$(PYTEST) --numprocesses auto --dist loadgroup -m "$(SELECTED) and servers and not alone" || [ $$? -eq 5 ]
+	$(PYTEST) --numprocesses $(PROCESSES) --dist loadgroup -m "$(SELECTED) and not alone" || [ $$? -eq 5 ]
 	$(PYTEST) -m "$(SELECTED) and alone" || [ $$? -eq 5 ]
 endif
 

@@ -5,12 +5,14 @@ the same way each time. Threads count, waiting does not.
 """
 
 import argparse
+import json
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, cast
@@ -59,7 +61,8 @@ class Counted:
         return int(totals[-1]) / count / 1e6
 
 
-def count(contestant: Contestant, directory: Path, turns: int) -> list[float]:
+def count(contestant: Contestant, directory: Path, turns: int) -> dict[str, float]:
+    """Millions of instructions a turn, by the name of the scenario."""
     database = f"sqlite:///{directory}/db.sqlite3"
     token = ""
     if contestant.settings:
@@ -81,26 +84,35 @@ def count(contestant: Contestant, directory: Path, turns: int) -> list[float]:
         )
     try:
         counted = Counted(process, directory)
-        return [counted.instructions(turns, text) for text in SCENARIOS.values()]
+        return {scenario: counted.instructions(turns, text) for scenario, text in SCENARIOS.items()}
     finally:
         process.kill()
         process.wait()
 
 
+def count_all(contestants: Sequence[Contestant], turns: int) -> dict[str, dict[str, float]]:
+    """What `count` finds, by the name of the contestant."""
+    found = {}
+    for contestant in contestants:
+        with tempfile.TemporaryDirectory() as directory:
+            found[contestant.name] = count(contestant, Path(directory), turns)
+    return found
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--turns", type=int, default=20, help="how many turns are counted [20]")
+    parser.add_argument("--json", type=Path, help="a file for the figures: COUNTS.json with each release")
     arguments = parser.parse_args()
     if not shutil.which("valgrind"):
         sys.exit("Install valgrind: it counts the instructions.")
-    found = {}
-    for contestant in CONTESTANTS:
-        with tempfile.TemporaryDirectory() as directory:
-            found[contestant.name] = count(contestant, Path(directory), arguments.turns)
+    found = count_all(CONTESTANTS, arguments.turns)
+    if arguments.json:
+        arguments.json.write_text(json.dumps(found, indent=1) + "\n")
     rows: list[list[object]] = [["million instructions a turn", *found, "ours to the peer's"]]
-    for number, scenario in enumerate(SCENARIOS):
-        figures = [of[number] for of in found.values()]
-        rows.append([scenario, *figures, f"{figures[-1] / figures[1]:.2f}"])
+    for scenario in SCENARIOS:
+        figures = [of[scenario] for of in found.values()]
+        rows.append([scenario, *figures, f"{found[OURS.name][scenario] / found[THEIRS.name][scenario]:.2f}"])
     print_table("Instructions", rows)
 
 

@@ -220,6 +220,15 @@ def furnish_project(project: Path, environment: Path) -> None:
     (environment / ".installed").touch()  # make looks at times: newer than the project's files
 
 
+@pytest.fixture
+def project(rendered: dict[str, Path], environment: Path, tmp_path: Path) -> Path:
+    """A project on the demo model, which a test may change."""
+    project = tmp_path / "project"
+    shutil.copytree(rendered["demo"], project)
+    furnish_project(project, environment)
+    return project
+
+
 @pytest.fixture(scope="session", autouse=True)
 def whole_site(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """With WHOLE_SITE=1, each live project is two processes behind nginx, with PostgreSQL and Redis."""

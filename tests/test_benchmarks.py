@@ -1,11 +1,12 @@
 """The benchmarks still run against the project as it is; the peers, which `make bench` installs, are left out."""
 
+import json
 import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
-from conftest import ROOT, furnish_project
+from conftest import ROOT
 from servers import project_environment
 
 pytestmark = pytest.mark.nightly
@@ -20,24 +21,42 @@ conversations.TURNS = {10: 1, 1000: 1}
 with tempfile.TemporaryDirectory() as directory:
     conversations.count_statements(Path(directory))
 """
+OURS_AND_BARE = """
+import json
+import count
+
+print(json.dumps(count.count_all([count.BARE, count.OURS], turns=50)))
+"""
 
 
-def test_a_turn_is_measured(rendered, environment: Path, tmp_path: Path):
-    project = tmp_path / "project"
-    shutil.copytree(rendered["demo"], project)
-    furnish_project(project, environment)
+def run(project: Path, code: str, seconds: float) -> str:
     done = subprocess.run(
-        [project / ".venv/bin/python", "-B", "-c", OURS_ALONE],
+        [project / ".venv/bin/python", "-B", "-c", code],
         cwd=ROOT / "benchmarks",
         env=project_environment(),
         capture_output=True,
         text=True,
-        timeout=600,
+        timeout=seconds,
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    tables = [table.splitlines() for table in done.stdout.strip().split("\n\n")]
+    return done.stdout
+
+
+def test_a_turn_is_measured(project: Path):
+    tables = [table.splitlines() for table in run(project, OURS_ALONE, 600).strip().split("\n\n")]
     assert [title for title, *_ in tables] == [
         f"## One turn's SQL on SQLite, {of}" for of in ("statements", "bytes written")
     ]
     for _, header, _, *rows in tables:
         assert [row.split()[1] for row in (header, *rows)] == ["messages", "10", "1000"]
+
+
+@pytest.mark.skipif(not shutil.which("valgrind"), reason="valgrind is not installed")
+def test_a_turn_costs_no_more_instructions_than_in_the_last_release(project: Path):
+    """To pydantic-ai's adapter alone, since instructions depend on Python's build and on the libraries, too."""
+    released = json.loads((ROOT / "benchmarks/COUNTS.json").read_text())
+    counted = json.loads(run(project, OURS_AND_BARE, 1800))
+    bare, ours = counted
+    for scenario, instructions in counted[ours].items():
+        before = released[ours][scenario] / released[bare][scenario]
+        assert instructions / counted[bare][scenario] <= 1.03 * before, (scenario, counted)

@@ -205,7 +205,7 @@ def wait_for(condition: Callable[[], Any], seconds: float = WAIT_SECONDS) -> Any
     return found
 
 
-@pytest.fixture(scope="module", params=["local", "dbos"])
+@pytest.fixture(scope="module", params=["local", pytest.param("dbos", marks=pytest.mark.nightly)])
 def site(
     request: pytest.FixtureRequest,
     rendered,

@@ -13,7 +13,7 @@ from postgresql import PostgreSQL, find_memory, find_postgresql, postgresql
 from servers import serve
 from test_kill import Watched, check_records, kept, read_thread
 
-pytestmark = [pytest.mark.servers, pytest.mark.alone]
+pytestmark = pytest.mark.servers
 
 RUNS = 4
 AWAY_SECONDS = 8

@@ -63,6 +63,7 @@ def test_project_without_extras_passes_its_checks(bake, versions: str):
             assert (found[name.lower()] + ".0.0").startswith(floor + "."), requirement
 
 
+@pytest.mark.nightly
 def test_pip_and_uv_install_the_same(bake, plain_path: str):  # noqa: F811
     if not shutil.which("uv"):
         pytest.skip("uv is not on the PATH")

@@ -15,11 +15,15 @@ from servers import project_environment
 pytestmark = pytest.mark.engine
 ENGINE = ROOT / "tests/engine"
 
-# Much of what these send never reaches a database, and emptying PostgreSQL's tables after each test takes long.
-WITHOUT_DATABASE = (
-    *("data_docs", "demo", "evals", "hostile", "isolation", "layout", "mcp_endpoint", "mcp_servers", "recipes"),
-    *("recipes_capabilities", "recipes_mcp", "recipes_messages", "recipes_models", "recipes_tools", "telemetry"),
-    *("tool_schema", "tools", "wire"),
+# What these test hardly depends on the database: on PostgreSQL they run at night.
+SAME_ON_ALL_DATABASES = (
+    *("capabilities", "catalog", "chat", "chat_screen", "checks", "client_docs", "client_model", "client_remote"),
+    *("client_requests", "client_transport", "commands", "conf", "data_docs", "definitions", "demo", "evals"),
+    *("failures", "file_addresses", "follow_ups", "hostile", "isolation", "layout", "llm", "log_fields", "logs"),
+    *("mcp_endpoint", "mcp_servers", "model_files", "multimodal", "page_context", "protocol", "providers", "recipes"),
+    *("recipes_capabilities", "recipes_mcp", "recipes_messages", "recipes_models", "recipes_tools", "results"),
+    *("settings_docs", "skills", "static_files", "stream_deltas", "telemetry", "testing", "tool_options"),
+    *("tool_schema", "tool_search", "tools", "tools_docs", "transcript_markdown", "upstream", "voice", "wire", "work"),
 )
 
 
@@ -41,28 +45,39 @@ def run_engine_tests(project: Path, *arguments: str | Path, **settings: str) -> 
     return done.stdout
 
 
-@pytest.mark.xdist_group("engine-sqlite")
-def test_engine_on_sqlite(bake, furnish):
+# Two halves, for two processors.
+@pytest.mark.parametrize(
+    "half", [pytest.param(half, marks=pytest.mark.xdist_group(f"engine-{half}")) for half in (0, 1)]
+)
+def test_engine_on_sqlite(bake, furnish, half: int):
     project = bake()
     furnish(project)
-    told = run_engine_tests(project)
+    told = run_engine_tests(project, *sorted(ENGINE.glob("test_*.py"))[half::2])
     # Each extra is installed, so only a program that this machine lacks can be a reason.
     assert not os.environ.get("REQUIRE_ALL") or " skipped" not in told
 
 
 @pytest.mark.xdist_group("engine-postgresql")
+@pytest.mark.parametrize("at_night", [False, pytest.param(True, marks=pytest.mark.nightly)], ids=["by day", "at night"])
 def test_engine_on_postgresql(
-    bake, furnish, postgresql_server: PostgreSQL, tmp_path: Path, request: pytest.FixtureRequest
+    bake,
+    furnish,
+    postgresql_server: PostgreSQL,
+    tmp_path: Path,
+    request: pytest.FixtureRequest,
+    at_night: bool,
 ):
     project = bake()
     furnish(project)
-    settings = {"DATABASE_URL": postgresql_server.create("engine")}
+    settings = {"DATABASE_URL": postgresql_server.create(f"engine_{int(at_night)}")}
     if find_redis():
         redis = RedisServer(tmp_path)
         redis.start()
         request.addfinalizer(redis.stop)
         settings["TEST_REDIS_URL"] = redis.url
-    run_engine_tests(project, *(f"--ignore=test_{name}.py" for name in WITHOUT_DATABASE), **settings)
+    others = [ENGINE / f"test_{name}.py" for name in SAME_ON_ALL_DATABASES]
+    chosen = others if at_night else [f"--ignore={path}" for path in others]
+    run_engine_tests(project, *chosen, **settings)
 
 
 # What is left of assistant/ when somebody replaces the example: one tool, and no model of its own.

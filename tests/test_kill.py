@@ -15,7 +15,7 @@ from conftest import ROOT, furnish_project
 from postgresql import PostgreSQL
 from servers import LiveProject, events, run_input, serve
 
-pytestmark = [pytest.mark.servers, pytest.mark.alone]
+pytestmark = pytest.mark.servers
 
 THREADS = 6
 LONGEST = 5
@@ -205,9 +205,10 @@ print(json.dumps([[run.run_id, run.status, run.draft] for run in Run.objects.all
         assert statuses.get(run.body["runId"]) in expected | ({None, "interrupted"} if not run.events else set())
 
 
-def test_killed_server_starts_again(make_live):
+@pytest.mark.parametrize("kills", [8, pytest.param(30, marks=pytest.mark.nightly)])
+def test_killed_server_starts_again(make_live, kills: int):
     with make_live() as live:
-        kill_again_and_again(live, 20)
+        kill_again_and_again(live, kills)
 
 
 def test_another_server_takes_up_what_a_killed_one_left(make_live, postgresql_server: PostgreSQL):

@@ -32,11 +32,10 @@ def run(project: Path, *commands: str) -> None:
         assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-2000:]
 
 
-def check(project: Path, *more: str) -> None:
-    """What `make check` runs, without its installation and what is in `more` only."""
-    # The project's own tests look for missing migrations.
+def check(project: Path) -> None:
+    """What `make check` runs, but its installation and mypy. The project's own tests look for missing migrations."""
     django = "python manage.py check --fail-level WARNING"
-    run(project, "ruff check --no-cache", "ruff format --no-cache --check", *more, django, "pytest -q")
+    run(project, "ruff check --no-cache", "ruff format --no-cache --check", django, "pytest -q")
 
 
 def line_of(part: str) -> str:
@@ -53,7 +52,16 @@ def test_answer_chooses_the_parts(bake, furnish, answer: str, parts: list[str]):
     there = sorted(path.name for path in (project / "agui/contrib").iterdir() if path.is_dir())
     assert installed(project) == there == parts
     furnish(project)
-    check(project, "mypy .")
+    check(project)
+
+
+# `make check` looks at the types of a project with everything, in test_project_checks.py.
+@pytest.mark.nightly
+@pytest.mark.parametrize("answer", ["standard", "minimal"])
+def test_types_hold(bake, furnish, answer: str):
+    project = bake(parts=answer)
+    furnish(project)
+    run(project, "mypy .")
 
 
 @pytest.mark.parametrize("answer", ["standard", "minimal"])
@@ -98,6 +106,7 @@ def test_part_can_be_removed(without: Path):
     check(without)
 
 
+@pytest.mark.nightly
 def test_part_can_be_added(only: Path):
     check(only)
 

@@ -25,7 +25,6 @@ from servers import Client, Daphne, run_input, serve
 
 pytestmark = [
     pytest.mark.servers,
-    pytest.mark.alone,
     pytest.mark.skipif(not find_redis(), reason="Redis is not installed"),
     pytest.mark.skipif(not find_nginx(), reason="nginx is not installed"),
 ]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from servers import LiveProject, serve
 
-pytestmark = [pytest.mark.servers, pytest.mark.alone]
+pytestmark = pytest.mark.servers
 
 TOOL = '\n\n@tool(registry)\ndef extra({parameter}) -> str:\n    """Do it."""\n    return "Done."\n'
 # The file, what is appended to it, and what the developer reads then. All but the last are raised in another file.

@@ -16,7 +16,7 @@ import pytest
 from conftest import furnish_project
 from servers import LiveProject, events, run_input, serve, text_of
 
-pytestmark = [pytest.mark.servers, pytest.mark.alone]
+pytestmark = pytest.mark.servers
 
 FINISH_SECONDS = 3
 # Docker's patience with a container, by default.

@@ -1,6 +1,5 @@
 """OpenTelemetry from real processes: what a server sends when it ends, and a run that a worker executes."""
 
-import shutil
 import signal
 import subprocess
 import threading
@@ -9,7 +8,6 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
-from conftest import furnish_project
 from postgresql import PostgreSQL
 from redis_server import RedisServer, find_redis
 from servers import project_environment, serve
@@ -42,14 +40,6 @@ def collector() -> Iterator[ThreadingHTTPServer]:
         yield server
         server.shutdown()
         thread.join()
-
-
-@pytest.fixture
-def project(rendered, environment: Path, tmp_path: Path) -> Path:
-    project = tmp_path / "project"
-    shutil.copytree(rendered["demo"], project)
-    furnish_project(project, environment)
-    return project
 
 
 def telemetry(collector: ThreadingHTTPServer, name: str) -> dict[str, str]:

@@ -1,17 +1,20 @@
 """A server on a real socket in the test's own event loop, so that a client meets HTTP and the test what it does."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote
 
 from asgiref.sync import sync_to_async
 from django.core.handlers.asgi import ASGIHandler
+from django.core.signals import request_started
+from django.db import close_old_connections, reset_queries
 
 from agui.contrib.client import AGUIClient
 from agui.http.tokens import create_token
+from agui.server.token_requests import keep_on_loop
 from agui.testing import ScriptedModel
 from engine.conftest import script
 
@@ -117,10 +120,22 @@ class Site:
 async def site_that_says(user: Any, *answers: Any, around: Any = None) -> AsyncIterator[Site]:
     """Serve the engine's endpoint with a script in the place of a model; `around` wraps the application."""
     token = (await sync_to_async(create_token)(user))[1]
-    with script(*answers) as llm:  # Before the server: what answers a request inherits it
-        application = ASGIHandler()
+    # The script comes before the server: what answers a request inherits it.
+    with script(*answers) as llm, kept_on_loop() as application:
         async with serving(around(application) if around else application, grace_seconds=10) as url:
             yield Site(f"{url}/agent/", {"Authorization": f"Bearer {token}"}, llm)
+
+
+@contextmanager
+def kept_on_loop() -> Iterator[ASGIHandler]:
+    """Django's application as a project's server runs it."""
+    application = ASGIHandler()
+    keep_on_loop(application)
+    try:
+        yield application
+    finally:
+        request_started.connect(reset_queries)
+        request_started.connect(close_old_connections)
 
 
 class Answers:

@@ -18,7 +18,8 @@ except SystemExit as end:
 finally:
     print("IMPORTED", *sorted({name.partition(".")[0] for name in sys.modules}))
 """
-HEAVY = {"pydantic_ai", "ag_ui", "httpx", "httpx2", "genai_prices", "mcp", "fastmcp", "dbos"}
+AGENT = {"pydantic_ai", "ag_ui", "httpx", "httpx2", "genai_prices", "jsonschema", "mcp", "fastmcp", "dbos"}
+HEAVY = {*AGENT, "twisted", "autobahn", "cryptography", "markdown_it"}
 
 
 # Settings that name code: each of these imports an agent.
@@ -71,20 +72,69 @@ def test_commands_without_an_agent_import_none(tmp_path):
         ["create_token", "ada"],
         ["revoke_token", "--user", "ada"],
         ["shell", "-c", "pass"],
+        ["check"],
     ):
         imported = manage(tmp_path, *arguments)
         assert "django" in imported
         assert imported & HEAVY == set(), arguments
 
 
-def test_check_looks_at_the_agent(tmp_path):
-    assert {"assistant", "pydantic_ai"} <= manage(tmp_path, "check")
+def test_check_of_a_deployment_looks_at_the_agent(tmp_path):
+    assert {"assistant", "pydantic_ai"} <= manage(tmp_path, "check", "--deploy")
+
+
+def test_garbage_is_collected_in_commands(tmp_path):
+    environment = os.environ | {"DEBUG": "1", "DATABASE_URL": f"sqlite:///{tmp_path / 'db.sqlite3'}"}
+    command = [sys.executable, "manage.py", "shell", "-c", "import gc; print(gc.isenabled())"]
+    shown = subprocess.run(command, cwd=settings.BASE_DIR, env=environment, capture_output=True, text=True, check=True)
+    assert shown.stdout.splitlines()[-1] == "True"
+
+
+ALONE = """
+import sys
+
+def test_alone(client):
+    assert client.get("/livez").status_code == 200
+    assert not {"pydantic_ai", "ag_ui", "twisted"} & {*sys.modules}
+
+def test_that_builds_an_agent():
+    from agui.contract import agents
+    from pydantic_ai import models
+    assert [view.agent for view in agents().values()]
+    assert models.ALLOW_MODEL_REQUESTS is False
+
+def test_after_somebody_has_changed_it():
+    from pydantic_ai import models
+    assert models.ALLOW_MODEL_REQUESTS is False
+    models.ALLOW_MODEL_REQUESTS = True
+
+def test_after_it():
+    from pydantic_ai import models
+    assert models.ALLOW_MODEL_REQUESTS is False
+"""
+
+
+def test_a_test_without_an_agent_imports_none_and_no_test_asks_a_real_model(tmp_path):
+    conftest = (settings.BASE_DIR / "conftest.py").read_text()
+    (tmp_path / "conftest.py").write_text(conftest)
+    (tmp_path / "test_alone.py").write_text(ALONE)
+    environment = os.environ | {"DEBUG": "1", "PYTHONPATH": str(settings.BASE_DIR)}
+    options = ["-q", "-p", "no:cacheprovider", "-c", str(settings.BASE_DIR / "pyproject.toml")]
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", *options, f"--rootdir={tmp_path}", "--ds=config.settings", str(tmp_path)],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_code_that_settings_name_is_imported_with_the_agent(tmp_path):
     (tmp_path / "names_code.py").write_text(NAMES_CODE)
     assert manage(tmp_path, "showmigrations", settings_module="names_code") & HEAVY == set()
-    assert "pydantic_ai" in manage(tmp_path, "check", settings_module="names_code")
+    assert "pydantic_ai" in manage(tmp_path, "check", "--deploy", settings_module="names_code")
 
 
 @pytest.mark.parametrize(
@@ -99,7 +149,7 @@ def test_check_tells_of_a_mistake_that_only_an_agent_shows(tmp_path, mistake, me
     (tmp_path / "wrong_urls.py").write_text(routes)
     (tmp_path / "wrong.py").write_text(f"from config.settings import *\n{mistake}\n")
     manage(tmp_path, "showmigrations", settings_module="wrong")
-    process = run(tmp_path, "check", settings_module="wrong")
+    process = run(tmp_path, "check", "--deploy", settings_module="wrong")
     assert process.returncode != 0
     assert message in process.stderr
 

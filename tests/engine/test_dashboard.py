@@ -342,6 +342,7 @@ def test_without_the_part_of_spending_it_tells_the_rest(browser, settings, monke
 
 
 def test_it_is_one_page_and_no_table(browser, clock):
+    save_run(ago(hours=3))
     roll_up()
     span = RunSpan.objects.order_by("-begin").first()
     address = f"/admin/agui_dashboard/runspan/{span.begin:%Y-%m-%d}/change/"

@@ -91,8 +91,8 @@ async def turn_of(client: Client, statements: list[tuple[str, int]], length: int
     return list(statements)
 
 
-READING = ["SELECT", "SELECT", "SELECT", "SELECT", "WITH"]
-"""The token and its user, what a killed process left, the thread, its last messages."""
+READING = ["SELECT", "SELECT", "SELECT", "WITH"]
+"""The token and its user, the thread and whether a killed process left a run of it, its last messages."""
 BEGINNING = ["UPDATE", "INSERT", "INSERT"]
 """The thread, the user's message and the run, in one transaction."""
 ANSWERING = ["SELECT", "SELECT"]

@@ -97,7 +97,7 @@ async def test_meanwhile_new_runs_are_refused_and_all_else_is_answered(client: C
 async def test_a_reader_that_does_not_read_is_not_waited_for(client: Client, ended):
     with script(say("Hi")):
         response = await client.post(run_input("Hi"))
-        await asyncio.wait(live.tasks)
+        await asyncio.gather(*live.tasks)
         signal.raise_signal(signal.SIGTERM)
         assert await asyncio.wait_for(ended, 30) == signal.SIGTERM
         await collect(response)

@@ -7,6 +7,8 @@ from datetime import timedelta
 import pytest
 from django.core.management import CommandError, call_command
 from django.db import connection
+from django.db.models import Manager
+from django.db.models.sql.compiler import SQLCompiler
 from django.test import RequestFactory
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
@@ -135,13 +137,27 @@ async def test_no_log_has_the_token(token, caplog):
     assert token[1] not in caplog.text
 
 
-def test_lookup_is_two_queries_among_many_tokens(user, token):
+def test_lookup_is_two_queries_that_django_does_not_build(user, token, monkeypatch):
     for _ in range(20):
         create_token(user)
     ApiToken.objects.update(last_used_at=timezone.now())
+    monkeypatch.delattr(SQLCompiler, "as_sql")
     with CaptureQueriesContext(connection) as queries:
         assert _find_user(hash_token(token[1])) == user
     assert len(queries) == 2  # The token, its user
+
+
+async def test_user_whom_the_projects_manager_hides_is_refused(user, token, monkeypatch):
+    class Visible(Manager):
+        def get_queryset(self):
+            return super().get_queryset().exclude(username="ada")
+
+    manager = Visible()
+    manager.model = User = type(user)
+    assert await user_of(token[1]) == user
+    monkeypatch.setattr(User._meta, "base_manager", manager)
+    with pytest.raises(Unauthorized):
+        await user_of(token[1])
 
 
 def run_command(*args):

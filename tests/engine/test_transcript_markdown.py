@@ -20,9 +20,9 @@ from pydantic_ai.messages import (
 )
 
 from agui.admin import transcript
+from agui.admin.markdown import to_html as markdown
 from agui.models import ApiToken, Thread
 from agui.stores.model import ModelConversationStore
-from agui.templatetags.agui_markdown import markdown
 
 urlpatterns = [path("admin/", admin.site.urls), path("", include("engine.urls"))]
 

@@ -11,6 +11,8 @@ below it. Read them in this order:
         health.py            does the process live, is it ready
         logs.py              how a line of the log is written
         middleware.py        all middleware in one thread
+        token_requests.py    no thread for a request with an API token
+        daphne_app.py        daphne for INSTALLED_APPS, imported by `runserver` alone
         daphne_patches.py    slow readers, large bodies, and a graceful end
         static_files.py      the static files of production
         bundle.py            the page's modules in one file
@@ -39,7 +41,6 @@ below it. Read them in this order:
         recovery.py          how a thread gets the drafts of a dead process
         life.py              which processes are alive
         processes.py         the names of processes, and whether they exist
-        hooks.py             what the engine does around requests and tool calls
         fence.py             a check before each tool: does this process still have the run
         shutdown.py          how the runs end when the server ends
     turns/      what is new in this request
@@ -69,8 +70,9 @@ below it. Read them in this order:
         endpoint.py          an agent with its tools, configuration and skills
         config.py            what makes an agent, apart from its tools
         build.py             the agent itself, with the tools and capabilities of the settings
+        hooks.py             what the engine does around requests and tool calls
         page_context.py      what a page says about itself, as data
-        run_contexts.py      faster copies of what pydantic-ai gives to tools
+        upstream.py          what would be faster in pydantic-ai, until it is
         discovery.py         the modules that an agent needs, imported on first use
         llm.py               which language model answers
         keys.py              the keys of language models
@@ -95,7 +97,7 @@ below it. Read them in this order:
         results.py           the limit of a result
         times.py             time zones for the times that a language model writes
         audit.py             who called which tool, and how it ended
-        audit_trail.py       the audit trail of runs that no endpoint serves
+        secret_calls.py      which calls of a stored answer have secret arguments
         timer.py             from the start and the end of a call to its audit event
         redaction.py         secrets, by their names
         secret_arguments.py  arguments that nobody may read afterwards
@@ -128,7 +130,8 @@ below it. Read them in this order:
 Every room may use conf.py (the settings) with conf_sections.py (their sections), parts.py (what a
 part can add), errors.py (what clients learn about errors), models.py (the tables), actor.py (who
 acts), deps.py (what a tool sees as `ctx.deps`), log_fields.py (the run that a line of the log
-belongs to), money.py (amounts of US dollars) and later.py (modules that are imported on first use).
+belongs to), money.py (amounts of US dollars), statements.py (rows that every turn reads and writes)
+and later.py (modules that are imported on first use).
 Django's other modules are above the rooms: apps.py, admin/, checks.py, urls.py, management/ and
 templatetags/. Your tests use testing/ and contract.py.
 

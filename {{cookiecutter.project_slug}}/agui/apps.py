@@ -1,5 +1,6 @@
 """Start-up: check the settings. Modules that only an agent needs are imported later."""
 
+import gc
 import os
 from collections.abc import Iterator
 from functools import partial
@@ -27,6 +28,7 @@ class AguiConfig(AppConfig):
         # List the directories now: Django forgets its applications if one can't be imported.
         watch = partial(watch_modules, list(own_directories()))
         autoreload_started.connect(watch, weak=False, dispatch_uid="agui.watch")
+        gc.enable()  # manage.py has disabled it.
 
 
 def watch_modules(directories: list[Path], sender: BaseReloader, **kwargs: Any) -> None:

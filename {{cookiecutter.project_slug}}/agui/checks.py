@@ -11,6 +11,9 @@ from django.core.cache.backends.base import BaseCache
 from agui import conf, parts
 from agui.agents.keys import missing_keys
 from agui.agents.prices import models_without_price
+from agui.later import Later
+
+warm_up = Later("agui.server.warm_up")
 
 
 def register() -> None:
@@ -19,6 +22,7 @@ def register() -> None:
     checks.register(check_model)
     checks.register(check_prices)
     checks.register(check_throttle)
+    checks.register(check_agents, deploy=True)
     checks.register(check_processes, deploy=True)
 
 
@@ -106,6 +110,12 @@ def check_throttle(**kwargs: Any) -> list[checks.CheckMessage]:
             id="agui.E002",
         )
     ]
+
+
+def check_agents(**kwargs: Any) -> list[checks.CheckMessage]:
+    """Can every agent be imported? A mistake in one is raised."""
+    warm_up.import_agents()
+    return []
 
 
 def check_processes(**kwargs: Any) -> list[checks.CheckMessage]:

@@ -6,7 +6,7 @@
 The field `heartbeat_seconds` is the key "HEARTBEAT_SECONDS". Settings are read on first use, so
 `override_settings` works in tests. apps.py reads them at start-up, so a mistake stops each command.
 What a setting names by dotted path is imported later (agents/discovery.py), so a mistake there
-stops the server and `manage.py check`.
+stops the server and `manage.py check --deploy`.
 """
 
 from functools import cache, lru_cache
@@ -287,6 +287,7 @@ def _forget(*, setting: str, **kwargs: Any) -> None:
     if setting in ("AGUI", "INSTALLED_APPS"):
         get.cache_clear()
         part.cache_clear()
+        parts.installed.cache_clear()
 
 
 setting_changed.connect(_forget)

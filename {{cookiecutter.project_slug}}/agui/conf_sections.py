@@ -5,14 +5,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, get_args
 
 from django.utils.module_loading import import_string
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-    Field,
-    TypeAdapter,
-    ValidationError,
-    ValidationInfo,
-)
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, ValidationInfo
 
 from agui.money import Dollars
 
@@ -39,7 +32,9 @@ SECRET_NAMES = [
 class Section(BaseModel):
     """A dictionary in AGUI, or AGUI itself."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, alias_generator=str.upper)
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, strict=True, alias_generator=str.upper, defer_build=True
+    )
 
     environment: ClassVar[Mapping[str, str]] = {}
     """Variables of the environment, by field. They apply where the dictionary has no key."""

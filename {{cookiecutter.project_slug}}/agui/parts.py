@@ -15,6 +15,7 @@ does not catch what a part raises, so nobody overlooks a mistake in a part.
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from django.apps import AppConfig, apps
@@ -275,9 +276,10 @@ def entered(contexts: Iterable[AbstractContextManager[Any]]) -> Iterator[None]:
         yield
 
 
-def installed() -> list[Part]:
+@cache
+def installed() -> tuple[Part, ...]:
     """List the parts of this project, in the order of INSTALLED_APPS."""
-    return [config for config in apps.get_app_configs() if isinstance(config, Part)]
+    return tuple(config for config in apps.get_app_configs() if isinstance(config, Part))
 
 
 def executor() -> Part | None:

@@ -36,7 +36,7 @@ AGUI: dict[str, object] = {
 # --- Applications
 
 INSTALLED_APPS = [
-    "daphne",  # daphne comes first, so `runserver` serves ASGI and answers stream.
+    "agui.server.daphne_app.DaphneConfig",  # daphne comes first, so `runserver` serves ASGI.
     "django.contrib.admin",
     "django.contrib.auth",
     "django.contrib.contenttypes",

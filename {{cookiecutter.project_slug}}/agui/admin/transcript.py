@@ -21,6 +21,7 @@ from pydantic_ai.messages import (
 )
 
 from agui import parts
+from agui.admin.markdown import to_html
 from agui.models import Message, Thread
 from agui.parts import NamedFile
 from agui.protocol.interrupts import open_interrupts
@@ -29,8 +30,8 @@ from agui.stores import codec
 from agui.stores.annotations import annotation
 from agui.stores.rows import read_entries
 from agui.stores.summary import preview_of
-from agui.tools.audit_trail import SECRETS_KEY
 from agui.tools.secret_arguments import hide
+from agui.tools.secret_calls import SECRETS_KEY
 
 MAX_MESSAGES = 200
 MAX_CHARS = 5000
@@ -49,8 +50,8 @@ class Line:
     who: str
     at: datetime | None
     text: str = ""
-    is_formatted: bool = False
-    """Whether the text is shown as Markdown."""
+    html: str = ""
+    """The text as HTML, if it is shown as Markdown."""
     arguments: str = ""
     argument_fields: list[tuple[str, str]] = field(default_factory=list)
     """The arguments by name, unless there are too many to read."""
@@ -229,12 +230,13 @@ def _prompt_line(part: UserPromptPart, at: datetime | None) -> Line:
 
 
 def _format(lines: Sequence[Line]) -> None:
-    """Mark the last answers as Markdown, as many as can be formatted quickly."""
+    """Format the last answers, as many as take little time."""
     chars = 0
     for line in reversed(lines):
         if line.kind in ("assistant", "reasoning"):
             chars += len(line.text)
-            line.is_formatted = chars <= MAX_FORMATTED_CHARS
+            if chars <= MAX_FORMATTED_CHARS:
+                line.html = to_html(line.text)
 
 
 def _file(item: Any) -> NamedFile:

@@ -11,13 +11,13 @@ from pydantic_ai.toolsets import AbstractToolset
 
 from agui import conf, parts
 from agui.agents.config import AgentConfig, model_settings
+from agui.agents.hooks import Hooks
 from agui.agents.llm import resolve_model
+from agui.agents.upstream import LeanAgent
 from agui.deps import AgentDeps
-from agui.tools.audit_trail import AuditTrail
 from agui.tools.call import build_toolset
 from agui.tools.registry import ToolRegistry
-from agui.tools.search import SearchManyTools
-from agui.tools.toolset import known_names
+from agui.tools.toolset import Toolset, known_names
 
 AgentFactoryFn = Callable[[ToolRegistry, AgentConfig], Agent[AgentDeps, Any]]
 """Builds the agent instead of `build_agent`, if AGUI["AGENT_FACTORY"] names it.
@@ -35,7 +35,7 @@ def build_agent(registry: ToolRegistry, config: AgentConfig) -> Agent[AgentDeps,
     model = config.model
     if model is None:
         model = settings.AGENT_MODEL
-    return Agent(
+    return LeanAgent(
         resolve_model(model),
         name=config.name,
         description=config.description,
@@ -57,14 +57,22 @@ def collect_toolsets(
 
     A part leaves out its own tool if the project has a tool of the same name.
     """
-    toolsets: list[AbstractToolset[AgentDeps]] = [build_toolset(registry), *config.toolsets]
+    own = build_toolset(registry)
+    toolsets: list[AbstractToolset[AgentDeps]] = [own, *config.toolsets]
     names = known_names(toolsets)
     for part in parts.installed():
         added = part.toolsets(names)
         names |= known_names(added)
-        toolsets += added
+        for toolset in added:
+            if isinstance(toolset, Toolset):
+                # In one toolset: pydantic-ai asks each one in a task of its own.
+                for tool in toolset.tools.values():
+                    own.add_tool(tool)
+            else:
+                toolsets.append(toolset)
     return toolsets
 
 
 def collect_capabilities(config: AgentConfig) -> list[AgentCapability[AgentDeps]]:
-    return [*config.capabilities, SearchManyTools(), AuditTrail(logger=config.audit_logger)]
+    """Collect the capabilities of the configuration and the engine's hooks."""
+    return [*config.capabilities, Hooks(logger=config.audit_logger)]

@@ -32,6 +32,13 @@ logger = logging.getLogger("agui.tools")
 
 # A toolset of the project may take this long to list its tools.
 LIST_SECONDS = 5
+TRANSPORT = {
+    "streaming": True,
+    "websocket": False,
+    "httpBinary": False,
+    "pushNotifications": False,
+    "resumable": True,
+}
 
 
 def build_tool_catalog(tools: Iterable[ToolBinding]) -> list[dict[str, Any]]:
@@ -121,14 +128,8 @@ def build_capabilities(config: AgentConfig, tools: Sequence[ToolBinding]) -> dic
     has_threads = store_class().keeps_threads
     asks_approval = any(needs_confirmation(binding.spec) for binding in tools)
     capabilities: dict[str, Any] = {
-        "identity": {"name": config.name, "type": "pydantic-ai"},
-        "transport": {
-            "streaming": True,
-            "websocket": False,
-            "httpBinary": False,
-            "pushNotifications": False,
-            "resumable": True,
-        },
+        "identity": _identity(config),
+        "transport": TRANSPORT,
         "tools": {
             "supported": has_tools,
             "items": [_definition(binding) for binding in tools],
@@ -157,12 +158,17 @@ def build_capabilities(config: AgentConfig, tools: Sequence[ToolBinding]) -> dic
             "approveWithEdits": has_threads,
         },
     }
-    if config.description:
-        capabilities["identity"]["description"] = config.description
     custom = _custom(config)
     if custom:
         capabilities["custom"] = custom
     return capabilities
+
+
+def _identity(config: AgentConfig) -> dict[str, str]:
+    identity = {"name": config.name, "type": "pydantic-ai"}
+    if config.description:
+        identity["description"] = config.description
+    return identity
 
 
 def _limits(config: AgentConfig) -> dict[str, int]:

@@ -13,6 +13,7 @@ from datetime import datetime, timedelta
 from types import EllipsisType
 from typing import Any
 
+from django.contrib.auth import get_user_model
 from django.http import HttpRequest
 from django.utils import timezone
 
@@ -20,14 +21,13 @@ from agui import conf
 from agui.blocking.executor import in_database
 from agui.errors import Unauthorized
 from agui.models import ApiToken
+from agui.statements import select
 
 PREFIX = "agt_"
 SHOWN_CHARS = 12
 MAX_DAYS = 36500
 USE_RESOLUTION = timedelta(minutes=1)
-# Every request sends this query. Django takes ten times longer to build such a query than a
-# database takes to answer it.
-BY_DIGEST = "SELECT * FROM agui_apitoken WHERE digest = %s"
+UNKNOWN = "The API token is unknown, expired or revoked."
 
 
 def create_token(
@@ -86,15 +86,18 @@ def bearer_token(request: HttpRequest) -> str | None:
 
 def _find_user(digest: str) -> Any:
     now = timezone.now()
-    rows = ApiToken.objects.raw(BY_DIGEST, [digest])
-    token = next(iter(rows), None)
-    if token is None or not _is_valid(token, now):
-        raise Unauthorized("The API token is unknown, expired or revoked.")
+    tokens = select(ApiToken, digest=digest)
+    if not tokens or not _is_valid(tokens[0], now):
+        raise Unauthorized(UNKNOWN)
+    token = tokens[0]
+    users = select(get_user_model(), pk=token.user_id)
+    if not users or not users[0].is_active:
+        raise Unauthorized(UNKNOWN)
     if token.last_used_at is None or token.last_used_at <= now - USE_RESOLUTION:
         ApiToken.objects.filter(pk=token.pk).update(last_used_at=now)
-    return token.user
+    return users[0]
 
 
 def _is_valid(token: ApiToken, now: datetime) -> bool:
     is_expired = token.expires_at is not None and token.expires_at <= now
-    return not is_expired and not token.revoked_at and token.user.is_active
+    return not is_expired and not token.revoked_at

@@ -9,7 +9,8 @@ import contextvars
 import logging
 import time
 from collections.abc import Callable, Collection
-from contextlib import suppress
+from contextlib import nullcontext, suppress
+from functools import partial
 from typing import Any
 
 from django.db import DataError, IntegrityError, router, transaction
@@ -19,6 +20,7 @@ from agui.blocking.executor import run_in_thread
 from agui.models import Run
 from agui.runs.life import life
 from agui.runs.processes import process_name
+from agui.statements import update
 
 logger = logging.getLogger("agui.runs")
 
@@ -111,12 +113,14 @@ def _make(key: str, draft: Draft) -> dict[str, Any] | None:
 def _write(drafts: dict[str, dict[str, Any]]) -> None:
     database = router.db_for_write(Run)
     # A run may have ended meanwhile, or another process may have taken it up.
-    running = Run.objects.filter(process=process_name(), status=Run.Status.RUNNING)
-    with transaction.atomic(using=database):
+    running = {"process": process_name(), "status": Run.Status.RUNNING}
+    # Several drafts share a transaction, with a savepoint for each. One alone needs neither.
+    atomic = partial(transaction.atomic, using=database) if len(drafts) > 1 else nullcontext
+    with atomic():
         for key, columns in drafts.items():
             try:
-                with transaction.atomic(using=database):
-                    running.filter(pk=key).update(seen_at=Now(), **columns)
+                with atomic():
+                    update(Run, {"seen_at": Now(), **columns}, pk=key, **running)
             except (DataError, IntegrityError):
                 logger.exception("What run %s has reached can't be written down", key)
 

@@ -26,7 +26,7 @@ from agui.log_fields import run_fields
 from agui.models import Run
 from agui.protocol.inbound import run_instructions
 from agui.protocol.interrupts import ask
-from agui.protocol.types import TERMINAL, BaseEvent
+from agui.protocol.types import TERMINAL, BaseEvent, EventType
 from agui.runs.drafts import checkpoints
 from agui.runs.live import live
 from agui.runs.record import ActiveRun
@@ -60,8 +60,11 @@ async def _drive(run: ActiveRun) -> None:
             async for event in events:
                 if event.type in TERMINAL:
                     last = event
-                else:
-                    _append(run, event)
+                    continue
+                _append(run, event)
+                if event.type == EventType.RUN_STARTED:
+                    # Let the response send it, before the agent is set up.
+                    await asyncio.sleep(0)
     except Exception:
         logger.exception("Run %s of thread %s broke", run.log.key, run.log.thread_id)
     finally:
@@ -193,7 +196,7 @@ async def _finish(run: ActiveRun, result: AgentRunResult[Any]) -> AsyncGenerator
     if isinstance(result.output, DeferredToolRequests):
         status = Run.Status.PAUSED
         run.outcome.requests = result.output
-        ask(result.output, run.run_input, run.log.key, run.hooks.asked, run.setup.edited)
+        ask(result.output, run.run_input, run.log.key, run.served.asked, run.setup.edited)
     additions = await run.additions(result.output)
     await run.save(result.new_messages(), status)
     for event in additions:

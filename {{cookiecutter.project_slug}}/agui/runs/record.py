@@ -14,14 +14,16 @@ from pydantic_ai.messages import ModelMessage
 from pydantic_ai.usage import RunUsage
 from pydantic_core import to_jsonable_python
 
-from agui import parts
+from agui import conf, parts
 from agui.agents.endpoint import Endpoint
+from agui.agents.hooks import Hooks, ServedRun
 from agui.agents.model_files import EVENT as FILES_LEFT_OUT
 from agui.agents.model_files import UNREAD
 from agui.agents.page_context import describe_page
 from agui.blocking.executor import in_database
 from agui.deps import AgentDeps
 from agui.errors import RunFailed
+from agui.events.join_deltas import joining
 from agui.events.progress import dump_state
 from agui.events.run_state import RunState
 from agui.models import Run
@@ -30,14 +32,14 @@ from agui.protocol.files import without_bytes, without_drawings
 from agui.protocol.types import BaseEvent, CustomEvent, EventType, RunAgentInput
 from agui.runlog.memory import RunLog
 from agui.runs.fence import Fence
-from agui.runs.hooks import RunHooks
 from agui.runs.new_messages import added, without_open_calls
 from agui.runs.processes import process_name
 from agui.runs.usage import add_broken_off, count_unpriced
+from agui.statements import update
 from agui.stores import codec
 from agui.stores.annotations import annotate
 from agui.stores.codec import same_json
-from agui.tools.audit_trail import AuditTrail, note_secrets
+from agui.tools.secret_calls import note_secrets
 from agui.turns.turn import Turn
 
 logger = logging.getLogger("agui.runs")
@@ -83,8 +85,10 @@ class ActiveRun(RunState):
     started: float = field(default_factory=time.monotonic)
 
     def __post_init__(self) -> None:
-        self.hooks = RunHooks(
-            fence=Fence(self.log.key),
+        window = conf.get().delta_window_seconds
+        self.served = ServedRun(
+            join_deltas=lambda model: joining(model, window),
+            fence=Fence(self.log.key).call,
             page_context=describe_page(self.setup.deps.context),
         )
 
@@ -107,7 +111,7 @@ class ActiveRun(RunState):
         capabilities: list[AbstractCapability[AgentDeps]] = []
         if self.journal:
             capabilities.append(self.journal)
-        capabilities += [self.hooks, AuditTrail(timer=self.calls.timer)]
+        capabilities.append(Hooks(served=self.served, timer=self.calls.timer))
         for part in parts.installed():
             capabilities += part.capabilities(self)
         return capabilities
@@ -174,7 +178,7 @@ class ActiveRun(RunState):
         """
         message_id = self.text.last
         additions = []
-        left_out = self.hooks.files.left_out
+        left_out = self.served.files.left_out
         if left_out:
             additions.append(Addition(FILES_LEFT_OUT, "files", list(left_out.values())))
         if message_id and isinstance(output, str):
@@ -193,20 +197,20 @@ class ActiveRun(RunState):
         if status in (Run.Status.FINISHED, Run.Status.PAUSED):
             failure = cause = ""
         messages = self.messages()
-        row = Run.objects.filter(pk=self.log.key)
         with transaction.atomic(using=router.db_for_write(Run), savepoint=False):
-            has_row = row.filter(process=process_name(), status=Run.Status.RUNNING).update(
-                status=status,
-                code=failure,
-                cause=cause,
-                usage=to_jsonable_python(self.usage),
-                cost=self.usage.cost,
-                unpriced=count_unpriced(self.usage, messages),
-                first_event_ms=self.first_event_ms,
-                duration_ms=self.milliseconds(),
-                draft=None,
-            )
-            if not has_row and (self.journal or row.exists()):
+            columns = {
+                "status": status,
+                "code": failure,
+                "cause": cause,
+                "usage": to_jsonable_python(self.usage),
+                "cost": self.usage.cost,
+                "unpriced": count_unpriced(self.usage, messages),
+                "first_event_ms": self.first_event_ms,
+                "duration_ms": self.milliseconds(),
+                "draft": None,
+            }
+            has_row = update(Run, columns, **self._own_row())
+            if not has_row and (self.journal or Run.objects.filter(pk=self.log.key).exists()):
                 # Another process took this one for dead, and has ended the run or goes on with it.
                 raise ConversationConflict(self.log.thread_id)
             # If there is no row, the thread was deleted, and maybe its owner. Parts keep nothing
@@ -236,8 +240,11 @@ class ActiveRun(RunState):
 
         Returns False if the run was deleted, or belongs to another process.
         """
-        row = Run.objects.filter(pk=self.log.key, process=process_name(), status=Run.Status.RUNNING)
-        return bool(row.update(process=process_name()))
+        return bool(update(Run, {"process": process_name()}, **self._own_row()))
+
+    def _own_row(self) -> dict[str, Any]:
+        """Select the run's row while the run belongs to this process and has not ended."""
+        return {"pk": self.log.key, "process": process_name(), "status": Run.Status.RUNNING}
 
     @property
     def model(self) -> str:
@@ -268,7 +275,7 @@ class ActiveRun(RunState):
         state = dump_state(self.setup.deps, self.state_before)
         if new and (self.turn.state.fades or not same_json(state, self.turn.state.stored)):
             annotate(new[-1], state=state)
-        left_out = self.hooks.files.left_out
+        left_out = self.served.files.left_out
         if new and left_out:
             annotate(new[-1], **{UNREAD: list(left_out)})
         return without_drawings(new)

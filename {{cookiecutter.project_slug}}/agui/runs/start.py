@@ -29,6 +29,7 @@ from agui.runs.live import live
 from agui.runs.processes import process_name
 from agui.runs.record import ActiveRun
 from agui.runs.recovery import recover
+from agui.statements import insert
 from agui.stores.base import ThreadStore
 from agui.tools.audit import resolve_audit_logger
 from agui.tools.timer import ToolCallTimer
@@ -119,7 +120,7 @@ async def _begin(
     model = endpoint.model_name(run_input.forwarded_props)
 
     def begin(revision: str, prompt_id: str) -> None:
-        Run.objects.create(
+        run = Run(
             id=log.key,
             scope=actor.scope,
             owner_id=actor.user.pk,
@@ -131,6 +132,7 @@ async def _begin(
             seen_at=Now(),
             revision=revision,
         )
+        insert(run)
 
     await life.begin()
     conversation = await _load(store, actor.scope, run_input.thread_id)

@@ -8,6 +8,7 @@ from agui.http.admission import Application, limit_bodies
 from agui.later import Later
 
 # These import models, so Django has to load the applications first.
+token_requests = Later("agui.server.token_requests")
 warm_up = Later("agui.server.warm_up")
 daphne_patches = Later("agui.server.daphne_patches")
 
@@ -20,6 +21,7 @@ def get_asgi_application() -> Application:
     """
     application = asgi.get_asgi_application()
     warm_up.build_agents()
+    token_requests.keep_on_loop(application)
     daphne_patches.pace_daphne()
     # The objects of the start stay for good, so the garbage collector can skip them.
     gc.freeze()

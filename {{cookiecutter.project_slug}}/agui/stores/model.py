@@ -198,32 +198,27 @@ class ModelConversationStore(ThreadStore):
             updated_at, pk = read_cursor(cursor, _to_key)
             threads = threads.filter(updated_at__lte=updated_at)
             threads = threads.exclude(updated_at=updated_at, pk__gte=pk)
-        threads = threads.only(*SUMMARY)[: limit + 1]
+        rows_of_page = threads.values_list(*SUMMARY, "pk", named=True)
         # The row after the page says whether there is another page.
-        page: list[Thread] = await in_database(list, threads)
-        summaries = [_summarize(thread) for thread in page[:limit]]
+        page: list[Any] = await in_database(list, rows_of_page[: limit + 1])
+        summaries = [summarize(*row[:-1]) for row in page[:limit]]
         if len(page) <= limit:
             return summaries, None
         last = page[limit - 1]
         return summaries, write_cursor(last.updated_at, last.pk)
 
 
-def _summarize(thread: Thread) -> ThreadSummary:
-    return summarize(
-        thread.thread_id, thread.title, thread.preview, thread.updated_at, thread.unread
-    )
-
-
 def _contains(word: str, scope: str) -> Q:
     """Match the threads that have a word in their title or in one of their messages."""
-    messages = Message.objects.filter(thread__scope=scope, words__contains=word)
+    messages = Message.objects.filter(words__contains=word)
+    # For `thread=OuterRef("pk")`, PostgreSQL may read the messages of all users at once.
+    own = messages.filter(thread__gte=OuterRef("pk"), thread__lte=OuterRef("pk"))
     # Ids begin with the time, so the messages that a fork shares with its source have ids up to
     # that of the message at which it was forked.
-    shared = messages.filter(
-        thread__thread_id=OuterRef("forked_from"), id__lte=OuterRef("forked_at")
-    )
+    in_source = messages.filter(thread__scope=scope, thread__thread_id=OuterRef("forked_from"))
+    shared = in_source.filter(id__lte=OuterRef("forked_at"))
     is_in_source = ~Q(forked_from="") & Q(Exists(shared))
-    return Q(words__contains=word) | Q(pk__in=messages.values("thread")) | is_in_source
+    return Q(words__contains=word) | Q(Exists(own)) | is_in_source
 
 
 def _to_key(text: str) -> int:

@@ -19,6 +19,7 @@ from pydantic_ai.exceptions import UserError
 from pydantic_ai.messages import ModelMessage
 
 from agui.models import Message, Thread
+from agui.statements import fetch, insert, insert_all, select, update
 from agui.stores import codec
 from agui.stores.summary import ends_in_an_answer, fold, preview_of, title_of, words_of
 from agui.stores.tree import Link, prompt_id
@@ -27,13 +28,14 @@ Note = Callable[[str], None]
 """Writes what goes with a save, in its transaction. It is called with the new revision."""
 NO_LIMIT = 2**31 - 1
 
-# These queries are written out, because Django takes longer to build some of them than the database
-# takes to answer.
-OPEN_RUN = (
-    "SELECT 1 FROM agui_run WHERE thread_id = %s AND scope = %s AND status = 'running' LIMIT 1"
-)
-THREAD = "SELECT * FROM agui_thread WHERE thread_id = %s AND scope = %s"
-THREADS = "SELECT * FROM agui_thread WHERE thread_id = %s LIMIT 2"
+# A thread, and whether a run on it has not ended, as they are at the same time.
+THREAD = """
+SELECT *, EXISTS (
+    SELECT 1 FROM agui_run
+    WHERE thread_id = agui_thread.thread_id AND scope = agui_thread.scope AND status = 'running'
+) AS has_open_run
+FROM agui_thread WHERE thread_id = %s AND scope = %s
+"""
 
 # A history, from its newest message along the parents.
 HISTORY = """
@@ -79,20 +81,18 @@ def read_thread(conversation_id: str, scope: str, limit: int | None) -> Loaded:
 
     Raises LookupError if a message of the thread is missing.
     """
-    has_open_run = bool(_fetch(OPEN_RUN, [conversation_id, scope]))
-    row = find_row(conversation_id, scope)
-    entries = []
-    if row is not None and row.head_id:
-        entries = read_entries(row.head_id, limit)
-    return Loaded(row, entries, has_open_run)
+    threads = fetch(Thread, THREAD, [conversation_id, scope])
+    if not threads:
+        return Loaded(None, [], has_open_run=False)
+    row = _to_row(threads[0])
+    entries = read_entries(row.head_id, limit) if row.head_id else []
+    return Loaded(row, entries, bool(vars(threads[0])["has_open_run"]))
 
 
 def find_row(conversation_id: str, scope: str | None) -> Row | None:
     """Read the row of a thread. Raises UserError without a scope if several owners use the id."""
-    if scope is None:
-        threads = list(Thread.objects.raw(THREADS, [conversation_id]))
-    else:
-        threads = list(Thread.objects.raw(THREAD, [conversation_id, scope]))
+    owned = {} if scope is None else {"scope": scope}
+    threads = select(Thread, thread_id=conversation_id, **owned)
     if len(threads) > 1:
         raise UserError(
             f"Several owners have a conversation {conversation_id!r}: "
@@ -153,7 +153,7 @@ def read_entries(head_id: str, limit: int | None = None) -> list[ConversationEnt
 
     Raises LookupError if a message of it is missing.
     """
-    rows = _fetch(HISTORY, [head_id, limit or NO_LIMIT])
+    rows = _read(HISTORY, [head_id, limit or NO_LIMIT])
     if not rows or (rows[0][1] is not None and len(rows) != limit):
         raise LookupError(f"The history up to message {head_id!r} is not complete.")
     messages = codec.load_messages([data for _, _, data in rows])
@@ -165,7 +165,7 @@ def read_entries(head_id: str, limit: int | None = None) -> list[ConversationEnt
 
 def read_links(heads: Sequence[str]) -> dict[str, Link]:
     placeholders = ", ".join(["%s"] * len(heads))
-    rows = _fetch(LINKS.format(placeholders), heads)
+    rows = _read(LINKS.format(placeholders), heads)
     return {row[0]: Link(*row) for row in rows}
 
 
@@ -175,7 +175,7 @@ def read_messages(ids: Collection[str]) -> dict[str, ModelMessage]:
     return dict(zip(rows, messages, strict=True))
 
 
-def _fetch(sql: str, params: Sequence[Any]) -> list[Any]:
+def _read(sql: str, params: Sequence[Any]) -> list[Any]:
     with connections[router.db_for_read(Thread)].cursor() as cursor:
         cursor.execute(sql, params)
         return cursor.fetchall()
@@ -222,15 +222,16 @@ def _write(
             else:
                 if row is not None and row.branches == record.branches:
                     del fields["branches"]
-                threads = select_threads(record.conversation_id, record.scope)
-                if not _update(threads.filter(revision=expected_revision), fields, title, preview):
+                owned = {"thread_id": record.conversation_id, "scope": record.scope or ""}
+                _add_words(fields, title, preview)
+                if not update(Thread, fields, revision=expected_revision, **owned):
                     raise ConversationConflict(record.conversation_id)
-                pk = row.pk if row else threads.values_list("pk", flat=True).get()
+                pk = row.pk if row else select(Thread, **owned)[0].pk
             if record.head_id is not None and record.head_id not in new_ids:
                 _hold(record)
             for message in new_rows:
                 message.thread_id = pk
-            Message.objects.bulk_create(new_rows)
+            insert_all(new_rows)
             if note is not None:
                 note(record.revision)
     except IntegrityError as error:
@@ -263,7 +264,7 @@ def _insert(record: ConversationRecord, fields: dict[str, Any], title: str, prev
     owner_pk = None
     if kind == "user":
         owner_pk = get_user_model()._meta.pk.to_python(user_pk)
-    thread = Thread.objects.create(
+    thread = Thread(
         thread_id=record.conversation_id,
         scope=record.scope or "",
         owner_id=owner_pk,
@@ -274,11 +275,12 @@ def _insert(record: ConversationRecord, fields: dict[str, Any], title: str, prev
         forked_at=record.forked_at or "",
         **fields,
     )
+    insert(thread)
     return thread.pk
 
 
-def _update(threads: QuerySet[Thread], fields: dict[str, Any], title: str, preview: str) -> int:
-    """Update a thread; returns how many rows that were."""
+def _add_words(fields: dict[str, Any], title: str, preview: str) -> None:
+    """Add what lists show of a thread to the columns of an update."""
     if title:
         # Replace an empty title only: one that a user gave stays.
         new_title = When(title="", then=Value(title))
@@ -287,7 +289,6 @@ def _update(threads: QuerySet[Thread], fields: dict[str, Any], title: str, previ
         fields["words"] = Case(new_words, default=F("words"), output_field=TextField())
     if preview:
         fields["preview"] = preview
-    return threads.update(**fields)
 
 
 def _hold(record: ConversationRecord) -> None:

@@ -7,12 +7,11 @@ searches. Tools with `defer_loading=False` are always shown.
 
 import logging
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from django.core.exceptions import ImproperlyConfigured
-from pydantic_ai import Agent, FunctionToolset, RunContext
-from pydantic_ai.capabilities import AbstractCapability
+from pydantic_ai import Agent, FunctionToolset
 from pydantic_ai.tools import ToolDefinition
 from pydantic_ai.toolsets import AbstractToolset
 
@@ -27,24 +26,19 @@ DEFER_KEY = "defer_loading"
 CURE = f"pydantic-ai's search among many tools has the name {SEARCH_TOOLS!r}: rename yours"
 
 
-@dataclass
-class SearchManyTools(AbstractCapability[Any]):
-    """Decides before each request, by the number of the tools that the user may call."""
-
-    async def prepare_tools(
-        self, ctx: RunContext[Any], tool_defs: list[ToolDefinition]
-    ) -> list[ToolDefinition]:
-        limit = conf.get().search_tools_above
-        if limit is None or len(tool_defs) <= limit:
-            return tool_defs
-        if any(tool.name == SEARCH_TOOLS for tool in tool_defs):
-            logger.warning(
-                "The model is shown all %d tools: one of them is called %r.",
-                len(tool_defs),
-                SEARCH_TOOLS,
-            )
-            return tool_defs
-        return list(map(_deferred, tool_defs))
+def defer_many(tool_defs: list[ToolDefinition]) -> list[ToolDefinition]:
+    """Let the model search if the user may call many tools, else show it all of them."""
+    limit = conf.get().search_tools_above
+    if limit is None or len(tool_defs) <= limit:
+        return tool_defs
+    if any(tool.name == SEARCH_TOOLS for tool in tool_defs):
+        logger.warning(
+            "The model is shown all %d tools: one of them is called %r.",
+            len(tool_defs),
+            SEARCH_TOOLS,
+        )
+        return tool_defs
+    return list(map(_deferred, tool_defs))
 
 
 def _deferred(tool: ToolDefinition) -> ToolDefinition:

@@ -61,15 +61,11 @@ async def take_turn(
     run_input = answer_deferred(run_input, conversation)
     answers = await _read_aside(run_input, waiting, registry)
     view, conversation, new = await _new_messages(store, actor, run_input, conversation)
-    if answers is not None and not answered(new) >= frontend_calls(waiting).keys():
-        raise RunFailed("interrupt_pending")
-    unanswered = conversation.messages and isinstance(conversation.messages[-1], ModelRequest)
-    if not new and answers is None and not unanswered:
-        raise Unprocessable("There is nothing new in this request: send a message of the user.")
+    _check_new(conversation, waiting, new, answers)
     state = read_state(run_input, conversation, config)
-    part_notes = []
-    for part in parts.installed():
-        part_notes.append(await part.messages_arrived(new, run_input.thread_id, actor))
+    part_notes = [
+        await part.messages_arrived(new, run_input.thread_id, actor) for part in parts.installed()
+    ]
     conversation.messages.extend(new)
     history = _readable_history(conversation.messages)
     # The questions are answered or dropped by now. An answer counts once, even if the run dies.
@@ -86,6 +82,20 @@ async def take_turn(
     except ConversationConflict:
         raise Conflict("The conversation was changed meanwhile. Reload it.") from None
     return Turn(store, conversation, history, _last_text(history), state, answers)
+
+
+def _check_new(
+    conversation: Conversation,
+    waiting: DeferredToolRequests | None,
+    new: Sequence[ModelMessage],
+    answers: DeferredToolResults | None,
+) -> None:
+    """Is there something to run on, and has each call of a page's tool its result?"""
+    if answers is not None and not answered(new) >= frontend_calls(waiting).keys():
+        raise RunFailed("interrupt_pending")
+    unanswered = conversation.messages and isinstance(conversation.messages[-1], ModelRequest)
+    if not new and answers is None and not unanswered:
+        raise Unprocessable("There is nothing new in this request: send a message of the user.")
 
 
 async def _read_aside(

@@ -15,7 +15,7 @@ from django.utils import timezone
 from agui.contrib.dashboard.count import count
 from agui.contrib.dashboard.figures import Figures, total
 from agui.contrib.dashboard.models import RunSpan
-from agui.models import Run
+from agui.models import AuditRecord, Run
 
 logger = logging.getLogger("agui.runs")
 
@@ -43,8 +43,8 @@ def roll_up() -> datetime:
     """Count the hours that are over. Return the beginning of the first hour that is not over."""
     now = timezone.now()
     oldest = _day(now - KEPT)
-    begin = max(oldest, _counted_until() or oldest)
     end = _hour(now - MARGIN)
+    begin = max(oldest, _counted_until() or _first_day() or end)
     if begin >= end:
         return begin
     first_running = _first_running(now)
@@ -77,6 +77,14 @@ def _counted_until() -> datetime | None:
     if last is None:
         return None
     return _next_day(last.begin) if last.is_day else last.begin + HOUR
+
+
+def _first_day() -> datetime | None:
+    """Return the day of the oldest run or tool call: there is nothing to count before it."""
+    firsts = [
+        rows.aggregate(at=Min("started_at"))["at"] for rows in (Run.objects, AuditRecord.objects)
+    ]
+    return min((_day(first) for first in firsts if first), default=None)
 
 
 def _first_running(now: datetime) -> datetime | None:

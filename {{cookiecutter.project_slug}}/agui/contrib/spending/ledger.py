@@ -18,6 +18,7 @@ from agui.contrib.spending.conf import SpendingSettings
 from agui.contrib.spending.models import RunSpending, Spending
 from agui.models import Run
 from agui.parts import Outdated
+from agui.statements import select
 
 if TYPE_CHECKING:
     from pydantic_ai.usage import RequestUsage, RunUsage
@@ -134,8 +135,8 @@ def record_end(key: str, scope: str, owner_id: Any, spent: ByModel) -> None:
 
 
 def _recorded(key: str) -> dict[str, Spent]:
-    rows = RunSpending.objects.filter(pk=key).values_list("spent", flat=True)
-    return load_spent(rows.first() or {})
+    rows = select(RunSpending, pk=key)
+    return load_spent(rows[0].spent) if rows else {}
 
 
 def outdated() -> Iterator[Outdated]:

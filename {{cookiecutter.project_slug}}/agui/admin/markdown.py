@@ -3,14 +3,11 @@
 from collections.abc import Sequence
 from typing import Any
 
-from django import template
 from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
 from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
-
-register = template.Library()
 
 
 class Renderer(RendererHTML):
@@ -58,8 +55,7 @@ reader = MarkdownIt("commonmark", {"html": False}, renderer_cls=Renderer)
 reader.enable(["table", "strikethrough"])
 
 
-@register.filter
-def markdown(text: str) -> SafeString:
+def to_html(text: str) -> SafeString:
     """Write Markdown as HTML."""
     # The library escapes text, and takes HTML for text here.
     return mark_safe(reader.render(text))  # noqa: S308

@@ -1,0 +1,296 @@
+"""Plain SQL writes and reads the same rows as Django does."""
+
+import random
+from collections.abc import Callable
+from datetime import UTC, date, datetime, timedelta, timezone
+from decimal import Decimal
+from typing import Any
+from uuid import UUID
+
+import pytest
+from django.contrib.auth import get_user_model
+from django.db import IntegrityError, connection, models, transaction
+from django.db.models import F, Model
+from django.db.models.functions import Now
+from django.db.models.signals import post_save, pre_save
+from django.db.models.sql.compiler import SQLInsertCompiler, SQLUpdateCompiler
+from django.db.transaction import TransactionManagementError
+from django.utils.timezone import now
+
+from agui.contrib.spending.models import RunSpending
+from agui.models import AuditRecord, Message, Run, Thread
+from agui.runs import drafts
+from agui.runs.processes import process_name
+from agui.statements import insert, insert_all, select, update
+from agui.testing import say
+from engine.conftest import Client, script
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+TEXTS = ("", "plain", "%s %% %(name)s", 'it\'s "quoted" \\ ;--', "Grüße 你好 🎉", "\n\t", "x" * 30)
+JSON = ({}, [], 0, "", "text", {"a": [1, 2.5, None, True, {"%s": "'🎉"}]}, [[]], "\\u0000")
+TIMES = (
+    datetime(2026, 2, 3, 4, 5, 6, 789012, UTC),
+    datetime(1999, 12, 31, 23, 59, 59, tzinfo=timezone(timedelta(hours=5, minutes=30))),
+)
+NUMBERS = (0, 1, 32767)
+MODELS: list[type[Model]] = [Thread, Message, Run, AuditRecord, RunSpending]
+
+
+def random_value(field: Any, chance: random.Random) -> Any:
+    if field.null and chance.random() < 0.3:
+        return None
+    if field.choices:
+        return chance.choice(field.choices)[0]
+    kinds: dict[type[models.Field], Any] = {
+        models.UUIDField: lambda: chance.choice([str, UUID])(str(UUID(int=chance.getrandbits(128)))),
+        models.JSONField: lambda: chance.choice(JSON),
+        models.BooleanField: lambda: chance.random() < 0.5,
+        models.DateTimeField: lambda: chance.choice(TIMES),
+        models.DateField: lambda: date(2026, 2, 3),
+        models.DecimalField: lambda: Decimal(chance.randrange(10**12)) / 10**7,
+        models.IntegerField: lambda: chance.choice(NUMBERS),
+        models.FloatField: lambda: chance.choice([0.0, 1.5, 1e300]),
+        models.TextField: lambda: chance.choice(TEXTS),
+        models.CharField: lambda: chance.choice(TEXTS)[: field.max_length],
+    }
+    [make] = [make for kind, make in kinds.items() if isinstance(field, kind)][:1]
+    return make()
+
+
+def random_columns(model: type[Model], chance: random.Random, parents: dict[str, Any]) -> dict[str, Any]:
+    """Values for all columns but a key that the database chooses."""
+    columns = {}
+    for field in model._meta.concrete_fields:
+        if field.remote_field:
+            columns[field.attname] = parents[field.name]
+        elif field is not model._meta.auto_field:
+            columns[field.attname] = random_value(field, chance)
+    return columns
+
+
+def stored(model: type[Model]) -> list[Any]:
+    """What the database itself has of a model's rows, without keys that it chose and the time of the save."""
+    columns = []
+    for field in model._meta.concrete_fields:
+        if field is not model._meta.auto_field and not getattr(field, "auto_now", False):
+            columns.append(field.column)
+    with connection.cursor() as cursor:
+        names = ", ".join(map(connection.ops.quote_name, columns))
+        cursor.execute(f"SELECT {names} FROM {model._meta.db_table}")  # noqa: S608
+        return sorted(cursor.fetchall(), key=str)
+
+
+def undone(action: Callable[[], Any]) -> Any:
+    """The result of an action whose changes are undone."""
+    with transaction.atomic():
+        result = action()
+        transaction.set_rollback(True)
+    return result
+
+
+@pytest.fixture
+def parents(user: Any) -> dict[str, Any]:
+    thread = Thread.objects.create(thread_id="of messages", scope="somebody", revision="1")
+    return {"user": user.pk, "owner": user.pk, "thread": thread.pk}
+
+
+@pytest.fixture
+def built(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names of the compilers with which Django has built an INSERT or an UPDATE."""
+    built = []
+    for compiler in (SQLInsertCompiler, SQLUpdateCompiler):
+
+        def as_sql(self: Any, as_sql: Any = compiler.as_sql, name: str = compiler.__name__) -> Any:
+            built.append(name)
+            return as_sql(self)
+
+        monkeypatch.setattr(compiler, "as_sql", as_sql)
+    return built
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_insert_writes_what_django_writes(model, parents, built):
+    chance = random.Random(model.__name__)  # noqa: S311
+    for _ in range(30):
+        columns = random_columns(model, chance, parents)
+
+        def write(by: Any, columns: Any = columns) -> Any:
+            by(row := model(**columns))
+            assert (row._state.adding, row._state.db) == (False, "default")
+            assert model.objects.filter(pk=row.pk).exists()
+            return stored(model)
+
+        django_writes = undone(lambda: write(lambda row: row.save(force_insert=True)))
+        built.clear()
+        for by in (insert, lambda row: insert_all([row])):
+            assert undone(lambda: write(by)) == django_writes  # noqa: B023
+        assert built == []
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_update_writes_what_django_writes(model, parents, built):
+    chance = random.Random(model.__name__)  # noqa: S311
+    for _ in range(30):
+        row = model(**random_columns(model, chance, parents))
+        row.save(force_insert=True)
+        where = {"pk": row.pk}
+        for field in model._meta.concrete_fields:
+            value = getattr(row, field.attname)
+            if chance.random() < 0.3 and isinstance(value, str | int | UUID):
+                where[field.attname] = value
+        columns = random_columns(model, chance, parents)
+        columns.pop(model._meta.pk.attname, None)
+
+        def write(by: Any, where: Any = where, columns: Any = columns) -> Any:
+            return by(where, columns), stored(model)
+
+        django_writes = undone(lambda: write(lambda where, columns: model.objects.filter(**where).update(**columns)))  # noqa: B023
+        built.clear()
+        assert undone(lambda: write(lambda where, columns: update(model, columns, **where))) == django_writes  # noqa: B023
+        assert (django_writes[0], built) == (1, [])
+        row.delete()
+        assert update(model, columns, **where) == 0
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_select_reads_what_django_reads(model, parents):
+    chance = random.Random(model.__name__)  # noqa: S311
+    for _ in range(30):
+        row = model(**random_columns(model, chance, parents))
+        row.save(force_insert=True)
+        [read], expected = select(model, pk=row.pk), model.objects.get(pk=row.pk)
+        for field in model._meta.concrete_fields:
+            ours, djangos = getattr(read, field.attname), getattr(expected, field.attname)
+            assert (ours, type(ours)) == (djangos, type(djangos))
+        assert (read._state.adding, read._state.db) == (False, "default")
+        row.delete()
+        assert select(model, pk=expected.pk) == []
+
+
+def test_several_rows_are_one_statement(parents, django_assert_num_queries):
+    messages = [Message(id=str(number), thread_id=parents["thread"], data="{}") for number in range(5)]
+    with django_assert_num_queries(1):
+        insert_all(messages)
+    assert Message.objects.count() == 5
+    with django_assert_num_queries(0):
+        insert_all([])
+
+
+def test_more_rows_than_a_statement_takes_go_the_usual_way(parents, built):
+    messages = [Message(id=str(number), thread_id=parents["thread"], data="{}") for number in range(1000)]
+    insert_all(messages)
+    assert Message.objects.count() == 1000
+    assert bool(built) == (connection.vendor == "sqlite")
+
+
+def test_now_is_the_time_of_the_database(built):
+    run = Run(thread_id="t", run_id="r", seen_at=Now())
+    insert(run)
+    Run.objects.filter(pk=run.pk).update(started_at=Now() - timedelta(days=1))
+    built.clear()
+    update(Run, {"started_at": Now()}, pk=run.pk)
+    assert built == []
+    [run] = select(Run, pk=run.pk)
+    assert abs(now() - run.seen_at) < timedelta(minutes=1) > abs(now() - run.started_at)
+
+
+@pytest.mark.parametrize(
+    ("columns", "where"),
+    [
+        ({"attempts": F("attempts") + 1}, {"thread_id": "t"}),
+        ({"attempts": 1}, {"owner_id": None}),
+        ({"attempts": 1}, {"thread_id__in": ["t"]}),
+        ({"attempts": 1}, {"usage": {"a": 1}}),
+    ],
+)
+def test_what_is_not_plain_goes_the_usual_way(columns, where, built):
+    insert(Run(thread_id="t", run_id="r", usage={"a": 1}))
+    assert update(Run, columns, **where) == 1
+    assert built
+    assert Run.objects.get().attempts == 1
+
+
+def test_related_rows_go_the_usual_way(parents, built):
+    thread = Thread(thread_id="t", scope="s", revision="1")
+    message = Message(id="m", thread=thread, data="{}")
+    insert(thread)
+    insert(message)
+    update(Run, {"owner": get_user_model().objects.get()}, thread_id="t")
+    assert Message.objects.get().thread_id == thread.pk
+    assert built == ["SQLInsertCompiler", "SQLUpdateCompiler"]
+
+
+def test_a_save_of_its_own_is_called(monkeypatch):
+    saved = []
+
+    def save(self: Run, **options: Any) -> None:
+        saved.append(options)
+        Model.save(self, **options)
+
+    monkeypatch.setattr(Run, "save", save)
+    insert(Run(thread_id="t", run_id="r"))
+    assert saved == [{"force_insert": True}]
+    assert Run.objects.count() == 1
+
+
+def test_another_database_goes_the_usual_way(monkeypatch, built):
+    monkeypatch.setattr(connection, "vendor", "another")
+    insert(RunSpending(run=UUID(int=1), scope="s"))
+    update(RunSpending, {"scope": "t"}, pk=UUID(int=1))
+    assert [row.scope for row in select(RunSpending, pk=UUID(int=1))] == ["t"]
+    assert built == ["SQLInsertCompiler", "SQLUpdateCompiler"]
+
+
+def test_a_failed_statement_spoils_its_transaction(parents):
+    insert(Message(id="m", thread_id=parents["thread"], data="{}"))
+    with transaction.atomic():
+        with pytest.raises(IntegrityError):
+            insert(Message(id="m", thread_id=parents["thread"], data="{}"))
+        with pytest.raises(TransactionManagementError):
+            select(Message, pk="m")
+
+
+@pytest.mark.parametrize("signal", [pre_save, post_save])
+async def test_receivers_hear_of_the_rows_of_a_turn(client: Client, signal):
+    heard = []
+
+    def listen(sender: type[Model], instance: Any, **kwargs: Any) -> None:
+        heard.append(sender)
+
+    signal.connect(listen)
+    try:
+        with script(say("Fine")):
+            events = await client.run("Hello")
+    finally:
+        signal.disconnect(listen)
+    assert events[-1]["type"] == "RUN_FINISHED"
+    assert {Thread, Run} <= set(heard)
+
+
+async def test_a_turn_needs_no_compiler(client: Client, built):
+    with script(say("Fine"), say("Fine")):
+        await client.run("Hello")
+        built.clear()
+        await client.run("Hello again")
+    assert built == []
+
+
+def test_a_draft_alone_is_one_statement(django_assert_num_queries):
+    run = Run.objects.create(thread_id="t", run_id="r", process=process_name())
+    with django_assert_num_queries(1):
+        drafts._write({str(run.pk): {"usage": {"requests": 1}}})
+    assert Run.objects.get().usage == {"requests": 1}
+
+
+def test_a_draft_that_fails_stops_no_other(caplog):
+    for number in range(3):
+        Run.objects.create(id=UUID(int=number), thread_id=f"t{number}", run_id="r", process=process_name())
+    columns: list[dict[str, Any]] = [
+        {"usage": {"requests": 1}},
+        {"usage": {}, "scope": None},
+        {"usage": {"requests": 3}},
+    ]
+    drafts._write({str(UUID(int=number)): draft for number, draft in enumerate(columns)})
+    assert [run.usage.get("requests") for run in Run.objects.order_by("thread_id")] == [1, None, 3]
+    assert "can't be written down" in caplog.text

@@ -1,0 +1,298 @@
+"""A request with an API token passes the middleware on the event loop, and its answer is the usual one."""
+
+import asyncio
+import json
+import logging
+import re
+from collections.abc import Callable, Iterator, Mapping
+from http.cookies import SimpleCookie
+from typing import Any
+
+import pytest
+from asgiref.sync import sync_to_async
+from django.conf import settings as project
+from django.contrib.auth import aauthenticate
+from django.contrib.sessions.models import Session
+from django.core.handlers.asgi import ASGIHandler
+from django.core.signals import request_started
+from django.db import close_old_connections, reset_queries
+from django.http import HttpRequest, HttpResponse
+from django.middleware.clickjacking import XFrameOptionsMiddleware
+from django.template.response import TemplateResponse
+from django.urls import path
+from django.utils.deprecation import MiddlewareMixin
+from pydantic_ai import Agent
+
+from agui import DjangoAGUIView
+from agui.http.tokens import create_token
+from agui.http.views import AgentView
+from agui.server import token_requests
+from agui.server.token_requests import keep_on_loop
+from agui.testing import say
+from engine.conftest import run_input, script
+from engine.urls import registry
+from engine.urls import urlpatterns as usual_patterns
+
+Answer = tuple[int, list[tuple[str, str]], bytes]
+
+
+class Failing(AgentView):
+    """Its csrf_exempt is False, so the middleware of CSRF looks at it."""
+
+    csrf_exempt = False
+
+    async def respond(self, request: HttpRequest, actor: Any, **kwargs: Any) -> HttpResponse:
+        return HttpResponse("unreached")
+
+
+class Template(AgentView):
+    async def respond(self, request: HttpRequest, actor: Any, **kwargs: Any) -> HttpResponse:
+        return TemplateResponse(request, "registration/logged_out.html")
+
+
+async def nobody(request: HttpRequest) -> None:
+    """Know no user, so the request gets a session."""
+
+
+async def by_password(request: HttpRequest) -> Any:
+    """Sign in by the token, which is a wrong password."""
+    return await aauthenticate(request, username="ada", password="wrong")
+
+
+urlpatterns = [
+    *usual_patterns,
+    path("checked/", Failing()),
+    path("template/", Template()),
+    path("visitor/", DjangoAGUIView(registry, get_user=nobody, require_authenticated=False)),
+    path("password/", DjangoAGUIView(registry, get_user=by_password)),
+]
+
+
+async def ask(
+    application: Any,
+    method: str,
+    target: str,
+    body: str = "",
+    sent: list[Mapping[str, Any]] | None = None,
+    scheme: str = "http",
+    **headers: str,
+) -> Answer:
+    """Send one request; its status, headers and body."""
+    sent = [] if sent is None else sent
+    where, _, query = target.partition("?")
+    named = {"host": "testserver", **{name.replace("_", "-"): value for name, value in headers.items()}}
+    scope = {
+        "type": "http",
+        "http_version": "1.1",
+        "method": method,
+        "scheme": scheme,
+        "path": where,
+        "raw_path": where.encode(),
+        "query_string": query.encode(),
+        "headers": [(name.encode(), value.encode()) for name, value in named.items()],
+        "server": ("testserver", 80),
+        "client": ("127.0.0.1", 1),
+    }
+    messages = [{"type": "http.request", "body": body.encode()}]
+
+    async def receive() -> Mapping[str, Any]:
+        if messages:
+            return messages.pop()
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    async def send(message: Mapping[str, Any]) -> None:
+        sent.append(message)
+
+    await application(scope, receive, send)
+    decoded = [(name.decode(), value.decode()) for name, value in sent[0]["headers"]]
+    return sent[0]["status"], decoded, b"".join(message.get("body", b"") for message in sent[1:])
+
+
+@pytest.fixture(autouse=True)
+def signals() -> Iterator[None]:
+    yield
+    request_started.connect(reset_queries)
+    request_started.connect(close_old_connections)
+
+
+@pytest.fixture
+def make(settings) -> Callable[[], tuple[Any, Any]]:
+    """Make Django's own application, and one that keeps what it can on the loop."""
+    settings.ROOT_URLCONF = __name__
+
+    def make() -> tuple[Any, Any]:
+        usual, kept = ASGIHandler(), ASGIHandler()
+        keep_on_loop(kept)
+        return usual, kept
+
+    return make
+
+
+@pytest.fixture
+def chains(monkeypatch) -> list[str]:
+    """Which requests did not use the usual chain."""
+    paths: list[str] = []
+    call = token_requests._is_for_agent
+    monkeypatch.setattr(
+        token_requests, "_is_for_agent", lambda request: call(request) and not paths.append(request.path)
+    )
+    return paths
+
+
+@pytest.fixture
+async def token(user) -> str:
+    return f"Bearer {(await sync_to_async(create_token)(user))[1]}"
+
+
+REQUESTS: dict[str, tuple[str, str, dict[str, str]]] = {
+    "get": ("GET", "/agent/threads/", {}),
+    "get without the last slash": ("GET", "/agent/threads", {}),
+    "get one": ("GET", "/agent/threads/none/", {}),
+    "head": ("HEAD", "/agent/tools/", {}),
+    "head of a stream": ("HEAD", "/agent/", {}),
+    "options": ("OPTIONS", "/agent/", {}),
+    "wrong method": ("GET", "/agent/", {}),
+    "wrong type": ("POST", "/agent/", {"content_type": "text/plain"}),
+    "no JSON": ("POST", "/agent/", {"content_type": "application/json"}),
+    "wrong token": ("GET", "/agent/threads/", {"authorization": "Bearer agt_wrong"}),
+    "wrong token, post": ("POST", "/agent/", {"authorization": "Bearer agt_wrong"}),
+    "strange token": ("GET", "/agent/threads/", {"authorization": "bearer \xff \x00"}),
+    "bad host": ("GET", "/agent/threads/", {"host": "evil.example"}),
+    "no host": ("GET", "/agent/threads/", {"host": ""}),
+    "https": ("GET", "/agent/threads/", {"scheme": "https"}),
+    "unwanted browser": ("GET", "/agent/threads/", {"user_agent": "Unwanted/1.0"}),
+    "origin": ("POST", "/agent/", {"origin": "https://evil.example"}),
+    "template": ("GET", "/template/", {}),
+}
+USUAL: dict[str, tuple[str, str, dict[str, str]]] = {
+    "no token": ("GET", "/agent/threads/", {"authorization": ""}),
+    "another scheme": ("GET", "/agent/threads/", {"authorization": "Basic YTpi"}),
+    "cookies": ("GET", "/agent/threads/", {"cookie": "a=b"}),
+    "unknown": ("GET", "/unknown", {}),
+    "unknown, post": ("POST", "/unknown/", {}),
+    "slash to append": ("GET", "/template", {}),
+    "csrf": ("POST", "/checked/", {}),
+}
+
+
+@pytest.mark.parametrize("name", REQUESTS | USUAL)
+async def test_answer_is_the_usual_one(settings, make, chains, token: str, name: str):
+    settings.DISALLOWED_USER_AGENTS = [re.compile("Unwanted")]
+    settings.SECURE_HSTS_SECONDS = 60
+    await compare(make(), token, (REQUESTS | USUAL)[name])
+    assert bool(chains) == (name in REQUESTS)
+
+
+@pytest.mark.parametrize("name", ["get", "bad host"])
+@pytest.mark.parametrize("setting", ["SECURE_SSL_REDIRECT", "PREPEND_WWW", "CSRF_USE_SESSIONS", "DEBUG"])
+async def test_settings_have_their_usual_effect(settings, make, chains, token: str, name: str, setting: str):
+    setattr(settings, setting, True)
+    await compare(make(), token, REQUESTS[name])
+    assert chains
+
+
+async def compare(applications: tuple[Any, Any], token: str, request: tuple[str, str, dict[str, str]]) -> None:
+    method, target, headers = request
+    usual, kept = [
+        await ask(application, method, target, **{"authorization": token, **headers}) for application in applications
+    ]
+    assert usual[:2] == kept[:2]
+    assert b"DisallowedHost" in usual[2] or usual[2] == kept[2]  # Under DEBUG that page tells of the chain.
+
+
+async def test_answer_of_a_run_has_the_usual_headers(make, chains, token: str):
+    usual, kept = make()
+    answers = []
+    with script(say("Hello"), say("Hello")):
+        for number, application in enumerate((usual, kept)):
+            body = json.dumps(run_input("hi", thread=f"t{number}"))
+            answers.append(
+                await ask(application, "POST", "/agent/", body, authorization=token, content_type="application/json")
+            )
+    assert answers[0][:2] == answers[1][:2]
+    assert b"RUN_FINISHED" in answers[1][2]
+    assert chains == ["/agent/"]
+
+
+async def test_request_changes_threads_only_at_its_end(make, token: str, monkeypatch):
+    usual, kept = make()
+    loop = asyncio.get_running_loop()
+    calls: list[Any] = []
+    change = loop.run_in_executor
+    monkeypatch.setattr(loop, "run_in_executor", lambda *args: calls.append(args) or change(*args))
+    counts = []
+    for application in (usual, kept):
+        calls.clear()
+        await ask(application, "GET", "/agent/skills/", authorization=token)
+        counts.append(len(calls))
+    assert counts[0] > 1
+    assert counts[1] == 1  # Django closes the response in a thread.
+
+
+async def test_client_reads_the_start_of_a_run_before_the_agent_is_set_up(make, token: str, monkeypatch):
+    sent: list[Mapping[str, Any]] = []
+    sent_before: list[bytes] = []
+    iterate = Agent.iter
+
+    def watched(*args: Any, **kwargs: Any) -> Any:
+        sent_before.append(b"".join(message.get("body", b"") for message in sent))
+        return iterate(*args, **kwargs)
+
+    monkeypatch.setattr(Agent, "iter", watched)
+    body = json.dumps(run_input("hi"))
+    with script(say("Hello")):
+        await ask(make()[1], "POST", "/agent/", body, sent, authorization=token, content_type="application/json")
+    assert b"RUN_STARTED" in sent_before[0]
+
+
+async def test_session_of_a_visitor_is_saved(make, chains, transactional_db):
+    for application in make():
+        status, headers, _ = await ask(application, "GET", "/visitor/", authorization="Bearer none")
+        assert status == 405
+        cookie = SimpleCookie(dict(headers)["Set-Cookie"])["sessionid"].value
+        assert await Session.objects.filter(pk=cookie).aexists()
+        assert "Cookie" in dict(headers)["Vary"]
+    assert chains == ["/visitor/"]
+
+
+async def test_lockout_is_answered(settings, make, chains, user):
+    settings.AXES_FAILURE_LIMIT = 1
+    answers = [await ask(application, "GET", "/password/", authorization="Bearer none") for application in make()]
+    assert [status for status, _, _ in answers] == [429, 429]
+    assert [name for name, _ in answers[0][1]] == [name for name, _ in answers[1][1]]
+    assert chains == ["/password/"]
+
+
+class Own(MiddlewareMixin):
+    """A middleware of the project's own, which may wait."""
+
+    def process_response(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
+        response["X-Users"] = str(Session.objects.count())
+        return response
+
+
+async def test_unknown_middleware_is_run(settings, make, chains, token: str, caplog):
+    settings.MIDDLEWARE = [*project.MIDDLEWARE[:-1], f"{__name__}.Own", project.MIDDLEWARE[-1]]
+    with caplog.at_level(logging.INFO, "agui.views"):
+        _, kept = make()
+    assert f"{__name__}.Own" in caplog.text
+    _, headers, _ = await ask(kept, "GET", "/agent/threads/", authorization=token)
+    assert dict(headers)["X-Users"] == "0"
+    assert not chains
+
+
+@pytest.mark.parametrize("change", ["process_view", "process_exception", "process_template_response", "__call__"])
+def test_library_that_has_changed_is_used_as_usual(make, monkeypatch, caplog, change: str):
+    monkeypatch.setattr(XFrameOptionsMiddleware, change, lambda self, request, *args: None, raising=False)
+    with caplog.at_level(logging.INFO, "agui.views"):
+        _, kept = make()
+    assert "XFrameOptionsMiddleware" in caplog.text
+    assert kept._middleware_chain.__name__ != "choose"
+
+
+def test_projects_middleware_is_known(make, caplog):
+    with caplog.at_level(logging.INFO, "agui.views"):
+        _, kept = make()
+    assert not caplog.text
+    assert kept._middleware_chain.__name__ == "choose"

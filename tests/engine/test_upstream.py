@@ -1,0 +1,189 @@
+"""What is made faster in pydantic-ai does the same, and steps aside where pydantic-ai has changed."""
+
+import asyncio
+import dataclasses
+import logging
+from copy import copy
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+import anyio
+import pytest
+from pydantic_ai import FunctionToolset, RunContext, _agent_graph, _utils, result
+from pydantic_ai.models.test import TestModel
+from pydantic_ai.toolsets.abstract import AGENT_TOOLSET_ID
+from pydantic_ai.usage import RunUsage
+
+from agui.agents import upstream
+from agui.agents.upstream import (
+    LeanAgent,
+    copy_fields,
+    make_copies_fast,
+    make_faster,
+    make_locks_fast,
+    make_replacing_fast,
+    replace,
+)
+from engine import urls
+
+
+class OtherContext(RunContext[Any]):
+    """As durable executors of pydantic-ai have them."""
+
+
+@pytest.mark.parametrize("context_type", [RunContext, OtherContext])
+def test_a_copy_has_all_fields_and_is_a_copy(context_type: type[RunContext[Any]], monkeypatch: pytest.MonkeyPatch):
+    context = context_type(deps=["kept"], model=TestModel(), usage=RunUsage(), run_step=3)
+    monkeypatch.delattr(RunContext, "__copy__", raising=False)
+    of_python = copy(context)
+    make_copies_fast()
+    ours = copy(context)
+    assert RunContext.__copy__ is copy_fields
+    assert type(ours) is context_type
+    assert vars(ours) == vars(of_python) == vars(context)
+    assert all(getattr(ours, field.name) is getattr(context, field.name) for field in fields(context))
+    ours.run_step = 4
+    assert context.run_step == 3
+
+
+def test_fields_in_slots_are_copied_by_python(monkeypatch: pytest.MonkeyPatch):
+    class Slotted:
+        __slots__ = ("deps",)
+
+    monkeypatch.setattr(upstream, "RunContext", Slotted)
+    make_copies_fast()
+    context = Slotted()
+    context.deps = "kept"  # type: ignore[attr-defined]
+    assert copy(context).deps == "kept"  # type: ignore[attr-defined]
+
+
+def test_a_copy_of_pydantic_ai_s_own_stays(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture):
+    def own(context: Any) -> Any:
+        return context
+
+    monkeypatch.setattr(upstream.RunContext, "__copy__", own, raising=False)
+    with caplog.at_level(logging.INFO, "agui.runs"):
+        make_copies_fast()
+    assert RunContext.__copy__ is own
+    assert "in its own way" in caplog.text
+
+
+def test_the_graph_of_a_run_replaces_fields_as_python_does(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(_agent_graph, "replace", dataclasses.replace)
+    make_replacing_fast()
+    assert _agent_graph.replace is replace
+    context = RunContext(deps=["kept"], model=TestModel(), usage=RunUsage(), run_step=3)
+    ours, of_python = replace(context, run_step=4), dataclasses.replace(context, run_step=4)
+    assert vars(ours) == vars(of_python)
+    assert all(getattr(ours, one.name) is getattr(of_python, one.name) for one in fields(context))
+    assert context.run_step == 3
+
+
+def test_other_instances_are_replaced_by_python():
+    """A durable executor's context computes its fields."""
+
+    @dataclass
+    class Doubled:
+        number: int
+        double: int = field(init=False)
+
+        def __post_init__(self) -> None:
+            self.double = 2 * self.number
+
+    assert replace(Doubled(1), number=2).double == 4
+
+
+@dataclass
+class WithComputedFields:
+    number: int = 0
+    computed: int = field(default=1, init=False)
+
+
+@dataclass
+class WithHook:
+    def __post_init__(self) -> None: ...
+
+
+@pytest.mark.parametrize("changed", [WithComputedFields, WithHook])
+def test_a_context_that_computes_its_fields_is_replaced_by_python(
+    changed: type[Any], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+):
+    monkeypatch.setattr(upstream, "RunContext", changed)
+    monkeypatch.setattr(_agent_graph, "replace", dataclasses.replace)
+    with caplog.at_level(logging.INFO, "agui.runs"):
+        make_replacing_fast()
+    assert _agent_graph.replace is dataclasses.replace
+    assert "in its own way" in caplog.text
+
+
+def test_a_graph_that_replaces_nothing_is_left_alone(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture):
+    monkeypatch.delattr(_agent_graph, "replace")
+    with caplog.at_level(logging.INFO, "agui.runs"):
+        make_replacing_fast()
+    assert not hasattr(_agent_graph, "replace")
+    assert "in its own way" in caplog.text
+
+
+class Stream:
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self.lock = anyio.Lock()
+
+
+async def turns_to_take(lock: anyio.Lock) -> int:
+    """How often other tasks run before the lock is taken."""
+    turns = 0
+
+    async def count() -> None:
+        nonlocal turns
+        while True:
+            await asyncio.sleep(0)
+            turns += 1
+
+    counting = asyncio.create_task(count())
+    await asyncio.sleep(0)
+    before = turns
+    async with lock:
+        taken = turns - before
+    counting.cancel()
+    return taken
+
+
+async def test_a_lock_that_nobody_has_is_taken_at_once():
+    assert await turns_to_take(Stream(1).lock) > 0
+    make_locks_fast(Stream, "Stream")
+    init = Stream.__init__
+    make_locks_fast(Stream, "Stream")
+    assert Stream.__init__ is init
+    stream = Stream(2)
+    assert (stream.size, await turns_to_take(stream.lock)) == (2, 0)
+    assert stream.lock.statistics().tasks_waiting == 0
+
+
+def test_a_stream_that_is_gone_is_told(caplog: pytest.LogCaptureFixture):
+    with caplog.at_level(logging.INFO, "agui.runs"):
+        make_locks_fast(None, "AgentStream")
+    assert "has no AgentStream" in caplog.text
+
+
+def test_an_agent_has_its_own_toolset_as_soon_as_that_has_a_tool():
+    tools: FunctionToolset[Any] = FunctionToolset(id="tools")
+    agent = LeanAgent(TestModel(), toolsets=[tools])
+    assert list(agent.toolsets) == [tools]
+    agent.tool_plain(lambda: "Noon.", name="tell_time")
+    assert [one.id for one in agent.toolsets] == [AGENT_TOOLSET_ID, "tools"]
+    assert [one.id for one in LeanAgent(TestModel()).toolsets] == [AGENT_TOOLSET_ID]
+
+
+def test_the_engine_s_agent_has_one_toolset():
+    assert [one.id for one in urls.view.agent.toolsets] == ["tools"]
+
+
+def test_all_of_it_is_in_use_with_this_pydantic_ai(caplog: pytest.LogCaptureFixture):
+    with caplog.at_level(logging.INFO, "agui.runs"):
+        make_faster()
+    assert not caplog.text
+    assert _agent_graph.replace is replace
+    for stream in (result.AgentStream, _utils.PeekableAsyncStream):
+        assert stream.__init__.__name__ == "__init__"
+        assert hasattr(stream.__init__, "__wrapped__")
