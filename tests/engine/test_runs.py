@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from collections import OrderedDict
 from contextlib import aclosing
 from typing import Any
 
@@ -258,6 +259,17 @@ async def test_nothing_is_kept_of_the_run_of_a_deleted_thread(client: Client):
     assert (await client.get("threads/t1/events/")).status_code == 404
 
 
+class Watched(OrderedDict):
+    """Counts the entries that somebody has looked at."""
+
+    seen = 0
+
+    def items(self):
+        for item in super().items():
+            self.seen += 1
+            yield item
+
+
 async def test_old_logs_are_forgotten_however_busy_the_thread_before_them(settings):
     settings.AGUI = {"LOG_RETENTION_SECONDS": 60.0}
     kept = RunLogs()
@@ -268,6 +280,16 @@ async def test_old_logs_are_forgotten_however_busy_the_thread_before_them(settin
         log.closed_at -= 61 if log.thread_id == "old" else 0
     assert await kept.find("user:1", "old") is None
     assert await kept.find("user:1", "busy") is not None
+
+
+async def test_a_look_for_a_log_does_not_go_through_all_that_are_kept():
+    kept = RunLogs()
+    for number in range(50):
+        log, _ = await kept.reserve("user:1", f"t{number}", "")
+        kept.close(log)
+    kept._ended = Watched(kept._ended)
+    assert await kept.find("user:1", "t49") is not None
+    assert kept._ended.seen == 1
 
 
 async def test_a_store_that_fails_ends_the_run_with_an_error(client: Client, settings, caplog):

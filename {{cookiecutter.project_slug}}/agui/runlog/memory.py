@@ -7,6 +7,7 @@ number of them gets the same bytes. Everything here happens on the server's one 
 import asyncio
 import time
 import uuid
+from collections import OrderedDict
 from collections.abc import AsyncGenerator, Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -138,7 +139,7 @@ class RunLogs:
 
     def __init__(self) -> None:
         self._active: dict[tuple[str, str], RunLog] = {}
-        self._ended: dict[tuple[str, str], RunLog] = {}
+        self._ended: OrderedDict[tuple[str, str], RunLog] = OrderedDict()
         self._ended_bytes = 0
 
     async def reserve(self, scope: str, thread_id: str, fingerprint: str) -> tuple[RunLog, bool]:
@@ -264,7 +265,8 @@ class RunLogs:
         settings = conf.get()
         oldest = time.monotonic() - settings.log_retention_seconds
         # The logs are in the order in which they ended, so the first young one ends the search.
-        for thread, log in list(self._ended.items()):
+        while self._ended:
+            thread, log = next(iter(self._ended.items()))
             is_young = log.closed_at is not None and log.closed_at > oldest
             if is_young and self._ended_bytes <= settings.max_kept_log_bytes:
                 break
