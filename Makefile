@@ -1,7 +1,7 @@
 # `make` lists the commands. They make their own .venv with uv when that is installed, else with venv and pip.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check engine element settings picture bench lint clean
+.PHONY: help demo install test check engine element settings picture bench lint clean
 
 PYTHON ?= $(shell for p in python3.13 python3.14 python3.12 python3.11 python3 python; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
@@ -29,6 +29,11 @@ help: ## List the commands
 demo: .venv/.demo ## Generate a project into .demo/ and serve it at http://127.0.0.1:8000 (PORT=8001 for another port)
 	$(call generate,.demo)
 	@$(MAKE) --no-print-directory -C .demo/my_assistant run
+
+install: .venv/.install ## Bring the agent into your Django project (INTO=../shop DRY_RUN=1 REMOVE=1 PARTS=standard PROJECT_PYTHON=../shop/.venv/bin/python)
+	@$(BIN)/python -B -m installer "$(or $(INTO),$(error Name the project: make install INTO=../shop))" \
+		$(if $(DRY_RUN),--dry-run) $(if $(REMOVE),--remove) $(if $(filter file,$(origin PARTS)),,--parts $(PARTS)) \
+		$(if $(PROJECT_PYTHON),--python "$(PROJECT_PYTHON)")
 
 # Tests that measure time run without neighbours; a tier may have none of them (5).
 test: .venv/.dev ## Test the template and the projects that it makes (TIER=browser, or ARGS=tests/test_names.py); lists what it skips
@@ -90,7 +95,10 @@ clean: ## Remove what these commands made
 	$(call install,demo)
 
 .venv/.dev: pyproject.toml
-	$(call install,demo dev)
+	$(call install,demo dev install)
+
+.venv/.install: pyproject.toml
+	$(call install,install)
 
 define generate
 	@rm -rf .demo/template
@@ -111,7 +119,8 @@ define install
 		exit 1; }; \
 	fi
 	@echo "Installing the tools ($(1)) into .venv ..."
-	@$(BIN)/python -c "import sys, tomllib; groups = tomllib.load(open('pyproject.toml', 'rb'))['dependency-groups']; \
+	@$(BIN)/python -c "import sys, tomllib; data = tomllib.load(open('pyproject.toml', 'rb')); \
+		groups = data['dependency-groups'] | {'install': data['project']['dependencies']}; \
 		print(*(line for name in sys.argv[1:] for line in groups[name]), sep='\n')" $(1) > .venv/requirements.txt
 	@$(call install_into,$(BIN),.venv/requirements.txt)
 	@touch $@

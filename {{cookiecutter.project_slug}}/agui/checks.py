@@ -65,7 +65,7 @@ def check_model(**kwargs: Any) -> list[checks.CheckMessage]:
     """Is the key of each model set? Without DEBUG, a missing key stops the server instead."""
     if not settings.DEBUG:
         return []
-    model = settings.AGENT_MODEL
+    model = conf.agent_model()
     missing = " and ".join(missing_keys(model))
     if not missing:
         return []

@@ -264,6 +264,11 @@ def is_testing() -> bool:
     return hasattr(mail, "outbox")
 
 
+def agent_model() -> Any:
+    """Return which model answers. A project that names none gets the offline demo model."""
+    return getattr(settings, "AGENT_MODEL", "demo")
+
+
 @lru_cache(maxsize=1)
 def get() -> EngineSettings:
     """Return the active settings. What they name is not imported yet."""

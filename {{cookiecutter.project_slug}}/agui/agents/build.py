@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from typing import Any
 
-from django.conf import settings
 from django.utils.module_loading import import_string
 from pydantic_ai import Agent, DeferredToolRequests
 from pydantic_ai.capabilities import AgentCapability
@@ -34,7 +33,7 @@ def build_agent(registry: ToolRegistry, config: AgentConfig) -> Agent[AgentDeps,
         return agent
     model = config.model
     if model is None:
-        model = settings.AGENT_MODEL
+        model = conf.agent_model()
     return LeanAgent(
         resolve_model(model),
         name=config.name,

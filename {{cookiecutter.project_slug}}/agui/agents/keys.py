@@ -2,7 +2,7 @@
 
 import os
 
-from django.conf import settings
+from agui import conf
 
 # Where each provider looks for its key.
 PROVIDER_KEYS = {
@@ -16,7 +16,7 @@ PROVIDER_KEYS = {
 
 def used_keys() -> list[str]:
     """List the environment variables with the keys of AGENT_MODEL."""
-    model = settings.AGENT_MODEL
+    model = conf.agent_model()
     if not isinstance(model, str):
         return []
     return key_variables(model)

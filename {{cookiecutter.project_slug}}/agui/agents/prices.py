@@ -1,13 +1,12 @@
 """Which language models have a known price."""
 
-from django.conf import settings
-
+from agui import conf
 from agui.agents.keys import PROVIDER_KEYS
 
 
 def models_without_price() -> list[str]:
     """List the models of AGENT_MODEL that are not on the list of prices."""
-    names = map(str.strip, settings.AGENT_MODEL.split(","))
+    names = map(str.strip, conf.agent_model().split(","))
     return [name for name in names if not has_price(name)]
 
 

@@ -89,7 +89,7 @@ def choose(suites: "list[Suite]", names: list[str]) -> "list[Suite]":
 
 def model_of(name: str | None) -> Model | None:
     """Build the model for `--model`; None for the agent's own. The demo model makes no pauses."""
-    if (name or settings.AGENT_MODEL) == "demo":
+    if (name or conf.agent_model()) == "demo":
         return build_demo_model(pace_seconds=0)
     return resolve_model(name) if name else None
 

@@ -1,0 +1,152 @@
+"""Changes of files: written all or not at all, and taken back later by what agui/installed.json says."""
+
+import json
+import shutil
+from dataclasses import dataclass, field
+from difflib import SequenceMatcher, unified_diff
+from pathlib import Path
+from typing import Any
+
+from installer import source
+from installer.errors import Refusal
+
+MANIFEST = "agui/installed.json"
+
+
+@dataclass
+class Changes:
+    """What will be written, by path."""
+
+    root: Path
+    new: dict[Path, bytes] = field(default_factory=dict)
+    edits: dict[Path, tuple[str, str]] = field(default_factory=dict)
+    """The text before and after."""
+
+    def write(self, path: Path, text: str) -> None:
+        """Plan the text of a file, which may exist."""
+        if not path.exists():
+            self.new[path] = text.encode()
+            return
+        before = path.read_bytes().decode()
+        if text != before:
+            self.edits[path] = (before, text)
+
+    def describe(self) -> str:
+        """The plan for people: new files, and each edit as a diff."""
+        lines = []
+        folders: dict[str, int] = {}
+        for path in self.new:
+            relative = path.relative_to(self.root)
+            top = next((name for name in ("agui", "assistant") if name in relative.parts), None)
+            if top is None:
+                lines.append(f"new file   {relative}")
+            else:
+                folder = Path(*relative.parts[: relative.parts.index(top) + 1]).as_posix()
+                folders[folder] = folders.get(folder, 0) + 1
+        lines += [f"new folder {folder}/ ({count} files)" for folder, count in folders.items()]
+        for path, (before, after) in self.edits.items():
+            lines.append(f"edit       {path.relative_to(self.root)}")
+            diff = unified_diff(before.splitlines(), after.splitlines(), n=0, lineterm="")
+            lines += [f"    {line}" for line in list(diff)[2:] if not line.startswith("@@")]
+        return "\n".join(lines)
+
+    def apply(self) -> None:
+        """Write everything. If anything fails, the project is as before."""
+        try:
+            for path, contents in self.new.items():
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(contents)
+            for path, (_, after) in self.edits.items():
+                path.write_bytes(after.encode())
+        except BaseException:
+            self.restore()
+            raise
+
+    def restore(self) -> None:
+        """Take back what apply() has written."""
+        for path, (before, _) in self.edits.items():
+            path.write_bytes(before.encode())
+        for path in self.new:
+            path.unlink(missing_ok=True)
+        for path in self.new:
+            _remove_empty(path.parent, self.root)
+
+    def manifest(self, code: Path, parts: list[str]) -> bytes:
+        """What a later run has to know, as JSON. The folders agui/ and assistant/ are one fingerprint each."""
+        digests = {}
+        others = []
+        for name in ("agui", "assistant"):
+            folder = code / name
+            contents = {
+                path.relative_to(code).as_posix(): data
+                for path, data in self.new.items()
+                if path.is_relative_to(folder)
+            }
+            digests[name] = source.digest(contents)
+        for path in self.new:
+            if not (path.is_relative_to(code / "agui") or path.is_relative_to(code / "assistant")):
+                others.append(path.relative_to(self.root).as_posix())
+        edits = {}
+        for path, (before, after) in self.edits.items():
+            edits[path.relative_to(self.root).as_posix()] = hunks(before, after)
+        new = {name: self.new[self.root / name].decode() for name in others}
+        data = {"parts": parts, "folders": digests, "new": new, "edits": edits}
+        return (json.dumps(data, indent=1) + "\n").encode()
+
+
+def hunks(before: str, after: str) -> list[list[str]]:
+    """The places that differ, as [old text, new text], each with the lines around it."""
+    old, new = before.splitlines(keepends=True), after.splitlines(keepends=True)
+    found = []
+    for group in SequenceMatcher(None, old, new, autojunk=False).get_grouped_opcodes(1):
+        _, old_start, _, new_start, _ = group[0]
+        _, _, old_end, _, new_end = group[-1]
+        found.append(["".join(old[old_start:old_end]), "".join(new[new_start:new_end])])
+    return found
+
+
+def folder_contents(code: Path, name: str) -> dict[str, bytes]:
+    """The files of agui/ or assistant/ as they are now, without what Python and the installer have made."""
+    contents = {}
+    for path in sorted((code / name).rglob("*")):
+        relative = path.relative_to(code).as_posix()
+        if path.is_file() and "__pycache__" not in path.parts and relative != MANIFEST:
+            contents[relative] = path.read_bytes()
+    return contents
+
+
+def remove(root: Path, code: Path, manifest: dict[str, Any]) -> None:
+    """Take an installation back. Raises Refusal, and changes nothing, if these places were changed."""
+    for name, digest in manifest["folders"].items():
+        contents = folder_contents(code, name)
+        if contents and source.digest(contents) != digest:
+            raise Refusal(
+                f"{code / name} was changed since the installation: delete it or move it elsewhere, and then remove "
+                "the rest."
+            )
+    texts = {}
+    for name, pairs in manifest["edits"].items():
+        path = root / name
+        text = path.read_bytes().decode() if path.exists() else ""
+        for before, after in pairs:
+            if text.count(after) != 1:
+                raise Refusal(f"{path} was changed where the installer has edited it: take these lines out yourself.")
+            text = text.replace(after, before)
+        texts[path] = text
+    for name, contents in manifest["new"].items():
+        path = root / name
+        if path.exists() and path.read_bytes().decode() != contents:
+            raise Refusal(f"{path} was changed since the installation: delete it, and then remove the rest.")
+    for path, text in texts.items():
+        path.write_bytes(text.encode())
+    for name in manifest["new"]:
+        (root / name).unlink(missing_ok=True)
+        _remove_empty((root / name).parent, root)
+    for name in manifest["folders"]:
+        shutil.rmtree(code / name, ignore_errors=True)
+
+
+def _remove_empty(folder: Path, root: Path) -> None:
+    while folder != root and folder.is_dir() and not any(folder.iterdir()):
+        folder.rmdir()
+        folder = folder.parent

@@ -1,0 +1,134 @@
+"""All changes that bring the agent into a project, planned before the first one is made."""
+
+import re
+from pathlib import Path
+
+import libcst as cst
+
+from installer import python_files, requirement_files, source
+from installer.changes import Changes
+from installer.errors import Refusal
+from installer.project import Project
+
+DAPHNE = "agui.server.daphne_app.DaphneConfig"
+ROUTE = 'path("assistant/", include("assistant.urls"))'
+NEW_ASGI = '''"""The application that an ASGI server runs: `daphne {module}:application`."""
+
+import os
+
+from agui.server.asgi import get_asgi_application
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "{settings}")
+
+application = get_asgi_application()
+'''
+
+
+def plan(project: Project, parts: list[str]) -> Changes:
+    """Plan everything. Raises Refusal if a file is not as it should be."""
+    changes = Changes(project.root)
+    for name, contents in source.files(parts).items():
+        changes.new[project.code / name] = contents
+    asgi_module = _plan_asgi(project, changes)
+    _plan_settings(project, changes, parts, asgi_module)
+    _plan_urls(project, changes)
+    directories = list(dict.fromkeys([project.root, project.code]))
+    path, text = requirement_files.add(directories, source.requirements(parts))
+    changes.write(path, text)
+    return changes
+
+
+def _plan_settings(project: Project, changes: Changes, parts: list[str], asgi_module: str) -> None:
+    path = _settings_file(project)
+    text = requirement_files.read(path)
+    module = _parse(path, text)
+    names = project.facts["names"]
+    first = []
+    if "daphne" not in names:
+        first.append(f'"{DAPHNE}"')
+    elif names.index("daphne") > names.index("django.contrib.staticfiles"):
+        raise Refusal("'daphne' comes after 'django.contrib.staticfiles' in INSTALLED_APPS: move it to the front.")
+    apps = ["agui", *(f"agui.contrib.{part}" for part in parts), "assistant"]
+    module = python_files.extend(module, "INSTALLED_APPS", first, [f'"{name}"' for name in apps])
+    statements = []
+    if not project.facts["has_agent_model"]:
+        if python_files.sources(module, "os") not in ([], [""]):
+            raise Refusal(f"In {path} the name 'os' is not Python's module.")
+        statements.append('AGENT_MODEL = os.environ.get("AGENT_MODEL", "demo")\n')
+        module = python_files.add_import(module, "os")
+    if not project.facts["asgi_application"]:
+        statements.append(f'ASGI_APPLICATION = "{asgi_module}.application"\n')
+    if not project.facts["has_login"] and project.facts["admin_login"]:
+        statements.append('LOGIN_URL = "admin:login"\n')
+    changes.write(path, python_files.insert_below(module, "INSTALLED_APPS", statements).code)
+
+
+def _settings_file(project: Project) -> Path:
+    """The one file of the project that defines INSTALLED_APPS; else the last one that changes it."""
+    files = []
+    for name in project.facts["settings_files"].values():
+        path = project.own(name)
+        if path is not None and path not in files:
+            files.append(path)
+    defining = []
+    for path in files:
+        if python_files.defines(_parse(path, requirement_files.read(path)), "INSTALLED_APPS"):
+            defining.append(path)
+    if len(defining) == 1:
+        return defining[0]
+    main = project.own(project.facts["settings_file"])
+    if main is None:
+        raise Refusal(f"The settings ({project.facts['settings_module']}) are no file of the project.")
+    return main
+
+
+def _plan_urls(project: Project, changes: Changes) -> None:
+    path = Path(project.facts["urlconf_file"])
+    text = requirement_files.read(path)
+    module = _parse(path, text)
+    if not python_files.assigns(module, "urlpatterns"):
+        raise Refusal(f"{path} has no urlpatterns.")
+    for name in ("include", "path"):
+        for package in python_files.sources(module, name):
+            if not package.startswith("django."):
+                raise Refusal(f"In {path} the name {name!r} is not Django's function.")
+        if not python_files.sources(module, name):
+            module = python_files.add_import(module, "django.urls", name)
+    changes.write(path, python_files.extend(module, "urlpatterns", [ROUTE], []).code)
+
+
+def _plan_asgi(project: Project, changes: Changes) -> str:
+    """Plan the ASGI file, and name its module."""
+    application = project.facts["asgi_application"]
+    neighbour = project.facts["wsgi_application"] or f"{project.facts['root_urlconf']}.x"
+    package = neighbour.rpartition(".")[0].rpartition(".")[0]
+    name = application.rpartition(".")[0] if application else f"{package}.asgi".lstrip(".")
+    path = project.code / Path(*name.split(".")).with_suffix(".py")
+    if not path.exists():
+        if application:
+            raise Refusal(f"ASGI_APPLICATION is {application!r}, and the project has no file {path}.")
+        settings = _wsgi_settings(path) or project.facts["settings_module"]
+        changes.new[path] = NEW_ASGI.format(module=name, settings=settings).encode()
+        return name
+    module = _parse(path, requirement_files.read(path))
+    moved = python_files.move_import(module, "get_asgi_application", "django.core.asgi", "agui.server.asgi")
+    if moved is None:
+        raise Refusal(f"{path} does not import get_asgi_application from django.core.asgi.")
+    changes.write(path, moved.code)
+    return name
+
+
+def _wsgi_settings(asgi: Path) -> str | None:
+    """The settings that the WSGI file beside it names: those of production."""
+    wsgi = asgi.with_name("wsgi.py")
+    if not wsgi.exists():
+        return None
+    found = re.search(r"""DJANGO_SETTINGS_MODULE["'](?:,|\] =)\s*["']([\w.]+)["']""", wsgi.read_text())
+    return found[1] if found else None
+
+
+def _parse(path: Path, text: str) -> cst.Module:
+    try:
+        return python_files.parse(text)
+    except cst.ParserSyntaxError:
+        raise Refusal(f"{path} can't be read as Python.") from None

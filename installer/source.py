@@ -1,0 +1,87 @@
+"""What is brought: the engine, the parts that were chosen, and a small assistant."""
+
+import hashlib
+import re
+from pathlib import Path
+
+HERE = Path(__file__).parent
+# In a wheel the engine is beside this file, in a clone it is in the template.
+TEMPLATE = HERE / "template"
+if not TEMPLATE.exists():
+    TEMPLATE = HERE.parent / "{{cookiecutter.project_slug}}"
+
+PARTS = {
+    "minimal": [],
+    "standard": ["attachments", "dashboard", "export", "feedback", "spending"],
+    "everything": [
+        "attachments",
+        "client",
+        "dashboard",
+        "drf_mcp",
+        "durable",
+        "evals",
+        "export",
+        "feedback",
+        "mcp",
+        "observe",
+        "session_store",
+        "spending",
+        "suggestions",
+        "terminal",
+        "voice",
+    ],
+}
+# What the engine imports. A part's own packages are needed only if the part is chosen.
+CORE_PACKAGES = [
+    "daphne",
+    "pydantic-ai-slim",
+    "ag-ui-protocol",
+    "jsonpatch",
+    "jsonschema",
+    "markdown-it-py",
+]
+PART_PACKAGES = {"client": ["httpx2"], "terminal": ["rich"]}
+# Extras of the template's project; without them these parts do nothing.
+PART_EXTRAS = {"drf_mcp": "drf-mcp", "durable": "durable", "mcp": "mcp", "observe": "otel"}
+
+
+def files(parts: list[str]) -> dict[str, bytes]:
+    """All new files, by their path beside manage.py."""
+    found: dict[str, bytes] = {}
+    for source, name in ((TEMPLATE / "agui", "agui"), (HERE / "assistant", "assistant")):
+        for path in sorted(source.rglob("*")):
+            relative = path.relative_to(source)
+            if path.is_dir() or "__pycache__" in relative.parts:
+                continue
+            is_of_part = name == "agui" and relative.parts[0] == "contrib" and len(relative.parts) > 2
+            if is_of_part and relative.parts[1] not in parts:
+                continue
+            found[f"{name}/{relative.as_posix()}"] = path.read_bytes()
+    return found
+
+
+def digest(contents: dict[str, bytes]) -> str:
+    """A fingerprint of files, by which a later run sees whether they were changed."""
+    digest = hashlib.sha256()
+    for name in sorted(contents):
+        digest.update(f"{name}\0{len(contents[name])}\0".encode())
+        digest.update(contents[name])
+    return digest.hexdigest()
+
+
+def requirements(parts: list[str]) -> list[str]:
+    """What the engine and these parts need, as the template's pyproject.toml has it."""
+    text = (TEMPLATE / "pyproject.toml").read_text()
+    text = re.sub(r"\{\{.*?\}\}", "", text)
+    names = list(CORE_PACKAGES)
+    for part in parts:
+        names += PART_PACKAGES.get(part, [])
+    lines = []
+    for name in names:
+        lines += re.findall(rf'(?m)^    "({re.escape(name)}[\[>].*?)",', text)
+    for part in parts:
+        extra = PART_EXTRAS.get(part)
+        if extra is not None:
+            [listed] = re.findall(rf"(?m)^{extra} = \[(.*)\]$", text)
+            lines += re.findall(r'"(.*?)"', listed)
+    return list(dict.fromkeys(lines))

@@ -1,0 +1,467 @@
+"""The installer brings the agent into projects that Django's own commands have made, and takes it back."""
+
+import ast
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import urlencode
+
+import pytest
+from conftest import ROOT
+from servers import START_SECONDS, Client, events, free_port, manage, project_environment, run_input, text_of
+
+sys.path.append(str(ROOT))
+from installer import source  # noqa: E402
+
+pytestmark = pytest.mark.servers
+
+PASSWORD = "lovelace-1815"
+APPS = """[
+    'django.contrib.admin',
+    'django.contrib.auth',
+    'django.contrib.contenttypes',
+    'django.contrib.sessions',
+    'django.contrib.messages',
+    'django.contrib.staticfiles',
+]
+"""
+COMPOSITE = """
+DJANGO_APPS = (
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",  # a comment
+)
+LOCAL_APPS = (
+    # our own
+    "accounts",  # the users
+    # "blog",
+)
+INSTALLED_APPS = DJANGO_APPS + LOCAL_APPS
+AUTH_USER_MODEL = "accounts.Person"
+"""
+PERSON = """from django.contrib.auth.models import AbstractBaseUser, BaseUserManager, PermissionsMixin
+from django.db import models
+
+
+class People(BaseUserManager):
+    def create_superuser(self, email, password):
+        person = self.model(email=email, is_staff=True, is_superuser=True)
+        person.set_password(password)
+        person.save()
+        return person
+
+
+class Person(AbstractBaseUser, PermissionsMixin):
+    email = models.EmailField(unique=True)
+    is_staff = models.BooleanField(default=False)
+    is_active = models.BooleanField(default=True)
+    objects = People()
+    USERNAME_FIELD = "email"
+"""
+PROJECT_TOML = """[project]
+name = "shop"
+version = "1"
+dependencies = [
+    "django>=5.2", # the framework
+    "jsonschema>=4.23",
+]
+"""
+POETRY_TOML = """[tool.poetry]
+name = "shop"
+
+[tool.poetry.dependencies]
+python = "^3.11"
+django = ">=5.2" # the framework
+
+[tool.poetry.group.dev.dependencies]
+ruff = "*"
+"""
+
+
+# --- Projects
+
+
+@pytest.fixture
+def shop(environment: Path, tmp_path: Path) -> Path:
+    """What `django-admin startproject` makes, with the environment beside it."""
+    project = tmp_path / "shop"
+    project.mkdir()
+    command = [environment / "bin/django-admin", "startproject", "shop", project]
+    subprocess.run(command, env=project_environment(), check=True)
+    (project / ".gitignore").write_text("/.venv\n__pycache__/\n*.sqlite3\n*.log\n")
+    (project / ".venv").symlink_to(environment)
+    return project
+
+
+def plain(project: Path) -> Path:
+    return project
+
+
+def split_settings(project: Path) -> Path:
+    """Settings in a package, the applications as a sum of tuples, users without a name, no asgi.py."""
+    folder = project / "shop/settings"
+    folder.mkdir()
+    text = (project / "shop/settings.py").read_text()
+    assert f"INSTALLED_APPS = {APPS}" in text
+    (folder / "base.py").write_text(text.replace(f"INSTALLED_APPS = {APPS}", COMPOSITE))
+    (folder / "local.py").write_text('from .base import *\n\nINSTALLED_APPS += ("django.contrib.humanize",)\n')
+    (folder / "__init__.py").touch()
+    (project / "shop/settings.py").unlink()
+    (project / "shop/asgi.py").unlink()
+    replace(project / "manage.py", "shop.settings", "shop.settings.local")
+    (project / "accounts").mkdir()
+    (project / "accounts/__init__.py").touch()
+    (project / "accounts/models.py").write_text(PERSON)
+    (project / "requirements").mkdir()
+    (project / "requirements/base.txt").write_text("django>=5.2  # the framework\n-r ../other.txt")
+    manage(project, "makemigrations", "accounts")
+    return project
+
+
+def source_layout(project: Path) -> Path:
+    """Everything but pyproject.toml in src/; the applications are computed, and the routes a sum."""
+    (project / "src").mkdir()
+    for name in ("manage.py", "shop"):
+        (project / name).rename(project / "src" / name)
+    replace(project / "src/shop/settings.py", f"INSTALLED_APPS = {APPS}", f"INSTALLED_APPS = list({APPS.strip()})\n")
+    replace(project / "src/shop/urls.py", "urlpatterns = [", "urlpatterns = list()\nurlpatterns += [")
+    (project / "pyproject.toml").write_text(POETRY_TOML)
+    return project
+
+
+def windows(project: Path) -> Path:
+    """The line ends of Windows, and requirements in a [project]."""
+    (project / "pyproject.toml").write_text(PROJECT_TOML)
+    for path in [project / "pyproject.toml", *project.glob("shop/*.py")]:
+        path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
+    return project
+
+
+def replace(path: Path, old: str, new: str) -> None:
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new))
+
+
+def commit(project: Path) -> None:
+    identity = ["-c", "user.name=Test", "-c", "user.email=test@example.com"]
+    for command in (["init", "-q"], ["add", "-A"], [*identity, "commit", "-q", "-m", "Test"]):
+        subprocess.run(["git", *command], cwd=project, check=True)
+
+
+def git(project: Path, *arguments: str) -> str:
+    done = subprocess.run(["git", *arguments], cwd=project, check=True, capture_output=True, text=True)
+    return done.stdout
+
+
+def installer(project: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-B", "-m", "installer", project, *options]
+    return subprocess.run(
+        command, cwd=ROOT, env=project_environment(VIRTUAL_ENV=""), capture_output=True, text=True, timeout=120
+    )
+
+
+def installed(project: Path, *options: str) -> str:
+    done = installer(project, *options)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def changed_lines(project: Path) -> int:
+    counts = re.findall(r"(?m)^(\d+)\t(\d+)", git(project, "diff", "--numstat"))
+    return sum(int(added) + int(deleted) for added, deleted in counts)
+
+
+# --- Install, again, and take back
+
+
+@pytest.mark.parametrize("layout", [plain, split_settings, source_layout, windows])
+def test_an_agent_comes_and_goes(shop, layout):
+    project = layout(shop)
+    commit(project)
+    code = project / "src" if layout is source_layout else project
+    if code != project:
+        (code / ".venv").symlink_to(project / ".venv")
+        git(project, "check-ignore", "-q", ".venv")
+        replace(project / ".gitignore", "/.venv", ".venv")
+        commit(project)
+    before = manage(code, "check")
+
+    plan = installed(project, "--dry-run")
+    assert git(project, "status", "--short") == ""
+    assert plan in installed(project)
+
+    assert manage(code, "check") == before
+    assert manage(code, "makemigrations", "--check", "--dry-run") == "No changes detected\n"
+    assert changed_lines(project) <= 25
+    texts = git(project, "status", "--short"), git(project, "diff")
+    assert "nothing to change" in installed(project)
+    assert (git(project, "status", "--short"), git(project, "diff")) == texts
+    if layout is windows:
+        for name in git(project, "diff", "--name-only").split():
+            text = (project / name).read_bytes()
+            assert text.count(b"\n") == text.count(b"\r\n"), name
+
+    installed(project, "--remove")
+    assert git(project, "status", "--short") == ""
+
+
+def test_all_parts_come_and_go(shop):
+    commit(shop)
+    installed(shop, "--parts", "everything")
+    assert "no issues" in manage(shop, "check")
+    installed(shop, "--remove")
+    assert git(shop, "status", "--short") == ""
+
+
+def test_removing_keeps_what_was_changed_elsewhere_and_refuses_the_rest(shop):
+    commit(shop)
+    installed(shop)
+    settings = shop / "shop/settings.py"
+    settings.write_text(settings.read_text() + "\nSITE_ID = 1\n")
+    tools = shop / "assistant/tools.py"
+    own = tools.read_text()
+    tools.write_text(own + "\n# mine\n")
+    refused = installer(shop, "--remove")
+    assert refused.returncode == 1
+    assert "assistant was changed since the installation" in refused.stderr
+    tools.write_text(own)
+    replace(settings, "    'agui',\n", "    'agui', # the agent\n")
+    assert "was changed where" in installer(shop, "--remove").stderr
+    assert (shop / "agui").exists()
+    replace(settings, "    'agui', # the agent\n", "    'agui',\n")
+    installed(shop, "--remove")
+    assert git(shop, "status", "--short") == " M shop/settings.py\n"
+    assert git(shop, "diff", "--numstat") == "2\t0\tshop/settings.py\n"
+
+
+def test_an_older_engine_is_replaced_and_the_assistant_is_not(shop):
+    installed(shop)
+    manifest, module = shop / "agui/installed.json", shop / "agui/money.py"
+    current = module.read_bytes()
+    module.unlink()
+    refused = installer(shop)
+    assert "was changed since the installation" in refused.stderr
+    # As if this had been the engine of that time.
+    present = {
+        path.relative_to(shop).as_posix(): path.read_bytes()
+        for path in (shop / "agui").rglob("*")
+        if path.is_file() and path != manifest
+    }
+    digest = re.search(r'"agui": "(\w+)"', manifest.read_text())
+    assert digest
+    replace(manifest, digest[1], source.digest(present))
+    (shop / "assistant/tools.py").write_text("# mine\n")
+    assert "is of this version now" in installed(shop)
+    assert module.read_bytes() == current
+    assert (shop / "assistant/tools.py").read_text() == "# mine\n"
+    assert "nothing to change" in installed(shop)
+
+
+# --- The agent answers
+
+
+@contextmanager
+def served(project: Path) -> Iterator[Client]:
+    """The project's own `runserver`, and a visitor."""
+    port, log = free_port(), project / "server.log"
+    command = [project / ".venv/bin/python", "manage.py", "runserver", f"127.0.0.1:{port}", "--noreload"]
+    with log.open("wb") as stream:
+        process = subprocess.Popen(
+            command, cwd=project, env=project_environment(), stdout=stream, stderr=stream, stdin=subprocess.DEVNULL
+        )
+    try:
+        deadline = time.monotonic() + START_SECONDS
+        while True:
+            try:
+                Client(port).fetch("GET", "/admin/login/")
+                break
+            except OSError:
+                assert process.poll() is None, log.read_text()
+                assert time.monotonic() < deadline, log.read_text()
+                time.sleep(0.1)
+        yield Client(port)
+    finally:
+        process.terminate()
+        process.wait(timeout=30)
+
+
+def sign_in(client: Client, name: str) -> None:
+    """By the form to which the assistant's page sends its visitor."""
+    with client.open("GET", "/assistant/") as response:
+        address = response.headers["Location"]
+    client.fetch("GET", address)
+    form = {"username": name, "password": PASSWORD, "csrfmiddlewaretoken": client.cookies["csrftoken"]}
+    headers = {"Content-Type": "application/x-www-form-urlencoded"}
+    with client.open("POST", address, urlencode(form), headers) as response:
+        assert (response.status, response.headers["Location"]) == (302, "/assistant/")
+
+
+def ask(client: Client, text: str, **changes: object) -> list[dict]:
+    headers = {"X-CSRFToken": client.cookies["csrftoken"]}
+    with client.open("POST", "/assistant/agent/", run_input(text, **changes), headers) as response:
+        assert response.status == 200, response.read()
+        return list(events(response))
+
+
+def tokens_of(client: Client) -> int:
+    """What the tool tells of the user's tokens."""
+    [result] = [event for event in ask(client, "who_am_i") if event["type"] == "TOOL_CALL_RESULT"]
+    return json.loads(result["content"])["api_tokens"]
+
+
+@pytest.mark.parametrize(
+    ("layout", "name", "creation"),
+    [
+        (plain, "ada", ["--username", "ada", "--email", "ada@example.com"]),
+        (split_settings, "ada@example.com", ["--email", "ada@example.com"]),
+    ],
+)
+def test_an_agent_answers_under_the_projects_own_login(shop, layout, name, creation):
+    project = layout(shop)
+    installed(project, "--parts", "standard")
+    manage(project, "migrate", "--verbosity", "0")
+    manage(project, "createsuperuser", "--noinput", *creation, DJANGO_SUPERUSER_PASSWORD=PASSWORD)
+    manage(project, "create_token", name)
+    with served(project) as client:
+        assert client.fetch("POST", "/assistant/agent/", run_input("Hello"))[0] == 401
+        sign_in(client, name)
+        status, page = client.fetch("GET", "/assistant/")
+        assert status == 200
+        assert 'endpoint="/assistant/agent/"' in page
+        assert 'data-login-url="/admin/login/"' in page
+        for address in re.findall(r'(?:src|href)="(/static/[^"]*)"', page):
+            assert client.fetch("GET", address)[0] == 200
+
+        answer = ask(client, "who_am_i")
+        assert answer[-1]["type"] == "RUN_FINISHED"
+        assert name in text_of(answer)
+
+        thread = "revoke"
+        asked = ask(client, "revoke_my_tokens", threadId=thread)
+        [interrupt] = asked[-1]["outcome"]["interrupts"]
+        assert tokens_of(client) == 1
+        resume = [{"interruptId": interrupt["id"], "status": "resolved", "payload": {"approved": True}}]
+        done = ask(client, "", threadId=thread, messages=[], resume=resume)
+        assert done[-1]["type"] == "RUN_FINISHED"
+        assert tokens_of(client) == 0
+
+
+# --- Refusals leave nothing
+
+
+def old_django(project: Path) -> None:
+    (project / "django").mkdir()
+    (project / "django/__init__.py").write_text("VERSION = (4, 2)\n")
+    (project / "django/core").mkdir()
+    (project / "django/core/__init__.py").touch()
+    (project / "django/core/management.py").write_text("class ManagementUtility: pass\n")
+
+
+def broken_settings(project: Path) -> None:
+    replace(project / "shop/settings.py", "INSTALLED_APPS = [", 'INSTALLED_APPS = [\n    "nowhere",')
+
+
+def own_assistant(project: Path) -> None:
+    (project / "assistant").mkdir()
+    (project / "assistant/views.py").touch()
+
+
+def own_label(project: Path) -> None:
+    (project / "help").mkdir()
+    (project / "help/apps.py").write_text(
+        "from django.apps import AppConfig\n\n\nclass Help(AppConfig):\n    name, label = 'help', 'assistant'\n"
+    )
+    replace(project / "shop/settings.py", "INSTALLED_APPS = [", "INSTALLED_APPS = [\n    'help.apps.Help',")
+
+
+def own_page(project: Path) -> None:
+    replace(
+        project / "shop/urls.py", "    path('admin/'", "    path('assistant/', admin.site.urls),\n    path('admin/'"
+    )
+
+
+def no_sessions(project: Path) -> None:
+    replace(project / "shop/settings.py", "    'django.contrib.staticfiles',\n", "")
+
+
+def other_asgi(project: Path) -> None:
+    (project / "shop/asgi.py").write_text("application = None\n")
+
+
+def taken_back(project: Path) -> None:
+    settings = project / "shop/settings.py"
+    (project / "shop/main.py").write_text(
+        "from .settings import *\n\nINSTALLED_APPS = [name for name in INSTALLED_APPS if name != 'agui']\n"
+    )
+    replace(project / "manage.py", "shop.settings", "shop.main")
+    assert settings.exists()
+
+
+def no_manage(project: Path) -> None:
+    (project / "manage.py").unlink()
+
+
+@pytest.mark.parametrize(
+    ("spoil", "sentence"),
+    [
+        (no_manage, "has no manage.py"),
+        (old_django, "runs on Django 4.2, and the agent needs 5.2 or 6."),
+        (broken_settings, "No module named 'nowhere'"),
+        (own_assistant, "assistant exists already"),
+        (own_label, "an application 'assistant' of its own"),
+        (own_page, "has a page at /assistant/ already"),
+        (no_sessions, "needs 'django.contrib.staticfiles' in INSTALLED_APPS"),
+        (other_asgi, "does not import get_asgi_application"),
+        (taken_back, "take 'agui' out of INSTALLED_APPS again"),
+    ],
+)
+def test_a_project_that_does_not_fit_is_left_alone(shop, spoil, sentence):
+    spoil(shop)
+    commit(shop)
+    done = installer(shop)
+    assert done.returncode == 1
+    assert done.stderr.startswith("Nothing was changed. ")
+    assert sentence in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert git(shop, "status", "--short") == ""
+    assert not (shop / "agui").exists()
+
+
+def test_a_missing_python_is_named(shop):
+    (shop / ".venv").unlink()
+    assert "name it with --python" in installer(shop).stderr
+    assert "There is no Python at" in installer(shop, "--python", os.devnull).stderr
+
+
+# --- What is brought
+
+
+def test_the_wheel_has_all_that_is_brought(template, tmp_path):
+    subprocess.run(["uv", "build", "--quiet", "--wheel", "--out-dir", tmp_path, template], check=True)
+    [wheel] = tmp_path.glob("*.whl")
+    subprocess.run([sys.executable, "-m", "zipfile", "-e", wheel, tmp_path / "unpacked"], check=True)
+    program = "from installer import source; print(source.digest(source.files(source.PARTS['everything'])))"
+    digests = set()
+    for place in (tmp_path / "unpacked", template):
+        done = subprocess.run([sys.executable, "-B", "-c", program], cwd=place, capture_output=True, check=True)
+        digests.add(done.stdout)
+    assert len(digests) == 1
+
+
+def test_the_parts_are_those_of_the_template():
+    parts = sorted(
+        path.name for path in (ROOT / "{{cookiecutter.project_slug}}/agui/contrib").iterdir() if path.is_dir()
+    )
+    assert source.PARTS["everything"] == [name for name in parts if name != "__pycache__"]
+    [standard] = re.findall(r"STANDARD = (.*)", (ROOT / "hooks/post_gen_project.py").read_text())
+    assert set(source.PARTS["standard"]) == ast.literal_eval(standard)
