@@ -2,7 +2,6 @@
 
 import argparse
 import json
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -65,7 +64,7 @@ def install(root: Path, options: argparse.Namespace) -> str:
     except BaseException:
         changes.restore()
         raise
-    return DONE.format(code=found.code, python=found.python, install=install_command(found, parts))
+    return DONE.format(code=found.code, python=found.python, install=install_command(found, changes, parts))
 
 
 def verify(found: project.Project, parts: list[str]) -> None:
@@ -79,17 +78,17 @@ def verify(found: project.Project, parts: list[str]) -> None:
         raise Refusal("The settings take ASGI_APPLICATION away again.")
 
 
-def install_command(found: project.Project, parts: list[str]) -> str:
+def install_command(found: project.Project, changes: Changes, parts: list[str]) -> str:
     """How the project installs what was added."""
     if (found.root / "uv.lock").exists():
         return "uv sync"
     if (found.root / "poetry.lock").exists():
         return "poetry lock && poetry install"
-    if (found.root / "requirements.txt").exists():
-        return f"{found.python} -m pip install -r {found.root / 'requirements.txt'}"
+    for path in [*changes.edits, *changes.new]:
+        if path.suffix == ".txt" and "requirements" in path.as_posix():
+            return f"{found.python} -m pip install -r {path}"
     lines = " ".join(f"'{line}'" for line in source.requirements(parts))
-    has_pip = subprocess.run([found.python, "-m", "pip", "--version"], capture_output=True).returncode == 0
-    return f"{found.python} -m pip install {lines}" if has_pip else f"uv pip install --python {found.python} {lines}"
+    return f"{found.python} -m pip install {lines}"
 
 
 def upgrade(code: Path, manifest: dict[str, Any], is_dry_run: bool) -> str:

@@ -64,18 +64,19 @@ def _plan_settings(project: Project, changes: Changes, parts: list[str], asgi_mo
 
 
 def _settings_file(project: Project) -> Path:
-    """The one file of the project that defines INSTALLED_APPS; else the last one that changes it."""
-    files = []
+    """The file with the project's INSTALLED_APPS: several files of settings may add to each other."""
+    files: dict[Path, cst.Module] = {}
     for name in project.facts["settings_files"].values():
         path = project.own(name)
-        if path is not None and path not in files:
-            files.append(path)
-    defining = []
-    for path in files:
-        if python_files.defines(_parse(path, requirement_files.read(path)), "INSTALLED_APPS"):
-            defining.append(path)
-    if len(defining) == 1:
-        return defining[0]
+        if path is not None:
+            files[path] = _parse(path, requirement_files.read(path))
+    changing = [path for path in files if python_files.assigns(files[path], "INSTALLED_APPS")]
+    # The settings of a framework within the project have no ROOT_URLCONF.
+    with_urls = [path for path in changing if python_files.defines(files[path], "ROOT_URLCONF")]
+    defining = [path for path in changing if python_files.defines(files[path], "INSTALLED_APPS")]
+    for candidates in (with_urls, defining):
+        if len(candidates) == 1:
+            return candidates[0]
     main = project.own(project.facts["settings_file"])
     if main is None:
         raise Refusal(f"The settings ({project.facts['settings_module']}) are no file of the project.")

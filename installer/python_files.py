@@ -35,7 +35,9 @@ def extend(module: cst.Module, name: str, first: list[str], last: list[str]) -> 
 
 def _literals(module: cst.Module, name: str) -> list[Literal]:
     """The lists and tuples whose sum is a module's variable; [] if it isn't such a sum."""
-    values = [value for value in _values(module, name) if not _reads(value, name)]
+    values = _values(module, name)
+    if len(values) > 1:
+        values = [value for value in values if not _reads(value, name)]
     if len(values) != 1:
         return []
     literals: list[Literal] = []

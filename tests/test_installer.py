@@ -17,7 +17,7 @@ from conftest import ROOT
 from servers import START_SECONDS, Client, events, free_port, manage, project_environment, run_input, text_of
 
 sys.path.append(str(ROOT))
-from installer import source  # noqa: E402
+from installer import source
 
 pytestmark = pytest.mark.servers
 

@@ -219,9 +219,7 @@ class AuditRecord(models.Model):
 class ApiToken(models.Model):
     """A bearer token. The token itself is shown once, when it is made; only its digest is kept."""
 
-    user = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="api_tokens"
-    )
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
     name = models.CharField(max_length=100, blank=True)
     prefix = models.CharField(
         max_length=12, help_text="The first characters, to tell tokens apart."
