@@ -10,6 +10,7 @@ from inspect import isawaitable, iscoroutinefunction
 from typing import Any
 
 from asgiref.sync import sync_to_async
+from django.contrib import auth
 from django.core.exceptions import SuspiciousOperation
 from django.http import HttpRequest, HttpResponse
 from django.http.multipartparser import MultiPartParserError
@@ -32,8 +33,15 @@ async def get_user(request: HttpRequest) -> Any:
 
 async def session_user(request: HttpRequest) -> Any | None:
     """Find the signed-in user of the browser session."""
-    user = await request.auser()
+    user = await _load_user(request)
     return user if user.is_authenticated else None
+
+
+async def _load_user(request: HttpRequest) -> Any:
+    """Load the user of the session. A project's own backend may lack Django's `aget_user`."""
+    if all(hasattr(backend, "aget_user") for backend in auth.get_backends()):
+        return await request.auser()
+    return await sync_to_async(auth.get_user)(request)
 
 
 async def authenticate(request: HttpRequest, hook: GetUser | None, *, required: bool) -> Actor:
@@ -49,7 +57,7 @@ async def authenticate(request: HttpRequest, hook: GetUser | None, *, required: 
     if required or session is None:
         raise Unauthorized
     # This loads the session, which drops a session key that the server did not issue.
-    visitor = await request.auser()
+    visitor = await _load_user(request)
     if session.session_key is None or not await session.aexists(session.session_key):
         # The response of this request can still set the cookie. A stream is too late for it.
         await session.acreate()
