@@ -6,7 +6,6 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
         ('agui', '0001_initial'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
