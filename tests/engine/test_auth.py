@@ -224,3 +224,21 @@ async def test_an_inactive_user_stays_outside(user, client: Client):
     user.is_active = False
     await user.asave()
     assert (await client.get("tools/")).status_code == 401
+
+
+class OldBackend:
+    """A project's own, from before Django's were asynchronous."""
+
+    def authenticate(self, request, **credentials):
+        return None
+
+    def get_user(self, user_id):
+        return get_user_model().objects.filter(pk=user_id).first()
+
+
+async def test_a_backend_may_have_no_coroutines(user, settings):
+    settings.AUTHENTICATION_BACKENDS = ["engine.test_auth.OldBackend"]
+    client = AsyncClient()
+    await client.aforce_login(user, backend="engine.test_auth.OldBackend")
+    assert (await client.get("/agent/tools/")).status_code == 200
+    assert (await AsyncClient().get("/agent/tools/")).status_code == 401
