@@ -4,6 +4,7 @@ import ast
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -354,6 +355,57 @@ def test_an_agent_answers_under_the_projects_own_login(shop, layout, name, creat
         done = ask(client, "", threadId=thread, messages=[], resume=resume)
         assert done[-1]["type"] == "RUN_FINISHED"
         assert tokens_of(client) == 0
+
+
+# --- The guide
+
+
+def commands(title: str) -> list[str]:
+    """The blocks of commands in a section of the guide."""
+    guide = (ROOT / "docs/existing-project.md").read_text()
+    section = re.search(rf"^## {title}\n(.*?)^## ", guide, re.M | re.S)[1]
+    return re.findall(r"^```sh\n(.*?)^```$", section, re.M | re.S)
+
+
+@pytest.mark.nightly
+def test_the_guide_leads_to_an_approved_change_and_back(template: Path, tmp_path: Path):
+    """Word for word, but for the answers to `createsuperuser` and the port."""
+    clone, project = tmp_path / "clone", tmp_path / "shop"
+    shutil.copytree(template, clone)
+    environment = project_environment(DJANGO_SUPERUSER_PASSWORD=PASSWORD)
+
+    def run(block: str, directory: Path) -> str:
+        for old, new in {
+            "createsuperuser": "createsuperuser --noinput --username ada --email ada@example.com",
+            ".venv/bin/python manage.py runserver\n": "",
+        }.items():
+            block = block.replace(old, new)
+        command = ["bash", "-e", "-c", block]
+        done = subprocess.run(command, cwd=directory, env=environment, capture_output=True, text=True, timeout=900)
+        assert done.returncode == 0, f"{block}\n{done.stdout[-3000:]}\n{done.stderr[-3000:]}"
+        return done.stdout
+
+    start, install, serve = commands("From `startproject` to an approved change")
+    run(start, clone)
+    told = run(install, clone)
+    assert "new folder agui/" in told
+    assert "manage.py migrate" in told
+    run(serve, clone)
+    manage(project, "create_token", "ada")
+    with served(project) as client:
+        sign_in(client, "ada")
+        assert "ada" in text_of(ask(client, "who am I"))
+        asked = ask(client, "revoke my tokens", threadId="revoke")
+        [interrupt] = asked[-1]["outcome"]["interrupts"]
+        assert tokens_of(client) == 1
+        resume = [{"interruptId": interrupt["id"], "status": "resolved", "payload": {"approved": True}}]
+        ask(client, "", threadId="revoke", messages=[], resume=resume)
+        assert tokens_of(client) == 0
+    drop, remove = commands("Upgrade the engine, or take it back")
+    run(drop, project)
+    run(remove, clone)
+    assert not (project / "agui").exists()
+    assert "agui" not in (project / "shop/settings.py").read_text()
 
 
 # --- Refusals leave nothing
