@@ -560,7 +560,7 @@ export class AguiChatElement extends HTMLElement {
   /** Most chats never ask: what shows a question comes with the first one, and at once: it is to have the focus. */
   async #loadQuestion() {
     try {
-      [{ Question: this.#Question }] = await Promise.all([() => import("./question.js"), () => import("./standing-questions.js"), () => import("./tool-card.js")].map(lazy));
+      [{ Question: this.#Question }] = await Promise.all([() => import("./question.js"), () => import("./standing-questions.js"), () => import("./tool-card.js")].map(/** @type {any} */ (lazy)));
       this.#schedule();
     } catch {
       this.session.fail({ code: "connection_lost" });

@@ -227,9 +227,9 @@ export class Composer {
     this.#voice?.press();
   }
 
-  /** A module, or nothing if it can't be had. @param {() => Promise<any>} load */
+  /** A module, or nothing if it can't be had. @template T @param {() => Promise<T>} load @returns {Promise<Partial<T>>} */
   #load(load) {
-    return lazy(load).catch(() => this.#context.fail() ?? {});
+    return lazy(load).catch(() => /** @type {any} */ (this.#context.fail()) ?? {});
   }
 
   /** Its files are not all there yet. */
