@@ -193,7 +193,7 @@ def test_earlier_messages_come_as_the_reader_scrolls_up_and_nothing_moves(chat):
     expect(chat.get_by_text("Question 1900", exact=True)).to_be_attached()
     settle(chat)
     expect(messages(chat)).to_have_count(100)
-    # But for a toolbar that came near: pages of messages have been put above it, and a busy browser lays them out later.
+    # But for a toolbar that came near: messages have been put above it, which a busy browser lays out later.
     stays = "([bubble, place]) => Math.abs(bubble.getBoundingClientRect().top - place) < 40"
     chat.wait_for_function(stays, arg=[first.element_handle(), place])
     # By the keyboard there is a button; it goes when there is nothing before.
