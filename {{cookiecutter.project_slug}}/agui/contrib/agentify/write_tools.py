@@ -1,0 +1,396 @@
+"""Writes the module of a model's tools."""
+
+from typing import Any
+
+from agui.contrib.agentify.describe import ModelInfo, is_own_model
+from agui.contrib.agentify.fields import FieldInfo
+from agui.contrib.agentify.parameters import (
+    alias_of,
+    annotation,
+    argument,
+    filters_of,
+    imports_of,
+    optional,
+    orderings_of,
+    pk_type,
+    searched_fields,
+)
+from agui.contrib.agentify.source import (
+    call,
+    docstring,
+    imports,
+    inner,
+    listing,
+    paragraph,
+    quoted,
+)
+
+CTX = "ctx: RunContext[AgentDeps]"
+Lines = list[str]
+
+
+class ToolsWriter:
+    """Writes the tools of one model."""
+
+    def __init__(self, info: ModelInfo) -> None:
+        self.info = info
+        self.names = info.names
+        self.rows_of = f"{info.names.plural}_of"
+        self.id_name = f"{info.names.singular}_id"
+        self.variables = variables_of(info)
+        self.has_details = bool(info.details)
+
+    def write(self) -> str:
+        """Write the module."""
+        blocks = [self.querysets(), self.list_tool(), self.read_tool()]
+        if not self.info.not_created:
+            blocks.append(self.create_tool())
+        if self.changeable:
+            blocks.append(self.change_tool())
+        blocks.append(self.delete_tool())
+        for name, about in self.info.actions.items():
+            blocks.append(self.action_tool(name, about))
+        body = "\n\n\n".join("\n".join(block) for block in blocks)
+        body += "\n\n" + "\n".join(self.skill())
+        head = [*self.docstring(), "", *self.imports(body), "", *self.constants()]
+        return "\n".join(head) + "\n\n\n" + body + "\n"
+
+    # --- The head
+
+    def docstring(self) -> Lines:
+        info = self.info
+        title = self.names.rows[:1].upper() + self.names.rows[1:]
+        about = (
+            f"`manage.py agentify {info.label}` wrote this module, and it is yours: edit it. If "
+            "you run the command again after the model has changed, it keeps your edits."
+        )
+        lines = [f'"""{title}, as tools of the assistant.', "", *paragraph(about), ""]
+        if info.owner:
+            text = f"A tool reaches only rows whose `{info.owner.path}` is the user who asks."
+        else:
+            text = "Nobody has said who owns a row, so these tools are for staff."
+        if info.rules.source:
+            text += f" `{info.rules.source}` decides which fields are shown and edited."
+        if info.not_created:
+            text += f" No tool creates {self.names.a_row}: {info.not_created}."
+        return [*lines, *paragraph(text), '"""']
+
+    def imports(self, body: str) -> Lines:
+        constants = "\n".join(self.constants())
+        standard, third = imports_of(f"{constants}\n{body}")
+        third.setdefault("django.db.models", set()).add("QuerySet")
+        third["pydantic_ai"] = {"RunContext"}
+        standard.setdefault("typing", set()).add("Any")
+        own: dict[str, set[str]] = {
+            "agui": {"AgentDeps", "tool"},
+            "agui.contrib.agentify": {"rows"},
+            "assistant.skills": {"skills"},
+            "assistant.tools": {"registry"},
+        }
+        for model, variable in self.variables.items():
+            if is_imported(model, variable):
+                own.setdefault(model.__module__, set()).add(variable)
+            else:
+                third["django.apps"] = {"apps"}
+        lines: Lines = []
+        for block in (standard, third, own):
+            lines += [*imports(block), ""]
+        return lines[:-1]
+
+    def constants(self) -> Lines:
+        info = self.info
+        lines = []
+        for model, variable in self.variables.items():
+            if not is_imported(model, variable):
+                label, name = model._meta.app_label, model.__name__
+                lines.append(f'{variable}: Any = apps.get_model("{label}", "{name}")')
+        if lines:
+            lines.append("")
+        lines.append(f"# What is shown of {self.names.a_row}. Remove what the model needn't know.")
+        lines += listing("SHOWN", [item.shown for item in info.shown], "list[str]")
+        if self.has_details:
+            lines.append(f"# What is shown beside that if one {self.names.row} is read.")
+            details = listing("DETAILS", [item.shown for item in info.details])
+            lines += details
+        lines += self.choices()
+        return lines
+
+    def choices(self) -> Lines:
+        """Write the types of parameters that have few values."""
+        info = self.info
+        aliases = {"Ordering": orderings_of(info)}
+        if self.emptied:
+            aliases["Emptied"] = self.emptied
+        for item in info.fields:
+            if item.choices and (item in info.editable or item in info.shown):
+                aliases[alias_of(item)] = list(item.choices)
+        lines = [""]
+        for name, values in aliases.items():
+            lines += call(f"{name} = Literal[", [quoted(value) for value in values], "]")
+        return lines
+
+    # --- What may be reached
+
+    def querysets(self) -> Lines:
+        info = self.info
+        rows = self.names.rows
+        if info.owner:
+            about = f"Return the user's {rows}: every tool starts here."
+        else:
+            about = f"Return all {rows}, if the user is staff: every tool starts here."
+        lines = self.queryset(self.rows_of, info.model, about, self.owner_filter(info.owner))
+        for name, path in info.choosable.items():
+            item = next(item for item in info.fields if item.name == name)
+            condition = f"{path}=ctx.deps.user" if path else ""
+            if path == "pk":
+                condition = "pk=ctx.deps.user.pk"
+            words = name.replace("_", " ")
+            about = f"Return what {self.names.a_row} may have as {words}."
+            if path:
+                about = f"Return what the user may choose as {words} of {self.names.a_row}."
+            lines += ["", ""]
+            lines += self.queryset(f"{name}_choices", item.related, about, condition)
+        return lines
+
+    def owner_filter(self, owner: Any) -> str:
+        if owner is None:
+            return ""
+        if owner.path == "pk":
+            return "pk=ctx.deps.user.pk"
+        return f"{owner.path}=ctx.deps.user"
+
+    def queryset(self, name: str, model: Any, about: str, condition: str) -> Lines:
+        variable = self.variables[model]
+        kind = f"QuerySet[{variable}]" if is_imported(model, variable) else "QuerySet[Any]"
+        lines = call(f"def {name}(", [CTX], f") -> {kind}:")
+        lines += docstring(about)
+        manager = manager_of(model)
+        owner = self.info.owner
+        if owner is None:
+            lines.append("    rows.check_staff(ctx)")
+        if not condition:
+            return [*lines, f"    return {variable}.{manager}.all()"]
+        end = ")"
+        if name == self.rows_of and owner is not None and owner.is_many:
+            end = ").distinct()"
+        return [*lines, *call(f"return {variable}.{manager}.filter(", [condition], end, 4)]
+
+    # --- The tools
+
+    def decorator(self, action: str, question: str = "", is_new: bool = False) -> Lines:
+        """Write `@tool(...)`. A question makes the tool destructive."""
+        items = ["registry"]
+        if question:
+            items.append("destructive=True")
+        items.append(f'permission="{self.info.permission(action)}"')
+        if self.info.owner is None:
+            items.append("prepare=rows.for_staff")
+        if question:
+            arguments = [quoted(question)]
+            if not is_new:
+                arguments += [self.rows_of, quoted(self.id_name), "SHOWN"]
+            items.append(inner("args_validator=rows.question(", arguments, ")"))
+        return call("@tool(", items, ")")
+
+    def function(self, name: str, parameters: Lines, result: str) -> Lines:
+        return call(f"def {name}(", [CTX, *parameters], f") -> {result}:")
+
+    @property
+    def id_parameter(self) -> str:
+        return f"{self.id_name}: {self.info.pk_type}"
+
+    @property
+    def id_about(self) -> tuple[str, str]:
+        return self.id_name, f"The id, as list_{self.names.plural} shows it."
+
+    def list_tool(self) -> Lines:
+        filters = filters_of(self.info)
+        orderings = orderings_of(self.info)
+        searched = searched_fields(self.info)
+        parameters = ["limit: Annotated[int, Field(ge=1, le=100)] = 20"]
+        about = [("limit", "How many at most.")]
+        if searched:
+            parameters.append("search: str | None = None")
+            about.append(("search", "A text that they contain."))
+        for item in filters:
+            parameters.append(f"{item.name}: {optional(item.annotation)} = None")
+            about.append((item.name, item.about))
+        parameters.append(f"order_by: Ordering = {quoted(orderings[0])}")
+        about.append(("order_by", "The field to order by; - puts the last one first."))
+        lines = self.decorator("view")
+        lines += self.function(f"list_{self.names.plural}", parameters, "list[dict[str, Any]]")
+        summary = f"Find {self.names.rows}, by default the newest first."
+        lines += docstring(summary, about)
+        lines.append(f"    found = {self.rows_of}(ctx)")
+        if searched:
+            fields = inner("[", [quoted(name) for name in searched], "]", 8)
+            lines += call("found = rows.search(", ["found", "search", fields], ")", 4)
+        if filters:
+            pairs = [f"{quoted(item.lookup)}: {item.name}" for item in filters]
+            given = inner("{", pairs, "}", 8)
+            lines += call("found = rows.narrow(", ["found", given], ")", 4)
+        lines.append('    found = found.order_by(order_by, "-pk")')
+        return [*lines, "    return rows.list_rows(found[:limit], SHOWN)"]
+
+    def read_tool(self) -> Lines:
+        lines = self.decorator("view")
+        name = f"read_{self.names.singular}"
+        lines += self.function(name, [self.id_parameter], "dict[str, Any]")
+        lines += docstring(f"Read all details of one {self.names.row}.", [self.id_about])
+        shown = "[*SHOWN, *DETAILS]" if self.has_details else "SHOWN"
+        row = f"rows.get({self.rows_of}(ctx), {self.id_name})"
+        return [*lines, *call("return rows.read(", [row, shown], ")", 4)]
+
+    def create_tool(self) -> Lines:
+        names = self.names
+        required = []
+        optionals = []
+        about = []
+        for item in self.info.editable:
+            name = argument(item.name)
+            if item.required:
+                required.append(f"{name}: {self.annotation(item)}")
+            else:
+                optionals.append(f"{name}: {optional(self.annotation(item))} = None")
+            about.append((name, self.about(item)))
+        lines = self.decorator("add", f"Create this {names.row}?", is_new=True)
+        lines += self.function(
+            f"create_{names.singular}", [*required, *optionals], "dict[str, Any]"
+        )
+        lines += docstring(f"Create {names.a_row}.", about)
+        if self.info.owner is None:
+            lines.append("    rows.check_staff(ctx)")
+        lines.append(f"    row = {self.variables[self.info.model]}()")
+        pairs = self.values()
+        owner = self.info.owner
+        if owner and not owner.rest:
+            value = "[ctx.deps.user]" if owner.is_many else "ctx.deps.user"
+            pairs.insert(0, f"{quoted(owner.first)}: {value}")
+        lines += self.save(pairs, "")
+        return [*lines, "    return rows.as_json(row, SHOWN)"]
+
+    def change_tool(self) -> Lines:
+        names = self.names
+        changeable = self.changeable
+        parameters = [self.id_parameter]
+        about = [self.id_about]
+        for item in changeable:
+            name = argument(item.name, self.id_name)
+            parameters.append(f"{name}: {optional(self.annotation(item))} = None")
+            about.append((name, self.about(item)))
+        emptied = self.emptied
+        if emptied:
+            parameters.append("empty: list[Emptied] | None = None")
+            about.append(("empty", "The fields to empty."))
+        lines = self.decorator("change", f"Change this {names.row}?")
+        lines += self.function(f"change_{names.singular}", parameters, "dict[str, Any]")
+        summary = f"Change fields of {names.a_row}. The fields that are left out stay as they are."
+        lines += docstring(summary, about)
+        lines.append(f"    row = rows.get({self.rows_of}(ctx), {self.id_name})")
+        lines += self.save(self.values(self.id_name), "empty" if emptied else "")
+        return [*lines, "    return rows.as_json(row, SHOWN)"]
+
+    @property
+    def changeable(self) -> list[FieldInfo]:
+        pk: Any = self.info.model._meta.pk
+        keys = getattr(pk, "field_names", (pk.name,))
+        return [item for item in self.info.editable if item.name not in keys]
+
+    @property
+    def emptied(self) -> list[str]:
+        return [item.name for item in self.changeable if item.can_be_empty]
+
+    def delete_tool(self) -> Lines:
+        lines = self.decorator("delete", f"Delete this {self.names.row}?")
+        lines += self.function(f"delete_{self.names.singular}", [self.id_parameter], "str")
+        lines += docstring(f"Delete {self.names.a_row} for good.", [self.id_about])
+        row = f"rows.get({self.rows_of}(ctx), {self.id_name})"
+        return [*lines, *call("return rows.delete(", [row], ")", 4)]
+
+    def action_tool(self, method: str, about: str) -> Lines:
+        words = method.replace("_", " ")
+        lines = self.decorator("change", f"{words[:1].upper()}{words[1:]}: this {self.names.row}?")
+        name = action_name(method, self.names.singular)
+        lines += self.function(name, [self.id_parameter], "dict[str, Any]")
+        summary = about or f"Call {method}() of {self.names.a_row}."
+        lines += docstring(summary, [self.id_about])
+        lines.append(f"    row = rows.get({self.rows_of}(ctx), {self.id_name})")
+        return [*lines, f"    return rows.act(row, row.{method}, SHOWN)"]
+
+    def skill(self) -> Lines:
+        names = self.names
+        title = f"Last {names.rows}"
+        items = [
+            quoted(f"last_{names.plural}"),
+            quoted(title),
+            quoted(f"Show me the last five {names.rows}."),
+            quoted(f"The newest {names.rows}, at a glance"),
+            "send_immediately=True",
+        ]
+        items[3] = f"description={items[3]}"
+        return ["", *call("skills.add(", items, ")")]
+
+    # --- Values
+
+    def annotation(self, item: FieldInfo) -> str:
+        if item.related and item.type != "many":
+            return pk_type(item.related)
+        return annotation(item)
+
+    def about(self, item: FieldInfo) -> str:
+        if item.type == "many":
+            return f"{item.about}, by their ids."
+        if item.related:
+            return f"{item.about}, by its id."
+        return f"{item.about}."
+
+    def values(self, id_name: str = "") -> Lines:
+        """Write what a tool sets: the values, and the related rows that the user may choose."""
+        items = self.changeable if id_name else self.info.editable
+        pairs = []
+        for item in items:
+            name = argument(item.name, id_name)
+            value = name
+            if item.related:
+                function = "pick_many" if item.type == "many" else "pick"
+                value = f"rows.{function}({item.name}_choices(ctx), {name})"
+            pairs.append(f"{quoted(item.name)}: {value}")
+        return pairs
+
+    def save(self, pairs: Lines, empty: str) -> Lines:
+        values = inner("{", pairs, "}", 8)
+        items = ["row", values]
+        if empty:
+            items.append(empty)
+        return call("rows.save(", items, ")", 4)
+
+
+def action_name(method: str, singular: str) -> str:
+    """Name the tool of a method: "cancel" of an order is `cancel_order`."""
+    return f"{method}_{singular}"[:64]
+
+
+def manager_of(model: Any) -> str:
+    """Return the name of the default manager, which need not be `objects`."""
+    manager = model._meta.default_manager
+    is_objects = getattr(model, "objects", None) is not None and manager.name == "objects"
+    return "objects" if is_objects else "_default_manager"
+
+
+def variables_of(info: ModelInfo) -> dict[Any, str]:
+    """Name the models that the module uses: the model, and those of which rows may be chosen."""
+    variables: dict[Any, str] = {info.model: info.model.__name__}
+    for item in info.fields:
+        model = item.related
+        if item.name not in info.choosable or model is None or model in variables:
+            continue
+        name = model.__name__
+        if name in variables.values():
+            name = f"{model._meta.app_label.title().replace('_', '')}{name}"
+        variables[model] = name
+    return variables
+
+
+def is_imported(model: Any, variable: str) -> bool:
+    """Whether the module imports a model; other models come from Django's registry."""
+    return variable == model.__name__ and is_own_model(model)
