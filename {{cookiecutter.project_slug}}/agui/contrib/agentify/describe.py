@@ -1,7 +1,7 @@
 """A model in plain words: what its tools are called, show, find and change."""
 
 import inspect
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -98,8 +98,10 @@ def describe(
             editable = _choose(info, owner, choosable, known or {})
         if owner and info.name in _generic_names(model):
             editable = False
-        is_missing = _is_required(model_field) and info.editable and not editable
+        is_missing = _is_required(model_field) and model_field.editable and not editable
         if is_missing and not is_owner:
+            hidden_required = hidden_required or info.name
+        if owner and owner.rest and info.name == owner.first and not editable:
             hidden_required = hidden_required or info.name
         fields.append(_finish(info, editable, owner))
     pk: Any = model._meta.pk
@@ -154,7 +156,7 @@ def _describe_field(model_field: Any) -> FieldInfo | None:
         choices=choices,
         limits={} if choices else limits_of(model_field, kind),
         required=_is_required(model_field),
-        can_be_empty=not is_new_only and (model_field.null or _may_be_blank(model_field, kind)),
+        can_be_empty=not is_new_only and _may_be_empty(model_field, kind),
         editable=editable,
         custom=is_custom(model_field) and not related,
         related=related,
@@ -163,29 +165,39 @@ def _describe_field(model_field: Any) -> FieldInfo | None:
     )
 
 
-def _may_be_blank(model_field: Any, kind: str) -> bool:
-    return bool(model_field.blank and (kind == "many" or (kind == "str" and not model_field.null)))
+def _may_be_empty(model_field: Any, kind: str) -> bool:
+    return bool(model_field.blank and (model_field.null or kind in ("many", "str")))
 
 
 def _is_required(model_field: Any) -> bool:
     if model_field.many_to_many:
         return False
-    return not (model_field.null or model_field.blank or model_field.has_default())
+    if model_field.blank:
+        return False
+    # A form asks for a value even if the database would do without one.
+    has_value = model_field.has_default() and model_field.default not in (None, "", dict, list)
+    is_automatic = getattr(model_field, "auto_now", False) or getattr(
+        model_field, "auto_now_add", False
+    )
+    return not has_value and not is_automatic
 
 
 def _finish(info: FieldInfo, editable: bool, owner: Owner | None) -> FieldInfo:
     """Apply what the owner means for a field."""
     label = info.label
     can_be_empty = info.can_be_empty
+    required = info.required
     if owner and info.related:
         if info.name == owner.first:
             # An empty field would leave the row to nobody.
             can_be_empty = False
+            required = True
         elif not is_user(info.related) and guess_paths(info.related):
             # The row may refer to a row of somebody else: show nothing of that but its id.
             label = ""
-    values = {**vars(info), "editable": editable, "label": label, "can_be_empty": can_be_empty}
-    return FieldInfo(**values)
+    return replace(
+        info, editable=editable, label=label, can_be_empty=can_be_empty, required=required
+    )
 
 
 def _choose(

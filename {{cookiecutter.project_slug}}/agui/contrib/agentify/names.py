@@ -46,14 +46,18 @@ def name_of(model: type[models.Model], is_taken: Callable[[Names], bool]) -> str
     if not shares_its_name(model) and not is_taken(names_of(short)):
         return short
     label = snake_case(model._meta.app_label)
-    return f"{label}_{short}"[:MAX_CHARS].strip("_")
+    long = f"{label}_{short}"[:MAX_CHARS].strip("_")
+    if is_taken(names_of(long)):
+        # PeriodicTask and PeriodicTasks of one app.
+        long = f"{long[: MAX_CHARS - 4]}_row"
+    return long
 
 
 def shares_its_name(model: type[models.Model]) -> bool:
-    """Whether another model of the project has a class of the same name."""
-    name = snake_case(model.__name__)
-    for other in apps.get_models(include_auto_created=True):
-        if other is not model and snake_case(other.__name__) == name:
+    """Whether another model of the project has the same name, or the same plural."""
+    plural = plural_of(snake_case(model.__name__))
+    for other in apps.get_models():
+        if other is not model and plural_of(snake_case(other.__name__)) == plural:
             return True
     return False
 

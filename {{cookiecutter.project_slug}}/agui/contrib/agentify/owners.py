@@ -82,6 +82,8 @@ def guess_paths(model: type[models.Model], steps: int = MAX_STEPS) -> list[str]:
                 related: Any = field.related_model
                 if not field.is_relation or not isinstance(related, type) or related is current:
                     continue
+                if getattr(field.remote_field, "parent_link", False):
+                    continue
                 path = f"{prefix}{field.name}"
                 if issubclass(user_model, related):
                     found.append(path)

@@ -52,7 +52,7 @@ def imports_of(body: str) -> tuple[Modules, Modules]:
     """Find out which names of the standard library, and of packages, the source uses."""
     # Names in texts are not used.
     code = re.sub(r'"""[\s\S]*?"""|"(?:[^"\\\n]|\\.)*"|\'[^\'\n]*\'|#.*', '""', body)
-    code = re.sub(r"\.\w+|\b\w+(?=[:=] )(?!: Any = apps)", "", code)
+    code = re.sub(r"\.\w+|\b\w+(?=[:=] )", "", code)
     words = set(re.findall(r"\b\w+\b", code))
     standard: Modules = {}
     third: Modules = {}

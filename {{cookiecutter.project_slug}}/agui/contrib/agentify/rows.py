@@ -5,6 +5,7 @@ from functools import reduce
 from operator import or_
 from typing import Any, TypeVar
 
+from django.apps import apps
 from django.core.exceptions import ObjectDoesNotExist, PermissionDenied, ValidationError
 from django.db import DataError, IntegrityError, models, transaction
 from django.db.models.deletion import Collector, ProtectedError, RestrictedError
@@ -21,6 +22,11 @@ Context = RunContext[AgentDeps]
 
 M = TypeVar("M", bound=models.Model)
 Row = dict[str, Any]
+
+
+def model(label: str) -> Any:
+    """Return a model of a package. The type checker knows the models of the project only."""
+    return apps.get_model(label)
 
 
 # --- Who may call a tool

@@ -45,12 +45,12 @@ def inner(start: str, items: Sequence[str], end: str, indent: int = 4) -> str:
     return "\n".join(line[indent:] for line in lines)
 
 
-def paragraph(text: str, indent: int = 0) -> list[str]:
+def paragraph(text: str, indent: int = 0, width: int = WIDTH) -> list[str]:
     """Wrap a text."""
     space = " " * indent
     return textwrap.wrap(
         text,
-        WIDTH,
+        width,
         initial_indent=space,
         subsequent_indent=space,
         break_long_words=False,
@@ -67,8 +67,10 @@ def docstring(
     whole = f'{space}"""{summary}"""'
     if not arguments and len(whole) <= WIDTH:
         return [whole]
-    first, *others = paragraph(f'"""{summary}', indent)
-    lines = [first, *others]
+    lines = paragraph(f'"""{summary}', indent)
+    if not arguments and len(lines) == 1:
+        # The quotes alone don't fit, and ruff would put them there nevertheless.
+        lines = paragraph(f'"""{summary}', indent, WIDTH - 10)
     if arguments:
         lines += ["", f"{space}Args:"]
         for name, text in arguments:

@@ -1,38 +1,35 @@
-"""The line of `assistant/agent.py` that imports the tools of a model."""
+"""How the agent gets the tools: `assistant/model_tools.py` imports them, and agent.py imports that."""
 
 import ast
+from collections.abc import Iterable
 from pathlib import Path
 
+from agui.contrib.agentify.source import call, imports, quoted
+
 OWN = ("agui", "assistant", "config", "users")
+IMPORT = "import assistant.model_tools  # noqa: F401"
 
 
-def import_line(module: str) -> str:
-    return f"import assistant.{module}  # noqa: F401"
+def write_model_tools(assistant: Path, modules: Iterable[str]) -> None:
+    """Write the module that imports all modules of tools."""
+    names = sorted(name for name in modules if (assistant / f"{name}.py").exists())
+    lines = ['"""The tools that `manage.py agentify` has written, and that the agent has."""', ""]
+    lines += imports({"assistant": set(names)})
+    lines += ["", *call("__all__ = [", [quoted(name) for name in names], "]")]
+    (assistant / "model_tools.py").write_text("\n".join(lines) + "\n")
 
 
-def add_import(agent: Path, module: str) -> bool:
-    """Add the import, where ruff would sort it. False if there is no place for it."""
-    line = import_line(module)
+def add_import(agent: Path) -> bool:
+    """Let the agent import the tools, where ruff would sort it. False if there is no place."""
     text = agent.read_text() if agent.exists() else ""
-    lines = text.splitlines(keepends=True)
-    if any(existing.startswith(f"import assistant.{module} ") for existing in lines):
+    if "model_tools" in text:
         return True
-    place = _place(text, module)
-    if place is None:
-        return False
-    lines.insert(place, f"{line}\n")
-    agent.write_text("".join(lines))
-    return True
-
-
-def _place(text: str, module: str) -> int | None:
-    """Find the number of lines before the new one: plain imports stand before `from` imports."""
     for statement in ast.parse(text).body:
-        if isinstance(statement, ast.ImportFrom):
-            if (statement.module or "").partition(".")[0] in OWN:
-                return statement.lineno - 1
-        elif isinstance(statement, ast.Import):
-            name = statement.names[0].name
-            if name.partition(".")[0] in OWN and name > f"assistant.{module}":
-                return statement.lineno - 1
-    return None
+        if not isinstance(statement, ast.ImportFrom):
+            continue
+        if (statement.module or "").partition(".")[0] in OWN:
+            lines = text.splitlines(keepends=True)
+            lines.insert(statement.lineno - 1, f"{IMPORT}\n")
+            agent.write_text("".join(lines))
+            return True
+    return False

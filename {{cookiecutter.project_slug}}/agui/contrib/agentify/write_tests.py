@@ -47,7 +47,8 @@ class TestsWriter:
             f"they are skipped, {self.names.a_row} needs more than its required fields: make it in "
             f"`make_{self.names.singular}`."
         )
-        lines = [f'"""The tools of {rows}: what they find, and what is out of their reach.', ""]
+        title = f"The tools of {rows}: what they find, and what is out of their reach."
+        lines = [*paragraph(f'"""{title}'), ""]
         lines += [*paragraph(text), '"""', "", "from typing import Any", "", "import pytest"]
         third = {
             "django.core.exceptions": {"PermissionDenied"},
@@ -149,7 +150,7 @@ class TestsWriter:
         lines.append(f"    row = {self.make('bob')}")
         lines.append('    with pytest.raises(ModelRetry, match="There is no"):')
         lines.append(f"        getattr({self.module}, name)(as_user(ada), row.pk)")
-        return [*lines, f"    assert {self.model}._base_manager.filter(pk=row.pk).exists()"]
+        return [*lines, *self.is_still_there()]
 
     def only_staff(self) -> Lines:
         listed = inner("[", [quoted(name) for name in self.by_id()], "]")
@@ -158,10 +159,17 @@ class TestsWriter:
         lines.append(f"    row = {self.make('')}")
         lines.append("    with pytest.raises(PermissionDenied):")
         lines.append(f"        getattr({self.module}, name)(as_user(bob), row.pk)")
-        lines.append(f"    assert {self.model}._base_manager.filter(pk=row.pk).exists()")
+        lines += self.is_still_there()
         lines += ["", "", "def test_rows_are_found_by_staff_only(bob: Any):"]
         lines.append("    with pytest.raises(PermissionDenied):")
-        return [*lines, f"        {self.tool(f'list_{self.names.plural}')}(as_user(bob))"]
+        start = f"{self.tool(f'list_{self.names.plural}')}("
+        return [*lines, *call(start, ["as_user(bob)"], ")", 8)]
+
+    def is_still_there(self) -> Lines:
+        return [
+            "    manager = type(row)._base_manager",
+            "    assert manager.filter(pk=row.pk).exists()",
+        ]
 
     def creation(self) -> Lines:
         singular = self.names.singular
@@ -170,15 +178,17 @@ class TestsWriter:
         for item in self.info.editable:
             path = self.info.choosable.get(item.name, "")
             if item.required and path and item.type != "many":
-                pairs.append(f"{quoted(argument(item.name))}: {self.related(item, path, 'ada')}.pk")
+                start = f"{quoted(argument(item.name))}: "
+                pairs.append(self.related(start, item, path, "ada", ").pk", 8))
         lines += call("related: dict[str, Any] = {", pairs, "}", 4)
         tool = f'registry.get("create_{singular}")'
-        items = [self.model, tool, "related"]
+        lines.append(f"    tool = {tool}")
+        items = [self.model, "tool", "related"]
         lines += call("arguments = sample_arguments(", items, ")", 4)
-        items = [f'"create_{singular}"', "arguments", "as_user(ada)"]
-        lines += call("created = create_or_skip(registry, ", items, ")", 4)
+        items = [self.model, "tool", "arguments", "as_user(ada)"]
+        lines += call("created = create_or_skip(", items, ")", 4)
         rows_of = self.tool(f"{self.names.plural}_of")
-        lines.append(f"    found = {rows_of}(as_user(ada))")
+        lines += call(f"found = {rows_of}(", ["as_user(ada)"], ")", 4)
         return [*lines, '    assert found.filter(pk=created["id"]).exists()']
 
     def owned_relations(self) -> dict[str, str]:
@@ -194,11 +204,13 @@ class TestsWriter:
                 owned[item.name] = path
         return owned
 
-    def related(self, item: Any, path: str, owner: str) -> str:
+    def related(self, start: str, item: Any, path: str, owner: str, end: str, indent: int) -> str:
+        """Write the row of a user that another row may refer to."""
         if path == "pk":
-            return owner
+            return f"{start}{owner}{end[1:]}"
         variable = f"{self.module}.{self.variables[item.related]}"
-        return f"make_or_skip({variable}, {quoted(path)}, {owner})"
+        items = [variable, quoted(path), owner]
+        return inner(f"{start}make_or_skip(", items, end, indent)
 
     def foreign_choice(self, name: str, path: str) -> Lines:
         item = next(item for item in self.info.fields if item.name == name)
@@ -206,7 +218,8 @@ class TestsWriter:
         start = f"def test_a_{name}_of_another_user_is_refused("
         lines = call(start, ["ada: Any", "bob: Any"], "):")
         lines.append(f"    row = {self.make('ada')}")
-        lines += [f"    foreign = {self.related(item, path, 'bob')}"]
+        foreign = self.related("foreign = ", item, path, "bob", ")", 4)
+        lines += [f"    {line}" for line in foreign.split("\n")]
         value = "[foreign.pk]" if item.type == "many" else "foreign.pk"
         parameter = argument(name, f"{singular}_id")
         lines.append('    with pytest.raises(ModelRetry, match="There is no"):')

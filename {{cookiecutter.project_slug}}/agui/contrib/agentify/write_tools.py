@@ -90,8 +90,6 @@ class ToolsWriter:
         for model, variable in self.variables.items():
             if is_imported(model, variable):
                 own.setdefault(model.__module__, set()).add(variable)
-            else:
-                third["django.apps"] = {"apps"}
         lines: Lines = []
         for block in (standard, third, own):
             lines += [*imports(block), ""]
@@ -103,7 +101,8 @@ class ToolsWriter:
         for model, variable in self.variables.items():
             if not is_imported(model, variable):
                 label, name = model._meta.app_label, model.__name__
-                lines.append(f'{variable}: Any = apps.get_model("{label}", "{name}")')
+                items = [quoted(f"{label}.{name}")]
+                lines += call(f"{variable}: Any = rows.model(", items, ")")
         if lines:
             lines.append("")
         lines.append(f"# What is shown of {self.names.a_row}. Remove what the model needn't know.")
@@ -195,6 +194,9 @@ class ToolsWriter:
     def function(self, name: str, parameters: Lines, result: str) -> Lines:
         return call(f"def {name}(", [CTX, *parameters], f") -> {result}:")
 
+    def get_row(self) -> Lines:
+        return call("row = rows.get(", [f"{self.rows_of}(ctx)", self.id_name], ")", 4)
+
     @property
     def id_parameter(self) -> str:
         return f"{self.id_name}: {self.info.pk_type}"
@@ -238,8 +240,7 @@ class ToolsWriter:
         lines += self.function(name, [self.id_parameter], "dict[str, Any]")
         lines += docstring(f"Read all details of one {self.names.row}.", [self.id_about])
         shown = "[*SHOWN, *DETAILS]" if self.has_details else "SHOWN"
-        row = f"rows.get({self.rows_of}(ctx), {self.id_name})"
-        return [*lines, *call("return rows.read(", [row, shown], ")", 4)]
+        return [*lines, *self.get_row(), f"    return rows.read(row, {shown})"]
 
     def create_tool(self) -> Lines:
         names = self.names
@@ -286,7 +287,7 @@ class ToolsWriter:
         lines += self.function(f"change_{names.singular}", parameters, "dict[str, Any]")
         summary = f"Change fields of {names.a_row}. The fields that are left out stay as they are."
         lines += docstring(summary, about)
-        lines.append(f"    row = rows.get({self.rows_of}(ctx), {self.id_name})")
+        lines += self.get_row()
         lines += self.save(self.values(self.id_name), "empty" if emptied else "")
         return [*lines, "    return rows.as_json(row, SHOWN)"]
 
@@ -304,8 +305,7 @@ class ToolsWriter:
         lines = self.decorator("delete", f"Delete this {self.names.row}?")
         lines += self.function(f"delete_{self.names.singular}", [self.id_parameter], "str")
         lines += docstring(f"Delete {self.names.a_row} for good.", [self.id_about])
-        row = f"rows.get({self.rows_of}(ctx), {self.id_name})"
-        return [*lines, *call("return rows.delete(", [row], ")", 4)]
+        return [*lines, *self.get_row(), "    return rows.delete(row)"]
 
     def action_tool(self, method: str, about: str) -> Lines:
         words = method.replace("_", " ")
@@ -314,7 +314,7 @@ class ToolsWriter:
         lines += self.function(name, [self.id_parameter], "dict[str, Any]")
         summary = about or f"Call {method}() of {self.names.a_row}."
         lines += docstring(summary, [self.id_about])
-        lines.append(f"    row = rows.get({self.rows_of}(ctx), {self.id_name})")
+        lines += self.get_row()
         return [*lines, f"    return rows.act(row, row.{method}, SHOWN)"]
 
     def skill(self) -> Lines:
@@ -350,11 +350,13 @@ class ToolsWriter:
         pairs = []
         for item in items:
             name = argument(item.name, id_name)
-            value = name
-            if item.related:
-                function = "pick_many" if item.type == "many" else "pick"
-                value = f"rows.{function}({item.name}_choices(ctx), {name})"
-            pairs.append(f"{quoted(item.name)}: {value}")
+            start = f"{quoted(item.name)}: "
+            if not item.related:
+                pairs.append(f"{start}{name}")
+                continue
+            function = "pick_many" if item.type == "many" else "pick"
+            choices = f"{item.name}_choices(ctx)"
+            pairs.append(inner(f"{start}rows.{function}(", [choices, name], ")", 12))
         return pairs
 
     def save(self, pairs: Lines, empty: str) -> Lines:
@@ -392,5 +394,5 @@ def variables_of(info: ModelInfo) -> dict[Any, str]:
 
 
 def is_imported(model: Any, variable: str) -> bool:
-    """Whether the module imports a model; other models come from Django's registry."""
+    """Whether the module imports a model; other models come from `rows.model`."""
     return variable == model.__name__ and is_own_model(model)

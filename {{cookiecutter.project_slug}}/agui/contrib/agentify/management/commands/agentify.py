@@ -2,6 +2,8 @@
 
 import sys
 from argparse import ArgumentParser
+from collections.abc import Iterable
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -15,7 +17,7 @@ from agui.contrib.agentify.describe import ModelInfo, describe
 from agui.contrib.agentify.files import FOLDER, Workbench, Written
 from agui.contrib.agentify.names import Names, name_of, names_of
 from agui.contrib.agentify.owners import NotAnOwner, guess_paths
-from agui.contrib.agentify.wiring import add_import, import_line
+from agui.contrib.agentify.wiring import IMPORT, add_import, write_model_tools
 from agui.contrib.agentify.write_evals import write_evals
 from agui.contrib.agentify.write_tests import write_tests
 from agui.contrib.agentify.write_tools import ToolsWriter
@@ -50,7 +52,8 @@ class Command(BaseCommand):
         owner = options["owner"]
         if owner is None:
             owner = answer["owner"] if answer else self.ask_owner(model)
-        name = answer["name"] if answer else name_of(model, is_taken)
+        written = {given["name"] for given in answers.values()}
+        name = answer["name"] if answer else name_of(model, partial(is_taken, written))
         known = {label: given["owner"] for label, given in answers.items() if given["owner"]}
         try:
             info = describe(model, names_of(name), owner, known)
@@ -62,6 +65,8 @@ class Command(BaseCommand):
         if any(written.outcome in ("conflict", "foreign") for written in outcomes):
             raise CommandError("Not all files are written: see above.")
         bench.remember(model._meta.label, {"owner": owner, "name": name})
+        modules = [names_of(given["name"]).module for given in bench.answers().values()]
+        write_model_tools(bench.root / "assistant", modules)
         self.finish(info, bench.root)
 
     def ask_owner(self, model: type[models.Model]) -> str:
@@ -85,9 +90,8 @@ class Command(BaseCommand):
 
     def finish(self, info: ModelInfo, root: Path) -> None:
         """Let the agent import the tools, and say what is left to do."""
-        module = info.names.module
-        if not add_import(root / "assistant/agent.py", module):
-            self.stdout.write(f"Add this to assistant/agent.py: {import_line(module)}")
+        if not add_import(root / "assistant/agent.py"):
+            self.stdout.write(f"Add this to assistant/agent.py: {IMPORT}")
         who = "Staff" if info.owner is None else "Users"
         permissions = ", ".join(info.permission(name) for name in ("view", "add", "change"))
         self.stdout.write(
@@ -107,8 +111,11 @@ def find_model(label: str) -> type[models.Model]:
     return model
 
 
-def is_taken(names: Names) -> bool:
+def is_taken(written: Iterable[str], names: Names) -> bool:
     """Whether other tools of the assistant have these names."""
+    for name in written:
+        if names_of(name).plural == names.plural:
+            return True
     registry = import_module("assistant.tools").registry
     tools = [f"list_{names.plural}"]
     for verb in ("read", "create", "change", "delete"):
