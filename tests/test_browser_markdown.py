@@ -438,7 +438,7 @@ def test_a_link_is_never_within_a_link(lab):
 
 
 def test_without_what_reads_markdown_the_text_is_plain_and_readable(chat):
-    chat.route("**/markdown-nodes*.js", lambda route: route.abort())
+    chat.route("**/markdown-nodes*.js*", lambda route: route.abort())
     chat.reload()
     say(chat, "list tasks")
     finished(chat)

@@ -146,6 +146,7 @@ def test_an_unknown_extra_is_named(bake, furnish):
     assert "EXTRAS names postgresql, and pyproject.toml has only postgres, redis" in done.stderr
 
 
+@pytest.mark.nightly
 def test_pip_installs_the_dependencies_without_make(bake, tmp_path: Path):
     """As README says for people without make."""
     project = bake(project_slug="without_make")

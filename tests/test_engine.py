@@ -17,13 +17,16 @@ ENGINE = ROOT / "tests/engine"
 
 # What these test hardly depends on the database: on PostgreSQL they run at night.
 SAME_ON_ALL_DATABASES = (
-    *("capabilities", "catalog", "chat", "chat_screen", "checks", "client_docs", "client_model", "client_remote"),
-    *("client_requests", "client_transport", "commands", "conf", "data_docs", "definitions", "demo", "evals"),
-    *("failures", "file_addresses", "follow_ups", "hostile", "isolation", "layout", "llm", "log_fields", "logs"),
-    *("mcp_endpoint", "mcp_servers", "model_files", "multimodal", "page_context", "protocol", "providers", "recipes"),
-    *("recipes_capabilities", "recipes_mcp", "recipes_messages", "recipes_models", "recipes_tools", "results"),
-    *("settings_docs", "skills", "static_files", "stream_deltas", "telemetry", "testing", "tool_options"),
-    *("tool_schema", "tool_search", "tools", "tools_docs", "transcript_markdown", "upstream", "voice", "wire", "work"),
+    *("admin_manners", "admin_tokens", "admission", "auth", "capabilities", "catalog", "chat", "chat_screen"),
+    *("checks", "client_docs", "client_model", "client_remote", "client_requests", "client_transport", "commands"),
+    *("conf", "contract", "data_docs", "definitions", "demo", "differences", "drf_mcp", "evals", "exits", "failures"),
+    *("fair_threads", "feedback", "file_addresses", "follow_ups", "health", "hostile", "isolation", "layout"),
+    *("limits", "llm", "log_fields", "logs", "mcp_endpoint", "mcp_servers", "middleware", "model_files"),
+    *("multimodal", "pacing", "page_context", "parts", "progress", "protocol", "providers", "read_attachment"),
+    *("recipes", "recipes_capabilities", "recipes_mcp", "recipes_messages", "recipes_models", "recipes_tools"),
+    *("results", "safety", "secret_arguments", "settings_docs", "skills", "static_files", "stream_deltas"),
+    *("telemetry", "testing", "times", "tool_options", "tool_schema", "tool_search", "tools", "tools_docs"),
+    *("transcript_markdown", "upstream", "verbatim", "voice", "wire", "work", "wsgi"),
 )
 
 

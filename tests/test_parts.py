@@ -32,10 +32,10 @@ def run(project: Path, *commands: str) -> None:
         assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-2000:]
 
 
-def check(project: Path) -> None:
-    """What `make check` runs, but its installation and mypy. The project's own tests look for missing migrations."""
+def check(project: Path, *more: str) -> None:
+    """What `make check` runs, but its installation, mypy and the project's own tests."""
     django = "python manage.py check --fail-level WARNING"
-    run(project, "ruff check --no-cache", "ruff format --no-cache --check", django, "pytest -q")
+    run(project, "ruff check --no-cache", "ruff format --no-cache --check", django, *more)
 
 
 def line_of(part: str) -> str:
@@ -52,7 +52,7 @@ def test_answer_chooses_the_parts(bake, furnish, answer: str, parts: list[str]):
     there = sorted(path.name for path in (project / "agui/contrib").iterdir() if path.is_dir())
     assert installed(project) == there == parts
     furnish(project)
-    check(project)
+    check(project, "pytest -q")
 
 
 # `make check` looks at the types of a project with everything, in test_project_checks.py.
@@ -107,8 +107,13 @@ def test_part_can_be_removed(without: Path):
 
 
 @pytest.mark.nightly
+def test_project_passes_its_tests_without_a_part(without: Path):
+    run(without, "pytest -q")
+
+
+@pytest.mark.nightly
 def test_part_can_be_added(only: Path):
-    check(only)
+    check(only, "pytest -q")
 
 
 @pytest.mark.nightly

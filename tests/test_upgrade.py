@@ -162,7 +162,7 @@ def test_update_brings_the_engine_and_leaves_what_is_the_users(created: Path, re
     assert shell(["git diff --exit-code HEAD"], created).returncode == 0
 
 
-@pytest.mark.engine
+@pytest.mark.nightly
 def test_upgraded_project_passes_its_checks(created: Path, releases: Path, shell, furnish):
     """The rest of the commands, word for word."""
     update, *rest = commands("At each release")

@@ -180,6 +180,10 @@ async def test_with_postgresql_a_process_is_alive_as_long_as_it_holds_its_lock(w
                 cursor.execute("SELECT pg_advisory_lock(%s, %s)", lock)
         held.set()
         go_on.wait(60)
+        if has_locks:
+            # A closed connection gives up its lock too, but not at once.
+            with connection.cursor() as cursor:
+                cursor.execute("SELECT pg_advisory_unlock(%s, %s)", lock)
         connection.close()
 
     holding = asyncio.create_task(asyncio.to_thread(hold))

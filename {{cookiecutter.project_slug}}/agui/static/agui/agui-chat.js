@@ -5,6 +5,7 @@ import { h, iconButton, setText } from "./dom.js";
 import { acceptFiles } from "./intake.js";
 import { loadMarkdown } from "./markdown.js";
 import { onWake } from "./following.js";
+import { lazy } from "./lazy.js";
 import { Session } from "./session.js";
 import { STRINGS, tableFor } from "./strings.js";
 import { Tabs } from "./tabs.js";
@@ -90,9 +91,9 @@ export class AguiChatElement extends HTMLElement {
   /** @type {any} */ #drawer;
   /** @type {any} */ #panel;
   /** @type {any} */ #placement;
-  /** @type {any} */ #Question = null;
-  #loadsQuestion = false;
-  #loadsMarkdown = false;
+  /** @type {any} */ #Question;
+  /** @type {any} */ #question;
+  /** @type {any} */ #markdown;
   #frame = 0;
   #asked = false;
   /** @type {any} */ #lastState;
@@ -326,11 +327,8 @@ export class AguiChatElement extends HTMLElement {
   }
 
   /** Half of what the page loads, so not before somebody begins to write or to read. */
-  async #loadMarkdown() {
-    if (this.#loadsMarkdown) return;
-    this.#loadsMarkdown = true;
-    await loadMarkdown();
-    this.#schedule();
+  #loadMarkdown() {
+    this.#markdown ??= loadMarkdown().then(() => this.#schedule());
   }
 
   // --- Which thread is open
@@ -532,7 +530,7 @@ export class AguiChatElement extends HTMLElement {
     const { session } = this;
     const { status } = session.conversation;
     const waits = status === "waiting";
-    if (waits && !this.#Question) this.#loadQuestion();
+    if (waits && !this.#Question) this.#question ??= this.#loadQuestion();
     const asks = waits && this.#Question;
     const asksNow = asks && !this.#asked;
     this.#asked = asks;
@@ -561,15 +559,13 @@ export class AguiChatElement extends HTMLElement {
 
   /** Most chats never ask: what shows a question comes with the first one, and at once: it is to have the focus. */
   async #loadQuestion() {
-    if (this.#loadsQuestion) return;
-    this.#loadsQuestion = true;
     try {
-      [{ Question: this.#Question }] = await Promise.all([import("./question.js"), import("./standing-questions.js"), import("./tool-card.js")]);
+      [{ Question: this.#Question }] = await Promise.all([() => import("./question.js"), () => import("./standing-questions.js"), () => import("./tool-card.js")].map(lazy));
       this.#schedule();
     } catch {
       this.session.fail({ code: "connection_lost" });
     }
-    this.#loadsQuestion = false;
+    this.#question = null;
   }
 
   /** Go to the next open question, never to its buttons: a stray Enter must not approve. */

@@ -2,6 +2,7 @@
 /** Where the user writes: text and files, send or stop, and the palette of skills behind "/". */
 import { h, iconButton, isTouch, setAttribute, setText } from "./dom.js";
 import { filePicker } from "./intake.js";
+import { lazy } from "./lazy.js";
 
 /** @typedef {{ name: string, title: string, description?: string, group?: string, prompt?: string, sendImmediately?: boolean, chip?: boolean }} Skill */
 /**
@@ -208,7 +209,7 @@ export class Composer {
   }
 
   async #loadPalette() {
-    const { Palette } = await this.#load(import("./palette.js"));
+    const { Palette } = await this.#load(() => import("./palette.js"));
     if (Palette && !this.#palette) {
       const hooks = { send: (text) => this.#submit(text), fill: (text) => (this.fill(text), this.focus(), this.#keep()), hint: (text) => setText(this.#hint, text) };
       this.#palette = new Palette(this.#input, { strings: this.#context.strings, ...hooks });
@@ -218,7 +219,7 @@ export class Composer {
   }
 
   async #dictate() {
-    const [{ Voice }] = await Promise.all([this.#load(import("./voice.js")), this.#context.style()]);
+    const [{ Voice }] = await Promise.all([this.#load(() => import("./voice.js")), this.#context.style()]);
     if (Voice && !this.#voice) {
       this.#voice = new Voice({ ...this.#context, button: this.#microphone, input: this.#input, invite: () => this.invite() });
       this.#box.prepend(this.#voice.element);
@@ -226,13 +227,9 @@ export class Composer {
     this.#voice?.press();
   }
 
-  /** A module, or nothing if it can't be had. @template T @param {Promise<T>} module @returns {Promise<Partial<T>>} */
-  #load(module) {
-    return module.catch((error) => {
-      console.warn("agui-chat:", error);
-      this.#context.fail();
-      return {};
-    });
+  /** A module, or nothing if it can't be had. @param {() => Promise<any>} load */
+  #load(load) {
+    return lazy(load).catch(() => this.#context.fail() ?? {});
   }
 
   /** Its files are not all there yet. */
@@ -256,7 +253,7 @@ export class Composer {
   async #loadFiles() {
     this.#filesComing = true;
     this.#judge();
-    const { Attachments } = await this.#load(import("./attachments.js"));
+    const { Attachments } = await this.#load(() => import("./attachments.js"));
     if (Attachments && !this.#files) {
       this.#files = new Attachments({ ...this.#context, focus: () => this.focus() });
       this.#files.uploads.addEventListener("change", () => this.#judge());

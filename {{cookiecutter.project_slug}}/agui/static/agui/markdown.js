@@ -10,14 +10,8 @@ let loadNames = () => Promise.resolve();
 /** Is text still shown as it is? */
 export const isPlain = () => !read;
 
-/** Load what reads Markdown, once for the page. Never throws. */
-export async function loadMarkdown() {
-  try {
-    ({ read, loadNames } = await import("./markdown-nodes.js"));
-  } catch (error) {
-    console.warn("agui-chat: Markdown could not be loaded; texts stay plain.", error);
-  }
-}
+/** Load what reads Markdown, once for the page. Never throws: texts stay plain without it. */
+export const loadMarkdown = () => import("./markdown-nodes.js").then((module) => ({ read, loadNames } = module)).catch(() => {});
 
 /** Shows a text that grows: what is finished is not read again, and of the rest only what changed is touched. */
 export class MarkdownView {

@@ -2,6 +2,7 @@
 /** How each kind of message looks: what the transcript makes one of for every message. */
 import { textOf } from "./conversation.js";
 import { h, icon, setText } from "./dom.js";
+import { lazy } from "./lazy.js";
 import { MarkdownView } from "./markdown.js";
 import { toolLabel } from "./tool-names.js";
 
@@ -44,7 +45,7 @@ let ToolCard = null;
 
 /** Most answers call nothing: what shows a call comes with the first one. */
 async function loadToolCard() {
-  ({ ToolCard } = await import("./tool-card.js"));
+  ({ ToolCard } = await lazy(() => import("./tool-card.js")));
 }
 
 /** @param {Context} context */

@@ -1,13 +1,12 @@
 // @ts-check
 /** The questions that are about no call on the page, below the messages, and how many of all are left to answer. */
 import { h, setText } from "./dom.js";
-import { Question } from "./question.js";
 import { counted } from "./strings.js";
 import { toolLabel } from "./tool-names.js";
 
 export class StandingQuestions {
   #context;
-  /** @type {Map<string, Question>} by interrupt; a refused answer brings its form back, with what was typed */
+  /** @type {Map<string, any>} by interrupt; a refused answer brings its form back, with what was typed */
   #questions = new Map();
   /** @type {string | null} */
   #threadId = null;
@@ -22,10 +21,13 @@ export class StandingQuestions {
 
   /** @param {import("./session.js").Session} session */
   render(session) {
+    // Not imported here: a browser never again asks for what a module imports and could not get.
+    const { Question } = this.#context;
+    if (!Question) return;
     const { interrupts, calls } = session.conversation;
     if (session.threadId !== this.#threadId) this.#questions.clear();
     this.#threadId = session.threadId;
-    const cards = interrupts.filter((one) => !calls[one.toolCallId]).map((one) => this.#card(one, session));
+    const cards = interrupts.filter((one) => !calls[one.toolCallId]).map((one) => this.#card(Question, one, session));
     // Only what comes and goes is touched: moving a form would take the focus from it.
     for (const card of [...this.#cards.children]) if (!cards.includes(card)) card.remove();
     for (const card of cards) if (!this.#cards.contains(card)) this.#cards.append(card);
@@ -33,8 +35,8 @@ export class StandingQuestions {
     setText(this.#left, interrupts.length > 1 ? counted(this.#context.strings, "answersLeft", left) : "");
   }
 
-  /** @param {any} interrupt @param {import("./session.js").Session} session */
-  #card(interrupt, session) {
+  /** @param {any} Question @param {any} interrupt @param {import("./session.js").Session} session */
+  #card(Question, interrupt, session) {
     let question = this.#questions.get(interrupt.id);
     if (!question) {
       this.#questions.set(interrupt.id, (question = new Question(this.#context)));

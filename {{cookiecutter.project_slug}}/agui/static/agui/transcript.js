@@ -1,6 +1,7 @@
 // @ts-check
 /** The messages on the page. Keeps one view a message and touches only what changed. */
 import { h, iconButton, setAttribute, setText } from "./dom.js";
+import { lazy } from "./lazy.js";
 import { isPlain } from "./markdown.js";
 import { VIEWS } from "./message-views.js";
 
@@ -220,10 +221,9 @@ export class Transcript {
   #later(name, load, make, session) {
     if (name in this.#extras) return;
     this.#extras[name] = null;
-    load().then((module) => ((this.#extras[name] = make(module)), (this.#seen = []), this.render(session)), (error) => {
+    lazy(load).then((module) => ((this.#extras[name] = make(module)), (this.#seen = []), this.render(session)), () => {
       delete this.#extras[name]; // tried again with the next change
       if (name === "notes") this.#failPlainly(session);
-      console.warn("agui-chat:", error);
     });
   }
 
