@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 from agui.contrib.agentify.describe import ModelInfo
 from agui.contrib.agentify.fields import FieldInfo, type_of
@@ -102,6 +103,18 @@ def annotation(item: FieldInfo) -> str:
 
 def optional(kind: str) -> str:
     return kind if kind == "Any" else f"{kind} | None"
+
+
+def changeable_of(info: ModelInfo) -> list[FieldInfo]:
+    """List the fields that a tool may change: a row keeps its primary key."""
+    pk: Any = info.model._meta.pk
+    keys = getattr(pk, "field_names", (pk.name,))
+    return [item for item in info.editable if item.name not in keys]
+
+
+def emptied_of(info: ModelInfo) -> list[str]:
+    """List the fields that a tool may empty."""
+    return [item.name for item in changeable_of(info) if item.can_be_empty]
 
 
 def filters_of(info: ModelInfo) -> list[Filter]:

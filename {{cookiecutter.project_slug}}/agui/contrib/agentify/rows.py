@@ -15,7 +15,7 @@ from pydantic_ai.tools import ToolDefinition
 from agui.contrib.agentify.values import MAX_CHARS, MAX_CHARS_ALONE, MAX_ITEMS, plain
 from agui.deps import AgentDeps
 from agui.tools.approval import needs_confirmation
-from agui.tools.schema import X_CONFIRM_KEY, ToolSpec
+from agui.tools.schema import X_CONFIRM_KEY, X_DESTRUCTIVE_KEY, ToolSpec
 
 Context = RunContext[AgentDeps]
 
@@ -242,18 +242,28 @@ def question(
     def ask(ctx: Context, /, **arguments: Any) -> None:
         lines = [text]
         if rows_of:
-            row = get(rows_of(ctx), arguments.pop(id_name))
-            lines += _lines(as_json(row, shown))
-            if ctx.tool_name and ctx.tool_name.startswith("delete_"):
-                lines += _lines_of_deletion(row)
+            is_deletion = (ctx.tool_name or "").startswith("delete_")
+            pk = arguments.pop(id_name)
+            lines += _lines_of_row(rows_of(ctx), pk, shown, is_deletion=is_deletion)
         given = {name: value for name, value in arguments.items() if value is not None}
         if given:
             lines += ["", "New values:", *_lines(given)]
         spec = ToolSpec(ctx.tool_name or "", ask, text, destructive=True)
         if needs_confirmation(spec) and not ctx.tool_call_approved:
-            raise ApprovalRequired({X_CONFIRM_KEY: "\n".join(lines)})
+            raise ApprovalRequired({X_DESTRUCTIVE_KEY: True, X_CONFIRM_KEY: "\n".join(lines)})
 
     return ask
+
+
+def _lines_of_row(
+    queryset: models.QuerySet[Any], pk: Any, shown: Sequence[str], *, is_deletion: bool
+) -> list[str]:
+    row = queryset.filter(pk=pk).first()
+    if row is None:
+        # The user is asked in any case. After a yes, the tool tells the model.
+        return [f"There is no {_name_of(queryset.model)} {pk!r}, so nothing will change."]
+    lines = _lines(as_json(row, shown))
+    return [*lines, *_lines_of_deletion(row)] if is_deletion else lines
 
 
 def _lines(values: Row) -> list[str]:

@@ -122,6 +122,13 @@ def _own(row: Any, first: str, rest: str, owner: Any, depth: int) -> None:
 def make_related(field: Any, rest: str, owner: Any, depth: int = 0) -> Any:
     if not rest:
         return owner
+    step, _, further = rest.partition("__")
+    last = None if further else model_field(field.related_model, step)
+    if getattr(last, "unique", False) and not field.unique:
+        # The owner can have no second one.
+        existing = field.related_model._base_manager.filter(**{rest: owner}).first()
+        if existing is not None:
+            return existing
     return make(field.related_model, rest, owner, depth + 1)
 
 

@@ -3,9 +3,10 @@
 from typing import Any
 
 from agui.contrib.agentify.describe import ModelInfo
-from agui.contrib.agentify.parameters import argument
+from agui.contrib.agentify.parameters import argument, changeable_of
 from agui.contrib.agentify.source import call, docstring, imports, inner, paragraph, quoted
-from agui.contrib.agentify.write_tools import ToolsWriter, action_name, variables_of
+from agui.contrib.agentify.variables import variables_of
+from agui.contrib.agentify.write_tools import action_name
 
 MAX_RELATIONS = 5
 Lines = list[str]
@@ -18,7 +19,7 @@ class TestsWriter:
         self.info = info
         self.names = info.names
         self.module = info.names.module
-        self.writer = ToolsWriter(info)
+        self.changeable = changeable_of(info)
         self.variables = variables_of(info)
         self.model = f"{self.module}.{self.variables[info.model]}"
         self.owned = self.owned_relations()
@@ -128,7 +129,7 @@ class TestsWriter:
     def by_id(self) -> list[str]:
         """List the tools that take an id."""
         names = [f"read_{self.names.singular}"]
-        if self.writer.changeable:
+        if self.changeable:
             names.append(f"change_{self.names.singular}")
         names.append(f"delete_{self.names.singular}")
         for method in self.info.actions:
@@ -249,7 +250,7 @@ class TestsWriter:
         cases = [(f"list_{plural}", view, False), (f"read_{singular}", view, False)]
         if not self.info.not_created:
             cases.append((f"create_{singular}", self.info.permission("add"), True))
-        if self.writer.changeable:
+        if self.changeable:
             cases.append((f"change_{singular}", change, True))
         cases.append((f"delete_{singular}", self.info.permission("delete"), True))
         for method in self.info.actions:

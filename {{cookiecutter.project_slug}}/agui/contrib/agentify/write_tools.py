@@ -1,31 +1,23 @@
 """Writes the module of a model's tools."""
 
-from typing import Any
-
-from agui.contrib.agentify.describe import ModelInfo, is_own_model
+from agui.contrib.agentify.describe import ModelInfo
 from agui.contrib.agentify.fields import FieldInfo
 from agui.contrib.agentify.parameters import (
-    alias_of,
     annotation,
     argument,
+    changeable_of,
+    emptied_of,
     filters_of,
-    imports_of,
     optional,
     orderings_of,
     pk_type,
     searched_fields,
 )
-from agui.contrib.agentify.source import (
-    call,
-    docstring,
-    imports,
-    inner,
-    listing,
-    paragraph,
-    quoted,
-)
+from agui.contrib.agentify.source import call, docstring, inner, quoted
+from agui.contrib.agentify.variables import variables_of
+from agui.contrib.agentify.write_head import write_head
+from agui.contrib.agentify.write_querysets import CTX, rows_of, write_querysets
 
-CTX = "ctx: RunContext[AgentDeps]"
 Lines = list[str]
 
 
@@ -35,14 +27,16 @@ class ToolsWriter:
     def __init__(self, info: ModelInfo) -> None:
         self.info = info
         self.names = info.names
-        self.rows_of = f"{info.names.plural}_of"
+        self.rows_of = rows_of(info)
+        self.changeable = changeable_of(info)
+        self.emptied = emptied_of(info)
         self.id_name = f"{info.names.singular}_id"
         self.variables = variables_of(info)
         self.has_details = bool(info.details)
 
     def write(self) -> str:
         """Write the module."""
-        blocks = [self.querysets(), self.list_tool(), self.read_tool()]
+        blocks = [write_querysets(self.info), self.list_tool(), self.read_tool()]
         if not self.info.not_created:
             blocks.append(self.create_tool())
         if self.changeable:
@@ -52,127 +46,8 @@ class ToolsWriter:
             blocks.append(self.action_tool(name, about))
         body = "\n\n\n".join("\n".join(block) for block in blocks)
         body += "\n\n" + "\n".join(self.skill())
-        head = [*self.docstring(), "", *self.imports(body), "", *self.constants()]
+        head = write_head(self.info, body)
         return "\n".join(head) + "\n\n\n" + body + "\n"
-
-    # --- The head
-
-    def docstring(self) -> Lines:
-        info = self.info
-        title = self.names.rows[:1].upper() + self.names.rows[1:]
-        about = (
-            f"`manage.py agentify {info.label}` wrote this module, and it is yours: edit it. If "
-            "you run the command again after the model has changed, it keeps your edits."
-        )
-        lines = [f'"""{title}, as tools of the assistant.', "", *paragraph(about), ""]
-        if info.owner:
-            text = f"A tool reaches only rows whose `{info.owner.path}` is the user who asks."
-        else:
-            text = "Nobody has said who owns a row, so these tools are for staff."
-        if info.rules.source:
-            text += f" `{info.rules.source}` decides which fields are shown and edited."
-        if info.not_created:
-            text += f" No tool creates {self.names.a_row}: {info.not_created}."
-        return [*lines, *paragraph(text), '"""']
-
-    def imports(self, body: str) -> Lines:
-        constants = "\n".join(self.constants())
-        standard, third = imports_of(f"{constants}\n{body}")
-        third.setdefault("django.db.models", set()).add("QuerySet")
-        third["pydantic_ai"] = {"RunContext"}
-        standard.setdefault("typing", set()).add("Any")
-        own: dict[str, set[str]] = {
-            "agui": {"AgentDeps", "tool"},
-            "agui.contrib.agentify": {"rows"},
-            "assistant.skills": {"skills"},
-            "assistant.tools": {"registry"},
-        }
-        for model, variable in self.variables.items():
-            if is_imported(model, variable):
-                own.setdefault(model.__module__, set()).add(variable)
-        lines: Lines = []
-        for block in (standard, third, own):
-            lines += [*imports(block), ""]
-        return lines[:-1]
-
-    def constants(self) -> Lines:
-        info = self.info
-        lines = []
-        for model, variable in self.variables.items():
-            if not is_imported(model, variable):
-                label, name = model._meta.app_label, model.__name__
-                items = [quoted(f"{label}.{name}")]
-                lines += call(f"{variable}: Any = rows.model(", items, ")")
-        if lines:
-            lines.append("")
-        lines.append(f"# What is shown of {self.names.a_row}. Remove what the model needn't know.")
-        lines += listing("SHOWN", [item.shown for item in info.shown], "list[str]")
-        if self.has_details:
-            lines.append(f"# What is shown beside that if one {self.names.row} is read.")
-            details = listing("DETAILS", [item.shown for item in info.details])
-            lines += details
-        lines += self.choices()
-        return lines
-
-    def choices(self) -> Lines:
-        """Write the types of parameters that have few values."""
-        info = self.info
-        aliases = {"Ordering": orderings_of(info)}
-        if self.emptied:
-            aliases["Emptied"] = self.emptied
-        for item in info.fields:
-            if item.choices and (item in info.editable or item in info.shown):
-                aliases[alias_of(item)] = list(item.choices)
-        lines = [""]
-        for name, values in aliases.items():
-            lines += call(f"{name} = Literal[", [quoted(value) for value in values], "]")
-        return lines
-
-    # --- What may be reached
-
-    def querysets(self) -> Lines:
-        info = self.info
-        rows = self.names.rows
-        if info.owner:
-            about = f"Return the user's {rows}: every tool starts here."
-        else:
-            about = f"Return all {rows}, if the user is staff: every tool starts here."
-        lines = self.queryset(self.rows_of, info.model, about, self.owner_filter(info.owner))
-        for name, path in info.choosable.items():
-            item = next(item for item in info.fields if item.name == name)
-            condition = f"{path}=ctx.deps.user" if path else ""
-            if path == "pk":
-                condition = "pk=ctx.deps.user.pk"
-            words = name.replace("_", " ")
-            about = f"Return what {self.names.a_row} may have as {words}."
-            if path:
-                about = f"Return what the user may choose as {words} of {self.names.a_row}."
-            lines += ["", ""]
-            lines += self.queryset(f"{name}_choices", item.related, about, condition)
-        return lines
-
-    def owner_filter(self, owner: Any) -> str:
-        if owner is None:
-            return ""
-        if owner.path == "pk":
-            return "pk=ctx.deps.user.pk"
-        return f"{owner.path}=ctx.deps.user"
-
-    def queryset(self, name: str, model: Any, about: str, condition: str) -> Lines:
-        variable = self.variables[model]
-        kind = f"QuerySet[{variable}]" if is_imported(model, variable) else "QuerySet[Any]"
-        lines = call(f"def {name}(", [CTX], f") -> {kind}:")
-        lines += docstring(about)
-        manager = manager_of(model)
-        owner = self.info.owner
-        if owner is None:
-            lines.append("    rows.check_staff(ctx)")
-        if not condition:
-            return [*lines, f"    return {variable}.{manager}.all()"]
-        end = ")"
-        if name == self.rows_of and owner is not None and owner.is_many:
-            end = ").distinct()"
-        return [*lines, *call(f"return {variable}.{manager}.filter(", [condition], end, 4)]
 
     # --- The tools
 
@@ -291,16 +166,6 @@ class ToolsWriter:
         lines += self.save(self.values(self.id_name), "empty" if emptied else "")
         return [*lines, "    return rows.as_json(row, SHOWN)"]
 
-    @property
-    def changeable(self) -> list[FieldInfo]:
-        pk: Any = self.info.model._meta.pk
-        keys = getattr(pk, "field_names", (pk.name,))
-        return [item for item in self.info.editable if item.name not in keys]
-
-    @property
-    def emptied(self) -> list[str]:
-        return [item.name for item in self.changeable if item.can_be_empty]
-
     def delete_tool(self) -> Lines:
         lines = self.decorator("delete", f"Delete this {self.names.row}?")
         lines += self.function(f"delete_{self.names.singular}", [self.id_parameter], "str")
@@ -370,29 +235,3 @@ class ToolsWriter:
 def action_name(method: str, singular: str) -> str:
     """Name the tool of a method: "cancel" of an order is `cancel_order`."""
     return f"{method}_{singular}"[:64]
-
-
-def manager_of(model: Any) -> str:
-    """Return the name of the default manager, which need not be `objects`."""
-    manager = model._meta.default_manager
-    is_objects = getattr(model, "objects", None) is not None and manager.name == "objects"
-    return "objects" if is_objects else "_default_manager"
-
-
-def variables_of(info: ModelInfo) -> dict[Any, str]:
-    """Name the models that the module uses: the model, and those of which rows may be chosen."""
-    variables: dict[Any, str] = {info.model: info.model.__name__}
-    for item in info.fields:
-        model = item.related
-        if item.name not in info.choosable or model is None or model in variables:
-            continue
-        name = model.__name__
-        if name in variables.values():
-            name = f"{model._meta.app_label.title().replace('_', '')}{name}"
-        variables[model] = name
-    return variables
-
-
-def is_imported(model: Any, variable: str) -> bool:
-    """Whether the module imports a model; other models come from `rows.model`."""
-    return variable == model.__name__ and is_own_model(model)
