@@ -52,8 +52,8 @@ class Command(BaseCommand):
         owner = options["owner"]
         if owner is None:
             owner = answer["owner"] if answer else self.ask_owner(model)
-        written = {given["name"] for given in answers.values()}
-        name = answer["name"] if answer else name_of(model, partial(is_taken, written))
+        names = {given["name"] for given in answers.values()}
+        name = answer["name"] if answer else name_of(model, partial(is_taken, names))
         known = {label: given["owner"] for label, given in answers.items() if given["owner"]}
         try:
             info = describe(model, names_of(name), owner, known)
