@@ -16,6 +16,7 @@ PARTS = "{{ cookiecutter.parts }}"
 STANDARD = {"attachments", "dashboard", "export", "feedback", "spending"}
 # What belongs to a part outside of its folder: its page of docs/, other files, and lines of pyproject.toml.
 PAGES = {
+    "agentify": ["agentify"],
     "client": ["client"],
     "durable": ["durable"],
     "evals": ["evals"],

@@ -11,7 +11,7 @@ import density
 
 PROJECT = ROOT / TEMPLATE_NAME
 # Lines of all text files of a new project, tests and migrations included.
-MOST_LINES = {"minimal": 38_175, "standard": 41_925, "everything": 49_845}
+MOST_LINES = {"minimal": 38_175, "standard": 41_925, "everything": 52_600}
 
 
 def test_core_is_small_and_readable():

@@ -46,6 +46,7 @@ INSTALLED_APPS = [
     "axes",
     "users",
     "agui",
+    "agui.contrib.agentify",
     "agui.contrib.attachments",
     "agui.contrib.client",
     "agui.contrib.dashboard",

@@ -1,0 +1,270 @@
+"""`manage.py agentify` in a project with a small shop: what it writes passes the project's checks, and stays yours."""
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+from cookiecutter.main import cookiecutter
+from servers import project_environment
+
+pytestmark = pytest.mark.engine
+TOOLS = "assistant/tools_order.py"
+CLOSE = '        """Close the order."""\n'
+
+MODELS = f'''\
+"""What the shop sells, and to whom."""
+
+from django.conf import settings
+from django.db import models
+
+
+class Customer(models.Model):
+    user = models.OneToOneField(settings.AUTH_USER_MODEL, on_delete=models.CASCADE)
+    name = models.CharField(max_length=50)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Product(models.Model):
+    title = models.CharField(max_length=50)
+    price = models.DecimalField(max_digits=8, decimal_places=2)
+
+    def __str__(self) -> str:
+        return self.title
+
+
+class Order(models.Model):
+    class Status(models.TextChoices):
+        OPEN = "open"
+        CLOSED = "closed"
+
+    customer = models.ForeignKey(Customer, on_delete=models.CASCADE)
+    product = models.ForeignKey(Product, on_delete=models.PROTECT)
+    status = models.CharField(max_length=10, choices=Status, default=Status.OPEN)
+    note = models.TextField(blank=True)
+    api_token = models.CharField(max_length=40, default="hunter2")
+    created = models.DateTimeField(auto_now_add=True)
+
+    def __str__(self) -> str:
+        return self.note
+
+    def close(self) -> None:
+{CLOSE}        self.status = self.Status.CLOSED
+        self.save()
+'''
+
+# Tests in the project: what its owner would try in the chat.
+CHATS = """\
+import pytest
+from asgiref.sync import sync_to_async
+from django.contrib.auth import get_user_model
+from django.contrib.auth.models import Permission
+
+from agui.contract import demo_chat
+from agui.contrib.agentify.samples import make
+from agui.testing import Chat, call, say
+from shop.models import Order, Product
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def user_named(name, **attributes):
+    user = get_user_model().objects.create_user(name, password="lovelace-1815", **attributes)
+    user.user_permissions.set(Permission.objects.filter(content_type__app_label="shop"))
+    return user
+
+
+@pytest.fixture
+def ada():
+    return user_named("ada")
+
+
+@pytest.fixture
+def order(ada):
+    return make(Order, "customer__user", ada)
+
+
+async def make_order(name):
+    user = await sync_to_async(user_named)(name)
+    return await sync_to_async(make)(Order, "customer__user", user)
+
+
+async def test_demo_model_lists_the_last_five(ada, order):
+    await make_order("bob")
+    answer = await demo_chat(ada).send("Show me the last five orders")
+    [use] = answer.calls
+    assert use.name == "list_orders"
+    assert [row["id"] for row in use.result] == [order.pk]
+
+
+@pytest.mark.parametrize("tool", ["list_orders", "read_order"])
+async def test_secrets_never_leave(ada, order, tool):
+    arguments = {"order_id": order.pk} if tool == "read_order" else {}
+    chat = Chat(ada, call(tool, **arguments), say("Done."))
+    answer = await chat.send("Orders")
+    assert answer.error is None
+    assert str(order.pk) in str(answer.calls[0].result)
+    assert "hunter2" not in str(answer.events) + str(chat.model.requests)
+    assert "api_token" not in str(answer.events) + str(chat.model.requests)
+
+
+async def test_nothing_is_deleted_without_a_yes(ada, order):
+    chat = Chat(ada, call("delete_order", order_id=order.pk), say("Done."))
+    answer = await chat.send("Delete it")
+    [interrupt] = answer.interrupts
+    assert interrupt["message"].startswith("Delete this order?\\n")
+    assert "status: open" in interrupt["message"]
+    assert await Order.objects.filter(pk=order.pk).aexists()
+    await chat.deny()
+    assert await Order.objects.filter(pk=order.pk).aexists()
+
+
+async def test_an_approved_method_is_called(ada, order):
+    chat = Chat(ada, call("close_order", order_id=order.pk), say("Done."))
+    await chat.send("Close it")
+    await order.arefresh_from_db()
+    assert order.status == "open"
+    await chat.approve()
+    await order.arefresh_from_db()
+    assert order.status == "closed"
+
+
+async def test_an_approval_does_not_reach_a_foreign_row(ada):
+    foreign = await make_order("bob")
+    chat = Chat(ada, call("delete_order", order_id=foreign.pk), say("Done."))
+    answer = await chat.send("Delete it")
+    [interrupt] = answer.interrupts
+    assert "There is no order" in interrupt["message"]
+    assert "status" not in interrupt["message"]
+    await chat.approve()
+    assert await Order.objects.filter(pk=foreign.pk).aexists()
+
+
+async def test_without_an_owner_tools_are_for_staff(ada):
+    grace = await sync_to_async(user_named)("grace", is_staff=True)
+    for user, offered in [(ada, False), (grace, True)]:
+        chat = Chat(user, say("Hello."))
+        await chat.send("Hello")
+        assert ("list_products" in chat.model.requests[0].tools) is offered
+    assert await Product.objects.acount() == 0
+"""
+
+
+def run(project: Path, *command: str, status: int = 0) -> str:
+    done = subprocess.run(
+        [project / ".venv/bin" / command[0], *command[1:]],
+        cwd=project,
+        env=project_environment(),
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
+    said = done.stdout + done.stderr
+    assert done.returncode == status, said[-6000:]
+    return said
+
+
+def agentify(project: Path, *arguments: str, status: int = 0) -> str:
+    return run(project, "python", "manage.py", "agentify", *arguments, status=status)
+
+
+def sources(project: Path) -> dict[str, str]:
+    paths = [*(project / "assistant").rglob("*"), *(project / ".agentify").rglob("*")]
+    return {str(path): path.read_text() for path in paths if path.is_file() and "__pycache__" not in path.parts}
+
+
+def change(path: Path, before: str, after: str) -> None:
+    text = path.read_text()
+    assert before in text
+    path.write_text(text.replace(before, after, 1))
+
+
+@pytest.fixture(scope="module")
+def shop(template: Path, cookiecutter_config: Path, environment: Path, tmp_path_factory) -> Path:
+    """A project with tools of two models: orders belong to users, and products to nobody."""
+    output = tmp_path_factory.mktemp("agentify")
+    answers = {"parts": "everything", "project_slug": "shopping"}
+    config = str(cookiecutter_config)
+    project = Path(
+        cookiecutter(str(template), no_input=True, extra_context=answers, output_dir=str(output), config_file=config)
+    )
+    (project / ".venv").symlink_to(environment)
+    for folder in (project / "shop", project / "shop/migrations"):
+        folder.mkdir()
+        (folder / "__init__.py").touch()
+    (project / "shop/models.py").write_text(MODELS)
+    change(project / "config/settings.py", '    "users",\n', '    "users",\n    "shop",\n')
+    run(project, "python", "manage.py", "makemigrations", "shop")
+    agentify(project, "shop.Order", "--owner", "customer__user")
+    agentify(project, "shop.Product", "--owner", "")
+    return project
+
+
+def test_what_is_written_passes_the_checks(shop: Path):
+    run(shop, "ruff", "check", "--no-cache", "assistant")
+    run(shop, "ruff", "format", "--no-cache", "--check", "assistant")
+
+
+def test_what_is_written_passes_its_tests_and_the_contract(shop: Path):
+    (shop / "assistant/tests/test_chats.py").write_text(CHATS)
+    names = ["order", "product"]
+    tests = [f"assistant/tests/test_tools_{name}.py" for name in names]
+    more = ["assistant/tests/test_chats.py", "assistant/tests/test_contract.py"]
+    said = run(shop, "pytest", "-q", "-rs", *tests, *more)
+    (shop / "assistant/tests/test_chats.py").unlink()
+    assert "SKIPPED" not in said
+
+
+def test_tools_of_a_model(shop: Path):
+    text = (shop / TOOLS).read_text()
+    names = re.findall(r"^def (\w+)\(", text, re.MULTILINE)
+    tools = ["list_orders", "read_order", "create_order", "change_order", "delete_order", "close_order"]
+    assert names == ["orders_of", "customer_choices", "product_choices", *tools]
+    assert "api_token" not in text
+
+
+def test_language_model_is_tried_with_the_tools(shop: Path):
+    said = run(shop, "python", "manage.py", "evaluate")
+    assert re.search(r"^(\d+) of \1 cases passed", said, re.MULTILINE), said[-3000:]
+    assert "lists the newest orders" in said
+
+
+def test_second_run_changes_nothing(shop: Path):
+    before = sources(shop)
+    said = agentify(shop, "shop.Order")
+    assert f"{TOOLS} is as it was." in said
+    assert sources(shop) == before
+
+
+def test_path_that_leads_to_no_user_is_refused(shop: Path):
+    before = sources(shop)
+    said = agentify(shop, "shop.Order", "--owner", "product", status=1)
+    assert "'product' leads to Product, not to User." in said
+    assert sources(shop) == before
+
+
+# --- These change the model, and leave it changed.
+
+
+def test_changed_model_is_merged_and_an_edit_stays(shop: Path):
+    change(shop / TOOLS, "Delete an order for good.", "Delete an order, which nobody can undo.")
+    field = "    rush = models.BooleanField(default=False)\n"
+    change(shop / "shop/models.py", "    note = models.TextField", f"{field}    note = models.TextField")
+    said = agentify(shop, "shop.Order")
+    assert f"{TOOLS} is merged with your edits." in said
+    text = (shop / TOOLS).read_text()
+    assert "Delete an order, which nobody can undo." in text
+    assert '"rush": rush' in text
+
+
+def test_conflict_is_told_and_the_file_left_alone(shop: Path):
+    change(shop / TOOLS, '    """Close the order.', '    """Close the order, and thank the customer.')
+    before = (shop / TOOLS).read_text()
+    change(shop / "shop/models.py", CLOSE, CLOSE.replace("Close", "End"))
+    said = agentify(shop, "shop.Order", status=1)
+    assert f"{TOOLS} is left as it is" in said
+    assert f"in {TOOLS}.new." in said
+    assert (shop / TOOLS).read_text() == before
+    assert "End the order." in (shop / f"{TOOLS}.new").read_text()

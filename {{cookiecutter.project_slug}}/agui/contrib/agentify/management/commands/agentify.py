@@ -1,0 +1,136 @@
+"""Write tools that you own from a model."""
+
+import sys
+from argparse import ArgumentParser
+from collections.abc import Iterable
+from functools import partial
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from django.apps import apps
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError
+from django.db import models
+
+from agui.contrib.agentify.describe import ModelInfo, describe
+from agui.contrib.agentify.files import FOLDER, Workbench, Written
+from agui.contrib.agentify.names import Names, name_of, names_of
+from agui.contrib.agentify.owners import NotAnOwner, guess_paths
+from agui.contrib.agentify.wiring import IMPORT, add_import, write_model_tools
+from agui.contrib.agentify.write_evals import write_evals
+from agui.contrib.agentify.write_tests import write_tests
+from agui.contrib.agentify.write_tools import ToolsWriter
+
+OUTCOMES = {
+    "written": "{path} is written.",
+    "merged": "{path} is merged with your edits.",
+    "unchanged": "{path} is as it was.",
+    "conflict": "{path} is left as it is: your edits and the model's changes are at the same lines."
+    " The new version is beside it, in {path}.new.",
+    "foreign": "{path} is left as it is: this command has not written it. Rename or delete it.",
+}
+
+
+class Command(BaseCommand):
+    help = "Write tools, their tests and their evals from a model. You own what it writes."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("model", metavar="app.Model", help="The model, such as shop.Order.")
+        parser.add_argument(
+            "--owner",
+            metavar="PATH",
+            help="The way from a row to the user who owns it, such as customer__user. Without it, "
+            "the tools are for staff only.",
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        model = find_model(options["model"])
+        bench = Workbench(Path(settings.BASE_DIR))
+        answers = bench.answers()
+        answer = answers.get(model._meta.label)
+        owner = options["owner"]
+        if owner is None:
+            owner = answer["owner"] if answer else self.ask_owner(model)
+        names = {given["name"] for given in answers.values()}
+        name = answer["name"] if answer else name_of(model, partial(is_taken, names))
+        known = {label: given["owner"] for label, given in answers.items() if given["owner"]}
+        try:
+            info = describe(model, names_of(name), owner, known)
+        except NotAnOwner as error:
+            raise CommandError(str(error)) from error
+        outcomes = [bench.write(path, text) for path, text in files_of(info, bench.root)]
+        for written in outcomes:
+            self.report(written, bench.root)
+        if any(written.outcome in ("conflict", "foreign") for written in outcomes):
+            raise CommandError("Not all files are written: see above.")
+        bench.remember(model._meta.label, {"owner": owner, "name": name})
+        modules = [names_of(given["name"]).module for given in bench.answers().values()]
+        write_model_tools(bench.root / "assistant", modules)
+        self.finish(info, bench.root)
+
+    def ask_owner(self, model: type[models.Model]) -> str:
+        """Ask who owns a row, if somebody is there to answer."""
+        if not sys.stdin.isatty():
+            return ""
+        guesses = ", ".join(guess_paths(model)) or "none was found"
+        self.stdout.write(
+            f"Which field or relation of {model.__name__} leads to the user who owns a row? "
+            f"For example: {guesses}. Leave it empty if the tools are for staff only."
+        )
+        return input("Owner: ").strip()
+
+    def report(self, written: Written, root: Path) -> None:
+        path = written.path.relative_to(root).as_posix()
+        text = OUTCOMES[written.outcome].format(path=path)
+        if written.outcome in ("conflict", "foreign"):
+            self.stderr.write(text)
+        else:
+            self.stdout.write(text)
+
+    def finish(self, info: ModelInfo, root: Path) -> None:
+        """Let the agent import the tools, and say what is left to do."""
+        if not add_import(root / "assistant/agent.py"):
+            self.stdout.write(f"Add this to assistant/agent.py: {IMPORT}")
+        who = "Staff" if info.owner is None else "Users"
+        permissions = ", ".join(info.permission(name) for name in ("view", "add", "change"))
+        self.stdout.write(
+            f"{who} need Django's permissions for the tools: {permissions} and "
+            f"{info.permission('delete')}. Commit {FOLDER}/, too: the next run merges with it."
+        )
+
+
+def find_model(label: str) -> type[models.Model]:
+    """Find a model by its label. Raises CommandError if it can't have tools."""
+    try:
+        model = apps.get_model(label)
+    except (LookupError, ValueError) as error:
+        raise CommandError(f"There is no model {label!r}: write it as app.Model.") from error
+    if model._meta.swapped:
+        raise CommandError(f"{label} is replaced by {model._meta.swapped}: name that one.")
+    return model
+
+
+def is_taken(written: Iterable[str], names: Names) -> bool:
+    """Whether other tools of the assistant have these names."""
+    for name in written:
+        if names_of(name).plural == names.plural:
+            return True
+    registry = import_module("assistant.tools").registry
+    tools = [f"list_{names.plural}"]
+    for verb in ("read", "create", "change", "delete"):
+        tools.append(f"{verb}_{names.singular}")
+    return any(name in registry for name in tools)
+
+
+def files_of(info: ModelInfo, root: Path) -> list[tuple[Path, str]]:
+    """List the files to write, and what is in them."""
+    module = info.names.module
+    assistant = root / "assistant"
+    files = [
+        (assistant / f"{module}.py", ToolsWriter(info).write()),
+        (assistant / "tests" / f"test_{module}.py", write_tests(info)),
+    ]
+    if apps.is_installed("agui.contrib.evals"):
+        files.append((assistant / "evals" / f"{module}.yaml", write_evals(info)))
+    return files
