@@ -14,6 +14,7 @@ PARTS = {
     "minimal": [],
     "standard": ["attachments", "dashboard", "export", "feedback", "spending"],
     "everything": [
+        "agentify",
         "attachments",
         "client",
         "dashboard",
