@@ -66,7 +66,7 @@ class ModelInfo:
 
     def _may_show(self, item: FieldInfo) -> bool:
         if self.owner and self.owner.path == item.name and not self.owner.is_many:
-            # It is always the user who asks.
+            # The owner of each row that is shown is the user of the run.
             return False
         return self.rules.allows_showing(item.name)
 
@@ -89,8 +89,9 @@ def describe(
     for model_field in _own_fields(model):
         info = _describe_field(model_field)
         is_owner = owner is not None and model_field.name == owner.first and not owner.rest
+        is_needed = _is_required(model_field) and model_field.editable and not is_owner
         if info is None:
-            if _is_required(model_field) and model_field.editable and not is_owner:
+            if is_needed:
                 hidden_required = hidden_required or model_field.name
             continue
         editable = info.editable and rules.allows_editing(info.name) and not is_owner
@@ -98,10 +99,8 @@ def describe(
             editable = _choose(info, owner, choosable, known or {})
         if owner and info.name in _generic_names(model):
             editable = False
-        is_missing = _is_required(model_field) and model_field.editable and not editable
-        if is_missing and not is_owner:
-            hidden_required = hidden_required or info.name
-        if owner and owner.rest and info.name == owner.first and not editable:
+        leads_to_owner = owner and owner.rest and info.name == owner.first
+        if not editable and (is_needed or leads_to_owner):
             hidden_required = hidden_required or info.name
         fields.append(_finish(info, editable, owner))
     pk: Any = model._meta.pk

@@ -131,7 +131,7 @@ def url_of(row: Any) -> str:
     """Return the address of a row's page; "" if it has none."""
     try:
         return str(row.get_absolute_url())
-    except Exception:  # It is the project's code, and may fail for a row that has no page yet.
+    except Exception:  # The project's method may fail for a row that has no page yet.
         return ""
 
 
