@@ -35,13 +35,13 @@ install: .venv/.install ## Bring the agent into your Django project (INTO=../sho
 		$(if $(DRY_RUN),--dry-run) $(if $(REMOVE),--remove) $(if $(filter file,$(origin PARTS)),,--parts $(PARTS)) \
 		$(if $(PROJECT_PYTHON),--python "$(PROJECT_PYTHON)")
 
-# Tests that measure time run without neighbours; a tier may have none of them (5).
+# Tests whose processes are kept busy or waiting come last, two at a time; a tier may have none of them (5).
 test: .venv/.dev ## Test the template and the projects that it makes (TIER=browser, or ARGS=tests/test_names.py); lists what it skips
 ifdef ARGS
 	$(PYTEST) $(ARGS)
 else
 	$(PYTEST) --numprocesses $(PROCESSES) --dist loadgroup -m "$(SELECTED) and not alone" || [ $$? -eq 5 ]
-	$(PYTEST) -m "$(SELECTED) and alone" || [ $$? -eq 5 ]
+	$(PYTEST) --numprocesses 2 --dist load -m "$(SELECTED) and alone" || [ $$? -eq 5 ]
 endif
 
 check: .venv/.demo ## Generate a project and run its own checks (PARTS=minimal, VERSIONS=newest or lowest, EXTRAS="postgres redis", PYTHON=...)
