@@ -11,12 +11,12 @@ import density
 
 PROJECT = ROOT / TEMPLATE_NAME
 # Lines of all text files of a new project, tests and migrations included.
-MOST_LINES = {"minimal": 38_175, "standard": 41_925, "everything": 52_600}
+MOST_LINES = {"minimal": 38_700, "standard": 42_450, "everything": 53_150}
 
 
 def test_core_is_small_and_readable():
     core = density.core(PROJECT)
-    assert core.lines <= 19_125
+    assert core.lines <= 19_350
     assert core.tokens_a_line <= 8
     assert core.comprehensions_a_thousand <= 17
     assert core.conditionals_a_thousand <= 9

@@ -9,7 +9,7 @@ import json
 import os
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -187,7 +187,9 @@ def script(*answers: Any) -> Iterator[ScriptedModel]:
 
 @contextmanager
 def played_by(model: Model) -> Iterator[None]:
-    with urls.view.agent.override(model=model), urls.open_view.agent.override(model=model):
+    with ExitStack() as stack:
+        for view in urls.views:
+            stack.enter_context(view.agent.override(model=model))
         yield
 
 

@@ -202,7 +202,7 @@ async def test_without_a_row_of_the_thread_there_is_none(client: Client, user: A
 @pytest.mark.parametrize("store", ["Model", "DjangoSession", "Null"])
 def test_a_page_is_told_whether_it_can_be_kept(settings: Any, store: str):
     settings.AGUI = {"CONVERSATION_STORE": f"agui.{store}ConversationStore"}
-    page = Template("{% load agui %}{% agui_attributes_of_parts %}").render(Context())
+    page = Template("{% load agui %}{% agui_agent_attributes %}").render(Context())
     assert ("data-feedback" in page) == (store == "Model")
 
 

@@ -237,7 +237,7 @@ def test_readers_are_counted_while_others_leave(settings):
     sys.setswitchinterval(1e-6)
     thread.start()
     try:
-        counts = {sum(one.scope == "user:1" for one in live.present_followers()) for _ in range(1000)}
+        counts = {sum(one.owner == "user:1" for one in live.present_followers()) for _ in range(1000)}
     finally:
         is_over.set()
         thread.join()

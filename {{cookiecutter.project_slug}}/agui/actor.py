@@ -10,7 +10,8 @@ class Actor:
 
     user: Any
     scope: str
-    """'user:<pk>', or 'session:<key>' for an anonymous visitor."""
+    """'user:<pk>', or 'session:<key>' for an anonymous visitor. See namespaces.py for more agents.
+    """
 
 
 # The audit trail has a column of this length.

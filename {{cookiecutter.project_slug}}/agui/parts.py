@@ -153,8 +153,11 @@ class Part(AppConfig):
         """Return tools for each agent. `taken` are names of existing tools, which win."""
         return []
 
-    def page_attributes(self) -> dict[str, Any]:
-        """Return attributes of `<agui-chat>`. None is an attribute without a value."""
+    def page_attributes(self, agent: str) -> dict[str, Any]:
+        """Return attributes of `<agui-chat>` for an agent: `reverse(f"{agent}:route")`.
+
+        None is an attribute without a value.
+        """
         return {}
 
     def client_capabilities(self) -> dict[str, Any]:

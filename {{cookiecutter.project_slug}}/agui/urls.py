@@ -12,6 +12,7 @@ from django.utils.module_loading import import_string
 
 from agui import parts
 from agui.later import Later
+from agui.namespaces import FIRST_AGENT, NAMESPACE
 
 if TYPE_CHECKING:
     from agui.agents.skills import SkillRegistry
@@ -40,15 +41,25 @@ def get_urls(
     view: "DjangoAGUIView | str",
     prefix: str = "agent/",
     *,
+    namespace: str = FIRST_AGENT,
     tools: "ToolRegistry | None" = None,
     skills: "SkillRegistry | None" = None,
 ) -> list[URLPattern | URLResolver]:
-    """Mount an agent. Its route names are in the namespace "agui".
+    """Mount an agent. Its routes have names in its namespace: `reverse("agui:run")`.
+
+    Each further agent of a project needs a prefix and a namespace of its own, and finds only
+    threads, files and runs that belong to this namespace. So a namespace must never change. Raises
+    ValueError for one that is no word of at most 50 characters.
 
     Routes answer with and without the last slash. If `view` is a dotted path, the first request
     imports it, so commands that only read the routes don't wait for the agent. `tools` and `skills`
     are those that a page lists; by default all of the view.
     """
+    if not NAMESPACE.fullmatch(namespace):
+        raise ValueError(
+            f"get_urls(namespace={namespace!r}): give a word of lower-case letters, digits and _, "
+            "of at most 50 characters."
+        )
     routes: dict[str, str] = {}
     for part in parts.installed():
         for name, (route, _) in part.routes().items():
@@ -58,7 +69,7 @@ def get_urls(
     @cache
     def make() -> "Endpoints":
         agent_view = import_string(view) if isinstance(view, str) else view
-        return endpoints.make_endpoints(agent_view, tools, skills)
+        return endpoints.make_endpoints(agent_view.in_namespace(namespace), tools, skills)
 
     if not isinstance(view, str):
         make()  # This raises a mistake now, and not at the first request.
@@ -69,7 +80,7 @@ def get_urls(
         # Django would redirect here, and a redirect loses the body of a POST.
         bare_route = f"{prefix}{route}".rstrip("/")
         without_slash.append(EndpointPattern(bare_route, make, name, has_name=False))
-    return [path(prefix, include((named, "agui"))), *without_slash]
+    return [path(prefix, include((named, FIRST_AGENT), namespace)), *without_slash]
 
 
 class EndpointPattern(URLPattern):

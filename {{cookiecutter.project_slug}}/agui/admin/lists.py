@@ -6,6 +6,7 @@ They count no further than MAX_ROWS, and make no query for a single row.
 from collections.abc import Iterable
 from decimal import Decimal
 from functools import cached_property
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar
 from uuid import UUID
 
@@ -24,8 +25,10 @@ from django.utils.html import format_html
 from django.utils.http import urlencode
 from django.utils.safestring import SafeString
 
+from agui.admin.agents import AgentFilter, agent_column
 from agui.later import Later
 from agui.money import dollars
+from agui.namespaces import owner_of, split_scope
 
 if TYPE_CHECKING:
     import agui.admin.transcript as transcript
@@ -55,6 +58,8 @@ class RecordAdmin(admin.ModelAdmin):
     paginator = ShortPaginator
     heavy: ClassVar[list[str]] = []
     """Large columns that the list does not read."""
+    scope_field = "scope"
+    """Where a row's scope is, which says whose it is and of which agent."""
 
     class Media:
         css = {"all": ["agui/admin.css"]}
@@ -67,6 +72,20 @@ class RecordAdmin(admin.ModelAdmin):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         return super().get_queryset(request).defer(*self.heavy)
+
+    def get_list_display(self, request: HttpRequest) -> list[Any]:
+        columns = list(super().get_list_display(request))
+        position = columns.index("who")
+        return [*columns[:position], *agent_column(), *columns[position:]]
+
+    def get_fields(self, request: HttpRequest, obj: Model | None = None) -> list[Any]:
+        return [*super().get_fields(request, obj), *agent_column()]
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Model | None = None) -> list[Any]:
+        return [*super().get_readonly_fields(request, obj), *agent_column()]
+
+    def get_list_filter(self, request: HttpRequest) -> list[Any]:
+        return [AgentFilter, *super().get_list_filter(request)]
 
     def log_deletions(self, request: HttpRequest, queryset: Iterable[Model]) -> Any:
         # Log the key alone: titles and names have to go with their rows.
@@ -83,12 +102,17 @@ class RecordAdmin(admin.ModelAdmin):
             entries.append(entry)
         return LogEntry.objects.bulk_create(entries)
 
+    @admin.display
+    def agent(self, row: Any) -> str:
+        namespace, _ = split_scope(attrgetter(self.scope_field.replace("__", "."))(row))
+        return namespace
+
     @admin.display(description="owner")
     def who(self, row: Any) -> SafeString | str:
         if row.owner_id:
             return link(row.owner)
         # Show the beginning only: a session's key is as good as a password.
-        _, _, key = row.scope.partition(":")
+        _, _, key = owner_of(row.scope).partition(":")
         return f"visitor {key[:4]}…"
 
 

@@ -20,6 +20,7 @@ from django.utils.functional import LazyObject
 from agui.actor import Actor
 from agui.errors import BadRequest, Forbidden, Unauthorized
 from agui.http.tokens import token_user
+from agui.namespaces import scope_of
 
 GetUser = Callable[[HttpRequest], Any] | Callable[[HttpRequest], Awaitable[Any]]
 
@@ -44,15 +45,17 @@ async def _load_user(request: HttpRequest) -> Any:
     return await sync_to_async(auth.get_user)(request)
 
 
-async def authenticate(request: HttpRequest, hook: GetUser | None, *, required: bool) -> Actor:
-    """Ask the hook who acts.
+async def authenticate(
+    request: HttpRequest, hook: GetUser | None, *, required: bool, namespace: str
+) -> Actor:
+    """Ask the hook who acts, for the agent of this namespace.
 
     Raises Unauthorized if nobody is signed in, and either `required` is set or there is no session.
     """
     user = await _call(hook or get_user, request)
     if user is not None and user.is_authenticated:
         request.user = user
-        return Actor(user, f"user:{user.pk}")
+        return Actor(user, scope_of(f"user:{user.pk}", namespace))
     session = getattr(request, "session", None)
     if required or session is None:
         raise Unauthorized
@@ -61,7 +64,7 @@ async def authenticate(request: HttpRequest, hook: GetUser | None, *, required: 
     if session.session_key is None or not await session.aexists(session.session_key):
         # The response of this request can still set the cookie. A stream is too late for it.
         await session.acreate()
-    return Actor(visitor, f"session:{session.session_key}")
+    return Actor(visitor, scope_of(f"session:{session.session_key}", namespace))
 
 
 async def _call(hook: GetUser, request: HttpRequest) -> Any:

@@ -1,6 +1,6 @@
 """The endpoints of one agent, by the names of their routes in urls.py."""
 
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from django.utils.module_loading import import_string
 
@@ -18,10 +18,7 @@ def make_endpoints(
     view: DjangoAGUIView, tools: ToolRegistry | None, skills: SkillRegistry | None
 ) -> Endpoints:
     """Make every endpoint beside `view`, with its policy. `tools` and `skills` replace its own."""
-    access: dict[str, Any] = {
-        "get_user": view.get_user,
-        "require_authenticated": view.require_authenticated,
-    }
+    access = view.access
     listed_tools: DjangoAGUIView | ToolRegistry = view
     if tools is not None and tools is not view.endpoint.registry:
         listed_tools = tools

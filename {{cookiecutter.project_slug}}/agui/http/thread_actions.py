@@ -35,11 +35,7 @@ class ThreadAction(AgentView):
 
     @classmethod
     def mounted(cls, view: DjangoAGUIView) -> Self:
-        return cls(
-            ThreadView.mounted(view),
-            get_user=view.get_user,
-            require_authenticated=view.require_authenticated,
-        )
+        return cls(ThreadView.mounted(view), **view.access)
 
     async def __call__(self, request: HttpRequest, **kwargs: Any) -> HttpResponseBase:
         thread_id = kwargs["thread_id"]

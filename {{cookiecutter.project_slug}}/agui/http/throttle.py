@@ -18,6 +18,7 @@ from agui import conf
 from agui.actor import Actor
 from agui.errors import TooManyRequests
 from agui.http.tokens import bearer_token
+from agui.namespaces import owner_of
 
 logger = logging.getLogger("agui.throttle")
 
@@ -80,7 +81,7 @@ async def throttle(request: HttpRequest, actor: Actor) -> None:
     if rates.token and token:
         windows.append(Window.of("token", token, rates.token))
     if rates.user:
-        windows.append(Window.of("user", actor.scope, rates.user))
+        windows.append(Window.of("user", owner_of(actor.scope), rates.user))
     if not windows:
         return
     seconds = await sync_to_async(_take)(windows)

@@ -4,6 +4,7 @@ import errno
 import logging
 from collections.abc import AsyncGenerator
 from contextlib import ExitStack
+from copy import copy
 from typing import Any, ClassVar, Self
 
 from asgiref.sync import markcoroutinefunction
@@ -34,6 +35,7 @@ from agui.http.catalogs import build_capabilities, build_tool_catalog, list_tool
 from agui.http.sse import sse_response
 from agui.http.throttle import throttle
 from agui.log_fields import run_fields
+from agui.namespaces import FIRST_AGENT, owner_of
 from agui.protocol.types import RunAgentInput
 from agui.runlog.memory import RunLog
 from agui.runs import start
@@ -59,10 +61,15 @@ class AgentView:
     csrf_exempt = True
 
     def __init__(
-        self, *, get_user: GetUser | None = None, require_authenticated: bool = True
+        self,
+        *,
+        get_user: GetUser | None = None,
+        require_authenticated: bool = True,
+        namespace: str = FIRST_AGENT,
     ) -> None:
         self.get_user = get_user
         self.require_authenticated = require_authenticated
+        self.namespace = namespace
         markcoroutinefunction(self)
         for database in connections:
             # Django refuses asynchronous views with ATOMIC_REQUESTS, unless they are exempt.
@@ -71,7 +78,16 @@ class AgentView:
     @classmethod
     def mounted(cls, view: "DjangoAGUIView") -> Self:
         """Make this endpoint for an agent, with the policy of the agent's own view."""
-        return cls(get_user=view.get_user, require_authenticated=view.require_authenticated)
+        return cls(**view.access)
+
+    @property
+    def access(self) -> dict[str, Any]:
+        """Whom the endpoint lets in, and the agent whose data it reads and writes."""
+        return {
+            "get_user": self.get_user,
+            "require_authenticated": self.require_authenticated,
+            "namespace": self.namespace,
+        }
 
     async def __call__(self, request: HttpRequest, **kwargs: Any) -> HttpResponseBase:
         shutdown.await_signal()
@@ -90,8 +106,13 @@ class AgentView:
 
     async def _check_and_respond(self, request: HttpRequest, **kwargs: Any) -> HttpResponseBase:
         discover()
-        actor = await authenticate(request, self.get_user, required=self.require_authenticated)
-        owner.set(actor.scope)
+        actor = await authenticate(
+            request,
+            self.get_user,
+            required=self.require_authenticated,
+            namespace=self.namespace,
+        )
+        owner.set(owner_of(actor.scope))
         self.check_method(request)
         self.check_length(request)
         if self.runs_agents:
@@ -167,6 +188,14 @@ class DjangoAGUIView(AgentView):
 
     def max_body_bytes(self) -> int:
         return conf.get().max_body_bytes
+
+    def in_namespace(self, namespace: str) -> Self:
+        """Return this view, for requests to the agent that is mounted in this namespace."""
+        if namespace == self.namespace:
+            return self
+        view = copy(self)
+        view.namespace = namespace
+        return view
 
     @property
     def registry(self) -> ToolRegistry:

@@ -17,6 +17,7 @@ from pydantic_ai import CancellationToken
 
 from agui import conf
 from agui.errors import AtCapacity, Conflict, TooManyRequests
+from agui.namespaces import owner_of
 
 PING = b": ping\n\n"
 # How long a stopped run may take to end.
@@ -167,7 +168,8 @@ class RunLogs:
     def _check_limits(self, scope: str) -> None:
         if len(self._active) >= conf.get().max_concurrent_runs:
             raise AtCapacity(headers={"Retry-After": "1"})
-        runs_of_user = sum(log.scope == scope for log in self._active.values())
+        owner = owner_of(scope)
+        runs_of_user = sum(owner_of(log.scope) == owner for log in self._active.values())
         if runs_of_user >= conf.get().max_runs_per_user:
             raise TooManyRequests(headers={"Retry-After": "1"})
 

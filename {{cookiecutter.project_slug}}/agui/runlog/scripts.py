@@ -4,7 +4,7 @@
                             after seconds, unless it is renewed
     agui:last:<thread>      the entry of the thread's last run
     agui:log:<run>          the frames, a stream: entry n-0 is frame n, and n-1 the end, or the cut
-    agui:runs:<scope>       the runs of one user, each with the moment until which it counts
+    agui:runs:<owner>       the runs of one user, each with the moment until which it counts
     agui:stop:<run>         a request to the run's process: 'stop', 'forget', or 'replace', which
                             means: stop if nobody reads it
     agui:read:<run>         exists while the run has readers in other processes

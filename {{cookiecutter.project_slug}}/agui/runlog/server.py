@@ -16,6 +16,8 @@ from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from redis.exceptions import ConnectionError, NoScriptError, RedisError
 
+from agui.namespaces import owner_of
+
 logger = logging.getLogger("agui.runlog")
 
 TIMEOUT_SECONDS = 2.0
@@ -41,7 +43,8 @@ class ThreadKeys:
     @classmethod
     def of(cls, scope: str, thread_id: str) -> "ThreadKeys":
         thread = _digest(f"{scope}\0{thread_id}")
-        return cls(f"agui:lock:{thread}", f"agui:last:{thread}", f"agui:runs:{_digest(scope)}")
+        runs = f"agui:runs:{_digest(owner_of(scope))}"
+        return cls(f"agui:lock:{thread}", f"agui:last:{thread}", runs)
 
 
 def _digest(text: str) -> str:

@@ -8,6 +8,7 @@ from weakref import WeakValueDictionary
 from agui import conf
 from agui.blocking.executor import release_thread_later
 from agui.errors import TooManyRequests
+from agui.namespaces import owner_of
 from agui.runlog.memory import RunLog, RunLogs
 from agui.runs import recovery
 
@@ -50,14 +51,13 @@ class Follower:
     TooManyRequests if the user has the allowed number of readers already.
     """
 
-    scope: str
     log: RunLog | None = None
 
     def __init__(self, scope: str) -> None:
-        readers = sum(follower.scope == scope for follower in live.present_followers())
+        self.owner = owner_of(scope)
+        readers = sum(follower.owner == self.owner for follower in live.present_followers())
         if readers >= conf.get().max_readers_per_user:
             raise TooManyRequests("Too many streams at once.", headers={"Retry-After": "1"})
-        self.scope = scope
         live.followers[id(self)] = self
 
     def read(self, log: RunLog, after: int = 0, *, started_run: bool = False) -> "Follower":

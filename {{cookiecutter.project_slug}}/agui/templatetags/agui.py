@@ -1,25 +1,49 @@
 """Template tags for pages with the chat."""
 
+from typing import Any
+
 from django import template
 from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
 from django.shortcuts import resolve_url
-from django.urls import NoReverseMatch
+from django.urls import NoReverseMatch, reverse
 from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
 
 from agui import parts
+from agui.namespaces import FIRST_AGENT, mounted_agents
 
 register = template.Library()
 
 
 @register.simple_tag
-def agui_attributes_of_parts() -> SafeString:
-    """Write the attributes that the parts of the project add to `<agui-chat>`."""
-    attributes: dict[str, str] = {}
+def agui_agent_attributes(agent: str = "") -> SafeString:
+    """Write the attributes of `<agui-chat>` for an agent: its addresses, and what parts add.
+
+    Without a name this is the only agent of the project. If there are several, one must be named:
+    otherwise a page could show another agent than its author meant.
+    """
+    agent = agent or _only_agent()
+    attributes: dict[str, Any] = {
+        "endpoint": reverse(f"{agent}:run"),
+        "data-tools-url": reverse(f"{agent}:tools"),
+        "data-skills-url": reverse(f"{agent}:skills"),
+        "data-threads-url": reverse(f"{agent}:threads"),
+    }
     for part in parts.installed():
-        for name, value in part.page_attributes().items():
-            attributes[name] = "" if value is None else str(value)
+        for name, value in part.page_attributes(agent).items():
+            attributes[name] = "" if value is None else value
     return format_html_join(" ", '{}="{}"', attributes.items())
+
+
+def _only_agent() -> str:
+    agents = list(mounted_agents())
+    if len(agents) > 1:
+        raise ImproperlyConfigured(
+            f"This project has several agents ({', '.join(agents)}), and a page "
+            f'names none: {{% include "agui/attributes.html" with agent="{agents[-1]}" %}}.'
+        )
+    return agents[0] if agents else FIRST_AGENT
 
 
 @register.simple_tag

@@ -56,7 +56,8 @@ def admin(transactional_db: None) -> Any:
 
 @pytest.fixture
 def bob(transactional_db: None) -> Any:
-    return get_user_model().objects.create_user("bob", password="builder-1999")
+    # An agent may be for staff only.
+    return get_user_model().objects.create_user("bob", password="builder-1999", is_staff=True)
 
 
 # --- The agents and their tools

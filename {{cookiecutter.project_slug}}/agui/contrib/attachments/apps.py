@@ -57,9 +57,9 @@ class AttachmentsConfig(Part):
             ),
         }
 
-    def page_attributes(self) -> dict[str, Any]:
+    def page_attributes(self, agent: str) -> dict[str, Any]:
         return {
-            "data-attachments-url": reverse("agui:attachments"),
+            "data-attachments-url": reverse(f"{agent}:attachments"),
             "data-max-upload-bytes": conf.part(AttachmentsSettings).max_bytes,
         }
 

@@ -22,6 +22,7 @@ from pydantic_evals.evaluators import EvaluationReason, Evaluator, EvaluatorCont
 from pydantic_evals.reporting import EvaluationReport
 
 from agui.blocking.executor import run_in_thread
+from agui.namespaces import FIRST_AGENT
 from agui.testing import Answer, Chat
 
 # An agent may ask again after each answer: the case then goes on without another one.
@@ -146,6 +147,8 @@ class Suite:
     prepare: Prepare | None = None
     model: Model | None = field(default=None, kw_only=True)
     """Replaces the agent's own model."""
+    agent: str = field(default=FIRST_AGENT, kw_only=True)
+    """The namespace of the agent's routes."""
 
     async def run(self, max_concurrency: int = 1) -> Report:
         """Play all cases. The report says how each ended."""
@@ -163,7 +166,7 @@ class Suite:
                     "A case has `given`, and nothing makes it: write `prepare` beside the cases."
                 )
             await run_in_thread(self.prepare, user, talk.given)
-        chat = Chat(user, model=self.model, url=reverse("agui:run"))
+        chat = Chat(user, model=self.model, url=reverse(f"{self.agent}:run"))
         outcome = Outcome(answers=[], calls=[])
         for text in talk.says:
             await chat.send(text)
@@ -207,10 +210,11 @@ def find_suites(model: Model | None = None) -> Iterator[Suite]:
         package = import_module(f"{application.name}.evals")
         types = (*EVALUATORS, *getattr(package, "EVALUATORS", ()))
         prepare = getattr(package, "prepare", None)
+        agent = getattr(package, "AGENT", FIRST_AGENT)
         for folder in package.__path__:
             for path in sorted(Path(folder).iterdir()):
                 if path.suffix in (".yaml", ".yml", ".json"):
-                    yield Suite(read_cases(path, types), prepare, model=model)
+                    yield Suite(read_cases(path, types), prepare, model=model, agent=agent)
 
 
 def read_cases(

@@ -7,7 +7,8 @@ large it is, and no database connection waits for a slow client.
 import json
 import logging
 from collections.abc import Callable, Collection, Iterable, Iterator
-from functools import partial
+from functools import partial, reduce
+from operator import or_
 from typing import Any
 
 from django.core.serializers.json import DjangoJSONEncoder
@@ -20,6 +21,7 @@ from pydantic_ai.messages import ModelMessage
 from agui import parts
 from agui.actor import Actor
 from agui.models import ApiToken, AuditRecord, Message, Run, Thread
+from agui.namespaces import FIRST_AGENT, all_scopes, split_scope
 from agui.parts import PersonalData
 from agui.protocol.interrupts import open_interrupts
 from agui.protocol.outbound import to_wire, wire_messages
@@ -50,16 +52,23 @@ SaveFile = Callable[[Model, str, FieldFile], str | None]
 
 
 def write_document(
-    actor: Actor, threads: Items | None = None, save_file: SaveFile | None = None
+    actor: Actor,
+    threads: Items | None = None,
+    save_file: SaveFile | None = None,
+    *,
+    all_agents: bool = False,
 ) -> Iterator[str]:
     """Write the document of everything that belongs to the actor, in chunks.
 
     `threads` are those of a store that is not the database; `save_file` copies files and returns
-    the names that the document gives them.
+    the names that the document gives them. `all_agents` adds the owner's data with other agents.
     """
+    actors = [actor]
+    if all_agents:
+        actors = [Actor(actor.user, scope) for scope in all_scopes(actor.scope)]
     chunk: list[str] = []
     size = 0
-    for text in _document(actor, threads, save_file):
+    for text in _document(actors, threads, save_file):
         chunk.append(text)
         size += len(text)
         if size >= CHUNK_CHARS:
@@ -69,9 +78,11 @@ def write_document(
     yield "".join(chunk)
 
 
-def _document(actor: Actor, threads: Items | None, save_file: SaveFile | None) -> Iterator[str]:
-    head = {"exported_at": timezone.now(), "user": _describe(actor.user)}
-    yield from _object(head, _lists(actor, threads, save_file))
+def _document(
+    actors: list[Actor], threads: Items | None, save_file: SaveFile | None
+) -> Iterator[str]:
+    head = {"exported_at": timezone.now(), "user": _describe(actors[0].user)}
+    yield from _object(head, _lists(actors, threads, save_file))
     yield "\n"
 
 
@@ -87,28 +98,26 @@ def _describe(user: Any) -> Item | None:
 
 
 def _lists(
-    actor: Actor, threads: Items | None, save_file: SaveFile | None
+    actors: list[Actor], threads: Items | None, save_file: SaveFile | None
 ) -> Iterator[tuple[str, Items]]:
-    """Yield the lists of the document with their names."""
+    """Yield the lists of the document with their names. The actors are one user's."""
+    user = actors[0].user
+    scopes = [actor.scope for actor in actors]
     if threads is None:
-        rows = Thread.objects.filter(scope=actor.scope).order_by("created_at")
+        rows = Thread.objects.filter(scope__in=scopes).order_by("created_at")
         threads = _read(rows, _dump_thread)
     yield "threads", threads
-    owner = actor.user.pk
-    runs = Run.objects.filter(scope=actor.scope, owner=owner).order_by("started_at")
+    runs = Run.objects.filter(scope__in=scopes, owner=user.pk).order_by("started_at")
     yield "runs", _read(runs, _dump_run)
-    yield "tool_calls", _read(_audit_records(actor).order_by("started_at"), _dump)
-    tokens = ApiToken.objects.filter(user=owner).order_by("created_at")
+    records = AuditRecord.objects.filter(user=user.pk, scope__in=scopes).order_by("started_at")
+    yield "tool_calls", _read(records, _dump)
+    tokens = ApiToken.objects.filter(user=user.pk).order_by("created_at")
     yield "tokens", _read(tokens, _dump)
     for part in parts.installed():
-        for data in part.personal_data(actor):
-            yield data.name, _read(data.rows, partial(_dump_personal, data, save_file))
-
-
-def _audit_records(actor: Actor) -> QuerySet[AuditRecord]:
-    if actor.user.is_authenticated:
-        return AuditRecord.objects.filter(user=actor.user)
-    return AuditRecord.objects.filter(user=None, scope=actor.scope)
+        for of_agents in zip(*map(part.personal_data, actors), strict=True):
+            data = of_agents[0]
+            rows = reduce(or_, (each.rows for each in of_agents))
+            yield data.name, _read(rows, partial(_dump_personal, data, save_file))
 
 
 def _read(rows: QuerySet[Any], dump: Callable[[Any], Item]) -> Iterator[Item]:
@@ -140,6 +149,9 @@ def _fields(row: Model, hidden: Collection[str]) -> Item:
     for field in row._meta.concrete_fields:
         if field.name not in hidden:
             item[field.name] = field.value_from_object(row)
+    namespace, _ = split_scope(getattr(row, "scope", ""))
+    if namespace != FIRST_AGENT:
+        item["agent"] = namespace
     return item
 
 

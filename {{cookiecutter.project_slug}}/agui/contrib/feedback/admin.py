@@ -14,6 +14,7 @@ from agui.models import Run
 
 @admin.register(Feedback)
 class FeedbackAdmin(RecordAdmin):
+    scope_field = "thread__scope"
     list_display = [moment("updated_at"), "value", "remark", "who", "thread_title"]
     list_filter = ["value", ("comment", admin.EmptyFieldListFilter), "updated_at"]
     search_fields = ["comment", "=thread__thread_id", "=message_id", f"thread__owner__{USERNAME}"]

@@ -27,7 +27,7 @@ class FeedbackConfig(Part):
         view = "agui.contrib.feedback.views.ThreadFeedbackView"
         return {"thread-feedback": ("threads/<path:thread_id>/feedback/", view)}
 
-    def page_attributes(self) -> dict[str, Any]:
+    def page_attributes(self, agent: str) -> dict[str, Any]:
         return {"data-feedback": None} if ratings.is_kept() else {}
 
     def thread_details(self, thread_id: str, scope: str) -> dict[str, Any]:

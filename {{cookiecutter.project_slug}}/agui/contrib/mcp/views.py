@@ -31,11 +31,7 @@ class McpView(AgentView):
 
     @classmethod
     def mounted(cls, view: DjangoAGUIView) -> Self:
-        return cls(
-            view.endpoint,
-            get_user=view.get_user,
-            require_authenticated=view.require_authenticated,
-        )
+        return cls(view.endpoint, **view.access)
 
     @cached_property
     def server(self) -> "ToolServer":

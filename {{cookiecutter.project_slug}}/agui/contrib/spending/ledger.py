@@ -17,6 +17,7 @@ from agui import conf
 from agui.contrib.spending.conf import SpendingSettings
 from agui.contrib.spending.models import RunSpending, Spending
 from agui.models import Run
+from agui.namespaces import all_scopes
 from agui.parts import Outdated
 from agui.statements import select
 
@@ -145,7 +146,7 @@ def outdated() -> Iterator[Outdated]:
     # Visitors' spending counts for their budget, of a month at most, while their session lasts.
     session_days = settings.SESSION_COOKIE_AGE // (24 * 60 * 60) + 1
     visit = timedelta(days=max(MONTH_DAYS, session_days))
-    old = Q(owner=None, scope__startswith=VISITOR, day__lt=now - visit)
+    old = Q(owner=None, scope__contains=VISITOR, day__lt=now - visit)
     days = conf.part(SpendingSettings).retention_days
     if days:
         old |= Q(day__lt=now - timedelta(days=days))
@@ -179,7 +180,7 @@ def load_spent(data: Mapping[str, Any]) -> dict[str, Spent]:
 def spent_by_day(scope: str, since: date) -> dict[date, Spent]:
     """Return what an owner has used on each day from `since` on, with one query of an index."""
     columns = ("day", "requests", "input_tokens", "output_tokens", "unpriced", "cost")
-    rows = Spending.objects.filter(scope=scope, day__gte=since).order_by()
+    rows = Spending.objects.filter(scope__in=all_scopes(scope), day__gte=since).order_by()
     by_day: dict[date, Spent] = {}
     for day, *amounts in rows.values_list(*columns):
         by_day[day] = by_day.get(day, Spent()) + Spent(*amounts)

@@ -13,6 +13,7 @@ from django.conf import settings
 from django.core.handlers.asgi import ASGIHandler
 from django.urls import NoReverseMatch, reverse
 
+from agui.namespaces import mounted_agents
 from agui.runs.live import live
 
 # The application needs time to notice that its reader has left, and runs to save their progress.
@@ -23,14 +24,17 @@ class NoAgent(Exception):
     """The project's routes name no agent."""
 
 
-def own_url() -> str:
-    """Return the address of the project's agent, at a host that the settings allow.
+def own_url(agent: str) -> str:
+    """Return the address of an agent of the project, at a host that the settings allow.
 
     Nothing looks the host up.
     """
     try:
-        path = reverse("agui:run")
+        path = reverse(f"{agent}:run")
     except NoReverseMatch:
+        agents = ", ".join(mounted_agents())
+        if agents:
+            raise NoAgent(f"The project's routes have no agent {agent!r}, but: {agents}.") from None
         raise NoAgent(
             "The project's routes have no agent: add agui.get_urls(...) to them, or use --url."
         ) from None

@@ -16,12 +16,12 @@ class VoiceConfig(Part):
     def routes(self) -> dict[str, tuple[str, str]]:
         return {"transcribe": ("transcribe/", "agui.contrib.voice.views.TranscribeView")}
 
-    def page_attributes(self) -> dict[str, Any]:
+    def page_attributes(self, agent: str) -> dict[str, Any]:
         settings = conf.part(VoiceSettings)
         if not settings.is_on:
             return {}
         return {
-            "data-transcribe-url": reverse("agui:transcribe"),
+            "data-transcribe-url": reverse(f"{agent}:transcribe"),
             "data-max-recording-bytes": settings.max_bytes,
         }
 

@@ -198,14 +198,14 @@ class Command(BaseCommand):
         """Prune conversations of visitors whose session has ended: nobody can reach them now."""
         before = self.before(seconds=settings.SESSION_COOKIE_AGE)
         old = Thread.objects.filter(updated_at__lt=before)
-        rows = old.filter(owner=None, scope__startswith=VISITOR).order_by("scope")
+        rows = old.filter(owner=None, scope__contains=VISITOR).order_by("scope")
         scopes = rows.values_list("scope", flat=True).distinct()
         count = 0
         batch = list(scopes[:BATCH])
         while batch:
-            keys = [scope.removeprefix(VISITOR) for scope in batch]
-            ended = set(keys) - self.live_sessions(keys)
-            gone = [VISITOR + key for key in ended]
+            keys = {scope: scope.partition(VISITOR)[2] for scope in batch}
+            live = self.live_sessions(list(keys.values()))
+            gone = [scope for scope in batch if keys[scope] not in live]
             count += self.prune_threads(old.filter(scope__in=gone))
             batch = list(scopes.filter(scope__gt=batch[-1])[:BATCH])
         return count

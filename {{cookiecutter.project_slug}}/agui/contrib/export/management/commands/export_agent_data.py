@@ -40,7 +40,8 @@ class Command(BaseCommand):
         if folder:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         save_file = partial(self.save_file, folder) if folder else None
-        document = write_document(Actor(user, f"user:{user.pk}"), save_file=save_file)
+        actor = Actor(user, f"user:{user.pk}")
+        document = write_document(actor, save_file=save_file, all_agents=True)
         if options["output"]:
             with open(options["output"], "w", encoding="utf-8", opener=_private) as output:
                 output.writelines(document)

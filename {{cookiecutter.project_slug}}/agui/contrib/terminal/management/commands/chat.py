@@ -24,6 +24,7 @@ from agui.contrib.terminal.screen import Screen
 from agui.contrib.terminal.session import Ending, Session
 from agui.http.tokens import create_token
 from agui.models import ApiToken
+from agui.namespaces import FIRST_AGENT
 
 TOKEN_VARIABLE = "AGENT_TOKEN"  # noqa: S105
 
@@ -38,6 +39,12 @@ class Command(BaseCommand):
         parser.add_argument("--url", help="Another agent: the address of its AG-UI endpoint.")
         parser.add_argument(
             "--token", help=f"An API token for --url [the variable {TOKEN_VARIABLE}]."
+        )
+        parser.add_argument(
+            "--agent",
+            metavar="NAME",
+            default=FIRST_AGENT,
+            help="Which of the project's agents: the namespace of its routes [%(default)s].",
         )
         parser.add_argument("--thread", metavar="ID", help="Go on with this conversation.")
         parser.add_argument(
@@ -62,7 +69,7 @@ class Command(BaseCommand):
         if options["url"]:
             self.begin(remote(options["url"], options["token"]), tools, options)
             return
-        token, client = own_agent(options["user"])
+        token, client = own_agent(options["user"], options["agent"])
         # The server's log lines must not appear between the agent's words.
         logging.disable(logging.WARNING)
         try:
@@ -146,10 +153,10 @@ def remote(url: str, token: str | None) -> AGUIClient:
     return AGUIClient(url, headers={"Authorization": f"Bearer {token}"})
 
 
-def own_agent(username: str | None) -> tuple[ApiToken, AGUIClient]:
-    """Connect to the project's agent in this process. The caller deletes the token in the end."""
+def own_agent(username: str | None, agent: str) -> tuple[ApiToken, AGUIClient]:
+    """Connect to an agent of the project in this process. The caller deletes the token later."""
     try:
-        url = own_url()
+        url = own_url(agent)
     except NoAgent as error:
         raise CommandError(str(error), returncode=2) from None
     token, text = create_token(find_user(username), "manage.py chat", days=1)

@@ -1,0 +1,186 @@
+"""Several agents in one project: each finds only what belongs to it."""
+
+import json
+from io import StringIO
+from typing import Any
+
+import pytest
+from asgiref.sync import sync_to_async
+from django.contrib.auth import get_user_model
+from django.core.exceptions import ImproperlyConfigured
+from django.core.management import call_command
+from django.template import Context, Template
+from django.urls import path, reverse
+
+from agui import get_urls
+from agui.contrib.spending.models import Budget
+from agui.models import AuditRecord, Run, Thread
+from agui.namespaces import mounted_agents, owner_of, scope_of, split_scope
+from agui.testing import call, collect, say
+from engine import two_agents, urls
+from engine.conftest import Client, decision, run_input, script
+from engine.test_isolation import attack, media, use_the_ids, world_of
+
+__all__ = ["media"]
+
+
+@pytest.fixture(autouse=True)
+def routes(settings: Any) -> None:
+    settings.ROOT_URLCONF = "engine.two_agents"
+
+
+@pytest.fixture
+def shared(user: Any) -> Client:
+    """The same user, with the agent that everybody may use."""
+    return Client(user, "/shared/")
+
+
+@pytest.fixture
+def billing(transactional_db: None) -> Client:
+    user = get_user_model()._default_manager.create_user("accountant", is_staff=True)
+    return Client(user, "/billing/")
+
+
+async def test_every_route_of_one_agent_finds_nothing_of_the_other(client: Client, shared: Client):
+    async with world_of(client) as world:
+        await attack(shared, world)
+        await use_the_ids(shared, world)
+
+
+async def test_nor_the_other_way_round(client: Client, shared: Client):
+    async with world_of(shared) as world:
+        await attack(client, world)
+        await use_the_ids(client, world)
+
+
+async def test_nor_does_another_user(billing: Client, other_client: Client, other: Any):
+    other.is_staff = other.is_superuser = True
+    await other.asave()
+    async with world_of(billing) as world:
+        await attack(other_client, world)
+        other_client.prefix = "/billing/"
+        await attack(other_client, world)
+
+
+async def test_agent_for_staff_refuses_all_others(client: Client):
+    client.prefix = "/billing/"
+    for route in ("", "tools/", "skills/", "capabilities/", "threads/", "threads/t1/"):
+        response = await client.get(route)
+        assert response.status_code == 403, route
+        assert "This assistant is for staff." in response.content.decode()
+
+
+async def test_approval_counts_only_where_it_was_asked(client: Client, shared: Client):
+    urls.effects.clear()
+    with script(call("wipe", _id="w1"), say("Nothing to do.")):
+        await shared.run("Wipe it")
+        refused = await collect(await client.post(run_input(resume=[decision("w1")])))
+    assert (refused[-1]["type"], refused[-1]["code"]) == ("RUN_ERROR", "interrupt_unknown")
+    assert urls.effects == []
+    with script(say("Done.")):
+        events = await shared.run(resume=[decision("w1")])
+    assert events[-1]["type"] == "RUN_FINISHED"
+    assert urls.effects == ["invoice all"]
+
+
+async def test_catalogs_are_the_agents_own(client: Client, shared: Client):
+    of_first = json.loads((await client.get("tools/")).content)
+    of_shared = json.loads((await shared.get("tools/")).content)
+    assert "echo" in [one["name"] for one in of_first]
+    assert [one["name"] for one in of_shared if one["name"] == "wipe"]
+    assert "echo" not in [one["name"] for one in of_shared]
+    assert [one["name"] for one in json.loads((await shared.get("skills/")).content)] == ["overdue"]
+
+
+async def test_rows_say_which_agent_they_are_of(client: Client, shared: Client, user: Any):
+    with script(say("One."), call("wipe", _id="w1"), say("Two.")):
+        await client.run("Hi", thread="first")
+        await shared.run("Hi", thread="second")
+        await shared.run(resume=[decision("w1")], thread="second")
+    scopes = {thread.thread_id: thread.scope async for thread in Thread.objects.all()}
+    assert scopes == {"first": f"user:{user.pk}", "second": f"shared/user:{user.pk}"}
+    assert {run.scope async for run in Run.objects.filter(thread_id="second")} == {scopes["second"]}
+    assert [one.scope async for one in AuditRecord.objects.all()] == [scopes["second"]]
+
+
+async def test_admin_tells_agents_apart(client: Client, shared: Client, admin_client: Any):
+    with script(say("One."), call("wipe", _id="w1"), say("Two.")):
+        await client.run("Hi", thread="first")
+        await shared.run("Hi", thread="second")
+        await shared.run(resume=[decision("w1")], thread="second")
+    get = sync_to_async(admin_client.get)
+    for model, number_of_first in (("thread", 1), ("run", 1), ("auditrecord", 0)):
+        page = reverse(f"admin:agui_{model}_changelist")
+        everything = await get(page)
+        assert 'class="field-agent">shared<' in everything.content.decode()
+        of_first = await get(page, {"agent": "agui"})
+        assert of_first.context["cl"].result_count == number_of_first
+        rows = (await get(page, {"agent": "shared"})).context["cl"].result_list
+        assert {row.scope.partition("/")[0] for row in rows} == {"shared"}
+        detail = await get(reverse(f"admin:agui_{model}_change", args=[rows[0].pk]))
+        assert '<div class="readonly">shared</div>' in detail.content.decode()
+
+
+async def test_limits_and_budgets_count_a_user_once(client: Client, shared: Client, settings: Any):
+    user = client.user
+    await Budget.objects.acreate(user=user, period="day", tokens=1)
+    with script(say("One.")):
+        await client.run("Hi")
+    refused = await shared.post(run_input("Hi"))
+    assert (refused.status_code, json.loads(refused.content)["period"]) == (429, "day")
+
+
+async def test_export_has_what_all_agents_keep(client: Client, shared: Client, user: Any):
+    with script(say("One."), say("Two.")):
+        await client.run("Hi", thread="first")
+        await shared.run("Hi", thread="second")
+    output = StringIO()
+    await sync_to_async(call_command)("export_agent_data", user.get_username(), stdout=output)
+    threads = json.loads(output.getvalue())["threads"]
+    assert {one["thread_id"]: one.get("agent") for one in threads} == {"first": None, "second": "shared"}
+    of_shared = b"".join([chunk async for chunk in (await shared.get("export/"))])
+    assert [one["thread_id"] for one in json.loads(of_shared)["threads"]] == ["second"]
+
+
+def test_page_names_its_agent(rf: Any):
+    page = Template('{% include "agui/attributes.html" with agent="billing" %}')
+    html = page.render(Context({"request": rf.get("/")}))
+    assert 'endpoint="/billing/"' in html
+    assert 'data-attachments-url="/billing/attachments/"' in html
+    assert "/agent/" not in html
+
+
+def test_page_that_names_none_of_several_is_a_mistake(rf: Any):
+    page = Template('{% include "agui/attributes.html" %}')
+    with pytest.raises(ImproperlyConfigured, match=r'agui, billing, shared.*agent="shared"'):
+        page.render(Context({"request": rf.get("/")}))
+
+
+def test_page_of_the_only_agent_needs_no_name(rf: Any, settings: Any):
+    settings.ROOT_URLCONF = "engine.urls"
+    page = Template('{% include "agui/attributes.html" %}')
+    assert 'endpoint="/agent/"' in page.render(Context({"request": rf.get("/")}))
+
+
+def test_agents_are_found_in_the_routes():
+    assert mounted_agents() == {"agui": "agui", "billing": "billing", "shared": "shared"}
+
+
+@pytest.mark.parametrize("namespace", ["", "Billing", "a/b", "a:b", "1st", "b" * 51])
+def test_namespace_is_a_word(namespace: str):
+    with pytest.raises(ValueError, match="give a word"):
+        get_urls("two.agents", namespace=namespace)
+
+
+@pytest.mark.parametrize("owner", ["user:7", "user:a/b", "user:a/b:c", "session:abc", "user:billing/user:7"])
+@pytest.mark.parametrize("namespace", ["agui", "billing", "user"])
+def test_scope_names_the_agent_and_the_owner(owner: str, namespace: str):
+    scope = scope_of(owner, namespace)
+    assert split_scope(scope) == (namespace, owner)
+    assert owner_of(scope) == owner
+
+
+def test_views_are_those_of_their_own_namespace():
+    assert str(get_urls(two_agents.view, "x/", namespace="x")[0].pattern) == "x/"
+    assert two_agents.view.namespace == "agui"
+    assert path("", two_agents.view).callback is two_agents.view

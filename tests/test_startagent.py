@@ -1,0 +1,78 @@
+"""`manage.py startagent` in a new project: what it writes passes the project's checks, and stands apart."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from conftest import furnish_project
+from servers import Client, events, run_input, serve, text_of
+from test_agentify import change, run
+
+pytestmark = pytest.mark.engine
+
+
+@pytest.fixture(scope="module")
+def project(rendered: dict[str, Path], environment: Path, tmp_path_factory) -> Path:
+    """A project with an agent for staff, and one for everybody, as the command's last lines say."""
+    path: Path = tmp_path_factory.mktemp("startagent") / "project"
+    shutil.copytree(rendered["demo"], path)
+    furnish_project(path, environment)
+    said = startagent(path, "billing", "--staff")
+    change(path / "config/settings.py", '    "assistant",\n', '    "assistant",\n    "billing",\n')
+    mount(path, "billing")
+    assert 'with agent="agui"' in said
+    startagent(path, "accounts_payable")
+    change(path / "config/settings.py", '    "billing",\n', '    "billing",\n    "accounts_payable",\n')
+    mount(path, "accounts_payable")
+    return path
+
+
+def startagent(project: Path, *arguments: str, status: int = 0) -> str:
+    return run(project, "python", "manage.py", "startagent", *arguments, status=status)
+
+
+def mount(project: Path, name: str) -> None:
+    route = f'    path("{name}/", include("{name}.urls")),\n'
+    change(project / "config/urls.py", '    path("admin/"', f'{route}    path("admin/"')
+
+
+def test_what_is_written_passes_the_checks(project: Path):
+    run(project, "ruff", "check", "--no-cache", ".")
+    run(project, "ruff", "format", "--no-cache", "--check", ".")
+    run(project, "mypy", "--no-incremental", "billing", "accounts_payable")
+    run(project, "python", "manage.py", "check")
+    assert "passed" in run(project, "pytest", "-q", "-p", "no:cacheprovider")
+
+
+def test_its_cases_pass(project: Path):
+    said = run(project, "python", "manage.py", "evaluate", "account", "--model", "demo")
+    assert "2 of 2 cases passed." in said
+
+
+@pytest.mark.parametrize("name", ["Billing", "a-b", "agui", "billing", "accounts_payable", "json"])
+def test_name_that_is_taken_or_no_word_is_refused(project: Path, name: str):
+    before = sorted(project.iterdir())
+    said = startagent(project, name, status=1)
+    assert said.startswith("CommandError: ") or "\nCommandError: " in said
+    assert sorted(project.iterdir()) == before
+
+
+def test_served_agents_stand_apart(project: Path):
+    with serve(project) as live:
+        admin = Client(live.port)
+        admin.login(live.username, live.password)
+        for name, title in (("billing", "Billing"), ("accounts_payable", "Accounts payable")):
+            status, page = admin.fetch("GET", f"/{name}/")
+            assert (status, f"<title>{title}</title>" in page) == (200, True)
+            assert f'endpoint="/{name}/agent/"' in page
+            assert '"/agent/' not in page
+        with_token = Client(live.port, live.token)
+        with with_token.open("POST", "/billing/agent/", run_input("Show my account", threadId="t1")) as response:
+            assert live.username in text_of(list(events(response)))
+        threads = json.loads(with_token.fetch("GET", "/billing/agent/threads/")[1])["threads"]
+        assert [one["thread_id"] for one in threads] == ["t1"]
+        for elsewhere in ("/agent/", "/accounts_payable/agent/"):
+            assert json.loads(with_token.fetch("GET", f"{elsewhere}threads/")[1])["threads"] == []
+            assert with_token.fetch("GET", f"{elsewhere}threads/t1/")[0] == 404
+        assert Client(live.port).fetch("GET", "/billing/")[0] == 302
