@@ -45,11 +45,12 @@ def test_attributes():
 
 def test_attributes_that_the_template_sets_are_marked():
     template = (PROJECT / "agui/templates/agui/attributes.html").read_text()
-    parts = "".join(path.read_text() for path in PROJECT.glob("agui/contrib/*/apps.py"))
+    tags = [PROJECT / "agui/templatetags/agui.py", *PROJECT.glob("agui/contrib/*/apps.py")]
+    code = "".join(path.read_text() for path in tags)
     rows = re.findall(r"^\| `([\w-]+)` \|.*\| (yes|if .*) \|$", MANUAL, re.M)
     assert dict(rows).keys() == {
         *re.findall(r"^([a-z-]+)(?:=|$)", template, re.M),
-        *re.findall(r"\"(data-[\w-]+)\"", parts),
+        *re.findall(r"\"(data-[\w-]+|endpoint)\":", code),
     }
 
 

@@ -38,6 +38,7 @@ PLACES = {
     "config": PYTHON,
     "users(/management(/commands)?)?": PYTHON,
     "users/templates/registration": r"(login|locked_out)\.html",
+    "agui/management/agent_template(/evals|/tests|/static/app_name|/templates/app_name)?": r"[a-z_]+\.(py-tpl|yaml|css|html)",
     "(agui(/contrib/[a-z_]+)?|assistant|users)/migrations": r"__init__\.py|\d{4}_[a-z0-9_]+\.py",
     "(assistant|config|users)/tests": PYTHON,
 }
