@@ -48,6 +48,9 @@ def _plan_settings(project: Project, changes: Changes, parts: list[str], asgi_mo
         first.append(f'"{DAPHNE}"')
     elif names.index("daphne") > names.index("django.contrib.staticfiles"):
         raise Refusal("'daphne' comes after 'django.contrib.staticfiles' in INSTALLED_APPS: move it to the front.")
+    if "admin_chat" in parts and "django.contrib.admin" in names:
+        first.append('"agui.contrib.admin_chat"')
+        parts = [part for part in parts if part != "admin_chat"]
     apps = ["agui", *(f"agui.contrib.{part}" for part in parts), "assistant"]
     module = python_files.extend(module, "INSTALLED_APPS", first, [f'"{name}"' for name in apps])
     statements = []

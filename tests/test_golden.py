@@ -25,7 +25,7 @@ PLACES = {
     "agui/contrib(/[a-z_]+(/management(/commands)?)?)?": PYTHON,
     "agui/contrib/evals": rf"commands\.mk|{PYTHON}",
     "agui/contrib/[a-z_]+/templates/(admin|agui)(/[a-z_]+)*": r"[a-z_]+\.html",
-    "agui/templatetags": PYTHON,
+    "agui(/contrib/[a-z_]+)?/templatetags": PYTHON,
     "agui/management(/commands)?": PYTHON,
     "agui/static/agui(/strings)?": r"[a-z-]+\.(js|css|svg)",
     "agui/templates/(admin/agui(/[a-z]+)?|agui)": r"[a-z_]+\.html",
@@ -38,7 +38,7 @@ PLACES = {
     "config": PYTHON,
     "users(/management(/commands)?)?": PYTHON,
     "users/templates/registration": r"(login|locked_out)\.html",
-    "agui/management/agent_template(/evals|/tests|/static/app_name|/templates/app_name)?": r"[a-z_]+\.(py-tpl|yaml|css|html)",
+    "agui/management/agent_template(/[a-z]+(/app_name)?)?": r"[a-z_]+\.(py-tpl|yaml|css|html)",
     "(agui(/contrib/[a-z_]+)?|assistant|users)/migrations": r"__init__\.py|\d{4}_[a-z0-9_]+\.py",
     "(assistant|config|users)/tests": PYTHON,
 }

@@ -97,7 +97,8 @@ def only(request: pytest.FixtureRequest, bake, furnish) -> Path:
     settings = project / "config/settings.py"
     for name in [request.param, *NEEDED.get(request.param, ())]:
         shutil.copytree(CONTRIB / name, project / "agui/contrib" / name)
-        settings.write_text(settings.read_text().replace('    "agui",\n', f'    "agui",\n{line_of(name)}'))
+        below = "agui.server.daphne_app.DaphneConfig" if name == "admin_chat" else "agui"
+        settings.write_text(re.sub(rf'    "{below}",.*\n', rf"\g<0>{line_of(name)}", settings.read_text()))
     furnish(project)
     return project
 

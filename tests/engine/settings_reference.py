@@ -6,6 +6,7 @@ from pathlib import Path
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
+import django
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
@@ -86,5 +87,6 @@ def written(page: str) -> str:
 
 
 if __name__ == "__main__":
+    django.setup()
     path = Path(sys.argv[1])
     path.write_text(written(path.read_text()))

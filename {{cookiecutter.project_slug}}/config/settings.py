@@ -37,6 +37,7 @@ AGUI: dict[str, object] = {
 
 INSTALLED_APPS = [
     "agui.server.daphne_app.DaphneConfig",  # daphne comes first, so `runserver` serves ASGI.
+    "agui.contrib.admin_chat",
     "django.contrib.admin",
     "django.contrib.auth",
     "django.contrib.contenttypes",

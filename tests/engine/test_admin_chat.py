@@ -1,0 +1,109 @@
+"""The chat beside the pages of the admin: who sees it, what it knows of the page, and which agent it is."""
+
+import json
+import re
+from html import unescape
+from typing import Any
+
+import pytest
+from django.apps import apps
+from django.contrib import admin
+from django.test import Client as Browser
+from django.urls import path, reverse
+
+from agui import get_urls
+from agui.contrib.admin_chat.checks import check_admin_chat
+from agui.models import ApiToken, Thread
+from engine import two_agents, urls
+
+urlpatterns = [*get_urls(urls.view), path("admin/", admin.site.urls)]
+HOSTILE = "\"></agui-chat><script>alert(1)</script>'{{ 1 }}"
+
+
+@pytest.fixture(autouse=True)
+def routes(settings: Any) -> None:
+    settings.ROOT_URLCONF = __name__
+
+
+@pytest.fixture
+def thread(db: None, user: Any) -> Thread:
+    return Thread.objects.create(scope=f"user:{user.pk}", thread_id="t1", title=HOSTILE)
+
+
+def chat_of(page: bytes) -> str | None:
+    found = re.search(r"<agui-chat\b[^>]*>", page.decode())
+    return found and found[0]
+
+
+def told(page: bytes) -> Any:
+    found = re.search(r'data-admin-page="([^"]*)"', page.decode())
+    return found and json.loads(unescape(found[1]))
+
+
+def ids() -> list[str | None]:
+    return [message.id for message in check_admin_chat()]
+
+
+def test_it_knows_the_object(admin_client: Browser, thread: Thread):
+    address = reverse("admin:agui_thread_change", args=[thread.pk])
+    page = admin_client.get(address).content
+    assert told(page) == {
+        "title": "View thread",
+        "address": address,
+        "model": "agui.Thread",
+        "primary key": str(thread.pk),
+        "name": str(thread),
+    }
+    assert b"<script>alert" not in page
+    assert 'endpoint="/agent/"' in (chat_of(page) or "")
+
+
+def test_it_knows_the_object_that_is_about_to_be_deleted(admin_client: Browser, thread: Thread):
+    page = admin_client.get(reverse("admin:agui_thread_delete", args=[thread.pk])).content
+    assert told(page)["primary key"] == str(thread.pk)
+
+
+def test_it_knows_the_list_and_its_search(admin_client: Browser):
+    page = admin_client.get(reverse("admin:agui_thread_changelist"), {"q": "invoices"}).content
+    assert (told(page)["model"], told(page)["search"]) == ("agui.Thread", "invoices")
+
+
+def test_it_is_on_pages_without_an_object(admin_client: Browser):
+    assert told(admin_client.get(reverse("admin:index")).content)["address"] == "/admin/"
+    assert told(admin_client.get(reverse("admin:agui_apitoken_add")).content)["model"] == ApiToken._meta.label
+
+
+@pytest.mark.django_db
+def test_nobody_else_sees_it(user: Any):
+    browser = Browser()
+    assert chat_of(browser.get(reverse("admin:login")).content) is None
+    browser.force_login(user)
+    assert chat_of(browser.get(reverse("admin:login")).content) is None
+
+
+def test_popups_have_none(admin_client: Browser):
+    assert chat_of(admin_client.get(reverse("admin:agui_apitoken_add"), {"_popup": "1"}).content) is None
+
+
+def test_checks_find_nothing_to_mend():
+    assert ids() == []
+
+
+def test_check_tells_of_an_order_in_which_the_admins_template_wins(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(apps, "app_configs", dict(reversed(apps.app_configs.items())))
+    assert ids() == ["agui_admin_chat.E001"]
+
+
+@pytest.mark.parametrize(
+    ("named", "endpoint"), [("billing", "/billing/"), ("shared", "/shared/"), ("", None), ("unknown", None)]
+)
+def test_of_several_agents_one_is_named(admin_client: Browser, settings: Any, named: str, endpoint: str | None):
+    settings.ROOT_URLCONF = two_agents.__name__
+    settings.AGUI = settings.AGUI | {"ADMIN_CHAT": {"AGENT": named}}
+    chat = chat_of(admin_client.get(reverse("admin:index")).content)
+    if endpoint:
+        assert ids() == []
+        assert f'endpoint="{endpoint}"' in (chat or "")
+    else:
+        assert ids() == ["agui_admin_chat.E002"]
+        assert chat is None

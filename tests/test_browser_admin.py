@@ -1,0 +1,55 @@
+"""The chat beside the pages of the admin, in a real Chromium, against the live generated project."""
+
+import json
+
+import pytest
+from pages import Page, expect, finished, message_box, origin, say
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture
+def admin(chat: Page) -> Page:
+    """The list of users, with the chat open beside it."""
+    chat.set_viewport_size({"width": 1280, "height": 800})
+    chat.goto(f"{origin(chat)}/admin/users/user/")
+    chat.get_by_role("button", name="Open the chat").click()
+    expect(message_box(chat)).to_be_visible()
+    return chat
+
+
+def context_of_a_run(page: Page) -> list[str]:
+    with page.expect_request(lambda request: request.url.endswith("/agent/") and request.method == "POST") as sent:
+        say(page, "hello")
+    finished(page)
+    return [part["value"] for part in sent.value.post_data_json["context"]]
+
+
+def test_it_knows_the_page_and_the_rows_that_are_selected(admin):
+    box = admin.locator("input.action-select").first
+    box.check()
+    shown, selected = map(json.loads, context_of_a_run(admin))
+    assert shown["model"] == "users.User"
+    assert selected == [box.get_attribute("value")]
+    admin.locator("#result_list tbody th a").first.click()
+    expect(message_box(admin)).to_be_visible()  # It stays open from page to page.
+    [shown] = map(json.loads, context_of_a_run(admin))
+    assert shown["primary key"] == selected[0]
+
+
+def test_it_leaves_the_page_its_place(admin):
+    wider = admin.locator("html").evaluate("e => e.scrollWidth - e.clientWidth")
+    assert wider <= 0
+    panel, page = admin.locator("agui-chat [part~=frame]").bounding_box(), admin.locator("#container").bounding_box()
+    assert panel["x"] >= page["x"] + page["width"] - 1
+
+
+def test_it_has_the_theme_of_the_admin(admin):
+    themes = set()
+    for _ in range(3):
+        admin.locator(".theme-toggle").first.click()
+        theme = admin.evaluate("document.documentElement.dataset.theme")
+        expected = theme if theme in ("light", "dark") else None
+        assert admin.locator("agui-chat").get_attribute("theme") == expected
+        themes.add(theme)
+    assert themes == {"auto", "light", "dark"}

@@ -1,0 +1,33 @@
+from typing import Any
+
+from django.apps import apps
+from django.core import checks
+
+from agui.contrib.admin_chat.chosen import chosen_agent
+from agui.namespaces import mounted_agents
+
+
+def check_admin_chat(**kwargs: Any) -> list[checks.CheckMessage]:
+    """Does the part's template come before the admin's, and is it clear which agent is meant?"""
+    messages: list[checks.CheckMessage] = []
+    names = [app.name for app in apps.get_app_configs()]
+    if "django.contrib.admin" in names[: names.index("agui.contrib.admin_chat")]:
+        messages.append(
+            checks.Error(
+                "The admin's own template is found before the one with the chat.",
+                hint="Put 'agui.contrib.admin_chat' above 'django.contrib.admin' in "
+                "INSTALLED_APPS.",
+                id="agui_admin_chat.E001",
+            )
+        )
+    if chosen_agent() is None:
+        agents = list(mounted_agents())
+        messages.append(
+            checks.Error(
+                f"AGUI['ADMIN_CHAT']['AGENT'] names none of the agents {agents}, so the pages of "
+                "the admin have no chat.",
+                hint="Name the one that they show.",
+                id="agui_admin_chat.E002",
+            )
+        )
+    return messages

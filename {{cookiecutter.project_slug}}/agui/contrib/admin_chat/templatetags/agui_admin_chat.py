@@ -1,0 +1,36 @@
+import json
+from typing import Any
+
+from django import template
+from django.db.models import Model
+from django.template.context import RequestContext
+
+from agui.contrib.admin_chat.chosen import chosen_agent
+
+register = template.Library()
+
+
+@register.inclusion_tag("agui_admin_chat/chat.html", takes_context=True)
+def agui_admin_chat(context: RequestContext) -> dict[str, Any]:
+    """Write the chat of a page of the admin. Nothing for whoever may not use the admin."""
+    agent = chosen_agent()
+    if agent is None or context.get("is_popup") or not context.get("has_permission"):
+        return {}
+    return {
+        "agent": agent,
+        "page": json.dumps(_page(context)),
+        "request": context["request"],
+    }
+
+
+def _page(context: RequestContext) -> dict[str, Any]:
+    """Say what the page shows, and no more than is written on it."""
+    page = {"title": str(context.get("title") or ""), "address": context["request"].path}
+    if opts := context.get("opts"):
+        page["model"] = opts.label
+    shown = context.get("original") or context.get("object")
+    if isinstance(shown, Model):
+        page |= {"model": shown._meta.label, "primary key": str(shown.pk), "name": str(shown)}
+    if (changes := context.get("cl")) and changes.query:
+        page["search"] = changes.query
+    return page
