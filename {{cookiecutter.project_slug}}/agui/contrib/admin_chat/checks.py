@@ -3,7 +3,8 @@ from typing import Any
 from django.apps import apps
 from django.core import checks
 
-from agui.contrib.admin_chat.chosen import chosen_agent
+from agui import conf
+from agui.contrib.admin_chat.conf import AdminChatSettings
 from agui.namespaces import mounted_agents
 
 
@@ -20,13 +21,12 @@ def check_admin_chat(**kwargs: Any) -> list[checks.CheckMessage]:
                 id="agui_admin_chat.E001",
             )
         )
-    if chosen_agent() is None:
-        agents = list(mounted_agents())
+    agent, agents = conf.part(AdminChatSettings).agent, list(mounted_agents())
+    if agent not in agents:
         messages.append(
             checks.Error(
-                f"AGUI['ADMIN_CHAT']['AGENT'] names none of the agents {agents}, so the pages of "
-                "the admin have no chat.",
-                hint="Name the one that they show.",
+                f"AGUI['ADMIN_CHAT']['AGENT'] is {agent!r}, and the agents are {agents}.",
+                hint="Name the one that the pages of the admin show.",
                 id="agui_admin_chat.E002",
             )
         )

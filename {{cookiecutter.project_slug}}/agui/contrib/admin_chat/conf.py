@@ -1,12 +1,12 @@
 from pydantic import Field
 
 from agui.conf_sections import Section
+from agui.namespaces import FIRST_AGENT
 
 
 class AdminChatSettings(Section):
     """The chat beside the pages of the admin."""
 
     agent: str = Field(
-        "",
-        description="Which of several agents: the namespace of its routes. Empty is the only one.",
+        FIRST_AGENT, description="Which of several agents: the namespace of its routes."
     )

@@ -5,7 +5,8 @@ from django import template
 from django.db.models import Model
 from django.template.context import RequestContext
 
-from agui.contrib.admin_chat.chosen import chosen_agent
+from agui import conf
+from agui.contrib.admin_chat.conf import AdminChatSettings
 
 register = template.Library()
 
@@ -13,11 +14,10 @@ register = template.Library()
 @register.inclusion_tag("agui_admin_chat/chat.html", takes_context=True)
 def agui_admin_chat(context: RequestContext) -> dict[str, Any]:
     """Write the chat of a page of the admin. Nothing for whoever may not use the admin."""
-    agent = chosen_agent()
-    if agent is None or context.get("is_popup") or not context.get("has_permission"):
+    if context.get("is_popup") or not context.get("has_permission"):
         return {}
     return {
-        "agent": agent,
+        "agent": conf.part(AdminChatSettings).agent,
         "page": json.dumps(_page(context)),
         "request": context["request"],
     }
