@@ -19,7 +19,6 @@ PLACES = {
     r"|README\.md|compose\.yaml|conftest\.py|constraints\.txt|manage\.py|nginx\.conf|package\.json|pyproject\.toml",
     ".github/workflows": r"ci\.yml",
     "docs": r"([a-z]+\.md|openapi\.(json|yaml))",
-    "docs/recipes": r"([a-z-]+|README)\.md",
     "agui": PYTHON,
     "agui/(admin|agents(/demo)?|blocking|events|http|protocol|runlog|runs|server|stores|testing|tools|turns)": PYTHON,
     "agui/contrib(/[a-z_]+(/management(/commands)?)?)?": PYTHON,

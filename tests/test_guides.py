@@ -13,6 +13,7 @@ from servers import Client, credential, free_port, manage, project_environment, 
 
 PROJECT = ROOT / TEMPLATE_NAME
 DOCS = PROJECT / "docs"
+REPOSITORY = sorted([ROOT / "README.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").rglob("*.md")])
 PAGES = sorted([PROJECT / "README.md", PROJECT / "AGENTS.md", *DOCS.rglob("*.md")])
 GUIDES = ["architecture", "deployment", "scaling", "security"]
 
@@ -26,7 +27,7 @@ def anchors(page: Path) -> set[str]:
     return {re.sub(r"[^\w-]", "", title.lower().replace(" ", "-")) for title in titles}
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(PROJECT)))
+@pytest.mark.parametrize("page", [*PAGES, *REPOSITORY], ids=lambda page: str(page.relative_to(ROOT)))
 def test_links_lead_somewhere(page: Path):
     prose = re.sub(r"^```.*?^```$", "", page.read_text(), flags=re.M | re.S)
     for target, anchor in re.findall(r"\]\((?!https?:)([^)#\s]*)(?:#([^)]*))?\)", prose):
@@ -46,7 +47,7 @@ def test_pages_that_tests_hold_to_the_code_exist():
 def test_the_readme_leads_to_every_page():
     linked = set(re.findall(r"\]\(docs/([\w./-]+)", (PROJECT / "README.md").read_text()))
     pages = {path.name for path in DOCS.iterdir() if path.is_file()}
-    assert linked >= pages | {"recipes/README.md"}
+    assert linked >= pages
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(PROJECT)))

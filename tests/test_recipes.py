@@ -1,4 +1,4 @@
-"""docs/recipes/ of the generated project: no group of pydantic-ai's classes is missing, and each page fits the project.
+"""docs/recipes/: no group of pydantic-ai's classes is missing, and each page fits the project.
 
 GROUPS has the groups that the specification describes and some more, with where their classes are in pydantic_ai.
 """
@@ -11,7 +11,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from conftest import ROOT, TEMPLATE_NAME
 
+RECIPES = ROOT / "docs/recipes"
 GROUPS = {
     "Tool": ["Tool"],
     "RunContext": ["RunContext"],
@@ -100,30 +102,30 @@ print(json.dumps(lost))
 """
 
 
-@pytest.fixture
-def recipes(rendered: dict[str, Path]) -> Path:
-    return rendered["demo"] / "docs/recipes"
-
-
-def rows(recipes: Path) -> dict[str, list[str]]:
+def rows() -> dict[str, list[str]]:
     """The table: for each page the names that it is about."""
-    table = (recipes / "README.md").read_text()
+    table = (RECIPES / "README.md").read_text()
     lines = re.findall(r"^\| (`.*) \| \[[\w-]+\]\(([\w-]+)\.md\) \|$", table, re.MULTILINE)
     return {page: re.findall(r"`([\w.]+)`", names) for names, page in lines}
 
 
 @pytest.mark.parametrize("group", GROUPS | BESIDES)
-def test_every_group_has_a_row_and_a_page_that_names_its_classes(recipes: Path, group: str):
+def test_every_group_has_a_row_and_a_page_that_names_its_classes(group: str):
     wanted = {path.rpartition(".")[2] for path in (GROUPS | BESIDES)[group]}
-    pages = [page for page, names in rows(recipes).items() if wanted <= {name.split(".")[-1] for name in names}]
+    pages = [page for page, names in rows().items() if wanted <= {name.split(".")[-1] for name in names}]
     assert pages
     for page in pages:
-        text = (recipes / f"{page}.md").read_text()
+        text = (RECIPES / f"{page}.md").read_text()
         assert [name for name in wanted if not re.search(rf"\b{name}\b", text)] == []
 
 
-def test_every_page_has_a_row(recipes: Path):
-    assert set(rows(recipes)) == {path.stem for path in recipes.glob("*.md")} - {"README"}
+def test_pages_name_the_version_that_they_run_with():
+    pinned = re.search(r"pydantic-ai-slim==(\S+)", (ROOT / TEMPLATE_NAME / "constraints.txt").read_text())[1]
+    assert f"with pydantic-ai {pinned}." in (RECIPES / "README.md").read_text()
+
+
+def test_every_page_has_a_row():
+    assert set(rows()) == {path.stem for path in RECIPES.glob("*.md")} - {"README"}
 
 
 @pytest.fixture(scope="session")
@@ -131,7 +133,7 @@ def pasted(rendered: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) 
     """A project with a copy of assistant/ for each page, its code in it: `assistant_<page>`."""
     project = tmp_path_factory.mktemp("pasted") / "project"
     shutil.copytree(rendered["demo"], project)
-    for page in (project / "docs/recipes").glob("*.md"):
+    for page in RECIPES.glob("*.md"):
         package = f"assistant_{page.stem.replace('-', '_')}"
         blocks = BLOCK.findall(page.read_text())
         written = {Path(file).stem for file, _ in blocks if file.startswith("assistant/")} & {"agent", "auth"}
@@ -175,10 +177,10 @@ def test_types_of_the_code_of_the_pages_hold(pasted: Path, environment: Path):
 
 
 @pytest.mark.engine
-def test_every_name_and_every_import_is_where_the_pages_say(recipes: Path, environment: Path):
+def test_every_name_and_every_import_is_where_the_pages_say(environment: Path):
     """In the installed pydantic-ai, with all extras."""
     wanted = {f"pydantic_ai.{path}" for paths in GROUPS.values() for path in paths}
-    for page in recipes.glob("*.md"):
+    for page in RECIPES.glob("*.md"):
         for module, names in re.findall(
             r"^\s*from (pydantic_[\w.]+) import ([^(\n]+)$", page.read_text(), re.MULTILINE
         ):

@@ -7,6 +7,7 @@ hold what the generated ones offer: the template's own tests see to that.
 import inspect
 import re
 import sys
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -14,9 +15,8 @@ import pytest
 from django.contrib.auth import get_user_model
 
 from agui import DjangoAGUIView, get_urls
-from engine import pages
 
-DIRECTORY = pages.DOCS / "recipes"
+DIRECTORY = Path(__file__).parents[2] / "docs/recipes"
 BLOCK = re.compile(r"^```python\n# (\S+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 STAND_INS = {
@@ -43,7 +43,7 @@ config = AgentConfig(instructions=INSTRUCTIONS, state_type=TaskState)
 
 
 def read_page(name: str) -> str:
-    return pages.read(f"recipes/{name}.md")
+    return (DIRECTORY / f"{name}.md").read_text()
 
 
 def order(file: str) -> int:
