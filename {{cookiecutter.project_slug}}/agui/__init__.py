@@ -25,7 +25,7 @@ below it. Read them in this order:
         tokens.py            API tokens
         sign_in.py           limits of failed attempts to sign in
         throttle.py          how often a user may ask
-        admission.py         how much of a body is read, and from whom
+        admission.py         the largest body that each client may send
         bodies.py            the bytes of a request
         uploads.py           the file of a form
         catalogs.py          the tools and capabilities that a page lists

@@ -1,4 +1,4 @@
-"""Who acts: a user, and the scope that owns their threads."""
+"""The user of a request, and the scope that owns their threads."""
 
 from dataclasses import dataclass
 from typing import Any

@@ -9,7 +9,7 @@ class AgentDeps:
     """What a tool sees as `ctx.deps`. New for each run, so nothing leaks between users."""
 
     user: Any
-    """Who acts: a Django user, possibly anonymous."""
+    """The Django user for whom the agent acts, possibly anonymous."""
     thread_id: str
     run_id: str
     state: Any = None

@@ -1,4 +1,4 @@
-"""The run that a line of the log belongs to, whichever module writes the line."""
+"""Add the run to each line of the log that belongs to one, in every module."""
 
 import logging
 from collections.abc import Iterator, Mapping

@@ -59,7 +59,7 @@ class RecordAdmin(admin.ModelAdmin):
     heavy: ClassVar[list[str]] = []
     """Large columns that the list does not read."""
     scope_field = "scope"
-    """Where a row's scope is, which says whose it is and of which agent."""
+    """The path of a row's scope, which names its owner and its agent."""
 
     class Media:
         css = {"all": ["agui/admin.css"]}

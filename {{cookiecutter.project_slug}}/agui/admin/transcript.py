@@ -61,7 +61,7 @@ class Line:
     result_fields: list[tuple[str, str]] = field(default_factory=list)
     outcome: str = ""
     changed_by: str | None = None
-    """Who changed the arguments before the call ran; '' for a visitor."""
+    """The user who changed the arguments before the call ran; '' for a visitor."""
     files: list[NamedFile] = field(default_factory=list)
     """The files that the message names."""
     is_cut_off: bool = False

@@ -1,1 +1,1 @@
-"""Who answers: the built agent, its language models, skills and files."""
+"""The agent that answers: how it is built, its language models, skills and files."""

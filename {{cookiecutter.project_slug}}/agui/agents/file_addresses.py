@@ -73,7 +73,7 @@ HANDED_ON: dict[str, Callable[[Any, FileUrl], bool]] = {
     "XaiModel": _is_image,
     "HuggingFaceModel": _is_image,
     "BedrockConverseModel": lambda model, file: file.url.startswith("s3://"),
-    # These call no provider.
+    # The models for tests call no provider.
     "FunctionModel": lambda model, file: True,
     "TestModel": lambda model, file: True,
 }

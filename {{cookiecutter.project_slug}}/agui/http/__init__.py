@@ -1,1 +1,1 @@
-"""Who asks for what: views, authentication, limits, request bodies, threads, catalogs."""
+"""Requests and their answers: views, authentication, limits, request bodies, threads, catalogs."""

@@ -1,4 +1,4 @@
-"""Who acts: the `get_user` hook, sessions with CSRF, 401 and 403.
+"""Find the user of a request: the `get_user` hook, sessions with CSRF, 401 and 403.
 
 A page of another site could have sent a request that carries cookies and no bearer token, so such a
 request needs Django's CSRF token. `get_user` returns None if nobody is signed in, and raises

@@ -1,1 +1,1 @@
-"""Where the frames of a run wait for readers: in memory, and with REDIS_URL in Redis, too."""
+"""The log keeps a run's frames for readers: in memory, and with REDIS_URL in Redis, too."""

@@ -7,7 +7,7 @@ from django.core import asgi
 from agui.http.admission import Application, limit_bodies
 from agui.later import Later
 
-# These import models, so Django has to load the applications first.
+# These modules import models, so Django has to load the applications first.
 token_requests = Later("agui.server.token_requests")
 warm_up = Later("agui.server.warm_up")
 daphne_patches = Later("agui.server.daphne_patches")

@@ -30,8 +30,8 @@ Hook = Callable[..., Any] | None
 GetResponse = Callable[[HttpRequest], Any]
 
 AXES = "axes.middleware.AxesMiddleware"
-# These have no hooks but process_request and process_response, which wait for nothing unless the
-# session is used. That of CSRF for views lets those of agents pass: they are exempt.
+# These middlewares have only process_request and process_response, which wait for nothing unless
+# the session is used. CSRF's process_view lets the views of agents pass: they are exempt.
 CSRF = "django.middleware.csrf.CsrfViewMiddleware"
 BY_HOOKS = {
     CSRF,
@@ -65,7 +65,7 @@ def keep_on_loop(handler: ASGIHandler) -> None:
         return await get_response(request)
 
     handler._middleware_chain = choose  # type: ignore[attr-defined]
-    # These look after the connections of the request's thread. That thread is new, so it has none.
+    # Both receivers look after the connections of the request's thread, which is new and has none.
     request_started.disconnect(close_old_connections)
     request_started.disconnect(reset_queries)
 

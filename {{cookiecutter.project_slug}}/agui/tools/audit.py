@@ -54,7 +54,7 @@ class AuditEvent:
     scope: str = field(default="", repr=False)
     """The owner, as in `Thread`. A visitor's scope is a session's key: keep it out of logs."""
     approved_by: str = ""
-    """Who approved the call, if it needed an approval."""
+    """The user who approved the call, if it needed an approval."""
     proposed: dict[str, Any] | None = None
     """The model's arguments, redacted, if the user changed them before approving the call."""
 

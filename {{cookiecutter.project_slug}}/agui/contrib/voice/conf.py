@@ -4,7 +4,7 @@ from agui.conf_sections import Section, by_import, imported
 
 
 class VoiceSettings(Section):
-    """Who turns what users say into text."""
+    """The service that turns speech into text."""
 
     has_secrets = True
     environment = {

@@ -33,7 +33,7 @@ import { Welcome } from "./welcome.js";
  * @attr data-csrf-token - for when the cookie "csrftoken" can't be read
  * @attr data-login-url - offered when the server says that nobody is signed in
  * @attr data-thread-memory - where the open thread is remembered: "session" (default), "url" (?thread=) or "none"
- * @attr user-key - whoever is signed in: what is remembered for one is not shown to another
+ * @attr user-key - the signed-in user: what is remembered for one user is not shown to another
  *   A form with data-agui-sign-out, anywhere on the page, signs out: nothing of the user stays
  * @attr title-text, description-text - the greeting of an empty chat
  * @attr theme - "light" or "dark"; else as the system has it
@@ -228,7 +228,7 @@ export class AguiChatElement extends HTMLElement {
     this.#emit("ag-ui-toggle", { collapsed });
     if (collapsed) this.#composer?.hush();
     if (collapsed) this.shadowRoot?.querySelector(/** @type {any} */ (".launcher"))?.focus();
-    // Where there is no keyboard but one that covers half of the chat, it waits until it is called.
+    // A keyboard on the screen covers half of the chat, so it waits until the user calls it.
     else (matchMedia("(pointer: coarse)").matches ? this.#transcript?.log : this.#composer)?.focus();
   }
 

@@ -206,7 +206,7 @@ function several(field, strings) {
   return { element: described(field, inner, inner), read };
 }
 
-/** One of several kinds of answers. @param {Field} field @param {Strings} strings @returns {View} */
+/** Choose one of several kinds of answers. @param {Field} field @param {Strings} strings @returns {View} */
 function union(field, strings) {
   const { fields, required, initial, kept, blank, chosen } = field;
   const views = fields.map((one) => view({ ...one, label: nameOf(one, strings) }, strings));

@@ -47,7 +47,7 @@ function drawPlot(chart, { width, rtl, format }, prefix) {
   const band = inner / labels.length;
   /** @param {number} value */
   const y = (value) => bottom - (value / (max - min) - min / (max - min)) * (bottom - top);
-  /** Where a place is, from its start; mirrored where people read from the right. @param {number} from @param {number} [wide] */
+  /** The position of a place, from its start; mirrored for languages that are read from the right. @param {number} from @param {number} [wide] */
   const x = (from, wide = 0) => (rtl ? inner - from - wide + 6 : start + from);
   const middle = (index) => x((index + 0.5) * band);
 

@@ -1,5 +1,5 @@
 // @ts-check
-/** Where the user writes: text and files, send or stop, and the palette of skills behind "/". */
+/** The input of the chat: text and files, send or stop, and the palette of skills behind "/". */
 import { h, iconButton, isTouch, setAttribute, setText } from "./dom.js";
 import { filePicker } from "./intake.js";
 import { lazy } from "./lazy.js";

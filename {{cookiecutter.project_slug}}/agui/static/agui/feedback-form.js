@@ -1,5 +1,5 @@
 // @ts-check
-/** What was bad about an answer, in the user's own words if he likes. */
+/** Ask what was bad about an answer, in the user's own words if they like. */
 import { h, iconButton } from "./dom.js";
 
 const MAX_CHARS = 2000;

@@ -28,7 +28,7 @@ export class Following {
    * @param {(lastEventId: string | null, signal: AbortSignal) => Promise<AsyncGenerator<Numbered> | null>} connect null when there
    *   is nothing to follow any more
    * @param {{ starts: boolean }} options does it start the run? Then it isn't repeated before the first event, unless with a
-   *   503 the server says that it has not taken it: else nobody knows, and whoever called decides
+   *   503 the server says that it has not taken it: else nobody knows, and the caller decides
    */
   constructor(connect, { starts }) {
     this.#connect = connect;

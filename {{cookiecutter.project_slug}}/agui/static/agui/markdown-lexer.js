@@ -37,7 +37,7 @@ class BlockReader {
   #links;
   /** @type {Block[]} the whole text, then the open blocks in it, each inside the one before */
   #open = [{ type: "root", tokens: [] }];
-  /** Where the line begins in the text, and the line before it. */
+  /** The positions in the text of the line and of the line before it. */
   #start = 0;
   #lastStart = 0;
   #line = "";

@@ -125,7 +125,7 @@ function codeBox({ lang, text }, { copy }) {
   const [language] = /^[\p{L}\p{N}_+#.-]+/u.exec(decoded(lang ?? "")) ?? [""];
   const head = ["div", { class: "code-head" }, [["span", {}, [language]], ["button", { type: "button", class: "copy" }, [copy]]]];
   const code = ["code", language ? { class: `language-${language}` } : {}, [text]];
-  // It scrolls: the keyboard must reach it.
+  // A wide block scrolls, so the keyboard must reach it.
   return ["div", { class: "code", part: "code" }, [head, ["pre", { tabindex: "0" }, [code]]]];
 }
 

@@ -316,7 +316,7 @@ function targetAt(text, at) {
 /** @param {string} text @param {number} at */
 const blanksEnd = (text, at) => at + /** @type {RegExpExecArray} */ (matchAt(BLANKS, text, at))[0].length;
 
-/** Where the next line begins, if there is nothing but blanks before it. @param {string} text @param {number} at */
+/** The position of the next line, if only blanks are before it. @param {string} text @param {number} at */
 function lineEnd(text, at) {
   const found = matchAt(/[ \t]*(?:\n|$)/y, text, at);
   return found && at + found[0].length;

@@ -7,7 +7,7 @@
 /** A last line that may become anything: a list, a heading, a rule, a row, the underline of a heading. */
 const MARKS_ONLY = /^(?:[-=*+_#>|~`: \t]+|\d{1,9}[.)]?|(?:[-*+]|\d{1,9}[.)])[ \t]+\[.?\]?|\[[^\]\n]*\]:)$/;
 const FENCE = /^[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*(`{3,}|~{3,})(.*)$/gm;
-/** Where a paragraph, an item or a heading begins: nothing inline reaches over it. */
+/** The beginning of a paragraph, an item or a heading: nothing inline reaches over it. */
 const BEGINNING = /\n[ \t]*(?=\n)|\n[ \t>]*(?:[-*+>]|\d{1,9}[.)]|#{1,6})[ \t]/g;
 /** A link or an image that has only begun, when it is all there is up to the end. */
 const HALF_LINK = /\[([^[\]\n]*)(?:\](?:\((?:[^()\s]|\([^()\s]*\)?)*(?:\s+(?:["'(][^"'\n]*["']?)?)?)?)?/y;

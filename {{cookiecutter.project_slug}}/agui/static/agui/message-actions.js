@@ -90,7 +90,7 @@ export class MessageActions {
     for (const bar of this.#bars.values()) if (bar.element === target) bar.fill();
   }
 
-  /** Show the toolbar of the answer that the pointer is over, whichever of its parts that is. @param {Element | null} target */
+  /** Show the toolbar of the answer that the pointer is over. @param {Element | null} target */
   #point(target) {
     let near = target?.closest(".messages > *") ?? null;
     while (near && !near.matches(".actions, .user")) near = near.nextElementSibling;

@@ -1,6 +1,6 @@
 // @ts-check
 /**
- * Where a chat stands that is a guest on another page: floating in a corner, or docked as a column at the side. On a
+ * Place a chat that is a guest on another page: floating in a corner, or docked as a column at the side. On a
  * phone both are a sheet over all of the page, and modal. Loaded with the attribute `placement`.
  */
 import { h, icon, setAttribute } from "./dom.js";

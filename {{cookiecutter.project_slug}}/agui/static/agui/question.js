@@ -155,7 +155,7 @@ export class Question {
     const onkeydown = (event) => {
       sendWithEnter(event, event.ctrlKey || event.metaKey);
       if (event.key !== "Escape") return;
-      event.stopPropagation(); // It would stop a run, or close the chat
+      event.stopPropagation(); // Further up, Escape would stop a run or close the chat
       back();
     };
     const leave = h("button", { type: "button", class: "button quiet", onclick: back }, this.#strings.back);

@@ -14,7 +14,7 @@ export class Tabs {
     this.#channel = new BroadcastChannel(`agui-chat:${endpoint}`);
     this.#channel.onmessage = ({ data }) => {
       if (data.user === user) hear(data);
-      // Who is signed in now is somebody else: then this tab shows what is no longer its user's to see.
+      // Another user is signed in now, so this tab must not show the first one's threads any longer.
       else if (data.kind === "here") hear({ kind: "signed-out" });
     };
     this.tell({ kind: "here" });

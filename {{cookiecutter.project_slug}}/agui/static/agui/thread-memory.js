@@ -57,7 +57,7 @@ export class ThreadMemory {
     this.#set(`draft:${threadId ?? ""}`, text);
   }
 
-  /** Whether the list of conversations stays beside the chat, whoever uses this device. */
+  /** Whether the list of conversations stays beside the chat, for all users of this device. */
   get sidebar() {
     try {
       return localStorage.getItem(SIDEBAR) === "open";

@@ -1,5 +1,5 @@
 // @ts-check
-/** A bar that offers for some seconds to take something back. They begin anew when whoever was at it leaves. */
+/** A bar that offers for some seconds to take something back. The seconds begin anew when the pointer or the focus leaves it. */
 import { h, setText } from "./dom.js";
 
 const SECONDS = 8;

@@ -104,7 +104,7 @@ export class Voice {
       bytes += data.size;
       if (bytes + data.size > limit) this.#end(); // another one might be too much
     };
-    // It also ends by itself, as when the microphone is pulled out.
+    // A recording also ends by itself, for example when the microphone is pulled out.
     recorder.onstop = () => {
       silence(stream);
       if (!signal.aborted) this.#transcribe(new Blob(parts, { type: recorder.mimeType }), signal);

@@ -13,7 +13,7 @@ register = template.Library()
 
 @register.inclusion_tag("agui_admin_chat/chat.html", takes_context=True)
 def agui_admin_chat(context: RequestContext) -> dict[str, Any]:
-    """Write the chat of a page of the admin. Nothing for whoever may not use the admin."""
+    """Write the chat of a page of the admin. Users who may not use the admin get none."""
     if context.get("is_popup") or not context.get("has_permission"):
         return {}
     return {
