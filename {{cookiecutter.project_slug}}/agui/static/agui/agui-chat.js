@@ -24,8 +24,8 @@ import { Welcome } from "./welcome.js";
  * @attr data-transcribe-url - where recordings become text; without it there is no microphone
  * @attr data-max-recording-bytes - where a recording ends by itself
  * @attr data-stylesheet-url - instead of the agui-chat.css next to this file
- * @attr data-frame-stylesheet-url - instead of the agui-frame.css next to it, which the list of threads, `placement` and the
- *   microphone bring
+ * @attr data-frame-stylesheet-url - instead of the agui-frame.css next to it, which the list of threads, `placement`, the
+ *   microphone and activities bring
  * @attr lang - of the texts, here or on whatever is around; English where strings/ has no table for it
  * @attr data-feedback - answers can be judged: the server keeps what users think of them
  * @attr data-strings - JSON that replaces texts of strings.js
@@ -430,6 +430,7 @@ export class AguiChatElement extends HTMLElement {
           return chat.#activities;
         },
         host: chat,
+        style: () => chat.#styleFrame(),
         client: this.client,
         decide: (interruptId, decision) => {
           this.session.decide(interruptId, decision);

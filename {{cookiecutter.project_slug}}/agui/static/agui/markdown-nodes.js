@@ -11,6 +11,8 @@ import { completed } from "./markdown-tail.js";
 const BARE_TAG = /^<(\/?)(br|b|i|u|s|em|strong|del|mark|kbd|sub|sup|details|summary)\s*\/?>$/i;
 /** Tags in tags: whatever walks the tree does so by calling itself. */
 const DEEPEST = 100;
+/** What a table never breaks: numbers, amounts, dates and times. */
+const FIGURE = /^[\d\s.,:;/+\-–%€$£TZ]{1,30}$/;
 const PROTOCOLS = ["http:", "https:", "mailto:", "tel:"];
 /** @type {Map<string, string>} characters that have a name; the rare ones are loaded when a text has one */
 let characters = new Map([["amp", "&"], ["lt", "<"], ["gt", ">"], ["quot", '"'], ["apos", "'"], ["nbsp", "\u00a0"]]);
@@ -138,9 +140,15 @@ function listOf({ ordered, start, items }, strings) {
 /** @param {any} token @param {{ copy: string }} strings */
 function tableParts({ header, rows }, strings) {
   const row = (/** @type {any[]} */ cells, /** @type {string} */ tag) =>
-    ["tr", {}, cells.map(({ tokens, align }) => [tag, align ? { align } : {}, children(tokens, strings)])];
+    ["tr", {}, cells.map(({ tokens, align }) => [tag, cellAttributes(tokens, align), children(tokens, strings)])];
   const head = ["thead", {}, [row(header, "th")]];
   return rows.length ? [head, ["tbody", {}, rows.map((/** @type {any[]} */ cells) => row(cells, "td"))]] : [head];
+}
+
+/** A number, a date or a time never breaks. @param {any[]} tokens @param {string | null} align */
+function cellAttributes(tokens, align) {
+  const isFigure = tokens.length === 1 && FIGURE.test(tokens[0].text ?? "");
+  return { ...(align && { align }), ...(isFigure && { class: "figure" }) };
 }
 
 /** @param {any[]} nodes @returns {string} */

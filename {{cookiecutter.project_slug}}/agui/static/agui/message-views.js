@@ -13,7 +13,7 @@ import { toolLabel } from "./tool-names.js";
  *   regenerate: (promptId: string) => boolean, edit: (promptId: string, text: string) => boolean, switchBranch: (branchId: string) => void,
  *   feedback: (messageId: string, value: number, comment?: string) => Promise<boolean>,
  *   unqueue: () => any, rewrite: (message: any) => void,
- *   activities: Map<string, (content: any, element: HTMLElement) => void>, host: HTMLElement,
+ *   activities: Map<string, (content: any, element: HTMLElement) => void>, host: HTMLElement, style: () => Promise<any>,
  * }} Context
  */
 
@@ -111,7 +111,7 @@ function activityView(context) {
     if (message === shown[0] && activities === shown[1]) return;
     shown = [message, activities];
     try {
-      const { showActivity } = await import("./activity.js");
+      const [{ showActivity }] = await Promise.all([import("./activity.js"), context.style()]);
       if (message === shown[0]) showActivity(element, message, context);
     } catch {
       shown = []; // tried again with the next change
