@@ -1,4 +1,4 @@
-"""`manage.py agentify` over all models of eight of other people's apps, and over a zoo of our own.
+"""`manage.py agentify` over all models of eight third-party apps, and over a zoo of our own.
 
 agentify_sweep/ has the settings with those apps, the zoo's models, and the calls that are tried in the project.
 """
@@ -30,6 +30,9 @@ APPS = {
 # What the models of these apps are built with.
 UNTYPED = ["easy_thumbnails", "menus", "modelcluster", "modelsearch", "mptt", "taggit", "treebeard"]
 LEAST_MODELS = 150
+# Written tests that ask for a row of the user's own. Most want a page of wagtail, which needs a Locale that a migration
+# makes; others a file that exists, one of several empty fields, or a view that the database hasn't.
+MOST_SKIPPED = 180
 
 
 def run(project: Path, *command: str | Path, **settings: str) -> str:
@@ -53,17 +56,21 @@ def write_tools(project: Path, *packages: str, **settings: str) -> Counter[str]:
     return Counter(re.findall(r"^MODEL (\w+)", said, re.MULTILINE))
 
 
-def check(project: Path, **settings: str) -> None:
-    """Lint the written code, run its tests and the calls of strangers, and ask the demo model."""
+def check(project: Path, **settings: str) -> int:
+    """Lint the written code, run its tests and the calls of strangers, and ask the demo model.
+
+    Returns how many of its tests were skipped, and prints why.
+    """
     written = [*sorted(project.glob("assistant/tools_*.py")), *sorted(project.glob("assistant/tests/test_tools_*.py"))]
     run(project, "ruff", "check", "--no-cache", "--quiet", *written, "assistant/model_tools.py", "assistant/agent.py")
     run(project, "ruff", "format", "--no-cache", "--check", "--quiet", *written, "assistant/model_tools.py")
     run(project, "mypy", "assistant", **settings)
     tests = ["assistant/tests/test_sweep.py", *written[len(written) // 2 :]]
     # Other people's apps warn of what they do themselves.
-    said = run(project, "pytest", "-q", "-rP", "--nomigrations", "-W", "default", *tests, **settings)
-    for line in re.findall(r"^(?:NOT MADE|FOREIGN|DEMO|\d+ passed).*", said, re.MULTILINE):
+    said = run(project, "pytest", "-q", "-rPs", "--nomigrations", "-W", "default", *tests, **settings)
+    for line in re.findall(r"^(?:SKIPPED|NOT MADE|FOREIGN|DEMO|\d+ passed).*", said, re.MULTILINE):
         print(line)
+    return sum(map(int, re.findall(r"^SKIPPED \[(\d+)\]", said, re.MULTILINE)))
 
 
 def test_tools_of_eight_apps(bake, rendered: dict[str, Path]):
@@ -81,7 +88,7 @@ def test_tools_of_eight_apps(bake, rendered: dict[str, Path]):
     print(models)
     assert set(models) == set(APPS)
     assert models.total() >= LEAST_MODELS
-    check(project, **settings)
+    assert check(project, **settings) <= MOST_SKIPPED
 
 
 def test_tools_of_a_zoo(bake, furnish, postgresql_server: PostgreSQL):

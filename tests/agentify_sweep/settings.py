@@ -1,9 +1,8 @@
 """The settings of a project with eight of other people's apps, and with what they need."""
 
-from oscar.defaults import *  # noqa: F403
-
 from config.settings import *  # noqa: F403
 from config.settings import INSTALLED_APPS, MIDDLEWARE
+from oscar.defaults import *  # noqa: F403
 
 OSCAR = [
     "analytics.apps.AnalyticsConfig",
