@@ -159,14 +159,19 @@ def run_cli(template: Path, tmp_path: Path):
 
 @pytest.fixture(scope="session")
 def environment(rendered: dict[str, Path]) -> Path:
-    """A virtual environment with all that any rendered project asks for; kept until the requirements change."""
+    """A virtual environment with all that any rendered project asks for."""
+    return make_environment(rendered, "uvicorn>=0.35")  # The other server that projects run under
+
+
+def make_environment(rendered: dict[str, Path], *others: str) -> Path:
+    """The same with other packages; kept until the requirements change."""
     wanted: dict[str, None] = {}
     for project in rendered.values():
         data = tomllib.loads((project / "pyproject.toml").read_text())
         groups = [data["project"]["dependencies"], data["dependency-groups"]["dev"]]
         groups += data["project"]["optional-dependencies"].values()
         wanted |= dict.fromkeys(line for group in groups for line in group)
-    wanted["uvicorn>=0.35"] = None  # The other server that projects run under
+    wanted |= dict.fromkeys(others)
     constraints = rendered["demo"] / "constraints.txt"
     text = "\n".join([sys.version, *wanted, constraints.read_text()])
 

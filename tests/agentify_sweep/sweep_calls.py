@@ -53,7 +53,7 @@ class Subject:
         for name in properties:
             attname = f"{name}_id" if hasattr(self.row, f"{name}_id") else name
             value = plain(getattr(self.row, attname, None))
-            if name not in chosen and value is not None and chance.random() < 0.3:
+            if name not in chosen and value not in (None, "") and chance.random() < 0.3:
                 chosen[name] = value
         if "search" in properties and chance.random() < 0.3:
             chosen["search"] = chance.choice("aeis1")

@@ -156,6 +156,16 @@ def test_sentence_without_a_tool_gets_help(text):
     assert "offline" in plan.text
 
 
+@pytest.mark.parametrize(("text", "limit"), [("Show me the last five tasks", 5), ("List tasks five", None)])
+def test_count_in_words_limits_a_list(text, limit):
+    def list_rows(limit: int = 20) -> list[str]:
+        return []
+
+    definition = Tool(list_rows).tool_def
+    values, _ = fill_arguments(Match(definition, text, ""))
+    assert values.get("limit") == limit
+
+
 def test_help_without_tools_says_so():
     assert "There are no tools yet." in ask("list my tasks", []).text
 

@@ -40,6 +40,8 @@ Values = dict[str, Any]
 _FLAG_VERBS = set(map(stem_of, ("include", "show", "only")))
 
 _NUMBER = re.compile(r"-?\d+(\.\d+)?")
+COUNTS = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"]
+_COUNT = re.compile(rf"\b(?:last|first|newest|latest|oldest) ({'|'.join(COUNTS)})\b", re.I)
 # Possessive, and never begun in the midst of punctuation: so each character is looked at once.
 _TOKEN = re.compile(rf"{QUOTED.pattern}|((?<![.!?:])(?:[.!?:]*+[^\s,;#()\"“.!?:]++)+)")
 _LEADING = re.compile(
@@ -62,6 +64,7 @@ def fill_arguments(match: Match) -> tuple[Values, list[str]]:
     values: Values = {}
     before = _take_named(match.before, properties, values)
     after = _take_named(match.after, properties, values)
+    _set_limit(f"{before}\n{after}", properties, values)
     tokens = _tokens(f"{before}\n{after}")
     _take_positional(tokens, required, properties, values)
     free_text = _without_ending(_LEADING.sub("", without_arguments(after).replace("\0", "")))
@@ -81,6 +84,13 @@ def fill_arguments(match: Match) -> tuple[Values, list[str]]:
                 values[name] = free_text
     _set_flags(before + after, properties, values)
     return values, [name for name in required if name not in values]
+
+
+def _set_limit(text: str, properties: Properties, values: Values) -> None:
+    """Read how many rows are meant: "the last five" sets `limit`."""
+    count = _COUNT.search(text)
+    if count and "limit" in properties and "limit" not in values:
+        values["limit"] = COUNTS.index(count[1].lower()) + 1
 
 
 def _set_flags(text: str, properties: Properties, values: Values) -> None:

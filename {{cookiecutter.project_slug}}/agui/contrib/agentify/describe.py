@@ -24,7 +24,10 @@ from agui.contrib.agentify.secrets import is_secret_field, is_secret_name
 
 MAX_ACTIONS = 10
 # A method that begins so answers a question, and changes nothing.
-QUESTIONS = ("get_", "is_", "has_", "can_", "should_", "to_", "as_", "check_", "natural_key")
+QUESTIONS = (
+    *("get_", "is_", "has_", "can_", "should_", "to_", "as_", "check_"),
+    *("last_", "next_", "natural_key"),
+)
 
 
 @dataclass(frozen=True)

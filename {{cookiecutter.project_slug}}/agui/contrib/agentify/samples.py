@@ -87,13 +87,16 @@ def _fill(row: Any, first: str, rest: str, owner: Any, depth: int) -> None:
             continue
         if is_owner:
             setattr(row, field.name, make_related(field, rest, owner, depth))
-        elif _needs_value(field):
+        elif _needs_value(field) and getattr(row, field.attname) in (None, ""):
             setattr(row, field.name, value_of(field, depth))
 
 
 def _needs_value(field: Any) -> bool:
-    if field.null or field.has_default() or not field.editable:
-        return bool(field.unique and not field.null and not field.has_default())
+    if field.null or field.has_default():
+        return False
+    if not field.editable:
+        # The app's own code would set the moment.
+        return field.unique or isinstance(field, models.DateField)
     # A text that may be blank, but not twice.
     return not field.blank or field.unique
 
@@ -155,7 +158,7 @@ def value_of(field: Any, depth: int = 0) -> Any:
         "time": time(12, number % 60),
         "timedelta": timedelta(minutes=number),
         "UUID": uuid4(),
-        "Any": {},
+        "Any": {"number": number},
         "file": f"file-{number}.png",
     }
     if kind in values:
