@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlencode
@@ -164,8 +164,8 @@ def git(project: Path, *arguments: str) -> str:
     return done.stdout
 
 
-def installer(project: Path, *options: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-B", "-m", "installer", project, *options]
+def installer(project: Path, *options: str, prefix: Sequence[str] = ()) -> subprocess.CompletedProcess[str]:
+    command = [*prefix, sys.executable, "-B", "-m", "installer", project, *options]
     return subprocess.run(
         command, cwd=ROOT, env=project_environment(VIRTUAL_ENV=""), capture_output=True, text=True, timeout=120
     )
@@ -245,14 +245,9 @@ def test_removing_keeps_what_was_changed_elsewhere_and_refuses_the_rest(shop):
     assert git(shop, "diff", "--numstat") == "2\t0\tshop/settings.py\n"
 
 
-def test_an_older_engine_is_replaced_and_the_assistant_is_not(shop):
-    installed(shop)
-    manifest, module = shop / "agui/installed.json", shop / "agui/money.py"
-    current = module.read_bytes()
-    module.unlink()
-    refused = installer(shop)
-    assert "was changed since the installation" in refused.stderr
-    # As if this had been the engine of that time.
+def make_older(shop: Path) -> None:
+    """Record the engine as it is now, as if it had been the one of its time."""
+    manifest = shop / "agui/installed.json"
     present = {
         path.relative_to(shop).as_posix(): path.read_bytes()
         for path in (shop / "agui").rglob("*")
@@ -261,11 +256,38 @@ def test_an_older_engine_is_replaced_and_the_assistant_is_not(shop):
     digest = re.search(r'"agui": "(\w+)"', manifest.read_text())
     assert digest
     replace(manifest, digest[1], source.digest(present))
+
+
+def test_an_older_engine_is_replaced_and_the_assistant_is_not(shop):
+    installed(shop)
+    module, old = shop / "agui/money.py", shop / "agui/former/rooms.py"
+    current = module.read_bytes()
+    module.unlink()
+    old.parent.mkdir()
+    old.touch()
+    refused = installer(shop)
+    assert "was changed since the installation" in refused.stderr
+    make_older(shop)
     (shop / "assistant/tools.py").write_text("# mine\n")
     assert "is of this version now" in installed(shop)
     assert module.read_bytes() == current
+    assert not old.parent.exists()
     assert (shop / "assistant/tools.py").read_text() == "# mine\n"
     assert "nothing to change" in installed(shop)
+
+
+def test_an_upgrade_that_fails_leaves_the_older_engine(shop):
+    installed(shop)
+    (shop / "agui/money.py").unlink()
+    (shop / "agui/apps.py").write_text("# older\n")
+    make_older(shop)
+    commit(shop)
+    # Larger files can't be written, as on a disk that is full.
+    failed = installer(shop, prefix=["bash", "-c", 'ulimit -f 16; exec "$@"', "bash"])
+    assert failed.returncode == 1
+    assert "File too large" in failed.stderr
+    assert git(shop, "status", "--short", "--ignored", "--", "agui", ".agui*") == ""
+    assert "is of this version now" in installed(shop)
 
 
 # --- The agent answers
@@ -355,6 +377,23 @@ def test_an_agent_answers_under_the_projects_own_login(shop, layout, name, creat
         done = ask(client, "", threadId=thread, messages=[], resume=resume)
         assert done[-1]["type"] == "RUN_FINISHED"
         assert tokens_of(client) == 0
+
+
+def test_a_further_agent_finds_its_place_in_an_installed_project(shop):
+    installed(shop)
+    said = manage(shop, "startagent", "billing")
+    [app, route] = re.findall(r"(?m)^    (\S.*?),  ", said)
+    replace(shop / "shop/settings.py", "    'assistant',\n", f"    'assistant',\n    {app},\n")
+    replace(shop / "shop/urls.py", "    path('admin/'", f"    {route},\n    path('admin/'")
+    manage(shop, "migrate", "--verbosity", "0")
+    creation = ["--noinput", "--username", "ada", "--email", "ada@example.com"]
+    manage(shop, "createsuperuser", *creation, DJANGO_SUPERUSER_PASSWORD=PASSWORD)
+    with served(shop) as client:
+        sign_in(client, "ada")
+        for name in ("assistant", "billing"):
+            status, page = client.fetch("GET", f"/{name}/")
+            assert status == 200
+            assert f'endpoint="/{name}/agent/"' in page
 
 
 # --- The guide
