@@ -68,6 +68,12 @@ class Person(AbstractBaseUser, PermissionsMixin):
     objects = People()
     USERNAME_FIELD = "email"
 """
+OWN_TESTS = """from unittest import TestCase
+
+
+class Own(TestCase):
+    def test_nothing(self): ...
+"""
 PROJECT_TOML = """[project]
 name = "shop"
 version = "1"
@@ -214,6 +220,20 @@ def test_an_agent_comes_and_goes(shop, layout):
 
     installed(project, "--remove")
     assert git(project, "status", "--short") == ""
+
+
+@pytest.mark.parametrize("has_admin", [True, False])
+def test_the_projects_own_tests_pass_as_before(shop, has_admin):
+    """Django's test command imports every package that it finds."""
+    if not has_admin:
+        replace(shop / "shop/settings.py", "    'django.contrib.admin',\n", "")
+        replace(shop / "shop/urls.py", "    path('admin/', admin.site.urls),\n", "")
+        replace(shop / "shop/urls.py", "from django.contrib import admin\n", "")
+    (shop / "shop/tests.py").write_text(OWN_TESTS)
+    installed(shop)
+    command = [shop / ".venv/bin/python", "manage.py", "test"]
+    done = subprocess.run(command, cwd=shop, env=project_environment(), capture_output=True, text=True, timeout=300)
+    assert (done.returncode, "Ran 1 test in" in done.stderr) == (0, True), done.stderr
 
 
 def test_all_parts_come_and_go(shop):
