@@ -509,6 +509,15 @@ def other_asgi(project: Path) -> None:
     (project / "shop/asgi.py").write_text("application = None\n")
 
 
+def class_settings(project: Path) -> None:
+    """What django-configurations asks of a manage.py."""
+    replace(
+        project / "manage.py",
+        "    os.environ",
+        "    os.environ.setdefault('DJANGO_CONFIGURATION', 'Dev')\n    os.environ",
+    )
+
+
 def taken_back(project: Path) -> None:
     settings = project / "shop/settings.py"
     (project / "shop/main.py").write_text(
@@ -533,6 +542,7 @@ def no_manage(project: Path) -> None:
         (own_page, "has a page at /assistant/ already"),
         (no_sessions, "needs 'django.contrib.staticfiles' in INSTALLED_APPS"),
         (other_asgi, "does not import get_asgi_application"),
+        (class_settings, "settings are the class 'Dev' (django-configurations)"),
         (taken_back, "take 'agui' out of INSTALLED_APPS again"),
     ],
 )
