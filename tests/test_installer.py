@@ -510,12 +510,9 @@ def other_asgi(project: Path) -> None:
 
 
 def class_settings(project: Path) -> None:
-    """What django-configurations asks of a manage.py."""
-    replace(
-        project / "manage.py",
-        "    os.environ",
-        "    os.environ.setdefault('DJANGO_CONFIGURATION', 'Dev')\n    os.environ",
-    )
+    """As django-configurations asks of a manage.py."""
+    line = "    os.environ"
+    replace(project / "manage.py", line, f"{line}.setdefault('DJANGO_CONFIGURATION', 'Dev')\n{line}")
 
 
 def taken_back(project: Path) -> None:
