@@ -48,8 +48,11 @@ def _plan_settings(project: Project, changes: Changes, parts: list[str], asgi_mo
         first.append(f'"{DAPHNE}"')
     elif names.index("daphne") > names.index("django.contrib.staticfiles"):
         raise Refusal("'daphne' comes after 'django.contrib.staticfiles' in INSTALLED_APPS: move it to the front.")
-    apps = ["agui", *(f"agui.contrib.{part}" for part in parts), "assistant"]
-    module = python_files.extend(module, "INSTALLED_APPS", first, [f'"{name}"' for name in apps])
+    apps = ['"agui"', '"assistant"']
+    if parts:
+        apps.insert(1, "*AGENT_PARTS")
+        module = python_files.add_import(module, "assistant.parts", "AGENT_PARTS")
+    module = python_files.extend(module, "INSTALLED_APPS", first, apps)
     statements = []
     if not project.facts["has_agent_model"]:
         if python_files.sources(module, "os") not in ([], [""]):

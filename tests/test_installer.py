@@ -183,8 +183,8 @@ def installed(project: Path, *options: str) -> str:
     return done.stdout
 
 
-def changed_lines(project: Path) -> int:
-    counts = re.findall(r"(?m)^(\d+)\t(\d+)", git(project, "diff", "--numstat"))
+def changed_lines(project: Path, *paths: str) -> int:
+    counts = re.findall(r"(?m)^(\d+)\t(\d+)", git(project, "diff", "--numstat", "--", *paths))
     return sum(int(added) + int(deleted) for added, deleted in counts)
 
 
@@ -237,9 +237,12 @@ def test_the_projects_own_tests_pass_as_before(shop, has_admin):
 
 
 def test_all_parts_come_and_go(shop):
+    (shop / "pyproject.toml").write_text(PROJECT_TOML)
     commit(shop)
     installed(shop, "--parts", "everything")
     assert "no issues" in manage(shop, "check")
+    # The other lines are the packages that parts need, one a line.
+    assert changed_lines(shop, ":!pyproject.toml") <= 15
     installed(shop, "--remove")
     assert git(shop, "status", "--short") == ""
 
@@ -574,6 +577,13 @@ def test_the_wheel_has_all_that_is_brought(template, tmp_path):
         done = subprocess.run([sys.executable, "-B", "-c", program], cwd=place, capture_output=True, check=True)
         digests.add(done.stdout)
     assert len(digests) == 1
+
+
+def test_each_package_is_required_once_with_all_its_extras():
+    lines = source.requirements(source.PARTS["everything"])
+    names = [re.split(r"[\[>]", line)[0] for line in lines]
+    assert len(names) == len(set(names))
+    assert "pydantic-ai-slim[ag-ui,mcp]>=2.68,<3" in lines
 
 
 def test_the_parts_are_those_of_the_template():
