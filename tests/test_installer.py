@@ -403,6 +403,7 @@ def test_an_agent_answers_under_the_projects_own_login(shop, layout, name, creat
 
 
 def test_a_further_agent_finds_its_place_in_an_installed_project(shop):
+    replace(shop / "shop/settings.py", "                'django.template.context_processors.request',\n", "")
     installed(shop)
     said = manage(shop, "startagent", "billing")
     [app, route] = re.findall(r"(?m)^    (\S.*?),  ", said)
@@ -417,6 +418,7 @@ def test_a_further_agent_finds_its_place_in_an_installed_project(shop):
             status, page = client.fetch("GET", f"/{name}/")
             assert status == 200
             assert f'endpoint="/{name}/agent/"' in page
+            assert 'user-key="1"' in page
 
 
 # --- The guide
