@@ -238,9 +238,12 @@ def test_the_projects_own_tests_pass_as_before(shop, has_admin):
 
 def test_all_parts_come_and_go(shop):
     (shop / "pyproject.toml").write_text(PROJECT_TOML)
+    settings = shop / "shop/settings.py"
+    settings.write_text(settings.read_text() + "\nDEFAULT_AUTO_FIELD = 'django.db.models.AutoField'\n")
     commit(shop)
     installed(shop, "--parts", "everything")
     assert "no issues" in manage(shop, "check")
+    assert manage(shop, "makemigrations", "--check", "--dry-run") == "No changes detected\n"
     # The other lines are the packages that parts need, one a line.
     assert changed_lines(shop, ":!pyproject.toml") <= 15
     installed(shop, "--remove")
