@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from installer import project, source
-from installer.changes import MANIFEST, Changes, folder_contents, remove
+from installer.changes import MANIFEST, Changes, folder_contents, manifest_bytes, remove, replace_folder
 from installer.errors import Refusal
 from installer.plan import plan
 
@@ -102,17 +102,8 @@ def upgrade(code: Path, manifest: dict[str, Any], is_dry_run: bool) -> str:
         raise Refusal(f"{code / 'agui'} was changed since the installation: an upgrade would lose that.")
     if is_dry_run:
         return f"replace    {code / 'agui'} by this version"
-    changes = Changes(code)
-    for name, data in engine.items():
-        changes.new[code / name] = data
     manifest["folders"]["agui"] = source.digest(engine)
-    changes.new[code / MANIFEST] = (json.dumps(manifest, indent=1) + "\n").encode()
-    for name in present:
-        if name not in engine:
-            (code / name).unlink()
-    for path, data in changes.new.items():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(data)
+    replace_folder(code, "agui", engine | {MANIFEST: manifest_bytes(manifest)})
     return f"{code / 'agui'} is of this version now: run manage.py migrate."
 
 

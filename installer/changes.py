@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import tempfile
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher, unified_diff
 from pathlib import Path
@@ -91,7 +92,11 @@ class Changes:
             edits[path.relative_to(self.root).as_posix()] = hunks(before, after)
         new = {name: self.new[self.root / name].decode() for name in others}
         data = {"parts": parts, "folders": digests, "new": new, "edits": edits}
-        return (json.dumps(data, indent=1) + "\n").encode()
+        return manifest_bytes(data)
+
+
+def manifest_bytes(data: dict[str, Any]) -> bytes:
+    return (json.dumps(data, indent=1) + "\n").encode()
 
 
 def hunks(before: str, after: str) -> list[list[str]]:
@@ -113,6 +118,22 @@ def folder_contents(code: Path, name: str) -> dict[str, bytes]:
         if path.is_file() and "__pycache__" not in path.parts and relative != MANIFEST:
             contents[relative] = path.read_bytes()
     return contents
+
+
+def replace_folder(code: Path, name: str, contents: dict[str, bytes]) -> None:
+    """Replace agui/ or assistant/, whole or not at all: the new files are written beside it, and then renamed."""
+    with tempfile.TemporaryDirectory(prefix=f".{name}-", dir=code) as beside:
+        for path, data in contents.items():
+            target = Path(beside, path)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(data)
+        old = Path(beside, "old")
+        (code / name).rename(old)
+        try:
+            Path(beside, name).rename(code / name)
+        except BaseException:
+            old.rename(code / name)
+            raise
 
 
 def remove(root: Path, code: Path, manifest: dict[str, Any]) -> None:

@@ -48,11 +48,13 @@ def _plan_settings(project: Project, changes: Changes, parts: list[str], asgi_mo
         first.append(f'"{DAPHNE}"')
     elif names.index("daphne") > names.index("django.contrib.staticfiles"):
         raise Refusal("'daphne' comes after 'django.contrib.staticfiles' in INSTALLED_APPS: move it to the front.")
-    if "admin_chat" in parts and "django.contrib.admin" in names:
-        first.append('"agui.contrib.admin_chat"')
-        parts = [part for part in parts if part != "admin_chat"]
-    apps = ["agui", *(f"agui.contrib.{part}" for part in parts), "assistant"]
-    module = python_files.extend(module, "INSTALLED_APPS", first, [f'"{name}"' for name in apps])
+    if source.PART_BEFORE_ADMIN in parts:
+        first.append(f'"agui.contrib.{source.PART_BEFORE_ADMIN}"')
+    apps = ['"agui"', '"assistant"']
+    if parts:
+        apps.insert(1, "*AGENT_PARTS")
+        module = python_files.add_import(module, "assistant.parts", "AGENT_PARTS")
+    module = python_files.extend(module, "INSTALLED_APPS", first, apps)
     statements = []
     if not project.facts["has_agent_model"]:
         if python_files.sources(module, "os") not in ([], [""]):

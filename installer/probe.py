@@ -25,6 +25,7 @@ def read_settings():
     module = os.environ.get("DJANGO_SETTINGS_MODULE", "")
     return {
         "settings_module": module,
+        "settings_class": os.environ.get("DJANGO_CONFIGURATION"),
         "settings_file": file_of(module),
         "settings_files": files,
         "installed_apps": list(settings.INSTALLED_APPS),

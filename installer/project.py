@@ -138,6 +138,11 @@ def read(root: Path, python: Path | None = None) -> Project:
 
 def _check(project: Project) -> None:
     facts = project.facts
+    if facts["settings_class"]:
+        raise Refusal(
+            f"The settings are the class {facts['settings_class']!r} (django-configurations), and the installer edits "
+            "only settings at the top of a module."
+        )
     for name in ("agui", "assistant"):
         if name in facts["labels"] or name in facts["outside"]:
             raise Refusal(f"The project has a package or an application {name!r} of its own.")

@@ -119,16 +119,18 @@ def _append(literal: Literal, items: list[str]) -> Literal:
     return literal.with_changes(elements=[*others, last, *new])
 
 
-def _elements(items: list[str], literal: Literal) -> list[cst.Element]:
+def _elements(items: list[str], literal: Literal) -> list[cst.BaseElement]:
     """New elements, in the quotes that the literal has."""
     quote = '"'
     for element in literal.elements:
         if isinstance(element.value, cst.SimpleString):
             quote = element.value.quote
             break
-    if quote != "'":
-        return [cst.Element(cst.parse_expression(item)) for item in items]
-    return [cst.Element(cst.parse_expression(item.replace('"', "'"))) for item in items]
+    text = ",".join(items)
+    if quote == "'":
+        text = text.replace('"', "'")
+    parsed = cst.ensure_type(cst.parse_expression(f"[{text}]"), cst.List)
+    return [element.with_changes(comma=cst.MaybeSentinel.DEFAULT) for element in parsed.elements]
 
 
 def _space_between(literal: Literal) -> cst.BaseParenthesizableWhitespace:

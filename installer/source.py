@@ -4,7 +4,17 @@ import hashlib
 import re
 from pathlib import Path
 
+from packaging.requirements import Requirement
+
 HERE = Path(__file__).parent
+# Its template has to be found before the admin's.
+PART_BEFORE_ADMIN = "admin_chat"
+
+PARTS_MODULE = '''"""The parts of the engine that INSTALLED_APPS has."""
+
+AGENT_PARTS = [
+{lines}]
+'''
 # In a wheel the engine is beside this file, in a clone it is in the template.
 TEMPLATE = HERE / "template"
 if not TEMPLATE.exists():
@@ -58,6 +68,9 @@ def files(parts: list[str]) -> dict[str, bytes]:
             if is_of_part and relative.parts[1] not in parts:
                 continue
             found[f"{name}/{relative.as_posix()}"] = path.read_bytes()
+    if parts:
+        lines = "".join(f'    "agui.contrib.{part}",\n' for part in parts if part != PART_BEFORE_ADMIN)
+        found["assistant/parts.py"] = PARTS_MODULE.format(lines=lines).encode()
     return found
 
 
@@ -85,4 +98,18 @@ def requirements(parts: list[str]) -> list[str]:
         if extra is not None:
             [listed] = re.findall(rf"(?m)^{extra} = \[(.*)\]$", text)
             lines += re.findall(r'"(.*?)"', listed)
-    return list(dict.fromkeys(lines))
+    return _merged(lines)
+
+
+def _merged(lines: list[str]) -> list[str]:
+    """Each package once, with the extras of all its lines."""
+    extras: dict[tuple[str, str], set[str]] = {}
+    for line in lines:
+        requirement = Requirement(line)
+        version = line[line.index(">") :]
+        extras.setdefault((requirement.name, version), set()).update(requirement.extras)
+    merged = []
+    for (name, version), names in extras.items():
+        listed = f"[{','.join(sorted(names))}]" if names else ""
+        merged.append(f"{name}{listed}{version}")
+    return merged

@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlencode
@@ -67,6 +67,12 @@ class Person(AbstractBaseUser, PermissionsMixin):
     is_active = models.BooleanField(default=True)
     objects = People()
     USERNAME_FIELD = "email"
+"""
+OWN_TESTS = """from unittest import TestCase
+
+
+class Own(TestCase):
+    def test_nothing(self): ...
 """
 PROJECT_TOML = """[project]
 name = "shop"
@@ -164,8 +170,8 @@ def git(project: Path, *arguments: str) -> str:
     return done.stdout
 
 
-def installer(project: Path, *options: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-B", "-m", "installer", project, *options]
+def installer(project: Path, *options: str, prefix: Sequence[str] = ()) -> subprocess.CompletedProcess[str]:
+    command = [*prefix, sys.executable, "-B", "-m", "installer", project, *options]
     return subprocess.run(
         command, cwd=ROOT, env=project_environment(VIRTUAL_ENV=""), capture_output=True, text=True, timeout=120
     )
@@ -177,8 +183,8 @@ def installed(project: Path, *options: str) -> str:
     return done.stdout
 
 
-def changed_lines(project: Path) -> int:
-    counts = re.findall(r"(?m)^(\d+)\t(\d+)", git(project, "diff", "--numstat"))
+def changed_lines(project: Path, *paths: str) -> int:
+    counts = re.findall(r"(?m)^(\d+)\t(\d+)", git(project, "diff", "--numstat", "--", *paths))
     return sum(int(added) + int(deleted) for added, deleted in counts)
 
 
@@ -216,10 +222,30 @@ def test_an_agent_comes_and_goes(shop, layout):
     assert git(project, "status", "--short") == ""
 
 
+@pytest.mark.parametrize("has_admin", [True, False])
+def test_the_projects_own_tests_pass_as_before(shop, has_admin):
+    """Django's test command imports every package that it finds."""
+    if not has_admin:
+        replace(shop / "shop/settings.py", "    'django.contrib.admin',\n", "")
+        replace(shop / "shop/urls.py", "    path('admin/', admin.site.urls),\n", "")
+        replace(shop / "shop/urls.py", "from django.contrib import admin\n", "")
+    (shop / "shop/tests.py").write_text(OWN_TESTS)
+    installed(shop)
+    command = [shop / ".venv/bin/python", "manage.py", "test"]
+    done = subprocess.run(command, cwd=shop, env=project_environment(), capture_output=True, text=True, timeout=300)
+    assert (done.returncode, "Ran 1 test in" in done.stderr) == (0, True), done.stderr
+
+
 def test_all_parts_come_and_go(shop):
+    (shop / "pyproject.toml").write_text(PROJECT_TOML)
+    settings = shop / "shop/settings.py"
+    settings.write_text(settings.read_text() + "\nDEFAULT_AUTO_FIELD = 'django.db.models.AutoField'\n")
     commit(shop)
     installed(shop, "--parts", "everything")
     assert "no issues" in manage(shop, "check")
+    assert manage(shop, "makemigrations", "--check", "--dry-run") == "No changes detected\n"
+    # The other lines are the packages that parts need, one a line.
+    assert changed_lines(shop, ":!pyproject.toml") <= 15
     installed(shop, "--remove")
     assert git(shop, "status", "--short") == ""
 
@@ -245,14 +271,9 @@ def test_removing_keeps_what_was_changed_elsewhere_and_refuses_the_rest(shop):
     assert git(shop, "diff", "--numstat") == "2\t0\tshop/settings.py\n"
 
 
-def test_an_older_engine_is_replaced_and_the_assistant_is_not(shop):
-    installed(shop)
-    manifest, module = shop / "agui/installed.json", shop / "agui/money.py"
-    current = module.read_bytes()
-    module.unlink()
-    refused = installer(shop)
-    assert "was changed since the installation" in refused.stderr
-    # As if this had been the engine of that time.
+def make_older(shop: Path) -> None:
+    """Record the engine as it is now, as if it had been the one of its time."""
+    manifest = shop / "agui/installed.json"
     present = {
         path.relative_to(shop).as_posix(): path.read_bytes()
         for path in (shop / "agui").rglob("*")
@@ -261,11 +282,38 @@ def test_an_older_engine_is_replaced_and_the_assistant_is_not(shop):
     digest = re.search(r'"agui": "(\w+)"', manifest.read_text())
     assert digest
     replace(manifest, digest[1], source.digest(present))
+
+
+def test_an_older_engine_is_replaced_and_the_assistant_is_not(shop):
+    installed(shop)
+    module, old = shop / "agui/money.py", shop / "agui/former/rooms.py"
+    current = module.read_bytes()
+    module.unlink()
+    old.parent.mkdir()
+    old.touch()
+    refused = installer(shop)
+    assert "was changed since the installation" in refused.stderr
+    make_older(shop)
     (shop / "assistant/tools.py").write_text("# mine\n")
     assert "is of this version now" in installed(shop)
     assert module.read_bytes() == current
+    assert not old.parent.exists()
     assert (shop / "assistant/tools.py").read_text() == "# mine\n"
     assert "nothing to change" in installed(shop)
+
+
+def test_an_upgrade_that_fails_leaves_the_older_engine(shop):
+    installed(shop)
+    (shop / "agui/money.py").unlink()
+    (shop / "agui/apps.py").write_text("# older\n")
+    make_older(shop)
+    commit(shop)
+    # Larger files can't be written, as on a disk that is full.
+    failed = installer(shop, prefix=["bash", "-c", 'ulimit -f 16; exec "$@"', "bash"])
+    assert failed.returncode == 1
+    assert "File too large" in failed.stderr
+    assert git(shop, "status", "--short", "--ignored", "--", "agui", ".agui*") == ""
+    assert "is of this version now" in installed(shop)
 
 
 # --- The agent answers
@@ -355,6 +403,25 @@ def test_an_agent_answers_under_the_projects_own_login(shop, layout, name, creat
         done = ask(client, "", threadId=thread, messages=[], resume=resume)
         assert done[-1]["type"] == "RUN_FINISHED"
         assert tokens_of(client) == 0
+
+
+def test_a_further_agent_finds_its_place_in_an_installed_project(shop):
+    replace(shop / "shop/settings.py", "                'django.template.context_processors.request',\n", "")
+    installed(shop)
+    said = manage(shop, "startagent", "billing")
+    [app, route] = re.findall(r"(?m)^    (\S.*?),  ", said)
+    replace(shop / "shop/settings.py", "    'assistant',\n", f"    'assistant',\n    {app},\n")
+    replace(shop / "shop/urls.py", "    path('admin/'", f"    {route},\n    path('admin/'")
+    manage(shop, "migrate", "--verbosity", "0")
+    creation = ["--noinput", "--username", "ada", "--email", "ada@example.com"]
+    manage(shop, "createsuperuser", *creation, DJANGO_SUPERUSER_PASSWORD=PASSWORD)
+    with served(shop) as client:
+        sign_in(client, "ada")
+        for name in ("assistant", "billing"):
+            status, page = client.fetch("GET", f"/{name}/")
+            assert status == 200
+            assert f'endpoint="/{name}/agent/"' in page
+            assert 'user-key="1"' in page
 
 
 # --- The guide
@@ -450,6 +517,12 @@ def other_asgi(project: Path) -> None:
     (project / "shop/asgi.py").write_text("application = None\n")
 
 
+def class_settings(project: Path) -> None:
+    """As django-configurations asks of a manage.py."""
+    line = "    os.environ"
+    replace(project / "manage.py", line, f"{line}.setdefault('DJANGO_CONFIGURATION', 'Dev')\n{line}")
+
+
 def taken_back(project: Path) -> None:
     settings = project / "shop/settings.py"
     (project / "shop/main.py").write_text(
@@ -474,6 +547,7 @@ def no_manage(project: Path) -> None:
         (own_page, "has a page at /assistant/ already"),
         (no_sessions, "needs 'django.contrib.staticfiles' in INSTALLED_APPS"),
         (other_asgi, "does not import get_asgi_application"),
+        (class_settings, "settings are the class 'Dev' (django-configurations)"),
         (taken_back, "take 'agui' out of INSTALLED_APPS again"),
     ],
 )
@@ -508,6 +582,13 @@ def test_the_wheel_has_all_that_is_brought(template, tmp_path):
         done = subprocess.run([sys.executable, "-B", "-c", program], cwd=place, capture_output=True, check=True)
         digests.add(done.stdout)
     assert len(digests) == 1
+
+
+def test_each_package_is_required_once_with_all_its_extras():
+    lines = source.requirements(source.PARTS["everything"])
+    names = [re.split(r"[\[>]", line)[0] for line in lines]
+    assert len(names) == len(set(names))
+    assert "pydantic-ai-slim[ag-ui,mcp]>=2.68,<3" in lines
 
 
 def test_the_parts_are_those_of_the_template():

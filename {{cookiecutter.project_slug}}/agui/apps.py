@@ -19,6 +19,7 @@ INSTALLED = {"site-packages", "dist-packages"}
 class AguiConfig(AppConfig):
     name = "agui"
     verbose_name = "Agent"
+    default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
         from agui import checks, conf

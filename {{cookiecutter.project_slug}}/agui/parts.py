@@ -121,6 +121,7 @@ class Part(AppConfig):
 
     # Otherwise Django would take Part for the AppConfig of each module that imports it.
     default = False
+    default_auto_field = "django.db.models.BigAutoField"  # As the engine's migrations have it.
 
     settings: ClassVar["type[Section] | None"] = None
     """The part's section of AGUI. Its key is the app's last word: `AGUI["WEATHER"]`."""

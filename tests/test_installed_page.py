@@ -1,0 +1,39 @@
+"""The page of an installed agent in Chromium, on a site with a strict Content-Security-Policy."""
+
+from pathlib import Path
+
+import pytest
+from pages import expect, finished, message_box, say
+from servers import manage
+from test_installer import PASSWORD, installed, replace, served, shop
+
+__all__ = ["shop"]
+pytestmark = pytest.mark.browser
+
+POLICY = """
+CONTENT_SECURITY_POLICY = {"DIRECTIVES": {"default-src": ["'self'"], "script-src": ["'self'"]}}
+"""
+
+
+def test_an_approved_change_on_a_page_with_a_strict_policy(shop: Path, new_page):
+    settings = shop / "shop/settings.py"
+    replace(settings, "MIDDLEWARE = [\n", "MIDDLEWARE = [\n    'csp.middleware.CSPMiddleware',\n")
+    settings.write_text(settings.read_text() + POLICY)
+    installed(shop)
+    manage(shop, "migrate", "--verbosity", "0")
+    creation = ["--noinput", "--username", "ada", "--email", "ada@example.com"]
+    manage(shop, "createsuperuser", *creation, DJANGO_SUPERUSER_PASSWORD=PASSWORD)
+    with served(shop) as client:
+        with client.open("GET", "/assistant/") as response:
+            assert "script-src 'self'" in response.headers["Content-Security-Policy"]
+        page = new_page(f"http://127.0.0.1:{client.port}/assistant/")
+        page.get_by_label("Username").fill("ada")
+        page.get_by_label("Password").fill(PASSWORD)
+        page.get_by_role("button", name="Log in").click()
+        expect(message_box(page)).to_be_visible()
+        say(page, "who am I")
+        expect(page.locator(".assistant .prose").last).to_contain_text("ada")
+        finished(page)
+        say(page, "revoke my tokens")
+        page.get_by_role("button", name="Approve").click()
+        expect(page.locator("agui-chat")).to_contain_text("Revoked 0 tokens")
