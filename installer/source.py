@@ -24,6 +24,7 @@ PARTS = {
     "minimal": [],
     "standard": ["attachments", "dashboard", "export", "feedback", "spending"],
     "everything": [
+        "admin_chat",
         "agentify",
         "attachments",
         "client",

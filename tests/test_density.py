@@ -16,7 +16,7 @@ MOST_LINES = {"minimal": 36_650, "standard": 40_400, "everything": 51_250}
 
 def test_core_is_small_and_readable():
     core = density.core(PROJECT)
-    assert core.lines <= 19_355
+    assert core.lines <= 19_375
     assert core.tokens_a_line <= 8
     assert core.comprehensions_a_thousand <= 17
     assert core.conditionals_a_thousand <= 9
