@@ -1139,3 +1139,25 @@ def test_names_and_texts_of_tools_are_never_markup(chat):
     expect(chat.locator(".activity pre")).to_contain_text("onerror")
     expect(chat.locator("agui-chat img")).to_have_count(0)
     assert chat.evaluate("window.pwned") is None
+
+
+# On how many lines the text of an element is.
+LINES = """(element) => {
+    const range = document.createRange();
+    range.selectNodeContents(element);
+    return new Set([...range.getClientRects()].map(({ top }) => Math.round(top))).size;
+}"""
+
+
+def test_columns_keep_their_alignment_and_figures_do_not_break(chat):
+    chat.set_viewport_size({"width": 380, "height": 800})
+    row = "| 2026-12-24T10:00:00 | 1,240.50 | a long remark of a customer about the colour of the parcel |"
+    text = f"| when | total | what |\n|---|---:|:---:|\n{row}"
+    answer = {"messageId": "m", "type": "TEXT_MESSAGE_CONTENT", "delta": text}
+    stub_runs(chat, [STARTED, {"messageId": "m", "type": "TEXT_MESSAGE_START", "role": "assistant"}, answer, FINISHED])
+    say(chat, "hello")
+    cells = chat.locator("agui-chat .prose td")
+    expect(cells).to_have_count(3)
+    assert [cell.evaluate("e => getComputedStyle(e).textAlign") for cell in cells.all()][1:] == ["right", "center"]
+    assert [cells.nth(index).evaluate(LINES) for index in range(2)] == [1, 1]
+    assert cells.nth(2).evaluate(LINES) > 1

@@ -32,7 +32,7 @@ def test_it_knows_the_page_and_the_rows_that_are_selected(admin):
     assert shown["model"] == "users.User"
     assert selected == [box.get_attribute("value")]
     admin.locator("#result_list tbody th a").first.click()
-    expect(message_box(admin)).to_be_visible()  # It stays open from page to page.
+    expect(message_box(admin)).to_be_visible()  # The chat stays open from page to page.
     [shown] = map(json.loads, context_of_a_run(admin))
     assert shown["primary key"] == selected[0]
 

@@ -394,7 +394,7 @@ def test_no_text_can_do_anything(chat, live_project):
         assert set(one["tags"]) <= set(ALLOWED_TAGS), payload
         assert set(one["attributes"]) <= set(ALLOWED_ATTRIBUTES), payload
         classes = {name for name in one["classes"] if not re.fullmatch(r"language-[\w+#.-]+", name)}
-        assert classes <= {"", "block", "block plain", "code", "code-head", "copy", "table", "task"}, payload
+        assert classes <= {"", "block", "block plain", "code", "code-head", "copy", "figure", "table", "task"}, payload
         for link in one["links"]:
             assert re.fullmatch(r"(https?|mailto|tel): _blank noopener noreferrer", link), payload
     assert len(PAYLOADS) > 60

@@ -68,6 +68,11 @@ def test_it_knows_the_list_and_its_search(admin_client: Browser):
     assert (told(page)["model"], told(page)["search"]) == ("agui.Thread", "invoices")
 
 
+def test_it_tells_no_more_of_a_text_than_its_beginning(admin_client: Browser):
+    page = admin_client.get(reverse("admin:agui_thread_changelist"), {"q": "x" * 3_000}).content
+    assert told(page)["search"] == "x" * 500
+
+
 def test_it_is_on_pages_without_an_object(admin_client: Browser):
     assert told(admin_client.get(reverse("admin:index")).content)["address"] == "/admin/"
     assert told(admin_client.get(reverse("admin:agui_apitoken_add")).content)["model"] == ApiToken._meta.label

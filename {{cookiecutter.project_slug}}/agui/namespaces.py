@@ -5,7 +5,8 @@ runs and files of another.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
 
 from django.urls import URLResolver, get_resolver, get_urlconf
 
@@ -33,18 +34,23 @@ def owner_of(scope: str) -> str:
     return split_scope(scope)[1]
 
 
-def mounted_agents() -> dict[str, str]:
+def mounted_agents() -> Mapping[str, str]:
     """List the agents that the project's routes name: the name for `reverse`, and the namespace.
 
     They differ only for routes that are included in another namespace.
     """
-    return dict(_mounted(get_resolver(get_urlconf()), ""))
+    return _agents_of(get_resolver(get_urlconf()))
 
 
 def all_scopes(scope: str) -> list[str]:
     """List the scopes of one owner with each agent."""
     owner = owner_of(scope)
     return [scope_of(owner, namespace) for namespace in {*mounted_agents().values(), FIRST_AGENT}]
+
+
+@lru_cache
+def _agents_of(resolver: URLResolver) -> dict[str, str]:
+    return dict(_mounted(resolver, ""))
 
 
 def _mounted(resolver: URLResolver, outer: str) -> Iterator[tuple[str, str]]:

@@ -9,6 +9,8 @@ from agui import conf
 from agui.contrib.admin_chat.conf import AdminChatSettings
 
 register = template.Library()
+# A name may be a whole text.
+MAX_CHARS = 500
 
 
 @register.inclusion_tag("agui_admin_chat/chat.html", takes_context=True)
@@ -23,7 +25,7 @@ def agui_admin_chat(context: RequestContext) -> dict[str, Any]:
     }
 
 
-def _page(context: RequestContext) -> dict[str, Any]:
+def _page(context: RequestContext) -> dict[str, str]:
     """Say what the page shows, and no more than is written on it."""
     page = {"title": str(context.get("title") or ""), "address": context["request"].path}
     if opts := context.get("opts"):
@@ -33,4 +35,4 @@ def _page(context: RequestContext) -> dict[str, Any]:
         page |= {"model": shown._meta.label, "primary key": str(shown.pk), "name": str(shown)}
     if (changes := context.get("cl")) and changes.query:
         page["search"] = changes.query
-    return page
+    return {name: text[:MAX_CHARS] for name, text in page.items()}
