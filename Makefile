@@ -68,7 +68,7 @@ settings: .demo/new ## Write the tables of docs/settings.md anew from agui/conf.
 	@$(MAKE) --no-print-directory -C $(NEW) setup .venv/.evals EXTRAS="$(EXTRAS)"
 
 picture: .venv/.dev ## Make the pictures of the README anew, from a project that is served
-	PICTURE=docs $(PYTEST) -q tests/test_picture.py
+	PICTURE=docs MANUAL_PICTURES="$(CURDIR)/{{cookiecutter.project_slug}}/docs/pictures" $(PYTEST) -q tests/test_picture.py tests/test_tutorial.py tests/test_make_it_yours.py
 
 bench: .venv/.demo ## Measure the way to a first answer, and what turns, streams and the page cost, side by side with peers (ARGS=--quick for a short run, --count for instructions)
 	$(call generate,.demo/bench)

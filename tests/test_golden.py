@@ -18,7 +18,8 @@ PLACES = {
     ".": r"\.dockerignore|\.env|\.env\.example|\.gitignore|\.pre-commit-config\.yaml|AGENTS\.md|Dockerfile|Makefile"
     r"|README\.md|compose\.yaml|conftest\.py|constraints\.txt|manage\.py|nginx\.conf|package\.json|pyproject\.toml",
     ".github/workflows": r"ci\.yml",
-    "docs": r"([a-z]+\.md|openapi\.(json|yaml))",
+    "docs": r"([a-z-]+\.md|openapi\.(json|yaml))",
+    "docs/pictures": r"[a-z-]+\.png",
     "agui": PYTHON,
     "agui/(admin|agents(/demo)?|blocking|events|http|protocol|runlog|runs|server|stores|testing|tools|turns)": PYTHON,
     "agui/contrib(/[a-z_]+(/management(/commands)?)?)?": PYTHON,
@@ -61,8 +62,11 @@ def test_every_file_is_of_a_kind_that_belongs_there(project: Path):
 
 
 def test_every_file_is_text(project: Path):
-    """A picture or an archive would be copied with whatever it holds."""
-    assert [name for name in files(project) if b"\0" in (project / name).read_bytes()] == []
+    """Anything else would be copied with whatever it holds: the manual's pictures are made by tests."""
+    others = {name: (project / name).read_bytes() for name in files(project)}
+    others = {name: data for name, data in others.items() if b"\0" in data}
+    assert {str(PurePosixPath(name).parent) for name in others} == {"docs/pictures"}
+    assert all(data.startswith(b"\x89PNG\r\n\x1a\n") for data in others.values())
 
 
 def test_file_names_are_good_on_windows(template: Path):
