@@ -15,7 +15,7 @@ PROJECT = ROOT / TEMPLATE_NAME
 DOCS = PROJECT / "docs"
 REPOSITORY = sorted([ROOT / "README.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").rglob("*.md")])
 PAGES = sorted([PROJECT / "README.md", PROJECT / "AGENTS.md", *DOCS.rglob("*.md")])
-GUIDES = ["architecture", "deployment", "scaling", "security"]
+GUIDES = ["architecture", "deployment", "scaling", "security", "troubleshooting"]
 
 
 def blocks(page: str, language: str) -> list[str]:
