@@ -64,7 +64,7 @@ def run(project: Path, command: str) -> str:
 
 
 def edit(project: Path, step: Step) -> None:
-    instruction = re.search(r"((?i:add) this to the end of|Create|[Ww]rite|[Ii]n) (`.*)", step.says)
+    instruction = re.search(r"((?i:add) this to the end of|Create|[Ww]rite|In) (`.*)", step.says)
     assert instruction, f"What is to be done with this block? {step.says}"
     what, where = instruction.groups()
     what = what.lower()
@@ -78,7 +78,7 @@ def edit(project: Path, step: Step) -> None:
         path.write_text(path.read_text().rstrip("\n") + "\n" + blank + step.code)
     else:
         [old] = lines
-        text = path.read_text()
+        there = path.read_text().splitlines(keepends=True)
         assert "replace" in where
-        assert text.count(f"{old}\n") == 1, old
-        path.write_text(text.replace(f"{old}\n", step.code))
+        [line] = [line for line in there if line.strip() == old.strip()]
+        path.write_text("".join(step.code if one is line else one for one in there))

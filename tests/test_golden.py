@@ -17,6 +17,7 @@ PYTHON = r"[a-z0-9_]+\.py"
 PLACES = {
     ".": r"\.dockerignore|\.env|\.env\.example|\.gitignore|\.pre-commit-config\.yaml|AGENTS\.md|Dockerfile|Makefile"
     r"|README\.md|compose\.yaml|conftest\.py|constraints\.txt|manage\.py|nginx\.conf|package\.json|pyproject\.toml",
+    r"\.agents/skills/change-the-agent": r"SKILL\.md",
     ".github/workflows": r"ci\.yml",
     "docs": r"([a-z-]+\.md|openapi\.(json|yaml))",
     "docs/pictures": r"[a-z-]+\.png",

@@ -15,7 +15,7 @@ PROJECT = ROOT / TEMPLATE_NAME
 DOCS = PROJECT / "docs"
 REPOSITORY = sorted([ROOT / "README.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").rglob("*.md")])
 PAGES = sorted([PROJECT / "README.md", PROJECT / "AGENTS.md", *DOCS.rglob("*.md")])
-GUIDES = ["architecture", "deployment", "scaling", "security", "troubleshooting"]
+GUIDES = ["architecture", "deployment", "scaling", "security"]
 
 
 def blocks(page: str, language: str) -> list[str]:
@@ -115,7 +115,7 @@ def test_compose_needs_what_the_page_says():
 def test_what_coding_assistants_are_told_exists(rendered):
     project = rendered["demo"]
     text = (project / "AGENTS.md").read_text()
-    named = re.findall(r"`((?:\.env\S*|(?:agui|assistant|config|docs|users)/[\w./-]*))`", text)
+    named = re.findall(r"`((?:\.env\S*|(?:\.agents|agui|assistant|config|docs|users)/[\w./-]*))`", text)
     assert not [one for one in named if not (project / one).exists()]
     targets = re.findall(r"^([a-z]+):", (project / "Makefile").read_text(), re.M)
     assert set(re.findall(r"`make (\w+)", text)) <= set(targets)
