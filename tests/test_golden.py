@@ -18,7 +18,7 @@ PLACES = {
     ".": r"\.dockerignore|\.env|\.env\.example|\.gitignore|\.pre-commit-config\.yaml|AGENTS\.md|Dockerfile|Makefile"
     r"|README\.md|compose\.yaml|conftest\.py|constraints\.txt|manage\.py|nginx\.conf|package\.json|pyproject\.toml",
     ".github/workflows": r"ci\.yml",
-    "docs": r"([a-z]+\.md|openapi\.(json|yaml))",
+    "docs": r"([a-z-]+\.md|openapi\.(json|yaml))",
     "agui": PYTHON,
     "agui/(admin|agents(/demo)?|blocking|events|http|protocol|runlog|runs|server|stores|testing|tools|turns)": PYTHON,
     "agui/contrib(/[a-z_]+(/management(/commands)?)?)?": PYTHON,
