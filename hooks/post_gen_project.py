@@ -14,18 +14,9 @@ PROVIDER = "{{ cookiecutter.model_provider }}"
 PARTS = "{{ cookiecutter.parts }}"
 
 STANDARD = {"attachments", "dashboard", "export", "feedback", "spending"}
-# What belongs to a part outside of its folder: its page of docs/, other files, and lines of pyproject.toml.
-PAGES = {
-    "agentify": ["agentify"],
-    "client": ["client"],
-    "durable": ["durable"],
-    "evals": ["evals"],
-    "mcp": ["mcp"],
-    "observe": ["observe"],
-    "spending": ["money"],
-    "terminal": ["terminal"],
-    "voice": ["voice"],
-}
+# What belongs to a part outside of its folder: a page of docs/, other files, and lines of pyproject.toml. Its sections
+# of other pages begin with its name.
+PAGES = {"client": "client"}
 FILES = {"evals": ["assistant/evals"]}
 # What AGENTS.md says of it.
 PHRASES = {
@@ -84,12 +75,30 @@ def remove(part):
         change("pyproject.toml", rf'(?m)^( *"{name}[^\w-].*|{name} = .*)\n')
     for phrase in PHRASES.get(part, ()):
         change("AGENTS.md", re.escape(phrase))
-    for page in PAGES.get(part, ()):
-        Path(f"docs/{page}.md").unlink(missing_ok=True)
-        for file in (".env.example", "compose.yaml"):
-            change(file, rf"(?:^|(?<=\n\n))(?:.+\n)*.*docs/{page}\.md.*\n(?:.+\n)*\n?")
-        for file in [Path("README.md"), Path("AGENTS.md"), *Path("docs").rglob("*.md")]:
-            change(file, rf"\[([^\]]*)\]\((?:\.\./|docs/)?{page}\.md(?:#[\w-]*)?\)", r"\1")
+    for file in (".env.example", "compose.yaml"):
+        change(file, rf"(?:^|(?<=\n\n))(?:.+\n)*.*\(part {part}: .*\n(?:.+\n)*\n?")
+    if part in PAGES:
+        Path(f"docs/{PAGES[part]}.md").unlink()
+        unlink(rf"{PAGES[part]}\.md(?:#[\w-]*)?")
+    for page in Path("docs").glob("*.md"):
+        remove_sections(page, part)
+
+
+def remove_sections(page, part):
+    """Remove the sections of a page that begin with the name of the part, and the links to their headings."""
+    section = rf"(?s)\n## [^\n]*\n\n\*Part `{part}`\.\*\n.*?(?=\n## |\Z)"
+    titles = re.findall(r"(?m)^##+ (.*)", "".join(re.findall(section, page.read_bytes().decode())))
+    change(page, section)
+    for title in titles:
+        anchor = re.sub(r"[^\w-]", "", title.lower().replace(" ", "-"))
+        change(page, rf" ·\s\[[^\]]*\]\(#{anchor}\)")  # Of the table of contents
+        change(page, rf"\[([^\]]*)\]\(#{anchor}\)", r"\1")
+        unlink(rf"{page.stem}\.md#{anchor}")
+
+
+def unlink(target):
+    for file in [Path("README.md"), Path("AGENTS.md"), *Path("docs").glob("*.md")]:
+        change(file, rf"\[([^\]]*)\]\((?:docs/)?{target}\)", r"\1")
 
 
 def change(file, pattern, replacement=""):

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from conftest import ROOT, TEMPLATE_NAME
 from servers import project_environment
+from test_guides import anchors
 
 pytestmark = pytest.mark.engine
 CONTRIB = ROOT / TEMPLATE_NAME / "agui/contrib"
@@ -69,8 +70,26 @@ def test_what_is_left_names_no_page_that_is_gone(bake, answer: str):
     project = bake(parts=answer)
     pages = [project / "README.md", project / "AGENTS.md", *(project / "docs").rglob("*.md")]
     for page in pages:
-        for link in re.findall(r"\]\(([\w./-]+\.(?:md|yaml))(?:#[^)]*)?\)", page.read_text()):
-            assert (page.parent / link).exists(), f"{page.relative_to(project)}: {link}"
+        for link, anchor in re.findall(r"\]\(([\w./-]*\.(?:md|yaml)|)(?:#([\w-]+))?\)", page.read_text()):
+            target = page.parent / link if link else page
+            assert target.exists(), f"{page.relative_to(project)}: {link}"
+            assert not anchor or anchor in anchors(target), f"{page.relative_to(project)}: {link}#{anchor}"
+
+
+def named_parts(page: Path) -> set[str]:
+    """Name the parts that have a section of a page."""
+    return set(re.findall(r"^## .*\n\n\*Part `(\w+)`\.\*$", page.read_text(), re.MULTILINE))
+
+
+@pytest.mark.parametrize(("answer", "parts"), [("everything", PARTS), ("standard", STANDARD), ("minimal", [])])
+def test_manual_has_the_sections_of_the_chosen_parts(bake, answer: str, parts: list[str]):
+    project = bake(parts=answer)
+    for page in (project / "docs").glob("*.md"):
+        assert named_parts(page) == named_parts(ROOT / TEMPLATE_NAME / "docs" / page.name) & set(parts)
+        assert not page.read_text().endswith("\n\n")
+    gone = {f"(part {part}: " for part in PARTS if part not in parts}
+    for name in (".env.example", "compose.yaml"):
+        assert not [mark for mark in gone if mark in (project / name).read_text()]
 
 
 def test_without_the_hook_everything_is_there(run_cli):

@@ -51,8 +51,8 @@ def releases(clone: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         with (project / name).open("a") as stream:
             stream.write("\n\n# of v2\n")
     (project / "agui/added.py").write_text('"""New in v2."""\n')
-    (project / "docs/scaling.md").unlink()
-    (project / "docs/money.md").rename(project / "docs/budgets.md")
+    (project / "docs/several-agents.md").unlink()
+    (project / "docs/operate.md").rename(project / "docs/budgets.md")
     requirements = (project / "pyproject.toml").read_text()
     assert '"whitenoise>=6.9,<7"' in requirements
     (project / "pyproject.toml").write_text(requirements.replace('"whitenoise>=6.9,<7"', '"whitenoise>=6.8,<7"'))
@@ -210,14 +210,14 @@ def test_same_lines_changed_on_both_sides_are_marked(created: Path, shell):
 
 def test_conflict_beside_a_changed_file_that_is_gone_is_a_reject(created: Path, shell):
     """git then merges nothing of the upgrade; what it can't apply, it leaves beside the file."""
-    for name in ("agui/conf.py", "docs/scaling.md"):
+    for name in ("agui/conf.py", "docs/several-agents.md"):
         with (created / name).open("a") as stream:
             stream.write("\n# patched\n")
     shell(["git commit --quiet --all --message Patched"], created)
     shell(commands("At each release")[:1], created, "v2")
     assert conflicts(created) == ["agui/conf.py.rej"]
     assert "?? agui/conf.py.rej" in shell(["git status --short"], created).stdout
-    assert (created / "docs/scaling.md").exists()
+    assert (created / "docs/several-agents.md").exists()
     assert (created / "agui/added.py").exists()
 
 
@@ -237,7 +237,7 @@ def test_project_of_cookiecutter_is_linked(run_cli, releases: Path, shell):
     assert shell(["cruft diff --exit-code"], project).returncode == 0
     assert shell(commands("At each release")[:1], project, "v2").returncode == 0
     assert (project / "agui/added.py").exists()
-    assert not (project / "docs/money.md").exists()
+    assert not (project / "docs/operate.md").exists()
 
 
 # --- Migrations: nothing is released yet, so the engine's first migration stands for the release before

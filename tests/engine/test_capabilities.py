@@ -1,4 +1,4 @@
-"""docs/capabilities.md: its examples do what they say, up to the wire to a provider."""
+"""docs/agent.md: its examples do what they say, up to the wire to a provider."""
 
 import json
 import logging
@@ -22,7 +22,7 @@ from engine.wire import check_stream
 
 __all__ = ["stub"]
 
-PAGE = pages.read("capabilities.md")
+PAGE = pages.read("agent.md")
 CLAUDE, GPT = "anthropic:claude-sonnet-5-5", "openai:gpt-5.6-terra"
 
 

@@ -1,4 +1,4 @@
-"""What `manage.py chat` knows of a thread, shows of it and promises in docs/terminal.md."""
+"""What `manage.py chat` knows of a thread, shows of it and promises in docs/client.md."""
 
 import io
 import json
@@ -242,7 +242,7 @@ def test_patch_that_does_not_fit_is_lost():
 
 def documented(heading: str) -> list[str]:
     """The first cells of the table that begins with this row."""
-    table = pages.read("terminal.md").partition(f"| {heading} | |\n|---|---|\n")[2].partition("\n\n")[0]
+    table = pages.read("client.md").partition(f"| {heading} | |\n|---|---|\n")[2].partition("\n\n")[0]
     return [line.split("|")[1].strip().strip("`").split()[0] for line in table.splitlines()]
 
 
@@ -263,4 +263,4 @@ def test_documentation_has_every_command():
 
 def test_documentation_has_every_exit_code():
     assert [int(code) for code in documented("exit code")] == sorted([*(ending.value for ending in Ending), 2])
-    assert re.search(r"--message - ", pages.read("terminal.md"))
+    assert re.search(r"--message - ", pages.read("client.md"))

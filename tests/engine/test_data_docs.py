@@ -1,4 +1,4 @@
-"""docs/data.md says of every field what it holds: it is held to the models, settings, commands and the export."""
+"""docs/security.md says what every field holds, and docs/operate.md how long: both are held to the code."""
 
 import json
 import re
@@ -14,12 +14,15 @@ from agui.management.commands.prune_agent_data import TOKEN_AGE
 from engine import pages
 from engine.conftest import all_models
 
-TEXT = pages.read("data.md")
+SECURITY = pages.read("security.md")
+DATA = SECURITY.partition("\n## Where data is kept\n")[2]
+OPERATE = pages.read("operate.md")
+TEXT = DATA + OPERATE.partition("\n## Delete old data\n")[2].partition("\n## Read the log\n")[0]
 MODELS = {model.__name__: model for model in all_models()}
 
 
 def section(title):
-    return re.split(r"^#{2,3} ", TEXT.partition(f"# {title}\n")[2], maxsplit=1, flags=re.MULTILINE)[0]
+    return re.split(r"^#{2,3} ", (SECURITY + OPERATE).partition(f"# {title}\n")[2], maxsplit=1, flags=re.MULTILINE)[0]
 
 
 def table(text):
@@ -70,7 +73,7 @@ def test_what_is_personal_is_in_the_export(name):
 
 def test_names_in_the_export_are_what_the_tables_say(user):
     document = json.loads("".join(write_document(Actor(user, f"user:{user.pk}"))))
-    named = re.findall(r"`(\w+)`", section("Export").partition("It has ")[2].partition(".")[0])
+    named = re.findall(r"`(\w+)`", section("Export what is kept of a user").partition("It has ")[2].partition(".")[0])
     assert named == list(document)
 
 
@@ -81,7 +84,7 @@ def test_every_table_says_for_how_long(name):
 
 def test_settings_and_options_are_what_they_are():
     parser = load_command_class("agui", "prune_agent_data").create_parser("manage.py", "prune_agent_data")
-    rows = {name.strip("`"): (default, option) for name, default, option, _ in table(section("How long"))}
+    rows = {name.strip("`"): (default, option) for name, default, option, _ in table(section("Delete old data"))}
     expected = {name.upper(): f"`{field.default}`" for name, field in conf.Retention.model_fields.items()}
     assert {name: default for name, (default, _) in rows.items()} == expected
     for name, (_, option) in rows.items():
@@ -90,7 +93,7 @@ def test_settings_and_options_are_what_they_are():
 
 
 def test_settings_shown_are_settings():
-    shown = re.search(r"^AGUI\[.*?^\}", section("How long"), re.MULTILINE | re.DOTALL)
+    shown = re.search(r"^AGUI\[.*?^\}", section("Delete old data"), re.MULTILINE | re.DOTALL)
     values = {"AGUI": {}}
     exec(shown[0], values)  # noqa: S102
     assert {name.lower() for name in values["AGUI"]["RETENTION"]} == set(conf.Retention.model_fields)
@@ -116,9 +119,3 @@ def test_names_of_settings_exist():
 
 def test_the_life_of_dead_tokens_is_told():
     assert f"for {TOKEN_AGE.days} days after it expired" in section("`ApiToken`")
-
-
-def test_links_lead_somewhere():
-    titles = re.findall(r"^#+ (.*)$", TEXT, re.MULTILINE)
-    anchors = {re.sub(r"[^\w-]", "", title.lower().replace(" ", "-")) for title in titles}
-    assert set(re.findall(r"\]\(#([^)]*)\)", TEXT)) <= anchors

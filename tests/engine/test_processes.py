@@ -197,7 +197,7 @@ async def test_with_postgresql_a_process_is_alive_as_long_as_it_holds_its_lock(w
     assert await is_dead(run)
 
 
-@pytest.mark.parametrize("page", ["architecture.md", "durable.md", "scaling.md"])
+@pytest.mark.parametrize("page", ["architecture.md", "operate.md"])
 def test_the_docs_say_after_how_long_a_process_is_dead(page):
     text = " ".join(pages.read(page).split())
     assert set(re.findall(r"sign of life for (\d+) seconds|for more than (\d+) seconds", text)) <= {

@@ -11,7 +11,7 @@ from agui.tools.schema import ToolOptions
 from engine import pages
 from engine.conftest import Client, decision
 
-PAGE = pages.read("tools.md")
+PAGE = pages.read("tools.md").partition("\n*Part `")[0]
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""How the agent has to behave: `make eval` plays the cases beside this file (docs/evals.md)."""
+"""How the agent has to behave: `make eval` plays the cases beside this file (docs/agent.md)."""
 
 from typing import Any
 

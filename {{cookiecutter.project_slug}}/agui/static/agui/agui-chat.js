@@ -43,7 +43,7 @@ import { Welcome } from "./welcome.js";
  * @attr collapsed - a floating or docked chat shows only its launcher; what the user chose holds for the tab
  *
  * registerTool(tool), unregisterTool(name), tools - what the agent may do in the page; state, getContext() - what it and
- *   the page tell each other; registerActivity(type, draw) - what tools show, drawn by the page. docs/element.md has more
+ *   the page tell each other; registerActivity(type, draw) - what tools show, drawn by the page. docs/page.md has more
  *
  * @slot header-start, header-end - beside the buttons of the header
  * @slot welcome - instead of the greeting

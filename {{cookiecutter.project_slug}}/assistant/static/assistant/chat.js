@@ -1,7 +1,7 @@
 // @ts-check
 /**
  * What the agent may do in the page, and what it is told of it: the example to change into yours.
- * docs/element.md has all of <agui-chat>. Loaded by templates/assistant/chat.html.
+ * docs/page.md has all of <agui-chat>. Loaded by templates/assistant/chat.html.
  */
 
 const THEMES = ["light", "dark", "automatic"];

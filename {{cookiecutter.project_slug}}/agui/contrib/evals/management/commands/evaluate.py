@@ -1,4 +1,4 @@
-"""Talk to the agent as the cases in `evals/` say, and judge its answers: see docs/evals.md."""
+"""Talk to the agent as the cases in `evals/` say, and judge its answers: see docs/agent.md."""
 
 import asyncio
 import tempfile

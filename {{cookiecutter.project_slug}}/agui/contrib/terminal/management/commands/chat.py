@@ -1,4 +1,4 @@
-"""Chat with an agent in the terminal, or from a script: see docs/terminal.md."""
+"""Chat with an agent in the terminal, or from a script: see docs/client.md."""
 
 import logging
 import os
