@@ -1,7 +1,7 @@
 # `make` lists the commands. They make their own .venv with uv when that is installed, else with venv and pip.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo install test check engine element settings picture bench lint clean
+.PHONY: help demo install test check engine element settings picture docs bench lint clean
 
 PYTHON ?= $(shell for p in python3.13 python3.14 python3.12 python3.11 python3 python; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
@@ -70,6 +70,16 @@ settings: .demo/new ## Write the tables of docs/settings.md anew from agui/conf.
 picture: .venv/.dev ## Make the pictures of the README anew, from a project that is served
 	PICTURE=docs MANUAL_PICTURES="$(CURDIR)/{{cookiecutter.project_slug}}/docs/pictures" $(PYTEST) -q tests/test_picture.py tests/test_tutorial.py tests/test_make_it_yours.py
 
+docs: .venv/.dev ## Build the manual as a site with a search, in .site/html/
+	@rm -rf .site && mkdir -p .site
+	@cp -R "{{cookiecutter.project_slug}}/docs" .site/pages
+	@cp -R docs/*.md docs/*.png docs/recipes CHANGELOG.md .site/pages
+	@cp README.md .site/pages/index.md
+	@sed -i.bak -E -f docs/site.sed .site/pages/*.md .site/pages/recipes/*.md
+	@find .site/pages -name '*.bak' -delete
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict --config-file docs/mkdocs.yml
+	@echo "The manual is in .site/html/index.html"
+
 bench: .venv/.demo ## Measure the way to a first answer, and what turns, streams and the page cost, side by side with peers (ARGS=--quick for a short run, --count for instructions)
 	$(call generate,.demo/bench)
 	@$(MAKE) --no-print-directory -C $(BENCH) .venv/.installed EXTRAS=postgres
@@ -89,7 +99,7 @@ lint: .venv/.dev ## Check and format-check all Python files
 	$(BIN)/ruff format --no-cache --check .
 
 clean: ## Remove what these commands made
-	rm -rf .venv .demo .test-cache .pytest_cache .ruff_cache
+	rm -rf .venv .demo .site .test-cache .pytest_cache .ruff_cache
 
 .venv/.demo: pyproject.toml
 	$(call install,demo)
