@@ -77,7 +77,7 @@ docs: .venv/.dev ## Build the manual as a site with a search, in .site/html/
 	@cp README.md .site/pages/index.md
 	@sed -i.bak -E -f docs/site.sed .site/pages/*.md .site/pages/recipes/*.md
 	@find .site/pages -name '*.bak' -delete
-	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict --config-file docs/mkdocs.yml
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --config-file docs/mkdocs.yml
 	@echo "The manual is in .site/html/: serve that folder, as with python -m http.server --directory .site/html"
 
 bench: .venv/.demo ## Measure the way to a first answer, and what turns, streams and the page cost, side by side with peers (ARGS=--quick for a short run, --count for instructions)
