@@ -77,7 +77,7 @@ def edit(project: Path, step: Step) -> None:
         blank = "\n\n" if step.language == "python" and re.match("@|class |def ", step.code) else "\n"
         path.write_text(path.read_text().rstrip("\n") + "\n" + blank + step.code)
     else:
-        [old] = lines
+        old = lines[0]
         there = path.read_text().splitlines(keepends=True)
         assert "replace" in where
         [line] = [line for line in there if line.strip() == old.strip()]
