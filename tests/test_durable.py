@@ -240,8 +240,12 @@ def test_killed_at_any_moment_each_run_ends_and_each_effect_is_there_once(site: 
 
 def test_a_turn_after_it_finds_the_thread_free(site: Site):
     site.worker or site.start_worker()
-    thread = site.query("SELECT thread_id FROM agui_run ORDER BY started_at LIMIT 1")[0]
-    body = begin("next turn", threadId=thread)
+    first = begin("first turn")
+    with running(site, first):
+        wait_for(lambda: site.requests("first turn"))
+        site.end_worker()
+        site.start_worker()
+    body = begin("next turn", threadId=first["threadId"])
     assert check_stream(site.run(body), body).ended["outcome"] == {"type": "success"}
     for left in ("agui_durable_tooloutcome", "agui_run WHERE status = 'running' OR \"order\" IS NOT NULL"):
         wait_for(lambda: site.query(f"SELECT count(*) FROM {left}") == ["0"])  # noqa: B023, S608
