@@ -296,6 +296,16 @@ def drawn(page: Page) -> None:
     page.evaluate("() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))")
 
 
+def keep_picture(page: Page, path: Path) -> None:
+    """Take a small picture of the page. `make picture` keeps it in the manual."""
+    message_box(page).blur()
+    page.set_viewport_size({"width": 760, "height": 480})
+    drawn(page)
+    path = Path(os.environ.get("MANUAL_PICTURES") or path.parent) / path.name
+    page.screenshot(path=path, animations="disabled", caret="hide")
+    assert path.stat().st_size < 60_000
+
+
 def finished(page: Page) -> None:
     """Wait until the run has ended that has just begun: the button sends again."""
     drawn(page)

@@ -1,12 +1,11 @@
 """The page that removes the example from a generated project, word for word."""
 
-import os
 from pathlib import Path
 
 import guide
 import pytest
 from conftest import ROOT, TEMPLATE_NAME
-from pages import drawn, expect, finished, message_box, say, sign_in
+from pages import expect, finished, keep_picture, say, sign_in
 from servers import serve, text_of
 
 LOOK, REMOVAL, _ = guide.sections(ROOT / TEMPLATE_NAME / "docs/make-it-yours.md").values()
@@ -18,18 +17,13 @@ def test_the_page_gets_a_colour_and_a_logo(new_page, bake, furnish, tmp_path: Pa
     furnish(project)
     LOOK.follow(project)
     with serve(project) as live:
-        page = sign_in(new_page(live.url, viewport={"width": 760, "height": 480}, reduced_motion="reduce"), live)
+        page = sign_in(new_page(live.url, reduced_motion="reduce"), live)
         say(page, "delete_finished_tasks")
         finished(page)
         expect(page.get_by_role("link", name="Book Club").locator("img")).to_be_visible()
         for element in ("html", "[part=panel]"):
             expect(page.locator(element)).to_have_css("background-color", "rgb(253, 247, 251)")
-        # `make picture` keeps it in the manual.
-        message_box(page).blur()
-        drawn(page)
-        path = Path(os.environ.get("MANUAL_PICTURES") or tmp_path) / "branded.png"
-        page.screenshot(path=path, animations="disabled", caret="hide")
-        assert path.stat().st_size < 60_000
+        keep_picture(page, tmp_path / "branded.png")
 
 
 @pytest.mark.engine

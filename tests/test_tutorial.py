@@ -1,13 +1,12 @@
 """The tutorial of a generated project, word for word, in Chromium."""
 
-import os
 from collections.abc import Callable
 from pathlib import Path
 
 import guide
 import pytest
 from conftest import ROOT, TEMPLATE_NAME
-from pages import Page, drawn, expect, finished, message_box, say, sign_in
+from pages import Page, expect, finished, keep_picture, say, sign_in
 from servers import LiveProject, serve
 
 pytestmark = pytest.mark.browser
@@ -57,7 +56,7 @@ def test_each_step_shows_what_the_tutorial_says(opened, bake, furnish, tmp_path:
         [prompt] = ASK.prompts
         ask(page, prompt)
         expect(page.get_by_text("Take this book off your list?")).to_be_visible()
-        take_picture(page, tmp_path)
+        keep_picture(page, tmp_path / "approval.png")
         page.get_by_role("button", name="Deny").click()
         page.get_by_role("button", name="Deny").click()
         finished(page)
@@ -85,16 +84,6 @@ def test_each_step_shows_what_the_tutorial_says(opened, bake, furnish, tmp_path:
     guide.run(project, ".venv/bin/python manage.py evaluate books")
     guide.edit(project, REAL.steps[-1])
     guide.run(project, ".venv/bin/ruff check --no-cache . && .venv/bin/ruff format --no-cache --check .")
-
-
-def take_picture(page: Page, tmp_path: Path) -> None:
-    """`make picture` keeps it in the manual."""
-    message_box(page).blur()
-    page.set_viewport_size({"width": 760, "height": 480})
-    drawn(page)
-    path = Path(os.environ.get("MANUAL_PICTURES") or tmp_path) / "approval.png"
-    page.screenshot(path=path, animations="disabled", caret="hide")
-    assert path.stat().st_size < 60_000
 
 
 @pytest.mark.nightly
