@@ -67,7 +67,7 @@ settings: .demo/new ## Write the tables of docs/settings.md anew from agui/conf.
 	$(call generate,.demo/engine,parts=everything)
 	@$(MAKE) --no-print-directory -C $(NEW) setup .venv/.evals EXTRAS="$(EXTRAS)"
 
-picture: .venv/.dev ## Make the pictures of the README anew, from a project that is served
+picture: .venv/.dev ## Make the pictures of the README and of the manual anew, from projects that are served
 	PICTURE=docs MANUAL_PICTURES="$(CURDIR)/{{cookiecutter.project_slug}}/docs/pictures" $(PYTEST) -q tests/test_picture.py tests/test_tutorial.py tests/test_make_it_yours.py
 
 docs: .venv/.dev ## Build the manual as a site with a search, in .site/html/

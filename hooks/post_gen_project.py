@@ -78,7 +78,7 @@ def remove(part):
     for file in (".env.example", "compose.yaml"):
         change(file, rf"(?:^|(?<=\n\n))(?:.+\n)*.*\(part {part}: .*\n(?:.+\n)*\n?")
     if part in PAGES:
-        Path(f"docs/{PAGES[part]}.md").unlink()
+        Path(f"docs/{PAGES[part]}.md").unlink(missing_ok=True)
         unlink(rf"{PAGES[part]}\.md(?:#[\w-]*)?")
     for page in Path("docs").glob("*.md"):
         remove_sections(page, part)
@@ -91,7 +91,8 @@ def remove_sections(page, part):
     change(page, section)
     for title in titles:
         anchor = re.sub(r"[^\w-]", "", title.lower().replace(" ", "-"))
-        change(page, rf" ·\s\[[^\]]*\]\(#{anchor}\)")  # Of the table of contents
+        entry = rf" ·\s\[[^\]]*\]\(#{anchor}\)"  # The table of contents has one for each section.
+        change(page, entry)
         change(page, rf"\[([^\]]*)\]\(#{anchor}\)", r"\1")
         unlink(rf"{page.stem}\.md#{anchor}")
 

@@ -76,6 +76,13 @@ def test_what_is_left_names_no_page_that_is_gone(bake, answer: str):
             assert not anchor or anchor in anchors(target), f"{page.relative_to(project)}: {link}#{anchor}"
 
 
+@pytest.mark.parametrize("answer", ["standard", "minimal"])
+def test_coding_assistants_are_told_of_no_part_that_is_absent(bake, answer: str):
+    told = (bake(parts=answer) / "AGENTS.md").read_text()
+    assert "manage.py chat" not in told
+    assert "evals" not in told
+
+
 def named_parts(page: Path) -> set[str]:
     """Name the parts that have a section of a page."""
     return set(re.findall(r"^## .*\n\n\*Part `(\w+)`\.\*$", page.read_text(), re.MULTILINE))

@@ -49,6 +49,6 @@ def test_quoted_words_are_the_engines(words: str):
 def test_settings_exist():
     named = set(re.findall(r"`([A-Z]+_[A-Z_]+)`", PAGE))
     engine = {name.upper() for name in conf.EngineSettings.model_fields}
-    others = {"INSTALLED_APPS", "ASGI_APPLICATION", "ALLOWED_HOSTS", "CSRF_TRUSTED_ORIGINS"}
+    others = {"INSTALLED_APPS", "ASGI_APPLICATION", "ALLOWED_HOSTS", "CSRF_TRUSTED_ORIGINS", "BEHIND_PROXY"}
     others |= {"AGENT_MODEL", "REDIS_URL", "DATABASE_URL", "RUN_ERROR"}
     assert named - others <= engine
