@@ -51,12 +51,20 @@ check: .venv/.demo ## Generate a project and run its own checks (PARTS=minimal, 
 engine: $(if $(PROJECT),,.demo/new) ## Run the engine's tests in a new project, or in yours (PROJECT=/path ARGS="-n 2 test_run.py")
 	cd tests/engine && PYTHONPATH="$(TESTED):$(CURDIR)/tests" "$(TESTED)/.venv/bin/pytest" $(or $(ARGS),--numprocesses auto)
 
-element: ## Run the element's tests on the template's modules, or on those of your project (PROJECT=/path)
+element: .demo/packages/node_modules ## Run the element's tests on the template's modules, or on those of your project (PROJECT=/path)
 	@rm -rf .demo/element
-	@mkdir -p .demo
 	@cp -R tests/element .demo/element
+	@ln -s ../packages/node_modules .demo/element/node_modules
 	@ln -s "$(abspath $(or $(PROJECT),{{cookiecutter.project_slug}}))/agui/static/agui" .demo/element/agui
 	node --test .demo/element/*.test.mjs
+
+# The public suites that the element is held to, and the libraries that it is compared with.
+.demo/packages/node_modules: tests/element/package.json
+	@rm -rf .demo/packages
+	@mkdir -p .demo/packages
+	@cp $< .demo/packages
+	npm install --prefix .demo/packages --ignore-scripts --silent --no-package-lock
+	@touch $@
 
 settings: .demo/new ## Write the tables of docs/settings.md anew from agui/conf.py
 	DJANGO_SETTINGS_MODULE=engine.settings PYTHONPATH="$(TESTED):tests" "$(TESTED)/.venv/bin/python" \
@@ -76,7 +84,7 @@ docs: .venv/.dev ## Build the manual as a site with a search, in .site/html/
 	@cp -R docs/*.md docs/*.png docs/recipes CHANGELOG.md .site/pages
 	@cp README.md .site/pages/index.md
 	@sed -i.bak -E -f docs/site.sed .site/pages/*.md .site/pages/recipes/*.md
-	@find .site/pages -name '*.bak' -delete
+	@find .site/pages \( -name '*.bak' -o -name ruff.toml \) -delete
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --config-file docs/mkdocs.yml
 	@echo "The manual is in .site/html/: serve that folder, as with python -m http.server --directory .site/html"
 

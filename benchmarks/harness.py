@@ -106,7 +106,7 @@ class Server:
         return elapsed
 
     def cpu_seconds(self) -> float:
-        """The processor time used so far, all threads included; not a number where there is no /proc."""
+        """The processor time used so far, all threads included; NaN if the system has no /proc."""
         try:
             stat = Path(f"/proc/{self.process.pid}/stat").read_text()
         except OSError:

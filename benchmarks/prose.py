@@ -20,12 +20,22 @@ CODE = re.compile(r"`[^`]*`")
 
 # Each rule is a pattern for prose without code.
 RULES = {
-    "whoever": r"\b(whoever|whosoever|whichever)\b",
+    "whoever": r"\b([Ww]hoever|[Ww]hosoever|whichever)\b",
     "they, for a user": r"\b(he|his|him|himself|she|her)\b",
     "fronted object": r"(?:^|[.:;] )(Of|To|From) (a|an|the|each|every|all|its|one)\b[^,.;:]*\b"
     r"(is|are|has|have|it|they|there|only|nothing|none|no)\b",
     "if, not where": r"(?:^|[.;] )Where (a|an|the|there|it|no|nothing|nobody|none)\b[^.?]*,",
     "who as a subject": r"(?:^|[.;] )Who (?!may\b|can\b|is who)[^.?]*\.",
+}
+MORE_RULES = {
+    "instead of": r"\bin the place of\b",
+    "except": r"\bbut for\b",
+    "must, should or will": r"\b(is|are) (not )?to be\b",
+    "if, not where": r"\bwhere (there|nobody|somebody)\b",
+    "fronted object": r"(?:^|[.;:] )(Whose|Whom|Of (several|many|what|those|which))\b",
+    "otherwise": r"[,;:] else\b|\bor else\b",
+    "everything else": r"\ball else\b",
+    "verb first": r"(?:^|[.;:] )(Neither|Nor|So) (is|are|does|do|has|have)\b",
 }
 # Comments have few words, and none to spare for a pronoun without its noun.
 COMMENT_RULES = {
@@ -52,8 +62,10 @@ class Finding(NamedTuple):
 
 def findings(prose: Prose) -> Iterator[Finding]:
     text = CODE.sub("`code`", prose.text)
-    rules = RULES | COMMENT_RULES if prose.is_comment else RULES
-    for rule, pattern in rules.items():
+    rules = [*RULES.items(), *MORE_RULES.items()]
+    if prose.is_comment:
+        rules += COMMENT_RULES.items()
+    for rule, pattern in rules:
         if match := re.search(pattern, text):
             yield Finding(prose.path, prose.line, rule, excerpt(text, match))
 
@@ -124,11 +136,11 @@ def all_prose() -> Iterator[Prose]:
     pages = [ROOT / "README.md", *ROOT.glob("docs/**/*.md"), *PROJECT.rglob("*.md")]
     for path in sorted(pages):
         yield from in_page(path)
-    for folder in (PROJECT, ROOT / "installer", ROOT / "hooks"):
+    for folder in (PROJECT, *(ROOT / name for name in ("installer", "hooks", "tests", "benchmarks"))):
         for path in sorted(folder.rglob("*.py")):
             if "cookiecutter." not in path.read_text():
                 yield from in_python(path)
-    for path in sorted(PROJECT.rglob("*.js")):
+    for path in sorted([*PROJECT.rglob("*.js"), *(ROOT / "tests").rglob("*.mjs")]):
         yield from in_javascript(path)
 
 

@@ -42,6 +42,8 @@ Your project is in {SLUG}. What comes next:
 
 Then open http://127.0.0.1:8000 and sign in with the password that `make run` has printed.
 """
+# A section of this level ends with the next heading like that.
+LEVELS = (("##", ""), ("###", "#?"))
 KEY = f"The demo model answers until {PROVIDER.upper()}_API_KEY is set in {SLUG}/.env\n"
 
 
@@ -69,6 +71,7 @@ def remove(part):
     """Remove a part, and what belongs to it elsewhere."""
     shutil.rmtree(f"agui/contrib/{part}")
     change("config/settings.py", rf'    "agui\.contrib\.{part}",\n')
+    change("docs/settings.md", rf"\| `{part.upper()}` \| section \|.*\n")
     for name in FILES.get(part, ()):
         shutil.rmtree(name, ignore_errors=True)
     for name in REQUIREMENTS.get(part, ()):
@@ -86,9 +89,10 @@ def remove(part):
 
 def remove_sections(page, part):
     """Remove the sections of a page that begin with the name of the part, and the links to their headings."""
-    section = rf"(?s)\n## [^\n]*\n\n\*Part `{part}`\.\*\n.*?(?=\n## |\Z)"
-    titles = re.findall(r"(?m)^##+ (.*)", "".join(re.findall(section, page.read_bytes().decode())))
-    change(page, section)
+    text = page.read_bytes().decode()
+    section = "|".join(rf"\n{level} [^\n]*\n\n\*Part `{part}`\.\*\n.*?(?=\n##{end} |\Z)" for level, end in LEVELS)
+    titles = re.findall(r"(?m)^##+ (.*)", "".join(re.findall(rf"(?s){section}", text)))
+    change(page, rf"(?s){section}")
     for title in titles:
         anchor = re.sub(r"[^\w-]", "", title.lower().replace(" ", "-"))
         entry = rf" ·\s\[[^\]]*\]\(#{anchor}\)"  # The table of contents has one for each section.

@@ -1,14 +1,24 @@
-"""The command: python -m installer PATH [--parts standard] [--python PATH] [--dry-run] [--remove]."""
+"""The command: python -m installer PATH [--parts NAMES] [--python PATH] [--dry-run] [--remove]."""
 
 import argparse
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from installer import project, source
-from installer.changes import MANIFEST, Changes, folder_contents, manifest_bytes, remove, replace_folder
+from installer.changes import (
+    MANIFEST,
+    Changes,
+    folder_contents,
+    ignored_by_git,
+    manifest_bytes,
+    remove,
+    replace_folder,
+)
 from installer.errors import Refusal
+from installer.parts import PartsChange
 from installer.plan import plan
 
 DONE = """
@@ -18,17 +28,36 @@ The agent is in the project. What comes next, in {code}:
     {python} manage.py migrate
     {python} manage.py runserver
 
-Then sign in and open /assistant/. AGENT_MODEL in the environment names a model; until then the offline demo answers.
+Then sign in and open /assistant/. AGENT_MODEL in the environment names a model; until then the
+offline demo answers.
+"""
+
+CHANGED = """
+The project has other parts now. What comes next, in {code}:
+
+{install}    {python} manage.py migrate
+"""
+
+IGNORED = """
+Your .gitignore leaves out files that the agent needs. Add them by force:
+
+    git add --force {names}
 """
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="installer", description="Bring an AI agent into a Django project.")
+    parser = argparse.ArgumentParser(
+        prog="installer", description="Bring an AI agent into a Django project."
+    )
     parser.add_argument("path", type=Path, help="the project's directory")
-    parser.add_argument("--parts", choices=source.PARTS, default="minimal", help="how much of the engine")
+    parser.add_argument(
+        "--parts",
+        type=source.named,
+        help="all parts that it is to have: minimal, standard, everything, or names",
+    )
     parser.add_argument("--python", type=Path, help="the project's own Python")
     parser.add_argument("--dry-run", action="store_true", help="print what would be done")
-    parser.add_argument("--remove", action="store_true", help="take the installation back")
+    parser.add_argument("--remove", action="store_true", help="remove the agent again")
     options = parser.parse_args()
     try:
         print(run(options))
@@ -46,13 +75,16 @@ def run(options: argparse.Namespace) -> str:
     if options.remove:
         return take_back(root, code, options.dry_run)
     if manifest_file.exists():
-        return upgrade(code, json.loads(manifest_file.read_text()), options.dry_run)
+        manifest = json.loads(manifest_file.read_text())
+        if options.parts in (None, manifest["parts"]):
+            return upgrade(code, manifest, options.dry_run)
+        return change_parts(root, options, manifest)
     return install(root, options)
 
 
 def install(root: Path, options: argparse.Namespace) -> str:
     found = project.read(root, options.python)
-    parts = source.PARTS[options.parts]
+    parts = options.parts or []
     changes = plan(found, parts)
     if options.dry_run:
         return changes.describe()
@@ -64,16 +96,53 @@ def install(root: Path, options: argparse.Namespace) -> str:
     except BaseException:
         changes.restore()
         raise
-    return DONE.format(code=found.code, python=found.python, install=install_command(found, changes, parts))
+    done = DONE.format(
+        code=found.code, python=found.python, install=install_command(found, changes, parts)
+    )
+    return done + ignored(found.root, list(changes.new))
 
 
-def verify(found: project.Project, parts: list[str]) -> None:
-    """Read the settings again. Raises Refusal if they lack what was written."""
+def change_parts(root: Path, options: argparse.Namespace, manifest: dict[str, Any]) -> str:
+    has_fewer = not set(manifest["parts"]) <= set(options.parts)
+    found = project.read_installed(root, options.python, "migrations" if has_fewer else "settings")
+    change = PartsChange(found, manifest, options.parts)
+    if options.dry_run:
+        return change.describe()
+    print(change.describe())
+    change.apply()
+    try:
+        verify(found, change.parts, change.removed)
+    except BaseException:
+        change.restore()
+        raise
+    install = ""
+    if change.needs_packages:
+        install = f"    {install_command(found, change.edits, change.parts)}\n"
+    done = CHANGED.format(code=found.code, python=found.python, install=install)
+    return done + ignored(found.root, change.new_files())
+
+
+def ignored(root: Path, paths: list[Path]) -> str:
+    """What to say of new files that git ignores."""
+    names = ignored_by_git(root, paths)
+    return IGNORED.format(names=" ".join(names)) if names else ""
+
+
+def verify(found: project.Project, parts: list[str], removed: Sequence[str] = ()) -> None:
+    """Read the settings again. Raises Refusal if they are not what was written."""
     facts = project.probe(found.manage, found.python, "settings")
     names = facts["installed_apps"]
     for name in ("agui", "assistant", *(f"agui.contrib.{part}" for part in parts)):
-        if name not in names:
-            raise Refusal(f"The settings take {name!r} out of INSTALLED_APPS again.")
+        if names.count(name) != 1:
+            what = (
+                "take {!r} out of INSTALLED_APPS again" if name not in names else "list {!r} twice"
+            )
+            raise Refusal(f"The settings {what.format(name)}.")
+    for part in removed:
+        if f"agui.contrib.{part}" in names:
+            raise Refusal(
+                f"The settings list 'agui.contrib.{part}' where the installer did not write it."
+            )
     if not facts["asgi_application"]:
         raise Refusal("The settings take ASGI_APPLICATION away again.")
 
@@ -92,14 +161,15 @@ def install_command(found: project.Project, changes: Changes, parts: list[str]) 
 
 
 def upgrade(code: Path, manifest: dict[str, Any], is_dry_run: bool) -> str:
-    """Bring the engine of an installation to this version. Its assistant/ and edits stay as they are."""
-    files = source.files(manifest["parts"])
-    engine = {name: data for name, data in files.items() if name.startswith("agui/")}
+    """Bring the engine of an installation to this version, and leave its assistant/ and edits."""
+    engine = source.engine(manifest["parts"])
     present = folder_contents(code, "agui")
     if present == engine:
         return "The agent is installed already: there is nothing to change."
     if source.digest(present) != manifest["folders"]["agui"]:
-        raise Refusal(f"{code / 'agui'} was changed since the installation: an upgrade would lose that.")
+        raise Refusal(
+            f"{code / 'agui'} was changed since the installation: an upgrade would lose that."
+        )
     if is_dry_run:
         return f"replace    {code / 'agui'} by this version"
     manifest["folders"]["agui"] = source.digest(engine)
@@ -120,7 +190,9 @@ def take_back(root: Path, code: Path, is_dry_run: bool) -> str:
         ]
         return "\n".join(f"take back  {path}" for path in paths)
     remove(root, code, manifest)
-    return "The agent is out of the project. Its tables, if there are some, are still in the database."
+    return (
+        "The agent is removed from the project. If it has tables, they are still in the database."
+    )
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
-"""Changes of files: written all or not at all, and taken back later by what agui/installed.json says."""
+"""Changes of files: all or none are written, and agui/installed.json says how to take them back."""
 
 import json
 import shutil
+import subprocess
 import tempfile
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher, unified_diff
@@ -63,6 +64,14 @@ class Changes:
             self.restore()
             raise
 
+    def contents(self, path: Path) -> bytes:
+        """What a file will hold."""
+        if path in self.edits:
+            return self.edits[path][1].encode()
+        if path in self.new:
+            return self.new[path]
+        return path.read_bytes()
+
     def restore(self) -> None:
         """Take back what apply() has written."""
         for path, (before, _) in self.edits.items():
@@ -73,7 +82,7 @@ class Changes:
             _remove_empty(path.parent, self.root)
 
     def manifest(self, code: Path, parts: list[str]) -> bytes:
-        """What a later run has to know, as JSON. The folders agui/ and assistant/ are one fingerprint each."""
+        """What a later run has to know, as JSON. agui/ and assistant/ are a fingerprint each."""
         digests = {}
         others = []
         for name in ("agui", "assistant"):
@@ -99,6 +108,17 @@ def manifest_bytes(data: dict[str, Any]) -> bytes:
     return (json.dumps(data, indent=1) + "\n").encode()
 
 
+def ignored_by_git(root: Path, paths: list[Path]) -> list[str]:
+    """The files that the project's own .gitignore leaves out of its commits."""
+    git = shutil.which("git")
+    if git is None:
+        return []
+    names = "".join(f"{path.relative_to(root)}\0" for path in paths)
+    command = [git, "check-ignore", "-z", "--stdin"]
+    done = subprocess.run(command, cwd=root, input=names, capture_output=True, text=True)
+    return done.stdout.split("\0")[:-1]
+
+
 def hunks(before: str, after: str) -> list[list[str]]:
     """The places that differ, as [old text, new text], each with the lines around it."""
     old, new = before.splitlines(keepends=True), after.splitlines(keepends=True)
@@ -110,8 +130,17 @@ def hunks(before: str, after: str) -> list[list[str]]:
     return found
 
 
+def undo(text: str, pairs: list[list[str]]) -> str | None:
+    """A file's text without these edits; None if it was changed at the same places."""
+    for before, after in pairs:
+        if text.count(after) != 1:
+            return None
+        text = text.replace(after, before)
+    return text
+
+
 def folder_contents(code: Path, name: str) -> dict[str, bytes]:
-    """The files of agui/ or assistant/ as they are now, without what Python and the installer have made."""
+    """The files of agui/ or assistant/ as they are now, without the manifest and compiled files."""
     contents = {}
     for path in sorted((code / name).rglob("*")):
         relative = path.relative_to(code).as_posix()
@@ -121,7 +150,7 @@ def folder_contents(code: Path, name: str) -> dict[str, bytes]:
 
 
 def replace_folder(code: Path, name: str, contents: dict[str, bytes]) -> None:
-    """Replace agui/ or assistant/, whole or not at all: the new files are written beside it, and then renamed."""
+    """Replace agui/ or assistant/, whole or not at all: write a new folder, and then rename it."""
     with tempfile.TemporaryDirectory(prefix=f".{name}-", dir=code) as beside:
         for path, data in contents.items():
             target = Path(beside, path)
@@ -137,27 +166,30 @@ def replace_folder(code: Path, name: str, contents: dict[str, bytes]) -> None:
 
 
 def remove(root: Path, code: Path, manifest: dict[str, Any]) -> None:
-    """Take an installation back. Raises Refusal, and changes nothing, if these places were changed."""
+    """Take an installation back. Raises Refusal, before any change, if its places were changed."""
     for name, digest in manifest["folders"].items():
         contents = folder_contents(code, name)
         if contents and source.digest(contents) != digest:
             raise Refusal(
-                f"{code / name} was changed since the installation: delete it or move it elsewhere, and then remove "
-                "the rest."
+                f"{code / name} was changed since the installation: delete it or move it "
+                "elsewhere, and then remove the rest."
             )
     texts = {}
     for name, pairs in manifest["edits"].items():
         path = root / name
-        text = path.read_bytes().decode() if path.exists() else ""
-        for before, after in pairs:
-            if text.count(after) != 1:
-                raise Refusal(f"{path} was changed where the installer has edited it: take these lines out yourself.")
-            text = text.replace(after, before)
+        text = undo(path.read_bytes().decode() if path.exists() else "", pairs)
+        if text is None:
+            raise Refusal(
+                f"{path} was changed where the installer has edited it: take these lines out "
+                "yourself."
+            )
         texts[path] = text
     for name, contents in manifest["new"].items():
         path = root / name
         if path.exists() and path.read_bytes().decode() != contents:
-            raise Refusal(f"{path} was changed since the installation: delete it, and then remove the rest.")
+            raise Refusal(
+                f"{path} was changed since the installation: delete it, and then remove the rest."
+            )
     for path, text in texts.items():
         path.write_bytes(text.encode())
     for name in manifest["new"]:

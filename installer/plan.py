@@ -5,7 +5,7 @@ from pathlib import Path
 
 import libcst as cst
 
-from installer import python_files, requirement_files, source
+from installer import name_lists, python_files, requirement_files, source
 from installer.changes import Changes
 from installer.errors import Refusal
 from installer.project import Project
@@ -29,32 +29,45 @@ def plan(project: Project, parts: list[str]) -> Changes:
     changes = Changes(project.root)
     for name, contents in source.files(parts).items():
         changes.new[project.code / name] = contents
+    _plan_page(project, changes)
     asgi_module = _plan_asgi(project, changes)
     _plan_settings(project, changes, parts, asgi_module)
     _plan_urls(project, changes)
-    directories = list(dict.fromkeys([project.root, project.code]))
-    path, text = requirement_files.add(directories, source.requirements(parts))
-    changes.write(path, text)
+    path = requirement_files.find(project.directories)
+    text = requirement_files.read(path) if path.exists() else ""
+    changes.write(path, requirement_files.add(path, text, source.requirements(parts)))
     return changes
 
 
+def _plan_page(project: Project, changes: Changes) -> None:
+    """Name the engine of the page's template, if another one (Jinja) would find it first."""
+    engine = project.facts["django_engines"][0]
+    if engine == project.facts["engines"][0]:
+        return
+    views = project.code / "assistant/views.py"
+    changes.new[views] = changes.new[views].replace(b"})", b'}, using="%s")' % engine.encode())
+
+
 def _plan_settings(project: Project, changes: Changes, parts: list[str], asgi_module: str) -> None:
-    path = _settings_file(project)
+    path = settings_file(project)
     text = requirement_files.read(path)
-    module = _parse(path, text)
+    module = parse(path, text)
     names = project.facts["names"]
     first = []
     if "daphne" not in names:
         first.append(f'"{DAPHNE}"')
     elif names.index("daphne") > names.index("django.contrib.staticfiles"):
-        raise Refusal("'daphne' comes after 'django.contrib.staticfiles' in INSTALLED_APPS: move it to the front.")
+        raise Refusal(
+            "'daphne' comes after 'django.contrib.staticfiles' in INSTALLED_APPS: move it to the "
+            "front."
+        )
     if source.PART_BEFORE_ADMIN in parts:
         first.append(f'"agui.contrib.{source.PART_BEFORE_ADMIN}"')
     apps = ['"agui"', '"assistant"']
     if parts:
         apps.insert(1, "*AGENT_PARTS")
         module = python_files.add_import(module, "assistant.parts", "AGENT_PARTS")
-    module = python_files.extend(module, "INSTALLED_APPS", first, apps)
+    module = name_lists.extend(module, "INSTALLED_APPS", first, apps)
     statements = []
     if not project.facts["has_agent_model"]:
         if python_files.sources(module, "os") not in ([], [""]):
@@ -68,13 +81,13 @@ def _plan_settings(project: Project, changes: Changes, parts: list[str], asgi_mo
     changes.write(path, python_files.insert_below(module, "INSTALLED_APPS", statements).code)
 
 
-def _settings_file(project: Project) -> Path:
-    """The file with the project's INSTALLED_APPS: several files of settings may add to each other."""
+def settings_file(project: Project) -> Path:
+    """The file with the project's INSTALLED_APPS; several files may add to each other."""
     files: dict[Path, cst.Module] = {}
     for name in project.facts["settings_files"].values():
         path = project.own(name)
         if path is not None:
-            files[path] = _parse(path, requirement_files.read(path))
+            files[path] = parse(path, requirement_files.read(path))
     changing = [path for path in files if python_files.assigns(files[path], "INSTALLED_APPS")]
     # The settings of a framework within the project have no ROOT_URLCONF.
     with_urls = [path for path in changing if python_files.defines(files[path], "ROOT_URLCONF")]
@@ -84,14 +97,16 @@ def _settings_file(project: Project) -> Path:
             return candidates[0]
     main = project.own(project.facts["settings_file"])
     if main is None:
-        raise Refusal(f"The settings ({project.facts['settings_module']}) are no file of the project.")
+        raise Refusal(
+            f"The settings ({project.facts['settings_module']}) are no file of the project."
+        )
     return main
 
 
 def _plan_urls(project: Project, changes: Changes) -> None:
     path = Path(project.facts["urlconf_file"])
     text = requirement_files.read(path)
-    module = _parse(path, text)
+    module = parse(path, text)
     if not python_files.assigns(module, "urlpatterns"):
         raise Refusal(f"{path} has no urlpatterns.")
     for name in ("include", "path"):
@@ -100,7 +115,7 @@ def _plan_urls(project: Project, changes: Changes) -> None:
                 raise Refusal(f"In {path} the name {name!r} is not Django's function.")
         if not python_files.sources(module, name):
             module = python_files.add_import(module, "django.urls", name)
-    changes.write(path, python_files.extend(module, "urlpatterns", [ROUTE], []).code)
+    changes.write(path, name_lists.extend(module, "urlpatterns", [ROUTE], []).code)
 
 
 def _plan_asgi(project: Project, changes: Changes) -> str:
@@ -112,12 +127,16 @@ def _plan_asgi(project: Project, changes: Changes) -> str:
     path = project.code / Path(*name.split(".")).with_suffix(".py")
     if not path.exists():
         if application:
-            raise Refusal(f"ASGI_APPLICATION is {application!r}, and the project has no file {path}.")
+            raise Refusal(
+                f"ASGI_APPLICATION is {application!r}, and the project has no file {path}."
+            )
         settings = _wsgi_settings(path) or project.facts["settings_module"]
         changes.new[path] = NEW_ASGI.format(module=name, settings=settings).encode()
         return name
-    module = _parse(path, requirement_files.read(path))
-    moved = python_files.move_import(module, "get_asgi_application", "django.core.asgi", "agui.server.asgi")
+    module = parse(path, requirement_files.read(path))
+    moved = python_files.move_import(
+        module, "get_asgi_application", "django.core.asgi", "agui.server.asgi"
+    )
     if moved is None:
         raise Refusal(f"{path} does not import get_asgi_application from django.core.asgi.")
     changes.write(path, moved.code)
@@ -129,11 +148,13 @@ def _wsgi_settings(asgi: Path) -> str | None:
     wsgi = asgi.with_name("wsgi.py")
     if not wsgi.exists():
         return None
-    found = re.search(r"""DJANGO_SETTINGS_MODULE["'](?:,|\] =)\s*["']([\w.]+)["']""", wsgi.read_text())
+    found = re.search(
+        r"""DJANGO_SETTINGS_MODULE["'](?:,|\] =)\s*["']([\w.]+)["']""", wsgi.read_text()
+    )
     return found[1] if found else None
 
 
-def _parse(path: Path, text: str) -> cst.Module:
+def parse(path: Path, text: str) -> cst.Module:
     try:
         return python_files.parse(text)
     except cst.ParserSyntaxError:

@@ -1,7 +1,8 @@
-"""Read a project's settings. This text runs under the project's own Python, in the place of a manage.py command.
+"""Read a project's settings. This runs under the project's own Python, in a command's place.
 
-Arguments: the path of manage.py, the path of the file to write, and "settings" or "all". With "all" it also loads the
-project's applications and routes. It must run on old versions, too, to tell which one it is.
+Arguments: the path of manage.py, the path of the file to write, and "settings", "migrations" or
+"all". With "all" it also loads the project's applications and routes. It must run on old versions,
+too, to tell which one it is.
 """
 
 import importlib
@@ -38,12 +39,23 @@ def read_settings():
     }
 
 
+def read_migrations():
+    import django
+    from django.db import connection
+    from django.db.migrations.recorder import MigrationRecorder
+
+    django.setup()
+    migrated = sorted({label for label, name in MigrationRecorder(connection).applied_migrations()})
+    return read_settings() | {"migrated": migrated}
+
+
 def read_all():
     import django
     from django.apps import apps
     from django.db import connection
     from django.shortcuts import resolve_url
     from django.template import engines
+    from django.template.backends.django import DjangoTemplates
     from django.urls import NoReverseMatch, reverse
 
     outside = [name for name in ("agui", "assistant") if importlib.util.find_spec(name)]
@@ -53,11 +65,13 @@ def read_all():
     facts["names"] = [config.name for config in apps.get_app_configs()]
     facts["outside"] = outside
     facts["database"] = connection.vendor
-    facts["has_templates"] = any(
-        getattr(engine, "app_dirs", False)
-        or "app_directories" in str(getattr(engine, "engine", None) and engine.engine.loaders)
+    # The engines of Django's own templates, by name; the first of TEMPLATES comes before them.
+    facts["engines"] = [engine.name for engine in engines.all()]
+    facts["django_engines"] = [
+        engine.name
         for engine in engines.all()
-    )
+        if isinstance(engine, DjangoTemplates) and "app_directories" in str(engine.engine.loaders)
+    ]
     facts["urlconf_file"] = file_of(facts["root_urlconf"])
     facts["page_is_taken"] = leads_somewhere(PAGE)
     try:
@@ -93,19 +107,22 @@ def file_of(name):
     return os.path.realpath(path) if path else None
 
 
+LEVELS = {"settings": read_settings, "migrations": read_migrations, "all": read_all}
+
+
 def main():
     manage, output, level = sys.argv[1:]
     facts = {"python": list(sys.version_info[:2])}
 
     def answer(*arguments, **options):
-        facts.update(read_all() if level == "all" else read_settings())
+        facts.update(LEVELS[level]())
 
     try:
         import django
         from django.core.management import ManagementUtility
 
         facts["django"] = list(django.VERSION[:2])
-        # What manage.py does before its command (paths, variables, other settings) is done as usual.
+        # What manage.py does before its command (paths, variables) is done as usual.
         ManagementUtility.execute = answer
         sys.argv = [manage, "check"]
         sys.path[0] = os.path.dirname(manage)

@@ -1,4 +1,4 @@
-"""What the installer knows about a project: where its files are, and what its own manage.py says."""
+"""What the installer knows about a project: its files, and what its own manage.py says."""
 
 import json
 import os
@@ -39,6 +39,11 @@ class Project:
         """The directory of manage.py, from which the project imports its packages."""
         return self.manage.parent
 
+    @property
+    def directories(self) -> list[Path]:
+        """Where the project may list its requirements."""
+        return list(dict.fromkeys([self.root, self.code]))
+
     def own(self, path: str | None) -> Path | None:
         """A file's path, if the file belongs to the project."""
         if path is None:
@@ -77,7 +82,9 @@ def _find_python(root: Path, code: Path) -> Path | None:
             if python.exists():
                 return python
     if (root / "poetry.lock").exists() and shutil.which("poetry"):
-        done = subprocess.run(["poetry", "env", "info", "--executable"], cwd=root, capture_output=True, text=True)
+        done = subprocess.run(
+            ["poetry", "env", "info", "--executable"], cwd=root, capture_output=True, text=True
+        )
         if done.returncode == 0:
             return Path(done.stdout.strip())
     active = os.environ.get("VIRTUAL_ENV")
@@ -109,7 +116,8 @@ def probe(manage: Path, python: Path, level: str = "all") -> dict[str, Any]:
     _check_versions(facts)
     if "error" in facts:
         raise Refusal(
-            f"{manage.name} stopped ({_first_line(facts['error'])}): make `{python} {manage.name} check` work first."
+            f"{manage.name} stopped ({_first_line(facts['error'])}): make "
+            f"`{python} {manage.name} check` work first."
         )
     if "settings_module" not in facts:
         raise Refusal(f"{manage.name} runs no Django command, so the project can't be read.")
@@ -136,12 +144,18 @@ def read(root: Path, python: Path | None = None) -> Project:
     return project
 
 
+def read_installed(root: Path, python: Path | None, level: str) -> Project:
+    """Read a project that has the agent, up to a level of probe.py. Raises Refusal."""
+    manage, found = find(root, python)
+    return Project(root, manage, found, probe(manage, found, level))
+
+
 def _check(project: Project) -> None:
     facts = project.facts
     if facts["settings_class"]:
         raise Refusal(
-            f"The settings are the class {facts['settings_class']!r} (django-configurations), and the installer edits "
-            "only settings at the top of a module."
+            f"The settings are the class {facts['settings_class']!r} (django-configurations), and "
+            "the installer edits only settings at the top of a module."
         )
     for name in ("agui", "assistant"):
         if name in facts["labels"] or name in facts["outside"]:
@@ -154,8 +168,11 @@ def _check(project: Project) -> None:
             f"The agent keeps conversations in PostgreSQL or SQLite, and the project's default "
             f"database is {facts['database']}."
         )
-    if not facts["has_templates"]:
-        raise Refusal("No engine in TEMPLATES finds the templates of applications (APP_DIRS).")
+    if not facts["django_engines"]:
+        raise Refusal(
+            "No engine of DjangoTemplates in TEMPLATES finds the templates of applications "
+            "(APP_DIRS)."
+        )
     if facts["page_is_taken"]:
         raise Refusal("The project has a page at /assistant/ already.")
     if project.own(facts["urlconf_file"]) is None:

@@ -1,59 +1,17 @@
 """Edits of Python files in their syntax trees: comments and formatting survive."""
 
-from collections.abc import Iterator
-
 import libcst as cst
 from libcst.codemod import CodemodContext
 from libcst.codemod.visitors import AddImportsVisitor
-
-Literal = cst.List | cst.Tuple
 
 
 def parse(text: str) -> cst.Module:
     return cst.parse_module(text)
 
 
-# --- Lists of names, such as INSTALLED_APPS and urlpatterns
-
-
-def extend(module: cst.Module, name: str, first: list[str], last: list[str]) -> cst.Module:
-    """Add items, written in Python, to the start and the end of a module's list or tuple.
-
-    A list that is no literal gets an assignment below its last change.
-    """
-    literals = _literals(module, name)
-    if not literals:
-        return _assign_anew(module, name, first, last)
-    if first:
-        new = _prepend(literals[0], first)
-        module = module.deep_replace(literals[0], new)
-        literals = _literals(module, name)
-    if last:
-        module = module.deep_replace(literals[-1], _append(literals[-1], last))
-    return module
-
-
-def _literals(module: cst.Module, name: str) -> list[Literal]:
-    """The lists and tuples whose sum is a module's variable; [] if it isn't such a sum."""
-    values = _values(module, name)
-    if len(values) > 1:
-        values = [value for value in values if not _reads(value, name)]
-    if len(values) != 1:
-        return []
-    literals: list[Literal] = []
-    for part in _summands(values[0]):
-        if isinstance(part, cst.Name):
-            named = _values(module, part.value)
-            part = named[0] if len(named) == 1 else part
-        if not isinstance(part, Literal):
-            return []
-        literals.append(part)
-    return literals
-
-
-def _values(module: cst.Module, name: str) -> list[cst.BaseExpression]:
+def values(module: cst.Module, name: str) -> list[cst.BaseExpression]:
     """What the statements at the top of a module assign to a name."""
-    values: list[cst.BaseExpression] = []
+    assigned: list[cst.BaseExpression] = []
     for statement in module.body:
         for small in _small_statements(statement):
             targets: list[cst.BaseExpression] = []
@@ -63,102 +21,18 @@ def _values(module: cst.Module, name: str) -> list[cst.BaseExpression]:
                 targets = [small.target]
             for target in targets:
                 if isinstance(target, cst.Name) and target.value == name and small.value:
-                    values.append(small.value)
-    return values
+                    assigned.append(small.value)
+    return assigned
 
 
 def _small_statements(statement: cst.CSTNode) -> list[cst.BaseSmallStatement]:
     return list(statement.body) if isinstance(statement, cst.SimpleStatementLine) else []
 
 
-def _summands(value: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
-    if isinstance(value, cst.BinaryOperation) and isinstance(value.operator, cst.Add):
-        yield from _summands(value.left)
-        yield from _summands(value.right)
-    else:
-        yield value
-
-
-def _reads(value: cst.CSTNode, name: str) -> bool:
+def reads(value: cst.CSTNode, name: str) -> bool:
     if isinstance(value, cst.Name):
         return value.value == name
-    return any(_reads(child, name) for child in value.children)
-
-
-def _prepend(literal: Literal, items: list[str]) -> Literal:
-    elements = _elements(items, literal)
-    space = _space_between(literal)
-    if not literal.elements:
-        return literal.with_changes(elements=elements)
-    new = [element.with_changes(comma=cst.Comma(whitespace_after=space)) for element in elements]
-    return literal.with_changes(elements=[*new, *literal.elements])
-
-
-def _append(literal: Literal, items: list[str]) -> Literal:
-    elements = _elements(items, literal)
-    if not literal.elements:
-        return literal.with_changes(elements=elements)
-    space = _space_between(literal)
-    *others, last = literal.elements
-    comma = last.comma
-    if isinstance(comma, cst.Comma):
-        # A comment behind the last item stays behind it, and comments below it stay below it.
-        end = comma.whitespace_after
-        if isinstance(end, cst.ParenthesizedWhitespace) and _is_broken(space):
-            between = end.with_changes(last_line=space.last_line)
-            end = cst.ParenthesizedWhitespace(indent=end.indent, last_line=end.last_line)
-        else:
-            between = space
-        last = last.with_changes(comma=comma.with_changes(whitespace_after=between))
-        final = cst.Comma(whitespace_after=end)
-    else:
-        last = last.with_changes(comma=cst.Comma(whitespace_after=space))
-        final = cst.MaybeSentinel.DEFAULT
-    new = [element.with_changes(comma=cst.Comma(whitespace_after=space)) for element in elements]
-    new[-1] = new[-1].with_changes(comma=final)
-    return literal.with_changes(elements=[*others, last, *new])
-
-
-def _elements(items: list[str], literal: Literal) -> list[cst.BaseElement]:
-    """New elements, in the quotes that the literal has."""
-    quote = '"'
-    for element in literal.elements:
-        if isinstance(element.value, cst.SimpleString):
-            quote = element.value.quote
-            break
-    text = ",".join(items)
-    if quote == "'":
-        text = text.replace('"', "'")
-    parsed = cst.ensure_type(cst.parse_expression(f"[{text}]"), cst.List)
-    return [element.with_changes(comma=cst.MaybeSentinel.DEFAULT) for element in parsed.elements]
-
-
-def _space_between(literal: Literal) -> cst.BaseParenthesizableWhitespace:
-    """What separates two items: a line break with the indentation of the first item, or a space."""
-    if isinstance(literal, cst.List):
-        space = literal.lbracket.whitespace_after
-    elif literal.lpar:
-        space = literal.lpar[0].whitespace_after
-    else:
-        space = cst.SimpleWhitespace(" ")
-    if isinstance(space, cst.ParenthesizedWhitespace):
-        return cst.ParenthesizedWhitespace(indent=space.indent, last_line=space.last_line)
-    return cst.SimpleWhitespace(" ")
-
-
-def _is_broken(space: cst.BaseParenthesizableWhitespace) -> bool:
-    return isinstance(space, cst.ParenthesizedWhitespace)
-
-
-def _assign_anew(module: cst.Module, name: str, first: list[str], last: list[str]) -> cst.Module:
-    items = [*first, f"*{name}", *last]
-    if len(items) > 2:
-        text = "".join(f"    {item},\n" for item in items)
-        return insert_below(module, name, [f"{name} = [\n{text}]\n"])
-    return insert_below(module, name, [f"{name} = [{', '.join(items)}]\n"])
-
-
-# --- Statements
+    return any(reads(child, name) for child in value.children)
 
 
 def assigns(module: cst.Module, name: str) -> bool:
@@ -168,7 +42,7 @@ def assigns(module: cst.Module, name: str) -> bool:
 
 def defines(module: cst.Module, name: str) -> bool:
     """Whether a module gives this variable a value that is not made from its former one."""
-    return any(not _reads(value, name) for value in _values(module, name))
+    return any(not reads(value, name) for value in values(module, name))
 
 
 def _last_change(module: cst.Module, name: str) -> int | None:
@@ -216,7 +90,7 @@ class _Changes(cst.CSTVisitor):
 
 
 def insert_below(module: cst.Module, name: str, statements: list[str]) -> cst.Module:
-    """Insert statements below the last change of a variable, else at the end of the module."""
+    """Insert statements below the last change of a variable, or at the end of the module."""
     last = _last_change(module, name)
     position = len(module.body) if last is None else last + 1
     new = [cst.parse_statement(text, config=module.config_for_parsing) for text in statements]
@@ -243,7 +117,9 @@ class _MoveImport(cst.CSTTransformer):
         self.name, self.old, self.new = name, old, new
         self.is_done = False
 
-    def leave_ImportFrom(self, original_node: cst.ImportFrom, updated_node: cst.ImportFrom) -> cst.ImportFrom:
+    def leave_ImportFrom(
+        self, original_node: cst.ImportFrom, updated_node: cst.ImportFrom
+    ) -> cst.ImportFrom:
         names = updated_node.names
         if updated_node.module is None or isinstance(names, cst.ImportStar):
             return updated_node
@@ -255,11 +131,13 @@ class _MoveImport(cst.CSTTransformer):
 
 
 def sources(module: cst.Module, name: str) -> list[str]:
-    """The packages from which the imports at a module's top take a name; "" is an assignment or a module."""
-    found = [""] if _values(module, name) else []
+    """The packages from which a module's top imports a name; "" is an assignment or a module."""
+    found = [""] if values(module, name) else []
     for statement in module.body:
         for small in _small_statements(statement):
-            if not isinstance(small, cst.Import | cst.ImportFrom) or isinstance(small.names, cst.ImportStar):
+            if not isinstance(small, cst.Import | cst.ImportFrom) or isinstance(
+                small.names, cst.ImportStar
+            ):
                 continue
             package = ""
             if isinstance(small, cst.ImportFrom) and small.module is not None:

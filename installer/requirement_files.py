@@ -15,21 +15,30 @@ REQUIREMENT_FILES = [
 ]
 
 
-def add(directories: list[Path], lines: list[str]) -> tuple[Path, str]:
-    """Find the file and write its new text: (path, text). A project without one gets a requirements.txt."""
+def find(directories: list[Path]) -> Path:
+    """Find the file. A project without one gets a requirements.txt."""
     for directory in directories:
         pyproject = directory / "pyproject.toml"
         if pyproject.exists():
-            text = read(pyproject)
-            document = tomlkit.parse(text)
+            document = tomlkit.parse(read(pyproject))
             if "dependencies" in document.get("project", {}):
-                return pyproject, _add_to_project(document, lines)
+                return pyproject
             if "dependencies" in document.get("tool", {}).get("poetry", {}):
-                return pyproject, _add_to_poetry(document, lines)
+                return pyproject
         for name in REQUIREMENT_FILES:
             if (directory / name).exists():
-                return directory / name, _add_lines(read(directory / name), lines)
-    return directories[0] / "requirements.txt", "".join(f"{line}\n" for line in lines)
+                return directory / name
+    return directories[0] / "requirements.txt"
+
+
+def add(path: Path, text: str, lines: list[str]) -> str:
+    """The file's text with these requirements."""
+    if path.suffix != ".toml":
+        return _add_lines(text, lines)
+    document = tomlkit.parse(text)
+    if "dependencies" in document.get("project", {}):
+        return _add_to_project(document, lines)
+    return _add_to_poetry(document, lines)
 
 
 def read(path: Path) -> str:
@@ -47,11 +56,13 @@ def _missing(lines: list[str], listed: list[str]) -> list[str]:
 
 
 def _names(lines: list[str]) -> list[str]:
-    """The packages of requirements. What is no requirement, such as an option of pip, is left out."""
+    """The packages of requirements, without what is none, such as an option of pip."""
     names = []
     for line in lines:
         try:
-            names.append(Requirement(line.partition(" #")[0].rstrip("\\ ").partition(" --")[0]).name)
+            names.append(
+                Requirement(line.partition(" #")[0].rstrip("\\ ").partition(" --")[0]).name
+            )
         except InvalidRequirement:
             continue
     return names

@@ -1,7 +1,9 @@
 """What is brought: the engine, the parts that were chosen, and a small assistant."""
 
+import ast
 import hashlib
 import re
+from argparse import ArgumentTypeError
 from pathlib import Path
 
 from packaging.requirements import Requirement
@@ -10,6 +12,7 @@ HERE = Path(__file__).parent
 # Its template has to be found before the admin's.
 PART_BEFORE_ADMIN = "admin_chat"
 
+PARTS_FILE = "assistant/parts.py"
 PARTS_MODULE = '''"""The parts of the engine that INSTALLED_APPS has."""
 
 AGENT_PARTS = [
@@ -57,6 +60,17 @@ PART_PACKAGES = {"client": ["httpx2"], "terminal": ["rich"]}
 PART_EXTRAS = {"drf_mcp": "drf-mcp", "durable": "durable", "mcp": "mcp", "observe": "otel"}
 
 
+def named(names: str) -> list[str]:
+    """The parts that are named, with commas: keys of PARTS, and parts. Raises ArgumentTypeError."""
+    chosen: set[str] = set()
+    for name in names.split(","):
+        if name not in PARTS and name not in PARTS["everything"]:
+            known = ", ".join([*PARTS, *PARTS["everything"]])
+            raise ArgumentTypeError(f"{name!r} is not one of {known}.")
+        chosen.update(PARTS.get(name, [name]))
+    return sorted(chosen)
+
+
 def files(parts: list[str]) -> dict[str, bytes]:
     """All new files, by their path beside manage.py."""
     found: dict[str, bytes] = {}
@@ -65,14 +79,36 @@ def files(parts: list[str]) -> dict[str, bytes]:
             relative = path.relative_to(source)
             if path.is_dir() or "__pycache__" in relative.parts:
                 continue
-            is_of_part = name == "agui" and relative.parts[0] == "contrib" and len(relative.parts) > 2
+            is_of_part = (
+                name == "agui" and relative.parts[0] == "contrib" and len(relative.parts) > 2
+            )
             if is_of_part and relative.parts[1] not in parts:
                 continue
             found[f"{name}/{relative.as_posix()}"] = path.read_bytes()
     if parts:
-        lines = "".join(f'    "agui.contrib.{part}",\n' for part in parts if part != PART_BEFORE_ADMIN)
-        found["assistant/parts.py"] = PARTS_MODULE.format(lines=lines).encode()
+        found[PARTS_FILE] = parts_module(parts).encode()
     return found
+
+
+def engine(parts: list[str]) -> dict[str, bytes]:
+    """The files of agui/."""
+    return {name: contents for name, contents in files(parts).items() if name.startswith("agui/")}
+
+
+def listed(parts: list[str]) -> list[str]:
+    """What assistant/parts.py lists: the settings themselves name what comes before the admin."""
+    return [f"agui.contrib.{part}" for part in parts if part != PART_BEFORE_ADMIN]
+
+
+def parts_module(parts: list[str]) -> str:
+    """The text of assistant/parts.py."""
+    return PARTS_MODULE.format(lines="".join(f'    "{name}",\n' for name in listed(parts)))
+
+
+def summary(part: str) -> str:
+    """What a part is for, in the words of its package."""
+    text = (TEMPLATE / f"agui/contrib/{part}/__init__.py").read_text()
+    return (ast.get_docstring(ast.parse(text)) or "").partition("\n")[0]
 
 
 def digest(contents: dict[str, bytes]) -> str:

@@ -34,7 +34,7 @@ class Mutation(NamedTuple):
 BOTH = ("@ag-ui/client", "old-client")
 MUTATIONS: dict[str, Mutation] = {}
 NOTHING = "nothing"
-"""The name of the way that leaves streams whole: what is noticed is to be the mutation, not the proxy."""
+"""The name of the way that leaves streams whole: a test should notice the mutation, not the proxy."""
 
 
 def noticed(scenario: Scenario, clients: tuple[str, ...] = BOTH) -> Callable[[Mutate], Mutate]:

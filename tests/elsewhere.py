@@ -16,7 +16,7 @@ def elsewhere() -> tuple[list[str], dict[str, str]]:
     for command in (COMMAND, [*COMMAND, "--user", "--map-root-user"]):
         if shutil.which("unshare") and not subprocess.run([*command, "true"], capture_output=True).returncode:
             return command, {}
-    # Where the system does not allow it, the process only says so.
+    # If the system does not allow it, the process only says so.
     return [], {"PLACE": f"place-{os.urandom(4).hex()}"}
 
 

@@ -60,7 +60,7 @@ def rows(apps: Any) -> dict[str, list[dict]]:
 
 
 def migrate(*targets: tuple[str, str]) -> Any:
-    """Migrate the engine there, and all else to its newest: the models of then."""
+    """Migrate the engine there, and everything else to its newest state. Returns the models of that state."""
     executor = MigrationExecutor(connection)
     others = [node for node in executor.loader.graph.leaf_nodes() if node[0] != "agui"]
     executor.migrate([*others, *targets])

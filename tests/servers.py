@@ -19,7 +19,9 @@ from typing import Any
 from urllib.parse import urlencode
 
 START_SECONDS = 120
-PORTS = range(20_000, 32_000)
+# Each process of the suite has ports of its own, so that none takes one whose server was killed and will be back.
+PORTS = range(20_000 + int(os.environ.get("PYTEST_XDIST_WORKER", "gw0")[2:]) % 16, 32_000, 16)
+handed_out: set[int] = set()
 
 
 @dataclass
@@ -185,7 +187,9 @@ def free_port() -> int:
     for port in random.sample(PORTS, len(PORTS)):
         with socket.socket() as listener, suppress(OSError):
             listener.bind(("127.0.0.1", port))
-            return port
+            if port not in handed_out:
+                handed_out.add(port)
+                return port
     raise AssertionError("All ports are taken.")
 
 

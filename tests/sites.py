@@ -1,4 +1,4 @@
-"""A whole site in the place of one server: two processes behind nginx, with PostgreSQL and Redis."""
+"""A whole site instead of one server: two processes behind nginx, with PostgreSQL and Redis."""
 
 from contextlib import ExitStack
 from dataclasses import dataclass, field

@@ -237,7 +237,7 @@ def test_language_model_is_tried_with_the_tools(shop: Path):
 def test_second_run_changes_nothing(shop: Path):
     before = sources(shop)
     said = agentify(shop, "shop.Order")
-    assert f"{TOOLS} is as it was." in said
+    assert f"{TOOLS}: unchanged." in said
     assert sources(shop) == before
 
 
@@ -256,7 +256,7 @@ def test_changed_model_is_merged_and_an_edit_stays(shop: Path):
     field = "    rush = models.BooleanField(default=False)\n"
     change(shop / "shop/models.py", "    note = models.TextField", f"{field}    note = models.TextField")
     said = agentify(shop, "shop.Order")
-    assert f"{TOOLS} is merged with your edits." in said
+    assert f"{TOOLS}: merged with your edits." in said
     text = (shop / TOOLS).read_text()
     assert "Delete an order, which nobody can undo." in text
     assert '"rush": rush' in text
@@ -267,7 +267,7 @@ def test_conflict_is_told_and_the_file_left_alone(shop: Path):
     before = (shop / TOOLS).read_text()
     change(shop / "shop/models.py", CLOSE, CLOSE.replace("Close", "End"))
     said = agentify(shop, "shop.Order", status=1)
-    assert f"{TOOLS} is left as it is" in said
+    assert f"{TOOLS}: unchanged, because" in said
     assert f"in {TOOLS}.new." in said
     assert (shop / TOOLS).read_text() == before
     assert "End the order." in (shop / f"{TOOLS}.new").read_text()

@@ -178,7 +178,7 @@ def snake_case(value: Any) -> Any:
 
 @st.composite
 def sent_bodies(draw: st.DrawFn) -> Any:
-    """A body, most often as it should be; else with something dropped, replaced, repeated or renamed."""
+    """A body, most often a correct one; otherwise with something dropped, replaced, repeated or renamed."""
     body: Any = deepcopy(draw(mostly(bodies, answers | returns, 3)))
     if draw(st.integers(0, 3)) == 0:
         body = snake_case(body)

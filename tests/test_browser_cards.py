@@ -431,11 +431,29 @@ def test_table_without_rows_is_a_table(chat, columns):
     card = chat.locator(".activity")
     expect(card).to_contain_text("Trains")
     expect(card).to_contain_text("No rows")
-    expect(card.get_by_role("columnheader")).to_have_text(columns)
+    expect(card.get_by_role("columnheader")).to_have_text([name.capitalize() for name in columns])
     expect(card.locator("pre")).to_have_count(0)
     push(changed("table", {"op": "add", "path": "/rows/-", "value": {"train": "b", "price": 9}}))
     expect(card.get_by_role("cell")).to_have_text(["b", "9"])
     expect(card.get_by_text("No rows")).to_be_hidden()
+
+
+def test_table_says_its_values_as_a_person_does(chat):
+    push = open_stream(chat)
+    rows = [
+        {"number": 7, "patient_name": "Ada", "starts_at": "2026-12-11T08:30:00Z", "fee": "19.50"},
+        {"number": 8, "patient_name": "Alan", "starts_at": "2026-12-12T08:30:00", "fee": "9.50"},
+    ]
+    push(shown("table", {"title": "Visits", "columns": [*rows[0]], "rows": rows}))
+    table = chat.get_by_role("region", name="Visits")
+    expect(table.get_by_role("columnheader")).to_have_text(["Number", "Patient name", "Starts at", "Fee"])
+    expect(table.locator("tbody td:nth-child(3)").first).to_have_text(re.compile(r"^Dec 11, 2026, 8:30\sAM UTC$"))
+    expect(table.locator("tbody td:nth-child(3)").last).to_have_text(re.compile(r"^Dec 12, 2026, 8:30\sAM$"))
+    align = "cell => getComputedStyle(cell).textAlign"
+    cells = table.locator("tbody tr").first.locator("td")
+    assert [cell.evaluate(align) for cell in cells.all()] == ["start", "start", "start", "end"]
+    table.get_by_role("button", name="Fee").click()
+    expect(table.locator("tbody td:last-child")).to_have_text(["9.50", "19.50"])
 
 
 def log_gap(page: Page) -> int:
@@ -478,7 +496,7 @@ def test_chart_is_a_picture_with_its_numbers_beneath(chat):
     push = open_stream(chat)
     push(shown("chart", CHART))
     picture = chat.get_by_role("img", name="Tasks")
-    expect(picture).to_have_accessible_description("Bar chart. Open, Done. 3 places, from -2.5 to 1,000,000,000 h")
+    expect(picture).to_have_accessible_description("Bar chart. Open, Done. 3 values, from -2.5 to 1,000,000,000 h")
     plot = chat.get_by_role("group", name="Tasks")
     plot.press("ArrowRight")
     plot.press("End")
@@ -579,6 +597,52 @@ def test_page_draws_its_own_activities_in_its_own_elements(chat):
     expect(mine).to_have_text("Map of Bern")
     chat.get_by_role("button", name="New chat").click()
     expect(mine).to_have_count(0)
+
+
+def test_page_draws_its_own_events_in_the_conversation(chat):
+    chat.locator("agui-chat").evaluate("""chat => chat.registerEvent("stock", (value, element) => {
+        element.className = "my-stock";
+        element.textContent = `${value.name}: ${value.count}`;
+    })""")
+    push = open_stream(chat)
+    stock = {"type": "CUSTOM", "name": "stock", "value": {"id": 1, "name": "Tea", "count": 3}}
+    push(stock, stock | {"value": {"name": "Rum", "count": 1}}, stock | {"name": "other"})
+    cards = chat.locator("agui-chat > .my-stock")
+    expect(cards).to_have_text(["Tea: 3", "Rum: 1"])
+    push(stock | {"value": {"id": 1, "name": "Tea", "count": 2}}, FINISHED)
+    expect(cards).to_have_text(["Tea: 2", "Rum: 1"])
+    expect(chat.locator(".message.activity")).to_have_count(2)
+
+
+def test_page_adds_buttons_to_answers_the_input_and_the_header(chat):
+    def register(place: str) -> None:
+        chat.locator("agui-chat").evaluate(
+            """(chat, on) => chat.registerAction({
+                name: `my-${on}`, label: `My ${on}`, icon: "M4 4h16v16H4z", on,
+                run: (about) => { window.told = about; about.fill?.(about.text.toUpperCase()); },
+            })""",
+            place,
+        )
+
+    def press(place: str) -> dict:
+        chat.get_by_role("button", name=f"My {place}").last.click()
+        return chat.evaluate("window.told")
+
+    register("composer")
+    message_box(chat).fill("hello")
+    assert press("composer")["text"] == "hello"
+    expect(message_box(chat)).to_have_value("HELLO")
+    register("header")
+    assert press("header") == {"threadId": None}
+    push = open_stream(chat)
+    push({"type": "TEXT_MESSAGE_CHUNK", "messageId": "a", "delta": "**Yes**"}, FINISHED)
+    expect(chat.get_by_role("button", name="Copy the answer")).to_be_attached()
+    register("answer")  # a bar that is there gets it, too
+    told = press("answer")
+    assert (told["text"], told["messageId"]) == ("**Yes**", "a")
+    assert told["threadId"]
+    wrong = "chat => { try { chat.registerAction({ name: 'x' }) } catch (error) { return error.name } }"
+    assert chat.locator("agui-chat").evaluate(wrong) == "TypeError"
 
 
 def test_demo_draws_a_chart_that_is_there_again_after_a_reload(chat):

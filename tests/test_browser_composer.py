@@ -1,5 +1,8 @@
-"""Where the user writes, in a real Chromium: what Enter does, skills, drafts."""
+"""The input in a real Chromium: what Enter does, skills, drafts."""
 
+import html
+import json
+import re
 from collections.abc import Callable
 
 import pytest
@@ -128,7 +131,7 @@ def test_blanks_are_filled_in_one_after_the_other_and_not_forgotten(skilled):
     press("Enter")
     press("Enter")
     expect(skilled.locator(".bubble")).to_have_text("To Ada of tea, {name}.")
-    # Of what nobody has called a blank nothing is said.
+    # The page says nothing about a text that nobody has called a blank.
     say(skilled, "a {brace}")
     expect(skilled.locator(".bubble")).to_have_count(2)
 
@@ -169,6 +172,7 @@ def test_palette_opens_from_a_button_grouped_and_takes_what_is_written(skilled):
         "/mail",
         "/review",
         "/explain",
+        "/?",  # The shortcuts
     ]
     skilled.get_by_role("button", name="Skills").click()
     expect(listbox).to_be_hidden()
@@ -184,7 +188,7 @@ def test_palette_opens_from_a_button_grouped_and_takes_what_is_written(skilled):
     message_box(skilled).press("Enter")
     expect(message_box(skilled)).to_have_value("/review of March")
     skilled.get_by_role("button", name="Skills").click()
-    skilled.locator(".log").click()
+    skilled.locator(".log").click(position={"x": 40, "y": 40})
     expect(listbox).to_be_hidden()
 
 
@@ -254,3 +258,38 @@ def test_phone_keeps_its_keyboard_down(new_page, live_project, signed_in):
     expect(message_box(page)).not_to_be_focused()
     page.get_by_role("option").first.tap()
     expect(page.locator(".bubble")).to_have_count(1)
+
+
+# --- The choice of a model
+
+
+def test_chosen_model_goes_with_each_run_and_is_kept(new_page, live_project, signed_in):
+    offered = ["quick"]
+
+    def with_models(route):
+        answer = route.fetch()
+        names = html.escape(json.dumps(offered))
+        route.fulfill(response=answer, body=answer.text().replace("<agui-chat", f'<agui-chat data-models="{names}"'))
+
+    def ask(text: str) -> dict:
+        with page.expect_request(lambda request: request.method == "POST" and "/agent/" in request.url) as run:
+            say(page, text)
+        finished(page)
+        return run.value.post_data_json["forwardedProps"]
+
+    page = new_page(storage_state=signed_in)
+    page.route(re.compile(rf"{re.escape(live_project.url)}/?(\?.*)?$"), with_models)
+    page.goto(live_project.url)
+    choice = page.get_by_role("combobox", name="Model")
+    expect(choice.get_by_role("option")).to_have_text(["Default", "quick"])
+    assert ask("Hello") == {}
+    choice.select_option("quick")
+    assert ask("Hello again") == {"model": "quick"}
+    page.reload()
+    expect(choice).to_have_value("quick")
+    assert ask("And again") == {"model": "quick"}
+    # The server has it no longer.
+    offered[:] = ["</agui-chat>"]
+    page.reload()
+    expect(choice).to_have_value("")
+    assert ask("Once more") == {}

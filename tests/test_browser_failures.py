@@ -32,7 +32,7 @@ def button(page: Page, name: str):
 
 
 def shoot(page: Page, name: str) -> None:
-    """Keep a picture, where somebody wants to look."""
+    """Keep a picture, if somebody wants to look."""
     if directory := os.environ.get("SCREENSHOTS"):
         drawn(page)
         page.screenshot(path=Path(directory) / f"{name}.png")

@@ -13,10 +13,22 @@ from pages import Page, Route, drawn, expect, finished, first, message_box, say
 
 pytestmark = pytest.mark.browser
 PHONE = {"width": 380, "height": 740}
-VARIANTS: dict[str, dict] = {
-    "light": {},
-    "dark-arabic-phone": {"color_scheme": "dark", "language": "ar", "viewport": PHONE, "has_touch": True},
-    "forced-colors-german": {"forced_colors": "active", "language": "de", "viewport": {"width": 320, "height": 640}},
+WINDOW = {"width": 980, "height": 800}  # The list of conversations lies over the chat
+NARROW = {"width": 320, "height": 640}
+ZOOMED = {"width": 640, "height": 400}  # A window of 1280 by 800 pixels at 200 %
+# What one page goes through in each state: how the system has it, and how large the window is.
+MODES: dict[str, tuple[dict, dict | None]] = {
+    "light": ({}, None),
+    "dark": ({"color_scheme": "dark"}, None),
+    "forced-colors": ({"forced_colors": "active"}, None),
+    "narrow": ({}, NARROW),
+    "zoomed": ({"color_scheme": "dark"}, ZOOMED),
+}
+# The pages, by language: their window, and the modes of each state.
+PAGES: dict[str, tuple[dict, list[str]]] = {
+    "en": ({"viewport": WINDOW}, list(MODES)),
+    "ar": ({"viewport": PHONE, "has_touch": True}, ["dark"]),
+    "de": ({"viewport": NARROW}, ["forced-colors"]),
 }
 # What depends on colours and sizes; the rest is the same everywhere.
 VISUAL = ["color-contrast", "target-size", "scrollable-region-focusable", "link-in-text-block"]
@@ -217,6 +229,10 @@ def a_run(page: Page) -> Iterator[str]:
     """From an empty chat to an answer."""
     inside = page.locator("agui-chat")
     yield "empty"
+    page.locator(".avatar").click()
+    expect(page.locator("#account-menu")).to_be_visible()
+    yield "menu"
+    page.keyboard.press("Escape")
     write(page, "/")
     expect(inside.locator(".palette")).to_be_visible()
     yield "palette"
@@ -353,6 +369,7 @@ def stored(page: Page, url: str) -> Iterator[str]:
             "preview": "",
             "updated_at": f"{year}-01-02T10:00:00Z",
             "unread": number == 1,
+            "waiting": number == 2,
         }
         for number, (title, year) in enumerate([(LONG, 2026), ("مهام الأسبوع", 2025), ("Short", 2020)])
     ]
@@ -374,6 +391,7 @@ def stored(page: Page, url: str) -> Iterator[str]:
     page.route("**/feedback/", lambda route: route.fulfill(json={}))
     page.goto(f"{url}/?thread=t0")
     inside = page.locator("agui-chat")
+    window = page.viewport_size
     expect(inside.locator(".pager")).to_be_visible()
     yield "versions"
     inside.locator(".icon-bad").click()
@@ -393,21 +411,122 @@ def stored(page: Page, url: str) -> Iterator[str]:
     inside.locator(".drawer li .icon-edit").nth(0).click()
     expect(inside.locator(".thread-input")).to_be_visible()
     yield "drawer-undo-rename"
+    row = threads.pop()
     threads.clear()
     inside.locator(".thread-input").press("Escape")
     inside.locator(".drawer [type=search]").fill("nothing")
     expect(inside.locator(".drawer .notice")).not_to_be_empty()
     yield "drawer-empty"
+    threads.append(row)
+    inside.locator(".drawer [type=search]").fill("")
+    inside.locator(".drawer [type=search]").press("Escape")
+    page.set_viewport_size({"width": 1200, "height": 800})
+    inside.locator(".header .icon-threads").click()
+    expect(inside.locator(".drawer.beside li")).to_have_count(1)
+    yield "drawer-beside"
+    page.set_viewport_size(window)
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
-def test_no_state_of_the_chat_has_a_finding(open_chat, look, live_project, variant):
-    page = open_chat(**VARIANTS[variant])
+def in_modes(page: Page, modes: list[str]) -> Iterator[tuple[str, list[str] | None]]:
+    """Show the page in each of the modes, with the rules that are worth a look in it."""
+    window = page.viewport_size
+    for mode in modes:
+        media, viewport = MODES[mode]
+        page.emulate_media(**({"color_scheme": "light", "forced_colors": "none"} | media))
+        page.set_viewport_size(viewport or window)
+        yield mode, VISUAL if mode != "light" else None
+    page.set_viewport_size(window)
+
+
+@pytest.mark.parametrize("language", PAGES)
+def test_no_state_of_the_chat_has_a_finding(open_chat, look, live_project, language):
+    options, modes = PAGES[language]
+    page = open_chat(language, **options)
     states = [a_run(page), activities(page), questions(page), files(page), voice(page), stored(page, live_project.url)]
-    for name in chain(*states):
-        look(page, name, VISUAL if variant != "light" else None)
-        assert page.locator("agui-chat .log").evaluate("e => e.scrollWidth - e.clientWidth") <= 0, name
-        assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0, name
+    for state in chain(*states):
+        for mode, rules in in_modes(page, modes):
+            name = f"{state}-{mode}"
+            look(page, name, rules)
+            assert page.locator("agui-chat .log").evaluate("e => e.scrollWidth - e.clientWidth") <= 0, name
+            assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0, name
+
+
+# --- What is where
+
+
+def test_what_is_written_has_the_whole_width(open_chat):
+    page = open_chat(viewport=PHONE)
+    write(page, "word " * 40)
+    box, field = (page.locator(f"agui-chat {one}").bounding_box()["width"] for one in (".composer-box", ".input"))
+    assert field > box - 24
+
+
+def test_to_deny_looks_harmless_and_keeps_in_view_what_it_is_about(open_chat):
+    page = open_chat()
+    schema = {"type": "object", "properties": {"approved": {"type": "boolean"}}}
+    gate = {"id": "g", "reason": "tool_call", "message": "Send?", "toolCallId": "d1", "responseSchema": schema}
+    ask(page, "Send it", *call("d1", "send_message", {"to": "Alan"}))
+    end(page, waiting(gate | {"metadata": {"x-destructive": True}}))
+    question = page.locator("agui-chat .question")
+    red = "button => getComputedStyle(button).backgroundColor"
+    approve, deny = question.get_by_role("button", name="Approve"), question.get_by_role("button", name="Deny")
+    danger = approve.evaluate(red)
+    assert deny.evaluate(red) != danger
+    deny.click()
+    expect(question.get_by_label("Reason")).to_be_visible()
+    expect(question).to_contain_text("Alan")
+    assert deny.evaluate(red) != danger
+
+
+def test_short_fields_share_a_line_where_there_is_room(open_chat):
+    page = open_chat()
+    fields = {name: {"type": "integer"} for name in ("rows", "seats")} | {"notes": {"type": "string"}}
+    ask(page, "Book")
+    schema = {"type": "object", "required": [*fields], "properties": fields}
+    end(page, waiting({"id": "q", "reason": "input_required", "message": "What?", "responseSchema": schema}))
+    rows, seats, notes = (page.get_by_label(name).bounding_box() for name in ("Rows", "Seats", "Notes"))
+    assert rows["y"] == seats["y"] < notes["y"]
+    assert rows["width"] < notes["width"] / 2 + 1
+    page.set_viewport_size(PHONE)
+    drawn(page)
+    rows, seats = (page.get_by_label(name).bounding_box() for name in ("Rows", "Seats"))
+    assert rows["y"] < seats["y"]
+
+
+def test_what_is_cut_fades_out_also_for_those_who_want_no_motion(open_chat):
+    page = open_chat(viewport=PHONE)
+    ask(page, "hello", *text("m", MARKDOWN))
+    end(page)
+    for part in (".code pre", ".table"):
+        box = page.locator(f"agui-chat {part}")
+        mask = "box => getComputedStyle(box).maskImage"
+        assert "linear-gradient" in box.evaluate(mask), part
+        box.evaluate("box => box.scrollTo(9999, 0)")
+        drawn(page)
+        assert box.evaluate(mask) == "none", part
+
+
+def test_rows_of_one_title_differ_in_their_time_and_say_what_waits(open_chat):
+    page = open_chat()
+    rows = [
+        {
+            "thread_id": f"t{hour}",
+            "title": "Who comes today?",
+            "preview": "",
+            "updated_at": f"2026-01-02T0{hour}:00:00Z",
+        }
+        for hour in (1, 2)
+    ]
+    rows = [{**row, "unread": False, "running": False, "waiting": row["thread_id"] == "t2"} for row in rows]
+    page.route(re.compile(r"/agent/threads/\?"), lambda route: route.fulfill(json={"threads": rows, "next": None}))
+    page.clock.set_fixed_time("2026-01-02T12:00:00Z")
+    page.locator("agui-chat .header .icon-threads").click()
+    expect(page.locator("agui-chat .thread-time")).to_have_count(2)
+    times = page.locator("agui-chat .thread-time").all_text_contents()
+    assert len(set(times)) == 2
+    expect(page.locator("agui-chat .drawer li").last).to_contain_text("Waits for you")
+    # Its button for a new chat is the only one.
+    expect(page.get_by_role("button", name="New chat")).to_have_count(1)
 
 
 # --- Placement
@@ -487,7 +606,8 @@ def test_guest_on_a_phone_is_modal_and_covers_the_page(guest, look, placement):
     page.mouse.wheel(0, 500)
     drawn(page)
     assert page.evaluate("scrollY") == 0
-    look(page, f"{placement}-phone")
+    for mode, rules in in_modes(page, ["light", "forced-colors"]):
+        look(page, f"{placement}-phone-{mode}", rules)
     page.keyboard.press("Escape")
     expect(launcher(page)).to_be_visible()
     page.mouse.wheel(0, 500)
@@ -569,14 +689,14 @@ def test_everything_fits_at_400_percent(open_chat, look):
             end(page)
 
 
-@pytest.mark.parametrize("viewport", [PHONE, {"width": 1200, "height": 800}])
-def test_sign_in_has_no_finding(new_page, live_project, look, viewport):
-    page = new_page(live_project.url, bypass_csp=True, viewport=viewport)
+def test_sign_in_has_no_finding(new_page, live_project, look):
+    page = new_page(live_project.url, bypass_csp=True)
     page.get_by_label("Username").fill("nobody")
     page.get_by_label("Password").fill("wrong")
     page.get_by_role("button", name="Sign in").click()
     expect(page.get_by_role("alert")).to_be_visible()
-    look(page, f"login-{viewport['width']}")
+    for mode, rules in in_modes(page, list(MODES)):
+        look(page, f"login-{mode}", rules)
 
 
 # --- Languages

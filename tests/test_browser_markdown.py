@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from conftest import npm_install
-from pages import expect, finished, say
+from pages import expect, finished, open_stream, say
 
 pytestmark = pytest.mark.browser
 
@@ -87,7 +87,8 @@ COMPARE = r"""
 const { Marked } = await import("/oracle/marked.js");
 const { loadMarkdown, MarkdownView } = await import("/static/agui/markdown.js");
 await loadMarkdown();
-await (await import("/static/agui/markdown-nodes.js")).loadNames();
+const { loadHtml, loadNames } = await import("/static/agui/markdown-nodes.js");
+await Promise.all([loadHtml(), loadNames()]);
 const BARE = /^<\/?(?:br|b|i|u|s|em|strong|del|mark|kbd|sub|sup|details|summary)\s*\/?>$/i;
 const escaped = (text) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 const tamed = (html) => html.replaceAll(/<[^>]*>?|>/g, (tag) => (BARE.test(tag) ? tag : escaped(tag)));
@@ -142,7 +143,7 @@ function* growing(text, step) {
 @pytest.fixture
 def lab(new_page, live_project, signed_in):
     """Run a script on the page: what it compares with has to be read as HTML, which the page's policy may refuse."""
-    packages = npm_install(Path(__file__).parent / "commonmark/package.json")
+    packages = npm_install(Path(__file__).parent / "element/package.json")
     if packages is None:
         pytest.skip("npm is not on the PATH")
     page = new_page(live_project.url, storage_state=signed_in, bypass_csp=True)
@@ -360,7 +361,8 @@ def test_no_text_can_do_anything(chat, live_project):
         """async () => {
             const { loadMarkdown, MarkdownView } = await import("/static/agui/markdown.js");
             await loadMarkdown();
-            await (await import("/static/agui/markdown-nodes.js")).loadNames();
+            const { loadHtml, loadNames } = await import("/static/agui/markdown-nodes.js");
+            await Promise.all([loadHtml(), loadNames()]);
             window.MarkdownView = MarkdownView;
         }"""
     )
@@ -386,7 +388,7 @@ def test_no_text_can_do_anything(chat, live_project):
         })""",
         PAYLOADS,
     )
-    # They come in their order: whatever a text has asked for comes before this.
+    # Requests have an order: those of the text come before this one.
     with chat.expect_request("**/last"):
         chat.evaluate("() => void fetch('/last')")
     for payload, one in zip(PAYLOADS, found, strict=True):
@@ -398,7 +400,8 @@ def test_no_text_can_do_anything(chat, live_project):
         for link in one["links"]:
             assert re.fullmatch(r"(https?|mailto|tel): _blank noopener noreferrer", link), payload
     assert len(PAYLOADS) > 60
-    assert requests == [f"{live_project.url}/last"]
+    # The modules for code and the like are the page's own.
+    assert [one for one in requests if "/static/agui/" not in one] == [f"{live_project.url}/last"]
     assert chat.evaluate("window.pwned") is None
     assert chat.url.startswith(live_project.url)
 
@@ -444,3 +447,88 @@ def test_without_what_reads_markdown_the_text_is_plain_and_readable(chat):
     finished(chat)
     expect(chat.locator(".prose.plain").last).to_contain_text("`")
     expect(chat.locator(".prose code")).to_have_count(0)
+
+
+CODE = '```python\n@route("/a")\ndef f(x):  # about it\n    return "text" + str(1)' + " + x" * 60 + "\n```"
+
+
+def luminance(rgb: list[float]) -> float:
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in (one / 255 for one in rgb)]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def contrast(one: list[float], other: list[float]) -> float:
+    dark, light = sorted((luminance(one), luminance(other)))
+    return (light + 0.05) / (dark + 0.05)
+
+
+def show_answer(page, text: str) -> None:
+    """Let the agent have said this."""
+    push = open_stream(page)
+    push({"type": "TEXT_MESSAGE_START", "messageId": "m", "role": "assistant"})
+    push({"type": "TEXT_MESSAGE_CONTENT", "messageId": "m", "delta": text})
+    push({"type": "TEXT_MESSAGE_END", "messageId": "m"}, {"type": "RUN_FINISHED", "threadId": "t", "runId": "r"})
+    finished(page)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_code_has_colours_that_can_be_read_and_lines_that_wrap(new_page, live_project, signed_in, scheme: str):
+    page = new_page(live_project.url, storage_state=signed_in, color_scheme=scheme)
+    show_answer(page, CODE)
+    code = page.locator(".code code")
+    expect(code.locator(".keyword", has_text="return")).to_be_visible()
+    colours = code.evaluate("""code => {
+        const number = (colour) => colour.match(/[\\d.]+/g).slice(0, 3).map(Number);
+        const background = getComputedStyle(code.closest(".panel")).backgroundColor;
+        return [background, ...[...code.children].map((one) => getComputedStyle(one).color)].map(number);
+    }""")
+    assert len({tuple(one) for one in colours[1:]}) == 5
+    assert min(contrast(colours[0], one) for one in colours[1:]) >= 4.5
+    assert code.evaluate("code => code.textContent") == CODE.split("\n", 1)[1].removesuffix("\n```")
+    wrap = page.get_by_role("button", name="Wrap lines")
+    wrap.focus()
+    wrap.press("Enter")
+    expect(wrap).to_have_attribute("aria-pressed", "true")
+    assert page.locator(".code pre").evaluate("pre => pre.scrollWidth <= pre.clientWidth")
+    wrap.press("Enter")
+    assert page.locator(".code pre").evaluate("pre => pre.scrollWidth > pre.clientWidth")
+
+
+def test_code_that_is_not_wide_has_no_button_to_wrap_it(chat):
+    show_answer(chat, "```js\nlet a = 1;\n```\n\n```\nno language\n```")
+    expect(chat.locator(".code .number")).to_have_text("1")
+    expect(chat.get_by_role("button", name="Wrap lines")).to_have_count(0)
+
+
+def test_a_giant_block_of_code_is_shown_at_once(chat):
+    """Of hostile code too much would be elements: the rest stays plain."""
+    show_answer(chat, "```js\n" + "1 a( " * 13_000 + "\n```")
+    expect(chat.locator(".code .number").first).to_be_attached()
+    assert chat.locator(".code code > *").count() == 5000
+
+
+ROWS = ["**b** | $1,200.00", "**a** | $90.00", "**=1+1** | -$3", "**d** |", "**c** | $5.50"]
+PRICES = "| Item | Price |\n|---|---:|\n" + "".join(f"| {row} |\n" for row in ROWS)
+
+
+def test_a_large_table_is_sorted_and_saved(chat):
+    show_answer(chat, PRICES)
+    price = chat.get_by_role("button", name="Price")
+    names = chat.locator(".prose tbody tr strong")
+    price.focus()
+    price.press("Enter")
+    expect(names).to_have_text(["=1+1", "c", "a", "b", "d"])
+    expect(chat.get_by_role("columnheader", name="Price")).to_have_attribute("aria-sort", "ascending")
+    price.press("Enter")
+    expect(names).to_have_text(["b", "a", "c", "=1+1", "d"])
+    with chat.expect_download() as download:
+        chat.get_by_role("button", name="Download as CSV").click()
+    assert download.value.suggested_filename == "table.csv"
+    rows = download.value.path().read_text("utf-8-sig").splitlines()
+    assert rows == ["Item,Price", 'b,"$1,200.00"', "a,$90.00", "c,$5.50", "'=1+1,'-$3", "d,"]
+
+
+def test_a_small_table_is_left_as_it_is(chat):
+    show_answer(chat, "| a | b |\n|---|---|\n| 1 | 2 |")
+    expect(chat.locator(".prose td").first).to_have_text("1")
+    assert chat.locator(".prose .sort").count() == 0

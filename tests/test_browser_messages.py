@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from pages import Page, answers, expect, finished, lasting, message_box, origin, say, stored, thread_id
+from pages import Page, answers, expect, finished, lasting, message_box, open_stream, origin, say, stored, thread_id
 
 pytestmark = pytest.mark.browser
 
@@ -70,7 +70,7 @@ def test_a_message_is_edited_by_keyboard_alone(scripted):
     keys.press("Shift+Tab")  # past the files
     while scripted.evaluate(FOCUSED) != "Copy the answer":
         keys.press("Shift+Tab")
-    for key, name in [("ArrowRight", "Good answer"), ("End", "Answer again"), ("ArrowRight", "Copy the answer")]:
+    for key, name in [("ArrowRight", "Good answer"), ("End", "Read aloud"), ("ArrowRight", "Copy the answer")]:
         keys.press(key)
         assert scripted.evaluate(FOCUSED) == name
     keys.press("Shift+Tab")
@@ -263,14 +263,7 @@ def test_a_message_that_waits_is_rewritten_or_removed(scripted, go_on):
 
 def test_usage_is_shown_when_the_server_tells_it(scripted):
     usage = [{"inputTokens": 1200, "outputTokens": 30}, {"inputTokens": 34, "outputTokens": 5}]
-    scripted.evaluate(
-        """(usage) => {
-            const { session } = document.querySelector("agui-chat");
-            session.addEventListener("event", ({ detail }) => {
-                if (detail.type === "RUN_FINISHED") session.conversation = { ...session.conversation, usage };
-            });
-        }""",
-        usage,
-    )
-    ask(scripted, "hello")
+    push = open_stream(scripted)
+    push({"type": "TEXT_MESSAGE_CHUNK", "messageId": "a", "delta": "Hello."})
+    push({"type": "RUN_FINISHED", "threadId": "t", "runId": "r", "usage": usage})
     expect(bar(scripted)).to_contain_text("1,234 tokens read, 35 written")

@@ -258,7 +258,7 @@ def test_deletion_is_sent_when_the_page_goes_away(page_of, how):
     page = tab.context.new_page()
     page.goto(tab.url)
     drawer = open_drawer(page)
-    delete(drawer, rows(drawer).first.inner_text())
+    delete(drawer, drawer.locator(".thread-title").first.inner_text())
     if how == "reload":
         page.reload()
     else:
@@ -285,7 +285,7 @@ def test_deletion_that_fails_brings_the_conversation_back_and_says_so(page_of, c
     if closed:
         drawer = open_drawer(page)
     else:
-        # That one has still its own time.
+        # This row still has its own time.
         drawer.get_by_role("button", name="Undo", exact=True).click()
     expect(rows(drawer)).to_have_count(3)
     expect_numbers(drawer, [0, 1, 2])
@@ -321,11 +321,11 @@ def test_everything_is_done_with_the_keyboard(page_of):
     press("Home")
     press("ArrowUp")
     expect(drawer.get_by_role("searchbox")).to_be_focused()
-    # One row is a stop of the Tab key, with its two buttons.
+    # One row is a stop of the Tab key, with its three buttons.
     press("ArrowDown")
-    for _ in range(2):
+    for _ in range(3):
         press("Tab")
-    expect(drawer.get_by_role("button", name="Delete “Question 00")).to_be_focused()
+    expect(drawer.get_by_role("button", name="More for “Question 00")).to_be_focused()
     press("Tab")
     assert page.evaluate("document.activeElement.shadowRoot?.activeElement.closest('.threads') ?? null") is None
     press("Escape")
@@ -339,7 +339,7 @@ def test_everything_is_done_with_the_keyboard(page_of):
     expect(drawer).to_be_hidden()
     expect(page.get_by_text("Answer 01")).to_be_visible()
     expect(message_box(page)).to_be_focused()
-    expect(open_drawer(page).locator("[aria-current]")).to_have_text("Zebra")
+    expect(open_drawer(page).locator("[aria-current] .thread-title")).to_have_text("Zebra")
 
 
 def test_new_title_is_shown_although_the_list_came_anew_while_it_was_written(page_of):
@@ -359,7 +359,7 @@ def test_new_title_is_shown_although_the_list_came_anew_while_it_was_written(pag
     drawn(page)
     page.keyboard.type("Zebra")
     page.keyboard.press("Enter")
-    expect(rows(drawer)).to_have_text(["Zebra", "Question 01 of refreshed"])
+    expect(drawer.locator(".thread-title")).to_have_text(["Zebra", "Question 01 of refreshed"])
 
 
 # --- Beside the chat
@@ -371,7 +371,7 @@ def test_list_stays_beside_a_wide_chat(page_of):
     rows(drawer).nth(1).locator(".thread").click()
     expect(page.get_by_text("Answer 01")).to_be_visible()
     expect(drawer).to_be_visible()
-    expect(drawer.locator("[aria-current]")).to_have_text("Question 01 of wide")
+    expect(drawer.locator("[aria-current] .thread-title")).to_have_text("Question 01 of wide")
     edge = drawer.bounding_box()
     assert message_box(page).bounding_box()["x"] > edge["x"] + edge["width"]
     say(page, "hello")

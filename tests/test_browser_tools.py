@@ -358,6 +358,9 @@ def test_examples_of_the_manual_do_what_they_say(chat):
     chat.evaluate("document.body.append(Object.assign(document.createElement('p'), { id: 'task-7' }))")
     chat.evaluate(f"async () => {{ {examples} }}")
     assert chat.evaluate("document.body.dataset.category") == "work"
+    message_box(chat).fill("hi")
+    chat.get_by_role("button", name="Shout").click()
+    expect(message_box(chat)).to_have_value("HI")
     bodies: list[dict] = []
     chat.on("request", lambda r: bodies.append(r.post_data_json) if r.url.endswith("/agent/") else None)
     say(chat, "show_task task_id=8")

@@ -8,6 +8,7 @@ from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
+from conftest import ROOT, TEMPLATE_NAME
 from pages import SECONDS, Page, drawn, expect, finished, first, message_box, say, thread_id
 from servers import LiveProject, serve
 
@@ -146,6 +147,19 @@ def is_silent(page: Page) -> None:
     page.wait_for_function(f"() => streams.length && !({LISTENING})()")
 
 
+def test_the_manuals_own_page_gets_a_text(talker, ear):
+    """The program of docs/page.md for pages without the chat's microphone."""
+    manual = (ROOT / TEMPLATE_NAME / "docs/page.md").read_text()
+    [code] = re.findall(r"^```js\n(const recorder.*?)^```$", manual, re.M | re.S)
+    # Another recorder of the same stream tells when there is something to hear.
+    listen = "recorder.start(); window.begun = recorder; new MediaRecorder(recorder.stream).start();"
+    talker.evaluate(f"async () => {{ {code} {listen} }}")
+    talker.evaluate(HEARD)
+    with talker.expect_response("**/agent/transcribe/") as answer:
+        talker.evaluate("begun.stop()")
+    assert answer.value.json() == {"text": ear.text}
+
+
 # --- What is said
 
 
@@ -173,13 +187,13 @@ def test_words_come_to_the_cursor_and_are_not_sent(talker, ear):
 def test_second_press_does_nothing_while_it_is_written_down(talker, ear):
     ear.may_answer.clear()
     dictate(talker)
-    expect(bar(talker)).to_contain_text("Writing down")
+    expect(bar(talker)).to_contain_text("Transcribing")
     expect(microphone(talker)).to_have_attribute("aria-disabled", "true")
     expect(microphone(talker)).to_be_focused()
     is_silent(talker)
     microphone(talker).press("Enter")
     talker.wait_for_function("() => streams.length === 1")
-    expect(bar(talker)).to_contain_text("Writing down")
+    expect(bar(talker)).to_contain_text("Transcribing")
     ear.may_answer.set()
     expect(message_box(talker)).to_have_value("buy milk")
     assert len(ear.recordings) == 1
@@ -259,7 +273,7 @@ def test_a_recording_of_nothing_asks_nobody(open_page, ear):
 def test_words_that_are_discarded_do_not_come(talker, ear):
     ear.may_answer.clear()
     dictate(talker)
-    expect(bar(talker)).to_contain_text("Writing down")
+    expect(bar(talker)).to_contain_text("Transcribing")
     talker.keyboard.press("Escape")
     expect(microphone(talker)).not_to_have_attribute("aria-disabled", "true")
     ear.may_answer.set()
@@ -333,7 +347,7 @@ def test_missing_microphone_is_told(open_page, ear):
         script="MediaDevices.prototype.getUserMedia = async () => { throw new DOMException('', 'NotFoundError'); }"
     )
     microphone(page).click()
-    expect(bar(page).get_by_role("status")).to_have_text("No microphone was found that works.")
+    expect(bar(page).get_by_role("status")).to_have_text("No working microphone was found.")
     bar(page).get_by_role("button", name="Dismiss").click()
     expect(microphone(page)).to_be_focused()
     expect(bar(page).get_by_role("status")).to_have_text("")
@@ -355,7 +369,10 @@ def test_recording_is_sent_again_without_being_spoken_again(talker, ear, failure
     else:
         ear.status = 500
     dictate(talker)
-    expected = {"network": "The connection to the server was lost.", "service": "This could not be written down."}
+    expected = {
+        "network": "The connection to the server was lost.",
+        "service": "The recording could not be transcribed.",
+    }
     expect(bar(talker).get_by_role("status")).to_have_text(expected[failure])
     ear.status = 200
     talker.get_by_role("button", name="Try again").click()
@@ -383,7 +400,7 @@ def test_limits_are_told(talker, ear):
         dictate(talker)
 
     refuse(429, **{"Retry-After": "40"})
-    expect(bar(talker).get_by_role("status")).to_have_text("Too much in a short time. Try again in 40 seconds.")
+    expect(bar(talker).get_by_role("status")).to_contain_text("Try again in 40 seconds.")
     expect(talker.get_by_role("button", name="Try again")).to_be_visible()
     refuse(413)
     expect(bar(talker).get_by_role("status")).to_have_text("The recording is too long.")

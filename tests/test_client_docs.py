@@ -236,6 +236,18 @@ def test_copilotkit_runtime_tells_nobody_else(runtime: int, live_project: LivePr
     assert ask_runtime(runtime, "agent/default/run", live_project.token, theirs)[0] == 409
 
 
+@pytest.mark.nightly
+def test_copilotkit_page_can_be_built(tmp_path: Path):
+    """What it imports is there, and the file is JSX. Nothing is rendered."""
+    packages = installed(CLIENTS / "copilotkit_page", "--legacy-peer-deps")
+    (page,) = [block for block in blocks("CopilotKit") if block.language == "jsx"]
+    (tmp_path / "app.jsx").write_text(page.code)
+    (tmp_path / "node_modules").symlink_to(packages)
+    loaders = [f"--loader:.{kind}=dataurl" for kind in ("woff2", "woff", "ttf")]
+    run(packages / ".bin/esbuild", "app.jsx", "--bundle", "--outfile=out.js", *loaders, cwd=tmp_path)
+    assert "Never mind" in (tmp_path / "out.js").read_text()
+
+
 # --- Microsoft Agent Framework
 
 
@@ -365,22 +377,6 @@ def test_state_is_sent_as_described(client: Client):
 
     assert changes("focus_on category=work") == ["RUN_STARTED", "TOOL_CALL_RESULT", "STATE_SNAPSHOT"]
     assert changes("focus_on category=home") == ["RUN_STARTED", "STATE_SNAPSHOT", "TOOL_CALL_RESULT", "STATE_DELTA"]
-
-
-def test_codes_and_settings_are_all_there_are(live_project: LiveProject):
-    code = """
-import json
-from agui import conf, errors
-kinds = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, errors.HttpError)]
-settings = {name.upper(): value for name, value in conf.EngineSettings()}
-print(json.dumps([list(errors.RUN_ERRORS), sorted({kind.status for kind in kinds}), settings], default=repr))
-"""
-    codes, statuses, settings = json.loads(live_project.manage("shell", "-v", "0", "-c", code))
-    rows = [cell for row in table("Errors", 1) for cell in re.findall(r"\w+", row[0])]
-    assert sorted(rows) == sorted(codes)
-    assert [int(row[0]) for row in table("Errors")] == statuses
-    for name, default, _ in table("Settings"):
-        assert repr(settings[name]).replace("'", '"') == default, name
 
 
 def test_message_of_the_user_drops_a_clients_call(client: Client):

@@ -34,7 +34,7 @@ def make(project: Path, *arguments: str, **settings: str) -> subprocess.Complete
 
 
 def installed(project: Path) -> dict[str, str]:
-    """Name and version of all that the project's environment has, but for what came with it."""
+    """Names and versions of all packages in the project's environment, except those that came with it."""
     code = "import importlib.metadata as m; [print(d.name, d.version) for d in m.distributions()]"
     done = subprocess.run([project / ".venv/bin/python", "-c", code], check=True, capture_output=True, text=True)
     found = dict(line.split() for line in done.stdout.lower().replace("_", "-").splitlines())

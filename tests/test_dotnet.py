@@ -42,7 +42,7 @@ def test_recorded_body_is_answered(instant_project: LiveProject, path: Path):
         assert response.headers["Content-Type"].startswith("text/event-stream")
         stream = check_stream(read_stream(response.read()), body)
     if "resume" in body:
-        # It answers a question that this server never asked.
+        # This answers a question that this server never asked.
         assert stream.ended["code"] == "interrupt_unknown"
         return
     assert stream.ended["type"] == "RUN_FINISHED"

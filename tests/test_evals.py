@@ -17,7 +17,7 @@ def make_eval(project: Path, *options: str) -> subprocess.CompletedProcess[str]:
 def test_make_eval_prints_a_table_and_fails_under_the_threshold(bake, furnish):
     project = bake(project_slug="evaluated")
     furnish(project)
-    (project / ".venv/.evals").unlink(missing_ok=True)  # It is for make to install them
+    (project / ".venv/.evals").unlink(missing_ok=True)  # make must install them.
     done = make_eval(project)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "Evaluation Summary" in done.stdout

@@ -25,7 +25,7 @@ from redis_server import RedisServer
 from servers import Client, credential, events, free_port, project_environment, wait_until_healthy
 
 pytestmark = pytest.mark.servers
-OF_THE_SYSTEM = ("pip install", "useradd")  # uv is there, and the user is whoever runs the tests
+OF_THE_SYSTEM = ("pip install", "useradd")  # uv is there, and the user is the one who runs the tests
 ANSWERS = {"SECRET_KEY": "of-this-test-" * 5, "POSTGRES_PASSWORD": "secret"}
 
 

@@ -19,7 +19,8 @@ def test_an_approved_change_on_a_page_with_a_strict_policy(shop: Path, new_page)
     settings = shop / "shop/settings.py"
     replace(settings, "MIDDLEWARE = [\n", "MIDDLEWARE = [\n    'csp.middleware.CSPMiddleware',\n")
     settings.write_text(settings.read_text() + POLICY)
-    installed(shop)
+    installed(shop, "--parts", "agentify")
+    manage(shop, "agentify", "auth.Group")
     manage(shop, "migrate", "--verbosity", "0")
     creation = ["--noinput", "--username", "ada", "--email", "ada@example.com"]
     manage(shop, "createsuperuser", *creation, DJANGO_SUPERUSER_PASSWORD=PASSWORD)
@@ -37,3 +38,8 @@ def test_an_approved_change_on_a_page_with_a_strict_policy(shop: Path, new_page)
         say(page, "revoke my tokens")
         page.get_by_role("button", name="Approve").click()
         expect(page.locator("agui-chat")).to_contain_text("Revoked 0 tokens")
+        finished(page)
+        say(page, 'create a group with name "editors"')
+        expect(page.locator(".question-text").last).to_contain_text("New values:")
+        # The question has a line for each value.
+        assert page.locator(".question-text").last.inner_text().endswith("\nname: editors")

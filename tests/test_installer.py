@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import time
+from argparse import ArgumentTypeError
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,7 +19,7 @@ from conftest import ROOT
 from servers import START_SECONDS, Client, events, free_port, manage, project_environment, run_input, text_of
 
 sys.path.append(str(ROOT))
-from installer import source
+from installer import name_lists, python_files, source
 
 pytestmark = pytest.mark.servers
 
@@ -236,6 +237,27 @@ def test_the_projects_own_tests_pass_as_before(shop, has_admin):
     assert (done.returncode, "Ran 1 test in" in done.stderr) == (0, True), done.stderr
 
 
+def test_files_that_git_ignores_are_named(shop):
+    commit(shop)
+    assert "git add --force" not in installed(shop)
+    installed(shop, "--remove")
+    (shop / ".gitignore").write_text("/.venv\nbuild.py\n")
+    assert "git add --force agui/agents/build.py\n" in installed(shop)
+
+
+def test_tools_are_written_in_a_project_without_base_dir(shop):
+    settings = shop / "shop/settings.py"
+    settings.write_text(settings.read_text().replace("BASE_DIR", "ROOT"))
+    installed(shop, "--parts", "everything")
+    said = manage(shop, "agentify", "auth.Group")
+    assert "assistant/tools_group.py: written." in said
+    assert "Add this to" not in said
+    program = "from assistant.agent import registry; print(*registry)"
+    assert "list_groups" in manage(shop, "shell", "-c", program)
+    manage(shop, "migrate", "--verbosity", "0")
+    manage(shop, "check")
+
+
 def test_all_parts_come_and_go(shop):
     (shop / "pyproject.toml").write_text(PROJECT_TOML)
     settings = shop / "shop/settings.py"
@@ -314,6 +336,96 @@ def test_an_upgrade_that_fails_leaves_the_older_engine(shop):
     assert "File too large" in failed.stderr
     assert git(shop, "status", "--short", "--ignored", "--", "agui", ".agui*") == ""
     assert "is of this version now" in installed(shop)
+
+
+# --- Other parts
+
+
+def test_parts_come_and_go_by_a_further_run(shop):
+    (shop / "pyproject.toml").write_text(PROJECT_TOML)
+    commit(shop)
+    installed(shop)
+    settings = shop / "shop/settings.py"
+    settings.write_text(settings.read_text() + "\nSITE_ID = 1\n")
+    commit(shop)
+    minimal = git(shop, "rev-parse", "HEAD").strip()
+
+    plan = installed(shop, "--parts", "standard,admin_chat", "--dry-run")
+    assert "add part    dashboard: The admin's page of figures." in plan
+    assert git(shop, "status", "--short") == ""
+    assert plan in installed(shop, "--parts", "standard,admin_chat")
+    assert "no issues" in manage(shop, "check")
+    assert "nothing to change" in installed(shop)
+    assert "nothing to change" in installed(shop, "--parts", "standard,admin_chat")
+    assert git(shop, "diff", "--numstat", "--", "pyproject.toml") == ""
+
+    told = installed(shop, "--parts", "standard,mcp")
+    assert "remove part admin_chat: " in told
+    assert "pip install 'daphne" in told
+    assert '"pydantic-ai-slim[ag-ui,mcp]>=2.68,<3"' in (shop / "pyproject.toml").read_text()
+    assert not (shop / "agui/contrib/admin_chat").exists()
+    assert "no issues" in manage(shop, "check")
+
+    installed(shop, "--parts", "minimal")
+    assert "no issues" in manage(shop, "check")
+    assert not (shop / "agui/contrib/mcp").exists()
+    # What is left is the list, which is empty.
+    assert git(shop, "diff", "--numstat", minimal, "--", "shop", "pyproject.toml") == "2\t0\tshop/settings.py\n"
+    installed(shop, "--remove")
+    replace(settings, "\nSITE_ID = 1\n", "")
+    assert git(shop, "diff", "--stat", f"{minimal}~") == ""
+
+
+def test_a_part_with_tables_stays_until_they_are_dropped(shop):
+    installed(shop, "--parts", "standard")
+    manage(shop, "migrate", "--verbosity", "0")
+    before = (shop / "agui/installed.json").read_text()
+    refused = installer(shop, "--parts", "attachments,dashboard,spending")
+    assert refused.stderr == (
+        "Nothing was changed. The database has tables of these parts: run `manage.py migrate agui_feedback zero` "
+        "first, or name the parts to keep them.\n"
+    )
+    assert (shop / "agui/installed.json").read_text() == before
+    manage(shop, "migrate", "agui_feedback", "zero", "--verbosity", "0")
+    installed(shop, "--parts", "attachments,dashboard,spending")
+    assert not (shop / "agui/contrib/feedback").exists()
+    assert "no issues" in manage(shop, "check")
+
+
+def test_a_part_that_is_used_stays(shop):
+    installed(shop, "--parts", "agentify,mcp")
+    manage(shop, "agentify", "auth.Group")
+    refused = installer(shop, "--parts", "mcp")
+    assert refused.stderr.startswith("Nothing was changed. ")
+    assert "assistant/tests/test_tools_group.py uses the part 'agentify': " in refused.stderr
+    assert (shop / "agui/contrib/agentify").exists()
+
+
+def test_the_users_list_of_parts_is_edited(shop):
+    installed(shop, "--parts", "mcp")
+    listing = shop / "assistant/parts.py"
+    replace(listing, "]", '    "django.contrib.humanize",  # mine\n]')
+    installed(shop, "--parts", "export")
+    assert listing.read_text().endswith(
+        'AGENT_PARTS = [\n    "django.contrib.humanize",  # mine\n    "agui.contrib.export",\n]\n'
+    )
+    installed(shop, "--parts", "minimal")
+    assert listing.read_text().endswith('AGENT_PARTS = [\n    "django.contrib.humanize",  # mine\n]\n')
+    assert "was changed since the installation" in installer(shop, "--remove").stderr
+
+
+def test_parts_that_do_not_fit_change_nothing(shop):
+    settings = shop / "shop/settings.py"
+    installed(shop)
+    settings.write_text(
+        settings.read_text() + "\nINSTALLED_APPS = [name for name in INSTALLED_APPS if 'mcp' not in name]\n"
+    )
+    commit(shop)
+    refused = installer(shop, "--parts", "mcp")
+    assert "take 'agui.contrib.mcp' out of INSTALLED_APPS again" in refused.stderr
+    assert git(shop, "status", "--short") == ""
+    (shop / "agui/money.py").write_text("# mine\n")
+    assert "is not of this version: run the installer without parts first" in installer(shop, "--parts", "mcp").stderr
 
 
 # --- The agent answers
@@ -405,7 +517,16 @@ def test_an_agent_answers_under_the_projects_own_login(shop, layout, name, creat
         assert tokens_of(client) == 0
 
 
-def test_a_further_agent_finds_its_place_in_an_installed_project(shop):
+def other_engine_first(project: Path) -> None:
+    """An engine that is not of Django's templates, and finds all of them, as Jinja's may."""
+    folders = "[BASE_DIR / 'assistant/templates', BASE_DIR / 'billing/templates']"
+    engine = f"{{'BACKEND': 'django.template.backends.dummy.TemplateStrings', 'DIRS': {folders}}},"
+    replace(project / "shop/settings.py", "TEMPLATES = [\n", f"TEMPLATES = [\n    {engine}\n")
+
+
+@pytest.mark.parametrize("prepare", [plain, other_engine_first])
+def test_a_further_agent_finds_its_place_in_an_installed_project(shop, prepare):
+    prepare(shop)
     replace(shop / "shop/settings.py", "                'django.template.context_processors.request',\n", "")
     installed(shop)
     said = manage(shop, "startagent", "billing")
@@ -424,6 +545,64 @@ def test_a_further_agent_finds_its_place_in_an_installed_project(shop):
             assert 'user-key="1"' in page
 
 
+def users_of(project: Path, text: str, *changes: tuple[str, str]) -> None:
+    """Give a project its own user model, with an agent for it."""
+    project = split_settings(project)
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new)
+    (project / "accounts/models.py").write_text(text)
+    replace(project / "shop/settings/base.py", '    "django.contrib.admin",\n', "")
+    (project / "shop/urls.py").write_text("urlpatterns = []\n")
+    shutil.rmtree(project / "accounts/migrations")
+    installed(project, "--parts", "agentify")
+    manage(project, "makemigrations", "accounts")
+
+
+def refused(project: Path, *command: str) -> str:
+    done = subprocess.run(
+        [project / ".venv/bin/python", "manage.py", *command],
+        cwd=project,
+        env=project_environment(),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 1
+    return done.stderr
+
+
+NOBODY_IS_STAFF = ("    is_staff = models.BooleanField(default=False)\n", ""), ("is_staff=True, ", "")
+
+
+def test_superusers_are_the_staff_if_nobody_else_is(shop):
+    users_of(shop, PERSON, *NOBODY_IS_STAFF)
+    assert refused(shop, "startagent", "billing", "--staff") == (
+        "CommandError: accounts.Person has no is_staff: leave out --staff, and decide in get_user (billing/auth.py) "
+        "who may use the agent.\n"
+    )
+    assert not (shop / "billing").exists()
+    manage(shop, "startagent", "billing")
+    manage(shop, "agentify", "auth.Group")
+    command = [shop / ".venv/bin/pytest", "-q", "--ds=shop.settings.local", "assistant/tests"]
+    done = subprocess.run(command, cwd=shop, env=project_environment(), capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stdout
+    assert "skipped" not in done.stdout
+
+
+def test_tools_for_staff_are_refused_if_nobody_can_be_staff(shop):
+    users_of(shop, PERSON, *NOBODY_IS_STAFF, (", PermissionsMixin", ""), (", is_superuser=True", ""))
+    said = refused(shop, "agentify", "auth.Group")
+    assert said == "CommandError: accounts.Person has no permissions (has_perm), and the tools ask for them.\n"
+    own = "    def has_perm(self, permission, row=None):\n        return True\n"
+    (shop / "accounts/models.py").write_text((shop / "accounts/models.py").read_text() + own)
+    assert refused(shop, "agentify", "auth.Group") == (
+        "CommandError: accounts.Person has neither is_staff nor is_superuser, so nobody could use tools for staff: say "
+        "with --owner who owns a row.\n"
+    )
+    assert not (shop / "assistant/tools_group.py").exists()
+
+
 # --- The guide
 
 
@@ -436,7 +615,7 @@ def commands(title: str) -> list[str]:
 
 @pytest.mark.nightly
 def test_the_guide_leads_to_an_approved_change_and_back(template: Path, tmp_path: Path):
-    """Word for word, but for the answers to `createsuperuser` and the port."""
+    """Word for word, except the answers to `createsuperuser` and the port."""
     clone, project = tmp_path / "clone", tmp_path / "shop"
     shutil.copytree(template, clone)
     environment = project_environment(DJANGO_SUPERUSER_PASSWORD=PASSWORD)
@@ -454,22 +633,29 @@ def test_the_guide_leads_to_an_approved_change_and_back(template: Path, tmp_path
 
     start, install, serve = commands("From `startproject` to an approved change")
     run(start, clone)
+    [model] = re.findall(r"^```python\n(.*?)^```$", (ROOT / "docs/existing-project.md").read_text(), re.M | re.S)
+    (project / "orders/models.py").write_text(model)
+    replace(project / "shop/settings.py", "INSTALLED_APPS = [", 'INSTALLED_APPS = [\n    "orders",')
     told = run(install, clone)
     assert "new folder agui/" in told
     assert "manage.py migrate" in told
     run(serve, clone)
-    manage(project, "create_token", "ada")
+    orders = "from orders.models import Order; print(Order.objects.values_list('customer__username', 'product'))"
     with served(project) as client:
         sign_in(client, "ada")
         assert "ada" in text_of(ask(client, "who am I"))
-        asked = ask(client, "revoke my tokens", threadId="revoke")
-        [interrupt] = asked[-1]["outcome"]["interrupts"]
-        assert tokens_of(client) == 1
-        resume = [{"interruptId": interrupt["id"], "status": "resolved", "payload": {"approved": True}}]
-        ask(client, "", threadId="revoke", messages=[], resume=resume)
-        assert tokens_of(client) == 0
-    drop, remove = commands("Upgrade the engine, or take it back")
+        for request, is_approved in (('create an order with product "lamp"', True), ("delete order 1", False)):
+            before = manage(project, "shell", "-c", orders)
+            asked = ask(client, request, threadId=request)
+            [interrupt] = asked[-1]["outcome"]["interrupts"]
+            assert manage(project, "shell", "-c", orders) == before
+            answer = {"status": "resolved", "payload": {"approved": is_approved}}
+            ask(client, "", threadId=request, messages=[], resume=[{"interruptId": interrupt["id"], **answer}])
+            assert "<QuerySet [('ada', 'lamp')]>" in manage(project, "shell", "-c", orders)
+    drop, remove = commands("Upgrade the engine, or remove it")
     run(drop, project)
+    shutil.rmtree(project / "assistant")
+    shutil.rmtree(project / ".agentify")
     run(remove, clone)
     assert not (project / "agui").exists()
     assert "agui" not in (project / "shop/settings.py").read_text()
@@ -582,6 +768,21 @@ def test_the_wheel_has_all_that_is_brought(template, tmp_path):
         done = subprocess.run([sys.executable, "-B", "-c", program], cwd=place, capture_output=True, check=True)
         digests.add(done.stdout)
     assert len(digests) == 1
+
+
+def test_comments_stay_behind_their_items():
+    text = 'APPS = [\n    "a",  # first\n    "b",  # second\n    # "c",\n]\n'
+    module = python_files.parse(text)
+    assert name_lists.extend(module, "APPS", [], ['"d"']).code == text.replace("]", '    "d",\n]')
+    assert name_lists.remove(module, "APPS", ["b"]).code == 'APPS = [\n    "a",  # first\n]\n'
+    assert name_lists.remove(module, "APPS", ["a"]).code == text.replace('    "a",  # first\n', "")
+
+
+def test_parts_are_named_with_commas():
+    assert source.named("minimal") == []
+    assert source.named("standard,agentify") == sorted([*source.PARTS["standard"], "agentify"])
+    with pytest.raises(ArgumentTypeError, match="'sauna' is not one of minimal, "):
+        source.named("standard,sauna")
 
 
 def test_each_package_is_required_once_with_all_its_extras():

@@ -13,7 +13,7 @@ from servers import LiveProject, events, run_input, serve, text_of
 
 pytestmark = pytest.mark.servers
 
-# A model that says one word and then waits for a file: whoever reads the word has read it before the model ended.
+# A model that says one word and then waits for a file: a client that reads the word has read it before the model ended.
 WAITING_MODEL = """
 import asyncio
 from pathlib import Path
@@ -203,8 +203,12 @@ def test_readmes_tool_is_called_without_another_edit(bake, furnish):
     question = re.search(r"`(convert_temperature[^`]*)`", section)[1]
     with (project / "assistant/tools.py").open("a") as tools:
         tools.write("\n\n" + code)
+    skill = re.search(r"```python\n(.*?)```", readme_section("A skill"), re.DOTALL)[1]
+    with (project / "assistant/skills.py").open("a") as skills:
+        skills.write(skill)
     with serve(project) as live:
         stream = live.client(live.token).run(question)
+        assert '"Tidy up"' in live.client(live.token).fetch("GET", "/agent/skills/")[1]
     (start,) = [event for event in stream if event["type"] == "TOOL_CALL_START"]
     (result,) = [event for event in stream if event["type"] == "TOOL_CALL_RESULT"]
     assert (start["toolCallName"], result["content"]) == ("convert_temperature", "68.0 °F")

@@ -164,7 +164,7 @@ def test_every_package_that_the_project_needs_is_pinned(rendered):
 
 @pytest.mark.parametrize("slug", ["django", "pydantic_ai_slim", "openai", "anthropic", "pydantic"])
 def test_name_of_a_needed_package_is_refused(run_cli, slug: str):
-    """Of what comes with the rest, too: uv would take the project for it."""
+    """This includes indirect dependencies: uv would take the project for them."""
     line = refusal(run_cli("--no-input", f"project_slug={slug}"))
     assert line == f"project_slug '{slug}' is the name of a package that the project needs: choose another."
     assert entries(run_cli.output) == []

@@ -85,7 +85,7 @@ def test_coding_assistants_are_told_of_no_part_that_is_absent(bake, answer: str)
 
 def named_parts(page: Path) -> set[str]:
     """Name the parts that have a section of a page."""
-    return set(re.findall(r"^## .*\n\n\*Part `(\w+)`\.\*$", page.read_text(), re.MULTILINE))
+    return set(re.findall(r"^##+ .*\n\n\*Part `(\w+)`\.\*$", page.read_text(), re.MULTILINE))
 
 
 @pytest.mark.parametrize(("answer", "parts"), [("everything", PARTS), ("standard", STANDARD), ("minimal", [])])
@@ -94,6 +94,8 @@ def test_manual_has_the_sections_of_the_chosen_parts(bake, answer: str, parts: l
     for page in (project / "docs").glob("*.md"):
         assert named_parts(page) == named_parts(ROOT / TEMPLATE_NAME / "docs" / page.name) & set(parts)
         assert not page.read_text().endswith("\n\n")
+    keys = re.findall(r"^\| `(\w+)` \| section \|", (project / "docs/settings.md").read_text(), re.MULTILINE)
+    assert not {key.lower() for key in keys} & (set(PARTS) - set(parts))
     gone = {f"(part {part}: " for part in PARTS if part not in parts}
     for name in (".env.example", "compose.yaml"):
         assert not [mark for mark in gone if mark in (project / name).read_text()]

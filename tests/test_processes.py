@@ -52,7 +52,7 @@ class Site:
         return self.database.query("processes", sql)
 
     def client(self, process: int | None = None) -> Client:
-        """Who speaks to this process, or to the site."""
+        """Make a client of this process, or of the site."""
         return Client(self.port if process is None else self.processes[process].port, self.token)
 
 
@@ -92,7 +92,7 @@ class Reading:
     begun: Event = field(default_factory=Event)
     """It has some text."""
     reader: Future[int] | None = None
-    """Who reads in the background: one at a time."""
+    """Read in the background, one reader at a time."""
 
     @property
     def has_ended(self) -> bool:
@@ -316,7 +316,7 @@ def next_turn(site: Site, thread_id: str) -> None:
 
 
 def check_thread(site: Site, reading: Reading) -> None:
-    """What a thread has of a run is what its reader was shown of it, but for the last moments of a killed process."""
+    """What a thread has of a run is what its reader was shown of it, except the last moments of a killed process."""
     thread = read_thread(site, None, reading.thread_id)
     messages = thread["messages"]
     assert (thread["running"], messages[0]["content"]) == (False, f"slow {reading.thread_id}")

@@ -43,7 +43,7 @@ def shell(commands: list[str], cwd: Path, log: Path, stdin: str = "", **settings
 
 def end(process: subprocess.Popen[bytes]) -> None:
     """End a session of processes as Ctrl-C does; those that don't obey are killed."""
-    with suppress(ProcessLookupError):  # It has ended by itself, which was told already
+    with suppress(ProcessLookupError):  # The server has ended by itself, which was told already
         os.killpg(process.pid, signal.SIGINT)
     try:
         process.wait(timeout=60)

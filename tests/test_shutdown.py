@@ -159,7 +159,7 @@ def end_in_mid_run(live: LiveProject) -> list[dict[str, Any]]:
         told_at = time.monotonic()
         live.process.terminate()
         while (refused := live.client(live.token).open("POST", "/agent/", run_input("nothing"))).status == 200:
-            refused.read()  # It has not heard of it yet
+            refused.read()  # The server has not noticed the signal yet.
         assert (refused.status, refused.headers["Retry-After"]) == (503, "1")
 
         (live.path / "short").touch()

@@ -4,6 +4,7 @@ import re
 import shutil
 import subprocess
 import time
+import uuid
 from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import urlencode
@@ -17,7 +18,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from servers import Client, run_input, serve, text_of
 
 pytestmark = [pytest.mark.servers, pytest.mark.nightly]
-NOW, ALLAUTH, TOKENS, _ = guide.sections(ROOT / TEMPLATE_NAME / "docs/sign-in.md").values()
+NOW, ALLAUTH, TOKENS, VISITORS, _ = guide.sections(ROOT / TEMPLATE_NAME / "docs/sign-in.md").values()
 PASSWORD = "lovelace-1815"
 
 
@@ -39,6 +40,10 @@ def project(bake, furnish, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> C
         section.follow(project)
         guide.run(project, ".venv/bin/ruff check --no-cache . && .venv/bin/ruff format --no-cache --check .")
         guide.run(project, ".venv/bin/python manage.py check --fail-level WARNING")
+        # The packages lie beside the environment, where mypy takes them for the project's own.
+        guide.run(
+            project, f"MYPYPATH={packages} .venv/bin/mypy --no-incremental --follow-imports silent assistant config"
+        )
         return project
 
     return prepared
@@ -100,3 +105,28 @@ def test_a_token_of_the_identity_provider_is_checked(project, keys):
         unsigned = jwt.encode(good, None, "none")
         assert Client(live.port, unsigned).fetch("POST", "/agent/", run_input("hello"))[0] == 401
         assert "list_tasks" in ask(live.client(live.token))
+
+
+def test_visitors_talk_to_the_agent(bake, furnish):
+    project = bake()
+    furnish(project)
+    *edits, throttle = VISITORS.steps
+    for step in edits:
+        guide.edit(project, step)
+    with (project / "config/settings.py").open("a") as settings:
+        settings.write(throttle.code.replace("10/hour", "2/hour"))
+    guide.run(project, ".venv/bin/ruff check --no-cache . && .venv/bin/ruff format --no-cache --check .")
+    with serve(project) as live:
+        visitor = live.client()
+        status, page = visitor.fetch("GET", "/")
+        assert (status, "Sign out" in page, "<agui-chat" in page) == (200, False, True)
+        headers = {"X-CSRFToken": visitor.cookies["csrftoken"]}
+        thread = str(uuid.uuid4())
+        assert "demo" in text_of(visitor.run("hello", headers=headers, threadId=thread)).lower()
+        assert visitor.fetch("GET", f"/agent/threads/{thread}/")[0] == 200
+        assert live.client().fetch("GET", f"/agent/threads/{thread}/")[0] in {401, 404}
+        visitor.run("hello", headers=headers)
+        assert visitor.fetch("POST", "/agent/", run_input("hello"), headers)[0] == 429
+        known = live.client()
+        known.login(live.username, live.password)
+        assert "Sign out" in known.fetch("GET", "/")[1]

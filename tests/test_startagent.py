@@ -1,15 +1,19 @@
 """`manage.py startagent` in a new project: what it writes passes the project's checks, and stands apart."""
 
 import json
+import re
 import shutil
 from pathlib import Path
 
+import guide
 import pytest
-from conftest import furnish_project
+from conftest import ROOT, TEMPLATE_NAME, furnish_project
 from servers import Client, events, run_input, serve, text_of
 from test_agentify import change, run
 
 pytestmark = pytest.mark.engine
+PAGE = ROOT / TEMPLATE_NAME / "docs/several-agents.md"
+ADD = guide.sections(PAGE)["Add an agent"]
 
 
 @pytest.fixture(scope="module")
@@ -18,9 +22,11 @@ def project(rendered: dict[str, Path], environment: Path, tmp_path_factory) -> P
     path: Path = tmp_path_factory.mktemp("startagent") / "project"
     shutil.copytree(rendered["demo"], path)
     furnish_project(path, environment)
-    said = startagent(path, "billing", "--staff")
-    change(path / "config/settings.py", '    "assistant",\n', '    "assistant",\n    "billing",\n')
-    mount(path, "billing")
+    command, settings, urls = ADD.steps
+    [written] = command.code.splitlines()
+    said = guide.run(path, f"{written} --staff")
+    guide.edit(path, settings)
+    guide.edit(path, urls)
     assert 'with agent="agui"' in said
     startagent(path, "accounts_payable")
     change(path / "config/settings.py", '    "billing",\n', '    "billing",\n    "accounts_payable",\n')
@@ -43,6 +49,12 @@ def test_what_is_written_passes_the_checks(project: Path):
     run(project, "mypy", "--no-incremental", "billing", "accounts_payable")
     run(project, "python", "manage.py", "check")
     assert "passed" in run(project, "pytest", "-q", "-p", "no:cacheprovider")
+
+
+@pytest.mark.parametrize("name", ["urls", "auth"])
+def test_what_the_manual_shows_is_written(project: Path, name: str):
+    [code] = re.findall(rf"```python\n# billing/{name}\.py\n(.*?)```", PAGE.read_text(), re.S)
+    assert code in (project / f"billing/{name}.py").read_text()
 
 
 def test_its_cases_pass(project: Path):

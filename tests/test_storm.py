@@ -157,7 +157,7 @@ def test_of_two_writers_one_is_told(servers: tuple[LiveProject, LiveProject], pr
         together = Barrier(2)
         with ThreadPoolExecutor(2) as pool:
             list(pool.map(lambda writer, barrier=together: writer.post(barrier), writers))
-            # Both have been answered: whoever got a run has it now.
+            # Both have been answered: the client that got a run has it now.
             (servers[0].path / gate).touch()
             list(pool.map(Writer.finish, writers))
         outcomes = [(writer.status, writer.stream[-1:]) for writer in writers]

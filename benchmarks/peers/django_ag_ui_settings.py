@@ -1,4 +1,4 @@
-"""The generated project's settings, with django-ag-ui's endpoint and store in the place of ours."""
+"""The generated project's settings, with django-ag-ui's endpoint and store instead of ours."""
 
 from config.settings import *  # noqa: F403
 from config.settings import INSTALLED_APPS, MIDDLEWARE

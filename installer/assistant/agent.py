@@ -1,6 +1,7 @@
 """The agent: who it is, what it may use, and the endpoint that serves it."""
 
 from agui import AgentConfig, DjangoAGUIView
+from assistant.skills import skills
 from assistant.tools import registry
 
 INSTRUCTIONS = """
@@ -17,4 +18,4 @@ config = AgentConfig(
 )
 
 # By default, the user is found by API token (`Authorization: Bearer ...`) or by the site's session.
-view = DjangoAGUIView(registry, config)
+view = DjangoAGUIView(registry, config, skills=skills)

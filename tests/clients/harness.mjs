@@ -11,7 +11,7 @@ const { HttpAgent } = await import(CLIENT);
 /** Does this client declare the protocol's version? It then gets the shapes that came with it. */
 export const declares = CLIENT === "@ag-ui/client";
 
-// A client drops what it does not understand with a warning: none is to be given a reason.
+// A client warns about what it does not understand, and drops it. No client should have a reason.
 const warnings = [];
 for (const level of ["warn", "error"]) console[level] = (...words) => warnings.push(words.join(" "));
 
@@ -163,7 +163,7 @@ function essence({ id, role, content = "", toolCalls = [], toolCallId, metadata,
   return { id, role, content, calls, toolCallId, metadata, activityType };
 }
 
-/** The events of a stream, whose frames are to be such that every client can split them. */
+/** The events of a stream. Every client must be able to split its frames. */
 function framesOf(bytes) {
   assert.ok(!bytes.includes("\r"), "clients split at LF only");
   assert.ok(bytes.endsWith("\n\n"), "the last frame has no end");

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { lex } from "./agui/markdown-lexer.js";
+import { fastest, growsTooFast } from "./growth.mjs";
 
 // What reading costs must grow with the text, not with its square: a model may write anything, and it is stored.
 const HOSTILE = {
@@ -26,26 +27,20 @@ const HOSTILE = {
   "labels within labels": (n) => `${"[a".repeat(n)}${"]".repeat(n)}\n\n[x]: y`,
 };
 
-/** Of several tries the fastest, in milliseconds of the processor: other programs take their share of the clock's. */
-function cost(text) {
-  const times = Array.from({ length: 3 }, () => {
-    const begun = process.cpuUsage();
-    lex(text, new Map());
-    const { user, system } = process.cpuUsage(begun);
-    return (user + system) / 1000;
-  });
-  return Math.min(...times);
-}
-
 for (const [name, make] of Object.entries(HOSTILE)) {
   test(`${name} are read in time`, () => {
-    cost(make(1000));
-    const [short, long] = [cost(make(3000)), cost(make(48000))];
-    assert.ok(long < 80 * Math.max(short, 1), `${short} ms, and ${long} for sixteen times as much`); // the square is 256
+    const reading = (size) => {
+      const text = make(size);
+      return () => lex(text, new Map());
+    };
+    assert.ok(!growsTooFast(reading, 3000, 0.25));
   });
 }
 
 test("a short text nested again and again is no more than that", () => {
-  const flat = cost("b\n".repeat(500));
-  assert.ok(cost(`${"> ".repeat(8)}a\n${"b\n".repeat(500)}`) < 200 * Math.max(flat, 1));
+  const [nested, flat] = [`${"> ".repeat(8)}a\n`, ""].map((beginning) => {
+    const text = `${beginning}${"b\n".repeat(500)}`;
+    return fastest(() => lex(text, new Map()));
+  });
+  assert.ok(nested < 200 * Math.max(flat, 1));
 });

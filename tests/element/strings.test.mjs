@@ -13,13 +13,65 @@ import { PLAN_WORDS } from "./agui/plan.js";
 import { EDITOR_WORDS } from "./agui/message-editor.js";
 import { FEEDBACK_WORDS } from "./agui/feedback-form.js";
 import { STRINGS as COMMON, counted, format, tableFor } from "./agui/strings.js";
+import { PALETTE_WORDS } from "./agui/palette.js";
+import { PLACEMENT_WORDS } from "./agui/placement.js";
 import { QUEUE_WORDS } from "./agui/queued.js";
+import { RICH_WORDS } from "./agui/rich-text.js";
+import { SAVE_WORDS } from "./agui/save-words.js";
+import { STANDING_WORDS } from "./agui/standing-questions.js";
+import { SUGGESTION_WORDS } from "./agui/suggestions.js";
+import { GROUP_WORDS } from "./agui/tool-group.js";
+import { ACTIVITY_WORDS } from "./agui/table-activity.js";
 import { TABLE_WORDS } from "./agui/table.js";
+import { TEXT_WORDS } from "./agui/text-block.js";
+import { TOOL_WORDS } from "./agui/tool-card.js";
+import { ANSWER_WORDS } from "./agui/answer-bar.js";
+import { PROMPT_WORDS } from "./agui/prompt-bar.js";
 import { THREADS_WORDS } from "./agui/threads-drawer.js";
 import { NOTE_WORDS } from "./agui/turn-notes.js";
+import { USAGE_WORDS, usageText } from "./agui/usage.js";
+import { VERSION_WORDS } from "./agui/versions.js";
+import { BACKGROUND_WORDS } from "./agui/background.js";
+import { SHORTCUT_WORDS } from "./agui/shortcuts.js";
+import { MENU_WORDS } from "./agui/thread-menu.js";
+import { MODEL_WORDS } from "./agui/model-picker.js";
 import { VOICE_WORDS } from "./agui/voice.js";
 
-const STRINGS = { ...COMMON, ...FORM_WORDS, ...ARGUMENT_WORDS, ...CHART_WORDS, ...QUESTION_WORDS, ...TABLE_WORDS, ...THREADS_WORDS, ...VOICE_WORDS, ...ATTACHMENT_WORDS, ...PLAN_WORDS, ...EDITOR_WORDS, ...FEEDBACK_WORDS, ...NOTE_WORDS, ...FILE_WORDS, ...QUEUE_WORDS };
+const STRINGS = {
+  ...COMMON,
+  ...ACTIVITY_WORDS,
+  ...ANSWER_WORDS,
+  ...ARGUMENT_WORDS,
+  ...ATTACHMENT_WORDS,
+  ...BACKGROUND_WORDS,
+  ...CHART_WORDS,
+  ...EDITOR_WORDS,
+  ...FEEDBACK_WORDS,
+  ...FILE_WORDS,
+  ...FORM_WORDS,
+  ...GROUP_WORDS,
+  ...MENU_WORDS,
+  ...MODEL_WORDS,
+  ...NOTE_WORDS,
+  ...PALETTE_WORDS,
+  ...PLACEMENT_WORDS,
+  ...PLAN_WORDS,
+  ...PROMPT_WORDS,
+  ...QUESTION_WORDS,
+  ...QUEUE_WORDS,
+  ...RICH_WORDS,
+  ...SAVE_WORDS,
+  ...SHORTCUT_WORDS,
+  ...STANDING_WORDS,
+  ...SUGGESTION_WORDS,
+  ...TABLE_WORDS,
+  ...TEXT_WORDS,
+  ...THREADS_WORDS,
+  ...USAGE_WORDS,
+  ...TOOL_WORDS,
+  ...VERSION_WORDS,
+  ...VOICE_WORDS,
+};
 
 const folder = new URL("./agui/strings/", import.meta.url);
 const tables = {};
@@ -54,6 +106,39 @@ for (const [language, table] of Object.entries(tables)) {
     assert.deepEqual(same.filter((name) => !(SAME[language] ?? []).includes(name)), []);
   });
 }
+
+// The rules of the prose (docs/contributing.md), as far as they hold for a few words in any language.
+const RULES = {
+  "three dots instead of an ellipsis": /\.\.\./,
+  "a straight quotation mark": /"/,
+  "a space too many": /^\s|\s$| {2}/,
+  "a sentence of more than 20 words": /[^\s.!?؟:]+(?:\s+[^\s.!?؟:]+){20}/,
+};
+const OWN_RULES = {
+  en: { "somebody without a name": /\b(?:he|she|his|her|whoever)\b/i },
+  de: { "another form of address than Sie": /\b(?:du|dir|dich|dein\w*|euch|euer|eure\w*)\b/i },
+  ar: { "a mark of Latin writing": /[?,;]/ },
+};
+const END = /[.!?؟…]$/;
+
+for (const [language, table] of Object.entries({ en: STRINGS, ...tables })) {
+  test(`${language} keeps to the rules of the prose`, () => {
+    for (const [name, text] of Object.entries(table)) {
+      for (const form of Object.values(forms(text))) {
+        for (const [found, rule] of Object.entries({ ...RULES, ...OWN_RULES[language] })) {
+          assert.doesNotMatch(form, rule, `${language}.${name} has ${found}`);
+        }
+      }
+    }
+  });
+
+  test(`${language} ends sentences where English does, and labels have no full stop`, () => {
+    for (const [name, text] of Object.entries(table)) {
+      assert.equal(END.test(forms(text).other), END.test(forms(STRINGS[name]).other), `${language}.${name}: ${forms(text).other}`);
+    }
+  });
+}
+
 test("the language in force is the one of whatever is closest, through shadow roots", async () => {
   assert.equal((await tableFor(inside(null, "de-AT"))).lang, "de-AT");
   assert.equal((await tableFor({ lang: "ar", parentNode: { lang: "de" } })).title, tables.ar.title);
@@ -77,4 +162,14 @@ test("a name that runs the other way is isolated, and only that", () => {
   assert.equal(format("Delete “{name}”", { name: "مهام" }), "Delete “\u2068مهام\u2069”");
   assert.equal(format("حذف {name}", { name: "a.txt" }), "حذف \u2068a.txt\u2069");
   assert.equal(format("{a} and {count}, {missing}", { a: "b", count: 3 }), "b and 3, {missing}");
+});
+
+test("what an answer has used is told in words", () => {
+  const english = { ...COMMON, lang: "en" };
+  const used = { inputTokens: 1234, outputTokens: 35, cost: 0.00456, contextTokens: 1269, contextWindow: 200_000 };
+  assert.equal(usageText(used, english), "1,234 tokens read, 35 written · $0.0046 · 1% of the context");
+  assert.match(usageText({ ...used, cost: 1.5 }, english), / · \$1\.50 · /);
+  assert.equal(usageText({ outputTokens: 35 }, english), "0 tokens read, 35 written");
+  assert.equal(usageText([{ inputTokens: 2 }, { inputTokens: 3, outputTokens: 1 }], english), "5 tokens read, 1 written");
+  assert.equal(usageText([], english), "");
 });

@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { emptyConversation, reduce } from "./agui/conversation.js";
+import { emptyConversation, loadFor, reduce } from "./agui/conversation.js";
 import { duration } from "./agui/duration.js";
+
+await loadFor({ type: "STEP_STARTED" });
 
 const of = { metadata: { toolCallId: "c" } };
 const begin = [{ type: "TOOL_CALL_START", toolCallId: "c", toolCallName: "search" }, { type: "TOOL_CALL_END", toolCallId: "c" }];

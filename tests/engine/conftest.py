@@ -36,6 +36,7 @@ from agui.runs import life as signs_of_life
 from agui.runs.live import LiveRuns, live
 from agui.testing import Request, ScriptedModel, collect
 from engine import urls
+from engine.recipe_pages import read_recipes
 from engine.recipes import Recipe
 
 models.ALLOW_MODEL_REQUESTS = False
@@ -78,7 +79,7 @@ def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> 
 # What tests use of a part without importing it from there.
 USED = {
     "session_store": "DjangoSessionConversationStore",
-    "drf_mcp": "DrfMcpToolset|DRF_MCP|drf-services",
+    "drf_mcp": "DrfMcpToolset|DRF_MCP",
     "durable": "dbos|agui_durable_",
     "terminal": 'call_command\\("chat"',
     "voice": "/transcribe/",
@@ -94,8 +95,9 @@ def pytest_ignore_collect(collection_path: Path) -> bool | None:
 
 
 def named_parts(test: Path) -> set[str]:
-    """The parts that a file of tests, or one that it imports from, names."""
+    """The parts that a file of tests names, or one that it imports from, or a recipe that it pastes."""
     text = test.read_text()
+    text += "".join(read_recipes()[name] for name in re.findall(r'\bpaste\("(.+?)"\)', text))
     named = set(re.findall(r"\bagui\.contrib(?:\.| import )(\w+)", text))
     named |= {part for part, words in USED.items() if re.search(words, text)}
     for other in re.findall(r"^from engine\.(?!conftest)(\w+) import", text, re.MULTILINE):
@@ -288,6 +290,13 @@ def other_client(other: Any) -> Client:
 
 
 @pytest.fixture
-def paste(transactional_db: None, settings: Any, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Recipe]:
-    """Put the code of a page of docs/recipes into a project."""
-    return lambda name: Recipe(name, settings, monkeypatch)
+def paste(transactional_db: None, settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], Recipe]]:
+    """Put the code of a recipe into a project, and see that the test calls each of its functions."""
+    recipes: list[Recipe] = []
+
+    def put(name: str) -> Recipe:
+        recipes.append(Recipe(name, settings, monkeypatch))
+        return recipes[-1]
+
+    yield put
+    assert [sorted(recipe.functions - recipe.called) for recipe in recipes] == [[] for _ in recipes]

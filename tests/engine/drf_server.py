@@ -159,7 +159,7 @@ server.register_selector_tool(
 
 
 class Personal(MCPServer):
-    """Describes a tool to each user otherwise. Its list has a second page, which comes to ada when she may have it."""
+    """Describes a tool differently to each user. Its list has a second page, which ada gets with a permission."""
 
     def list_tools(self, cursor: Any = None, **options: Any) -> Any:
         who = options["user"].get_username()

@@ -1,13 +1,12 @@
-"""The pages of docs/recipes/, and their code as it runs in a project.
+"""The recipes of docs/recipes/, as their code runs in a project.
 
-Each block of Python begins with the name of its file. A page is pasted into stand-ins for assistant/'s files, which
+Each block of Python begins with the name of its file. A recipe is pasted into stand-ins for assistant/'s files, which
 hold what the generated ones offer: the template's own tests see to that.
 """
 
+import ast
 import inspect
-import re
 import sys
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -15,9 +14,7 @@ import pytest
 from django.contrib.auth import get_user_model
 
 from agui import DjangoAGUIView, get_urls
-
-DIRECTORY = Path(__file__).parents[2] / "docs/recipes"
-BLOCK = re.compile(r"^```python\n# (\S+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+from engine.recipe_pages import BLOCK, read_recipes
 
 STAND_INS = {
     "assistant/tools.py": """
@@ -42,28 +39,46 @@ config = AgentConfig(instructions=INSTRUCTIONS, state_type=TaskState)
 }
 
 
-def read_page(name: str) -> str:
-    return (DIRECTORY / f"{name}.md").read_text()
+class CallRecorder(ast.NodeTransformer):
+    """Let each function of a file record that it was called."""
+
+    def __init__(self, file: str) -> None:
+        self.file = file
+        self.functions: set[str] = set()
+
+    def visit_function(self, node: Any) -> Any:
+        self.generic_visit(node)
+        name = f"{self.file}:{node.lineno} {node.name}"
+        self.functions.add(name)
+        after_docstring = 0 if ast.get_docstring(node) is None else 1
+        node.body[after_docstring:after_docstring] = ast.parse(f"__called__.add({name!r})").body
+        return node
+
+    visit_FunctionDef = visit_AsyncFunctionDef = visit_function
 
 
-def order(file: str) -> int:
-    """When a file is read; those that a page adds come last."""
+def order(file: str, code: str = "") -> int:
+    """When a file is read: one that the recipe adds comes before the agent, unless it imports the agent."""
     known = ["config/settings.py", *STAND_INS]
-    return known.index(file) if file in known else len(known)
+    if file in known:
+        return 2 * known.index(file)
+    needs_agent = "/tests/" in file or "from assistant.agent import" in code
+    return order("assistant/agent.py") + (1 if needs_agent else -1)
 
 
 class Recipe:
-    """A page's code in a project: its modules, and the agent's endpoint at /agent/."""
+    """A recipe's code in a project: its modules, and the agent's endpoint at /agent/."""
 
     def __init__(self, name: str, settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
         self.modules: dict[str, ModuleType] = {}
+        self.functions: set[str] = set()
+        self.called: set[str] = set()
         self._settings, self._monkeypatch = settings, monkeypatch
         for file, code in STAND_INS.items():
             self.run(file, code)
-        blocks = BLOCK.findall(read_page(name))
-        assert blocks, f"{name} has no code"
-        for file, code in sorted(blocks, key=lambda block: order(block[0])):
-            if order(file) > order("assistant/agent.py"):
+        blocks = BLOCK.findall(read_recipes()[name])
+        for file, code in sorted(blocks, key=lambda block: order(*block)):
+            if order(file, code) > order("assistant/agent.py"):
                 self.build_view()
             if file == "config/settings.py":
                 self.configure(code)
@@ -84,11 +99,15 @@ class Recipe:
 
     def run(self, file: str, code: str) -> None:
         """Append code to a file."""
-        name = file.removesuffix(".py").replace("/", ".")
+        name = file.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
         if file not in self.modules:
             self.modules[file] = ModuleType(name)
             self._monkeypatch.setitem(sys.modules, name, self.modules[file])
-        exec(compile(code, f"{file} of a recipe", "exec"), vars(self.modules[file]))  # noqa: S102
+        recorder = CallRecorder(file)
+        tree = ast.fix_missing_locations(recorder.visit(ast.parse(code)))
+        self.functions |= recorder.functions
+        vars(self.modules[file])["__called__"] = self.called
+        exec(compile(tree, f"{file} of a recipe", "exec"), vars(self.modules[file]))  # noqa: S102
 
     def configure(self, code: str) -> None:
         """Append code to the settings."""
@@ -99,14 +118,14 @@ class Recipe:
                 setattr(self._settings, name, names[name])
 
     def __getattr__(self, name: str) -> Any:
-        """Find what the page's code has defined."""
+        """Find what the recipe's code has defined."""
         for module in reversed(list(self.modules.values())):
             if name in vars(module):
                 return vars(module)[name]
-        raise AttributeError(f"The page defines no {name!r}.")
+        raise AttributeError(f"The recipe defines no {name!r}.")
 
     async def run_tests(self, **fixtures: Any) -> int:
-        """Run the tests that the page shows; how many there are."""
+        """Run the tests that the recipe shows; how many there are."""
         tests = [
             found
             for file, module in self.modules.items()

@@ -118,7 +118,7 @@ class Site:
 
 @asynccontextmanager
 async def site_that_says(user: Any, *answers: Any, around: Any = None) -> AsyncIterator[Site]:
-    """Serve the engine's endpoint with a script in the place of a model; `around` wraps the application."""
+    """Serve the engine's endpoint with a script instead of a model; `around` wraps the application."""
     token = (await sync_to_async(create_token)(user))[1]
     # The script comes before the server: what answers a request inherits it.
     with script(*answers) as llm, kept_on_loop() as application:

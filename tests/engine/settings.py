@@ -1,4 +1,4 @@
-"""The settings of the project under test, but for all that its .env and its owner may have changed about the engine."""
+"""The settings of the project under test, without what its .env and its owner have changed about the engine."""
 
 from config.settings import *  # noqa: F403
 

@@ -10,7 +10,7 @@ import django
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from agui import conf
+from agui import conf, parts
 from agui.money import Dollars
 
 MARK = "<!-- What follows is written by `make settings` in the template. -->\n"
@@ -22,20 +22,23 @@ def tables() -> str:
     settings: type[BaseModel] = type(conf.get())
     names = {settings: "AGUI"}
     models = [settings]
-    for model in models:  # It grows while it is read
+    owners = {part.settings: part.name.rpartition(".")[2] for part in parts.installed() if part.settings}
+    for model in models:  # The list grows during the loop.
         for key, field in model.model_fields.items():
             for one in sections_in(field.annotation):
                 if one not in models:
                     models.append(one)
                     names[one] = f'{names[model]}["{key.upper()}"]'
-    return "\n".join(section(names[model], model) for model in models)
+                    owners.setdefault(one, owners.get(model, ""))
+    return "\n".join(section(names[model], model, owners.get(model, "")) for model in models)
 
 
-def section(name: str, model: type[BaseModel]) -> str:
+def section(name: str, model: type[BaseModel], part: str) -> str:
     summary = (model.__doc__ or "").strip().splitlines()[0]
     variables = getattr(model, "environment", {})
     rows = [row(key.upper(), field, variables.get(key)) for key, field in model.model_fields.items()]
-    head = f"## `{name}`\n\n{summary}\n\n| key | type | default | |\n|---|---|---|---|\n"
+    label = f"*Part `{part}`.*\n\n" if part else ""
+    head = f"## `{name}`\n\n{label}{summary}\n\n| key | type | default | what it does |\n|---|---|---|---|\n"
     return head + "".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |\n" for cells in rows)
 
 

@@ -1,4 +1,4 @@
-"""Nobody spends more than his budget: asked before a run, and before each further request to the model."""
+"""Nobody spends more than their budget: it is checked before a run, and before each further request to the model."""
 
 import asyncio
 import re

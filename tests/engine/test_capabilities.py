@@ -9,14 +9,16 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from pydantic_ai import FunctionToolset, RunContext
 from pydantic_ai.capabilities import AbstractCapability, Hooks, ProcessHistory
 from pydantic_ai.models import ModelRequestContext
 
-from agui import AgentConfig
+from agui import AgentConfig, AgentDeps, ToolRegistry, build_agent
 from agui.testing import ScriptedModel, call, event_types, say
 from engine import pages
 from engine.conftest import Client, parts_of
 from engine.provider_stub import Answer, Extra, ProviderStub
+from engine.test_audit import Memory
 from engine.test_llm import answering, mounted, stub, text_of
 from engine.wire import check_stream
 
@@ -57,6 +59,15 @@ def test_the_first_example_is_a_config():
     defined: dict[str, Any] = {}
     exec(compile(code, "config", "exec"), defined)  # noqa: S102
     assert defined["config"].capabilities[0].effort == "high"
+
+
+async def test_instructions_may_be_texts_and_functions(client: Client, user: Any):
+    model = ScriptedModel([say("Hello.")])
+    with mounted(model=model, instructions=example("Instructions and model")["config"].instructions):
+        await client.run("Hi", thread="instructed")
+    [request] = model.requests
+    assert request.instructions.startswith("You help with invoices.")
+    assert request.instructions.endswith(f"The user is {user}.")
 
 
 async def test_a_hook_changes_what_the_model_and_the_client_read(client: Client):
@@ -318,3 +329,30 @@ async def test_an_agent_of_ones_own_has_all_tools_and_what_each_run_brings(clien
     [request] = quick.requests
     assert request.instructions == "Answer in rhymes."
     assert list(request.tools) == ["search_tools"]
+
+
+async def test_an_agent_that_a_tool_runs_has_hooks_of_its_own(client: Client):
+    outer, inner = Memory(), Memory()
+
+    def look() -> str:
+        """Look."""
+        return "Seen."
+
+    found = ScriptedModel([call("look"), say("Found.")])
+    config = AgentConfig(model=found, toolsets=[FunctionToolset([look])], audit_logger=inner)
+    searcher = build_agent(ToolRegistry(), config)
+
+    async def search(ctx: RunContext[AgentDeps]) -> str:
+        """Search."""
+        return (await searcher.run("Look", deps=ctx.deps)).output
+
+    model = ScriptedModel([call("search"), say("Done.")])
+    context = [{"description": "The page", "value": "Customer 42"}]
+    with mounted(model=model, toolsets=[FunctionToolset([search])], audit_logger=outer):
+        await client.run("Go", thread="searching", context=context)
+
+    assert [event.tool_name for event in outer.events] == ["search"]
+    assert [event.tool_name for event in inner.events] == ["look"]
+    assert "Customer 42" in str(model.requests[0].messages)
+    assert "Customer 42" in str(model.requests[1].messages)
+    assert "Customer 42" not in str(found.requests)

@@ -93,7 +93,7 @@ def test_workers_are_refused_a_store_that_only_a_request_can_open(settings, stor
     name = f"{store.__module__}.{store.__name__}"
     settings.AGUI = {**settings.AGUI, "DURABLE": {"RUN_EXECUTOR": "dbos"}, "CONVERSATION_STORE": name}
     complaints = [message.msg for message in run_checks() if message.id == "agui.E003"]
-    assert any("needs no request" in complaint for complaint in complaints) is needs_request
+    assert any("works without a request" in complaint for complaint in complaints) is needs_request
 
 
 @pytest.mark.parametrize("store", [DjangoSessionConversationStore, OfSession, OfRequest])

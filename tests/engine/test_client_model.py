@@ -477,7 +477,7 @@ async def test_a_model_that_lost_its_connection_leaves_the_other_run_alone(user:
 
 @asynccontextmanager
 async def breaking(url: str) -> AsyncGenerator[str]:
-    """Another address of a site: a run is lost before its answer begins, and all else is passed on."""
+    """Another address of a site: a run is lost before its answer begins, and everything else is passed on."""
 
     async def application(scope: dict[str, Any], receive: Any, send: Any) -> None:
         body = (await receive())["body"]
@@ -579,7 +579,7 @@ async def test_instructions_have_an_effect_where_the_server_lets_them(
     told = ["Speak like a pirate." in (request.instructions or "") for request in site.llm.requests]
     assert told == [setting == "use"] * 2
     assert ("1 system or developer messages of the client are dropped" in caplog.text) is (setting == "drop")
-    # They are no part of the conversation.
+    # The instructions are no part of the conversation.
     kept = [message.data async for message in Message.objects.all()]
     assert "pirate" not in json.dumps(kept)
 

@@ -1,6 +1,7 @@
 """What runs cost is counted by run, thread, user, day and model, and outlives the runs."""
 
 import asyncio
+import json
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import timedelta
@@ -17,6 +18,7 @@ from django.urls import path
 from django.utils import timezone
 from pydantic_ai.conversation import Conversation
 from pydantic_ai.messages import ModelRequest, ModelResponse, TextPart, UserPromptPart
+from pydantic_ai.models import Model
 from pydantic_ai.usage import RequestUsage, RunUsage
 
 from agui import conf
@@ -62,6 +64,22 @@ async def test_a_run_and_its_user_are_charged_what_its_responses_cost(client: Cl
     assert (spent.cost, spent.unpriced) == (Decimal("0.025"), 0)
     thread = await Thread.objects.aget()
     assert Decimal(thread.usage["cost"]) == Decimal("0.025")
+
+
+async def test_a_client_is_told_what_an_answer_has_used(client: Client, settings, monkeypatch):
+    settings.AGUI = {**settings.AGUI, "INCLUDE_USAGE": True}
+    monkeypatch.setattr(Model, "context_window", 1000)
+    with script(priced(call("echo", text="x"), "0.02"), priced(say("Done"), "0.005", 50)):
+        events = await client.run("Hi")
+    (told,) = [event["value"]["usage"] for event in events if event.get("name") == "usage"]
+    stored = json.loads((await client.get("threads/t1/")).content)["messages"][-1]
+    used = {"inputTokens": 150, "outputTokens": 150, "cost": 0.025}
+    assert told == stored["metadata"]["usage"] == {**used, "contextTokens": 100, "contextWindow": 1000}
+    monkeypatch.setattr(Model, "context_window", None)
+    with script(priced(say("Done"), None, 50)):
+        events = await client.run("And now?")
+    (told,) = [event["value"]["usage"] for event in events if event.get("name") == "usage"]
+    assert told == {"inputTokens": 50, "outputTokens": 50}
 
 
 async def test_the_turns_of_a_day_add_up(client: Client, other_client: Client, user, other):
@@ -198,7 +216,7 @@ def test_what_a_killed_process_had_used_is_spent(user):
     spent = Spending.objects.get()
     assert (spent.model, spent.cost, spent.input_tokens) == ("big", 2, 5)
     assert Run.objects.get().cost == 2
-    # It is taken up once.
+    # The run is taken up once.
     async_to_sync(take_up)(ModelConversationStore(), run)
     assert Spending.objects.get().cost == 2
 

@@ -103,7 +103,7 @@ async def test_a_tool_of_the_page_does_not_inherit_an_approval(client: Client, m
     own = [{"name": "delete", "description": "Delete.", "parameters": {"type": "object", "properties": {}}}]
     events = await client.run(resume=[decision("c1")], tools=own)
     assert events[-1]["outcome"] == {"type": "success"}
-    assert results_of(model.requests[0])["c1"].content == "This tool is no longer there. Nothing was done."
+    assert results_of(model.requests[0])["c1"].content == "This tool no longer exists. Nothing was done."
 
 
 async def test_tools_of_toolsets_are_asked_about_again(client: Client, mount):

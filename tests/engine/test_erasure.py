@@ -1,4 +1,4 @@
-"""Deleting a user deletes all that is his, whoever does it and whatever goes on, and nothing of anybody else's."""
+"""Deleting a user deletes everything of theirs, in every way and at any time, and nothing of anybody else."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""What a user thinks of an answer: his own to give and to take back, and there for whoever looks after the agent."""
+"""Users rate answers and take ratings back, and the people who look after the agent see them."""
 
 import json
 from html import unescape

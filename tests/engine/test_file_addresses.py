@@ -1,4 +1,4 @@
-"""Files named by an address: nothing that a client names is fetched by the server, whichever model answers."""
+"""Files named by an address: the server fetches nothing that a client names, no matter which model answers."""
 
 import base64
 import ipaddress

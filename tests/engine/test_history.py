@@ -333,7 +333,7 @@ async def test_the_model_reads_the_last_messages_from_one_of_the_user_on(client:
     with script(*[say(str(number)) for number in range(5)]) as model:
         for number in range(5):
             await client.run(f"Question {number}")
-    # Of the five last messages the first is an answer: its question was cut off.
+    # The first of the last five messages is an answer: its question was cut off.
     assert texts(model.requests[4].messages) == ["Question 2", "2", "Question 3", "3", "Question 4"]
     assert len((await client.thread())["messages"]) == 10
 

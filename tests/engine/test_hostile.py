@@ -92,7 +92,7 @@ def hostile(**changes: Any) -> dict[str, Any]:
 
 
 def with_raw(raw: str, **changes: Any) -> str:
-    """A body with a piece of text, JSON or not, in the place of '@'."""
+    """A body with a piece of text, JSON or not, instead of '@'."""
     return json.dumps(hostile(**changes)).replace('"@"', raw)
 
 
@@ -830,7 +830,7 @@ async def test_a_call_with_odd_arguments_is_in_the_audit_trail(client: Client, o
     assert await AuditRecord.objects.acount() == 1
 
 
-# To a question that says what it wants, and to one that takes anything.
+# Answers to a question with a schema, and to one that takes anything.
 OTHERS = [
     None,
     True,

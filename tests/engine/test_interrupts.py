@@ -38,6 +38,20 @@ async def test_a_destructive_tool_pauses_the_run(client: Client):
     assert (await Run.objects.aget()).status == "paused"
 
 
+async def test_the_list_says_which_conversations_wait(client: Client):
+    async def waiting() -> list[tuple[str, bool]]:
+        rows = json.loads((await client.get("threads/")).content)["threads"]
+        return sorted((row["thread_id"], row["waiting"]) for row in rows)
+
+    await pause(client)
+    with script(say("Good day.")):
+        await client.run("Hello", thread="t2")
+    assert await waiting() == [("t1", True), ("t2", False)]
+    with script(say("Wiped.")):
+        await client.run(resume=[decision("c1")])
+    assert await waiting() == [("t1", False), ("t2", False)]
+
+
 async def test_it_runs_after_an_approval_once(client: Client):
     await pause(client)
     with script(say("Wiped.")) as model:

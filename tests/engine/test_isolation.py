@@ -62,7 +62,12 @@ BODIES: dict[tuple[str, str], Callable[[World], list[Any]]] = {
         [run_input("Mine", thread=thread) for thread in world.threads],
         [run_input(thread=thread, resume=[decision("w1")]) for thread in world.threads],
     ],
-    ("agent/threads/<path:thread_id>/", "PATCH"): lambda world: [{"title": "Mine"}, {"branch": world.branch}],
+    ("agent/threads/<path:thread_id>/", "PATCH"): lambda world: [
+        {"title": "Mine"},
+        {"branch": world.branch},
+        {"pinned": True},
+        {"archived": True},
+    ],
     ("agent/threads/<path:thread_id>/feedback/", "PUT"): lambda world: [{"message_id": world.answer, "value": 1}],
     ("agent/attachments/", "POST"): lambda world: [FILE],
     ("agent/transcribe/", "POST"): lambda world: [RECORDING],
@@ -161,7 +166,7 @@ def all_rows() -> dict[str, list[Any]]:
     kept = {}
     for model in all_models():
         if model is RunSpan:
-            continue  # Counted beside the runs of whoever is there: it is nobody's
+            continue  # The run is nobody's, and counted beside those of the users.
         names = [field.name for field in model._meta.concrete_fields if field.name not in RESTLESS]
         kept[model.__name__] = sorted(model._default_manager.values_list(*names), key=repr)
     return kept
@@ -204,7 +209,7 @@ async def attack(attacker: Client, world: World, refuse_cookies: bool = False) -
 
 
 async def use_the_ids(attacker: Client, world: World) -> None:
-    """Begin runs under the ids of a world's threads: whoever does can't tell that others have them."""
+    """Begin runs under the ids of a world's threads: nobody can tell from the answers that others have them."""
     for request in (one for route, one, _ in all_requests(world) if is_run(route, one.verb)):
         before = await all_rows()
         del before["Spending"]  # The attacker's own grows

@@ -1,12 +1,15 @@
 """Which model answers: chains of fallbacks, a client's choice, and what is said when a provider fails."""
 
+import html
 import json
+import re
 import threading
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from django.core.exceptions import ImproperlyConfigured
+from django.template import Context, Template
 from django.test import override_settings
 from pydantic_ai.exceptions import (
     ContentFilterError,
@@ -52,7 +55,7 @@ def stub(monkeypatch: pytest.MonkeyPatch) -> Iterator[ProviderStub]:
 
 
 def mounted(**config: Any) -> Any:
-    """An endpoint of an agent of its own at agent/, in the place of the tests' one."""
+    """An endpoint of an agent of its own at agent/, instead of the tests' one."""
 
     class Routes:
         urlpatterns = get_urls(DjangoAGUIView(registry, AgentConfig(**config)))
@@ -248,6 +251,15 @@ def test_names_stand_for_themselves_or_for_others():
     path = "python:engine.test_llm.a_model"
     assert resolve_models([path]) == {path: a_model}
     assert resolve_models({"mine": path}) == {"mine": a_model}
+
+
+def test_a_page_lists_the_models_if_it_says_so():
+    models = {"quick": ScriptedModel([]), 'a "b"': ScriptedModel([])}
+    page = Template('{% include "agui/attributes.html" with models=True %}')
+    with mounted(model=ScriptedModel([]), models=models):
+        (names,) = re.findall('data-models="(.*?)"', page.render(Context()))
+        assert json.loads(html.unescape(names)) == ["quick", 'a "b"']
+        assert "data-models" not in Template('{% include "agui/attributes.html" %}').render(Context())
 
 
 def test_a_wrong_choice_is_told_with_the_agent():

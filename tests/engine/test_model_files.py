@@ -111,7 +111,7 @@ async def test_a_failure_of_our_own_is_no_refusal(client: Client):
         ("openai:gpt-5.6-terra", data("video", "video/mp4")),
         ("openai-chat:gpt-5.6-terra", data("video", "video/mp4")),
         ("openai-chat:gpt-5.6-terra", data("audio", "audio/ogg")),
-        ("openai-chat:gpt-5.6-terra", data("document", "text/plain")),  # That is no text at all
+        ("openai-chat:gpt-5.6-terra", data("document", "text/plain")),  # This is not a text.
         ("openai-chat:gpt-5.6-terra", data("document", "application/x-unknown")),
         ("openai:gpt-5.6-terra", data("document", "application/x-unknown")),
         ("anthropic:claude-sonnet-5-5", data("audio", "audio/wav")),

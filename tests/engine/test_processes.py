@@ -65,7 +65,7 @@ def test_a_neighbour_is_there_until_it_ends(neighbour):
     assert processes.is_there(name)
     neighbour.kill()
     os.waitid(os.P_PID, neighbour.pid, os.WEXITED | os.WNOWAIT)
-    # It has ended, although the process that started it has not heard of that.
+    # The process has ended, although the process that started it has not heard of that.
     assert processes.is_there(name) is False
     neighbour.wait()
     assert processes.is_there(name) is False
@@ -205,6 +205,11 @@ def test_the_docs_say_after_how_long_a_process_is_dead(page):
         ("", str(DEAD_SECONDS)),
     }
     assert f"{DEAD_SECONDS} seconds" in text
+
+
+def test_the_docs_have_every_status_of_a_run():
+    section = pages.read("architecture.md").split("\n## The life of a run\n")[1].split("\n## ")[0]
+    assert sorted(re.findall(r"^\| `(\w+)` \|", section, re.M)) == sorted(Run.Status.values)
 
 
 # --- What this process does for its own runs

@@ -340,7 +340,7 @@ async def test_the_tool_is_there_only_for_conversations_with_files(client: Clien
 
 
 async def test_the_catalog_lists_the_project_s_tools_only(client: Client):
-    # It is the engine's own means, and its name is its label: "Read attachment".
+    # The tool is the engine's own, and its name is its label: "Read attachment".
     assert "read_attachment" not in str(json.loads((await client.get("tools/")).content))
 
 

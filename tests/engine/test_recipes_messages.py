@@ -1,81 +1,24 @@
-"""docs/recipes/, the part about messages and files: what each page claims."""
+"""docs/recipes/, the page about what the model reads: what each recipe claims."""
 
-from typing import get_args
+import json
 
-from django.core.files.uploadedfile import SimpleUploadedFile
+import pytest
 from django.utils import timezone
-from pydantic_ai import BinaryContent, CompactionPart, DocumentUrl, ImageMediaType
+from pydantic_ai import CompactionPart
+from pydantic_ai.models import infer_model, override_allow_model_requests
+from pydantic_ai.ui.vercel_ai import VercelAIAdapter
 
 from agui.testing import Chat, call, say
 from engine.conftest import parts_of
-from engine.test_recipes_capabilities import Unprepared
+from engine.provider_stub import Answer, ProviderStub
 
 
-def contents_of(request):
-    """What the model was sent in prompts, one by one."""
-    found = [part.content for part in parts_of(request) if part.part_kind == "user-prompt"]
-    return [item for content in found for item in ([content] if isinstance(content, str) else content)]
+def long_list() -> str:
+    return "x" * 200
 
 
-async def test_binary_content(paste, user):
-    recipe = paste("binary-content")
-    chat = Chat(user, call("look_at_plan"), say("One room."), say("As I said."), thread="t1")
-    answer = await chat.send("Look at the plan")
-    assert answer.results == ["The floor plan follows."]
-    *_, text, plan = contents_of(chat.model.requests[1])
-    assert (text, plan.data, plan.media_type) == ("Floor 1:", recipe.DOT, "image/png")
-    assert type(BinaryContent.narrow_type(plan)).__name__ == "BinaryImage"
-
-    await chat.send("And now?")
-    assert not [one for one in contents_of(chat.model.requests[2]) if isinstance(one, BinaryContent)]
-
-    chat = Chat(user, call("ring"), say("Ding."))
-    assert (await chat.send("Ring")).results == ["The bell follows."]
-    *_, bell, sound = contents_of(chat.model.requests[1])
-    assert (type(bell).__name__, type(sound).__name__) == ("BinaryImage", "BinaryAudio")
-    assert (bell.data, sound.media_type) == (recipe.DOT, "audio/wav")
-
-
-async def test_file_urls(paste, user):
-    paste("file-urls")
-    chat = Chat(user, call("show_lamp"), say("Bright."))
-    await chat.send("Show me the lamp")
-    shown = contents_of(chat.model.requests[1])[-4:]
-    assert [type(one).__name__ for one in shown] == ["ImageUrl", "AudioUrl", "VideoUrl", "UploadedFile"]
-    assert [one.media_type for one in shown] == ["image/png", "audio/mpeg", "video/mp4", "application/pdf"]
-    chat = Chat(user, call("open_manual", product="lamp"), say("Plug it in."))
-    answer = await chat.send("How do I use the lamp?")
-    assert answer.results == ["The manual is at https://example.com/manuals/lamp."]
-    manual = contents_of(chat.model.requests[1])[-1]
-    assert isinstance(manual, DocumentUrl)
-    assert manual.media_type == "application/pdf"
-    for source in (
-        {"type": "url", "value": "file:///etc/passwd"},
-        {"type": "file", "value": "file-1", "provider": "openai"},
-    ):
-        message = {"id": "m9", "role": "user", "content": [{"type": "document", "source": source}]}
-        response = await chat.post(messages=[message])
-        assert response.status_code == 422
-
-
-async def test_multimodal(paste, user, settings):
-    paste("multimodal")
-    assert settings.AGUI["MAX_READ_BYTES"] < settings.AGUI["ATTACHMENTS"]["MAX_BYTES"]
-    assert set(get_args(ImageMediaType)) < set(settings.AGUI["ATTACHMENTS"]["TYPES"])
-    chat = Chat(user)
-    await chat.http.aforce_login(user)
-    for name, content, status in (("a.png", PNG, 201), ("a.png", b"MZ\x90\0 a program", 415)):
-        file = SimpleUploadedFile(name, content, content_type="image/png")
-        response = await chat.http.post("/agent/attachments/", {"file": file})
-        assert response.status_code == status, response.content
-    assert "image/png" in response.json()["message"]
-
-
-PNG = bytes.fromhex("89504e470d0a1a0a0000000d49484452")
-
-
-async def test_format_as_xml(paste, user):
-    paste("format-as-xml")
+async def test_describe_the_user_to_the_model(paste, user):
+    paste("change-what-the-model-reads#describe-the-user-to-the-model")
     user.username = "<b>ada</b>"
     await user.asave()
     chat = Chat(user, say("Hello."))
@@ -85,8 +28,8 @@ async def test_format_as_xml(paste, user):
     assert f"<today>{timezone.localdate()}</today>" in instructions
 
 
-async def test_messages_builder(paste, user):
-    recipe = paste("messages-builder")
+async def test_import_conversations(paste, user):
+    recipe = paste("change-what-the-model-reads#import-conversations")
     lines = [("user", "Hello"), ("user", "Anybody?"), ("agent", "Yes, I am."), ("user", "Good."), ("agent", "Bye.")]
     await recipe.import_chat(user, "old", lines)
     chat = Chat(user, say("We greeted."), thread="old")
@@ -102,8 +45,8 @@ async def test_messages_builder(paste, user):
     assert [one["title"] for one in threads] == ["Hello"]
 
 
-async def test_message_history(paste, user):
-    recipe = paste("message-history")
+async def test_shorten_old_results(paste, user):
+    recipe = paste("change-what-the-model-reads#shorten-old-results")
     recipe.registry.add(long_list, name="long_list", description="List much.")
     chat = Chat(user, call("long_list"), say("Much."), say("Very much."), thread="t1")
     await chat.send("List it")
@@ -115,19 +58,8 @@ async def test_message_history(paste, user):
     assert "x" * 200 in str(thread["messages"])
 
 
-def long_list() -> str:
-    return "x" * 200
-
-
-async def test_prompt_caching(paste, user):
-    paste("prompt-caching")
-    chat = Chat(user, model=Unprepared([say("Hello.")]))
-    await chat.send("Hi")
-    assert chat.model.settings_given == {"cache": "1h"}
-
-
-async def test_compaction(paste, user):
-    recipe = paste("compaction")
+async def test_sum_up_a_long_conversation(paste, user):
+    recipe = paste("change-what-the-model-reads#sum-up-a-long-conversation")
     turns = 25
     chat = Chat(user, *[say(f"Answer {n}.") for n in range(turns)], thread="t1")
     for n in range(turns):
@@ -142,22 +74,26 @@ async def test_compaction(paste, user):
     assert len(thread["messages"]) == 2 * turns
 
 
-async def test_ui_adapter(paste, user, other):
-    recipe = paste("ui-adapter")
+async def test_export_a_conversation(paste, user, other):
+    recipe = paste("change-what-the-model-reads#export-a-conversation")
     await Chat(user, say("Hello."), thread="t1").send("Hi")
     told = await recipe.transcript(user, "t1")
     assert [(one["role"], one["content"]) for one in told] == [("user", "Hi"), ("assistant", "Hello.")]
     assert await recipe.transcript(other, "t1") == []
+    other_protocol = await recipe.transcript(user, "t1", VercelAIAdapter)
+    assert [one["parts"][0]["text"] for one in other_protocol] == ["Hi", "Hello."]
 
 
-async def test_voice(paste, user):
-    paste("voice")
-    chat = Chat(user)
-    await chat.http.aforce_login(user)
-    for size, status in ((12, 200), (2 * 1024 * 1024, 413)):
-        file = SimpleUploadedFile("recording", b"RIFF....WAVE".ljust(size, b"\0"))
-        response = await chat.http.post("/agent/transcribe/", {"file": file, "language": "en"})
-        assert response.status_code == status
-        if status == 200:
-            assert response.json() == {"text": "12 bytes of audio/wav in en"}
-    assert (await chat.http.get("/agent/capabilities/")).json()["custom"]["transcription"] is True
+@pytest.mark.parametrize("model", ["anthropic:claude-sonnet-5-5", "openai:gpt-5.6-terra"])
+async def test_let_the_provider_sum_up(paste, user, monkeypatch, model):
+    for provider in ("anthropic", "openai"):
+        pytest.importorskip(provider)
+        monkeypatch.setenv(f"{provider.upper()}_API_KEY", "not-a-real-key")
+    with ProviderStub() as stub, override_allow_model_requests(True):
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", stub.url)
+        monkeypatch.setenv("OPENAI_BASE_URL", f"{stub.url}/v1")
+        paste("change-what-the-model-reads#let-the-provider-sum-up")
+        stub.replies = [Answer("Hello.")]
+        assert (await Chat(user, model=infer_model(model)).send("Hi")).text == "Hello."
+    [request] = stub.requests
+    assert "100000" in json.dumps(request.body["context_management"])

@@ -2,18 +2,17 @@
 
 import re
 
-import pytest
-from django.contrib.auth.models import Permission
+from django.contrib.auth.models import Group, Permission
 from django.contrib.contenttypes.models import ContentType
 
-from agui.models import Run
-from agui.testing import Chat, ScriptedModel, call, say
+from agui.testing import Chat, call, say
 from agui.tools.schema import ToolOptions
-from engine.recipes import read_page
+from engine.conftest import parts_of
+from engine.recipe_pages import read_page
 
 
-async def test_run_context(paste, user):
-    paste("run-context")
+async def test_know_who_asks(paste, user):
+    paste("use-the-run#know-who-asks-and-report-progress")
     answer = await Chat(user, call("write_report"), say("Done.")).send("Write it")
     assert answer.results == ["Written for ada after 1 request(s) to the model."]
     told = [event["value"] for event in answer.events if event["type"] == "CUSTOM"]
@@ -22,12 +21,19 @@ async def test_run_context(paste, user):
     assert {"category": "reports"} in [event.get("snapshot") for event in answer.events]
 
 
-async def test_tool_options(paste, user):
-    paste("tool-options")
+async def test_run_a_tool_alone(paste, user):
+    paste("use-the-run#run-a-tool-alone")
+    together = [call("read_balance"), call("move_money", amount=5), call("read_balance")]
+    answer = await Chat(user, together, say("Done.")).send("Move 5")
+    assert answer.results == ["42", "Moved 5, alone: True", "42"]
+
+
+async def test_set_every_option(paste, user):
+    paste("describe-a-tool#set-every-option")
     chat = Chat(user, say("I can't."), call("archive", category=""), call("archive", category="home"), say("Done."))
     await chat.send("Archive them")
     assert list(chat.model.requests[0].tools) == ["send_invitation"]
-    shown = set(re.findall(r"\b(\w+)=", read_page("tool-options")))
+    shown = set(re.findall(r"\b(\w+)=", read_page("describe-a-tool")))
     assert set(ToolOptions.__annotations__) <= shown
 
     # The page names a permission of the example, which a project may have removed.
@@ -48,60 +54,22 @@ async def test_tool_options(paste, user):
     await night.send("Archive them", state={"category": "night"})
     assert "archive" not in night.model.requests[0].tools
 
-    chat = Chat(user, call("send_invitation", address="b@example.com"))
+    chat = Chat(user, call("send_invitation", address="b@example.com"), say("Done."))
     [waiting] = (await chat.send("Invite Bob")).interrupts
     assert waiting["metadata"]["x-destructive"] is False
+    assert (await chat.approve()).results == ["Invited b@example.com."]
 
 
-async def test_approvals(paste, other, settings):
-    recipe = paste("approvals")
-    assert await recipe.run_tests() == 1
-    chat = Chat(other, call("send_message", to="Bob", text="Go!"), say("All right."))
-    await chat.send("Tell Bob to go")
-    answer = await chat.deny("Too rude")
-    assert answer.text == "All right."
-    assert "Too rude" in str(chat.model.requests[-1].tool_results)
-
-    settings.AGUI = {**settings.AGUI, "AUTO_CONFIRM": ["send_message"]}
-    chat = Chat(other, call("send_message", to="Bob", text="Go!"), say("Sent."))
-    assert (await chat.send("Tell Bob")).results == ["Sent to Bob: Go!"]
-
-
-async def test_deferred_calls(paste, user):
-    paste("deferred-calls")
-    chat = Chat(user, call("refund", euros=20), call("refund", euros=200), say("Done."), call("book_visit"), say("Ok."))
-    answer = await chat.send("Refund both")
-    assert answer.results == ["Refunded 20 euros."]
-    assert [one["message"] for one in answer.interrupts] == ["Refund 200 euros?"]
-    assert (await chat.approve()).results == ["Refunded 200 euros."]
-
-    answer = await chat.send("Book a visit")
-    [question] = answer.interrupts
-    assert (question["message"], question["responseSchema"]["format"]) == ("Which day suits you?", "date")
-    assert (await chat.resume("2026-12-24")).results == ["2026-12-24"]
-
-
-async def test_tool_kinds(paste):
-    assert await paste("tool-kinds").run_tests() == 1
-
-
-async def test_sequential(paste, user):
-    paste("sequential")
-    together = [call("read_balance"), call("move_money", amount=5), call("read_balance")]
-    answer = await Chat(user, together, say("Done.")).send("Move 5")
-    assert answer.results == ["42", "Moved 5, alone: True", "42"]
-
-
-async def test_function_toolset(paste, user):
-    paste("function-toolset")
+async def test_bundle_tools_in_a_toolset(paste, user):
+    paste("many-tools#bundle-tools-in-a-toolset")
     answer = await Chat(user, [call("site_time_zone"), call("site_thread_name")], say("Paris."), thread="t1").send(
         "Where?"
     )
     assert sorted(answer.results) == ["Europe/Paris", "t1"]
 
 
-async def test_abstract_toolset(paste, user, other):
-    paste("abstract-toolset")
+async def test_make_tools_for_each_run(paste, user, other):
+    paste("tools-by-user#make-tools-for-each-run")
     answer = await Chat(user, call("report_of_ada"), say("Well.")).send("How is it?")
     assert answer.results == ["report_of_ada: all is well"]
     chat = Chat(other, say("Nothing."))
@@ -110,16 +78,8 @@ async def test_abstract_toolset(paste, user, other):
     assert "report_of_ada" not in chat.model.requests[0].tools
 
 
-async def test_tool_events(paste, user):
-    recipe = paste("tool-events")
-    recipe.registry.add(lambda: "none", name="list_tasks", description="List the tasks.")
-    recipe.registry.add(lambda: 1 / 0, name="fail", description="Fail.")
-    await Chat(user, call("list_tasks"), call("fail"), say("None.")).send("List them")
-    assert recipe.seen == [("list_tasks", "began"), ("list_tasks", "success"), ("fail", "began"), ("fail", "failed")]
-
-
-async def test_prepare_tools(paste, user):
-    recipe = paste("prepare-tools")
+async def test_hide_or_change_tools_before_each_request(paste, user):
+    recipe = paste("tools-by-user#hide-or-change-tools-before-each-request")
     recipe.registry.add(lambda: "added", name="add_task", description="Add a task.")
     chat = Chat(user, say("Yes."), say("No."))
     await chat.send("Can you add tasks?", state={"category": "home"})
@@ -129,64 +89,94 @@ async def test_prepare_tools(paste, user):
     assert "add_task" not in second.tools
 
 
-async def test_tool_search(paste, user):
-    paste("tool-search")
+async def test_let_the_agent_search_for_tools(paste, user):
+    paste("many-tools#let-the-agent-search-for-tools")
     search = call("search_tools", queries=["fiscal"])
-    chat = Chat(user, search, call("export_tax_report", year=2025), say("There it is."))
+    chat = Chat(user, search, [call("export_tax_report", year=2025), call("help_me")], say("There."))
     answer = await chat.send("Export my tax report")
     assert list(chat.model.requests[0].tools) == ["help_me", "search_tools"]
     assert "export_tax_report" in chat.model.requests[1].tools
-    assert answer.results[1:] == ["Report of 2025"]
+    assert answer.results[1:] == ["Report of 2025", "It can do much."]
 
 
-async def test_delegation(paste, user):
-    paste("delegation")
-    chat = Chat(user, call("translate", text="cat"), say("chat"), say("It is chat."))
-    assert (await chat.send("What is cat in French?")).results == ["chat"]
-    assert "into French" in chat.model.requests[1].instructions
-    assert (await Run.objects.aget()).usage["requests"] == 3
+async def test_tell_the_model_more_than_the_result(paste, user):
+    paste("use-the-run#tell-the-model-more-than-the-result")
+    chat = Chat(user, call("check_stock", item="Milk"), say("None left."), thread="t1")
+    answer = await chat.send("Is there milk?")
+    contents = [getattr(part, "content", "") for part in parts_of(chat.model.requests[1])]
+    assert "Mention that Milk will arrive on Monday." in contents
+    assert answer.text == "None left."
+    assert "Monday" in str(answer.activities["pydantic_ai_enqueued_messages"])
+    thread = (await chat.http.get("/agent/threads/t1/")).json()
+    assert [message["role"] for message in thread["messages"]] == ["user", "assistant", "tool", "activity", "assistant"]
 
 
-async def test_testing(paste):
-    assert await paste("testing").run_tests() == 3
+async def test_load_a_bundle_only_when_it_is_needed(paste, user):
+    paste("many-tools#load-a-bundle-only-when-it-is-needed")
+    chat = Chat(user, call("load_capability", id="invoices"), call("count_invoices"), say("Three."))
+    answer = await chat.send("How many invoices are open?")
+    first, second, third = chat.model.requests
+    assert "Invoices of ada: what is open" in first.instructions
+    assert "without VAT" not in first.instructions
+    assert "count_invoices" not in first.tools
+    assert "count_invoices" in second.tools
+    assert "without VAT" in str(second.messages) + second.instructions
+    assert third.tool_results == {"count_invoices": 3}
+    assert [one.name for one in answer.calls] == ["load_capability", "count_invoices"]
 
 
-async def test_telemetry(paste, user, monkeypatch):
-    pytest.importorskip("opentelemetry.sdk")
-    from opentelemetry.sdk.metrics.export import InMemoryMetricReader
-    from opentelemetry.sdk.trace.export import SimpleSpanProcessor
-    from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
-
-    from agui.contrib.observe import telemetry as otel
-
-    recipe = paste("telemetry")
-    monkeypatch.setattr(otel.trace, "set_tracer_provider", lambda _: None)
-    exporter = InMemorySpanExporter()
-    sent = otel.start(processor=SimpleSpanProcessor(exporter), reader=InMemoryMetricReader())
-    # A process has one provider, which would outlive this test.
-    monkeypatch.setattr(recipe.modules["assistant/tools.py"], "tracer", sent.spans.get_tracer("recipe"))
-    try:
-        await Chat(user, call("look_up_price", product="lamp"), say("12 euros.")).send("What is a lamp?")
-    finally:
-        otel.stop()
-    spans = {span.context.span_id: span for span in exporter.get_finished_spans()}
-    [span] = [span for span in spans.values() if span.name == "ask the shop"]
-    line = []
-    while span:
-        line.append(span.name)
-        span = spans.get(span.parent.span_id) if span.parent else None
-    assert line == ["ask the shop", "execute_tool look_up_price", "invoke_agent assistant", "agui.run"]
-    assert "12 euros" not in "".join(span.to_json() for span in spans.values())
+async def test_switch_on_behaviour_for_a_group(paste, user, other):
+    paste("tools-by-user#switch-on-behaviour-for-a-group")
+    editors = await Group.objects.acreate(name="editors")
+    await user.groups.aadd(editors)
+    answer = await Chat(user, call("word_count", text="one two"), say("Two.")).send("Count")
+    assert answer.results == ["2"]
+    chat = Chat(other, say("No."))
+    await chat.send("Count")
+    assert "word_count" not in chat.model.requests[0].tools
+    assert "editor" not in chat.model.requests[0].instructions
 
 
-async def test_evals(paste, user, tmp_path):
-    pytest.importorskip("pydantic_evals", exc_type=ImportError)
-    from agui.contrib.evals.suites import EVALUATORS, Suite, passed, read_cases
+async def test_keep_a_capability_for_some_users(paste, user, other):
+    paste("tools-by-user#keep-a-capability-for-some-users")
+    user.is_staff = True
+    await user.asave()
+    for one, told in ((user, True), (other, False)):
+        chat = Chat(one, say("Hello."))
+        await chat.send("Hi")
+        assert ("kind word" in chat.model.requests[0].instructions) is told
 
-    recipe = paste("evals")
-    path = tmp_path / "brief.yaml"
-    path.write_text(read_page("evals").split("```yaml\n")[1].split("```")[0])
-    cases = read_cases(path, (*EVALUATORS, *recipe.EVALUATORS))
-    for said, good in (("Hello.", 1), ("Hello, how do you do today?", 0)):
-        report = await Suite(cases, model=ScriptedModel([say(said)])).run()
-        assert passed(report) == good
+
+async def test_hide_one_tool(paste, user):
+    paste("tools-by-user#hide-one-tool")
+    chat = Chat(user, call("restore_all"), say("Yes."), say("No."))
+    assert (await chat.send("Restore them", state={"category": "archive"})).results == ["Restored."]
+    await chat.send("And now?", state={"category": "home"})
+    assert ["restore_all" in request.tools for request in chat.model.requests] == [True, True, False]
+
+
+async def test_describe_parameters_in_the_docstring(paste, user):
+    paste("describe-a-tool#describe-parameters-in-the-docstring")
+    chat = Chat(user, call("convert", amount=2, currency="USD"), say("Done."))
+    assert (await chat.send("2 euros in dollars")).results == ["2.00 euros in USD"]
+    properties = chat.model.requests[0].tools["convert"].parameters_json_schema["properties"]
+    assert properties["currency"]["description"] == "The three letters of the currency, such as USD."
+
+
+async def test_take_the_schema_from_elsewhere(paste, user):
+    paste("describe-a-tool#take-the-schema-from-elsewhere")
+    chat = Chat(user, call("find_customer", city="Rome", limit=3), say("Done."))
+    answer = await chat.send("Who is in Rome?")
+    assert answer.results == ["Sent to the CRM: [('city', 'Rome'), ('limit', 3)]"]
+    assert chat.model.requests[0].tools["find_customer"].parameters_json_schema["required"] == ["city"]
+
+
+async def test_load_several_bundles_together(paste, user):
+    paste("many-tools#load-several-bundles-together")
+    chat = Chat(user, call("load_capability", id="shop"), call("count_parcels"), say("Two."))
+    assert (await chat.send("Where is my parcel?")).results[-1] == "2"
+    first, second, _ = chat.model.requests
+    assert "The shop: invoices and parcels." in first.instructions
+    assert "Name the carrier." not in first.instructions
+    loaded = str(second.messages) + second.instructions
+    assert ["Amounts are in euros." in loaded, "Name the carrier." in loaded] == [True, True]

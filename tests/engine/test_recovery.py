@@ -181,7 +181,7 @@ async def test_a_process_that_is_gone_is_known_by_its_id(client: Client, process
 @pytest.mark.parametrize("process", ["elsewhere/1/abc", ""])
 async def test_a_process_that_nobody_can_look_at_is_known_by_its_silence(client: Client, process, watch):
     await kill(client, [say("Half of it")], process=process, seen_at=LONG_AGO)
-    # It may be that the clock of the database is wrong.
+    # The clock of the database may be wrong.
     assert (await client.thread("killed"))["running"]
     await watch(15)
     assert not (await client.thread("killed"))["running"]

@@ -322,6 +322,14 @@ async def test_the_response_passes_every_buffer(client: Client):
     assert response["X-Accel-Buffering"] == "no"
 
 
+async def test_middleware_does_not_compress_the_response(client: Client, settings):
+    settings.MIDDLEWARE = ["django.middleware.gzip.GZipMiddleware", *settings.MIDDLEWARE]
+    with script(say("Hi")):
+        response = await client.post(run_input("Hi"), **{"Accept-Encoding": "gzip"})
+        await collect(response)
+    assert response["Content-Encoding"] == "identity"
+
+
 async def test_nothing_ran_by_itself(client: Client):
     with script(say("Hi")):
         await client.run("Hi")

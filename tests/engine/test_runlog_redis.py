@@ -75,7 +75,7 @@ class RedisServer:
 
 
 class Processes:
-    """The logs of two processes in the place of this one's."""
+    """The logs of two processes instead of this one's."""
 
     def __init__(self, url: str) -> None:
         self.all = [RedisLogs(url, recovery), RedisLogs(url, recovery)]
@@ -428,7 +428,7 @@ async def test_nobody_waits_for_long_for_a_redis_that_hangs(
         for thread in ("t1", "t2"):
             started = time.monotonic()
             assert (await client.run("Hi", thread=thread))[-1]["type"] == "RUN_FINISHED"
-            assert time.monotonic() - started < 7.5  # It is waited for once
+            assert time.monotonic() - started < 7.5  # The process waits once.
     # What it did not answer to comes to it now.
     processes.server._away_until = 0.0
     await processes.mirror.push()
@@ -500,7 +500,7 @@ async def test_who_reads_a_run_that_nobody_else_has_heard_of_is_told(
         await reached.wait()
         log = await die(processes)
         with server.client() as redis:
-            redis.flushall()  # It was to hear of the run next; of the one before it has heard
+            redis.flushall()  # The next signal was lost, and not the one before.
             for key, value in heard.items():
                 redis.restore(key, 60_000, value)
         with processes.elsewhere():
@@ -522,7 +522,7 @@ async def test_who_reads_a_run_that_is_out_of_reach_is_to_come_again(
         response = await client.post(run_input("Hi"))
         await reached.wait()
         log = await die(processes)
-        await Run.objects.aupdate(process="another host/1/abc")  # It can't be looked at
+        await Run.objects.aupdate(process="another host/1/abc")  # Nothing can look at it.
         with server.client() as redis:
             redis.flushall()
         with processes.elsewhere():

@@ -112,7 +112,7 @@ async def test_words_beside_a_file_stay_words(client: Client, file: dict[str, An
 
 
 async def test_a_client_can_not_name_a_file_at_the_provider(client: Client):
-    """Whoever knows its id would read what others have uploaded with the same key."""
+    """Everybody who knows its id would read what others have uploaded with the same key."""
     activity = {
         "id": "a1",
         "role": "activity",

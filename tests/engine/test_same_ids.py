@@ -245,6 +245,8 @@ class TestStores:
             "preview": "I am bob",
             "updated_at": "",
             "unread": False,
+            "pinned": False,
+            "archived": False,
         }
         assert await store.rename("t", "Mine", scope="carol") is None
 

@@ -108,7 +108,7 @@ async def test_a_reader_of_another_process_is_let_go(client: Client, ended):
     log.append(b"id: 1\ndata: {}\n\n")
     response = await client.get("threads/t1/events/")
     signal.raise_signal(signal.SIGTERM)
-    # It has not heard of an end, and goes on elsewhere after what it has.
+    # The reader has seen no end, and continues elsewhere after its last event.
     assert [chunk async for chunk in response] == [b"id: 1\ndata: {}\n\n"]
     response.close()
     await asyncio.wait_for(ended, 30)

@@ -65,6 +65,16 @@ def test_modules_that_are_written_otherwise_are_served_one_by_one(line: str):
     assert flatten({"first.js": first + line + "\n", "shared.js": SHARED}, "first.js") == {}
 
 
+def test_small_modules_are_copied_unless_they_keep_state():
+    first = 'import("./a.js");\nimport("./b.js");\nexport const first = 1;\n'
+    user = 'import {{ small }} from "./small.js";\nexport const {name} = small;\n'
+    modules = {"first.js": first, "a.js": user.format(name="a"), "b.js": user.format(name="b")}
+    joined = flatten(modules | {"small.js": "export const small = () => 1;\n"}, "first.js")
+    assert "import" not in joined["a.js"] + joined["b.js"]
+    joined = flatten(modules | {"small.js": "export const small = new Map();\n"}, "first.js")
+    assert joined["a.js"].startswith('import { small } from "./small.js";\n')
+
+
 def test_scripts_of_others_are_left_as_they_are(tmp_path: Path, settings: Any):
     """Django would look for what is imported in a comment, or only in a bundle, and stop."""
     theirs = '/* import { a } from "./nowhere.js"; */\nimport{b}from"./bundled";\n'

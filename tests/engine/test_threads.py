@@ -294,7 +294,7 @@ async def test_a_thread_is_forked_at_a_message(client: Client):
         response = await send(client, "POST", "threads/t1/fork/", {"message_id": messages[1]["id"]})
         assert response.status_code == 201
         row = json.loads(response.content)
-        assert {**row, "running": False} == (await listed(client))["threads"][0]
+        assert {**row, "running": False, "waiting": False} == (await listed(client))["threads"][0]
         await client.run("Else", thread=row["thread_id"])
     assert (await client.thread())["messages"] == messages
     assert [m["content"] for m in (await client.thread(row["thread_id"]))["messages"]] == ["One", "1", "Else", "3"]

@@ -273,7 +273,7 @@ async def test_a_tool_asks_for_approval_by_what_is_at_stake(client: Client, moun
     assert paid == [5]
     await client.run(resume=[decision("c2")])
     assert paid == [5, 500]
-    # It counts once.
+    # A decision counts once.
     assert (await client.run(resume=[decision("c2")]))[-1]["code"] == "interrupt_unknown"
     assert paid == [5, 500]
 

@@ -10,6 +10,7 @@ import threading
 from contextlib import suppress
 from dataclasses import FrozenInstanceError
 from datetime import date
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -673,6 +674,18 @@ async def test_lack_of_permission_hides_the_tool(guarded):
     await agency.run(user)
     assert list(agency.model.requests[0].tools) == []
     assert agency.results[0][0] == "retried"
+
+
+@pytest.mark.parametrize(
+    ("methods", "shown"),
+    [({"has_perm": lambda permission: permission == "users.view_user"}, ["count_users"]), ({}, [])],
+    ids=["has_perm", "nothing"],
+)
+async def test_users_without_django_permissions(guarded, methods, shown):
+    """A project's user model may be an AbstractBaseUser, and no PermissionsMixin."""
+    agency = Agency(guarded, say("Hi"))
+    await agency.run(SimpleNamespace(is_authenticated=True, pk=1, **methods))
+    assert list(agency.model.requests[0].tools) == shown
 
 
 @pytest.mark.parametrize("change", [{"is_active": False}, {}], ids=["deactivated", "revoked"])

@@ -27,7 +27,7 @@ def refusals(kind: type[errors.HttpError] = errors.HttpError) -> set[tuple[int, 
 
 
 def test_each_system_check_is_there():
-    ids = set(re.findall(r'id="(\w+\.[EW]\d+)"', SOURCE))
+    ids = set(re.findall(r'id="(\w+\.[EWI]\d+)"', SOURCE))
     assert {row[0] for row in rows("The server does not start")} == ids
 
 

@@ -9,13 +9,16 @@ from typing import Any
 
 import anyio
 import pytest
-from pydantic_ai import FunctionToolset, RunContext, _agent_graph, _utils, result
+from pydantic_ai import FunctionToolset, RunContext, ToolKind, _agent_graph, _utils, models, result
 from pydantic_ai.models.test import TestModel
+from pydantic_ai.toolsets import CombinedToolset, _tool_search, prepared
 from pydantic_ai.toolsets.abstract import AGENT_TOOLSET_ID
 from pydantic_ai.usage import RunUsage
 
 from agui.agents import upstream
 from agui.agents.upstream import (
+    COMPUTED,
+    CombinedTool,
     LeanAgent,
     copy_fields,
     make_copies_fast,
@@ -68,15 +71,47 @@ def test_a_copy_of_pydantic_ai_s_own_stays(monkeypatch: pytest.MonkeyPatch, capl
     assert "in its own way" in caplog.text
 
 
-def test_the_graph_of_a_run_replaces_fields_as_python_does(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(_agent_graph, "replace", dataclasses.replace)
+@pytest.mark.parametrize("module", [_agent_graph, models, _tool_search, prepared])
+def test_pydantic_ai_copies_by_fields(module: Any, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(module, "replace", dataclasses.replace)
     make_replacing_fast()
-    assert _agent_graph.replace is replace
+    assert module.replace is replace
+
+
+async def copied() -> list[tuple[Any, dict[str, Any]]]:
+    """An object of each class that is copied so, as pydantic-ai makes it, and what changes."""
     context = RunContext(deps=["kept"], model=TestModel(), usage=RunUsage(), run_step=3)
-    ours, of_python = replace(context, run_step=4), dataclasses.replace(context, run_step=4)
-    assert vars(ours) == vars(of_python)
-    assert all(getattr(ours, one.name) is getattr(of_python, one.name) for one in fields(context))
-    assert context.run_step == 3
+    tools = CombinedToolset([FunctionToolset([example_tool], id="tools")])
+    tool = (await tools.get_tools(context))["example_tool"]
+    assert type(tool) is CombinedTool
+    definition = {"defer_loading": True, "with_native": "tool_search"}
+    return [
+        (context, {"run_step": 4}),
+        (tool, {"max_retries": 7}),
+        (tool.tool_def, definition),
+    ]
+
+
+def example_tool(text: str) -> str:
+    return text
+
+
+async def test_a_copy_by_fields_is_as_python_makes_it():
+    types = set()
+    for instance, changes in await copied():
+        before = vars(instance).copy()
+        ours, of_python = replace(instance, **changes), dataclasses.replace(instance, **changes)
+        assert type(ours) is type(instance)
+        assert vars(ours) == vars(of_python)
+        assert all(getattr(ours, one.name) is getattr(of_python, one.name) for one in fields(instance))
+        assert vars(instance) == before
+        types.add(type(instance))
+    assert types == set(COMPUTED)
+
+
+async def test_the_kind_of_a_tool_is_computed_by_python():
+    *_, (definition, _) = await copied()
+    assert replace(definition, tool_kind=ToolKind("tests", "example")).tool_kind == "tests.example"
 
 
 def test_other_instances_are_replaced_by_python():
@@ -108,7 +143,7 @@ class WithHook:
 def test_a_context_that_computes_its_fields_is_replaced_by_python(
     changed: type[Any], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ):
-    monkeypatch.setattr(upstream, "RunContext", changed)
+    monkeypatch.setattr(upstream, "COMPUTED", {changed: set()})
     monkeypatch.setattr(_agent_graph, "replace", dataclasses.replace)
     with caplog.at_level(logging.INFO, "agui.runs"):
         make_replacing_fast()

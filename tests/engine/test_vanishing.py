@@ -22,6 +22,7 @@ REQUESTS: dict[str, tuple[str, str, Callable[[dict[str, Any]], Any]]] = {
     "list": ("GET", "threads/?q=one", lambda thread: None),
     "rename": ("PATCH", "threads/t1/", lambda thread: {"title": "Mine"}),
     "mark": ("PATCH", "threads/t1/", lambda thread: {"unread": False}),
+    "pin": ("PATCH", "threads/t1/", lambda thread: {"pinned": True}),
     "switch": ("PATCH", "threads/t1/", lambda thread: {"branch": thread["branches"]["u1"][0]["id"]}),
     "fork": ("POST", "threads/t1/fork/", lambda thread: {"thread_id": "fork"}),
     "fork at": ("POST", "threads/t1/fork/", lambda thread: {"message_id": thread["messages"][-1]["id"]}),

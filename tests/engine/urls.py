@@ -219,7 +219,7 @@ async def work(ctx: RunContext[AgentDeps], events: list[dict[str, Any]]) -> str:
 
 view = DjangoAGUIView(registry, AgentConfig(model=TestModel(), state_type=Notes), skills=skills)
 open_view = DjangoAGUIView(registry, AgentConfig(model=TestModel()), require_authenticated=False)
-# Whose model tests replace.
+# Tests replace the models of these views.
 views = [view, open_view]
 
 urlpatterns = [*get_urls(view), *get_urls(open_view, "open/")]

@@ -128,7 +128,7 @@ class Stream:
     @property
     def speaks_1_0(self) -> bool:
         version = self.body.get("protocolVersion", self.body.get("protocol_version"))
-        # Of what can't be read, the specification says that it is newer.
+        # The specification says that an unreadable version is a newer one.
         grammar = re.fullmatch(r"(\d+)\.\d+", version or "")
         return version is not None and (grammar is None or grammar[1].strip("0") != "")
 

@@ -1,7 +1,7 @@
 // Well-formed conversations made at random, always the same for the same seed.
 //
 // Not made, because there we differ on purpose:
-// - An id of an earlier run that begins again. To the official client it goes on; to us that is the replay of a run that is
+// - An id of an earlier run that begins again. The official client continues it; for us this is the replay of a run that is
 //   followed from its start, and the message starts afresh.
 // - A patch that copies or moves to where nothing can be, or into what it moves. RFC 6902 calls that an error, and so do we;
 //   the official client's library makes holes in lists, and circles.
@@ -164,7 +164,7 @@ class Generator {
     return event;
   }
 
-  /** Whoever says it: the agent itself, or one of its own that is at work. */
+  /** The speaker: the agent itself, or one of its active subagents. */
   owner() {
     return this.open.agent.size && this.chance(0.5) ? { subagentRunId: this.pick(this.open.agent.keys()) } : {};
   }

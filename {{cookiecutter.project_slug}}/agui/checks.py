@@ -87,9 +87,9 @@ def check_prices(**kwargs: Any) -> list[checks.CheckMessage]:
         return []
     return [
         checks.Warning(
-            f"No price is known of {name!r} in AGENT_MODEL, so no limit in US dollars holds it "
-            "back.",
-            hint="Set LIMITS['TOTAL_TOKENS'], too.",
+            f"The price of {name!r} in AGENT_MODEL is unknown, so limits in US dollars have no "
+            "effect.",
+            hint="Also set LIMITS['TOTAL_TOKENS'].",
             id="agui.W002",
         )
         for name in models_without_price()
@@ -104,29 +104,29 @@ def check_throttle(**kwargs: Any) -> list[checks.CheckMessage]:
         return []
     return [
         checks.Error(
-            f"AGUI['THROTTLE'] counts in the cache, and {backend.__name__} does not count in one "
+            f"AGUI['THROTTLE'] counts in the cache, and {backend.__name__} can't count in one "
             "step.",
-            hint="Make the default of CACHES one that does: Redis, Memcached or local memory.",
+            hint="Use a default of CACHES that can: Redis, Memcached or local memory.",
             id="agui.E002",
         )
     ]
 
 
 def check_agents(**kwargs: Any) -> list[checks.CheckMessage]:
-    """Can every agent be imported? A mistake in one is raised."""
+    """Import every agent, which raises the mistakes in it."""
     warm_up.import_agents()
     return []
 
 
 def check_processes(**kwargs: Any) -> list[checks.CheckMessage]:
-    """Can several processes serve the site? One process is no mistake, so this only informs."""
+    """Say that only one process can serve the site. That is no mistake, so this only informs."""
     if conf.get().redis_url is not None:
         return []
     return [
         checks.Info(
             "Without REDIS_URL, one process serves the site: a second one could not follow or stop "
             "its runs.",
-            hint="For more processes run a Redis, `make setup EXTRAS=redis`, and set REDIS_URL.",
+            hint="For more processes, start a Redis, `make setup EXTRAS=redis`, and set REDIS_URL.",
             id="agui.I001",
         )
     ]

@@ -38,11 +38,11 @@ class EngineSettings(Section):
     """Every key of AGUI, with its default."""
 
     agent_factory: str | None = Field(
-        None, description="Dotted path of a function that builds the Agent instead."
+        None, description="Dotted path of a function that builds the whole agent."
     )
     conversation_store: str = Field(
         "agui.stores.model.ModelConversationStore",
-        description="Dotted path of the class that keeps conversations.",
+        description="Dotted path of the class that stores conversations.",
     )
     audit_logger: str = Field(
         "agui.tools.audit.ModelAuditLogger",
@@ -50,8 +50,9 @@ class EngineSettings(Section):
     )
     audit_redact: list[str] = Field(
         SECRET_NAMES,
-        description="The audit trail replaces the values of arguments by '[redacted]' if one of "
-        "these is in the name, however it is written ('api_key' is in 'X-ApiKey'), at any depth.",
+        description="If one of these words is in the name of an argument, the audit trail "
+        "replaces its value by '[redacted]', however the name is written ('api_key' is in "
+        "'X-ApiKey') and at any depth.",
     )
     auto_confirm: bool | list[str] = Field(
         False,
@@ -60,86 +61,85 @@ class EngineSettings(Section):
     search_tools_above: int | None = Field(
         40,
         gt=0,
-        description="With more tools than this, the model searches for one; None shows it all of "
-        "them.",
+        description="With more tools than this, the model searches for one; with None it sees all.",
     )
     on_disconnect: Literal["continue", "cancel"] = Field(
-        "continue", description="What happens to a run whose client goes away."
+        "continue", description="Whether a run continues if its client disconnects."
     )
-    limits: Limits = Field(default_factory=Limits, description="What one run may use at most.")
+    limits: Limits = Field(default_factory=Limits, description="How much one run may use.")
     run_timeout_seconds: float | None = Field(
-        600.0, gt=0, description="Longest run; None is no limit."
+        600.0, gt=0, description="Longest run; None means no limit."
     )
     model_timeout_seconds: float | None = Field(
         180.0,
         gt=0,
-        description="Longest silence of a model, before its first word and after; None is its "
-        "client's.",
+        description="Longest silence of a model; None leaves the limit to the model's client.",
     )
     max_output_bytes: int = Field(8 * 1024 * 1024, gt=0, description="Largest stream of one run.")
     max_concurrent_runs: int = Field(
-        100, gt=0, description="Runs at once in one process; above it 503."
+        100, gt=0, description="Most runs at once in one process; more get 503."
     )
-    max_runs_per_user: int = Field(5, gt=0, description="Runs at once for one user; above it 429.")
+    max_runs_per_user: int = Field(
+        5, gt=0, description="Most runs at once for one user; more get 429."
+    )
     max_readers_per_user: int = Field(
-        50, gt=0, description="Streams that one user reads at once in one process; above it 429."
+        50, gt=0, description="Most streams of one user at once in one process; more get 429."
     )
     throttle: Throttle = Field(
         default_factory=Throttle,
-        description="How often runs may be asked for, counted in the cache; above it 429.",
+        description="How often users may start a run, counted in the cache; more get 429.",
     )
     max_body_bytes: int = Field(
-        10 * 1024 * 1024, gt=0, description="Largest request body; above it 413."
+        10 * 1024 * 1024, gt=0, description="Largest request body; a larger one gets 413."
     )
     history_messages: int | None = Field(
-        200, gt=0, description="Most messages of a conversation that the model reads; None is all."
+        200,
+        gt=0,
+        description="Most messages of a conversation that the model reads; None means all.",
     )
     retention: Retention = Field(
-        default_factory=Retention, description="What `manage.py prune_agent_data` deletes."
+        default_factory=Retention, description="How long `manage.py prune_agent_data` keeps data."
     )
     max_messages: int = Field(
-        10_000, gt=0, description="Most messages in one request; above it 422."
+        10_000, gt=0, description="Most messages in one request; more get 422."
     )
     max_tools: int = Field(
-        500, gt=0, description="Most tools that a client may bring; above it 422."
+        500, gt=0, description="Most tools that a client may send; more get 422."
     )
     client_instructions: Literal["drop", "use"] = Field(
-        "drop",
-        description="Whether a client's system and developer messages become instructions of the "
-        "run.",
+        "drop", description="Whether a client's system and developer messages instruct the model."
     )
     max_state_bytes: int = Field(
         256 * 1024,
         gt=0,
-        description="Largest shared state that a client may send, as JSON; above it 422.",
+        description="Largest shared state that a client may send, as JSON; a larger one gets 422.",
     )
     max_context_chars: int = Field(
         20_000,
         ge=0,
-        description="Most of what a page says of itself that the model reads; the rest is cut off.",
+        description="Most of a page's context that the model reads; the engine cuts off the rest.",
     )
     interrupt_expires_seconds: float | None = Field(
         86_400.0,
         gt=0,
         le=1e9,
-        description="Life of an open approval or question; None is for ever.",
+        description="How long the user can answer a question; None means for ever.",
     )
     allowed_file_url_schemes: list[Literal["http", "https", "s3", "gs"]] = Field(
         ["http", "https"],
-        description="Addresses of files that a client may hand to the model; [] is none. The "
-        "provider opens s3 and gs with rights of yours.",
+        description="The addresses of files that a client may send to the model; [] allows none. "
+        "The provider opens s3 and gs with rights of yours.",
     )
     file_downloads: FileDownloads | None = Field(
-        None,
-        description="Lets the server download files that a client names by address; None is never.",
+        None, description="Lets the server download files that a client names; None forbids it."
     )
     max_result_bytes: int = Field(
         1024 * 1024,
         ge=1000,
-        description="Most of a tool's result that is kept and that the model reads.",
+        description="Most of a tool's result that the model reads and the thread keeps.",
     )
     max_read_bytes: int = Field(
-        4 * 1024 * 1024, gt=0, description="Largest file that a tool shows the model."
+        4 * 1024 * 1024, gt=0, description="Largest file that a tool may show to the model."
     )
     heartbeat_seconds: float = Field(
         15.0, gt=0, description="Silence after which a stream sends a comment."
@@ -148,52 +148,47 @@ class EngineSettings(Section):
         0.04,
         ge=0,
         le=1,
-        description="Deltas of a model that come faster than this are joined; 0 sends each alone.",
+        description="The engine joins a model's deltas that come faster; 0 sends each one alone.",
     )
     log_retention_seconds: float = Field(
-        60.0, ge=0, description="How long the log of an ended run can be replayed."
+        60.0, ge=0, description="How long clients can read the log of a run after its end."
     )
     max_kept_log_bytes: int = Field(
         64 * 1024 * 1024,
         ge=0,
-        description="Logs of ended runs in one process, together; the oldest go first.",
+        description="Size of all logs of ended runs in one process; the oldest go first.",
     )
     redis_url: str | None = Field(
         None,
-        description="Where the events of runs wait for readers of other processes; None is in "
+        description="The Redis that carries events between processes; with None they stay in "
         "memory.",
     )
     shutdown_seconds: float = Field(
         5.0,
         ge=0,
-        description="How long runs may go on after SIGTERM; then they end as interrupted.",
+        description="How long runs may go on after SIGTERM, before they end as interrupted.",
     )
     tool_timeout_seconds: float | None = Field(
         None,
         gt=0,
-        description="Longest call of a tool of the registry that has no timeout of its own; None "
-        "is no limit.",
+        description="Longest call of a tool that has no timeout of its own; None means no limit.",
     )
     tool_threads: int = Field(
-        8,
-        gt=0,
-        description="Threads that run synchronous tools; one user gets at most three quarters.",
+        8, gt=0, description="Threads for synchronous tools; one user gets at most three quarters."
     )
     database_threads: int = Field(
-        4,
-        gt=0,
-        description="Threads, each with a connection, that conversations are read and written on.",
+        4, gt=0, description="Threads, each with a connection, that read and write conversations."
     )
     database_wait_seconds: float = Field(
-        60.0, ge=0, description="How long a run waits for a database that is away, before it fails."
+        60.0, ge=0, description="How long a run waits for an unreachable database before it fails."
     )
     token_days: int | None = Field(
-        90, gt=0, description="Life of a new API token; None is for ever."
+        90, gt=0, description="How long a new API token is valid; None means for ever."
     )
     include_usage: bool = Field(
-        False, description="Tell clients the tokens used; it reveals provider and model."
+        False, description="Sends used tokens to clients; this reveals the provider and the model."
     )
-    send_reasoning: bool = Field(True, description="Stream the model's reasoning to clients.")
+    send_reasoning: bool = Field(True, description="Streams the model's reasoning to clients.")
 
     @field_validator("redis_url")
     @classmethod

@@ -65,7 +65,7 @@ def imported(path: str) -> str:
         import_string(path)
     except ImportError as error:
         raise ValueError(
-            f"{path!r} can't be imported ({error}): name what exists, by its dotted path"
+            f"{path!r} can't be imported ({error}): name an object that exists, by its dotted path"
         ) from None
     return path
 
@@ -79,8 +79,8 @@ def redis_url(url: str) -> str:
         raise ValueError("it needs the library: `make setup EXTRAS=redis`") from None
     except ValueError:  # Its text may quote a part of the password.
         raise ValueError(
-            "name a redis://, rediss:// or unix:// address, what is special in a password "
-            "percent-encoded"
+            "name a redis://, rediss:// or unix:// address, and percent-encode special characters "
+            "in a password"
         ) from None
     return url
 
@@ -100,11 +100,13 @@ def by_import(check: Callable[[Any, Any], Any]) -> Callable[[Any, Any, Validatio
 
 
 class Limits(Section):
-    """What one run may use at most; None is no limit."""
+    """How much one run may use; None means no limit."""
 
     requests: int | None = Field(25, gt=0, description="Requests to the model in one run.")
     tool_calls: int | None = Field(50, gt=0, description="Successful tool calls in one run.")
-    total_tokens: int | None = Field(None, gt=0, description="Tokens in and out in one run.")
+    total_tokens: int | None = Field(
+        None, gt=0, description="Tokens that the model reads and writes in one run."
+    )
     input_tokens: int | None = Field(
         None, gt=0, description="Tokens that the model reads in one run."
     )
@@ -116,38 +118,38 @@ class Limits(Section):
     )
     count_tokens: bool = Field(
         False,
-        description="Ask the provider to count before each request, so that limits stop what "
-        "would pass them.",
+        description="Asks the provider to count before each request, and stops one that would "
+        "pass a limit.",
     )
     cost: Dollars | None = Field(
-        None, gt=0, description="What one run may cost; needs a model with a known price."
+        None, gt=0, description="The cost of one run; needs a model with a known price."
     )
 
 
 class Throttle(Section):
-    """How many runs may be asked for, as "20/minute"; None is no limit.
+    """How many runs a user may start, such as "20/minute"; None means no limit.
 
     The units are "/second", "/minute", "/hour" and "/day".
     """
 
     user: str | None = Field(
-        None, pattern=RATE, description="By one user, over all tokens and sessions."
+        None, pattern=RATE, description="For one user, over all tokens and sessions."
     )
-    token: str | None = Field(None, pattern=RATE, description="With one API token.")
+    token: str | None = Field(None, pattern=RATE, description="For one API token.")
 
 
 class Retention(Section):
-    """What `manage.py prune_agent_data` deletes; None is never."""
+    """How long data is kept before `manage.py prune_agent_data` deletes it; None means for ever."""
 
     conversations_days: int | None = Field(
-        None, gt=0, description="Age of a conversation's last message."
+        None, gt=0, description="The age of a conversation's last message."
     )
-    runs_days: int | None = Field(None, gt=0, description="Age of the record of a run.")
-    audit_days: int | None = Field(None, gt=0, description="Age of the record of a tool call.")
+    runs_days: int | None = Field(None, gt=0, description="The age of a run's record.")
+    audit_days: int | None = Field(None, gt=0, description="The age of a tool call's record.")
 
 
 class FileDownloads(Section):
-    """What the server downloads for a model whose provider does not open addresses itself."""
+    """Limits of downloads, for models whose provider does not open addresses itself."""
 
     max_bytes: int = Field(5 * 1024 * 1024, gt=0, description="Largest file.")
     max_files: int = Field(5, gt=0, description="Most files in one run; the newest come first.")

@@ -20,7 +20,7 @@ class AgentDeps:
     The client wrote it, so it is data and never an instruction.
     """
     forwarded_props: Any = None
-    """What else the client sent. It may be wrong, too."""
+    """The other values that the client sent. It may be wrong, too."""
     parent_run_id: str | None = None
     scope: str = ""
     """The owner as one string: 'user:<pk>', or 'session:<key>' for an anonymous visitor."""

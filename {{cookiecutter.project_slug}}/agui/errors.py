@@ -64,7 +64,7 @@ class Forbidden(HttpError):
 class NotFound(HttpError):
     status = HTTPStatus.NOT_FOUND
     code = "not_found"
-    message = "There is no such thing here."
+    message = "This does not exist, or it is not yours."
 
 
 class MethodNotAllowed(HttpError):
@@ -112,7 +112,7 @@ class AtCapacity(HttpError):
 class Unavailable(HttpError):
     status = HTTPStatus.SERVICE_UNAVAILABLE
     code = "unavailable"
-    message = "This can't be told now. Try again soon."
+    message = "The server can't answer this now. Try again soon."
 
 
 class NeedsAsgi(HttpError):

@@ -45,6 +45,13 @@ class Thread(Owned):
     unread = models.BooleanField(
         default=False, help_text="An answer has ended that no page has shown to its owner."
     )
+    # The database has these defaults, too: an older process writes rows without the columns.
+    pinned = models.BooleanField(
+        default=False, db_default=False, help_text="Lists show it before all others."
+    )
+    archived = models.BooleanField(
+        default=False, db_default=False, help_text="Only the list of archived threads has it."
+    )
     revision = models.CharField(
         max_length=36, help_text="Changes with every save: two writers can't both win."
     )
@@ -54,7 +61,9 @@ class Thread(Owned):
     class Meta:
         ordering = ["-updated_at", "-pk"]
         indexes = [
-            models.Index(fields=["scope", "-updated_at"]),
+            models.Index(
+                fields=["scope", "archived", "-pinned", "-updated_at"], name="agui_thread_listed"
+            ),
             models.Index(fields=["updated_at"]),
             # Deleting a thread asks this, too: a new fork has no message of its own yet.
             models.Index(

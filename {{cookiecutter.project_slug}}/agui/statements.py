@@ -13,7 +13,7 @@ from uuid import UUID
 
 from django.db import connections, router, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
-from django.db.models import Field, Manager, Model
+from django.db.models import CharField, Field, Manager, Model, TextField
 from django.db.models.functions import Now
 from django.db.models.signals import post_save, pre_save
 from django.db.models.sql import Query
@@ -23,6 +23,9 @@ M = TypeVar("M", bound=Model)
 INSERT = 'INSERT INTO "{table}" ({columns}) VALUES {rows}'
 UPDATE = 'UPDATE "{table}" SET {changes} WHERE {conditions}'
 SELECT = 'SELECT * FROM "{table}" WHERE {conditions}'
+
+# The fields whose texts databases keep as they are.
+TEXTS = (CharField, TextField)
 
 
 class NotPlain(Exception):
@@ -89,10 +92,12 @@ def _to_row(model: type[M], columns: dict[str, Any], connection: BaseDatabaseWra
     values = {}
     for field in model._meta.concrete_fields:
         if field.column in columns:
-            value, column = columns.pop(field.column), field.cached_col
-            converters = connection.ops.get_db_converters(column)
-            for convert in converters + column.get_db_converters(connection):
-                value = convert(value, column, connection)
+            value = columns.pop(field.column)
+            if type(field) not in TEXTS:
+                column = field.cached_col
+                converters = connection.ops.get_db_converters(column)
+                for convert in converters + column.get_db_converters(connection):
+                    value = convert(value, column, connection)
             values[field.attname] = value
     row = model.from_db(connection.alias, list(values), list(values.values()))
     vars(row).update(columns)
@@ -106,14 +111,14 @@ def _insert(rows: Sequence[Model]) -> None:
     fields = [field for field in _fields(model, connection).values() if field is not key]
     if key and (len(rows) > 1 or rows[0].pk is not None):
         raise NotPlain
-    if len(rows) > connection.ops.bulk_batch_size(fields, rows):
+    if len(rows) > 1 and len(rows) > connection.ops.bulk_batch_size(fields, rows):
         raise NotPlain
     places = []
     params: list[Any] = []
     for row in rows:
         if row._state.fields_cache:  # A related row may have got its key meanwhile.
             raise NotPlain
-        values = [_place(field, field.pre_save(row, True), connection, params) for field in fields]
+        values = [_place(field, _to_save(field, row), connection, params) for field in fields]
         places.append(f"({', '.join(values)})")
     columns = ", ".join([f'"{field.column}"' for field in fields])
     sql = INSERT.format(table=model._meta.db_table, columns=columns, rows=", ".join(places))
@@ -155,10 +160,20 @@ def _equations(
     return equations
 
 
+def _to_save(field: Field, row: Model) -> Any:
+    """Return the value of a new row, as `field.pre_save` does."""
+    if type(field) in TEXTS:
+        return getattr(row, field.attname)
+    return field.pre_save(row, True)
+
+
 def _place(field: Field, value: Any, connection: BaseDatabaseWrapper, params: list[Any]) -> str:
     """Write what stands for a value, and add the value to the parameters."""
     if type(value) is Now:
         return Query(field.model).get_compiler(connection=connection).compile(value)[0]
+    if type(value) is str and type(field) in TEXTS:
+        params.append(value)
+        return "%s"
     if hasattr(value, "resolve_expression") or isinstance(value, Model):
         raise NotPlain
     params.append(field.get_db_prep_save(value, connection))
@@ -179,7 +194,7 @@ def _plain_fields(model: type[Model]) -> dict[str, Field]:
     fields = {}
     for field in meta.concrete_fields:
         has_own_sql = hasattr(field, "get_placeholder") or hasattr(field, "get_placeholder_sql")
-        if field.model is not model or has_own_sql or field.generated or field.has_db_default():
+        if field.model is not model or has_own_sql or field.generated:
             raise NotPlain
         fields[field.attname] = field
     return fields

@@ -1,4 +1,4 @@
-"""Whose request is this?"""
+"""Find the user of a request."""
 
 from typing import Any
 

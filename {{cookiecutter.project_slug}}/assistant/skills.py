@@ -1,4 +1,4 @@
-"""Prompts written beforehand: chips above the input, and commands in the `/` palette."""
+"""Prompts written beforehand: buttons of an empty chat, and commands in the `/` palette."""
 
 from agui import SkillRegistry
 

@@ -64,7 +64,7 @@ def add_task(
     """Add a task to the user's list.
 
     Args:
-        title: What is to be done, in a few words.
+        title: What the user wants to do, in a few words.
         category: One word, such as work or home. Leave it out for the category in focus.
     """
     category = category or ctx.deps.state.category or "general"

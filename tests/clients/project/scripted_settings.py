@@ -1,4 +1,4 @@
-"""The project's own settings, with the scripted agent in the place of its routes."""
+"""The project's own settings, with the scripted agent instead of its routes."""
 
 from config.settings import *  # noqa: F403
 from config.settings import AGUI, env

@@ -117,10 +117,10 @@ class RunAdmin(OfThreadAdmin):
                 stopped += 1
             else:
                 missed += 1
-        messages.success(request, f"Runs told to stop: {stopped}.")
+        messages.success(request, f"Runs that were asked to stop: {stopped}.")
         if missed:
             messages.warning(
-                request, f"Out of reach, in another process or on their way to the end: {missed}."
+                request, f"Not stopped, because they are ending or out of reach: {missed}."
             )
 
     @admin.display(description="status", ordering="status")

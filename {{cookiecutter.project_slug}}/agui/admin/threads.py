@@ -44,7 +44,7 @@ TOKENS = [used("input_tokens"), used("output_tokens"), used("requests")]
 @admin.register(Thread)
 class ThreadAdmin(RecordAdmin):
     list_display = ["__str__", moment("updated_at"), "who", "message_count", ALL_TOKENS, COST]
-    list_filter = ["updated_at"]
+    list_filter = ["updated_at", "pinned", "archived"]
     list_select_related = ["owner"]
     search_fields = ["thread_id"]  # Django shows a search field; get_search_results searches.
     search_help_text = "Words of titles and messages, a user's name, or a conversation's id"

@@ -1,6 +1,7 @@
 """What the engine does around a run's requests to its model, and around its tool calls."""
 
 from collections.abc import Awaitable, Callable
+from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -36,6 +37,7 @@ ToolCall = Callable[[], Awaitable[Any]]
 class ServedRun:
     """What a run of an endpoint has for its hooks."""
 
+    timer: ToolCallTimer
     join_deltas: Callable[[Model], Model]
     """Wraps the run's model."""
     fence: Callable[[ToolCall], Awaitable[Any]]
@@ -46,6 +48,12 @@ class ServedRun:
     """Decides which files the model gets."""
     asked: dict[str, Asked] = field(default_factory=dict)
     """What the user is told about each tool call, by the call's id."""
+    agent_run_id: str | None = None
+    """pydantic-ai's id of the run; None before the agent runs."""
+
+
+serving: ContextVar[ServedRun | None] = ContextVar("agui_serving", default=None)
+"""The run of an endpoint that this task works for."""
 
 
 @dataclass(kw_only=True)
@@ -53,43 +61,54 @@ class Hooks(AbstractCapability[Any]):
     """The engine's hooks.
 
     pydantic-ai asks every capability before each step and for each event, so one has all of them.
-    A run of an endpoint brings its own, which take the place of the agent's. The agent's audit
-    `build_agent(...).run()`.
+    It puts an agent's capabilities together anew for each run that changes one, so a run of an
+    endpoint changes none: its hooks find it in `serving`. Any other run, as that of
+    `build_agent(...).run()`, gets hooks of its own, with a timer, which only audit its tool calls.
     """
 
     id: str | None = "agui"
-    served: ServedRun | None = None
-    """None if no endpoint serves the run."""
-    timer: ToolCallTimer | None = None
     logger: AuditLogger | None = None
     """Where events of runs are recorded that no endpoint serves; None is AGUI["AUDIT_LOGGER"]."""
+    timer: ToolCallTimer | None = None
+    """The timer of a run that no endpoint serves."""
 
     async def for_run(self, ctx: RunContext[Any]) -> "Hooks":
-        if self.timer is not None:
+        served = serving.get()
+        # An agent that a tool runs is in the context of the tool's run, but has an id of its own.
+        if served and served.agent_run_id in (None, ctx.run_id):
+            served.agent_run_id = ctx.run_id
             return self
         thread_id = ctx.conversation_id or ""
         timer = ToolCallTimer(ctx.deps, thread_id=thread_id, run_id=ctx.run_id or "")
         return replace(self, logger=resolve_audit_logger(self.logger), timer=timer)
 
+    @property
+    def served(self) -> ServedRun | None:
+        """The run of an endpoint that these hooks work for; None if no endpoint serves it."""
+        return None if self.timer else serving.get()
+
     def get_wrapper_model(self, model: Model) -> Model:
-        if self.served is None:
+        served = self.served
+        if served is None:
             return model
-        return self.served.join_deltas(self.served.files.model(model))
+        return served.join_deltas(served.files.model(model))
 
     async def before_model_request(
         self, ctx: RunContext[Any], request_context: ModelRequestContext
     ) -> ModelRequestContext:
-        if self.served and self.served.page_context:
-            messages = add_to_last_prompt(self.served.page_context, request_context.messages)
+        served = self.served
+        if served and served.page_context:
+            messages = add_to_last_prompt(served.page_context, request_context.messages)
             request_context.messages = messages
         return request_context
 
     async def prepare_tools(
         self, ctx: RunContext[Any], tool_defs: list[ToolDefinition]
     ) -> list[ToolDefinition]:
-        if self.timer:
+        timer = self._timer()
+        if timer:
             for definition in tool_defs:
-                self.timer.learn(definition.name, definition.parameters_json_schema)
+                timer.learn(definition.name, definition.parameters_json_schema)
         return defer_many(tool_defs)
 
     async def after_tool_validate(
@@ -100,8 +119,9 @@ class Hooks(AbstractCapability[Any]):
         tool_def: ToolDefinition,
         args: dict[str, Any],
     ) -> dict[str, Any]:
-        if self.served:
-            asked = self.served.asked[call.tool_call_id] = describe_call(call, tool_def, args)
+        served = self.served
+        if served:
+            asked = served.asked[call.tool_call_id] = describe_call(call, tool_def, args)
             if ctx.tool_call_approved:
                 check_approval(tool_def, asked, ctx.tool_call_metadata or {})
         return args
@@ -115,20 +135,28 @@ class Hooks(AbstractCapability[Any]):
         args: dict[str, Any],
         handler: WrapToolExecuteHandler,
     ) -> Any:
+        served, timer = self.served, self._timer()
+
         async def execute() -> Any:
             try:
                 return await handler(args)
             except Exception as error:
-                if self.timer:
-                    self.timer.blame(call.tool_call_id, error)
+                if timer:
+                    timer.blame(call.tool_call_id, error)
                 raise
 
-        if self.served is None:
+        if served is None:
             return await execute()
-        return await self.served.fence(lambda: call_in_bounds(execute))
+        return await served.fence(lambda: call_in_bounds(execute))
+
+    def _timer(self) -> ToolCallTimer | None:
+        served = self.served
+        return served.timer if served else self.timer
+
+    # An endpoint's stages audit the calls of its runs (events/stages.py). The hooks audit others.
 
     def listens_to(self, event: AgentStreamEvent) -> bool:
-        return self.logger is not None and super().listens_to(event)
+        return self.timer is not None and super().listens_to(event)
 
     @on_event(FunctionToolCallEvent)
     async def start(self, ctx: RunContext[Any], event: FunctionToolCallEvent) -> None:

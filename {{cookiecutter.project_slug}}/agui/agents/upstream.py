@@ -10,12 +10,22 @@ from collections.abc import Callable
 from typing import Any
 
 import anyio
-from pydantic_ai import Agent, RunContext, _agent_graph, _utils, result
-from pydantic_ai.toolsets import AbstractToolset
+from pydantic_ai import Agent, RunContext, _agent_graph, _utils, models, result
+from pydantic_ai.tools import ToolDefinition
+from pydantic_ai.toolsets import AbstractToolset, ToolsetTool, _tool_search, combined, prepared
 
 from agui.deps import AgentDeps
 
 logger = logging.getLogger("agui.runs")
+
+# A tool, as a CombinedToolset passes it on.
+CombinedTool = getattr(combined, "_CombinedToolsetTool", ToolsetTool)
+# Classes with many fields, and the fields from which they compute something when they are made.
+COMPUTED: dict[type[Any], set[str]] = {
+    RunContext: set(),
+    ToolDefinition: {"tool_kind", "unless_tool_kind"},
+    CombinedTool: set(),
+}
 
 
 class LeanAgent(Agent[AgentDeps, Any]):
@@ -60,11 +70,9 @@ def make_copies_fast() -> None:
 
 
 def replace(instance: Any, /, **changes: Any) -> Any:
-    """Copy a RunContext by its `__dict__`, and anything else as `dataclasses.replace` does.
-
-    A RunContext has 40 fields, and its `__init__` computes nothing from them.
-    """
-    if type(instance) is not RunContext:
+    """Copy as `dataclasses.replace` does, and faster if COMPUTED has the object's class."""
+    computed = COMPUTED.get(type(instance))
+    if computed is None or not computed.isdisjoint(changes):
         return dataclasses.replace(instance, **changes)
     new = copy_fields(instance)
     new.__dict__.update(changes)
@@ -72,15 +80,20 @@ def replace(instance: Any, /, **changes: Any) -> Any:
 
 
 def make_replacing_fast() -> None:
-    """Let the graph of a run use `replace`, unless RunContext computes some of its fields."""
-    is_plain = not hasattr(RunContext, "__post_init__") and "__slots__" not in vars(RunContext)
-    for field in dataclasses.fields(RunContext):
-        is_plain = is_plain and field.init
-    used = getattr(_agent_graph, "replace", None)
-    if is_plain and used is dataclasses.replace:
-        _agent_graph.replace = replace
-    elif used is not replace:
-        logger.info("This pydantic-ai replaces fields of RunContext in its own way.")
+    """Let a run use `replace` for its contexts, and for the tools of each request."""
+    for copied, computed in COMPUTED.items():
+        is_plain = "__slots__" not in vars(copied) and bool(computed) == hasattr(
+            copied, "__post_init__"
+        )
+        if not is_plain or not all(field.init for field in dataclasses.fields(copied)):
+            logger.info("This pydantic-ai makes a %s in its own way.", copied.__name__)
+            return
+    for module in (_agent_graph, models, _tool_search, prepared):
+        used = getattr(module, "replace", None)
+        if used is dataclasses.replace:
+            vars(module)["replace"] = replace
+        elif used is not replace:
+            logger.info("The %s of this pydantic-ai copies in its own way.", module.__name__)
 
 
 def make_locks_fast(stream: type[Any] | None, name: str) -> None:

@@ -54,7 +54,7 @@ async def wait_for_database(ask: Callable[[], Awaitable[R]]) -> R:
             if waiting.away_since is None:
                 waiting.away_since = now
                 reason, _, _ = str(error).strip().partition("\n")
-                logger.warning("The database is away: a run waits for it (%s)", reason)
+                logger.warning("The database can't be reached: a run waits for it (%s)", reason)
             if now + pause - waiting.away_since > conf.get().database_wait_seconds:
                 raise
         else:

@@ -1,4 +1,4 @@
-"""What a page sees while a run is at work: the steps and activities of tools, and the shared state.
+"""What a page sees while a run is active: the steps and activities of tools, and the shared state.
 
     @tool(registry)
     async def plan_trip(ctx: RunContext[AgentDeps], city: str) -> str:

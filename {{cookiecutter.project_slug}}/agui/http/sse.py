@@ -6,9 +6,13 @@ from django.http import StreamingHttpResponse
 
 
 def sse_response(frames: AsyncIterable[bytes]) -> StreamingHttpResponse:
-    """Stream frames to a client, past every buffer on the way."""
+    """Stream frames to a client, past every buffer and compressor on the way."""
     return StreamingHttpResponse(
         frames,
         content_type="text/event-stream",
-        headers={"Cache-Control": "no-store, no-transform", "X-Accel-Buffering": "no"},
+        headers={
+            "Cache-Control": "no-store, no-transform",
+            "Content-Encoding": "identity",
+            "X-Accel-Buffering": "no",
+        },
     )

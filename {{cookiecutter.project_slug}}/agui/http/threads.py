@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
-from django.db.models import QuerySet
+from django.db.models import Exists, OuterRef, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from pydantic_ai.conversation_store import ConversationConflict, ConversationRecord
 from pydantic_ai.messages import ModelMessage
@@ -30,6 +30,7 @@ PAGE_SIZE = 30
 MAX_PAGE_SIZE = 100
 MAX_QUERY_CHARS = 200
 MAX_TITLE_CHARS = 255
+CHANGES = ("title", "branch", "unread", "pinned", "archived")
 NO_THREAD = "There is no such thread."
 
 
@@ -69,7 +70,10 @@ class OwnThread:
 
 
 class ThreadsView(AgentView):
-    """The actor's threads, newest first: `?q=` searches, `?limit=` and `?cursor=` page."""
+    """The actor's threads, pinned ones and then the newest first.
+
+    `?q=` searches, `?limit=` and `?cursor=` page, `?archived=true` lists what is archived instead.
+    """
 
     async def respond(self, request: HttpRequest, actor: Actor, **kwargs: Any) -> HttpResponse:
         q = request.GET.get("q", "")
@@ -78,15 +82,23 @@ class ThreadsView(AgentView):
             raise BadRequest(f"Search for at most {MAX_QUERY_CHARS} characters.")
         if not re.fullmatch("[0-9]{1,3}", limit) or not 0 < int(limit) <= MAX_PAGE_SIZE:
             raise BadRequest(f"The limit is a number from 1 to {MAX_PAGE_SIZE}.")
+        archived = request.GET.get("archived", "false")
+        if archived not in ("false", "true"):
+            raise BadRequest("archived is true or false.")
         store = open_store(request, actor.scope)
         summaries, next_cursor = await store.summaries(
-            actor.scope, q=q, cursor=request.GET.get("cursor"), limit=int(limit)
+            actor.scope,
+            q=q,
+            cursor=request.GET.get("cursor"),
+            limit=int(limit),
+            archived=archived == "true",
         )
         ids = [summary["thread_id"] for summary in summaries]
-        running = await in_database(running_threads, actor.scope, ids)
+        running, waiting = await in_database(open_threads, actor.scope, ids)
         threads = []
-        for summary in summaries:
-            threads.append({**summary, "running": summary["thread_id"] in running})
+        for summary, thread_id in zip(summaries, ids, strict=True):
+            marks = {"running": thread_id in running, "waiting": thread_id in waiting}
+            threads.append({**summary, **marks})
         return JsonResponse({"threads": threads, "next": next_cursor})
 
 
@@ -152,17 +164,21 @@ class ThreadView(AgentView):
         return JsonResponse(payload)
 
     async def change(self, thread: OwnThread, body: dict[str, Any]) -> HttpResponse:
-        match [(key, body[key]) for key in ("title", "branch", "unread") if key in body]:
+        match [(key, body[key]) for key in CHANGES if key in body]:
             case [("branch", str(branch))]:
                 return await self.switch(thread, branch)
             case [("title", str(title))] if 0 < len(title.strip()) <= MAX_TITLE_CHARS:
                 row = await thread.store.rename(thread.id, title.strip(), scope=thread.scope)
             case [("unread", bool(unread))]:
                 row = await thread.store.mark(thread.id, unread=unread, scope=thread.scope)
+            case [("pinned", bool(pinned))]:
+                row = await thread.store.mark(thread.id, pinned=pinned, scope=thread.scope)
+            case [("archived", bool(archived))]:
+                row = await thread.store.mark(thread.id, archived=archived, scope=thread.scope)
             case _:
                 raise BadRequest(
-                    f"Send a title of 1 to {MAX_TITLE_CHARS} characters, a branch, or whether it "
-                    "is unread."
+                    f"Send one change: a title of 1 to {MAX_TITLE_CHARS} characters, a branch, or "
+                    "whether it is unread, pinned or archived."
                 )
         if row is None:
             raise NotFound(NO_THREAD)
@@ -190,10 +206,16 @@ class ThreadView(AgentView):
         return HttpResponse(status=204)
 
 
-def running_threads(scope: str, thread_ids: list[str]) -> set[str]:
-    """Find those of the threads that have an active run."""
-    runs = Run.objects.filter(scope=scope, thread_id__in=thread_ids, status=Run.Status.RUNNING)
-    return {run.thread_id for run in runs.defer("draft") if is_on(run)}
+def open_threads(scope: str, thread_ids: list[str]) -> tuple[set[str], set[str]]:
+    """Find those of the threads that have an active run, and those that wait for their user."""
+    runs = Run.objects.filter(scope=scope, thread_id__in=thread_ids)
+    active = runs.filter(status=Run.Status.RUNNING).defer("draft")
+    later = Run.objects.filter(
+        scope=scope, thread_id=OuterRef("thread_id"), started_at__gt=OuterRef("started_at")
+    )
+    paused = runs.filter(~Exists(later), status=Run.Status.PAUSED)
+    running = {run.thread_id for run in active if is_on(run)}
+    return running, set(paused.values_list("thread_id", flat=True))
 
 
 def last_state(messages: Sequence[ModelMessage]) -> Any:

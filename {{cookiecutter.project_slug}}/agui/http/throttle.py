@@ -105,5 +105,5 @@ def _take(windows: list[Window]) -> int:
             taken.append(window)
     except Exception:
         # Requests are served, uncounted, while the cache is out of reach.
-        logger.exception("The requests of an actor can't be counted")
+        logger.exception("The throttle could not count a request")
     return 0

@@ -52,7 +52,7 @@ def mint(token: ApiToken, days: int | None) -> str:
     """
     if days is not None and not 0 < days <= MAX_DAYS:
         raise ValueError(
-            f"{days!r} days are no life for a token: use a number from 1 to {MAX_DAYS}."
+            f"{days!r} days is not a valid lifetime for a token: use a number from 1 to {MAX_DAYS}."
         )
     text = PREFIX + secrets.token_urlsafe(32)
     token.prefix = text[:SHOWN_CHARS]

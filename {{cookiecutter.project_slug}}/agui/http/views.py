@@ -82,7 +82,7 @@ class AgentView:
 
     @property
     def access(self) -> dict[str, Any]:
-        """Whom the endpoint lets in, and the agent whose data it reads and writes."""
+        """The users whom the endpoint lets in, and the agent whose data it reads and writes."""
         return {
             "get_user": self.get_user,
             "require_authenticated": self.require_authenticated,

@@ -100,7 +100,7 @@ def _load(messages: Sequence[Message], run_input: RunAgentInput) -> list[ModelMe
             "A message can't be read: a result without its call, or a broken attachment."
         ) from None
     if not loaded or not isinstance(loaded[-1], ModelRequest):
-        raise Unprocessable("The messages have to end with one of the user.")
+        raise Unprocessable("The last message must be one by the user.")
     MessageIds(messages).stamp(loaded)
     return loaded
 
@@ -157,7 +157,7 @@ def answer_deferred(run_input: RunAgentInput, conversation: Conversation) -> Run
 def _payload(message: ToolMessage, interrupt: OpenInterrupt) -> Any:
     text = _only_text(message.content)
     if text is None:
-        raise Unprocessable("The result of a deferred call has to be a text.")
+        raise Unprocessable("The result of a deferred call must be a text.")
     if interrupt.schema is not None:
         with suppress(ValueError):
             return json.loads(text)

@@ -195,7 +195,7 @@ class RunLogs:
         self._forget_old()
 
     async def find(self, scope: str, thread_id: str) -> RunLog | None:
-        """Find the log of the thread's active run, or else the last one that is kept."""
+        """Find the log of the thread's active run, or otherwise the last one that is kept."""
         return self._find_kept(scope, thread_id)
 
     async def is_active(self, scope: str, thread_id: str) -> bool:

@@ -155,7 +155,7 @@ class Mirror:
         # After a gap, Redis has lost frames, or has some whose answer was lost.
         mirrored.position = len(log.frames) if state in ("closed", "forget") else position
         if position > len(log.frames):
-            logger.error("Redis has more of run %s than its process", log.key)
+            logger.error("Redis has more frames of run %s than its process", log.key)
             self.drop(log)
         if state == "lost":
             self.drop(log)

@@ -83,7 +83,7 @@ class Checkpoints:
             try:
                 await self.write(None if is_due else hurried)
             except Exception:
-                logger.exception("The runs of this process could not be written down")
+                logger.exception("This process could not save the drafts of its runs")
 
     async def write(self, keys: Collection[str] | None = None) -> None:
         """Write what is new in these runs, or in all, and drafts that were not written before."""

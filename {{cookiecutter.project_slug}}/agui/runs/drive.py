@@ -16,6 +16,7 @@ from pydantic_ai.run import AgentRunResult
 
 from agui import conf, parts
 from agui.agents.config import usage_limits
+from agui.agents.hooks import serving
 from agui.blocking.executor import release_connections
 from agui.blocking.patience import Patience, patience
 from agui.events.adapter import Adapter
@@ -50,6 +51,7 @@ async def drive(run: ActiveRun) -> None:
 
 async def _drive(run: ActiveRun) -> None:
     patience.set(Patience())
+    serving.set(run.served)
     last: BaseEvent | None = None
     timer = None
     timeout = conf.get().run_timeout_seconds

@@ -175,7 +175,7 @@ class Life:
             except Exception as error:
                 self._forget()
                 if not self._is_away:
-                    logger.warning("This process can give no sign of life: %s", error)
+                    logger.warning("This process can't give a sign of life: %s", error)
                 pause = RETRY_SECONDS
                 self._is_away = True
                 if connection:
@@ -216,7 +216,7 @@ class Life:
         kept = set(map(str, remaining))
         for key, lost in runs.items():
             if key not in kept and key in self._runs:
-                logger.warning("Run %s is stopped: it is not this process's any more", key)
+                logger.warning("Run %s is stopped: it no longer belongs to this process", key)
                 lost()
 
     def look(self, connection: BaseDatabaseWrapper) -> None:

@@ -1,4 +1,4 @@
-"""One active run, and what is kept of it: while it is at work, and however it ends."""
+"""One active run, and what is kept of it: while it is active, and however it ends."""
 
 import logging
 import time
@@ -87,6 +87,7 @@ class ActiveRun(RunState):
     def __post_init__(self) -> None:
         window = conf.get().delta_window_seconds
         self.served = ServedRun(
+            timer=self.calls.timer,
             join_deltas=lambda model: joining(model, window),
             fence=Fence(self.log.key).call,
             page_context=describe_page(self.setup.deps.context),
@@ -108,13 +109,14 @@ class ActiveRun(RunState):
 
     def capabilities(self) -> list[AbstractCapability[AgentDeps]]:
         """List the capabilities that only this run has, beside those of its agent."""
-        capabilities: list[AbstractCapability[AgentDeps]] = []
-        if self.journal:
-            capabilities.append(self.journal)
-        capabilities.append(Hooks(served=self.served, timer=self.calls.timer))
+        before: list[AbstractCapability[AgentDeps]] = [self.journal] if self.journal else []
+        after: list[AbstractCapability[AgentDeps]] = []
         for part in parts.installed():
-            capabilities += part.capabilities(self)
-        return capabilities
+            after += part.capabilities(self)
+        # The hooks stand between them, and an agent of the project may have none of its own.
+        if before or after or conf.get().agent_factory:
+            return [*before, Hooks(), *after]
+        return []
 
     def draft(self) -> dict[str, Any] | None:
         """Make the columns of a new draft; None if nothing is new since the last one."""
@@ -158,7 +160,7 @@ class ActiveRun(RunState):
                 "Thread %s was changed or deleted during run %s", self.log.thread_id, self.log.key
             )
         except Exception:
-            logger.exception("What run %s had reached could not be stored", self.log.key)
+            logger.exception("The messages of run %s could not be stored", self.log.key)
 
     async def record(self) -> None:
         """Record how the run ended, unless `save` has done so."""
@@ -167,7 +169,7 @@ class ActiveRun(RunState):
         try:
             await in_database(self._record_end, self.status)
         except ConversationConflict:
-            logger.info("Run %s was taken up by another process", self.log.key)
+            logger.info("Another process has taken over run %s", self.log.key)
         except Exception:
             logger.exception("The end of run %s could not be recorded", self.log.key)
 

@@ -71,7 +71,7 @@ class Shutdown:
             if self.drain:
                 await self.drain()
         except Exception:
-            logger.exception("Runs could not be brought to their end")
+            logger.exception("Some runs could not be ended")
         finally:
             self._pass_on()
 
@@ -127,7 +127,7 @@ async def end_parts() -> None:
             async with asyncio.timeout(SAVE_SECONDS):
                 await part.shutdown()
         except Exception:
-            logger.exception("%s could not be brought to its end", part.name)
+            logger.exception("%s could not be shut down", part.name)
 
 
 shutdown = Shutdown()

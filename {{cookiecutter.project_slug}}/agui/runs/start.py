@@ -144,7 +144,7 @@ async def _begin(
 async def _load(store: ThreadStore, scope: str, thread_id: str) -> Conversation | None:
     """Load the end of a thread, and take up what a killed process left; None for a new thread.
 
-    Raises Conflict while another run on the thread is at work.
+    Raises Conflict while another run on the thread is active.
     """
     loaded = await load_window(store, scope, thread_id)
     if loaded.has_open_run:

@@ -1,6 +1,7 @@
 """The ASGI application of the project, with its agents built before the first request."""
 
 import gc
+import sys
 
 from django.core import asgi
 
@@ -22,7 +23,8 @@ def get_asgi_application() -> Application:
     application = asgi.get_asgi_application()
     warm_up.build_agents()
     token_requests.keep_on_loop(application)
-    daphne_patches.pace_daphne()
+    if "daphne.server" in sys.modules:  # Other servers need neither the patches nor Twisted.
+        daphne_patches.pace_daphne()
     # The objects of the start stay for good, so the garbage collector can skip them.
     gc.freeze()
     return limit_bodies(application)

@@ -1,7 +1,8 @@
 """The element's modules for production: modules that are always loaded together become one file.
 
-Each module keeps its own scope, and all modules that follow it in the file know its exports.
-Modules that are loaded on demand find the exports that they share with the page in a table.
+The modules of a file share one scope, whose names the minifier may shorten; a module that has a
+name in common with another one keeps its own. Modules that are loaded on demand find the exports
+that they share with the page in a table. The template's docs/contributing.md has the laws of this.
 """
 
 import logging
@@ -11,9 +12,13 @@ from collections.abc import Collection, Mapping
 
 IMPORT = re.compile(r"""^import \{ (\w+(?:, \w+)*) \} from "\./([\w-]+\.js)";\n""", re.MULTILINE)
 EXPORT = re.compile(r"^export (?=(?:async )?(?:function\*?|class|const) (\w+))", re.MULTILINE)
+DECLARED = re.compile(r"^(?:async )?(?:function\*?|class|const|let) (\w*)", re.MULTILINE)
 # An import or export that the two patterns above don't know.
 UNKNOWN = re.compile(r"^\s*(?:import\b(?!\s*[(.])|export\b).*", re.MULTILINE)
-TABLE = 'const agui = globalThis[Symbol.for("agui")]'
+STATE = re.compile(r"^(?:export )?(?:class|let)\b|^(?:export )?const .* = new\b", re.MULTILINE)
+# Characters: a request for less costs more than a second copy.
+SMALL = 1500
+TABLE = 'globalThis[Symbol.for("agui")]'
 
 logger = logging.getLogger("agui.static_files")
 
@@ -44,18 +49,13 @@ def flatten(sources: Sources, entry: str) -> dict[str, str]:
     for name, text in sources.items():
         imports[name] = [match[2] for match in IMPORT.finditer(text)]
     page = in_order(imports, entry)
-    # A module on demand is joined with the modules that only it imports.
-    on_demand: dict[str, list[str]] = {}
-    for name in sources:
-        if name not in page:
-            on_demand[name] = own_modules(imports, name, page)
+    demanded = sources.keys() - page
+    on_demand = {name: own_modules(imports, name, page, sources) for name in sorted(demanded)}
     shared = shared_names(sources, page, on_demand)
-    table = ""
-    for name, names in sorted(shared.items()):
-        table += f'agui["{name}"] = {listed(names)};\n'
-    files = {entry: f"{TABLE} ??= {{}};\n" + scoped(sources, page) + table}
+    files = {entry: joined(sources, page, f"{TABLE} = {listed(shared)};\n")}
     for name, modules in on_demand.items():
-        files[name] = head(imported_names(sources, modules), shared) + scoped(sources, modules)
+        imported = imported_names(sources, modules)
+        files[name] = head(imported, page) + joined(sources, modules)
     return files
 
 
@@ -92,15 +92,20 @@ def in_order(imports: Imports, entry: str) -> list[str]:
     return ordered
 
 
-def own_modules(imports: Imports, name: str, page: list[str]) -> list[str]:
-    """List a module on demand, and the modules that only it imports."""
+def own_modules(imports: Imports, name: str, page: list[str], sources: Sources) -> list[str]:
+    """List a module on demand, the modules that only it imports, and copies of small ones."""
     own = {name}
     candidates = [module for module in in_order(imports, name) if module not in page]
     for module in reversed(candidates):
         importers = {other for other, imported in imports.items() if module in imported}
-        if importers <= own:
+        if importers <= own or (importers & own and is_small(sources[module])):
             own.add(module)
     return [module for module in candidates if module in own]
+
+
+def is_small(text: str) -> bool:
+    """Tell whether a module can be copied: it is short, and no two copies of it can differ."""
+    return len(text) < SMALL and not STATE.search(text)
 
 
 def imported_names(sources: Sources, modules: list[str]) -> Names:
@@ -113,38 +118,42 @@ def imported_names(sources: Sources, modules: list[str]) -> Names:
     return imported
 
 
-def shared_names(sources: Sources, page: list[str], on_demand: Imports) -> Names:
+def shared_names(sources: Sources, page: list[str], on_demand: Imports) -> set[str]:
     """Collect the names of the page's modules that modules on demand import."""
-    shared: Names = defaultdict(set)
+    shared: set[str] = set()
     for modules in on_demand.values():
-        for name, names in imported_names(sources, modules).items():
-            if name in page:
-                shared[name] |= names
+        shared |= names_of_page(imported_names(sources, modules), page)
     return shared
 
 
-def head(imported: Names, shared: Names) -> str:
+def names_of_page(imported: Names, page: list[str]) -> set[str]:
+    return {name for module in page for name in imported.get(module, ())}
+
+
+def head(imported: Names, page: list[str]) -> str:
     """Write the beginning of a file on demand: where its imported names come from."""
     statements = ""
-    constants = ""
-    for name in sorted(imported):
-        names = listed(imported[name])
-        if name in shared:
-            constants += f'const {names} = agui["{name}"];\n'
-        else:
-            statements += f'import {names} from "./{name}";\n'
-    return f"{statements}{TABLE};\n{constants}"
+    for module in sorted(imported.keys() - page):
+        statements += f'import {listed(imported[module])} from "./{module}";\n'
+    names = names_of_page(imported, page)
+    return f"{statements}const {listed(names)} = {TABLE};\n" if names else statements
 
 
-def scoped(sources: Sources, modules: list[str]) -> str:
-    """Write modules into one file, each in its own scope. The file exports the last one's names."""
+def joined(sources: Sources, modules: list[str], end: str = "") -> str:
+    """Write modules into one file, which exports the last one's names."""
+    bodies = [EXPORT.sub("", IMPORT.sub("", sources[module])) for module in modules]
+    counts = Counter(DECLARED.findall("".join(bodies)))
     text = ""
-    for module in modules:
-        names = listed(exports(sources[module]))
-        body = EXPORT.sub("", IMPORT.sub("", sources[module]))
-        keyword = "export const" if module == modules[-1] else "const"
-        text += f"{keyword} {names} = (() => {{\n{body}\nreturn {names};\n}})();\n"
-    return text
+    for module, body in zip(modules, bodies, strict=True):
+        names = DECLARED.findall(body)
+        if "" in names or any(counts[name] > 1 for name in names):
+            body = f"const {scoped(body, exports(sources[module]))}"
+        text += f"{body}\n"
+    return f"export const {scoped(text + end, exports(sources[modules[-1]]))}"
+
+
+def scoped(body: str, names: list[str]) -> str:
+    return f"{listed(names)} = (() => {{\n{body}\nreturn {listed(names)};\n}})();\n"
 
 
 def listed(names: Collection[str]) -> str:

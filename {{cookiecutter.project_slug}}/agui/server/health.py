@@ -22,7 +22,7 @@ logger = logging.getLogger("agui.health")
 
 @require_safe
 async def livez(request: HttpRequest) -> JsonResponse:
-    """Answer 200, whatever else is away. A process that doesn't answer needs a restart."""
+    """Answer 200, even if others are away. A process that doesn't answer needs a restart."""
     return JsonResponse({"status": "ok"}, headers={"Cache-Control": "no-store"})
 
 

@@ -7,10 +7,10 @@ and `self.scope`.
 
 import inspect
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from functools import cache
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self, Unpack
 
 from django.http import HttpRequest
 from django.utils.module_loading import import_string
@@ -22,6 +22,7 @@ from agui.blocking.executor import in_database
 from agui.models import Run
 from agui.stores.branches import BranchingStore
 from agui.stores.summary import (
+    Marks,
     ThreadSummary,
     fold,
     preview_of,
@@ -83,9 +84,9 @@ class ThreadStore(BranchingStore):
         """
 
     async def mark(
-        self, conversation_id: str, *, unread: bool, scope: str | None
+        self, conversation_id: str, *, scope: str | None, **marks: Unpack[Marks]
     ) -> ThreadSummary | None:
-        """Mark a conversation as read or unread. By default conversations are never unread.
+        """Mark a conversation as read, unread, pinned or archived. By default no mark is kept.
 
         Returns None if the scope has no such conversation.
         """
@@ -113,6 +114,9 @@ class ThreadStore(BranchingStore):
         title, preview = title_of(messages), preview_of(messages)
         return summarize(record.conversation_id, title, preview, record.updated_at)
 
+    async def describe_all(self, records: Sequence[ConversationRecord]) -> list[ThreadSummary]:
+        return [await self.describe(record) for record in records]
+
     async def summary(self, conversation_id: str, *, scope: str | None) -> ThreadSummary | None:
         """Describe one conversation; None if the scope has no such conversation."""
         record = await self.find(conversation_id, scope)
@@ -121,28 +125,36 @@ class ThreadStore(BranchingStore):
         return await self.describe(record)
 
     async def summaries(
-        self, scope: str, q: str = "", cursor: str | None = None, limit: int = 30
+        self,
+        scope: str,
+        q: str = "",
+        cursor: str | None = None,
+        limit: int = 30,
+        *,
+        archived: bool = False,
     ) -> tuple[list[ThreadSummary], str | None]:
-        """List a page of the scope's conversations, newest first, and the cursor of the next page.
+        """List a page of the scope's conversations, and the cursor of the next page.
 
-        Each word of `q` has to be in the title or in the text. Raises BadRequest for a cursor that
-        no page has given.
+        The list begins with pinned conversations, then come the newest. It has either the archived
+        conversations or the others. Each word of `q` has to be in the title or in the text. Raises
+        BadRequest for a cursor that no page has given.
         """
         records = await self.read_records(scope=scope)
         after = read_cursor(cursor, str) if cursor else None
         words = search_words(q)
+        rows = list(zip(records, await self.describe_all(records), strict=True))
         page: list[ThreadSummary] = []
-        last: ConversationRecord | None = None
-        for record in sorted(records, key=_list_position, reverse=True):
-            if after is not None and _list_position(record) >= after:
+        last: Position | None = None
+        for record, summary in sorted(rows, key=_list_position, reverse=True):
+            position = _list_position((record, summary))
+            if summary["archived"] != archived or (after is not None and position >= after):
                 continue
-            summary = await self.describe(record)
             if words and not await self._has_words(record, summary, words):
                 continue
             if last is not None and len(page) == limit:
-                return page, write_cursor(last.updated_at, last.conversation_id)
+                return page, write_cursor(*last)
             page.append(summary)
-            last = record
+            last = position
         return page, None
 
     async def _has_words(
@@ -155,8 +167,13 @@ class ThreadStore(BranchingStore):
         return all(word in text for word in words)
 
 
-def _list_position(record: ConversationRecord) -> tuple[datetime, str]:
-    return record.updated_at, record.conversation_id
+Position = tuple[bool, datetime, str]
+"""What lists sort by: whether a conversation is pinned, the time of its last change, its id."""
+
+
+def _list_position(row: tuple[ConversationRecord, ThreadSummary]) -> Position:
+    record, summary = row
+    return summary["pinned"], record.updated_at, record.conversation_id
 
 
 def check_store(store: type[ThreadStore]) -> None:

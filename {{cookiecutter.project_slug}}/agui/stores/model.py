@@ -8,7 +8,7 @@ because the stored revision must still be the one that the writer has read.
 from collections.abc import Collection, Sequence
 from copy import copy
 from functools import partial
-from typing import Any, Self
+from typing import Any, Self, Unpack
 
 from django.db.models import Exists, OuterRef, Q
 from pydantic_ai import AgentRunResult
@@ -22,10 +22,18 @@ from agui.stores import rows
 from agui.stores.base import Beginning, ThreadStore, search_words
 from agui.stores.deletion import delete_thread
 from agui.stores.rows import Note, Row
-from agui.stores.summary import ThreadSummary, clean, fold, read_cursor, summarize, write_cursor
+from agui.stores.summary import (
+    Marks,
+    ThreadSummary,
+    clean,
+    fold,
+    read_cursor,
+    summarize,
+    write_cursor,
+)
 from agui.stores.tree import Link
 
-SUMMARY = ("thread_id", "title", "preview", "updated_at", "unread")
+SUMMARY = ("thread_id", "title", "preview", "updated_at", "unread", "pinned", "archived")
 
 
 class ModelConversationStore(ThreadStore):
@@ -168,9 +176,9 @@ class ModelConversationStore(ThreadStore):
         return await self._change(conversation_id, scope, columns)
 
     async def mark(
-        self, conversation_id: str, *, unread: bool, scope: str | None
+        self, conversation_id: str, *, scope: str | None, **marks: Unpack[Marks]
     ) -> ThreadSummary | None:
-        return await self._change(conversation_id, scope, {"unread": unread})
+        return await self._change(conversation_id, scope, {**marks})
 
     async def _change(
         self, conversation_id: str, scope: str | None, columns: dict[str, Any]
@@ -183,29 +191,44 @@ class ModelConversationStore(ThreadStore):
 
     async def summary(self, conversation_id: str, *, scope: str | None) -> ThreadSummary | None:
         threads = rows.select_threads(conversation_id, scope)
-        row = await in_database(threads.values_list(*SUMMARY).first)
+        row: Any = await in_database(threads.values(*SUMMARY).first)
         if row is None:
             return None
-        return summarize(*row)
+        return summarize(**row)
 
     async def summaries(
-        self, scope: str, q: str = "", cursor: str | None = None, limit: int = 30
+        self,
+        scope: str,
+        q: str = "",
+        cursor: str | None = None,
+        limit: int = 30,
+        *,
+        archived: bool = False,
     ) -> tuple[list[ThreadSummary], str | None]:
-        threads = Thread.objects.filter(scope=scope)
+        # SQLite finds no "NOT archived" in an index, but "archived IN (0)".
+        threads = Thread.objects.filter(scope=scope, archived__in=[archived])
+        threads = threads.order_by("-pinned", "-updated_at", "-pk")
         for word in search_words(q):
             threads = threads.filter(_contains(word, scope))
         if cursor:
-            updated_at, pk = read_cursor(cursor, _to_key)
-            threads = threads.filter(updated_at__lte=updated_at)
-            threads = threads.exclude(updated_at=updated_at, pk__gte=pk)
+            pinned, updated_at, pk = read_cursor(cursor, _to_key)
+            older = Q(pinned__in=[pinned], updated_at__lte=updated_at)
+            older &= ~Q(updated_at=updated_at, pk__gte=pk)
+            threads = threads.filter(older | Q(pinned=False) if pinned else older)
         rows_of_page = threads.values_list(*SUMMARY, "pk", named=True)
         # The row after the page says whether there is another page.
         page: list[Any] = await in_database(list, rows_of_page[: limit + 1])
-        summaries = [summarize(*row[:-1]) for row in page[:limit]]
+        summaries = [_summarize(row) for row in page[:limit]]
         if len(page) <= limit:
             return summaries, None
         last = page[limit - 1]
-        return summaries, write_cursor(last.updated_at, last.pk)
+        return summaries, write_cursor(last.pinned, last.updated_at, last.pk)
+
+
+def _summarize(row: Any) -> ThreadSummary:
+    columns = row._asdict()
+    del columns["pk"]
+    return summarize(**columns)
 
 
 def _contains(word: str, scope: str) -> Q:

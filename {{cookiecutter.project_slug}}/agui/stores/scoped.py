@@ -1,4 +1,6 @@
-"""Whose conversation an id names. Ids are unique per owner, so two owners may use the same one.
+"""The owner of the conversation that an id names.
+
+Ids are unique per owner, so two owners may use the same one.
 
 The primitives of pydantic-ai's ConversationStore have no scope among their parameters. A store is
 therefore bound to an owner, and its primitives read only the conversations of `self.scope`.

@@ -31,10 +31,29 @@ class ThreadSummary(TypedDict):
     """ISO 8601."""
     unread: bool
     """Whether the thread has a finished answer that no client has marked as seen."""
+    pinned: bool
+    """Whether lists show the thread before all others."""
+    archived: bool
+    """Whether only the list of archived threads has the thread."""
+
+
+class Marks(TypedDict, total=False):
+    """What a user may say about a conversation, as ThreadSummary explains."""
+
+    unread: bool
+    pinned: bool
+    archived: bool
 
 
 def summarize(
-    thread_id: str, title: str, preview: str, updated_at: datetime, unread: bool = False
+    thread_id: str,
+    title: str,
+    preview: str,
+    updated_at: datetime,
+    *,
+    unread: bool = False,
+    pinned: bool = False,
+    archived: bool = False,
 ) -> ThreadSummary:
     return ThreadSummary(
         thread_id=thread_id,
@@ -42,6 +61,8 @@ def summarize(
         preview=preview,
         updated_at=updated_at.isoformat(),
         unread=unread,
+        pinned=pinned,
+        archived=archived,
     )
 
 
@@ -112,21 +133,23 @@ def clean(text: str) -> str:
     return _UNREADABLE.sub("\ufffd", text)
 
 
-def write_cursor(updated_at: datetime, key: object) -> str:
-    return urlsafe_b64encode(f"{updated_at.isoformat()} {key}".encode()).decode()
+def write_cursor(pinned: bool, updated_at: datetime, key: object) -> str:
+    return urlsafe_b64encode(f"{pinned:d} {updated_at.isoformat()} {key}".encode()).decode()
 
 
-def read_cursor(cursor: str, key_type: Callable[[str], K]) -> tuple[datetime, K]:
+def read_cursor(cursor: str, key_type: Callable[[str], K]) -> tuple[bool, datetime, K]:
     """Read what `write_cursor` has written. Raises BadRequest for anything else."""
     try:
         text = urlsafe_b64decode(cursor.encode()).decode()
-        moment, _, key = text.partition(" ")
+        pinned, moment, key = text.split(" ", 2)
+        if pinned not in ("0", "1"):
+            raise ValueError("The cursor does not say whether its thread is pinned.")
         updated_at = datetime.fromisoformat(moment)
         if updated_at.tzinfo is None:
             raise ValueError("The cursor's time has no zone.")
         if not key or len(key) > MAX_KEY_CHARS:
             raise ValueError("The cursor's key is none of ours.")
         # Databases want UTC. A moment outside their range raises OverflowError here.
-        return updated_at.astimezone(UTC), key_type(key)
+        return pinned == "1", updated_at.astimezone(UTC), key_type(key)
     except (ValueError, OverflowError):
         raise BadRequest("The cursor is not one that a list of threads gave.") from None

@@ -24,7 +24,7 @@ class Link(NamedTuple):
     id: str
     parent_id: str | None
     prompt_id: str
-    """The client's id of the message if it is the user's, else ''."""
+    """The client's id of the message if it is the user's, otherwise ''."""
 
 
 def prompt_id(message: ModelMessage) -> str:
@@ -72,7 +72,7 @@ def index_of(entries: Sequence[ConversationEntry], message_id: str) -> int:
 def find_settled(entries: Sequence[ConversationEntry], index: int) -> int:
     """Find the entry closest to `index` at which no tool call is open.
 
-    That is the last of the calls' results, or else the entry before the calls.
+    That is the last of the calls' results, or the entry before the calls if there are none.
     """
     messages = [entry.message for entry in entries]
     call = index

@@ -1,12 +1,13 @@
 """Template tags for pages with the chat."""
 
+import json
 from typing import Any
 
 from django import template
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.shortcuts import resolve_url
-from django.urls import NoReverseMatch, reverse
+from django.urls import NoReverseMatch, resolve, reverse
 from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
 
@@ -34,6 +35,13 @@ def agui_agent_attributes(agent: str = "") -> SafeString:
         for name, value in part.page_attributes(agent).items():
             attributes[name] = "" if value is None else value
     return format_html_join(" ", '{}="{}"', attributes.items())
+
+
+@register.simple_tag
+def agui_models(agent: str = "") -> str:
+    """Write the names of the models that an agent offers, as JSON. This imports the agent."""
+    view: Any = resolve(reverse(f"{agent or _only_agent()}:run")).func
+    return json.dumps(list(view.endpoint.config.models), ensure_ascii=False)
 
 
 def _only_agent() -> str:

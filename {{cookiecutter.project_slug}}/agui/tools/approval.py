@@ -12,7 +12,7 @@ from pydantic_ai import ApprovalRequired, RunContext
 from pydantic_ai.tools import ToolDefinition, ToolPrepareFunc
 
 from agui import conf
-from agui.blocking.executor import release_connections, run_in_thread
+from agui.blocking.executor import in_database, release_connections, run_in_thread
 from agui.blocking.patience import wait_for_database
 from agui.deps import AgentDeps
 from agui.tools.schema import PARAMETERS_KEY, X_DESTRUCTIVE_KEY, ToolSpec, x_keys
@@ -57,7 +57,11 @@ async def _has_permission(user: Any, permission: str, *, afresh: bool) -> bool:
     try:
         if afresh:
             user = await get_user_model()._default_manager.filter(pk=user.pk).afirst()
-        return user is not None and await user.ahas_perm(permission)
+        if hasattr(user, "ahas_perm"):
+            return await user.ahas_perm(permission)
+        # A user model of the project may have no permissions, or has_perm alone.
+        has_perm = getattr(user, "has_perm", None)
+        return has_perm is not None and await in_database(has_perm, permission)
     finally:
         await release_connections()
 
@@ -103,7 +107,7 @@ async def _prepare(
             return None
         return replace(prepared, name=definition.name)
     except Exception:
-        logger.exception("Tool %r is left out: its prepare= failed.", spec.name)
+        logger.exception("Tool %r is left out, because its prepare= failed.", spec.name)
         return None
 
 

@@ -47,7 +47,7 @@ class AuditEvent:
     error: str | None = None
     """Why the call failed or was denied, with secrets redacted.
 
-    This is the exception with its message, or else what the model was told.
+    This is the exception with its message, or otherwise what the model was told.
     """
     result_size: int | None = None
     """Characters of a successful result, as the model reads it."""
@@ -112,7 +112,7 @@ def _storable(value: Any) -> Any:
 
 
 def resolve_audit_logger(own: AuditLogger | None = None) -> AuditLogger:
-    """Find the audit logger of an agent: its own, else the one that AGUI["AUDIT_LOGGER"] names.
+    """Find the audit logger of an agent: its own, or the one that AGUI["AUDIT_LOGGER"] names.
 
     Raises ImproperlyConfigured if that is no audit logger.
     """

@@ -17,7 +17,7 @@ from pydantic_core import to_jsonable_python
 
 from agui.tools.schema import PARAMETERS_KEY, X_SUMMARY_KEY, prettify
 
-GONE = "This tool is no longer there. Nothing was done."
+GONE = "This tool no longer exists. Nothing was done."
 # In the metadata of an answer: the digest of the definition that the user was asked about.
 DEFINITION_KEY = "definition"
 

@@ -1,13 +1,13 @@
 """Search among many tools, if there are more than AGUI["SEARCH_TOOLS_ABOVE"].
 
 The model then searches for a tool instead of reading all of them. pydantic-ai has the search: the
-provider's own if it has one, else a tool `search_tools`. This module decides when the model
+provider's own if it has one, otherwise a tool `search_tools`. This module decides when the model
 searches. Tools with `defer_loading=False` are always shown.
 """
 
 import logging
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from copy import copy
 from typing import Any
 
 from django.core.exceptions import ImproperlyConfigured
@@ -27,7 +27,7 @@ CURE = f"pydantic-ai's search among many tools has the name {SEARCH_TOOLS!r}: re
 
 
 def defer_many(tool_defs: list[ToolDefinition]) -> list[ToolDefinition]:
-    """Let the model search if the user may call many tools, else show it all of them."""
+    """Let the model search if the user may call many tools, otherwise show it all of them."""
     limit = conf.get().search_tools_above
     if limit is None or len(tool_defs) <= limit:
         return tool_defs
@@ -44,7 +44,9 @@ def defer_many(tool_defs: list[ToolDefinition]) -> list[ToolDefinition]:
 def _deferred(tool: ToolDefinition) -> ToolDefinition:
     if tool.defer_loading or (tool.metadata or {}).get(DEFER_KEY) is False:
         return tool
-    return replace(tool, defer_loading=True)
+    deferred = copy(tool)
+    deferred.defer_loading = True
+    return deferred
 
 
 def check_reserved(spec: ToolSpec, others: Iterable[ToolSpec]) -> None:

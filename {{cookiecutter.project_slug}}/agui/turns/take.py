@@ -95,7 +95,7 @@ def _check_new(
         raise RunFailed("interrupt_pending")
     unanswered = conversation.messages and isinstance(conversation.messages[-1], ModelRequest)
     if not new and answers is None and not unanswered:
-        raise Unprocessable("There is nothing new in this request: send a message of the user.")
+        raise Unprocessable("This request has nothing new: send a message by the user.")
 
 
 async def _read_aside(

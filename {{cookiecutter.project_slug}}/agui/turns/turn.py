@@ -25,7 +25,7 @@ class SharedState:
     """The state that a page and the agent share, at the start of a run."""
 
     value: Any
-    """The state that the client sent, or the thread has, or else the agent's defaults."""
+    """The state that the client sent, or the thread has, or the agent's defaults."""
     client: Any
     """The state that the client has. A client that sends no state has the defaults."""
     stored: Any
@@ -112,7 +112,7 @@ def readable(messages: list[ModelMessage]) -> list[ModelMessage]:
 def read_state(
     run_input: RunAgentInput, conversation: Conversation, config: AgentConfig
 ) -> SharedState:
-    """Read the shared state that the client sent, or else the one that the thread has.
+    """Read the shared state that the client sent, or the one that the thread has.
 
     Raises Unprocessable if the client's state does not have the agent's form.
     """
@@ -128,7 +128,7 @@ def read_state(
         try:
             value = config.state_type.model_validate(sent)
         except ValidationError:
-            raise Unprocessable("The state does not have the agent's form.") from None
+            raise Unprocessable("The state does not fit the agent's state_type.") from None
     elif stored is not None:
         # A state of an older form is forgotten, so that the thread can go on.
         with suppress(ValidationError):

@@ -1,4 +1,4 @@
-"""The agent over its real endpoint, with a script in the place of a model."""
+"""The agent over its real endpoint, with a script instead of a model."""
 
 import pytest
 from django.contrib.auth import get_user_model

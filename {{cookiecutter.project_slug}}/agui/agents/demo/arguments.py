@@ -127,7 +127,7 @@ def _take_named(text: str, properties: Properties, values: Values) -> str:
 
 
 def _read_value(text: str) -> tuple[Any, str]:
-    """Read a quoted text, a JSON list or object, or else the line; also return what follows."""
+    """Read a quoted text, a JSON list or object, or the line; also return what follows."""
     quoted = QUOTED.match(text)
     if quoted:
         return _content(quoted), text[quoted.end() :]

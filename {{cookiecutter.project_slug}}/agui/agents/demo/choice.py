@@ -38,7 +38,7 @@ class Match(NamedTuple):
 
 
 class Choice(NamedTuple):
-    """The tools to call, or else those between which the user must choose."""
+    """The tools to call, or those between which the user must choose."""
 
     matches: Sequence[Match] = ()
     tied: Tools = ()
@@ -46,7 +46,7 @@ class Choice(NamedTuple):
 
 
 def choose_tools(text: str, tools: Tools) -> Choice:
-    """Choose the tools that the text names, else the one that it resembles most.
+    """Choose the tools that the text names, or the one that it resembles most.
 
     If up to three tools are equally likely, the user has to choose.
     """

@@ -15,7 +15,7 @@ def check_admin_chat(**kwargs: Any) -> list[checks.CheckMessage]:
     if "django.contrib.admin" in names[: names.index("agui.contrib.admin_chat")]:
         messages.append(
             checks.Error(
-                "The admin's own template is found before the one with the chat.",
+                "Django finds the admin's own template before the one with the chat.",
                 hint="Put 'agui.contrib.admin_chat' above 'django.contrib.admin' in "
                 "INSTALLED_APPS.",
                 id="agui_admin_chat.E001",

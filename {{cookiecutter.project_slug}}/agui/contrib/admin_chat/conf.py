@@ -8,5 +8,5 @@ class AdminChatSettings(Section):
     """The chat beside the pages of the admin."""
 
     agent: str = Field(
-        FIRST_AGENT, description="Which of several agents: the namespace of its routes."
+        FIRST_AGENT, description="The agent in this chat: the namespace of its routes."
     )

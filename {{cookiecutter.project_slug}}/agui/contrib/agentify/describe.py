@@ -5,9 +5,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from django.conf import settings
 from django.db import models
 
+from agui.contrib.agentify.actions import actions_of
 from agui.contrib.agentify.fields import (
     FieldInfo,
     about,
@@ -17,17 +17,11 @@ from agui.contrib.agentify.fields import (
     limits_of,
     type_of,
 )
+from agui.contrib.agentify.files import project_folder
 from agui.contrib.agentify.forms import FormRules, rules_of
-from agui.contrib.agentify.names import Names, snake_case
+from agui.contrib.agentify.names import Names
 from agui.contrib.agentify.owners import Owner, guess_paths, is_user, read_owner
-from agui.contrib.agentify.secrets import is_secret_field, is_secret_name
-
-MAX_ACTIONS = 10
-# A method that begins so answers a question, and changes nothing.
-QUESTIONS = (
-    *("get_", "is_", "has_", "can_", "should_", "to_", "as_", "check_"),
-    *("last_", "next_", "natural_key"),
-)
+from agui.contrib.agentify.secrets import is_secret_field
 
 
 @dataclass(frozen=True)
@@ -86,8 +80,34 @@ def describe(
     """
     owner = read_owner(model, owner_path) if owner_path else None
     rules = rules_of(model)
-    fields = []
     choosable: dict[str, str] = {}
+    fields, hidden_required = _describe_fields(model, owner, rules, choosable, known or {})
+    pk: Any = model._meta.pk
+    return ModelInfo(
+        model=model,
+        names=names,
+        owner=owner,
+        rules=rules,
+        fields=fields,
+        pk_type=_pk_type(pk),
+        actions=actions_of(model),
+        choosable=choosable,
+        not_created=_why_not_created(model, owner, hidden_required),
+    )
+
+
+def _describe_fields(
+    model: type[models.Model],
+    owner: Owner | None,
+    rules: FormRules,
+    choosable: dict[str, str],
+    known: dict[str, str],
+) -> tuple[list[FieldInfo], str]:
+    """Describe the fields, and name the first required one that can't be set.
+
+    Fills `choosable`.
+    """
+    fields = []
     hidden_required = ""
     for model_field in _own_fields(model):
         info = _describe_field(model_field)
@@ -99,25 +119,14 @@ def describe(
             continue
         editable = info.editable and rules.allows_editing(info.name) and not is_owner
         if info.related and editable:
-            editable = _choose(info, owner, choosable, known or {})
+            editable = _choose(info, owner, choosable, known)
         if owner and info.name in _generic_names(model):
             editable = False
         leads_to_owner = owner and owner.rest and info.name == owner.first
         if not editable and (is_needed or leads_to_owner):
             hidden_required = hidden_required or info.name
         fields.append(_finish(info, editable, owner))
-    pk: Any = model._meta.pk
-    return ModelInfo(
-        model=model,
-        names=names,
-        owner=owner,
-        rules=rules,
-        fields=fields,
-        pk_type=_pk_type(pk),
-        actions=_actions_of(model),
-        choosable=choosable,
-        not_created=_why_not_created(model, owner, hidden_required),
-    )
+    return fields, hidden_required
 
 
 def _own_fields(model: type[models.Model]) -> list[Any]:
@@ -240,33 +249,6 @@ def _pk_type(pk: Any) -> str:
     return kind if kind in ("int", "str", "UUID", "date", "datetime", "Decimal") else "str"
 
 
-def _actions_of(model: type[models.Model]) -> dict[str, str]:
-    actions: dict[str, str] = {}
-    for name, method in vars(model).items():
-        if len(actions) == MAX_ACTIONS:
-            break
-        if _is_action(name, method):
-            first_line = (inspect.getdoc(method) or "").strip().partition("\n")[0]
-            readable = first_line.isascii() and '"' not in first_line and "\\" not in first_line
-            actions[name] = first_line[:80] if readable else ""
-    return actions
-
-
-def _is_action(name: str, method: Any) -> bool:
-    if not inspect.isfunction(method) or inspect.iscoroutinefunction(method):
-        return False
-    if inspect.isgeneratorfunction(method) or snake_case(name) != name:
-        return False
-    if name.startswith(("_", *QUESTIONS)) or hasattr(models.Model, name) or is_secret_name(name):
-        return False
-    # A wrapper, such as one that checks a request, is no plain method.
-    if hasattr(method, "__wrapped__") or method.__name__ != name:
-        return False
-    parameters = list(inspect.signature(method).parameters.values())
-    required = [item for item in parameters if item.default is item.empty]
-    return len(required) == 1 and required[0].kind is inspect.Parameter.POSITIONAL_OR_KEYWORD
-
-
 def _why_not_created(model: type[models.Model], owner: Owner | None, missing: str) -> str:
     if not model._meta.managed:
         return "its table is not Django's"
@@ -286,7 +268,7 @@ def _why_not_created(model: type[models.Model], owner: Owner | None, missing: st
 def is_own_model(model: type[models.Model]) -> bool:
     """Whether the project's own type checker knows the model."""
     file = Path(inspect.getfile(model)).resolve()
-    base = Path(settings.BASE_DIR).resolve()
+    base = project_folder()
     if not file.is_relative_to(base):
         return False
     within = file.relative_to(base).parts

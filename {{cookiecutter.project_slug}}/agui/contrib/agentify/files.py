@@ -11,7 +11,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from django.apps import apps
+
 FOLDER = ".agentify"
+
+
+def project_folder() -> Path:
+    """Find the folder of assistant/: BASE_DIR is another one in many projects, or is not set."""
+    return Path(apps.get_app_config("assistant").path).resolve().parent
 
 
 @dataclass(frozen=True)

@@ -36,7 +36,7 @@ class FormRules:
 
 
 def rules_of(model: type[models.Model]) -> FormRules:
-    """Read the registered ModelAdmin, or else the only ModelForm in the app's forms.py."""
+    """Read the registered ModelAdmin, or otherwise the only ModelForm in the app's forms.py."""
     model_admin: Any = admin.site._registry.get(model) if apps.is_installed(ADMIN) else None
     if model_admin is not None:
         return _rules_of_admin(model_admin)

@@ -40,7 +40,9 @@ def check_staff(ctx: Context) -> None:
 
 def is_staff(ctx: Context) -> bool:
     user = ctx.deps.user
-    return bool(user and user.is_active and user.is_staff)
+    if not user or not user.is_active:
+        return False
+    return bool(getattr(user, "is_staff", getattr(user, "is_superuser", False)))
 
 
 def for_staff(ctx: Context, definition: ToolDefinition) -> ToolDefinition | None:
@@ -278,7 +280,7 @@ def _lines(values: Row) -> list[str]:
 
 
 def _lines_of_deletion(row: models.Model) -> list[str]:
-    """Say what else is deleted with a row."""
+    """List the other rows that are deleted with a row."""
     collector = Collector(using=row._state.db or "default", origin=row)
     try:
         collector.collect([row])

@@ -36,7 +36,11 @@ def make_user(is_staff: bool = False) -> Any:
     """Make a user with a name of their own."""
     user = make(get_user_model())
     if is_staff:
-        user.is_staff = True
+        name = "is_staff" if hasattr(user, "is_staff") else "is_superuser"
+        try:
+            setattr(user, name, True)
+        except AttributeError:
+            pytest.skip(f"{name} of a user can't be set. Make a user of the staff in this module.")
         user.save()
     return user
 
@@ -87,12 +91,26 @@ def _fill(row: Any, first: str, rest: str, owner: Any, depth: int) -> None:
             continue
         if is_owner:
             setattr(row, field.name, make_related(field, rest, owner, depth))
-        elif _needs_value(field) and getattr(row, field.attname) in (None, ""):
-            setattr(row, field.name, value_of(field, depth))
+        elif _needs_value(row, field):
+            _give_value(row, field, depth)
 
 
-def _needs_value(field: Any) -> bool:
-    if field.null or field.has_default():
+def _give_value(row: Any, field: Any, depth: int) -> None:
+    try:
+        setattr(row, field.name, value_of(field, depth))
+    except CanNotMake:
+        # The database does without a row that only forms ask for.
+        if not field.null:
+            raise
+
+
+def _needs_value(row: Any, field: Any) -> bool:
+    if field.has_default():
+        # A second row can't have the same value.
+        return field.unique and not callable(field.default)
+    if getattr(row, field.attname) not in (None, ""):
+        return False
+    if field.null and (field.blank or not field.is_relation):
         return False
     if not field.editable:
         # The app's own code would set the moment.

@@ -1,4 +1,4 @@
-"""Writes Python as ruff formats it: one line where it fits, else an item a line."""
+"""Writes Python as ruff formats it: one line if it fits, otherwise one line for each item."""
 
 import json
 import textwrap

@@ -76,6 +76,7 @@ async def download(attachment: Attachment, *, with_content: bool = True) -> Http
         "Content-Length": str(attachment.size),
         "Content-Disposition": content_disposition_header(True, attachment.name) or "attachment",
         "X-Content-Type-Options": "nosniff",
+        "Content-Encoding": "identity",
         "Cache-Control": "private, no-store",
         # The proxy buffers for slow readers: daphne would hold the rest in memory.
         "X-Accel-Buffering": "yes",

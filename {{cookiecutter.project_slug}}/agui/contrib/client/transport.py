@@ -111,7 +111,9 @@ class AGUIClient:
                 raise self._lost(error) from error
             wait_seconds = wait_seconds or FIRST_WAIT_SECONDS * 2 ** (failures - 1)
             logger.info(
-                "%s is asked again: %s", self.name, error or "the stream ended before the run"
+                "%s gets the request again: %s",
+                self.name,
+                error or "the stream ended before the run",
             )
             await anyio.sleep(min(wait_seconds, LONGEST_WAIT_SECONDS))
 

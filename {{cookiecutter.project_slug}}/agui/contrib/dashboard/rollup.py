@@ -24,7 +24,7 @@ HOURS_KEPT = timedelta(days=8)
 KEPT = timedelta(weeks=14)
 # Rows of other processes may be committed after this process has seen a later one.
 MARGIN = timedelta(minutes=5)
-# An hour is not over while one of its runs is at work, but only for so long.
+# An hour is not over while one of its runs is active, but only for so long.
 LONGEST = timedelta(days=1)
 
 

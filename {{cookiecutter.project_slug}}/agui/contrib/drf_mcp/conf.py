@@ -5,14 +5,14 @@ from agui.conf_sections import Section, by_import, imported
 
 
 class DrfMcpSettings(Section):
-    """Which services of Django REST framework are tools."""
+    """The services of Django REST framework that are tools."""
 
     environment = {"server": "DRF_MCP_SERVER"}
 
     server: str | None = Field(
         None,
-        description="Dotted path of an MCPServer of djangorestframework-mcp-server "
-        "whose tools the agent has.",
+        description="Dotted path of an MCPServer of djangorestframework-mcp-server whose services "
+        "become tools.",
     )
 
     @field_validator("server")

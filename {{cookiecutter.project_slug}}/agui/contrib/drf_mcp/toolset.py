@@ -72,7 +72,7 @@ class DrfMcpToolset(ListedToolset):
             return await run_in_thread(self._list, user)
         except Exception:
             logger.exception(
-                "The server of AGUI['DRF_MCP']['SERVER'] can't list its tools: they are left out."
+                "The server in AGUI['DRF_MCP']['SERVER'] can't list its tools: they are left out."
             )
             return []
 
@@ -188,7 +188,7 @@ def read_error(error: JsonRpcError) -> Any:
 
 
 def read_result(result: dict[str, Any], ctx: RunContext[AgentDeps]) -> Any:
-    """Return what the model gets of a tool's answer: its data, else its texts and files."""
+    """Return what the model gets of a tool's answer: its data, or its texts and files."""
     blocks = [_content(block) for block in result.get("content", ())]
     if result.get("isError"):
         text = "\n".join(map(str, blocks))

@@ -24,8 +24,8 @@ def check_executor(**kwargs: Any) -> list[checks.CheckMessage]:
     if conf.get().redis_url is None:
         missing.append("Redis, to follow and stop runs of other processes: set REDIS_URL")
     if store.needs_request:
-        missing.append("a store of conversations that needs no request to be opened")
+        missing.append("a conversation store that works without a request")
     setting = "AGUI['DURABLE']['RUN_EXECUTOR']"
     return [
-        checks.Error(f"{setting} is 'dbos', and lacks {need}.", id="agui.E003") for need in missing
+        checks.Error(f"{setting} is 'dbos', but lacks {need}.", id="agui.E003") for need in missing
     ]

@@ -12,8 +12,8 @@ class DurableSettings(Section):
 
     run_executor: Literal["local", "dbos"] = Field(
         "local",
-        description="Who executes runs: the process that was asked, "
-        'or with "dbos" `manage.py agent_worker`.',
+        description='With "local" the process that was asked executes a run, with "dbos" '
+        "`manage.py agent_worker` does.",
     )
 
     @property

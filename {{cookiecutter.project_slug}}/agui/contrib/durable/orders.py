@@ -62,7 +62,7 @@ async def place_order(log: RunLog, run_input: RunAgentInput, turn: Turn, path: s
         await enqueue(log.key)
     except Exception:
         logger.exception(
-            "Run %s could not be put into the queue: a worker will find it without", log.key
+            "Run %s could not be put into the queue: a worker will find it anyway", log.key
         )
 
 

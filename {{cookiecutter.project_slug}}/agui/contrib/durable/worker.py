@@ -139,7 +139,7 @@ def take_over() -> None:
         # If several workers see this run, only one of them changes the row.
         unchanged = Run.objects.filter(pk=key, process=run.process, seen_at=run.seen_at)
         if unchanged.update(process="", seen_at=Now()):
-            logger.warning("Run %s of thread %s is put into the queue again", key, run.thread_id)
+            logger.warning("Run %s of thread %s goes into the queue again", key, run.thread_id)
             enqueue_again(key)
 
 
@@ -164,7 +164,7 @@ async def _leave() -> None:
         ThreadPoolExecutor(1).submit(_give_back, list(executing)).result()
     except Exception:
         logger.exception(
-            "The runs of this worker could not be given back: others will see that it is gone"
+            "This worker could not return its runs: other workers will notice that it has ended"
         )
     finally:
         ThreadPoolExecutor(1).submit(asyncio.run, end_parts()).result()

@@ -29,6 +29,7 @@ class ExportView(AgentView):
             "Content-Type": "application/json",
             "Content-Disposition": f'attachment; filename="{name}"',
             "X-Content-Type-Options": "nosniff",
+            "Content-Encoding": "identity",
             "Cache-Control": "private, no-store",
             # The proxy buffers for slow readers: daphne would hold the rest in memory.
             "X-Accel-Buffering": "yes",

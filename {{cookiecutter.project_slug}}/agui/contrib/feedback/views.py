@@ -26,7 +26,7 @@ class ThreadFeedbackView(ThreadAction):
         # `type`, because True and 1.0 equal 1.
         is_value = type(value) is int and value in (1, 0, -1)
         if not isinstance(message_id, str) or not is_value:
-            raise BadRequest("Send a message_id, and as value 1, -1, or 0 to take it back.")
+            raise BadRequest("Send a message_id, and a value: 1, -1, or 0 to remove the rating.")
         if not isinstance(comment, str) or len(comment) > MAX_COMMENT_CHARS:
             raise BadRequest(f"A comment has at most {MAX_COMMENT_CHARS} characters.")
         check_message_id(message_id)

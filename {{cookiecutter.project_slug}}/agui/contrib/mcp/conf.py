@@ -8,28 +8,29 @@ from agui.conf_sections import Section, by_import, imported
 
 
 class McpSettings(Section):
-    """Whose tools the agent may call, and who may call the project's."""
+    """MCP: tools of other servers for the agent, and the project's tools for other clients."""
 
     environment = {"config": "MCP_CONFIG", "endpoint": "MCP_ENDPOINT"}
 
     config: str | Path | None = Field(
         None,
-        description="Path of an mcp.json, from BASE_DIR: servers elsewhere "
-        "whose tools the agent may call, after approval.",
+        description="Path of an mcp.json, relative to BASE_DIR, that lists servers whose tools "
+        "the agent may call after approval.",
     )
     headers: str | None = Field(
         None,
-        description="Dotted path of a function of a user and a server's name: "
-        "the headers that are the user's.",
+        description="Dotted path of a function of a user and a server's name that returns headers "
+        "for that user.",
     )
     timeout_seconds: float = Field(
         5.0,
         gt=0,
-        description="Longest wait for a server to say what it offers; then runs go on without it.",
+        description="How long a run waits for a server's list of tools before it goes on without "
+        "them.",
     )
-    call_seconds: float = Field(120.0, gt=0, description="Longest call of a tool of a server.")
+    call_seconds: float = Field(120.0, gt=0, description="Longest call of a server's tool.")
     endpoint: bool = Field(
-        False, description="Serve the project's own tools to MCP clients, at mcp/."
+        False, description="Serves the project's own tools to MCP clients, at mcp/."
     )
 
     @field_validator("config", "endpoint")

@@ -146,7 +146,7 @@ class Connection:
                 raise ToolFailed(error.error.message[:MAX_ERROR_CHARS]) from error
             self._lose(session)
             logger.warning(
-                "The call of %r failed on the MCP server %r: %r", name, self.server.name, error
+                "A call of %r failed on the MCP server %r: %r", name, self.server.name, error
             )
             raise ToolFailed(
                 f"The server {self.server.name!r} did not answer, and may still be at work. "
@@ -154,7 +154,7 @@ class Connection:
             ) from error
 
     def _be_away(self, session: Session | None, error: Exception) -> None:
-        logger.warning("The MCP server %r is away: %r", self.server.name, error)
+        logger.warning("The MCP server %r can't be reached: %r", self.server.name, error)
         self._lose(session)
         self._away_until = time.monotonic() + RETRY_SECONDS
 

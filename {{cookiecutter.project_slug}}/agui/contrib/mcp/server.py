@@ -69,7 +69,7 @@ class ToolServer:
     def __init__(self, endpoint: Endpoint) -> None:
         self.endpoint = endpoint
         self.calls: dict[asyncio.Task[types.CallToolResult], str] = {}
-        """The calls at work, with the scopes of their users."""
+        """The active calls, with the scopes of their users."""
 
     @cached_property
     def toolset(self) -> FunctionToolset[AgentDeps]:
@@ -159,7 +159,7 @@ class ToolServer:
         try:
             await in_database(record)
         except Exception:
-            logger.exception("What the call of %r has cost could not be noted", context.tool_name)
+            logger.exception("The cost of a call of %r could not be recorded", context.tool_name)
 
     async def _outcome(
         self, context: Context, name: str, arguments: dict[str, Any], timer: ToolCallTimer

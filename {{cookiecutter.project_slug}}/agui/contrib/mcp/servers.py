@@ -122,7 +122,7 @@ def configured_servers() -> tuple[Server, ...]:
     """Read the file that the settings name. Raises ImproperlyConfigured."""
     path = conf.part(McpSettings).config or ""
     try:
-        return read_servers(Path(settings.BASE_DIR) / path)
+        return read_servers(Path(getattr(settings, "BASE_DIR", "")) / path)
     except ValueError as error:
         raise conf.mistake(error, "MCP", "CONFIG") from None
 

@@ -26,7 +26,7 @@ def check_telemetry(**kwargs: Any) -> list[checks.CheckMessage]:
         value = os.environ.get(name, "").strip()
         if value and value not in supported:
             error = checks.Error(
-                f"{name} is {value!r}, and AGUI['OBSERVE']['TELEMETRY'] does not know that.",
+                f"{name} is {value!r}, which AGUI['OBSERVE']['TELEMETRY'] does not support.",
                 hint=f"Remove it, or use {' or '.join(supported)}.",
                 id="agui.E010",
             )

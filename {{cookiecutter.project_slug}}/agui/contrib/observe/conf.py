@@ -5,17 +5,19 @@ from agui.conf_sections import Section, by_import
 
 
 class ObserveSettings(Section):
-    """What OpenTelemetry hears of runs."""
+    """Traces and metrics of runs, over OpenTelemetry."""
 
     environment = {"telemetry": "TELEMETRY"}
 
     telemetry: bool = Field(
-        False, description="Make spans and metrics of runs, sent where the OTEL_* variables say."
+        False,
+        description="Records spans and metrics of runs, and sends them where the OTEL_* variables "
+        "say.",
     )
     content: bool = Field(
         False,
-        description="Export with them what users, models and tools say: "
-        "prompts, answers, arguments, results.",
+        description="Also exports what users, models and tools say: prompts, answers, arguments, "
+        "results.",
     )
 
     @field_validator("telemetry")

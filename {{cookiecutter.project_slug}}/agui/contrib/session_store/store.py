@@ -9,7 +9,7 @@ and the last save of the whole session wins: use ModelConversationStore if that 
 from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
 from threading import Lock
-from typing import Any, Self, TypeVar
+from typing import Any, Self, TypeVar, Unpack
 
 from django.conf import settings
 from django.contrib.sessions.backends.base import SessionBase, UpdateError
@@ -27,6 +27,7 @@ from agui.stores import codec
 from agui.stores.base import ThreadStore
 from agui.stores.deletion import delete_traces
 from agui.stores.summary import (
+    Marks,
     ThreadSummary,
     clean,
     ends_in_an_answer,
@@ -40,7 +41,7 @@ SIGNED_COOKIES = "django.contrib.sessions.backends.signed_cookies"
 
 T = TypeVar("T")
 Row = dict[str, Any]
-"""A thread: {"record", "title", "preview", "unread"}, or a message: {"parent", "data"}."""
+"""A thread: {"record", "title", "preview", and Marks}, or a message: {"parent", "data"}."""
 Tables = dict[str, dict[str, Row]]
 """What the session holds: {"threads": {scope: {id: thread}}, "messages": {id: message}}."""
 
@@ -135,9 +136,9 @@ class DjangoSessionConversationStore(ThreadStore):
         return await self._update(conversation_id, scope, title=clean(title)[:255])
 
     async def mark(
-        self, conversation_id: str, *, unread: bool, scope: str | None
+        self, conversation_id: str, *, scope: str | None, **marks: Unpack[Marks]
     ) -> ThreadSummary | None:
-        return await self._update(conversation_id, scope, unread=unread)
+        return await self._update(conversation_id, scope, **marks)
 
     async def _update(
         self, conversation_id: str, scope: str | None, **fields: Any
@@ -156,9 +157,16 @@ class DjangoSessionConversationStore(ThreadStore):
         return await self._change(conversation_id, update)
 
     async def describe(self, record: ConversationRecord) -> ThreadSummary:
+        [summary] = await self.describe_all([record])
+        return summary
+
+    async def describe_all(self, records: Sequence[ConversationRecord]) -> list[ThreadSummary]:
         tables = await self._read_tables()
-        thread = _find(tables, record.conversation_id, record.scope or "")
-        return _summary(thread or {"record": codec.dump(codec.RECORD, record)})
+        summaries = []
+        for record in records:
+            thread = _find(tables, record.conversation_id, record.scope or "")
+            summaries.append(_summary(thread or {"record": codec.dump(codec.RECORD, record)}))
+        return summaries
 
     async def _read_tables(self) -> Tables:
         return await in_database(lambda: _tables(self._load()))
@@ -246,7 +254,9 @@ def _summary(thread: Row) -> ThreadSummary:
         thread.get("title", ""),
         thread.get("preview", ""),
         record.updated_at,
-        thread.get("unread", False),
+        unread=thread.get("unread", False),
+        pinned=thread.get("pinned", False),
+        archived=thread.get("archived", False),
     )
 
 
@@ -271,6 +281,8 @@ def _add(
         "title": source.get("title") or title_of(messages),
         "preview": preview_of(messages) or source.get("preview", ""),
         "unread": unread,
+        "pinned": before.get("pinned", False),
+        "archived": before.get("archived", False),
     }
 
 

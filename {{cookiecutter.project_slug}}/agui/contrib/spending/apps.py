@@ -5,10 +5,11 @@ from typing import TYPE_CHECKING, Any
 
 from django.db.models.signals import post_save
 
+from agui import conf
 from agui.actor import Actor
 from agui.contrib.spending.conf import SpendingSettings
 from agui.errors import HINTS, RUN_ERRORS
-from agui.parts import EndedRun, Outdated, Part, PersonalData
+from agui.parts import Addition, EndedRun, Outdated, Part, PersonalData
 
 if TYPE_CHECKING:
     from pydantic_ai.usage import RunUsage
@@ -47,6 +48,13 @@ class SpendingConfig(Part):
         if not may_exist():
             return []
         return [KeepBudget(run)]
+
+    async def add_to_answer(self, run: Any, answer: str) -> list[Addition]:
+        if not conf.get().include_usage:
+            return []
+        from agui.contrib.spending.usage import usage_of
+
+        return [Addition("usage", "usage", usage_of(run))]
 
     def run_ended(self, run: EndedRun) -> None:
         from agui.contrib.spending.ledger import record_end

@@ -1,8 +1,8 @@
 """What users may spend: AGUI["SPENDING"], and the budgets of users and groups in the admin.
 
-In each period, and separately for money and for tokens, the closest budget applies: the user's own,
-else the largest of their groups', else AGUI["SPENDING"]. It is checked before a run begins and
-before each further request to the model.
+In each period, and separately for money and for tokens, the most specific budget applies: the
+user's own, then the largest of their groups', then AGUI["SPENDING"]. It is checked before a run
+begins and before each further request to the model.
 """
 
 import time
@@ -106,7 +106,7 @@ async def check_budget(user: Any, scope: str) -> None:
 def find_used_up(user: Any, scope: str) -> tuple[str, datetime] | None:
     """Return the period whose budget is used up, and when the next one begins.
 
-    Of several periods, this is the one that ends last.
+    If there are several, return the one that ends last.
     """
     budgets = {}
     for period, allowed in find_budgets(user).items():

@@ -19,9 +19,9 @@ def check_prices(**kwargs: Any) -> list[checks.CheckMessage]:
     messages: list[checks.CheckMessage] = []
     for name in models_without_price():
         warning = checks.Warning(
-            f"No price is known of {name!r} in AGENT_MODEL, "
-            "so no budget in US dollars holds it back.",
-            hint="Set 'TOKENS' of SPENDING, too.",
+            f"The price of {name!r} in AGENT_MODEL is unknown, "
+            "so budgets in US dollars have no effect.",
+            hint="Also set 'TOKENS' of SPENDING.",
             id="agui_spending.W001",
         )
         messages.append(warning)

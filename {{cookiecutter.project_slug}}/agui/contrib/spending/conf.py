@@ -5,25 +5,25 @@ from agui.money import Dollars
 
 
 class Allowance(Section):
-    """What a user may spend in a period; None is no limit."""
+    """How much a user may spend in a period; None means no limit."""
 
     cost: Dollars | None = Field(
-        None, ge=0, description="In US dollars; needs models with a known price."
+        None, ge=0, description="US dollars; needs models with a known price."
     )
-    tokens: int | None = Field(None, ge=0, description="In tokens, in and out.")
+    tokens: int | None = Field(None, ge=0, description="Tokens that the models read and write.")
 
 
 class SpendingSettings(Section):
-    """Budgets of users who have none of their own or a group's in the admin; above it 429."""
+    """The default budget, for users without a budget of their own or of a group."""
 
     day: Allowance = Field(
         default_factory=Allowance, description="From midnight in the site's time zone."
     )
     week: Allowance = Field(default_factory=Allowance, description="From Monday.")
-    month: Allowance = Field(default_factory=Allowance, description="From the first.")
+    month: Allowance = Field(default_factory=Allowance, description="From the first of the month.")
     retention_days: int | None = Field(
         None,
         gt=0,
-        description="Days after which `manage.py prune_agent_data` deletes what was spent; "
-        "None is never.",
+        description="The age in days at which `manage.py prune_agent_data` deletes what users "
+        "spent; None means never.",
     )

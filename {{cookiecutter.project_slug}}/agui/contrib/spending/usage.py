@@ -1,6 +1,7 @@
-"""What a run has used, by the models that answered it."""
+"""What a run has used: by the models that answered it, and as its client is told."""
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
 
 from pydantic_ai.messages import ModelMessage, ModelResponse
 from pydantic_ai.usage import RunUsage
@@ -8,6 +9,9 @@ from pydantic_ai.usage import RunUsage
 from agui.contrib.spending.ledger import Spent
 from agui.runs.usage import is_counted
 from agui.stores.summary import clean
+
+if TYPE_CHECKING:
+    from agui.runs.record import ActiveRun
 
 
 def spent_by_model(
@@ -30,3 +34,22 @@ def spent_by_model(
             rest = rest._replace(unpriced=max(1, rest.requests))
         by_model[model] = by_model.get(model, Spent()) + rest
     return by_model
+
+
+def usage_of(run: "ActiveRun") -> dict[str, Any]:
+    """Sum up what a run has used: tokens, US dollars, and how much of the context is full.
+
+    The price and the size of the context are left out if nobody knows them.
+    """
+    usage = run.usage
+    told: dict[str, Any] = {"inputTokens": usage.input_tokens, "outputTokens": usage.output_tokens}
+    if usage.cost is not None:
+        told["cost"] = float(usage.cost)
+    responses = [message for message in run.messages() if isinstance(message, ModelResponse)]
+    endpoint = run.endpoint
+    model = endpoint.chosen_model(run.run_input.forwarded_props) or endpoint.agent.model
+    window = getattr(model, "context_window", None)  # An agent of the project may name its model.
+    if responses and window:
+        last = responses[-1].usage
+        told |= {"contextTokens": last.total_tokens, "contextWindow": window}
+    return told

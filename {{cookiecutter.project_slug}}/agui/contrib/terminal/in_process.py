@@ -62,7 +62,7 @@ class InProcess(httpx2.AsyncBaseTransport):
             raise
         if start is None:
             await call.aclose()
-            raise httpx2.ReadError("The application answered nothing: its log says why.")
+            raise httpx2.ReadError("The application did not answer: its log says why.")
         return httpx2.Response(
             start["status"], headers=start["headers"], stream=call, request=request
         )

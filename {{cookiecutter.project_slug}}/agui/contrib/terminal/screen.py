@@ -29,7 +29,7 @@ class Screen:
         self._changed: set[str] = set()
 
     def begin(self) -> None:
-        """Show that a run is at work, until its first event."""
+        """Show that a run is active, until its first event."""
         self._wait("…")
 
     def end(self) -> None:

@@ -16,16 +16,20 @@ class VoiceSettings(Section):
     url: str | None = Field(
         None,
         pattern=r"^https?://[^/]",
-        description="A service with OpenAI's interface; None is nobody.",
+        description="A service with OpenAI's interface; None means no transcription.",
     )
-    api_key: str = Field("", description="Its key.")
-    model: str = Field("whisper-1", min_length=1, description="Which of its models listens.")
-    max_bytes: int = Field(10 * 1024 * 1024, gt=0, description="Largest recording; above it 413.")
+    api_key: str = Field("", description="The key of the service.")
+    model: str = Field(
+        "whisper-1", min_length=1, description="The service's model that transcribes."
+    )
+    max_bytes: int = Field(
+        10 * 1024 * 1024, gt=0, description="Largest recording; a larger one gets 413."
+    )
     timeout_seconds: float = Field(60.0, gt=0, description="Longest silence of the service.")
     backend: str | None = Field(
         None,
-        description="Dotted path of a class that listens, for other interfaces; "
-        "None is OpenAI's, at URL.",
+        description="Dotted path of a class that transcribes, for other interfaces; None means "
+        "OpenAI's interface, at URL.",
     )
 
     @property

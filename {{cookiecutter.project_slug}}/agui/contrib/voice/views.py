@@ -69,13 +69,13 @@ class OpenAITranscriber:
                 answer = await http.post(url, data=form, files=files, headers=headers)
             if answer.status_code in REFUSED:
                 logger.warning(
-                    "The transcription of %s bytes of %s was refused: %s", len(audio), name, answer
+                    "The service refused to transcribe %s bytes of %s: %s", len(audio), name, answer
                 )
                 raise Unprocessable("The recording could not be understood.")
             text = answer.raise_for_status().json()["text"]
         except (httpx2.HTTPError, ValueError, LookupError, TypeError) as error:
             # The text of the error may quote the recording, so the log has only its type.
-            logger.warning("Nobody transcribes: %s", type(error).__name__)
+            logger.warning("The transcription service can't be reached: %s", type(error).__name__)
             raise Unavailable("The recording can't be transcribed now. Try again soon.") from None
         if not isinstance(text, str):
             raise Unavailable("The recording can't be transcribed now. Try again soon.")
@@ -99,7 +99,7 @@ class TranscribeView(AgentView):
     async def respond(self, request: HttpRequest, actor: Actor, **kwargs: Any) -> HttpResponse:
         settings = conf.part(VoiceSettings)
         if not settings.is_on:
-            raise NotFound("This agent does not listen.")
+            raise NotFound("Transcription is not configured for this agent.")
         await throttle(request, actor)
         await parts.check_run(actor)
         upload, language = await sync_to_async(_read)(request, settings.max_bytes)

@@ -14,15 +14,13 @@ class Command(BaseCommand):
     help = "Make an API token for a user. It is shown once: only its digest is kept."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument(
-            "username", help="Whose token it is: what it does, it does as this user."
-        )
-        parser.add_argument("--name", default="", help="What it is for, to tell tokens apart.")
+        parser.add_argument("username", help="The user as whom the token acts.")
+        parser.add_argument("--name", default="", help="Its purpose, to tell tokens apart.")
         parser.add_argument(
             "--days",
             type=int,
             default=conf.get().token_days,
-            help="How long it lives [%(default)s].",
+            help="How many days the token is valid [%(default)s].",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:

@@ -63,7 +63,9 @@ class Command(BaseCommand):
             parser.add_argument(
                 f"--{name}", type=_age, metavar="DAYS", default=default, help=HELP[name]
             )
-        parser.add_argument("--dry-run", action="store_true", help="Only say what would go.")
+        parser.add_argument(
+            "--dry-run", action="store_true", help="Only count what would be deleted."
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         self.now = timezone.now()
@@ -97,7 +99,7 @@ class Command(BaseCommand):
             return list(part.prune(self.dry_run))
         except Exception:
             self.failed = True
-            logger.exception("%s could not say what it keeps no longer", part.verbose_name)
+            logger.exception("%s could not list its outdated rows", part.verbose_name)
             return []
 
     def prune_runs(self, days: int) -> None:

@@ -4,8 +4,11 @@ from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
+from django.contrib.auth import get_user_model
 from django.core.management.base import BaseCommand, CommandError
 from django.core.management.templates import TemplateCommand
+from django.template import engines
+from django.template.backends.django import DjangoTemplates
 
 from agui.namespaces import FIRST_AGENT, NAMESPACE, mounted_agents
 
@@ -34,15 +37,18 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         name, target = options.pop("name"), options.pop("directory")
         if not NAMESPACE.fullmatch(name):
-            raise CommandError(f"{name!r} is no name of an agent: use a-z, 0-9 and _.")
+            raise CommandError(f"{name!r} is not a name for an agent: use a-z, 0-9 and _.")
         if name in {FIRST_AGENT, *mounted_agents().values()}:
             raise CommandError(f"The project has an agent {name!r} already.")
-        options |= {
-            "template": str(TEMPLATE),
-            "extensions": ["py"],
-            "files": [],
-            "title": name.replace("_", " ").capitalize(),
-        }
+        user_model = get_user_model()
+        if options["staff"] and not hasattr(user_model, "is_staff"):
+            raise CommandError(
+                f"{user_model._meta.label} has no is_staff: leave out --staff, and decide in "
+                f"get_user ({name}/auth.py) who may use the agent."
+            )
+        engine = next(each.name for each in engines.all() if isinstance(each, DjangoTemplates))
+        options |= {"template": str(TEMPLATE), "extensions": ["py"], "files": []}
+        options |= {"title": name.replace("_", " ").capitalize(), "engine": engine}
         TemplateCommand().handle("app", name, target, **options)
         first = next(iter(mounted_agents()), FIRST_AGENT)
         self.stdout.write(NEXT_STEPS.format(name=name, folder=target or name, first=first))

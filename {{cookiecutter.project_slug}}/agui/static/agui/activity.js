@@ -1,23 +1,31 @@
 // @ts-check
 /**
- * What tools show: a plan, a table, a chart, what the page draws by itself, and anything else as folded JSON.
- * Loaded with the first activity; each view with the first one of its type.
+ * Activities of tools: plans, tables, charts, the page's own drawings, and everything else as
+ * folded JSON. The first activity loads this module, and the first activity of a type loads its
+ * view.
  */
 import { h, icon, setText } from "./dom.js";
+import { fetchModule } from "./lazy.js";
 
 /**
- * @typedef {{ element: HTMLElement, update: (content: any) => void }} View `update` throws for what it can't show
+ * @typedef {{ element: HTMLElement, update: (content: any) => void }} View `update` throws for what
+ *   it can't show
  * @typedef {(content: any, element: HTMLElement) => void} Draw
- * @typedef {{ strings: import("./strings.js").Strings, activities: Map<string, Draw>, host: HTMLElement }} Context
+ * @typedef {{ strings: import("./strings.js").Strings, activities: Map<string, Draw>, host:
+ *   HTMLElement }} Context
  */
 
 /** @type {Record<string, (context: any) => Promise<View>>} */
 const VIEWS = {
   // @ts-ignore: without a prototype, "toString" is not a type
   __proto__: null,
-  plan: async (context) => (await import("./plan.js")).planView(context),
-  table: async (context) => (await import("./table.js")).tableView(context),
-  chart: async (context) => (await import("./chart.js")).chartView(context),
+  plan: async (context) => (await fetchModule(() => import("./plan.js"))).planView(context),
+  table: async (context) => {
+    const loading = fetchModule(() => import("./table.js"));
+    const { tableView } = await fetchModule(() => import("./table-activity.js"));
+    return tableView(context, (await loading).DataTable);
+  },
+  chart: async (context) => (await fetchModule(() => import("./chart.js"))).chartView(context),
 };
 
 /** @type {WeakMap<HTMLElement, { type: string, message: any, views: Record<string, View> }>} */
@@ -25,7 +33,7 @@ const shown = new WeakMap();
 let count = 0;
 
 /**
- * Show an activity in this element; the same type again changes what is there.
+ * Show an activity in this element. An activity of the same type changes the existing view.
  * @param {HTMLElement} element
  * @param {{ activityType: string, content: any }} message
  * @param {Context} context
@@ -56,11 +64,15 @@ function place(element, view) {
   if (element.firstChild !== view.element || element.childNodes.length > 1) element.replaceChildren(view.element);
 }
 
-/** Drawn by the page, in an element of the page: its styles apply. @param {Draw} draw @param {Context} context @returns {View} */
+/**
+ * Let the page draw in an element of its own, so that its styles apply.
+ * @param {Draw} draw @param {Context} context @returns {View}
+ */
 function pageView(draw, { host }) {
   const slot = `activity-${(count += 1)}`;
   const element = h("slot", { name: slot, class: "activity-body" });
   const light = h("div", { slot });
+  /** @param {unknown} content */
   const update = (content) => {
     if (!light.isConnected) host.append(light);
     draw(content, light);

@@ -1,46 +1,79 @@
 // @ts-check
-/** Below an answer: copy it, judge it, have another one. */
-import { textOf } from "./conversation.js";
+/** The toolbar below an answer: copy it, rate it, or ask for another one. */
+import { Actions } from "./actions.js";
+import { textOf } from "./messages.js";
 import { copyText } from "./copy.js";
 import { h, icon, iconButton, setAttribute, setText } from "./dom.js";
-import { format } from "./strings.js";
+import { lazy } from "./lazy.js";
 import { NOTE_MS, Toolbar } from "./toolbar.js";
 
 /** @typedef {import("./toolbar.js").Shown} Shown */
 
-/** What an answer says, as Markdown, without its tool calls and thoughts. @param {import("./message-actions.js").Turn} turn */
+/** In English; the tables of other languages have these, too. */
+export const ANSWER_WORDS = {
+  copyAnswer: "Copy the answer",
+  regenerate: "Answer again",
+  goodAnswer: "Good answer",
+  badAnswer: "Bad answer",
+  answerActions: "This answer",
+};
+
+/**
+ * The text of an answer as Markdown, without tool calls and thoughts.
+ * @param {import("./messages.js").Turn} turn
+ */
 function markdownOf({ parts }) {
-  return parts.filter(({ role }) => role === "assistant").map(({ content }) => textOf(content).trim()).filter(Boolean).join("\n\n");
+  const texts = parts
+    .filter(({ role }) => role === "assistant")
+    .map(({ content }) => textOf(content).trim());
+  return texts.filter(Boolean).join("\n\n");
 }
 
 export class AnswerBar extends Toolbar {
+  /** @type {HTMLElement | undefined} the form that asks what was bad */
+  form;
+  /** @type {ReturnType<typeof partsOf> | null} */
+  #parts = null;
+
+  /** Made when the bar comes near. */
+  get parts() {
+    return (this.#parts ??= partsOf(this));
+  }
+
+  get words() {
+    return { ...ANSWER_WORDS, ...this.context.strings };
+  }
+
   get name() {
-    return this.context.strings.answerActions;
+    return this.words.answerActions;
   }
 
   build() {
-    const { strings } = this.context;
-    this.copy = iconButton("copy", strings.copyAnswer, () => this.#copy());
-    // Last, as it comes and goes: the others stay where they are.
-    this.again = iconButton("retry", strings.regenerate, (event) => this.#regenerate(event));
-    this.good = iconButton("good", strings.goodAnswer, (event) => this.#judge(1, event));
-    this.bad = iconButton("bad", strings.badAnswer, (event) => this.#judge(-1, event));
-    this.used = h("small", { class: "usage muted" });
-    return [this.copy, this.good, this.bad, this.again, this.used];
+    const { copy, good, bad, again, actions, used } = this.parts;
+    // `again` comes and goes, and the buttons before it must not move.
+    return [copy, good, bad, again, actions.element, used];
   }
 
   /** @param {Shown} shown */
-  update({ session, turn, isLast, idle }) {
+  update({ turn, idle }) {
     const { host } = this.context;
-    this.copy.hidden = !markdownOf(turn);
-    this.again.hidden = !idle || !turn.prompt;
+    const { copy, good, bad, again, actions } = this.parts;
+    copy.hidden = !markdownOf(turn);
+    actions.update(this.context.actions);
+    again.hidden = !idle || !turn.prompt;
     const value = this.given?.value ?? 0;
-    for (const [button, its] of [[this.good, 1], [this.bad, -1]]) {
+    for (const button of [good, bad]) {
       button.hidden = !this.answer || !host.hasAttribute("data-feedback");
-      setAttribute(button, "aria-pressed", String(value === its));
     }
-    // The last run's: of others nobody has told.
-    if (isLast) setText(this.used, this.#usage(session.conversation.usage));
+    setAttribute(good, "aria-pressed", String(value === 1));
+    setAttribute(bad, "aria-pressed", String(value === -1));
+    this.#tellUsage();
+  }
+
+  /** The argument for the page's own buttons. */
+  get about() {
+    const { session, turn } = this.shown;
+    return { text: markdownOf(turn), messageId: this.answer?.id, threadId: session.threadId };
   }
 
   /** The message that stands for the whole answer. */
@@ -54,56 +87,52 @@ export class AnswerBar extends Toolbar {
     return part && session.feedback[part.id];
   }
 
-  /** @param {any[]} usage */
-  #usage(usage) {
-    const { strings } = this.context;
-    if (!usage.length) return "";
-    const sum = (name) => new Intl.NumberFormat(strings.lang).format(usage.reduce((total, one) => total + (one[name] ?? 0), 0));
-    return format(strings.usage, { input: sum("inputTokens"), output: sum("outputTokens") });
+  /** The server tells the usage of an answer, or that of the last run. */
+  async #tellUsage() {
+    const { session, isLast } = this.shown;
+    const usage = this.answer?.metadata?.usage ?? (isLast ? session.conversation.usage : []);
+    if (![usage].flat().length) return;
+    const module = await lazy(() => import("./usage.js"));
+    if (module) setText(this.parts.used, module.usageText(usage, this.context.strings));
   }
 
-  async #copy() {
+  async copy() {
     const { strings } = this.context;
-    const copied = await copyText(markdownOf(this.shown.turn), this.copy);
-    this.copy.replaceChildren(icon(copied ? "check" : "copy"));
-    setTimeout(() => this.copy.replaceChildren(icon("copy")), NOTE_MS);
+    const { copy } = this.parts;
+    const copied = await copyText(markdownOf(this.shown.turn), copy);
+    copy.replaceChildren(icon(copied ? "check" : "copy"));
+    setTimeout(() => copy.replaceChildren(icon("copy")), NOTE_MS);
     this.note(copied ? strings.copied : strings.copyFailed);
   }
 
-  /** @param {any} event */
-  #regenerate({ detail }) {
-    this.context.regenerate(this.shown.turn.prompt.id);
-    if (!detail) this.context.host.focus(); // By the keyboard: the button is gone now
+  /** @param {MouseEvent} event */
+  regenerate({ detail }) {
+    this.context.regenerate(this.shown.turn.prompt?.id ?? "");
+    if (!detail) this.context.host.focus(); // Pressed by keyboard, and gone now.
   }
 
-  /** A double click judges once. @param {number} value @param {any} event */
-  async #judge(value, { detail }) {
+  /** Rate only once on a double click. @param {1 | -1} value @param {MouseEvent} event */
+  async judge(value, { detail }) {
     if (detail > 1) return;
-    const { strings } = this.context;
-    const wanted = this.given?.value === value ? 0 : value;
-    const answer = this.answer;
-    this.form?.remove();
-    if (!(await this.context.feedback(answer.id, wanted))) return this.note(strings.feedbackFailed);
-    this.note(wanted > 0 ? strings.feedbackThanks : "");
-    if (wanted < 0) await this.#ask(answer);
+    const module = await this.context.load(() => import("./judging.js"));
+    await module?.judge(this, value);
   }
 
   remove() {
     super.remove();
     this.form?.remove();
   }
+}
 
-  /** What was bad about it? @param {any} answer */
-  async #ask(answer) {
-    const { FeedbackForm } = await import("./feedback-form.js");
-    const { bad } = this;
-    if (this.given?.value !== -1) return;
-    const form = new FeedbackForm(this.context.strings, {
-      send: (comment) => this.context.feedback(answer.id, -1, comment),
-      closed: (sent) => (bad.focus(), sent && this.note(this.context.strings.feedbackThanks)),
-    });
-    this.form = form.element;
-    this.element.after(this.form);
-    form.focus();
-  }
+/** @param {AnswerBar} bar */
+function partsOf(bar) {
+  const strings = bar.words;
+  return {
+    copy: iconButton("copy", strings.copyAnswer, () => bar.copy()),
+    good: iconButton("good", strings.goodAnswer, (event) => bar.judge(1, event)),
+    bad: iconButton("bad", strings.badAnswer, (event) => bar.judge(-1, event)),
+    again: iconButton("retry", strings.regenerate, (event) => bar.regenerate(event)),
+    actions: new Actions("answer", () => bar.about),
+    used: h("small", { class: "usage muted" }),
+  };
 }

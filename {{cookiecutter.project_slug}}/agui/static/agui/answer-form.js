@@ -1,15 +1,17 @@
 // @ts-check
-/** The fields in which a question is answered. Loaded with the first question. */
-import { h, icon, iconButton } from "./dom.js";
+/** The fields of an answer to a question. The first question loads this module. */
+import { h, icon, iconButton, setAttribute } from "./dom.js";
+import { caption, described, labelled, list, nameOf, named, pairOf } from "./field-labels.js";
 import { plainNumber } from "./exact.js";
-import { fieldOf, fromInput, own, toInput } from "./schema.js";
+import { fieldOf, fromInput, toInput } from "./schema.js";
+import { own } from "./schema-parts.js";
 import { format } from "./strings.js";
 import { TIME_WORDS } from "./times.js";
 
 /**
  * @typedef {import("./schema.js").Field} Field
  * @typedef {import("./strings.js").Strings & typeof FORM_WORDS} Strings
- * @typedef {{ element: HTMLElement, read: () => any }} View `read` when the browser finds it valid
+ * @typedef {{ element: HTMLElement, read: () => any }} View `read` if the browser finds the form valid
  */
 
 /** @type {Record<import("./schema.js").Kind, (field: Field, strings: Strings) => View>} */
@@ -17,6 +19,7 @@ const VIEWS = { text: entry, number: entry, json: entry, check, choice, choices,
 
 /** The words of a form. */
 export const FORM_WORDS = {
+  answer: "Your answer",
   ...TIME_WORDS,
   optional: "optional",
   invalidJson: "This is not valid JSON.",
@@ -32,21 +35,24 @@ export const FORM_WORDS = {
 };
 
 
-/** Of those that a schema demands, so many are there at once. */
+/** At most this many required items are shown at first. */
 const MAX_ROWS = 20;
+const LIMITS = ["required", "min", "max", "minlength", "maxlength", "pattern"];
+const PLUS = "M12 5v14M5 12h14";
 let count = 0;
 
 /**
- * A part of `initial` that nobody touches comes back as it is, and what is not in it stays away.
- * @param {any} schema JSON Schema of the answer; without one a text is asked for
+ * Build a form. It returns untouched parts of `initial` unchanged, and adds no missing ones.
+ * @param {any} schema JSON Schema of the answer; without a schema the form asks for a text
  * @param {import("./strings.js").Strings} words
- * @param {any} [initial] what it is at first
+ * @param {any} [initial] the first value
  * @returns {View}
  */
 export function answerForm(schema, words, initial) {
   const strings = { ...FORM_WORDS, ...words };
   const field = fieldOf(schema, { initial });
-  return view(field.kind === "group" ? field : { ...field, label: field.label || strings.answer }, strings);
+  if (field.kind === "group") return view(field, strings);
+  return view({ ...field, label: field.label || strings.answer }, strings);
 }
 
 /** @param {Field} field @param {Strings} strings */
@@ -54,27 +60,33 @@ function view(field, strings) {
   return VIEWS[field.kind](field, strings);
 }
 
-/** What stands in one input. @param {Field} field @param {Strings} strings @returns {View} */
+/** A field with one input. @param {Field} field @param {Strings} strings @returns {View} */
 function entry(field, strings) {
   const { kind, kept, required } = field;
   const { lines, type, ...attributes } = field.attributes;
   const text = toInput(field);
   const many = kind === "json" || lines;
   const rows = kind === "json" ? 3 : 1;
-  const control = h(many ? "textarea" : "input", { class: kind === "json" ? "entry json" : "entry", rows: many && rows, type: !many && type, required, ...attributes });
+  const look = { class: kind === "json" ? "entry json" : "entry", required, ...attributes };
+  const control = many ? h("textarea", { ...look, rows }) : h("input", { ...look, type });
   control.value = text;
-  if (text && !control.value && type !== "password") control.type = "text"; // The browser finds that it is no such text
+  // The browser rejects the text for this type.
+  if (text && !control.value && type !== "password") setAttribute(control, "type", "text");
   control.value = text;
-  // What is there already may be sent again, whatever the browser thinks of it.
+  // The initial value may be sent again, even if the browser finds it invalid.
   const isNew = kept === undefined && field.initial == null;
   if (!isNew && !control.checkValidity()) {
-    for (const name of ["required", "min", "max", "minlength", "maxlength", "pattern"]) control.removeAttribute(name);
-    if (kind === "number") control.step = "any";
-    else if (!many && type !== "password") control.type = "text";
+    for (const name of LIMITS) control.removeAttribute(name);
+    if (kind === "number") setAttribute(control, "step", "any");
+    else if (!many && type !== "password") setAttribute(control, "type", "text");
   }
   const untouched = control.value;
   const read = () => (control.value === untouched ? kept : fromInput(field, control.value));
-  if (kind === "json") control.addEventListener("input", () => control.setCustomValidity(readable(read) ? "" : strings.invalidJson));
+  if (kind === "json") {
+    control.addEventListener("input", () => {
+      control.setCustomValidity(readable(read) ? "" : strings.invalidJson);
+    });
+  }
   return { element: labelled(field, control, strings), read };
 }
 
@@ -91,15 +103,20 @@ function choice(field, strings) {
   const boxes = typeof options[0] === "boolean" && required;
   if (boxes) {
     const name = `choice-${(count += 1)}`;
-    const { element, chosen } = list(field, strings, { type: "radio", required: required && kept === undefined, name }, [initial]);
+    const attributes = { type: "radio", required: required && kept === undefined, name };
+    const { element, chosen } = list(field, strings, attributes, [initial]);
     return { element, read: () => (chosen()[0] === initial ? kept : chosen()[0]) };
   }
   const control = h("select", { class: "entry", required: required && kept === undefined });
   if (!required || initial == null) control.append(h("option", { value: "" }));
-  options.forEach((one, index) => control.append(h("option", { value: index, selected: one === plainNumber(initial) }, named(one, strings))));
+  for (const [index, option] of options.entries()) {
+    const selected = option === plainNumber(initial);
+    control.append(h("option", { value: index, selected }, named(option, strings)));
+  }
   const untouched = control.value;
-  const value = () => (control.value === "" ? blank : options[control.value]);
-  return { element: labelled(field, control, strings), read: () => (control.value === untouched ? kept : value()) };
+  const value = () => (control.value === "" ? blank : options[Number(control.value)]);
+  const read = () => (control.value === untouched ? kept : value());
+  return { element: labelled(field, control, strings), read };
 }
 
 /** @param {Field} field @param {Strings} strings @returns {View} */
@@ -110,13 +127,15 @@ function choices(field, strings) {
   const read = () => {
     const now = chosen();
     if (JSON.stringify(now) === untouched) return field.kept;
-    // In the order that they had; what is new comes last.
-    return [...initial.filter((one) => now.includes(plainNumber(one))), ...now.filter((one) => !initial.some((other) => plainNumber(other) === one))];
+    // Keep the initial order; new choices come last.
+    const stays = initial.filter((option) => now.includes(plainNumber(option)));
+    const before = initial.map(plainNumber);
+    return [...stays, ...now.filter((option) => !before.includes(option))];
   };
   return { element, read };
 }
 
-/** An object; one that may be left out is switched on in its legend. @param {Field} field @param {Strings} strings @returns {View} */
+/** An object. A checkbox in the legend switches an optional object on. @param {Field} field @param {Strings} strings @returns {View} */
 function group(field, strings) {
   const { initial, kept, blank, required, name } = field;
   /** @type {[string, View][]} */
@@ -126,7 +145,7 @@ function group(field, strings) {
     /** @type {[string, any][]} */
     const values = views.map(([key, one]) => [key, one.read()]);
     if (initial != null && values.every(([key, value]) => value === own(initial, key))) return kept;
-    // What the schema doesn't name stays where it was.
+    // Properties that the schema doesn't name stay in place.
     const all = new Map([...Object.entries(initial ?? {}), ...values]);
     return Object.fromEntries([...all].filter(([, value]) => value !== undefined));
   };
@@ -134,7 +153,8 @@ function group(field, strings) {
   const label = field.label || strings.answer;
   const optional = !required && (initial == null || blank === null);
   const box = optional && h("input", { type: "checkbox", checked: initial != null });
-  const inner = h("fieldset", { class: "fields" }, h("legend", {}, box ? h("label", { class: "option" }, box, label) : label), ...children);
+  const title = box ? h("label", { class: "option" }, box, label) : label;
+  const inner = h("fieldset", { class: "fields" }, h("legend", {}, title), ...children);
   const toggle = () => (inner.disabled = box && !box.checked);
   if (box) box.addEventListener("change", toggle);
   toggle();
@@ -142,11 +162,18 @@ function group(field, strings) {
   return { element: described(field, inner, inner), read: () => (inner.disabled ? off : read()) };
 }
 
-/** A list of so many, each of its own kind. @param {Field} field @param {Strings} strings @returns {View} */
+/** A list of fixed length, each item of its own kind. @param {Field} field @param {Strings} strings @returns {View} */
 function tuple(field, strings) {
   const { fields, initial, kept, label, required } = field;
-  const named = fields.map((one, index) => ({ ...one, name: String(index), label: one.label || `${label} ${index + 1}` }));
-  const whole = group({ ...field, kind: "group", name: field.name || label, fields: named, initial: initial && { ...initial }, kept: initial ?? kept, required }, strings);
+  const named = fields.map((item, index) => {
+    return { ...item, name: String(index), label: item.label || `${label} ${index + 1}` };
+  });
+  /** @type {Field} */
+  const object = {
+    ...field, kind: "group", name: field.name || label, fields: named,
+    initial: initial && { ...initial }, kept: initial ?? kept, required,
+  };
+  const whole = group(object, strings);
   const read = () => {
     const value = whole.read();
     if (value === initial) return kept;
@@ -155,29 +182,31 @@ function tuple(field, strings) {
   return { element: whole.element, read };
 }
 
-/** As many as are added; those of an object have names. @param {Field} field @param {Strings} strings @returns {View} */
+/** Items that the user adds; those of an object have names. @param {Field} field @param {Strings} strings @returns {View} */
 function several(field, strings) {
   const { item, kind, initial, kept, least = 0, most = Infinity } = field;
   /** @type {{ element: HTMLElement, remove: HTMLButtonElement, name: any, read: () => any }[]} */
   let rows = [];
   const place = h("ol", { class: "entries" });
-  const add = h("button", { type: "button", class: "button", onclick: () => focusIn(grow()) }, icon("add"), strings.addItem);
+  const onclick = () => focusIn(grow());
+  const look = { type: "button", class: "button", onclick };
+  const add = h("button", look, icon("add", PLUS), strings.addItem);
   /** @param {any} [value] @param {string} [key] */
   const grow = (value, key) => {
     const label = `${field.label} ${rows.length + 1}`.trim();
     const name = kind === "map" && h("input", { class: "entry", required: key === undefined });
     if (name) name.value = key ?? "";
     const shown = /** @type {any} */ (item)(value);
-    const one = view({ ...shown, label: name ? strings.entryValue : label }, strings);
-    const onclick = () => {
+    const { element, read } = view({ ...shown, label: name ? strings.entryValue : label }, strings);
+    const onremove = () => {
       rows = rows.filter((other) => other !== row);
       row.element.remove();
       settle();
       add.focus();
     };
-    const remove = iconButton("trash", format(strings.removeItem, { name: label }), onclick);
-    const fields = name ? h("div", { class: "pair" }, h("div", { class: "field" }, h("label", {}, h("span", {}, strings.entryName), name)), one.element) : one.element;
-    const row = { element: h("li", {}, fields, remove), remove, name, read: one.read };
+    const remove = iconButton("trash", format(strings.removeItem, { name: label }), onremove);
+    const fields = name ? pairOf(name, strings.entryName, element) : element;
+    const row = { element: h("li", {}, fields, remove), remove, name, read };
     rows.push(row);
     place.append(row.element);
     settle();
@@ -186,10 +215,13 @@ function several(field, strings) {
   const settle = () => {
     add.hidden = rows.length >= most;
     for (const { remove } of rows) remove.hidden = rows.length <= least;
-    place.dispatchEvent(new Event("input", { bubbles: true })); // an answer that was sent is none any more
+    place.dispatchEvent(new Event("input", { bubbles: true })); // a change invalidates the answer
   };
   const tellApart = () => {
-    for (const { name } of rows) name.setCustomValidity(rows.some((other) => other.name !== name && other.name.value === name.value) ? strings.sameName : "");
+    for (const { name } of rows) {
+      const isTwice = rows.some((row) => row.name !== name && row.name.value === name.value);
+      name.setCustomValidity(isTwice ? strings.sameName : "");
+    }
   };
   if (kind === "map") place.addEventListener("input", tellApart);
   const before = initial == null ? [] : Object.entries(initial);
@@ -199,84 +231,57 @@ function several(field, strings) {
   const inner = h("fieldset", { class: "fields" }, h("legend", {}, ...caption(field, strings)), place, add);
   const read = () => {
     const values = rows.map((row) => row.read());
-    const isSame = rows === grown && rows.length === before.length && rows.every(({ name }, index) => (!name || name.value === before[index][0]) && values[index] === before[index][1]);
-    if (isSame) return kept;
-    return kind === "map" ? Object.fromEntries(rows.map(({ name }, index) => [name.value, values[index] ?? null])) : values;
+    const isSame = rows.every(({ name }, index) => {
+      const [key, value] = before[index] ?? [];
+      return (!name || name.value === key) && values[index] === value;
+    });
+    if (rows === grown && rows.length === before.length && isSame) return kept;
+    if (kind !== "map") return values;
+    return Object.fromEntries(rows.map(({ name }, index) => [name.value, values[index] ?? null]));
   };
   return { element: described(field, inner, inner), read };
 }
 
-/** Choose one of several kinds of answers. @param {Field} field @param {Strings} strings @returns {View} */
+/** A choice between several kinds of answers. @param {Field} field @param {Strings} strings @returns {View} */
 function union(field, strings) {
   const { fields, required, initial, kept, blank, chosen } = field;
-  const views = fields.map((one) => view({ ...one, label: nameOf(one, strings) }, strings));
+  const views = fields.map((item) => view({ ...item, label: nameOf(item, strings) }, strings));
+  /** @param {number} index */
   const isChosen = (index) => index === chosen && (required || initial != null);
-  const names = fields.map((one, index) => h("option", { value: index, selected: isChosen(index) }, nameOf(one, strings)));
-  const control = h("select", { class: "entry" }, !required && h("option", { value: "", selected: initial == null }), ...names);
+  const names = fields.map((item, index) => {
+    return h("option", { value: index, selected: isChosen(index) }, nameOf(item, strings));
+  });
+  const none = !required && h("option", { value: "", selected: initial == null });
+  const control = h("select", { class: "entry" }, none, ...names);
   const place = h("div", { class: "alternative" });
-  const show = () => place.replaceChildren(...(control.value === "" ? [] : [views[control.value].element]));
+  const show = () => {
+    const shown = control.value === "" ? [] : [views[Number(control.value)].element];
+    place.replaceChildren(...shown);
+  };
   control.addEventListener("change", show);
   show();
   const untouched = control.value;
   const read = () => {
-    const value = control.value === "" ? blank : views[control.value].read();
-    return control.value === untouched && (control.value === "" || (initial != null && value === initial)) ? kept : value;
+    const value = control.value === "" ? blank : views[Number(control.value)].read();
+    const isInitial = control.value === "" || (initial != null && value === initial);
+    return control.value === untouched && isInitial ? kept : value;
   };
   const element = h("div", { class: "field" }, labelled(field, control, strings), place);
   return { element, read };
 }
 
-/** What can be nothing else; only nothing is said. @param {Field} field @param {Strings} strings @returns {View} */
+/** A constant value. Words stand for null. @param {Field} field @param {Strings} strings @returns {View} */
 function fixed(field, strings) {
   const { initial, kept, label } = field;
-  const element = initial === null ? described(field, h("p", {}, h("span", {}, label), " ", h("span", { class: "muted" }, strings.nothing))) : h("div", { hidden: true });
-  return { element, read: () => kept };
-}
-
-/** @param {Field} field @param {Strings} strings */
-function nameOf({ kind, label }, strings) {
-  const known = { text: strings.kindText, number: strings.kindNumber, choice: strings.kindChoice, list: strings.kindList, json: "JSON" };
-  return ["string", "number", "integer", "boolean", "array", "object", ""].includes(label) ? (known[kind] ?? label) : label;
+  const read = () => kept;
+  if (initial !== null) return { element: h("div", { hidden: true }), read };
+  const nothing = h("span", { class: "muted" }, strings.nothing);
+  return { element: described(field, h("p", {}, h("span", {}, label), " ", nothing)), read };
 }
 
 /** @param {HTMLElement} element */
 function focusIn(element) {
   /** @type {any} */ (element.querySelector("input, select, textarea"))?.focus();
-}
-
-/** Radio buttons or check boxes for the options. @param {Field} field @param {Strings} strings @param {Record<string, any>} attributes @param {any[]} initial */
-function list(field, strings, attributes, initial) {
-  const boxes = field.options.map((one) => h("input", { ...attributes, checked: initial.includes(one) }));
-  const labels = boxes.map((box, index) => h("label", { class: "option" }, box, named(field.options[index], strings)));
-  const inner = h("fieldset", { class: "options" }, h("legend", {}, ...caption(field, strings)), ...labels);
-  return { element: described(field, inner, inner), chosen: () => field.options.filter((_, index) => boxes[index].checked) };
-}
-
-/** @param {Field} field @param {HTMLElement} control @param {Strings} strings */
-function labelled(field, control, strings) {
-  return described(field, h("label", {}, h("span", {}, ...caption(field, strings)), control), control);
-}
-
-/** @param {Field} field @param {Strings} strings */
-function caption({ kind, label, required, initial, zone, attributes }, strings) {
-  const unsaid = attributes.type === "datetime-local" && initial == null ? Intl.DateTimeFormat().resolvedOptions().timeZone : "";
-  const at = zone === "" ? strings.noZone : zone || unsaid;
-  const remarks = [kind === "json" && "JSON", at, !required && initial == null && strings.optional].filter(Boolean);
-  return [label, remarks.length > 0 && h("small", { class: "muted" }, ` (${remarks.join(", ")})`)];
-}
-
-/** @param {Field} field @param {HTMLElement} element @param {HTMLElement} control what the help belongs to */
-function described({ help }, element, control = element) {
-  if (!help) return h("div", { class: "field" }, element);
-  const id = `help-${(count += 1)}`;
-  control.setAttribute("aria-describedby", id);
-  return h("div", { class: "field" }, element, h("small", { class: "muted", id }, help));
-}
-
-/** @param {any} option @param {Strings} strings */
-function named(option, strings) {
-  if (typeof option === "boolean") return option ? strings.yes : strings.no;
-  return typeof option === "string" ? option : JSON.stringify(option);
 }
 
 /** @param {() => any} read */

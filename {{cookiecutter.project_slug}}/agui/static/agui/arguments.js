@@ -1,10 +1,13 @@
 // @ts-check
-/** The arguments of a call as a person reads them: nested ones in their place, times with their zone. Loaded with the first that is looked at. */
+/**
+ * The arguments of a call in a readable form: nested values in their place, times with their zone.
+ * The first card that the user opens loads this module.
+ */
 import { h } from "./dom.js";
 import { parseExact, plainNumber } from "./exact.js";
 import { format, words } from "./strings.js";
 import { TIME_WORDS, localTime, zoneOf } from "./times.js";
-import { textBlock } from "./values.js";
+import { textBlock } from "./text-block.js";
 
 /** The words of this module. */
 export const ARGUMENT_WORDS = {
@@ -22,9 +25,10 @@ const LONG_VALUE = 3000;
 const MASK = "••••••••";
 
 /**
- * The arguments of a call that was answered, and who has changed them.
+ * Show the arguments of a call that the user has answered, and who has changed them.
  * @param {string} json @param {{ json: string, by?: string } | undefined} edited
- * @param {import("./strings.js").Strings} strings @param {string[][]} [secrets] the paths of those that are not to be read
+ * @param {import("./strings.js").Strings} strings
+ * @param {string[][]} [secrets] paths of secret arguments
  */
 export function callArguments(json, edited, strings, secrets) {
   const list = argumentList(edited?.json ?? json, strings, secrets && hidden(secrets));
@@ -37,13 +41,23 @@ function changeNote({ by }, strings) {
   return h("p", { class: "muted" }, by ? format(changedBy, { name: by }) : changedBefore);
 }
 
-/** What these paths lead to is not to be read. @param {string[][]} paths @returns {import("./schema.js").Secrets} */
+/**
+ * Mark the values at these paths as secret.
+ * @param {string[][]} paths @returns {import("./schema-parts.js").Secrets}
+ */
 export function hidden(paths) {
-  const within = (key) => hidden(paths.filter(([first]) => first === "*" || first === key).map(([, ...rest]) => rest));
+  /** @param {string | number} key */
+  const within = (key) => {
+    const rest = paths.filter(([first]) => first === "*" || first === key);
+    return hidden(rest.map(([, ...names]) => names));
+  };
   return { hides: paths.some((path) => !path.length), within };
 }
 
-/** @param {string} json @param {import("./strings.js").Strings} strings @param {import("./schema.js").Secrets} [secrets] @returns {HTMLElement} */
+/**
+ * @param {string} json @param {import("./strings.js").Strings} strings
+ * @param {import("./schema-parts.js").Secrets} [secrets] @returns {HTMLElement}
+ */
 export function argumentList(json, strings, secrets) {
   /** @type {any} */
   let all;
@@ -57,9 +71,13 @@ export function argumentList(json, strings, secrets) {
   return valueView(all, { ...ARGUMENT_WORDS, ...strings }, secrets, 0);
 }
 
-/** @param {any} value @param {Words} strings @param {import("./schema.js").Secrets | undefined} secrets @param {number} depth @returns {any} */
+/**
+ * @param {any} value @param {Words} strings
+ * @param {import("./schema-parts.js").Secrets | undefined} secrets @param {number} depth
+ * @returns {any}
+ */
 function valueView(value, strings, secrets, depth) {
-  const muted = (text) => h("span", { class: "muted" }, text);
+  const muted = (/** @type {string} */ text) => h("span", { class: "muted" }, text);
   if (value === null) return muted(strings.nothing);
   if (typeof value === "boolean") return value ? strings.yes : strings.no;
   if (typeof value === "string" && value) return secrets?.hides ? MASK : textView(value, strings);
@@ -69,9 +87,16 @@ function valueView(value, strings, secrets, depth) {
   if (!entries.length) return muted(strings.empty);
   if (secrets?.hides) return MASK;
   if (depth >= MAX_DEPTH || entries.length > MAX_ENTRIES) return textBlock(value, strings);
-  const within = (key, one) => valueView(one, strings, secrets?.within(key), depth + 1);
-  if (Array.isArray(value)) return h("ul", { class: "values" }, ...value.map((one, index) => h("li", {}, within(index, one))));
-  return h("dl", { class: "arguments" }, ...entries.flatMap(([key, one]) => [h("dt", {}, words(key)), h("dd", {}, within(key, one))]));
+  /** @param {string | number} key @param {unknown} part */
+  const within = (key, part) => valueView(part, strings, secrets?.within(key), depth + 1);
+  if (Array.isArray(value)) {
+    const items = value.map((part, index) => h("li", {}, within(index, part)));
+    return h("ul", { class: "values" }, ...items);
+  }
+  const fields = entries.flatMap(([key, part]) => {
+    return [h("dt", {}, words(key)), h("dd", {}, within(key, part))];
+  });
+  return h("dl", { class: "arguments" }, ...fields);
 }
 
 /** @param {string} text @param {Words} strings */

@@ -1,8 +1,9 @@
 // @ts-check
-/** The files above the text of the message that is being written. Loaded with the first file. */
+/** The files of the next message, above its text. The first file loads this module. */
 import { h, iconButton } from "./dom.js";
 import { FILE_WORDS, describe, fileFace, ownText, readFiles, reasonOf, signInLink } from "./file-face.js";
 import { fileUrl, uploadFile } from "./files.js";
+import { reconcile } from "./keyed.js";
 import { format } from "./strings.js";
 import { isFinal, Uploads } from "./uploads.js";
 
@@ -49,7 +50,10 @@ export class Attachments {
     this.uploads.addEventListener("settled", (event) => this.#announce(/** @type {any} */ (event).detail));
   }
 
-  /** Take back the files of a message, and answer what else it said. @param {string} text @param {any} named */
+  /**
+   * Take back the files of a message. Returns its text without the files' names.
+   * @param {string} text @param {any} named
+   */
   restore(text, named) {
     const files = readFiles(named);
     this.uploads.restore(files);
@@ -57,31 +61,28 @@ export class Attachments {
   }
 
   #render() {
-    const { list } = this.uploads;
-    for (const [upload, chip] of this.#chips) {
-      if (list.includes(upload)) continue;
-      chip.element.remove();
-      this.#chips.delete(upload);
-    }
-    for (const upload of list) {
-      if (!this.#chips.has(upload)) this.#add(upload);
-      this.#chips.get(upload)?.update();
-    }
+    const chips = reconcile(this.#chips, this.uploads.list, {
+      key: (upload) => upload,
+      make: (upload) => this.#make(upload),
+      drop: (chip) => chip.element.remove(),
+    });
+    for (const chip of chips) chip.update();
   }
 
   /** @param {Upload} upload */
-  #add(upload) {
+  #make(upload) {
     const remove = () => {
       const at = this.uploads.list.indexOf(upload);
       this.uploads.remove(upload);
       const next = this.#list.children[Math.min(at, this.#list.children.length - 1)];
-      if (next) next.querySelector(".remove").focus();
+      const button = /** @type {HTMLElement | null} */ (next?.querySelector(".remove"));
+      if (button) button.focus();
       else this.#context.focus();
     };
     const chip = new Chip(this.#context, upload, { remove, retry: () => this.uploads.retry(upload) });
-    this.#chips.set(upload, chip);
     this.#list.append(chip.element);
     chip.element.scrollIntoView({ block: "nearest" });
+    return chip;
   }
 
   /** @param {Upload} upload */
@@ -89,7 +90,7 @@ export class Attachments {
     const { host } = this.#context;
     const strings = { ...ATTACHMENT_WORDS, ...this.#context.strings };
     const text = error ? format(strings.attachFailed, { name, reason: reasonOf(error, strings, maxBytesOf(host)) }) : format(strings.attached, { name });
-    this.#status.textContent = text; // also when it is the same: it has happened again
+    this.#status.textContent = text; // Set an equal text, too: screen readers announce it again.
   }
 }
 
@@ -105,7 +106,10 @@ class Chip {
   #remove;
   element;
 
-  /** @param {Context} context @param {Upload} upload @param {{ remove: () => void, retry: () => void }} actions */
+  /**
+   * @param {Context} context @param {Upload} upload
+   * @param {{ remove: () => void, retry: () => void }} actions
+   */
   constructor(context, upload, { remove, retry }) {
     this.#context = context;
     const strings = { ...ATTACHMENT_WORDS, ...context.strings };
@@ -133,17 +137,23 @@ class Chip {
   }
 }
 
-/** A small picture instead of the icon, on a canvas: no address that a Content-Security-Policy could refuse. @param {HTMLElement} face @param {File} file */
+/**
+ * Show a small picture instead of the icon, on a canvas: it has no address that a
+ * Content-Security-Policy could refuse.
+ * @param {HTMLElement} face @param {File} file
+ */
 async function showPicture(face, file) {
   try {
     const picture = await createImageBitmap(file);
     const { width, height } = picture;
     const side = Math.min(width, height);
     const canvas = h("canvas", { width: THUMBNAIL, height: THUMBNAIL, "aria-hidden": "true" });
-    canvas.getContext("2d").drawImage(picture, (width - side) / 2, (height - side) / 2, side, side, 0, 0, THUMBNAIL, THUMBNAIL);
+    const [left, top] = [(width - side) / 2, (height - side) / 2];
+    const place = canvas.getContext("2d");
+    place?.drawImage(picture, left, top, side, side, 0, 0, THUMBNAIL, THUMBNAIL);
     picture.close();
     face.replaceChildren(canvas);
   } catch {
-    // Not every picture is one that the browser knows: the icon stays.
+    // The browser can't decode every picture. The icon then stays.
   }
 }

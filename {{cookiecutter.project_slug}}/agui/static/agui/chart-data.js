@@ -1,19 +1,23 @@
 // @ts-check
-/** What a chart draws, as numbers: reads its content, and finds the scale. Pure: no DOM, and never a NaN. */
+/**
+ * The numbers of a chart: read its content and find the scale. This module has no DOM, and returns
+ * no NaN.
+ */
 
 /**
  * @typedef {{ name: string, values: (number | null)[] }} Series
- * @typedef {{ title: string, type: string, labels: string[], series: Series[], unit: string }} Chart
+ * @typedef {{ title: string, type: string, labels: string[], series: Series[], unit: string }}
+ *   Chart
  * @typedef {{ min: number, max: number, ticks: number[] }} Scale
  */
 
 const TYPES = ["bar", "stacked", "line", "area", "pie", "donut"];
 const MAX_SERIES = 12;
 const MAX_POINTS = 5000;
-/** Beyond it there is no room for a scale. */
+/** Larger numbers leave no room for a scale. */
 const LARGEST = 1e300;
 
-/** @param {any} content @returns {Chart} throws when it is no chart */
+/** @param {any} content @returns {Chart} throws if the content is not a chart */
 export function readChart({ title, type = "bar", labels, series, unit }) {
   const kind = TYPES.find((one) => one === String(type).replace(/[ _-]?bar$/, "") || one === type);
   const several = (Array.isArray(series) ? series : []).map((one) => (Array.isArray(one) ? { values: one } : one));
@@ -43,7 +47,11 @@ function number(value) {
   return Number.isFinite(read) ? read : null;
 }
 
-/** The lowest and the highest value, stacked ones added up, and whether all are whole numbers. @param {Chart} chart */
+/**
+ * Find the lowest and the highest value, with stacked values added up, and whether all are whole
+ * numbers.
+ * @param {Chart} chart
+ */
 export function extent({ type, series, labels }) {
   let [min, max] = [Infinity, -Infinity];
   labels.forEach((_, index) => {
@@ -59,24 +67,31 @@ export function extent({ type, series, labels }) {
   });
   if (min > max) return { min: 0, max: 1, whole: true };
   const whole = series.every(({ values }) => values.every((one) => one === null || Number.isInteger(one)));
-  // A bar tells by its length: it begins at zero.
+  // Bars start at zero, because readers compare their lengths.
   return type === "line" ? { min, max, whole } : { min: Math.min(0, min), max: Math.max(0, max), whole };
 }
 
-/** Round numbers around the values, about `count` of them. @param {{ min: number, max: number, whole?: boolean }} range @param {number} count @returns {Scale} */
+/**
+ * Choose about `count` round numbers around the values.
+ * @param {{ min: number, max: number, whole?: boolean }} range @param {number} count
+ * @returns {Scale}
+ */
 export function scale({ min, max, whole = false }, count) {
   if (!(max - min > Math.abs(max) * 1e-12)) [min, max] = min > 0 ? [0, max] : max < 0 ? [min, 0] : [0, 1];
   const raw = max / count - min / count;
   const power = 10 ** Math.floor(Math.log10(raw));
   const fine = power * ([1, 2, 2.5, 5].find((one) => one * power >= raw * 0.999) ?? 10);
-  const step = whole ? Math.ceil(fine) : fine; // there is no half of a task
+  const step = whole ? Math.ceil(fine) : fine; // whole numbers need whole steps
   const [first, last] = [Math.floor(min / step), Math.ceil(max / step)];
   if (!(step > 0) || !Number.isFinite(step) || last - first > 50) return { min: 0, max: 1, ticks: [0, 1] };
   const ticks = Array.from({ length: last - first + 1 }, (_, index) => Number(((first + index) * step).toPrecision(12)));
   return { min: ticks[0], max: ticks[ticks.length - 1], ticks };
 }
 
-/** The stretches of a line between its gaps: the indexes of each. @param {(number | null)[]} values @returns {number[][]} */
+/**
+ * The indexes of each part of a line between its gaps.
+ * @param {(number | null)[]} values @returns {number[][]}
+ */
 export function stretches(values) {
   /** @type {number[][]} */
   const found = [];
@@ -88,7 +103,10 @@ export function stretches(values) {
   return found;
 }
 
-/** Which labels have room: every how many-th. @param {number} count @param {number} room how many fit */
+/**
+ * Return 3 if only every third label has room.
+ * @param {number} count @param {number} room how many fit
+ */
 export function every(count, room) {
   return Math.max(1, Math.ceil(count / Math.max(1, room)));
 }

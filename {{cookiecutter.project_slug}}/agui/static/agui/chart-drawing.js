@@ -1,18 +1,35 @@
 // @ts-check
 /**
- * A chart as SVG. Series differ by colour, and by pattern, dashes and marks: no colour has to be seen to tell them apart.
- * Colours come from the stylesheet by class, so both schemes and forced colours have their own.
+ * A chart as SVG. Series differ by colour, and also by pattern, dashes and marks, so nobody has to
+ * see colours. The stylesheet sets colours by class, for both schemes and for forced colours.
  */
 import { every, extent, scale, stretches } from "./chart-data.js";
 
 /** @typedef {import("./chart-data.js").Chart} Chart */
-/** @typedef {{ width: number, rtl: boolean, format: (value: number) => string, labels: { title: string, desc: string, none: string } }} Options */
+/**
+ * @typedef {{ width: number, rtl: boolean, format: (value: number) => string, labels: { title:
+ *   string, desc: string, none: string } }} Options
+ */
 
 const COLORS = 6;
-const CHAR = 7; // how wide a character of a label is, in pixels
+const CHAR = 7; // the width of a label's character, in pixels
 const DASHES = ["", "7 4", "2 4", "10 4 2 4", "12 3", "4 2 1 2"];
-/** Lines over the colour of an area, on 8 by 8. */
-const HATCHES = ["", "M-2 2l4-4M0 8l8-8M6 10l4-4", "M2 2h2v2h-2zM6 6h2v2h-2z", "M-2 6l4 4M0 0l8 8M6-2l4 4", "M0 2h8M0 6h8", "M2 0v8M6 0v8"];
+/** Lines over the colour of an area, on a grid of 8 by 8. */
+const HATCHES = [
+  "",
+  "M-2 2l4-4M0 8l8-8M6 10l4-4",
+  "M2 2h2v2h-2zM6 6h2v2h-2z",
+  "M-2 6l4 4M0 0l8 8M6-2l4 4",
+  "M0 2h8M0 6h8",
+  "M2 0v8M6 0v8",
+];
+/** A circle, a square, a triangle and a rhombus. */
+const MARKS = [
+  "m-3.5 0a3.5 3.5 0 1 0 7 0a3.5 3.5 0 1 0-7 0z",
+  "m-3-3h6v6h-6z",
+  "m0-4 4 7h-8z",
+  "m0-4.5 4 4.5-4 4.5-4-4.5z",
+];
 let count = 0;
 
 /** @param {Chart} chart @param {Options} options */
@@ -23,13 +40,17 @@ export function drawChart(chart, options) {
   const [title, desc] = [svg("title", { id: `${prefix}t` }), svg("desc", { id: `${prefix}d` })];
   title.textContent = labels.title;
   desc.textContent = labels.desc;
-  const { height, shapes, names, point, locate } = (round ? drawRound : drawPlot)(chart, options, prefix);
+  const draw = round ? drawRound : drawPlot;
+  const { height, shapes, names, point, locate } = draw(chart, options, prefix);
   const box = { viewBox: `0 0 ${options.width} ${height}`, width: options.width, height };
   const told = { role: "img", "aria-labelledby": title.id, "aria-describedby": desc.id };
   const picture = svg("svg", { ...box, ...told }, title, desc, patterns(names.length, prefix), ...shapes);
   if (labels.none) picture.append(words(labels.none, options.width / 2, height / 2, "middle"));
   const isLine = chart.type === "line" || chart.type === "area";
-  const legend = names.length > 1 || round ? names.map((name, index) => ({ name, swatch: swatch(index, prefix, isLine) })) : [];
+  const shownNames = names.length > 1 || round ? names : [];
+  const legend = shownNames.map((name, index) => {
+    return { name, swatch: swatch(index, prefix, isLine) };
+  });
   return { svg: picture, legend, point, locate };
 }
 
@@ -47,21 +68,35 @@ function drawPlot(chart, { width, rtl, format }, prefix) {
   const band = inner / labels.length;
   /** @param {number} value */
   const y = (value) => bottom - (value / (max - min) - min / (max - min)) * (bottom - top);
-  /** The position of a place, from its start; mirrored for languages that are read from the right. @param {number} from @param {number} [wide] */
+  /**
+   * The x of a place on the axis, mirrored for languages that are read from right to left.
+   * @param {number} from @param {number} [wide]
+   */
   const x = (from, wide = 0) => (rtl ? inner - from - wide + 6 : start + from);
-  const middle = (index) => x((index + 0.5) * band);
+  const middle = (/** @type {number} */ index) => x((index + 0.5) * band);
 
-  const grid = ticks.map((tick) => svg("path", { class: tick === 0 ? "axis" : "grid", d: `M${x(0)} ${round(y(tick))}h${rtl ? -inner : inner}` }));
+  const across = rtl ? -inner : inner;
+  const grid = ticks.map((tick) => {
+    const d = `M${x(0)} ${round(y(tick))}h${across}`;
+    return svg("path", { class: tick === 0 ? "axis" : "grid", d });
+  });
   const edge = rtl ? width - start + 8 : start - 8;
-  const side = texts.map((one, index) => words(one, edge, y(ticks[index]) + 4, rtl ? "start" : "end"));
-  if (unit) side.push(words(cut(unit, width / CHAR - 2), rtl ? width : 0, 12, rtl ? "end" : "start"));
+  const [near, far] = rtl ? ["start", "end"] : ["end", "start"];
+  const side = texts.map((text, index) => words(text, edge, y(ticks[index]) + 4, near));
+  if (unit) side.push(words(cut(unit, width / CHAR - 2), rtl ? width : 0, 12, far));
   const space = labels.length > 1 ? every(labels.length, inner / 64) : 1;
   const room = (band * space) / CHAR - 1;
-  const below = labels.flatMap((one, index) => (index % space ? [] : [words(cut(one, room), middle(index), height - 8, "middle")]));
+  const below = labels.flatMap((label, index) => {
+    if (index % space) return [];
+    return [words(cut(label, room), middle(index), height - 8, "middle")];
+  });
   const guide = svg("path", { class: "guide" });
-  const shapes = type === "line" || type === "area" ? lines(chart, middle, y, prefix) : bars(chart, band, x, y, prefix);
+  const isLine = type === "line" || type === "area";
+  const shapes = isLine ? lines(chart, middle, y, prefix) : bars(chart, band, x, y, prefix);
   /** @param {number} index */
-  const point = (index) => guide.setAttribute("d", index < 0 ? "M0 0" : `M${round(middle(index))} ${top}V${bottom}`);
+  const point = (index) => {
+    guide.setAttribute("d", index < 0 ? "M0 0" : `M${round(middle(index))} ${top}V${bottom}`);
+  };
   /** @param {number} px @returns {number} */
   const locate = (px) => {
     const index = Math.floor((rtl ? inner + 6 - px : px - start) / band);
@@ -72,7 +107,8 @@ function drawPlot(chart, { width, rtl, format }, prefix) {
 }
 
 /**
- * @param {Chart} chart @param {number} band how wide a place is @param {(from: number, wide?: number) => number} x
+ * @param {Chart} chart @param {number} band the width of a place
+ * @param {(from: number, wide?: number) => number} x
  * @param {(value: number) => number} y @param {string} prefix
  */
 function bars({ type, series, labels }, band, x, y, prefix) {
@@ -88,13 +124,17 @@ function bars({ type, series, labels }, band, x, y, prefix) {
       heap[index] += value;
       const from = index * band + (band - group) / 2 + (stacked ? 0 : number * wide);
       const [high, low] = [y(Math.max(base, base + value)), y(Math.min(base, base + value))];
-      return `M${round(x(from, wide))} ${round(high)}h${round(wide)}v${round(Math.max(low - high, 0.75))}h${round(-wide)}z`;
+      const tall = round(Math.max(low - high, 0.75));
+      return `M${round(x(from, wide))} ${round(high)}h${round(wide)}v${tall}h${round(-wide)}z`;
     });
     return svg("path", { ...fill(number, prefix), d: d.join("") });
   });
 }
 
-/** @param {Chart} chart @param {(index: number) => number} x @param {(value: number) => number} y @param {string} prefix */
+/**
+ * @param {Chart} chart @param {(index: number) => number} x @param {(value: number) => number} y
+ * @param {string} prefix
+ */
 function lines({ type, series, labels }, x, y, prefix) {
   return series.flatMap(({ values }, number) => {
     /** @param {number} index */
@@ -103,21 +143,27 @@ function lines({ type, series, labels }, x, y, prefix) {
     const d = found.map((stretch) => `M${stretch.map(place).join("L")}`).join("");
     const color = `c${number % COLORS}`;
     const zero = round(y(0));
-    const under = found.map((one) => `M${round(x(one[0]))} ${zero}L${one.map(place).join("L")}L${round(x(one[one.length - 1]))} ${zero}z`).join("");
-    // A single value between gaps is a point, or nothing of it would be seen.
-    const marked = labels.length <= 40 ? found.flat() : found.filter((one) => one.length === 1).flat();
-    return [
-      type === "area" && svg("path", { ...fill(number, prefix, "under"), d: under }),
-      svg("path", { class: `${color} line`, d, "stroke-dasharray": DASHES[number % DASHES.length] || "none" }),
-      svg("path", { class: `${color} mark`, d: marked.map((index) => mark(number, x(index), y(Number(values[index])))).join("") }),
-    ].filter((one) => one !== false);
+    const under = found.map((stretch) => {
+      const [from, to] = [stretch[0], stretch[stretch.length - 1]].map((index) => round(x(index)));
+      return `M${from} ${zero}L${stretch.map(place).join("L")}L${to} ${zero}z`;
+    });
+    // A single value between gaps is a point, because a line of one point is invisible.
+    const isShort = labels.length <= 40;
+    const marked = found.filter((stretch) => isShort || stretch.length === 1).flat();
+    const marks = marked.map((index) => mark(number, x(index), y(Number(values[index]))));
+    const dashes = { "stroke-dasharray": DASHES[number % DASHES.length] || "none" };
+    const shapes = [
+      svg("path", { class: `${color} line`, d, ...dashes }),
+      svg("path", { class: `${color} mark`, d: marks.join("") }),
+    ];
+    if (type !== "area") return shapes;
+    return [svg("path", { ...fill(number, prefix, "under"), d: under.join("") }), ...shapes];
   });
 }
 
 /** @param {number} number @param {number} x @param {number} y */
 function mark(number, x, y) {
-  const shapes = ["m-3.5 0a3.5 3.5 0 1 0 7 0a3.5 3.5 0 1 0-7 0z", "m-3-3h6v6h-6z", "m0-4 4 7h-8z", "m0-4.5 4 4.5-4 4.5-4-4.5z"];
-  return `M${round(x)} ${round(y)}${shapes[number % shapes.length]}`;
+  return `M${round(x)} ${round(y)}${MARKS[number % MARKS.length]}`;
 }
 
 // --- Pies
@@ -133,12 +179,15 @@ function drawRound({ type, labels, series: [{ values }] }, { width, rtl, format 
   const sign = rtl ? -1 : 1;
   let turn = 0;
   const slices = weights.map((weight) => ({ from: turn, to: (turn += weight / total) }));
-  const whole = weights.filter(Boolean).length === 1; // no edges within it
+  const whole = weights.filter(Boolean).length === 1; // The circle has no inner edges.
   const shapes = slices.map(({ from, to }, index) => {
     const d = to > from ? arc({ cx, cy, radius, hole, sign }, from, to) : "";
     return svg("path", { ...fill(index, prefix, whole ? "area" : "slice"), d });
   });
-  const names = labels.map((label, index) => `${label} ${format(Math.round((weights[index] / total) * 1000) / 10)}%`);
+  const names = labels.map((label, index) => {
+    const percent = Math.round((weights[index] / total) * 1000) / 10;
+    return `${label} ${format(percent)}%`;
+  });
   /** @param {number} at */
   const point = (at) => shapes.forEach((shape, index) => shape.classList.toggle("at", index === at));
   /** @param {number} px @param {number} py @returns {number} */
@@ -151,16 +200,24 @@ function drawRound({ type, labels, series: [{ values }] }, { width, rtl, format 
   return { height, shapes, names, point, locate };
 }
 
-/** A slice, from the top on; a whole one as two halves. @param {Record<string, number>} pie @param {number} from @param {number} to @returns {string} */
+/**
+ * The path of a slice, from the top on. A full circle has two halves.
+ * @param {Record<string, number>} pie @param {number} from @param {number} to @returns {string}
+ */
 function arc(pie, from, to) {
   if (to - from > 0.9999) return arc(pie, 0, 0.5) + arc(pie, 0.5, 1);
   const { cx, cy, radius, hole, sign } = pie;
   const large = to - from > 0.5 ? 1 : 0;
   /** @param {number} share @param {number} away */
-  const at = (share, away) => `${round(cx + sign * away * Math.sin(share * 2 * Math.PI))} ${round(cy - away * Math.cos(share * 2 * Math.PI))}`;
+  const at = (share, away) => {
+    const angle = share * 2 * Math.PI;
+    return `${round(cx + sign * away * Math.sin(angle))} ${round(cy - away * Math.cos(angle))}`;
+  };
   const sweep = sign > 0 ? 1 : 0;
-  const back = hole ? `L${at(to, hole)}A${round(hole)} ${round(hole)} 0 ${large} ${1 - sweep} ${at(from, hole)}` : `L${cx} ${cy}`;
-  return `M${at(from, radius)}A${round(radius)} ${round(radius)} 0 ${large} ${sweep} ${at(to, radius)}${back}z`;
+  const [outer, inner] = [round(radius), round(hole)];
+  const there = `M${at(from, radius)}A${outer} ${outer} 0 ${large} ${sweep} ${at(to, radius)}`;
+  if (!hole) return `${there}L${cx} ${cy}z`;
+  return `${there}L${at(to, hole)}A${inner} ${inner} 0 ${large} ${1 - sweep} ${at(from, hole)}z`;
 }
 
 // --- Small pieces
@@ -182,15 +239,19 @@ function words(text, x, y, anchor) {
 
 /** @param {number} number @param {string} prefix @param {string} [name] */
 function fill(number, prefix, name = "area") {
-  return { class: `${name} c${number % COLORS}`, fill: number ? `url(#${prefix}p${number})` : "currentColor" };
+  const pattern = number ? `url(#${prefix}p${number})` : "currentColor";
+  return { class: `${name} c${number % COLORS}`, fill: pattern };
 }
 
 /** @param {number} amount @param {string} prefix */
 function patterns(amount, prefix) {
   const all = Array.from({ length: amount }, (_, number) => {
     const hatch = HATCHES[(number + Math.floor(number / COLORS)) % HATCHES.length];
-    const tile = { id: `${prefix}p${number}`, class: `c${number % COLORS}`, width: 8, height: 8, patternUnits: "userSpaceOnUse" };
-    return svg("pattern", tile, svg("rect", { width: 8, height: 8, fill: "currentColor" }), svg("path", { class: "hatch", d: hatch }));
+    const size = { width: 8, height: 8 };
+    const look = { id: `${prefix}p${number}`, class: `c${number % COLORS}` };
+    const ground = svg("rect", { ...size, fill: "currentColor" });
+    const lines = svg("path", { class: "hatch", d: hatch });
+    return svg("pattern", { ...look, ...size, patternUnits: "userSpaceOnUse" }, ground, lines);
   });
   return svg("defs", {}, ...all);
 }
@@ -198,7 +259,10 @@ function patterns(amount, prefix) {
 /** @param {number} number @param {string} prefix @param {boolean} isLine */
 function swatch(number, prefix, isLine) {
   const box = { class: "swatch", viewBox: "0 0 24 12", width: 24, height: 12, "aria-hidden": "true" };
-  if (!isLine) return svg("svg", box, svg("rect", { ...fill(number, prefix), x: 6, width: 12, height: 12, rx: 2 }));
+  if (!isLine) {
+    const place = { x: 6, width: 12, height: 12, rx: 2 };
+    return svg("svg", box, svg("rect", { ...fill(number, prefix), ...place }));
+  }
   const color = `c${number % COLORS}`;
   const dashes = { "stroke-dasharray": DASHES[number % DASHES.length] || "none" };
   const line = svg("path", { class: `${color} line`, d: "M0 6h24", ...dashes });

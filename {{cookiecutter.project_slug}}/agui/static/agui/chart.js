@@ -1,5 +1,5 @@
 // @ts-check
-/** The activity `chart`: drawn as SVG as wide as there is room, with its numbers as a table beneath. */
+/** The activity `chart`: an SVG as wide as the column, with a table of the numbers below it. */
 import { readChart } from "./chart-data.js";
 import { drawChart } from "./chart-drawing.js";
 import { h, icon, setAttribute, setText } from "./dom.js";
@@ -19,12 +19,12 @@ export const CHART_WORDS = {
   chart_area: "Area chart",
   chart_pie: "Pie chart",
   chart_donut: "Donut chart",
-  chartRange: "{count} places, from {min} to {max}",
+  chartRange: "{count} values, from {min} to {max}",
 };
 
 /** @typedef {import("./strings.js").Strings & typeof CHART_WORDS} Words */
 
-/** @param {{ strings: import("./strings.js").Strings }} context */
+/** @param {{ strings: import("./strings.js").Strings, load: import("./lazy.js").Load }} context */
 export function chartView(context) {
   const strings = { ...CHART_WORDS, ...context.strings };
   const title = h("p", { class: "activity-title" });
@@ -32,10 +32,13 @@ export function chartView(context) {
   const plot = h("div", { class: "plot", role: "group", tabindex: "0" });
   const readout = h("p", { class: "readout muted", "aria-live": "polite" });
   const data = h("details", {}, h("summary", {}, icon("chevron"), strings.data));
-  const element = h("div", { class: "activity-body chart" }, title, legend, plot, h("div", { class: "chart-foot" }, data, readout));
+  const foot = h("div", { class: "chart-foot" }, data, readout);
+  const element = h("div", { class: "activity-body chart" }, title, legend, plot, foot);
   /** @type {Chart} */ let chart;
-  /** @type {any} */ let drawing;
-  /** @type {any} */ let table;
+  /** @type {ReturnType<typeof drawChart> | undefined} */
+  let drawing;
+  /** @type {import("./table.js").DataTable | undefined} */
+  let table;
   let width = 0;
   let at = -1;
 
@@ -43,12 +46,14 @@ export function chartView(context) {
     width = plot.clientWidth;
     if (!width || !chart) return;
     const rtl = getComputedStyle(plot).direction === "rtl";
-    drawing = drawChart(chart, { width, rtl, format: compact(strings.lang), labels: describe(chart, strings) });
+    const labels = describe(chart, strings);
+    drawing = drawChart(chart, { width, rtl, format: compact(strings.lang), labels });
     plot.replaceChildren(drawing.svg);
-    legend.replaceChildren(...drawing.legend.map(({ swatch, name }) => h("li", {}, swatch, name)));
+    const names = drawing.legend.map(({ swatch, name }) => h("li", {}, swatch, name));
+    legend.replaceChildren(...names);
     if (at >= 0) point(Math.min(at, chart.labels.length - 1));
   };
-  /** @param {number} index the place to tell about, or -1 */
+  /** @param {number} index the place to describe, or -1 */
   const point = (index) => {
     at = index;
     drawing?.point(index);
@@ -56,8 +61,10 @@ export function chartView(context) {
   };
   const showData = async () => {
     if (!data.open) return;
-    const { DataTable } = await import("./table.js");
-    if (!table) data.append((table = new DataTable(strings, { rowHeads: true })).element);
+    const module = await context.load(() => import("./table.js"));
+    if (!module) return;
+    table ??= new module.DataTable(strings, { rowHeads: true });
+    if (!table.element.isConnected) data.append(table.element);
     table.update(tableOf(chart, strings));
   };
 
@@ -71,7 +78,8 @@ export function chartView(context) {
   plot.addEventListener("pointerleave", () => point(-1));
   plot.addEventListener("blur", () => point(-1));
   plot.addEventListener("keydown", (event) => {
-    const to = nextPlace(event.key, at, chart.labels.length, getComputedStyle(plot).direction === "rtl");
+    const rtl = getComputedStyle(plot).direction === "rtl";
+    const to = nextPlace(event.key, at, chart.labels.length, rtl);
     if (to === undefined) return;
     event.preventDefault();
     point(to);
@@ -84,14 +92,17 @@ export function chartView(context) {
     chart = readChart(content);
     title.hidden = !chart.title;
     setText(title, chart.title);
-    setAttribute(plot, "aria-label", chart.title || strings[`chart_${chart.type}`]);
+    setAttribute(plot, "aria-label", chart.title || nameOf(chart, strings));
     redraw();
     showData();
   };
   return { element, update };
 }
 
-/** @param {string} key @param {number} at @param {number} count @param {boolean} rtl @returns {number | undefined} */
+/**
+ * @param {string} key @param {number} at @param {number} count @param {boolean} rtl
+ * @returns {number | undefined}
+ */
 function nextPlace(key, at, count, rtl) {
   const step = { ArrowRight: rtl ? -1 : 1, ArrowLeft: rtl ? 1 : -1 }[key];
   if (step) return Math.min(Math.max(at + step, 0), count - 1);
@@ -102,42 +113,56 @@ function nextPlace(key, at, count, rtl) {
 function readingOf({ labels, series, unit }, index, number) {
   const values = series.map(({ name, values }) => {
     const value = values[index];
-    return [name, value === null ? "–" : number(value), value === null ? "" : unit].filter(Boolean).join(" ");
+    const parts = value === null ? [name, "–"] : [name, number(value), unit];
+    return parts.filter(Boolean).join(" ");
   });
   return `${labels[index]}: ${values.join(" · ")}`;
 }
 
 /** @param {Chart} chart @param {Words} strings */
 function tableOf({ title, labels, series, unit }, strings) {
-  const names = series.map(({ name }) => [name || strings.value, unit && `(${unit})`].filter(Boolean).join(" "));
+  const names = series.map(({ name }) => {
+    return [name || strings.value, unit && `(${unit})`].filter(Boolean).join(" ");
+  });
   const columns = [strings.label, ...names].map((label, key) => ({ key, label }));
-  return { label: title, columns, rows: labels.map((label, index) => [label, ...series.map(({ values }) => values[index])]) };
+  const rows = labels.map((label, index) => [label, ...series.map(({ values }) => values[index])]);
+  return { label: title, columns, rows };
 }
 
-/** What somebody hears who can't see it. @param {Chart} chart @param {Words} strings */
+/** @param {Pick<Chart, "type">} chart @param {Words} strings */
+function nameOf({ type }, strings) {
+  return strings[/** @type {keyof typeof CHART_WORDS} */ (`chart_${type}`)];
+}
+
+/** The description for screen readers. @param {Chart} chart @param {Words} strings */
 function describe({ title, type, labels, series, unit }, strings) {
   const number = numbers(strings.lang);
   let [min, max] = [Infinity, -Infinity];
-  for (const value of series.flatMap(({ values }) => values)) if (value !== null) [min, max] = [Math.min(min, value), Math.max(max, value)];
-  const name = strings[`chart_${type}`];
+  for (const value of series.flatMap(({ values }) => values)) {
+    if (value === null) continue;
+    min = Math.min(min, value);
+    max = Math.max(max, value);
+  }
+  const name = nameOf({ type }, strings);
   const names = series.map((one) => one.name).filter(Boolean).join(", ");
   const ends = { min: number(min), max: [number(max), unit].filter(Boolean).join(" ") };
-  const range = min > max ? strings.noData : format(strings.chartRange, { count: number(labels.length), ...ends });
-  return { title: title || name, desc: [name, names, range].filter(Boolean).join(". "), none: min > max ? strings.noData : "" };
+  const none = min > max ? strings.noData : "";
+  const range = none || format(strings.chartRange, { count: number(labels.length), ...ends });
+  return { title: title || name, desc: [name, names, range].filter(Boolean).join(". "), none };
 }
 
-/** Numbers as they are. @param {string} lang */
+/** Numbers in full. @param {string} lang */
 function numbers(lang) {
   const plain = new Intl.NumberFormat(lang, { maximumSignificantDigits: 12 });
   const scientific = new Intl.NumberFormat(lang, { notation: "scientific", maximumSignificantDigits: 6 });
-  return (value) => (isExtreme(value) ? scientific : plain).format(value);
+  return (/** @type {number} */ value) => (isExtreme(value) ? scientific : plain).format(value);
 }
 
-/** Numbers for little room. @param {string} lang */
+/** Compact numbers for the axis. @param {string} lang */
 function compact(lang) {
   const short = new Intl.NumberFormat(lang, { notation: "compact", maximumSignificantDigits: 4 });
   const scientific = new Intl.NumberFormat(lang, { notation: "scientific", maximumSignificantDigits: 3 });
-  return (value) => (isExtreme(value) ? scientific : short).format(value);
+  return (/** @type {number} */ value) => (isExtreme(value) ? scientific : short).format(value);
 }
 
 /** @param {number} value */

@@ -1,9 +1,15 @@
 // @ts-check
-/** *_CHUNK events written out as START, CONTENT and END, so that the reducer knows one form only. */
+/** Turn *_CHUNK events into START, CONTENT and END, so that the reducer knows one form only. */
 
-/** @typedef {{ type: string, id: string, owner?: string }} Open what chunks are filling; each agent fills one at a time */
+/**
+ * @typedef {{ type: string, id: string, owner?: string }} Open a message or call that chunks are
+ *   filling; each agent fills one at a time
+ */
 
-/** @type {Record<string, { id: "messageId" | "toolCallId", start: string, content: string, end: string }>} */
+/**
+ * @type {Record<string, { id: "messageId" | "toolCallId", start: string, content: string, end:
+ *   string }>}
+ */
 const CHUNKS = {
   // @ts-ignore: without a prototype, "toString" is not an event type
   __proto__: null,
@@ -20,7 +26,7 @@ function kind(id, name, content) {
 }
 
 /**
- * The events that one event stands for, given what chunks are filling, and what they are filling afterwards.
+ * Find the events that one event stands for, and what chunks are filling after it.
  * @param {Open[]} open
  * @param {any} event
  * @returns {{ events: any[], open: Open[] }}
@@ -28,12 +34,13 @@ function kind(id, name, content) {
 export function expandChunk(open, event) {
   const { type, subagentRunId: owner, delta = "", metadata } = event;
   const chunk = CHUNKS[type];
+  /** @param {Open} one */
   const ends = (one) => (chunk || !END_NONE.includes(type)) && (one.owner === owner || END_ALL.includes(type));
   const others = open.length ? open.filter((one) => !ends(one)) : open;
   const endings = open.filter(ends).map(endOf);
   if (!chunk) return { events: [...endings, event], open: endings.length ? others : open };
   const named = event[chunk.id];
-  const current = find(open.filter((one) => one.type === type), named, owner);
+  const current = findOpen(open.filter((one) => one.type === type), named, owner);
   const id = named ?? current?.id;
   if (!id) return { events: [], open };
   const content = { ...event, type: chunk.content, [chunk.id]: id, delta };
@@ -42,8 +49,11 @@ export function expandChunk(open, event) {
   return { events: [...endings, start, ...(delta ? [content] : [])], open: [...others, { type, id, owner }] };
 }
 
-/** What a chunk goes on with: by its id, else its agent's own, else the only one there is. @param {Open[]} open @param {string} [id] @param {string} [owner] */
-function find(open, id, owner) {
+/**
+ * Find what a chunk continues: by its id, by its agent, or the only open one.
+ * @param {Open[]} open @param {string} [id] @param {string} [owner]
+ */
+function findOpen(open, id, owner) {
   if (id !== undefined) return open.find((one) => one.id === id);
   return open.find((one) => one.owner === owner) ?? (owner === undefined && open.length === 1 ? open[0] : undefined);
 }

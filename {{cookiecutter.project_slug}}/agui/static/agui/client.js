@@ -1,10 +1,12 @@
 // @ts-check
-/** The agent's HTTP interface. Knows URLs, bodies and errors; keeps nothing. */
+/** The agent's HTTP interface. This module knows URLs, bodies and errors, and has no state. */
 import { readEvents } from "./sse.js";
 
-/** A refusal: the server's code and sentence with the HTTP status. */
+/** A refusal of the server: its code, its sentence and the HTTP status. */
 export class HttpError extends Error {
-  /** @param {number} status @param {{ error?: string, message?: string, resets_at?: string }} body */
+  /**
+   * @param {number} status @param {{ error?: string, message?: string, resets_at?: string }} body
+   */
   constructor(status, { error, message, resets_at } = {}) {
     super(message ?? `HTTP ${status}`);
     this.status = status;
@@ -13,14 +15,18 @@ export class HttpError extends Error {
   }
 }
 
-/** Dispatches "done" (detail: what has become of a thread, as tabs.js tells it) and "refused" when nobody is signed in. */
+/**
+ * Dispatches "done" (detail: a change of a thread, as a message of tabs.js) and "refused" if nobody
+ * is signed in.
+ */
 export class AgentClient extends EventTarget {
   #urls;
   #request;
 
   /**
-   * Both are asked again for every request: URLs, credentials and headers may change at any time.
-   * @param {() => { run: string, tools?: string, skills?: string, threads?: string, attachments?: string }} urls
+   * Every request calls both functions again: URLs, credentials and headers may change at any time.
+   * @param {() => { run: string, tools?: string, skills?: string, threads?: string, attachments?:
+   *   string }} urls
    * @param {(url: string, init: RequestInit) => Promise<Response>} request
    */
   constructor(urls, request) {
@@ -42,26 +48,33 @@ export class AgentClient extends EventTarget {
   }
 
   /**
-   * Yield the events of the thread's active or last run after `lastEventId`; null when there is none.
+   * Yield the events of the thread's active or last run after `lastEventId`; null if there is none.
    * @param {string} threadId
    * @param {string | null} lastEventId
    * @param {AbortSignal} signal
    */
   async follow(threadId, lastEventId, signal) {
-    const headers = { Accept: "text/event-stream", ...(lastEventId && { "Last-Event-ID": lastEventId }) };
+    const headers = {
+      Accept: "text/event-stream",
+      ...(lastEventId && { "Last-Event-ID": lastEventId }),
+    };
     const response = await this.send(this.#thread(threadId, "events/"), { headers, signal });
     return response.status === 204 ? null : events(response);
   }
 
-  /** Ask the server to stop; false when nothing was running. @param {string} threadId */
+  /** Ask the server to stop the run; false if nothing was running. @param {string} threadId */
   async cancel(threadId) {
     const response = await this.send(this.#thread(threadId, "cancel/"), { method: "POST" });
     return response.status !== 204;
   }
 
-  /** @param {{ q?: string, cursor?: string | null, limit?: number }} [options] */
+  /**
+   * @param {{ q?: string, cursor?: string | null, limit?: number, archived?: boolean }} [options]
+   */
   threads(options = {}) {
-    const query = new URLSearchParams(Object.entries(options).flatMap(([name, value]) => (value ? [[name, `${value}`]] : [])));
+    const query = new URLSearchParams(
+      Object.entries(options).flatMap(([name, value]) => (value ? [[name, `${value}`]] : [])),
+    );
     return this.#json(`${this.#urls().threads}?${query}`);
   }
 
@@ -77,31 +90,52 @@ export class AgentClient extends EventTarget {
     return row;
   }
 
-  /** Make another version of a message the current one; the thread. @param {string} threadId @param {string} branch @param {AbortSignal} signal */
+  /**
+   * Switch to another version of a message. Returns the thread.
+   * @param {string} threadId @param {string} branch @param {AbortSignal} signal
+   */
   switchBranch(threadId, branch, signal) {
     return this.#patch(threadId, { branch }, signal);
   }
 
-  /** Keep what the user thinks of an answer. @param {string} threadId @param {{ message_id: string, value: number, comment: string }} feedback */
+  /**
+   * Store the user's rating of an answer.
+   * @param {string} threadId
+   * @param {{ message_id: string, value: number, comment: string }} feedback
+   */
   async judge(threadId, feedback) {
     const headers = { "Content-Type": "application/json" };
-    await this.send(this.#thread(threadId, "feedback/"), { method: "PUT", body: JSON.stringify(feedback), headers });
+    await this.send(this.#thread(threadId, "feedback/"), {
+      method: "PUT",
+      body: JSON.stringify(feedback),
+      headers,
+    });
   }
 
-  /** Say whether its answers have been seen. @param {string} threadId @param {boolean} unread */
-  mark(threadId, unread) {
-    return this.#patch(threadId, { unread });
+  /**
+   * Say whether its answers have been seen, and which list has it where.
+   * @param {string} threadId
+   * @param {{ unread?: boolean, pinned?: boolean, archived?: boolean }} marks one of them
+   */
+  mark(threadId, marks) {
+    return this.#patch(threadId, marks);
   }
 
   /** @param {string} threadId @param {any} change @param {AbortSignal} [signal] */
   #patch(threadId, change, signal) {
     const headers = { "Content-Type": "application/json" };
-    return this.#json(this.#thread(threadId), { method: "PATCH", body: JSON.stringify(change), headers, signal });
+    return this.#json(this.#thread(threadId), {
+      method: "PATCH",
+      body: JSON.stringify(change),
+      headers,
+      signal,
+    });
   }
 
   /** @param {string} threadId */
   async remove(threadId) {
-    await this.send(this.#thread(threadId), { method: "DELETE", keepalive: true }); // The page may be going away
+    // The request must survive the page, which may be closing.
+    await this.send(this.#thread(threadId), { method: "DELETE", keepalive: true });
     this.#tell({ kind: "removed", threadId });
   }
 
@@ -117,12 +151,12 @@ export class AgentClient extends EventTarget {
     return url ? this.#json(url) : [];
   }
 
-  /** Where files are uploaded (files.js does that), if the server takes any. */
+  /** The address for uploads, if the server accepts files (files.js). */
   get attachmentsUrl() {
     return this.#urls().attachments;
   }
 
-  /** True when the server can be asked about threads. */
+  /** Whether the server has an address for threads. */
   get hasThreads() {
     return Boolean(this.#urls().threads);
   }
@@ -150,7 +184,7 @@ export class AgentClient extends EventTarget {
   }
 }
 
-/** Throws what a refusal says. @param {Response} response */
+/** Throw an HttpError for a refusal. @param {Response} response */
 export async function checked(response) {
   if (response.ok) return response;
   throw new HttpError(response.status, await response.json().catch(() => ({})));
@@ -159,6 +193,7 @@ export async function checked(response) {
 /** @param {Response} response */
 function events(response) {
   const type = response.headers.get("Content-Type") ?? "";
-  if (!response.body || !type.startsWith("text/event-stream")) throw new HttpError(502, { error: "not_a_stream" });
+  if (!response.body || !type.startsWith("text/event-stream"))
+    throw new HttpError(502, { error: "not_a_stream" });
   return readEvents(response.body);
 }

@@ -1,19 +1,28 @@
 // @ts-check
-/** The input of the chat: text and files, send or stop, and the palette of skills behind "/". */
+/**
+ * The input of the chat: text and files, buttons to send and to stop, and the palette of skills
+ * behind "/".
+ */
+import { Actions } from "./actions.js";
 import { h, iconButton, isTouch, setAttribute, setText } from "./dom.js";
 import { filePicker } from "./intake.js";
-import { lazy } from "./lazy.js";
 
 /** @typedef {{ name: string, title: string, description?: string, group?: string, prompt?: string, sendImmediately?: boolean, chip?: boolean }} Skill */
 /**
+ * A message for the input.
+ * @typedef {{ content?: any, metadata?: import("./types.d.ts").Metadata, isSignedOut?: boolean }}
+ *   Returned
+ */
+/**
  * @typedef {{
- *   strings: import("./strings.js").Strings, stop: () => void, fail: () => void, editLast: () => boolean, keep: (draft: string) => void,
+ *   strings: import("./strings.js").Strings, stop: () => void, editLast: () => boolean, keep: (draft: string) => void,
  *   send: (text: string, attachments?: import("./uploads.js").Attachment[]) => boolean,
- *   client: import("./client.js").AgentClient, host: any, style: () => Promise<any>,
+ *   client: import("./client.js").AgentClient, host: any, load: import("./lazy.js").Load,
+ *   shortcuts: () => void,
  * }} Context
  */
 
-/** From here on there is room for a longer hint, in pixels. */
+/** From this width on, in pixels, the input shows a longer hint. */
 const ROOMY = 440;
 
 export class Composer {
@@ -29,15 +38,17 @@ export class Composer {
   #column;
   /** @type {import("./palette.js").Palette | undefined} */
   #palette;
-  /** @type {import("./attachments.js").Attachments | undefined} the files of the message, once there was one */
+  /** @type {import("./attachments.js").Attachments | undefined} the files of the message, after the first one */
   #files;
   #filesComing = false;
   #microphone;
   /** @type {import("./voice.js").Voice | undefined} */
   #voice;
   #narrow = false;
-  /** @type {{ busy: boolean, stopping: boolean, queued?: any, conversation: { status: string } }} */
+  /** @type {{ busy: boolean, stopping: boolean, queued?: object | null, conversation: { status: string } }} */
   #session = { busy: false, stopping: false, conversation: { status: "idle" } };
+  /** The page's buttons. */
+  actions = new Actions("composer", () => ({ text: this.text, fill: this.fill.bind(this) }));
   element;
 
   /** @param {Context} context */
@@ -50,18 +61,18 @@ export class Composer {
       onkeydown: (event) => this.#keydown(event),
       onblur: () => this.#palette?.hide(),
     });
-    // The second click of a double click was meant for the button that was there before.
+    // The second click of a double click was meant for the previous button.
     this.#stop = iconButton("stop", strings.stop, ({ detail }) => detail > 1 || this.#context.stop(), { class: "icon-button send", part: "stop" });
     this.#send = iconButton("send", strings.send, () => this.#submit(this.#input.value), { class: "icon-button send", part: "send" });
-    const keepsFocus = (event) => event.preventDefault();
+    const keepsFocus = (/** @type {Event} */ event) => event.preventDefault();
     this.#slash = iconButton("slash", strings.skills, () => this.#showSkills(), {
       part: "skills", hidden: true, "aria-haspopup": "listbox", onpointerdown: keepsFocus, onmousedown: keepsFocus,
     });
-    // Browsers have no devices for pages that are not served securely.
+    // Browsers offer microphones only to pages that are served securely.
     const canRecord = host.dataset.transcribeUrl && globalThis.MediaRecorder && navigator.mediaDevices;
     this.#microphone = canRecord && iconButton("microphone", strings.dictate, () => this.#dictate(), { part: "microphone", "aria-pressed": "false" });
     const picker = client.attachmentsUrl ? filePicker(strings.attach, (files) => this.attach(files)) : [];
-    this.#box = h("div", { class: "composer-box" }, ...picker, this.#slash, this.#input, this.#microphone, this.#stop, this.#send);
+    this.#box = h("div", { class: "composer-box" }, this.#input, ...picker, this.#slash, this.actions.element, this.#microphone, this.#stop, this.#send);
     this.#box.addEventListener("click", (event) => event.target === this.#box && this.#input.focus());
     this.#column = h("div", { class: "column" }, this.#hint, this.#box);
     this.element = h("div", { class: "composer", part: "composer" }, this.#column);
@@ -77,14 +88,14 @@ export class Composer {
     this.#skills = skills;
     this.#slash.hidden = !skills.length;
     this.render(this.#session);
-    if (this.hasFocus) this.#search(); // "/" may have been typed before they arrived
+    if (this.hasFocus) this.#search(); // The user may have typed "/" before the skills arrived.
   }
 
   focus() {
     this.#input.focus();
   }
 
-  /** Be ready for what is likely to come next, unless that brings up a keyboard over half of the screen. */
+  /** Focus the input, unless that opens a keyboard over half of the screen. */
   invite() {
     if (!isTouch()) this.focus();
   }
@@ -93,7 +104,7 @@ export class Composer {
     return this.#input.matches(":focus");
   }
 
-  /** What is being written; setting it leaves the focus where it is. */
+  /** The text in the input. Setting it does not move the focus. */
   get text() {
     return this.#input.value;
   }
@@ -114,7 +125,14 @@ export class Composer {
     this.#voice?.discard();
   }
 
-  /** Put a text into the input. @param {string} text */
+  /** Put a text into the input, focus it and keep the draft. @param {string} text */
+  write(text) {
+    this.fill(text);
+    this.focus();
+    this.#keep();
+  }
+
+  /** Put a text into the input, and focus it. @param {string} text */
   fill(text) {
     this.#palette?.hide();
     this.text = text;
@@ -122,12 +140,12 @@ export class Composer {
     this.#input.setSelectionRange(text.length, text.length);
   }
 
-  /** Use a skill: send its prompt, or offer it to be completed, with what was written in it. @param {Skill} skill */
+  /** Use a skill: send its prompt, or put it into the input so that the user completes it. @param {Skill} skill */
   async use(skill) {
     (await this.#loadPalette())?.use(skill, skill.sendImmediately ? "" : this.text.trim());
   }
 
-  /** @param {{ busy: boolean, stopping: boolean, queued?: any, conversation: { status: string } }} session */
+  /** @param {{ busy: boolean, stopping: boolean, queued?: object | null, conversation: { status: string } }} session */
   render(session) {
     const { strings } = this.#context;
     const { busy, stopping, queued, conversation } = session;
@@ -135,13 +153,13 @@ export class Composer {
     const waits = conversation.status === "waiting";
     this.#input.placeholder = waits ? strings.placeholderWaiting : this.#skills.length && !this.#narrow ? strings.placeholderSkills : strings.placeholder;
     setAttribute(this.element, "data-status", conversation.status);
-    this.#judge();
+    this.#enable();
   }
 
   // --- Sending
 
-  /** Which buttons are there, and may they be used? */
-  #judge() {
+  /** Show the right buttons, and enable those that can be used. */
+  #enable() {
     const { send, sendNext, queueFull, filesOpen } = this.#context.strings;
     const { busy, stopping, queued, conversation } = this.#session;
     const nothing = !this.text.trim() && !this.#files?.uploads.ready.length;
@@ -149,14 +167,14 @@ export class Composer {
     const label = busy ? sendNext : send;
     if (!busy && this.#stop.matches(":focus")) this.invite();
     this.#stop.hidden = !busy;
-    setAttribute(this.#stop, "aria-disabled", stopping && "true"); // a disabled one would lose the focus
+    setAttribute(this.#stop, "aria-disabled", stopping && "true"); // A disabled button would lose the focus.
     this.#send.hidden = busy && nothing;
     this.#send.disabled = nothing || held || conversation.status === "waiting" || (busy && Boolean(queued));
     this.#send.ariaLabel = label;
     this.#send.title = held ? filesOpen : busy && queued ? queueFull : label;
   }
 
-  /** A message goes with all its files or not at all; while an answer is written it waits. @param {string} text */
+  /** Send a message with all of its files or not at all. It waits until the current answer is complete. @param {string} text */
   #submit(text) {
     const own = text === this.text;
     if (this.#isHeld || (own && this.#palette?.forgot())) return false;
@@ -171,7 +189,7 @@ export class Composer {
 
   /** @param {KeyboardEvent} event */
   #keydown(event) {
-    if (event.isComposing || event.keyCode === 229) return; // Enter then accepts a word of an input method
+    if (event.isComposing || event.keyCode === 229) return; // Here Enter accepts a word of an input method.
     const { key, shiftKey } = event;
     if (!this.#palette?.takes(event)) {
       if (key === "Escape" && this.#session.busy) this.#context.stop();
@@ -187,7 +205,7 @@ export class Composer {
   }
 
   #changed() {
-    this.#judge();
+    this.#enable();
     if (CSS.supports("field-sizing", "content")) return;
     this.#input.style.height = "auto";
     this.#input.style.height = `${this.#input.scrollHeight}px`;
@@ -200,7 +218,7 @@ export class Composer {
     if (this.hasFocus) this.#palette?.search(this.#skills);
   }
 
-  /** All skills, for a finger or a mouse. */
+  /** Show all skills, for users of a touch screen or a mouse. */
   async #showSkills() {
     const palette = await this.#loadPalette();
     if (!palette?.element.hidden) return palette?.hide();
@@ -209,30 +227,33 @@ export class Composer {
   }
 
   async #loadPalette() {
-    const { Palette } = await this.#load(() => import("./palette.js"));
-    if (Palette && !this.#palette) {
-      const hooks = { send: (text) => this.#submit(text), fill: (text) => (this.fill(text), this.focus(), this.#keep()), hint: (text) => setText(this.#hint, text) };
-      this.#palette = new Palette(this.#input, { strings: this.#context.strings, ...hooks });
-      this.#column.prepend(this.#palette.element);
+    const module = await this.#context.load(() => import("./palette.js"));
+    if (module && !this.#palette) {
+      const palette = new module.Palette(this.#input, {
+        strings: this.#context.strings,
+        send: (text) => this.#submit(text),
+        fill: (text) => this.write(text),
+        shortcuts: () => this.#context.shortcuts(),
+        hint: (text) => setText(this.#hint, text),
+      });
+      this.#column.prepend(palette.element);
+      this.#palette = palette;
     }
     return this.#palette;
   }
 
   async #dictate() {
-    const [{ Voice }] = await Promise.all([this.#load(() => import("./voice.js")), this.#context.style()]);
-    if (Voice && !this.#voice) {
-      this.#voice = new Voice({ ...this.#context, button: this.#microphone, input: this.#input, invite: () => this.invite() });
-      this.#box.prepend(this.#voice.element);
+    const module = await this.#context.load(() => import("./voice.js"));
+    if (module && !this.#voice) {
+      const invite = () => this.invite();
+      const voice = new module.Voice({ ...this.#context, button: this.#microphone, input: this.#input, invite });
+      this.#box.prepend(voice.element);
+      this.#voice = voice;
     }
     this.#voice?.press();
   }
 
-  /** A module, or nothing if it can't be had. @template T @param {() => Promise<T>} load @returns {Promise<Partial<T>>} */
-  #load(load) {
-    return lazy(load).catch(() => /** @type {any} */ (this.#context.fail()) ?? {});
-  }
-
-  /** Its files are not all there yet. */
+  /** Tell the user that files are still uploading. */
   get #isHeld() {
     return this.#filesComing || Boolean(this.#files?.uploads.open);
   }
@@ -243,24 +264,32 @@ export class Composer {
     this.invite();
   }
 
-  /** Offer a message again that was not taken, before what is being written by now. @param {any} message */
+  /** Put a rejected message back, before the current draft. @param {Returned} message */
   async giveBack({ content, metadata, isSignedOut }) {
     const text = metadata ? (await this.#loadFiles())?.restore(content, metadata.attachments) : content;
     this.fill([text, this.#input.value].filter(Boolean).join("\n\n"));
     if (!isSignedOut) this.#keep();
   }
 
+  /** Let the user edit a message again, before the current draft. @param {Returned} message */
+  rewrite({ content, metadata }) {
+    const { text } = this;
+    this.text = "";
+    this.giveBack({ content: [content, text].filter(Boolean).join("\n\n"), metadata });
+  }
+
   async #loadFiles() {
     this.#filesComing = true;
-    this.#judge();
-    const { Attachments } = await this.#load(() => import("./attachments.js"));
-    if (Attachments && !this.#files) {
-      this.#files = new Attachments({ ...this.#context, focus: () => this.focus() });
-      this.#files.uploads.addEventListener("change", () => this.#judge());
-      this.#box.prepend(this.#files.element);
+    this.#enable();
+    const module = await this.#context.load(() => import("./attachments.js"));
+    if (module && !this.#files) {
+      const files = new module.Attachments({ ...this.#context, focus: () => this.focus() });
+      files.uploads.addEventListener("change", () => this.#enable());
+      this.#box.prepend(files.element);
+      this.#files = files;
     }
     this.#filesComing = false;
-    this.#judge();
+    this.#enable();
     return this.#files;
   }
 }

@@ -1,19 +1,19 @@
 // @ts-check
-/** Texts to the clipboard. */
+/** Copy texts to the clipboard. */
 import { h, setText } from "./dom.js";
 
 const SAID_MS = 2000;
 
 /**
- * Copy a text; false when the browser doesn't let us.
- * @param {string} text @param {HTMLElement} button that asked for it
+ * Copy a text; false if the browser doesn't allow it.
+ * @param {string} text @param {HTMLElement} button the pressed button
  */
 export async function copyText(text, button) {
   try {
     await navigator.clipboard.writeText(text);
     return true;
   } catch {
-    // No permission, or a page that isn't served securely: the old way asks for none.
+    // The old API needs neither a permission nor a secure page.
     const area = h("textarea", { class: "visually-hidden", readonly: true, "aria-hidden": "true", tabindex: "-1" });
     area.value = text;
     button.after(area);
@@ -26,8 +26,9 @@ export async function copyText(text, button) {
 }
 
 /**
- * Copy a text, and say on the button for a moment how that went.
- * @param {HTMLElement} button @param {string} text @param {{ copy: string, copied: string, copyFailed: string }} strings
+ * Copy a text, and show the outcome on the button for a moment.
+ * @param {HTMLElement} button @param {string} text
+ * @param {{ copy: string, copied: string, copyFailed: string }} strings
  */
 export async function copyBy(button, text, { copy, copied, copyFailed }) {
   setText(button, (await copyText(text, button)) ? copied : copyFailed);

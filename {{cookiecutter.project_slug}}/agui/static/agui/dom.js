@@ -1,21 +1,25 @@
 // @ts-check
-/** Two small ways to make elements. Text goes in as text: nothing here reads HTML. */
+/** Make elements and icons. Text stays text: nothing here parses HTML. */
 
 /**
  * `h("button", { class: "primary", onclick: send }, "Send")`: functions become listeners, true an
  * empty attribute, and false, null or undefined none.
- * @param {string} tag
- * @param {Record<string, any>} [attributes]
+ * @template {string} Tag
+ * @param {Tag} tag
+ * @param {import("./types.d.ts").Attributes} [attributes]
  * @param {...(Node | string | null | undefined | false)} children
- * @returns {any}
+ * @returns {import("./types.d.ts").Made<Tag>}
  */
 export function h(tag, attributes = {}, ...children) {
+  /** @type {any} */
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
     if (typeof value === "function") element.addEventListener(name.slice(2), value);
     else setAttribute(element, name, value);
   }
-  element.append(.../** @type {Node[]} */ (children.filter((child) => child != null && child !== false)));
+  element.append(
+    .../** @type {Node[]} */ (children.filter((child) => child != null && child !== false)),
+  );
   return element;
 }
 
@@ -25,12 +29,15 @@ export function setAttribute(element, name, value) {
   else element.setAttribute(name, value === true ? "" : String(value));
 }
 
-/** Change a text only if it differs: a live region would read it again. @param {Element} element @param {string} text */
+/**
+ * Change a text only if it differs. Otherwise a live region would read it again.
+ * @param {Element} element @param {string} text
+ */
 export function setText(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
 
-/** Where a focus in a text brings up a keyboard over half of the screen. */
+/** Whether focusing a text opens a keyboard over half of the screen. */
 export const isTouch = () => matchMedia("(pointer: coarse)").matches;
 
 const SVG = "http://www.w3.org/2000/svg";
@@ -42,28 +49,33 @@ const ICONS = {
   compose: "M12 20h8M16.5 4.5a2.1 2.1 0 0 1 3 3L8 19l-4 1 1-4z",
   threads: "M4 5h16v14H4zM9.5 5v14",
   close: "M6 6l12 12M18 6 6 18",
-  tool: "M14.5 6.5a4 4 0 0 0 3 5.6L20 9.6a5 5 0 0 1-6.7 6.1L7.6 21.4a2 2 0 0 1-3-3l5.7-5.7A5 5 0 0 1 16.4 6z",
+  tool:
+    "M14.5 6.5a4 4 0 0 0 3 5.6L20 9.6a5 5 0 0 1-6.7 6.1L7.6 " +
+    "21.4a2 2 0 0 1-3-3l5.7-5.7A5 5 0 0 1 16.4 6z",
   chevron: "m9 6 6 6-6 6",
   check: "m5 12.5 4.5 4.5L19 7.5",
-  cross: "M7 7l10 10M17 7 7 17",
   alert: "M12 8v5M12 16.5v.01M12 3l9.5 17h-19z",
-  pending: "M12 4a8 8 0 1 0 0 16 8 8 0 0 0 0-16z",
-  active: "M12 4a8 8 0 1 0 0 16 8 8 0 0 0 0-16zM12 9.5a2.5 2.5 0 1 0 0 5 2.5 2.5 0 0 0 0-5z",
   pause: "M12 7v5l3 2M12 3a9 9 0 1 0 0 18 9 9 0 0 0 0-18z",
   edit: "M4 20l1-4L16.5 4.5a2.1 2.1 0 0 1 3 3L8 19z",
   trash: "M4.5 7h15M9.5 7V4.5h5V7M6.5 7l1 13h9l1-13",
   slash: "M5 4h14v16H5zM14 8l-4 8",
-  attach: "m20 11-8.3 8.3a5 5 0 0 1-7-7L13 4a3.3 3.3 0 0 1 4.7 4.7l-8.2 8.2a1.7 1.7 0 0 1-2.4-2.4L14.6 7",
+  attach:
+    "m20 11-8.3 8.3a5 5 0 0 1-7-7L13 4a3.3 3.3 0 0 1 4.7 4.7l-8.2 8.2a1.7 1.7 0 0 1-2.4-2.4L14.6 7",
   retry: "M19.5 12a7.5 7.5 0 1 1-2.3-5.4l2.3 2.2M19.5 4v4.8h-4.8",
   copy: "M9 9h10.5v11H9zM15 9V4H4.5v11H9",
-  good: "M7 11v9H4v-9zM7 11l4-7.5c1.4 0 2.3 1 2 2.4L12.4 9H18a2 2 0 0 1 2 2.4l-1.3 7a2 2 0 0 1-2 1.6H7",
-  bad: "M17 13V4h3v9zM17 13l-4 7.5c-1.4 0-2.3-1-2-2.4l.6-3.1H6a2 2 0 0 1-2-2.4l1.3-7a2 2 0 0 1 2-1.6H17",
-  add: "M12 5v14M5 12h14",
-  microphone: "M12 3.5a3 3 0 0 1 3 3V11a3 3 0 0 1-6 0V6.5a3 3 0 0 1 3-3zM5.5 11a6.5 6.5 0 0 0 13 0M12 17.5V21",
+  good:
+    "M7 11v9H4v-9zM7 11l4-7.5c1.4 0 2.3 1 2 2.4L12.4 9H18a2 2 0 " +
+    "0 1 2 2.4l-1.3 7a2 2 0 0 1-2 1.6H7",
+  bad:
+    "M17 13V4h3v9zM17 13l-4 7.5c-1.4 0-2.3-1-2-2.4l.6-3.1H6a2 2 " +
+    "0 0 1-2-2.4l1.3-7a2 2 0 0 1 2-1.6H17",
+  microphone:
+    "M12 3.5a3 3 0 0 1 3 3V11a3 3 0 0 1-6 0V6.5a3 3 0 0 1 " +
+    "3-3zM5.5 11a6.5 6.5 0 0 0 13 0M12 17.5V21",
   down: "M12 5v14M5.5 12.5 12 19l6.5-6.5",
 };
 
-/** @param {string} name @param {string} [path] of one that only some module knows */
+/** @param {string} name @param {string} [path] for an icon that is not in PATHS */
 export function icon(name, path = ICONS[name]) {
   const svg = document.createElementNS(SVG, "svg");
   const line = document.createElementNS(SVG, "path");
@@ -75,7 +87,21 @@ export function icon(name, path = ICONS[name]) {
   return svg;
 }
 
-/** @param {string} name @param {string} label @param {(event: MouseEvent) => unknown} onclick @param {Record<string, any>} [attributes] */
+/**
+ * @param {string} name @param {string} label @param {(event: MouseEvent) => unknown} onclick
+ * @param {Record<string, any>} [attributes]
+ */
 export function iconButton(name, label, onclick, attributes = {}) {
-  return h("button", { type: "button", class: "icon-button", "aria-label": label, title: label, onclick, ...attributes }, icon(name));
+  return h(
+    "button",
+    {
+      type: "button",
+      class: "icon-button",
+      "aria-label": label,
+      title: label,
+      onclick,
+      ...attributes,
+    },
+    icon(name),
+  );
 }

@@ -1,5 +1,8 @@
 // @ts-check
-/** JSON with numbers as they are written: JavaScript's own would round 12345678901234567890, and make 1 of 1.0. */
+/**
+ * JSON that keeps numbers as they are written: JavaScript's own rounds 12345678901234567890, and
+ * turns 1.0 into 1.
+ */
 
 const NUMBER = /^-?(0|[1-9]\d*)(\.\d+)?(e[+-]?\d+)?$/i;
 
@@ -19,7 +22,8 @@ export class Exact {
   }
 
   toJSON() {
-    // A browser without rawJSON sends the rounded number: the server knows it from one that was changed.
+    // A browser without rawJSON sends the rounded number, and the server sees that the user did not
+    // change it.
     return /** @type {any} */ (JSON).rawJSON?.(this.source) ?? Number(this.source);
   }
 }
@@ -30,14 +34,16 @@ export function toNumber(source) {
   return String(value) === source || !NUMBER.test(source) ? value : new Exact(source);
 }
 
-/** Throws for what is no JSON. @param {string} json @returns {any} */
+/** Parse JSON. Throws if the text is not JSON. @param {string} json @returns {any} */
 export function parseExact(json) {
-  /** @type {any} */
-  const revive = (_, value, context) => (typeof value === "number" && context?.source ? toNumber(context.source) : value);
+  /** @param {string} _ @param {unknown} value @param {{ source?: string }} [context] */
+  const revive = (_, value, context) => {
+    return typeof value === "number" && context?.source ? toNumber(context.source) : value;
+  };
   return JSON.parse(json, revive);
 }
 
-/** @param {any} value @returns {any} the same as JavaScript has it */
+/** @param {any} value @returns {any} the value with JavaScript's own numbers */
 export function plainNumber(value) {
   return value instanceof Exact ? Number(value) : value;
 }

@@ -8,6 +8,8 @@ const MAX_CHARS = 2000;
 export const FEEDBACK_WORDS = {
   feedbackAsk: "What was wrong with it? (optional)",
   feedbackSend: "Send",
+  feedbackThanks: "Thank you.",
+  feedbackFailed: "This could not be saved.",
 };
 
 export class FeedbackForm {
@@ -18,9 +20,17 @@ export class FeedbackForm {
    * @param {{ send: (comment: string) => Promise<boolean>, closed: (sent: boolean) => void }} hooks
    */
   constructor(words, { send, closed }) {
-    const close = (sent) => (this.element.remove(), closed(sent));
+    /** @param {boolean} isSent */
+    const close = (isSent) => {
+      this.element.remove();
+      closed(isSent);
+    };
     const strings = { ...FEEDBACK_WORDS, ...words };
-    const input = h("textarea", { rows: "1", dir: "auto", maxlength: MAX_CHARS, "aria-label": strings.feedbackAsk, placeholder: strings.feedbackAsk });
+    const { feedbackAsk } = strings;
+    const input = h("textarea", {
+      rows: "1", dir: "auto", maxlength: MAX_CHARS,
+      "aria-label": feedbackAsk, placeholder: feedbackAsk,
+    });
     const failed = h("p", { class: "notice", role: "alert" });
     const button = h("button", { class: "button" }, strings.feedbackSend);
     this.element = h(
@@ -38,7 +48,8 @@ export class FeedbackForm {
     this.element.addEventListener("keydown", (event) => {
       if (event.isComposing) return;
       if (event.key === "Escape") close(false);
-      else if (event.key === "Enter" && !event.shiftKey && event.target === input) this.element.requestSubmit();
+      else if (event.key === "Enter" && !event.shiftKey && event.target === input)
+        this.element.requestSubmit();
       else return;
       event.preventDefault();
       event.stopPropagation();
@@ -46,6 +57,6 @@ export class FeedbackForm {
   }
 
   focus() {
-    this.element.querySelector("textarea").focus();
+    this.element.querySelector("textarea")?.focus();
   }
 }

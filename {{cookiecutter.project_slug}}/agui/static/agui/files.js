@@ -1,12 +1,18 @@
 // @ts-check
-/** The requests about files. An upload is the one that isn't a `fetch`: only XMLHttpRequest tells how much has gone. */
+/**
+ * The requests about files. An upload is not a `fetch`, because only XMLHttpRequest reports its
+ * progress.
+ */
 import { checked } from "./client.js";
 
 /** @typedef {import("./client.js").AgentClient} AgentClient */
 /** @typedef {{ signal: AbortSignal, onprogress: (part: number) => void }} UploadOptions */
 /** @typedef {(url: string, form: FormData, options: UploadOptions) => Promise<Response>} Upload */
 
-/** @param {AgentClient} client @param {Upload} upload @param {File} file @param {UploadOptions} options */
+/**
+ * @param {AgentClient} client @param {Upload} upload @param {File} file
+ * @param {UploadOptions} options
+ */
 export async function uploadFile(client, upload, file, options) {
   const form = new FormData();
   form.append("file", file);

@@ -1,18 +1,23 @@
 // @ts-check
-/** Tools of the page: what the agent may do where the user is. Loaded with the first call of one. */
+/**
+ * Tools of the page: what the agent may do in the user's browser. The first call of one loads this
+ * module.
+ */
 import { misfit } from "./misfit.js";
 import { uuid } from "./turns.js";
 
-/** @typedef {import("./session.js").Decision} Decision */
+/** @typedef {import("./types.d.ts").Decision} Decision */
 /**
  * @typedef {{
- *   name: string, description?: string, parameters?: any, summary?: string, destructive?: boolean, confirm?: string,
+ *   name: string, description?: string, parameters?: any, summary?: string, destructive?: boolean,
+ *     confirm?: string,
  *   handler: (args: any, run: { signal: AbortSignal, threadId: string, state: any }) => any,
  * }} FrontendTool `parameters` is a JSON Schema; a destructive tool asks the user `confirm` first
  * @typedef {{
- *   signal: AbortSignal, threadId: string, state: any, decisions: Map<string, Decision | undefined>,
+ *   signal: AbortSignal, threadId: string, state: any, decisions: Map<string, Decision |
+ *     undefined>,
  *   begun: string[], done: (message: any) => void,
- * }} Answering decisions and what has begun before go by the call's id; `done` is told each result as it comes
+ * }} Answering `decisions` and `begun` go by the call's id; each result is passed to `done`
  */
 
 const MAX_CHARS = 100_000;
@@ -22,17 +27,24 @@ export class FrontendTools {
   #held = "";
   #release = () => {};
 
-  /** @param {Map<string, FrontendTool>} tools as the page has registered them; that may change at any time */
+  /**
+   * @param {Map<string, FrontendTool>} tools that the page has registered; they may change at any
+   *   time
+   */
   constructor(tools) {
     this.#tools = tools;
   }
 
-  /** Be the one tab that answers for a thread, until `release`; false if another one is at it. @param {string} threadId @returns {Promise<boolean>} */
+  /**
+   * Make this the only tab that answers for a thread, until `release`; false if another tab does.
+   * @param {string} threadId @returns {Promise<boolean>}
+   */
   hold(threadId) {
-    const locks = globalThis.navigator?.locks; // none where the page isn't served securely
+    const locks = globalThis.navigator?.locks; // Browsers have locks only for pages that are served securely.
     if (!locks || this.#held === threadId) return Promise.resolve(true);
     this.release();
     return new Promise((answer, fail) => {
+      /** @param {Lock | null} lock */
       const work = (lock) => {
         answer(Boolean(lock));
         if (!lock) return null;
@@ -48,18 +60,24 @@ export class FrontendTools {
     this.#release();
   }
 
-  /** What has to be asked first: in the form of the server's interrupts, so that the same cards ask. @param {any[]} calls */
+  /**
+   * The questions to ask first, in the form of the server's interrupts, so that the same cards show
+   * them.
+   * @param {any[]} calls
+   */
   questions(calls) {
     return calls.flatMap(({ id, function: { name } }) => {
       const { destructive, confirm: message, summary, parameters } = this.#tools.get(name) ?? {};
       if (!destructive) return [];
       const metadata = { toolName: name, "x-destructive": true, "x-summary": summary };
-      const responseSchema = { type: "object", properties: { editedArgs: parameters }, $defs: parameters?.$defs };
-      return [{ id: `page-${id}`, isPages: true, reason: "tool_call", toolCallId: id, message, metadata, responseSchema }];
+      const properties = { editedArgs: parameters };
+      const responseSchema = { type: "object", properties, $defs: parameters?.$defs };
+      const about = { reason: "tool_call", toolCallId: id, message, metadata, responseSchema };
+      return [{ id: `page-${id}`, isPages: true, ...about }];
     });
   }
 
-  /** Run them, all at once. @param {any[]} calls @param {Answering} answering */
+  /** Run the calls, all at once. @param {any[]} calls @param {Answering} answering */
   async answer(calls, answering) {
     await Promise.all(
       calls.map(async (call) => {
@@ -67,21 +85,29 @@ export class FrontendTools {
         const [content, outcome] = await this.#run(call, answering);
         const { editedArgs } = /** @type {any} */ (answering.decisions.get(call.id))?.payload ?? {};
         const edited = editedArgs && { editedArguments: JSON.stringify(editedArgs) };
-        const metadata = { ...(outcome && { outcome }), ...edited, duration_ms: Math.round(performance.now() - started) };
-        answering.done({ id: uuid(), role: "tool", toolCallId: call.id, content: cut(content), metadata });
+        const duration_ms = Math.round(performance.now() - started);
+        const metadata = { ...(outcome && { outcome }), ...edited, duration_ms };
+        const result = { id: uuid(), role: "tool", toolCallId: call.id, content: cut(content) };
+        answering.done({ ...result, metadata });
       }),
     );
   }
 
-  /** @param {any} call @param {Answering} answering @returns {Promise<[content: string, outcome?: string]>} */
+  /**
+   * @param {any} call @param {Answering} answering
+   * @returns {Promise<[content: string, outcome?: string]>}
+   */
   async #run({ id, function: { name, arguments: json } }, { decisions, begun, done: _, ...run }) {
     const tool = this.#tools.get(name);
     const { approved, editedArgs, reason } = /** @type {any} */ (decisions.get(id))?.payload ?? {};
     if (begun.includes(id)) return ["The page was left while this was running."];
     if (!tool) return [`This page has no tool ${JSON.stringify(name)}.`, "failed"];
-    if (tool.destructive && approved !== true) return [reason ? `The user denied this: ${reason}` : "The user denied this.", "denied"];
+    if (tool.destructive && approved !== true) {
+      return [reason ? `The user denied this: ${reason}` : "The user denied this.", "denied"];
+    }
     try {
-      const args = read(editedArgs ? JSON.stringify(editedArgs) : json); // As JavaScript has numbers
+      // The handler gets plain JavaScript numbers.
+      const args = read(editedArgs ? JSON.stringify(editedArgs) : json);
       const wrong = misfit(tool.parameters, args);
       if (wrong) return [`The arguments do not fit: ${wrong}.`, "failed"];
       const value = await Promise.race([tool.handler(args, run), aborted(run.signal)]);
@@ -96,7 +122,9 @@ export class FrontendTools {
 /** @param {AbortSignal} signal */
 function aborted(signal) {
   if (signal.aborted) return Promise.reject(signal.reason);
-  return new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason), { once: true }));
+  return new Promise((_, reject) => {
+    signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+  });
 }
 
 // --- Arguments and results: the model's words, to code that trusts them
@@ -104,7 +132,7 @@ function aborted(signal) {
 /** @param {string} json */
 function read(json) {
   try {
-    // Whoever merges the arguments into an object must not change its prototype.
+    // Drop `__proto__`: a handler that merges the arguments must not change a prototype.
     return JSON.parse(json || "{}", (key, value) => (key === "__proto__" ? undefined : value));
   } catch {
     throw new Error("the arguments are not JSON");
@@ -113,5 +141,6 @@ function read(json) {
 
 /** @param {string} content */
 function cut(content) {
-  return content.length > MAX_CHARS ? `${content.slice(0, MAX_CHARS)}\n[cut: ${content.length} characters]` : content;
+  if (content.length <= MAX_CHARS) return content;
+  return `${content.slice(0, MAX_CHARS)}\n[cut: ${content.length} characters]`;
 }

@@ -1,41 +1,51 @@
 // @ts-check
-/** JSON Patch (RFC 6902) on plain values: returns a new document and leaves the old one as it was. */
+/** JSON Patch (RFC 6902) on plain values: makes a new document and leaves the old one unchanged. */
+
+/**
+ * @typedef {Set<any>} Made the objects and arrays that this patch has made: only these are changed
+ *   in place
+ */
 
 /**
  * Apply every operation, or throw and apply none.
- * @param {any} document
- * @param {any[]} operations
+ * @param {any} document @param {any[]} operations
  */
 export function applyPatch(document, operations) {
-  return operations.reduce(applyOperation, document);
+  /** @type {Made} */
+  const made = new Set();
+  let result = document;
+  for (const operation of operations) result = applyOperation(result, operation, made);
+  return result;
 }
 
-/**
- * @param {any} document
- * @param {any} operation
- */
-function applyOperation(document, operation) {
+/** @param {any} document @param {any} operation @param {Made} made */
+function applyOperation(document, operation, made) {
   const { op, value } = operation;
-  if (value === undefined && ["add", "replace", "test"].includes(op)) throw new Error(`JSON Patch: ${op} without a value`);
+  if (value === undefined && ["add", "replace", "test"].includes(op)) {
+    throw new Error(`JSON Patch: ${op} without a value`);
+  }
   const path = segments(operation.path);
   switch (op) {
     case "add":
-      return change(document, path, (parent, key) => insert(parent, key, value), value);
+      return change(document, path, (parent, key) => insert(parent, key, value), value, made);
     case "replace":
       read(document, path);
-      return change(document, path, (parent, key) => assign(parent, key, value), value);
+      return change(document, path, (parent, key) => assign(parent, key, value), value, made);
     case "remove":
       read(document, path);
-      return change(document, path, remove, null);
+      return change(document, path, remove, null, made);
     case "copy":
     case "move": {
       const from = segments(operation.from);
       const moved = read(document, from);
-      const rest = op === "move" ? change(document, from, remove, null) : document;
-      return change(rest, path, (parent, key) => insert(parent, key, moved), moved);
+      const rest = op === "move" ? change(document, from, remove, null, made) : document;
+      if (op === "copy") share(moved, made);
+      return change(rest, path, (parent, key) => insert(parent, key, moved), moved, made);
     }
     case "test":
-      if (!same(read(document, path), value)) throw new Error(`JSON Patch: test failed at ${operation.path}`);
+      if (!same(read(document, path), value)) {
+        throw new Error(`JSON Patch: test failed at ${operation.path}`);
+      }
       return document;
     default:
       throw new Error(`JSON Patch: unknown operation ${op}`);
@@ -46,15 +56,13 @@ function applyOperation(document, operation) {
 function segments(pointer) {
   if (pointer === "") return [];
   if (!pointer.startsWith("/")) throw new Error(`JSON Patch: ${pointer} is no path`);
-  const path = pointer.slice(1).split("/").map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~"));
+  const parts = pointer.slice(1).split("/");
+  const path = parts.map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~"));
   if (path.includes("__proto__")) throw new Error("JSON Patch: forbidden path");
   return path;
 }
 
-/**
- * @param {any} document
- * @param {string[]} path
- */
+/** @param {any} document @param {string[]} path */
 function read(document, path) {
   return path.reduce((value, key) => {
     if (value === null || typeof value !== "object" || !Object.hasOwn(value, key) || (Array.isArray(value) && key === "length")) {
@@ -65,27 +73,41 @@ function read(document, path) {
 }
 
 /**
- * Copy the containers along the path and let `edit` change the last one.
+ * Let `edit` change the last container on a path. A patch copies each container on it only once.
  * @param {any} document
  * @param {string[]} path
  * @param {(parent: any, key: string) => void} edit
- * @param {any} whole what the document becomes when the path is empty
+ * @param {any} whole the new document if the path is empty
+ * @param {Made} made
  */
-function change(document, path, edit, whole) {
+function change(document, path, edit, whole, made, at = 0) {
   if (!path.length) return whole;
-  if (document === null || typeof document !== "object") throw new Error(`JSON Patch: nothing at /${path.join("/")}`);
-  const copy = Array.isArray(document) ? [...document] : { ...document };
-  const [key, ...rest] = path;
-  if (rest.length) copy[key] = change(read(document, [key]), rest, edit, whole);
+  if (document === null || typeof document !== "object") {
+    throw new Error(`JSON Patch: nothing at /${path.join("/")}`);
+  }
+  const copy = made.has(document) ? document : Array.isArray(document) ? [...document] : { ...document };
+  made.add(copy);
+  const key = path[at];
+  if (at + 1 < path.length) copy[key] = change(read(document, [key]), path, edit, whole, made, at + 1);
   else edit(copy, key);
   return copy;
+}
+
+/**
+ * Copy a value before the next change, because it now stands in two places.
+ * @param {any} value @param {Made} made
+ */
+function share(value, made) {
+  if (made.delete(value)) for (const part of Object.values(value)) share(part, made);
 }
 
 /** @param {any} parent @param {string} key @param {any} value */
 function insert(parent, key, value) {
   if (!Array.isArray(parent)) return assign(parent, key, value);
   const index = key === "-" ? parent.length : Number(key);
-  if (!/^(-|0|[1-9]\d*)$/.test(key) || index > parent.length) throw new Error(`JSON Patch: no index ${key}`);
+  if (!/^(-|0|[1-9]\d*)$/.test(key) || index > parent.length) {
+    throw new Error(`JSON Patch: no index ${key}`);
+  }
   parent.splice(index, 0, value);
 }
 

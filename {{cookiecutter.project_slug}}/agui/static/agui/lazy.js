@@ -1,7 +1,35 @@
 // @ts-check
 /**
- * Load a module on its first use. A browser that could not get one fails the same import for as long as the page lives,
- * so this tries once more at another address. Safari does not say the address: there only a new page helps.
+ * Load modules on their first use. If a module can't be loaded, its caller goes on without it, and
+ * the next use tries again. If the user had asked for it, the chat tells them.
+ */
+
+/**
+ * Load a module, or throw. After one failure, browsers fail every import from the same address
+ * until the page is reloaded, so try once more at another address. Safari's error has no address,
+ * so there only a reload helps.
  * @type {<T>(load: () => Promise<T>, ...rest: any[]) => Promise<T>}
  */
-export const lazy = (load) => load().catch((error) => import(/http\S+/.exec(error.message) + "?" + Date.now()));
+export const fetchModule = (load) =>
+  load().catch((error) => import(/http\S+/.exec(error.message) + "?" + Date.now()));
+
+/**
+ * @typedef {<T>(load: () => Promise<T>) => Promise<T | null>} Load loads a module that the
+ *   user has asked for, and its style
+ */
+
+/**
+ * Load a module; null if it can't be loaded.
+ * @template T @param {() => Promise<T>} load
+ * @param {() => void} [tell] tells the user that something is missing
+ * @returns {Promise<T | null>}
+ */
+export async function lazy(load, tell) {
+  try {
+    return await fetchModule(load);
+  } catch (error) {
+    console.warn("agui-chat:", error);
+    tell?.();
+    return null;
+  }
+}

@@ -1,32 +1,30 @@
 // @ts-check
 /**
- * Markdown as models write it: CommonMark with the tables, task lists, strikethrough and bare links of GitHub, and with
- * each line break kept. Reads only: a list of tokens, each with `at`, the place in the text where it begins.
+ * Markdown as models write it: CommonMark with GitHub's tables, task lists, strikethrough and bare
+ * links. It keeps each line break. The result is a list of tokens, each with `at`, the place in the
+ * text where it begins.
  *
- * A text is read once, line by line, with a stack of open blocks, so the cost grows with the text and not with its
- * square. https://spec.commonmark.org/0.31.2/#appendix-a-parsing-strategy
+ * The lexer reads a text once, line by line, with a stack of open blocks, so its time is linear in
+ * the length of the text. https://spec.commonmark.org/0.31.2/#appendix-a-parsing-strategy
  */
-import { TAG, definitionAt, matchAt, rawAt, spans, unescaped } from "./markdown-spans.js";
+import { alignOf, cellsOf, finishBlock, headingText, isText, blockText, withoutEnd } from "./markdown-blocks.js";
+import { definitionAt, readInline, readerOfHtml } from "./markdown-spans.js";
 
 /** @typedef {{ type: string, at?: number, text?: any, tokens?: Token[], [key: string]: any }} Token */
-/** @typedef {Map<string, { href: string, title?: string, at?: number }>} Links where links lead, and where the text says so */
+/** @typedef {Map<string, { href: string, title?: string, at?: number }>} Links the address of each link, and where the text defines it */
 /** @typedef {any} Block a token that may still grow */
 
 const RULE = /^(?:(?:-[ \t]*){3,}|(?:_[ \t]*){3,}|(?:\*[ \t]*){3,})$/;
 const FENCE = /^(?:(`{3,})([^`]*)|(~{3,})([^]*))$/;
 const MARKER = /^(?:[*+-]|(\d{1,9})[.)])(?=[ \t]|$)/;
 const DELIMITERS = /^\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*(?:\|[ \t]*)?$/;
-const HTML_NAMES =
-  "address|article|aside|base|blockquote|body|center|details|dialog|div|dl|dt|dd|fieldset|figure|footer|form|frame|h[1-6]|head|header|hr|html|iframe|legend|li|link|main|menu|meta|nav|ol|option|p|search|section|summary|table|tbody|td|tfoot|th|thead|title|tr|ul";
-const HTML_BLOCK = new RegExp(`^</?(?:${HTML_NAMES})(?=\\s|/?>|$)`, "i");
-const VERBATIM = /^<(script|pre|style|textarea)(?=[\s>]|$)/i;
-/** Blocks within blocks: deeper quotes and lists are text. */
+/** The deepest blocks within blocks. Deeper quotes and lists are text. */
 const DEEPEST_BLOCK = 60;
 const MAX_COLUMNS = 100;
-/** How many cells may be added to short rows, in all. */
+/** The most cells that the lexer adds to short rows, in all. */
 const MAX_ADDED_CELLS = 10_000;
 
-/** @param {string} text @param {Links} links receives what the text defines @returns {Token[]} */
+/** @param {string} text @param {Links} links receives its definitions @returns {Token[]} */
 export function lex(text, links) {
   const { tokens } = new BlockReader(links).read(text);
   readInline(tokens, links);
@@ -35,20 +33,20 @@ export function lex(text, links) {
 
 class BlockReader {
   #links;
-  /** @type {Block[]} the whole text, then the open blocks in it, each inside the one before */
+  /** @type {Block[]} the whole text, then its open blocks, each inside the one before */
   #open = [{ type: "root", tokens: [] }];
-  /** The positions in the text of the line and of the line before it. */
+  /** Where this line and the line before it begin in the text. */
   #start = 0;
   #lastStart = 0;
   #line = "";
-  /** What is unread of the line: the characters from `#at`, of which the first is a tab with `#pad` columns left. */
+  /** The unread part of the line: its characters from `#at`. The first may be a tab with `#pad` columns left. */
   #at = 0;
   #pad = 0;
   #column = 0;
-  /** How many columns of the unread part are blank, and where its first other character is. */
+  /** The blank columns before the rest of the unread part, and where that begins. */
   #indent = 0;
   #next = 0;
-  /** The line before was blank, for the blocks from this depth on. */
+  /** From this depth on, the line before was blank. */
   #blankFrom = Infinity;
   #addedCells = 0;
 
@@ -97,7 +95,7 @@ class BlockReader {
     this.#blankFrom = separates ? this.#open.findLastIndex(({ type }, index) => index < depth && type === "blockquote") : Infinity;
   }
 
-  /** Which open blocks does the line continue? Reads past their markers. @returns {number} how many, 0 when the line is read */
+  /** Find the open blocks that the line continues, and read past their markers. @returns {number} how many, or 0 if the whole line was read */
   #goOn() {
     let depth = 1;
     for (; depth < this.#open.length; depth++) {
@@ -125,7 +123,7 @@ class BlockReader {
     return depth;
   }
 
-  /** Begin the block whose marker comes next, if there is one. @param {number} depth how many open blocks go on @returns {"leaf" | "container" | null} */
+  /** Begin a new block if its marker comes next. @param {number} depth how many open blocks continue @returns {"leaf" | "container" | null} */
   #begin(depth) {
     this.#look();
     const container = this.#open[depth - 1];
@@ -159,16 +157,12 @@ class BlockReader {
     if (heading) return { type: "heading", depth: heading[0].length, text: headingText(rest.slice(heading[0].length)) };
     const fence = FENCE.exec(rest);
     if (fence) return { type: "code", fence: fence[1] ?? fence[3], indent: this.#indent, info: fence[2] ?? fence[4], lines: [] };
-    if (rest[0] === "<") {
-      const name = VERBATIM.exec(rest)?.[1];
-      const end = name ? `</${name.toLowerCase()}>` : rawAt(rest, 0)?.[1];
-      const isBlock = end || HTML_BLOCK.test(rest) || (!isText(tip) && rest.trimEnd() === matchAt(TAG, rest, 0)?.[0]); // a tag alone can't interrupt
-      if (isBlock) return { type: "html", end, lines: [] };
-    }
+    const html = readerOfHtml(rest, 0)?.htmlBlock(rest, isText(tip));
+    if (html) return html;
     if (container.type === "paragraph") {
       if (/^(?:=+|-+)[ \t]*$/.test(rest)) {
         this.#define(container);
-        const text = textOf(container.lines);
+        const text = blockText(container.lines);
         container.lines = text ? [] : container.lines;
         if (text) return { type: "heading", depth: rest[0] === "=" ? 1 : 2, text, at: container.at };
       }
@@ -197,13 +191,13 @@ class BlockReader {
     return true;
   }
 
-  /** @param {Block} paragraph whose last line may be a header @param {string} delimiters @returns {Block | null} */
+  /** @param {Block} paragraph its last line may be a header @param {string} delimiters @returns {Block | null} */
   #table(paragraph, delimiters) {
     const line = paragraph.lines.at(-1) ?? "";
     const cells = cellsOf(delimiters);
     const header = line.includes("|") ? cellsOf(line) : [];
     if (header.length !== cells.length || header.length > MAX_COLUMNS) return null;
-    const aligns = cells.map((cell) => (/^:.*:$/.test(cell) ? "center" : cell.endsWith(":") ? "right" : cell.startsWith(":") ? "left" : null));
+    const aligns = cells.map(alignOf);
     paragraph.lines.pop();
     return { type: "table", aligns, header: this.#row(header, aligns), rows: [], at: this.#lastStart };
   }
@@ -215,7 +209,7 @@ class BlockReader {
     return shown.map((align, index) => ({ text: cells[index] ?? "", align }));
   }
 
-  /** Add what is left of the line to the innermost open block. */
+  /** Add the rest of the line to the innermost open block. */
   #addText() {
     const tip = this.#open.at(-1);
     if (tip.type === "table") tip.rows.push(this.#row(cellsOf(this.#rest), tip.aligns));
@@ -225,7 +219,7 @@ class BlockReader {
     } else if (!this.#isBlank) this.#add({ type: "paragraph", lines: [this.#line.slice(this.#next)] }, this.#open.length);
   }
 
-  /** @param {Block} block @param {number} depth how many open blocks it may be in */
+  /** @param {Block} block @param {number} depth how many open blocks may contain it */
   #add(block, depth) {
     this.#close(depth);
     while (block.type === "item" ? !this.#open.at(-1).items : !this.#open.at(-1).tokens) this.#close(this.#open.length - 1);
@@ -246,20 +240,13 @@ class BlockReader {
       const block = this.#open.pop();
       if (block.type === "paragraph") {
         this.#define(block);
-        block.text = textOf(block.lines);
+        block.text = blockText(block.lines);
         if (!block.text) this.#open.at(-1).tokens.pop();
-      } else if (block.fence) {
-        block.text = block.lines.join("\n");
-        block.lang = unescaped(block.info.trim());
-      } else if (block.type === "code") {
-        while (!block.lines.at(-1).trim()) block.lines.pop();
-        block.text = block.lines.join("\n");
-      } else if (block.type === "html") block.text = block.lines.join("\n").trimEnd();
-      else if (block.type === "list") finishList(block);
+      } else finishBlock(block);
     }
   }
 
-  /** Take the definitions of links from the beginning of a paragraph. @param {Block} paragraph */
+  /** Remove the definitions of links from a paragraph, and read them. @param {Block} paragraph */
   #define(paragraph) {
     if (paragraph.lines[0]?.[0] !== "[") return;
     const text = paragraph.lines.join("\n");
@@ -304,57 +291,5 @@ class BlockReader {
 
   get #rest() {
     return " ".repeat(this.#pad) + this.#line.slice(this.#pad ? this.#at + 1 : this.#at);
-  }
-}
-
-/** @param {Block} block */
-const isText = ({ type }) => type === "paragraph" || type === "table";
-
-/** @param {Block} list */
-function finishList(list) {
-  for (const item of list.items) {
-    const [first] = item.tokens;
-    const task = first?.type === "paragraph" && /^\[([ xX])\][ \t]+(?=\S)/.exec(first.text);
-    if (!list.loose) for (const token of item.tokens) if (token.type === "paragraph") token.type = "text";
-    if (!task) continue;
-    item.task = true;
-    first.text = first.text.slice(task[0].length);
-    const box = { type: "checkbox", checked: task[1] !== " " };
-    if (list.loose) first.box = box;
-    else item.tokens.unshift(box);
-  }
-}
-
-/** @param {string} text @param {string} characters that are cut off its end: a pattern would look again from each of them */
-function withoutEnd(text, characters) {
-  let end = text.length;
-  while (end && characters.includes(text[end - 1])) end--;
-  return text.slice(0, end);
-}
-
-/** @param {string[]} lines */
-const textOf = (lines) => withoutEnd(lines.join("\n"), " \t\n");
-
-/** @param {string} text what follows the signs that begin a heading */
-function headingText(text) {
-  const whole = withoutEnd(text, " \t");
-  const inner = withoutEnd(whole, "#");
-  const content = /[ \t]$/.test(inner) || !inner ? inner : whole;
-  return withoutEnd(content, " \t").replace(/^[ \t]+/, "");
-}
-
-/** @param {string} line */
-function cellsOf(line) {
-  const cells = line.trim().replace(/^\|/, "").replace(/(?<!\\)\|$/, "").split(/(?<!\\)\|/);
-  return cells.map((cell) => cell.trim().replaceAll("\\|", "|"));
-}
-
-/** Read what is inside the blocks: after all of them, because a link may be defined below. @param {Token[]} tokens @param {Links} links */
-function readInline(tokens, links) {
-  for (const token of tokens) {
-    if (["paragraph", "heading", "text"].includes(token.type)) token.tokens = [...(token.box ? [token.box] : []), ...spans(token.text, links)];
-    else if (token.tokens) readInline(token.tokens, links);
-    for (const { tokens } of token.items ?? []) readInline(tokens, links);
-    for (const cell of [...(token.header ?? []), ...(token.rows ?? []).flat()]) cell.tokens = spans(cell.text, links);
   }
 }

@@ -1,42 +1,62 @@
 // @ts-check
-/** What a text is as Markdown, as descriptions of the elements to make. Nothing here touches the page. */
+/** Turn Markdown into descriptions of elements. Nothing here touches the page. */
 import { lex } from "./markdown-lexer.js";
+import { html } from "./markdown-spans.js";
 import { completed } from "./markdown-tail.js";
 
 /** @typedef {string | [tag: string, attributes: Record<string, any>, children: any[]]} Node */
 /** @typedef {import("./markdown-lexer.js").Links} Links */
-/** @typedef {{ nodes: Node[], done: { length: number, blocks: number }, links: Links, lacksNames: boolean }} Found `lacksNames`: read it again after `loadNames()` */
+/**
+ * @typedef {{ nodes: Node[], done: { length: number, blocks: number }, links: Links,
+ *   lacks: (() => Promise<void>) | null, isRich: boolean }} Found `lacks`: load this, and read the
+ *   text again; `isRich`: rich-text.js has something to add
+ */
 
-/** Raw HTML in Markdown: bare tags that only format are elements, all others readable text. */
-const BARE_TAG = /^<(\/?)(br|b|i|u|s|em|strong|del|mark|kbd|sub|sup|details|summary)\s*\/?>$/i;
-/** Tags in tags: whatever walks the tree does so by calling itself. */
-const DEEPEST = 100;
 /** What a table never breaks: numbers, amounts, dates and times. */
 const FIGURE = /^[\d\s.,:;/+\-–%€$£TZ]{1,30}$/;
 const PROTOCOLS = ["http:", "https:", "mailto:", "tel:"];
-/** @type {Map<string, string>} characters that have a name; the rare ones are loaded when a text has one */
+/**
+ * @type {Map<string, string>} characters by their names; a text with a rare name loads the others
+ */
 let characters = new Map([["amp", "&"], ["lt", "<"], ["gt", ">"], ["quot", '"'], ["apos", "'"], ["nbsp", "\u00a0"]]);
-/** Are all names loaded, and did the text that is being read have one that is not? */
+/** Whether all names are loaded, and whether the current text has a name that is not loaded. */
 let [hasNames, lacksNames] = [false, false];
+/** Tables with so many rows get tools. */
+const LARGE = 5;
+/** Whether rich-text.js has something to add to the current text. */
+let isRich = false;
 
-/** Load the names of all characters. Without them, a text shows them as they are written. */
+/** Load the names of all characters. Until then, a text shows rare names as they are written. */
 export async function loadNames() {
   const { CHARACTERS } = await import("./entities.js").catch(() => ({ CHARACTERS: [] }));
   hasNames = true;
   characters = new Map([...characters, ...CHARACTERS]);
 }
 
+/** Load the reader of raw HTML. Without it, a text shows tags as they are written. */
+export async function loadHtml() {
+  const none = { htmlBlock: () => null, htmlLength: () => 0, addHtml: () => {} };
+  html.reader = await import("./markdown-html.js").catch(() => none);
+}
+
 /**
- * Read a text. `done` is how much of it can't change any more while it grows, and how many nodes that is.
- * @param {string} text @param {boolean} growing @param {Links} links those defined so far
+ * Read a text. `done` says how much of a growing text can't change any more, and how many nodes
+ * that is.
+ * @param {string} text @param {boolean} growing
+ * @param {Links} links the links that are defined so far
  * @param {{ copy: string }} strings @returns {Found}
  */
 export function read(text, growing, links, strings) {
-  lacksNames = false;
-  return { ...nodesAndRest(text, growing, links, strings), lacksNames };
+  lacksNames = isRich = html.isMissing = false;
+  const found = nodesAndRest(text, growing, links, strings);
+  const lacks = html.isMissing ? loadHtml : lacksNames ? loadNames : null;
+  return { ...found, lacks, isRich };
 }
 
-/** @param {string} text @param {boolean} growing @param {Links} links @param {{ copy: string }} strings */
+/**
+ * @param {string} text @param {boolean} growing @param {Links} links
+ * @param {{ copy: string }} strings
+ */
 function nodesAndRest(text, growing, links, strings) {
   const source = text.replace(/\r\n?/g, "\n");
   try {
@@ -45,17 +65,21 @@ function nodesAndRest(text, growing, links, strings) {
     const length = (growing && tokens.at(-1)?.at) || 0;
     const last = tokens.findIndex(({ at }) => at === length);
     const head = build(tokens.slice(0, last), strings);
-    // A line may end in two characters, which are read as one: then nothing is put aside.
+    // The lexer reads a line end of two characters as one, so positions differ: then nothing is
+    // `done`.
     if (!length || head.open || source !== text) return { nodes: build(tokens, strings).nodes, done: { length: 0, blocks: 0 }, links };
-    for (const [tag, { at = 0 }] of known) if (at >= length && !links.has(tag)) known.delete(tag); // its address may not be complete
+    for (const [tag, { at = 0 }] of known) if (at >= length && !links.has(tag)) known.delete(tag); // The address may not be complete.
     return { nodes: [...head.nodes, ...build(tokens.slice(last), strings).nodes], done: { length, blocks: head.nodes.length }, links: known };
   } catch (error) {
-    console.warn("agui-chat: a text could not be read as Markdown.", error); // nested too deeply, for one
+    console.warn("agui-chat: a text could not be read as Markdown.", error); // The text may be nested too deeply.
     return { nodes: [["div", { class: "block plain" }, [source]]], done: { length: 0, blocks: 0 }, links };
   }
 }
 
-/** The blocks of a text; `open` when an element of raw HTML waits for its end. @param {any[]} tokens @param {{ copy: string }} strings */
+/**
+ * Make the nodes of a text's blocks. `open` means that an element of raw HTML waits for its end.
+ * @param {any[]} tokens @param {{ copy: string }} strings
+ */
 function build(tokens, strings) {
   /** @type {any[]} */
   const nodes = [];
@@ -68,7 +92,10 @@ function build(tokens, strings) {
   return { nodes, open: stack.length > 0 };
 }
 
-/** @param {any[]} tokens @param {{ copy: string }} strings @param {boolean} [inLink] @returns {any[]} */
+/**
+ * @param {any[]} tokens @param {{ copy: string }} strings @param {boolean} [inLink]
+ * @returns {any[]}
+ */
 function children(tokens, strings, inLink = false) {
   /** @type {any} */
   const stack = [["", {}, []]];
@@ -76,7 +103,10 @@ function children(tokens, strings, inLink = false) {
   return stack[0][2];
 }
 
-/** Add what a token is to the innermost open element. @param {any} token @param {any[]} stack @param {{ copy: string }} strings @param {boolean} inLink */
+/**
+ * Add the node of a token to the innermost open element.
+ * @param {any} token @param {any[]} stack @param {{ copy: string }} strings @param {boolean} inLink
+ */
 function take(token, stack, strings, inLink) {
   const add = (/** @type {any} */ node) => {
     const into = stack.at(-1)[2];
@@ -84,20 +114,7 @@ function take(token, stack, strings, inLink) {
     else if (node) into.push(node);
   };
   if (token.type !== "html") return nodesOf(token, strings, inLink).forEach(add);
-  for (const piece of token.text.split(/(<[^>]*>?)/)) {
-    const [, end, name] = BARE_TAG.exec(piece) ?? [];
-    const tag = name?.toLowerCase();
-    if (!tag) add(piece.startsWith("<") ? piece : decoded(piece));
-    else if (tag === "br") add(["br", {}, []]);
-    else if (!end) {
-      const node = [tag, {}, []];
-      add(node);
-      if (stack.length < DEEPEST) stack.push(node);
-    } else {
-      const at = stack.findLastIndex(([one]) => one === tag);
-      if (at > 0) stack.length = at;
-    }
-  }
+  html.reader?.addHtml(token.text, stack, add, decoded);
 }
 
 /** @param {any} token @param {{ copy: string }} strings @param {boolean} inLink @returns {any[]} */
@@ -115,7 +132,7 @@ function nodesOf(token, strings, inLink) {
     case "list": return [listOf(token, strings)];
     case "table": return [["div", { class: "table", tabindex: "0" }, [["table", {}, tableParts(token, strings)]]]];
     case "link": return linkOf(token, token.autolink ? [text] : children(tokens, strings, true), inLink);
-    case "image": return linkOf(token, [textIn(children(tokens, strings, true))].filter(Boolean), inLink); // never loaded
+    case "image": return linkOf(token, [textIn(children(tokens, strings, true))].filter(Boolean), inLink); // The image is never loaded.
     case "text": return tokens ? inner() : [decoded(text)];
     case "escape": return [text];
     default: return [];
@@ -124,28 +141,35 @@ function nodesOf(token, strings, inLink) {
 
 /** @param {any} token @param {{ copy: string }} strings */
 function codeBox({ lang, text }, { copy }) {
+  isRich = true;
   const [language] = /^[\p{L}\p{N}_+#.-]+/u.exec(decoded(lang ?? "")) ?? [""];
   const head = ["div", { class: "code-head" }, [["span", {}, [language]], ["button", { type: "button", class: "copy" }, [copy]]]];
   const code = ["code", language ? { class: `language-${language}` } : {}, [text]];
-  // A wide block scrolls, so the keyboard must reach it.
+  // A wide block scrolls, so keyboard users must be able to focus it.
   return ["div", { class: "code", part: "code" }, [head, ["pre", { tabindex: "0" }, [code]]]];
 }
 
 /** @param {any} token @param {{ copy: string }} strings */
 function listOf({ ordered, start, items }, strings) {
-  const rows = items.map(({ task, tokens }) => ["li", task ? { class: "task" } : {}, children(tokens, strings)]);
+  const rows = items.map((/** @type {any} */ { task, tokens }) => {
+    return ["li", task ? { class: "task" } : {}, children(tokens, strings)];
+  });
   return ordered ? ["ol", start === 1 ? {} : { start: String(start) }, rows] : ["ul", {}, rows];
 }
 
 /** @param {any} token @param {{ copy: string }} strings */
 function tableParts({ header, rows }, strings) {
+  isRich ||= rows.length >= LARGE;
   const row = (/** @type {any[]} */ cells, /** @type {string} */ tag) =>
     ["tr", {}, cells.map(({ tokens, align }) => [tag, cellAttributes(tokens, align), children(tokens, strings)])];
   const head = ["thead", {}, [row(header, "th")]];
   return rows.length ? [head, ["tbody", {}, rows.map((/** @type {any[]} */ cells) => row(cells, "td"))]] : [head];
 }
 
-/** A number, a date or a time never breaks. @param {any[]} tokens @param {string | null} align */
+/**
+ * Choose the attributes of a table's cell. Numbers, dates and times never break.
+ * @param {any[]} tokens @param {string | null} align
+ */
 function cellAttributes(tokens, align) {
   const isFigure = tokens.length === 1 && FIGURE.test(tokens[0].text ?? "");
   return { ...(align && { align }), ...(isFigure && { class: "figure" }) };
@@ -162,7 +186,10 @@ function linkOf({ href, title, autolink }, inner, inLink) {
   return [["a", { href: url, ...(title && { title: decoded(title) }), target: "_blank", rel: "noopener noreferrer" }, shown]];
 }
 
-/** Where a link may lead: judged by the parser that will follow it. @param {string} href @param {boolean} literal */
+/**
+ * Find the address of a link, if it is safe. The browser's own URL parser decides.
+ * @param {string} href @param {boolean} literal
+ */
 function safe(href, literal) {
   try {
     const url = encodeURI(literal ? href : decoded(href)).replace(/%25/g, "%");
@@ -172,7 +199,7 @@ function safe(href, literal) {
   }
 }
 
-/** Read character references. @param {string} text */
+/** Replace character references. @param {string} text */
 function decoded(text) {
   return text.replace(/&(?:#(\d{1,7})|#x([\da-f]{1,6})|(\w+));/gi, (whole, decimal, hex, name) => {
     if (name) {

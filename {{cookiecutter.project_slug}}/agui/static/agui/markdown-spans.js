@@ -1,29 +1,36 @@
 // @ts-check
-/** Markdown inside a block: emphasis, code, links and the like, as tokens. Each part is linear in the length of the text. */
+/**
+ * Read Markdown inside a block: emphasis, code, links and similar, as tokens. Each part takes time
+ * that is linear in the length of the text.
+ */
+import { DEEPEST_SPAN, depthOf, markOf, plain, withEmphasis } from "./markdown-emphasis.js";
 
 /** @typedef {import("./markdown-lexer.js").Token} Token */
 /** @typedef {import("./markdown-lexer.js").Links} Links */
 
-const ATTRIBUTES = `(?:\\s+[a-zA-Z:_][\\w.:-]*(?:\\s*=\\s*(?:"[^"]*"|'[^']*'|[^\\s"'=<>\`]+))?)*\\s*`;
 const AUTOLINK = /<(?:([a-z][a-z\d+.-]{1,31}:[^\s<>]*)|([\w.!#$%&'*+/=?^`{|}~-]+@[a-z\d-]+(?:\.[a-z\d-]+)+))>/iy;
-export const TAG = new RegExp(`</[a-z][\\w-]*\\s*>|<[a-z][\\w-]*${ATTRIBUTES}/?>`, "iy");
-/** Raw HTML that begins like this goes on until that. */
-const RAW = [["<!-->", ""], ["<!--->", ""], ["<!--", "-->"], ["<?", "?>"], ["<![CDATA[", "]]>"], ["<!", ">"]];
-
-/** What begins raw HTML there that is no tag, and what ends it. @param {string} text @param {number} at */
-export const rawAt = (text, at) => RAW.find(([begin]) => text.startsWith(begin, at) && (begin !== "<!" || /[a-z]/i.test(text[at + 2] ?? "")));
 const URL_TEXT = /(?:(?:https?|ftp):\/\/|www\.)(?=[\p{L}\p{N}])[^\s<]*/iuy;
 const EMAIL = /(?:mailto:)?[a-z\d.+_-]{1,64}@[a-z\d_-]+(?:\.[a-z\d_-]*[a-z\d])+(?![-_])/iy;
 const LONGEST_MAIL_START = 72;
 const LABEL = /\[((?:\\[^]|[^[\]\\]){0,999})\]/y;
 const BLANKS = /[ \t]*(?:\n[ \t]*)?/y;
 const TITLE = /"(?:\\[^]|[^"\\])*"|'(?:\\[^]|[^'\\])*'|\((?:\\[^]|[^()\\])*\)/y;
-/** A line's end, blanks, an escape, or marks. */
+/** The end of a line, blanks, an escape, or marks. */
 const SIGN = /[ \t]*\n[ \t]*|[ \t]+|\\(?:\n[ \t]*|[!-/:-@[-`{-~])|`+|\*+|_+|~+/y;
 const WORD = /[a-z\d]+|[^a-z\d]/iy;
-const [BLANK, POINT] = [1, 2];
-/** Emphasis within emphasis: what walks the tree calls itself. */
-const DEEPEST_SPAN = 100;
+
+/**
+ * The reader of raw HTML, which is loaded with the first HTML, and whether a text lacked it.
+ * @type {{ reader: typeof import("./markdown-html.js") | null, isMissing: boolean }}
+ */
+export const html = { reader: null, isMissing: false };
+
+/** The reader, if HTML may begin there. @param {string} text @param {number} at */
+export function readerOfHtml(text, at) {
+  if (text[at] !== "<" || !/[a-z/!?]/i.test(text[at + 1] ?? "")) return null;
+  html.isMissing ||= !html.reader;
+  return html.reader;
+}
 
 /** @param {RegExp} pattern @param {string} text @param {number} at */
 export function matchAt(pattern, text, at) {
@@ -31,8 +38,23 @@ export function matchAt(pattern, text, at) {
   return pattern.exec(text);
 }
 
+/**
+ * Read the texts inside blocks. This comes after all blocks, because a later block may define a
+ * link.
+ * @param {Token[]} tokens @param {Links} links
+ */
+export function readInline(tokens, links) {
+  for (const token of tokens) {
+    if (["paragraph", "heading", "text"].includes(token.type)) {
+      token.tokens = [...(token.box ? [token.box] : []), ...spans(token.text, links)];
+    } else if (token.tokens) readInline(token.tokens, links);
+    for (const { tokens } of token.items ?? []) readInline(tokens, links);
+    for (const cell of [...(token.header ?? []), ...(token.rows ?? []).flat()]) cell.tokens = spans(cell.text, links);
+  }
+}
+
 /** @param {string} text @param {Links} links @returns {Token[]} */
-export function spans(text, links) {
+function spans(text, links) {
   return new SpanReader(text, links).read();
 }
 
@@ -42,13 +64,22 @@ class SpanReader {
   #at = 0;
   /** @type {any[]} tokens, and marks that may become emphasis or links */
   #out = [];
-  /** @type {{ index: number, at: number, isImage: boolean }[]} brackets that are open: where in the tokens and in the text */
+  /**
+   * @type {{ index: number, at: number, isImage: boolean }[]} open brackets: their places in the
+   *   tokens and in the text
+   */
   #brackets = [];
-  /** There can be no link from so many of the brackets: a link within would be in a link. */
+  /** So many of the open brackets can't begin a link, because a link can't contain a link. */
   #dead = 0;
-  /** Is there no bracket between the last open one and here? Else the text is no label. */
+  /**
+   * Whether there is no bracket between the last open one and here. Otherwise the text is not a
+   * label.
+   */
   #isLabel = false;
-  /** What does not come again behind `#at`, so it is not looked for again. @type {Set<string>} */
+  /**
+   * Delimiters that don't occur after `#at`, so that nothing searches for them again.
+   * @type {Set<string>}
+   */
   #missing = new Set();
   #mailAt = -1;
 
@@ -113,15 +144,12 @@ class SpanReader {
       this.#put({ type: "link", href: link[1] ?? `mailto:${shown}`, text: shown, autolink: true }, link[0].length);
       return true;
     }
-    const raw = rawAt(text, at);
-    const end = raw && !this.#missing.has(raw[1]) ? text.indexOf(raw[1], at + raw[0].length) + 1 : 0;
-    if (raw && !end) this.#missing.add(raw[1]);
-    const length = raw && end ? end - 1 + raw[1].length - at : this.#match(TAG)?.[0].length;
+    const length = readerOfHtml(text, at)?.htmlLength(text, at, this.#missing);
     if (length) this.#put({ type: "html", text: text.slice(at, at + length) }, length);
     return !!length;
   }
 
-  /** Read an address that stands in the text as it is. */
+  /** Read a bare address. */
   #readBareLink() {
     const [text, at] = [this.#text, this.#at];
     if (/[a-z\d]/i.test(text[at - 1] ?? " ")) return false;
@@ -145,7 +173,7 @@ class SpanReader {
     this.#put(plain(text), text.length);
   }
 
-  /** Is there a link or an image that ends here? */
+  /** Read the end of a link or an image, if this is one. */
   #closeBracket() {
     const bracket = this.#brackets.pop();
     const isDead = this.#brackets.length < this.#dead;
@@ -165,7 +193,10 @@ class SpanReader {
     if (!bracket.isImage) this.#dead = this.#brackets.length;
   }
 
-  /** @param {number} from where the text in brackets begins @returns {{ href: string, title?: string, end: number } | null} */
+  /**
+   * @param {number} from where the text in brackets begins
+   * @returns {{ href: string, title?: string, end: number } | null}
+   */
   #target(from) {
     const [text, at] = [this.#text, this.#at + 1];
     const inline = text[at] === "(" ? inlineTarget(text, at) : null;
@@ -178,15 +209,15 @@ class SpanReader {
 }
 
 /** @param {string} text */
-const plain = (text) => ({ type: "text", text });
-
-/** @param {string} text */
 function codeText(text) {
   const line = text.replace(/\n/g, " ");
   return line.length > 1 && line.startsWith(" ") && line.endsWith(" ") && /[^ ]/.test(line) ? line.slice(1, -1) : line;
 }
 
-/** Where does an address end, for which there is no end but a blank? Before its last punctuation. @param {string} url */
+/**
+ * Find the end of a bare address: its last punctuation does not belong to it.
+ * @param {string} url
+ */
 function addressEnd(url) {
   let end = url.length;
   let unopened = count(url, ")") - count(url, "(");
@@ -200,93 +231,9 @@ function addressEnd(url) {
 /** @param {string} text @param {string} character */
 const count = (text, character) => text.split(character).length - 1;
 
-/** @param {string} character */
-const kindOf = (character) => (/[a-z\d]/i.test(character) ? 0 : /\s/.test(character) ? BLANK : /[\p{P}\p{S}]/u.test(character) ? POINT : 0);
-
-/** A run of stars, underscores or tildes: may it open or close emphasis? @param {string} text @param {string} before @param {string} after */
-function markOf(text, before = " ", after = " ") {
-  const mark = text[0];
-  const { length } = text;
-  const [kindBefore, kindAfter] = [kindOf(before), kindOf(after)];
-  const left = kindAfter !== BLANK && (kindAfter !== POINT || kindBefore > 0);
-  const right = kindBefore !== BLANK && (kindBefore !== POINT || kindAfter > 0);
-  if (mark === "~") return { type: "text", text, mark: length < 3 && mark, opens: left, closes: right, length };
-  const opens = left && (mark === "*" || !right || kindBefore === POINT);
-  const closes = right && (mark === "*" || !left || kindAfter === POINT);
-  return { type: "text", text, mark, opens, closes, length };
-}
-
-/** Turn marks that belong together into emphasis, and all others into text. @param {any[]} list @returns {Token[]} */
-function withEmphasis(list) {
-  /** @type {any[]} */
-  const out = [];
-  /** Where in `out` emphasis may begin. @type {number[]} */
-  const openers = [];
-  /** For each kind of mark that ends emphasis: no opener before this place in the list fits. @type {Record<string, number>} */
-  const floors = {};
-  let place = 0;
-  for (const token of list) {
-    place++;
-    if (token.mark) {
-      token.place = place;
-      if (token.closes) close(token, out, openers, floors);
-      if (!token.text) continue;
-      if (token.opens) openers.push(out.length);
-    }
-    out.push(token);
-  }
-  return merged(out);
-}
-
-/** Pair a mark with those before it. @param {any} closer @param {any[]} out @param {number[]} openers @param {Record<string, number>} floors */
-function close(closer, out, openers, floors) {
-  const kind = closer.mark + closer.opens + (closer.length % 3);
-  while (closer.text) {
-    let index = openers.length - 1;
-    while (index >= 0 && out[openers[index]].place >= (floors[kind] ?? 0) && !pairs(out[openers[index]], closer)) index--;
-    if (index < 0 || out[openers[index]].place < (floors[kind] ?? 0)) {
-      floors[kind] = closer.place;
-      return;
-    }
-    const opener = out[openers[index]];
-    const tokens = merged(out.slice(openers[index] + 1));
-    const depth = depthOf(tokens) + 1;
-    if (depth > DEEPEST_SPAN) return;
-    const size = closer.mark === "~" ? closer.length : Math.min(2, opener.text.length, closer.text.length);
-    opener.text = opener.text.slice(size);
-    closer.text = closer.text.slice(size);
-    out.length = openers[index] + (opener.text ? 1 : 0);
-    openers.length = index + (opener.text ? 1 : 0);
-    out.push({ type: closer.mark === "~" ? "del" : size === 2 ? "strong" : "em", tokens, depth });
-  }
-}
-
-/** @param {any} opener @param {any} closer */
-function pairs(opener, closer) {
-  if (opener.mark !== closer.mark) return false;
-  if (closer.mark === "~") return opener.length === closer.length;
-  // As CommonMark has it, so that one run does not take what belongs to another.
-  return !((opener.closes || closer.opens) && (opener.length + closer.length) % 3 === 0 && closer.length % 3);
-}
-
-/** @param {any[]} tokens */
-const depthOf = (tokens) => tokens.reduce((deepest, { depth = 0 }) => Math.max(deepest, depth), 0);
-
-/** @param {any[]} list @returns {Token[]} */
-function merged(list) {
-  /** @type {Token[]} */
-  const tokens = [];
-  for (const token of list) {
-    const last = tokens.at(-1);
-    if (token.type === "text" && last?.type === "text") last.text += token.text;
-    else tokens.push(token.type === "text" ? plain(token.text) : token);
-  }
-  return tokens;
-}
-
 // --- Where links lead
 
-/** @param {string} text @param {number} at the bracket that begins it */
+/** @param {string} text @param {number} at its opening bracket */
 function inlineTarget(text, at) {
   const begin = blanksEnd(text, at + 1);
   const { href, end, title } = targetAt(text, begin) ?? { href: "", end: begin };
@@ -294,7 +241,10 @@ function inlineTarget(text, at) {
   return text[last] === ")" ? { href, title: title?.text, end: last + 1 } : null;
 }
 
-/** Read the definition of a link. @param {string} text a paragraph @param {number} at where a line begins */
+/**
+ * Read the definition of a link.
+ * @param {string} text a paragraph @param {number} at where a line begins
+ */
 export function definitionAt(text, at) {
   const label = matchAt(LABEL, text, at);
   if (!label?.[1].trim() || text[at + label[0].length] !== ":") return null;
@@ -304,7 +254,7 @@ export function definitionAt(text, at) {
   return found && end ? { tag: keyOf(label[1]), href: found.href, title: titleEnd ? found.title?.text : undefined, end } : null;
 }
 
-/** A destination, and perhaps a title behind it. @param {string} text @param {number} at */
+/** Read a destination, and its title if it has one. @param {string} text @param {number} at */
 function targetAt(text, at) {
   const destination = destinationAt(text, at);
   if (!destination) return null;
@@ -316,7 +266,7 @@ function targetAt(text, at) {
 /** @param {string} text @param {number} at */
 const blanksEnd = (text, at) => at + /** @type {RegExpExecArray} */ (matchAt(BLANKS, text, at))[0].length;
 
-/** The position of the next line, if only blanks are before it. @param {string} text @param {number} at */
+/** Find the next line, if only blanks are before it. @param {string} text @param {number} at */
 function lineEnd(text, at) {
   const found = matchAt(/[ \t]*(?:\n|$)/y, text, at);
   return found && at + found[0].length;

@@ -1,17 +1,21 @@
 // @ts-check
 /**
- * The end of a text that is still being written, as it will probably be: what is open is closed, and what can't be told
- * yet is left out. Else half a link would show its brackets, and bold text its stars, until the rest arrives.
+ * Complete the end of a text that is still growing: close what is open, and leave out what is not
+ * clear yet. Otherwise half a link would show its brackets, and bold text its stars, until the rest
+ * arrives.
  */
 
-/** A last line that may become anything: a list, a heading, a rule, a row, the underline of a heading. */
+/** A last line that may become a list, a heading, a rule, a row or the underline of a heading. */
 const MARKS_ONLY = /^(?:[-=*+_#>|~`: \t]+|\d{1,9}[.)]?|(?:[-*+]|\d{1,9}[.)])[ \t]+\[.?\]?|\[[^\]\n]*\]:)$/;
 const FENCE = /^[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*(`{3,}|~{3,})(.*)$/gm;
-/** The beginning of a paragraph, an item or a heading: nothing inline reaches over it. */
+/**
+ * The beginning of a paragraph, an item or a heading: no emphasis, code or link continues across
+ * it.
+ */
 const BEGINNING = /\n[ \t]*(?=\n)|\n[ \t>]*(?:[-*+>]|\d{1,9}[.)]|#{1,6})[ \t]/g;
-/** A link or an image that has only begun, when it is all there is up to the end. */
+/** An incomplete link or image at the end. */
 const HALF_LINK = /\[([^[\]\n]*)(?:\](?:\((?:[^()\s]|\([^()\s]*\)?)*(?:\s+(?:["'(][^"'\n]*["']?)?)?)?)?/y;
-/** A character reference, a tag or an escape that has only begun. */
+/** An incomplete character reference, tag or escape at the end. */
 const HALF_WORD = /(?:&#?\w{0,8}|<\/?[a-z]{0,10}|\\|(?<=^|\s)!)$/i;
 
 /** @param {string} text */
@@ -19,8 +23,8 @@ export function completed(text) {
   const { open: fence, closed } = fences(text);
   if (fence) {
     const end = text.lastIndexOf("\n");
-    if (/^[ \t>]*[`~]+$/.test(text.slice(end + 1)) && end > fence.start) return text.slice(0, end); // half of the closing fence
-    return end < fence.start ? text.slice(0, fence.end) : text; // the language, once it is complete
+    if (/^[ \t>]*[`~]+$/.test(text.slice(end + 1)) && end > fence.start) return text.slice(0, end); // This is half of the closing fence.
+    return end < fence.start ? text.slice(0, fence.end) : text; // Show the language when it is complete.
   }
   return closed === text.length ? text : withTable(withClosed(withoutMarks(text), closed));
 }
@@ -42,7 +46,7 @@ function withoutHalfLink(text) {
   return text;
 }
 
-/** The block of code that is open, and where the last closed one ends. @param {string} text */
+/** Find the open block of code, and the end of the last closed one. @param {string} text */
 function fences(text) {
   /** @type {{ mark: string, start: number, end: number } | null} */
   let open = null;
@@ -55,7 +59,10 @@ function fences(text) {
   return { open, closed };
 }
 
-/** Close what is open in the last paragraph, item or cell. @param {string} text @param {number} at where the last block of code ends */
+/**
+ * Close open marks in the last paragraph, item or cell.
+ * @param {string} text @param {number} at the end of the last block of code
+ */
 function withClosed(text, at) {
   for (const { 0: mark, index } of text.matchAll(BEGINNING)) at = Math.max(at, index + mark.length);
   const lastLine = text.lastIndexOf("\n") + 1;
@@ -71,7 +78,10 @@ function withClosed(text, at) {
   return before + tail;
 }
 
-/** The marks that wait for their end: of code, of emphasis, and how many characters at the end mean nothing yet. @param {string} tail */
+/**
+ * Find the open marks of code and emphasis, and how many characters at the end have no meaning yet.
+ * @param {string} tail
+ */
 function marksOf(tail) {
   /** @type {string[]} */
   const open = [];
@@ -88,7 +98,10 @@ function marksOf(tail) {
   return { code, at, open, rest };
 }
 
-/** The first row of a table is one before the line below it says so. @param {string} text */
+/**
+ * Show a row with pipes as the first row of a table, before the line below it confirms that.
+ * @param {string} text
+ */
 function withTable(text) {
   const end = text.trimEnd();
   const at = end.lastIndexOf("\n");

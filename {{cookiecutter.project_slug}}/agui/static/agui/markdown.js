@@ -1,37 +1,52 @@
 // @ts-check
-/** Markdown to elements, one by one: no HTML is ever parsed. What reads it comes later; until then there is plain text. */
+/**
+ * Show Markdown as elements, made one by one: nothing parses HTML. The text is plain until the
+ * parser is loaded.
+ */
 import { h } from "./dom.js";
+import { lazy } from "./lazy.js";
 
 /** @typedef {import("./markdown-nodes.js").Node} MarkdownNode */
 /** @type {typeof import("./markdown-nodes.js").read | null} */
 let read = null;
-let loadNames = () => Promise.resolve();
 
-/** Is text still shown as it is? */
+/** Whether texts are still plain. */
 export const isPlain = () => !read;
 
-/** Load what reads Markdown, once for the page. Never throws: texts stay plain without it. */
-export const loadMarkdown = () => import("./markdown-nodes.js").then((module) => ({ read, loadNames } = module)).catch(() => {});
+/**
+ * Load the Markdown parser, once for the page. This never throws: without the parser texts stay
+ * plain.
+ */
+export const loadMarkdown = () => import("./reading.js").then(({ READING }) => ({ read } = READING)).catch(() => {});
 
-/** Shows a text that grows: what is finished is not read again, and of the rest only what changed is touched. */
+/**
+ * Shows a growing text. It does not read the finished part again, and changes only nodes that
+ * differ.
+ */
 export class MarkdownView {
   element = h("div", { class: "prose", part: "prose", dir: "auto" });
   #text = "";
   #growing = false;
   #plain = true;
   #strings;
-  /** How much of the text, and how many of the elements, can't change any more while the text grows. */
+  /** How much of the text, and how many of its elements, can't change any more. */
   #finished = { length: 0, blocks: 0 };
-  /** Where links go that were defined so far. */
+  /** The links that are defined so far. */
   #links = new Map();
 
-  /** @param {{ copy: string, copied: string, copyFailed: string }} strings */
+  /** @param {import("./strings.js").Strings} strings */
   constructor(strings) {
     this.#strings = strings;
-    this.element.addEventListener("click", ({ target }) => target.closest(".copy") && this.#copy(target.closest(".copy")));
+    this.element.addEventListener("click", ({ target }) => {
+      const button = /** @type {Element} */ (target).closest(".copy");
+      if (button) this.#copy(/** @type {HTMLElement} */ (button));
+    });
   }
 
-  /** @param {string} text @param {boolean} [growing] is there more to come? What is half written is then shown as it will be */
+  /**
+   * @param {string} text
+   * @param {boolean} [growing] whether more will come; half-written Markdown is then completed
+   */
   update(text, growing = false) {
     if (text === this.#text && growing === this.#growing && this.#plain === !read) return;
     if (!growing || !text.startsWith(this.#text)) this.#finished = { length: 0, blocks: 0 };
@@ -48,11 +63,19 @@ export class MarkdownView {
     if (!read) return (this.element.textContent = text);
     if (!this.#finished.length) this.#links = new Map();
     const { length, blocks } = this.#finished;
-    const { nodes, done, links, lacksNames } = read(text.slice(length), growing, this.#links, this.#strings);
+    const [rest, words] = [text.slice(length), this.#strings];
+    const { nodes, done, links, lacks, isRich } = read(rest, growing, this.#links, words);
     patch(this.element, nodes, blocks);
     this.#finished = { length: length + done.length, blocks: blocks + done.blocks };
     this.#links = links;
-    if (lacksNames) loadNames().then(() => this.#showAgain());
+    if (isRich) this.#enrich([...this.element.children].slice(blocks), growing);
+    if (lacks) lacks().then(() => this.#showAgain());
+  }
+
+  /** @param {Element[]} blocks @param {boolean} growing */
+  async #enrich(blocks, growing) {
+    const module = await lazy(() => import("./rich-text.js"));
+    module?.enrich(blocks, growing, /** @type {any} */ (this.#strings));
   }
 
   #showAgain() {
@@ -68,9 +91,10 @@ export class MarkdownView {
 }
 
 /**
- * Make the children of an element what they shall be, keeping those that stay: so selections, scrolled tables and
- * opened details survive.
- * @param {Element} parent @param {MarkdownNode[]} nodes @param {number} [from] how many children to leave alone
+ * Give an element these children, and keep those that don't change, so that selections, scrolled
+ * tables and opened details survive.
+ * @param {Element} parent @param {MarkdownNode[]} nodes
+ * @param {number} [from] how many children not to touch
  */
 function patch(parent, nodes, from = 0) {
   /** @type {any} */
@@ -82,13 +106,15 @@ function patch(parent, nodes, from = 0) {
     if (typeof node === "string") write(made, node);
     else {
       if (fits) dress(made, node[1]);
-      if (!fits || node[0] !== "button") patch(made, node[2]); // a pressed button says so for a while
+      // A pressed button shows its outcome for a while, and code keeps the colours of its text.
+      const stays = node[0] === "button" || (node[0] === "code" && made.textContent === node[2][0]);
+      if (!fits || !stays) patch(made, node[2]);
     }
     child = made.nextSibling;
   }
   while (child) {
     const next = child.nextSibling;
-    child.remove();
+    if (!child.dataset?.own) child.remove(); // what rich-text.js has added stays
     child = next;
   }
 }
@@ -103,6 +129,6 @@ function write(node, text) {
 
 /** @param {Element} element @param {Record<string, string>} attributes */
 function dress(element, attributes) {
-  for (const name of element.getAttributeNames()) if (!(name in attributes) && name !== "open") element.removeAttribute(name);
+  for (const name of element.getAttributeNames()) if (!(name in attributes) && name !== "open" && !name.startsWith("data-")) element.removeAttribute(name);
   for (const name in attributes) if (element.getAttribute(name) !== attributes[name]) element.setAttribute(name, attributes[name]);
 }

@@ -1,24 +1,16 @@
 // @ts-check
-/** What can be done with messages that are complete: a toolbar below each answer, and one below each message of the user. */
+/**
+ * The toolbars below complete messages: one below each answer, and one below each message of the
+ * user.
+ */
 import { AnswerBar } from "./answer-bar.js";
+import { isSame, reconcile } from "./keyed.js";
+import { textOf, turnsOf } from "./messages.js";
 import { PromptBar } from "./prompt-bar.js";
 
 /** @typedef {import("./session.js").Session} Session */
 /** @typedef {import("./message-views.js").Context} Context */
-/** @typedef {{ prompt: any, parts: any[] }} Turn a message of the user, and all that answers it */
 /** @typedef {import("./toolbar.js").Shown} Shown */
-
-/** @param {any[]} messages @returns {Turn[]} */
-export function turnsOf(messages) {
-  /** @type {Turn[]} */
-  const turns = [];
-  for (const message of messages) {
-    if (message.role === "user") turns.push({ prompt: message, parts: [] });
-    else if (turns.length) turns[turns.length - 1].parts.push(message);
-    else turns.push({ prompt: null, parts: [message] });
-  }
-  return turns;
-}
 
 export class MessageActions {
   #context;
@@ -33,55 +25,70 @@ export class MessageActions {
   /** @param {Context} context @param {HTMLElement} list */
   constructor(context, list) {
     this.#context = context;
-    // A long conversation has thousands of them: their buttons are made when they come near.
-    const fill = (entries) => entries.forEach(({ target, isIntersecting }) => isIntersecting && this.#fill(target));
-    this.#observer = new IntersectionObserver(fill, { root: list.closest(".log"), rootMargin: "100%" });
-    list.addEventListener("pointerover", ({ target }) => this.#point(/** @type {Element} */ (target)));
+    // A long conversation has thousands of toolbars, so their buttons are made when they scroll
+    // near.
+    /** @param {IntersectionObserverEntry[]} entries */
+    const fill = (entries) => {
+      for (const { target, isIntersecting } of entries) if (isIntersecting) this.#fill(target);
+    };
+    this.#observer = new IntersectionObserver(fill, {
+      root: list.closest(".log"),
+      rootMargin: "100%",
+    });
+    list.addEventListener("pointerover", ({ target }) =>
+      this.#point(/** @type {Element} */ (target)),
+    );
     list.addEventListener("pointerleave", () => this.#point(null));
   }
 
   /** @param {Session} session @param {Map<string, { element: HTMLElement }>} views by message */
   render(session, views) {
     const { conversation: { messages, status, usage }, branches, feedback, loading } = session;
-    const seen = [messages, status, usage, branches, feedback, loading];
-    if (seen.every((one, index) => one === this.#seen[index])) return;
+    const { actions } = this.#context;
+    const seen = [messages, status, usage, branches, feedback, loading, actions];
+    if (isSame(seen, this.#seen)) return;
     this.#seen = seen;
     const idle = !session.busy && !loading && status !== "waiting";
-    const gone = new Set(this.#bars.keys());
     const turns = turnsOf(messages);
-    for (const [index, turn] of turns.entries()) {
+    const wanted = turns.flatMap((turn, index) => {
       const isLast = index === turns.length - 1;
       const shown = { session, turn, isLast, idle };
       const prompt = turn.prompt && views.get(turn.prompt.id)?.element;
-      if (prompt) {
-        const bar = this.#bar(`prompt ${turn.prompt.id}`, PromptBar, shown, gone);
-        if (bar.element.parentElement !== prompt) prompt.append(bar.element);
-      }
-      const last = turn.parts.findLast(({ id, content, toolCalls }) => views.has(id) && (content?.length || toolCalls));
+      const last = turn.parts.findLast(
+        ({ id, content, toolCalls }) => views.has(id) && (textOf(content) || toolCalls),
+      );
       const end = last ? views.get(last.id)?.element : prompt;
-      // What has no answer at all is tried again where it says so.
-      if (!end || (isLast && (!idle || (!last && status === "failed")))) continue;
-      const bar = this.#bar(`answer ${turn.prompt?.id}`, AnswerBar, shown, gone);
-      if (end.nextElementSibling !== bar.element) end.after(bar.element);
-    }
-    for (const key of gone) {
-      const bar = /** @type {AnswerBar} */ (this.#bars.get(key));
-      this.#observer.unobserve(bar.element);
-      bar.remove();
-      this.#bars.delete(key);
+      // If a turn has no answer, the notice of the failure has the retry button.
+      const isComplete = end && !(isLast && (!idle || (!last && status === "failed")));
+      return [
+        ...(prompt ? [{ Kind: PromptBar, shown, place: prompt }] : []),
+        ...(isComplete ? [{ Kind: AnswerBar, shown, place: end }] : []),
+      ];
+    });
+    const bars = reconcile(this.#bars, wanted, {
+      key: ({ Kind, shown }) => `${Kind === PromptBar} ${shown.turn.prompt?.id}`,
+      make: ({ Kind }) => this.#make(Kind),
+      drop: (bar) => this.#drop(bar),
+    });
+    for (const [index, { Kind, shown, place }] of wanted.entries()) {
+      const { element } = bars[index];
+      bars[index].show(shown);
+      if (Kind === AnswerBar && place.nextElementSibling !== element) place.after(element);
+      if (Kind === PromptBar && element.parentElement !== place) place.append(element);
     }
   }
 
-  /** @param {string} key @param {typeof PromptBar | typeof AnswerBar} Kind @param {Shown} shown @param {Set<string>} gone @returns {PromptBar | AnswerBar} */
-  #bar(key, Kind, shown, gone) {
-    gone.delete(key);
-    let bar = this.#bars.get(key);
-    if (!bar) {
-      this.#bars.set(key, (bar = new Kind(this.#context)));
-      this.#observer.observe(bar.element);
-    }
-    bar.show(shown);
+  /** @param {typeof PromptBar | typeof AnswerBar} Kind @returns {PromptBar | AnswerBar} */
+  #make(Kind) {
+    const bar = new Kind(this.#context);
+    this.#observer.observe(bar.element);
     return bar;
+  }
+
+  /** @param {PromptBar | AnswerBar} bar */
+  #drop(bar) {
+    this.#observer.unobserve(bar.element);
+    bar.remove();
   }
 
   /** @param {Element} target */

@@ -1,8 +1,11 @@
 // @ts-check
-/** Another text for a message of the user, written in its place. */
+/** An editor for a message of the user, in its place. */
 import { h } from "./dom.js";
 
-/** @typedef {{ save: (text: string) => any, cancelled: () => void }} Hooks `save` answers whether it was possible */
+/**
+ * @typedef {{ save: (text: string) => any, cancelled: () => void }} Hooks `save` answers whether it
+ *   was possible
+ */
 
 /** The words of this module. */
 export const EDITOR_WORDS = {
@@ -17,17 +20,25 @@ export class MessageEditor {
   #save;
   #form;
 
-  /** @param {import("./message-views.js").Context} context @param {HTMLElement} message @param {string} text @param {Hooks} hooks */
+  /**
+   * @param {import("./message-views.js").Context} context @param {HTMLElement} message
+   * @param {string} text @param {Hooks} hooks
+   */
   constructor({ strings: words, host }, message, text, hooks) {
     this.#message = message;
     this.#hooks = hooks;
     const strings = { ...EDITOR_WORDS, ...words };
-    this.#input = h("textarea", { class: "editor-input", rows: "1", dir: "auto", "aria-label": strings.editMessage, enterkeyhint: "send" });
+    this.#input = h("textarea", {
+      class: "editor-input", rows: "1", dir: "auto", enterkeyhint: "send",
+      "aria-label": strings.editMessage,
+    });
     this.#save = h("button", { class: "button primary" }, strings.saveMessage);
-    const cancel = h("button", { type: "button", class: "button", onclick: () => this.#cancel() }, strings.cancel);
+    const onclick = () => this.#cancel();
+    const cancel = h("button", { type: "button", class: "button", onclick }, strings.cancel);
+    const hint = h("small", { class: "muted" }, strings.editHint);
     this.#form = h(
       "form", { class: "editor", part: "editor", "aria-live": "off" }, this.#input,
-      h("div", { class: "editor-buttons" }, h("small", { class: "muted" }, strings.editHint), cancel, this.#save),
+      h("div", { class: "editor-buttons" }, hint, cancel, this.#save),
     );
     this.#form.addEventListener("submit", (event) => (event.preventDefault(), this.#submit(host)));
     this.#form.addEventListener("keydown", (event) => this.#keydown(event));
@@ -50,7 +61,8 @@ export class MessageEditor {
   #keydown(event) {
     if (event.isComposing) return;
     if (event.key === "Escape") this.#cancel();
-    else if (event.key === "Enter" && !event.shiftKey && event.target === this.#input) this.#form.requestSubmit(this.#save);
+    else if (event.key === "Enter" && !event.shiftKey && event.target === this.#input)
+      this.#form.requestSubmit(this.#save);
     else return;
     event.preventDefault();
     event.stopPropagation();
@@ -61,7 +73,7 @@ export class MessageEditor {
     const text = this.#input.value.trim();
     if (!text || this.#hooks.save(text) === false) return;
     this.#close();
-    host.focus(); // where the run can be stopped
+    host.focus(); // Move the focus to the input, where the user can stop the run.
   }
 
   #cancel() {

@@ -1,6 +1,6 @@
 // @ts-check
-/** How each kind of message looks: what the transcript makes one of for every message. */
-import { textOf } from "./conversation.js";
+/** The views of messages: the transcript makes one for every message. */
+import { textOf } from "./messages.js";
 import { h, icon, setText } from "./dom.js";
 import { lazy } from "./lazy.js";
 import { MarkdownView } from "./markdown.js";
@@ -10,32 +10,55 @@ import { toolLabel } from "./tool-names.js";
 /**
  * @typedef {import("./tool-card.js").Context & {
  *   retry: () => void, client: import("./client.js").AgentClient,
- *   regenerate: (promptId: string) => boolean, edit: (promptId: string, text: string) => boolean, switchBranch: (branchId: string) => void,
+ *   regenerate: (promptId: string) => boolean, edit: (promptId: string, text: string) => boolean,
+ * switchBranch: (branchId: string) => void,
  *   feedback: (messageId: string, value: number, comment?: string) => Promise<boolean>,
- *   unqueue: () => any, rewrite: (message: any) => void,
- *   activities: Map<string, (content: any, element: HTMLElement) => void>, host: HTMLElement, style: () => Promise<any>,
+ *   unqueue: () => any, rewrite: (message: import("./types.d.ts").Message) => void,
+ *   actions: Map<string, import("./actions.js").Action>,
+ *   activities: Map<string, (content: unknown, element: HTMLElement) => void>, host: HTMLElement,
+ * style: () => Promise<unknown>,
  * }} Context
  */
 
-/** By role; messages of others are not shown. @type {Record<string, (context: Context) => { element: HTMLElement, update: (message: any, session: Session) => void, remove?: () => void }>} */
-export const VIEWS = { user: userView, assistant: assistantView, reasoning: reasoningView, activity: activityView };
+/**
+ * @typedef {{ element: HTMLElement, update: (message: import("./types.d.ts").Message, session:
+ *   Session) => void, remove?: ()
+ *   => void }} View
+ */
+
+/**
+ * By role. Messages with other roles are not shown.
+ * @type {Record<string, (context: Context) => View>}
+ */
+export const VIEWS = {
+  user: userView,
+  assistant: assistantView,
+  reasoning: reasoningView,
+  activity: activityView,
+};
 
 /** @param {Context} context */
 function userView(context) {
   const { client, strings } = context;
   const bubble = h("div", { class: "bubble", part: "user-message" });
-  const element = h("div", { class: "message user" }, h("span", { class: "visually-hidden" }, `${strings.you}: `), bubble);
-  /** @type {any} */
+  const element = h(
+    "div",
+    { class: "message user" },
+    h("span", { class: "visually-hidden" }, `${strings.you}: `),
+    bubble,
+  );
+  /** @type {unknown} */
   let shown;
-  /** @param {any} message */
+  /** @param {import("./types.d.ts").Message} message */
   const update = async (message) => {
     if (message === shown) return;
     shown = message;
     setText(bubble, textOf(message.content));
     const files = message.metadata?.attachments ?? message.attachments;
     if (!files || !client.attachmentsUrl) return;
-    const { showFiles } = await import("./sent-files.js");
-    showFiles(bubble, files, context);
+    const [module] = await Promise.all([lazy(() => import("./sent-files.js")), context.style()]);
+    if (module) module.showFiles(bubble, files, context);
+    else shown = undefined;
   };
   return { element, update };
 }
@@ -43,19 +66,27 @@ function userView(context) {
 /** @type {typeof import("./tool-card.js").ToolCard | null} */
 let ToolCard = null;
 
-/** Most answers call nothing: what shows a call comes with the first one. */
+/** Most answers have no calls, so the first call loads the card. */
 async function loadToolCard() {
-  ({ ToolCard } = await lazy(() => import("./tool-card.js")));
+  ToolCard = (await lazy(() => import("./tool-card.js")))?.ToolCard ?? null;
+  return ToolCard;
 }
 
 /** @param {Context} context */
 function assistantView(context) {
   const prose = new MarkdownView(context.strings);
-  const element = h("div", { class: "message assistant", part: "assistant-message" }, prose.element);
+  const element = h(
+    "div",
+    { class: "message assistant", part: "assistant-message" },
+    prose.element,
+  );
   const tools = h("div", { class: "tools" });
-  /** @type {Map<string, import("./tool-card.js").ToolCard | HTMLElement>} a card's place until there are cards */
+  /**
+   * @type {Map<string, import("./tool-card.js").ToolCard | HTMLElement>} a
+   *   call's card, or its place until the card is loaded
+   */
   const cards = new Map();
-  /** @param {any} call */
+  /** @param {import("./types.d.ts").ToolCall} call */
   const cardOf = (call) => {
     let card = cards.get(call.id);
     if (!card) {
@@ -63,10 +94,11 @@ function assistantView(context) {
       cards.set(call.id, (card = h("div", { class: "tool", part: "tool" }, name)));
       tools.append(card);
     }
-    if (card instanceof HTMLElement && ToolCard) cards.set(call.id, (card = new ToolCard(context, card)));
+    if (card instanceof HTMLElement && ToolCard)
+      cards.set(call.id, (card = new ToolCard(context, card)));
     return card instanceof HTMLElement ? null : card;
   };
-  /** @param {any} message @param {Session} session */
+  /** @param {import("./types.d.ts").Message} message @param {Session} session */
   const update = (message, session) => {
     const { conversation } = session;
     const text = textOf(message.content);
@@ -74,10 +106,16 @@ function assistantView(context) {
     prose.update(text, session.busy && conversation.messages.at(-1) === message);
     if (!message.toolCalls?.length) return;
     if (!tools.parentNode) prose.element.after(tools);
-    if (!ToolCard) loadToolCard().then(() => update(message, session), () => {}); // tried again with the next change
+    if (!ToolCard) loadToolCard().then((isThere) => isThere && update(message, session));
     for (const call of message.toolCalls) {
       const interrupt = conversation.interrupts.find((one) => one.toolCallId === call.id);
-      cardOf(call)?.update(call, conversation.calls[call.id], interrupt, interrupt && session.decisionOn(interrupt), conversation.messages);
+      cardOf(call)?.update(
+        call,
+        conversation.calls[call.id],
+        interrupt,
+        interrupt && session.decisionOn(interrupt),
+        conversation.messages,
+      );
     }
   };
   return { element, update };
@@ -88,8 +126,13 @@ function reasoningView({ strings }) {
   const prose = new MarkdownView(strings);
   const label = h("span");
   const summary = h("summary", {}, icon("chevron"), label);
-  const element = h("details", { class: "message reasoning", part: "reasoning" }, summary, prose.element);
-  /** @param {any} message @param {Session} session */
+  const element = h(
+    "details",
+    { class: "message reasoning", part: "reasoning" },
+    summary,
+    prose.element,
+  );
+  /** @param {import("./types.d.ts").Message} message @param {Session} session */
   const update = (message, { busy, conversation }) => {
     const thinks = busy && conversation.messages.at(-1) === message;
     element.classList.toggle("active", thinks);
@@ -103,21 +146,22 @@ function reasoningView({ strings }) {
 /** @param {Context} context */
 function activityView(context) {
   const element = h("div", { class: "message activity", part: "activity" });
-  /** @type {any[]} */
+  /** @type {unknown[]} */
   let shown = [];
   /** @param {any} message */
   const update = async (message) => {
     const { activities } = context;
     if (message === shown[0] && activities === shown[1]) return;
     shown = [message, activities];
-    try {
-      const [{ showActivity }] = await Promise.all([import("./activity.js"), context.style()]);
-      if (message === shown[0]) showActivity(element, message, context);
-    } catch {
-      shown = []; // tried again with the next change
-    }
+    const [module] = await Promise.all([lazy(() => import("./activity.js")), context.style()]);
+    if (!module) shown = [];
+    else if (message === shown[0]) module.showActivity(element, message, context);
   };
-  /** What the page drew is the page's element: it goes with the message. */
-  const remove = () => element.querySelector("slot")?.assignedElements().forEach((one) => one.remove());
+  /** A drawing of the page is an element outside the shadow root, so remove it with the message. */
+  const remove = () =>
+    element
+      .querySelector("slot")
+      ?.assignedElements()
+      .forEach((one) => one.remove());
   return { element, update, remove };
 }

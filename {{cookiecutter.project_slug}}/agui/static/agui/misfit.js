@@ -1,22 +1,31 @@
 // @ts-check
 /**
- * Does a value fit a JSON Schema of the version 2020-12? https://json-schema.org/draft/2020-12/json-schema-validation
+ * Check a value against a JSON Schema of the version 2020-12.
+ * https://json-schema.org/draft/2020-12/json-schema-validation
  *
- * A schema with a keyword that is not known here fits nothing: what it would forbid must not get through. `format` is a
- * note, as the standard has it. Patterns are the page's own, values are a model's.
+ * With an unknown keyword in the schema no value fits, because that keyword could forbid it.
+ * `format` is only a note, as in the standard. The page writes patterns, and a model writes values.
  */
 
 /** @typedef {(keyword: any, value: any, place: Place) => string | undefined | false} Check says what is wrong */
 /** @typedef {{ path: string, schema: any, root: any, steps: { left: number } }} Place */
 
-/** Each schema that is looked at with each value is a step. */
+/** Comparing one value with one schema is a step. */
 const MAX_STEPS = 100_000;
+/** The message about a value contains the messages about its parts. */
+const MAX_LENGTH = 1000;
 const NOTES = new Set(
-  "$schema $id $comment $defs definitions title description default examples deprecated readOnly writeOnly format contentEncoding contentMediaType contentSchema discriminator then else minContains maxContains".split(" "),
+  (
+    "$schema $id $comment $defs definitions title description default examples deprecated " +
+    "readOnly writeOnly format contentEncoding contentMediaType contentSchema discriminator " +
+    "then else minContains maxContains"
+  ).split(" "),
 );
+const LIMIT = /^(?:m(?:in|ax)|exclusive|multiple)/;
 
 /**
- * What of a value does not fit, in words for the model; undefined when all does. Throws when the schema can't be used.
+ * Say what does not fit, in words for the model; undefined if everything fits. Throws if the schema
+ * can't be used.
  * @param {any} schema of an object @param {any} value @returns {string | undefined}
  */
 export function misfit(schema, value) {
@@ -33,19 +42,24 @@ function check(schema, value, place) {
   if (schema === false) return `${place.path || "a value"} is not allowed`;
   for (const [name, keyword] of Object.entries(schema)) {
     const wrong = CHECKS[name]?.(keyword, value, { ...place, schema });
-    if (wrong) return wrong.replace(/^must/, `${place.path || "they"} must`);
+    if (wrong) return wrong.replace(/^must/, `${place.path || "they"} must`).slice(0, MAX_LENGTH);
   }
   return undefined;
 }
 
-/** Refuse a schema with what is not known here, wherever it is. @param {any} schema @param {any} root */
+/** Throw for an unknown keyword anywhere in the schema. @param {any} schema @param {any} root */
 function assertKnown(schema, root) {
   if (typeof schema === "boolean") return;
   if (!isObject(schema)) throw new Error(`${JSON.stringify(schema)} is no schema`);
   for (const [name, keyword] of Object.entries(schema)) {
-    const isKnown = CHECKS[name] || (name === "$id" ? schema === root : NOTES.has(name) || name.startsWith("x-"));
-    if (/^(?:m(?:in|ax)|exclusive|multiple)/.test(name) && !isNumber(keyword)) throw new Error(`${name} is no schema's limit: ${JSON.stringify(keyword)}`);
-    if (!isKnown) throw new Error(`the schema has a keyword that this page does not know: ${JSON.stringify(name)}`);
+    const isNote = name === "$id" ? schema === root : NOTES.has(name) || name.startsWith("x-");
+    if (LIMIT.test(name) && !isNumber(keyword)) {
+      throw new Error(`${name} is no schema's limit: ${JSON.stringify(keyword)}`);
+    }
+    if (!CHECKS[name] && !isNote) {
+      const what = "the schema has a keyword that this page does not know";
+      throw new Error(`${what}: ${JSON.stringify(name)}`);
+    }
     if (SCHEMA.has(name)) assertKnown(keyword, root);
     if (SCHEMAS.has(name)) for (const one of Object.values(keyword)) assertKnown(one, root);
     if (name === "$ref") resolve(keyword, root);
@@ -53,75 +67,143 @@ function assertKnown(schema, root) {
   }
 }
 
-/** Keywords whose value is a schema, and those that have schemas in a list or by name. */
-const SCHEMA = new Set("additionalProperties propertyNames items contains not if then else".split(" "));
-const SCHEMAS = new Set("$defs definitions properties patternProperties dependentSchemas prefixItems anyOf oneOf allOf".split(" "));
+/** Keywords whose value is a schema, a list of schemas, or schemas by name. */
+const SCHEMA = new Set(
+  "additionalProperties propertyNames items contains not if then else".split(" "),
+);
+const SCHEMAS = new Set(
+  (
+    "$defs definitions properties patternProperties dependentSchemas prefixItems " +
+    "anyOf oneOf allOf"
+  ).split(" "),
+);
+
+// Most keywords are about values of one type, and others always fit.
+/** @param {Check} check @returns {Check} */
+const ofNumber = (check) => (keyword, value, place) => {
+  return isNumber(value) && check(keyword, value, place);
+};
+/** @param {Check} check @returns {Check} */
+const ofText = (check) => (keyword, value, place) => {
+  return typeof value === "string" && check(keyword, value, place);
+};
+/** @param {Check} check @returns {Check} */
+const ofList = (check) => (keyword, value, place) => {
+  return Array.isArray(value) && check(keyword, value, place);
+};
+/** @param {Check} check @returns {Check} */
+const ofObject = (check) => (keyword, value, place) => {
+  return isObject(value) && check(keyword, value, place);
+};
+
+/** @param {number} limit @param {string} what */
+const tooFew = (limit, what) => `must have at least ${limit} ${what}`;
+/** @param {number} limit @param {string} what */
+const tooMany = (limit, what) => `must have at most ${limit} ${what}`;
 
 /** @type {Record<string, Check>} */
 const CHECKS = {
   // @ts-ignore: without a prototype, "toString" is no keyword
   __proto__: null,
-  type: (types, value) => ![types].flat().some((type) => TYPES[type]?.(value)) && `must be of the type ${[types].flat().join(" or ")}`,
-  enum: (options, value) => !options.some((option) => isSame(option, value)) && `must be one of ${JSON.stringify(options)}`,
-  const: (option, value) => !isSame(option, value) && `must be ${JSON.stringify(option)}`,
+  type: (types, value) => {
+    const names = [types].flat();
+    return !names.some((name) => TYPES[name]?.(value)) && `must be of the type ${names.join(" or ")}`;
+  },
+  enum: (options, value) => {
+    return !isAmong(options, canonical(value)) && `must be one of ${JSON.stringify(options)}`;
+  },
+  const: (option, value) => {
+    return canonical(option) !== canonical(value) && `must be ${JSON.stringify(option)}`;
+  },
 
-  minimum: (limit, value) => value < limit && isNumber(value) && `must be at least ${limit}`,
-  maximum: (limit, value) => value > limit && isNumber(value) && `must be at most ${limit}`,
-  exclusiveMinimum: (limit, value) => value <= limit && isNumber(value) && `must be more than ${limit}`,
-  exclusiveMaximum: (limit, value) => value >= limit && isNumber(value) && `must be less than ${limit}`,
-  multipleOf: (step, value) => isNumber(value) && !isMultiple(value, step) && `must be a multiple of ${step}`,
+  minimum: ofNumber((limit, value) => value < limit && `must be at least ${limit}`),
+  maximum: ofNumber((limit, value) => value > limit && `must be at most ${limit}`),
+  exclusiveMinimum: ofNumber((limit, value) => value <= limit && `must be more than ${limit}`),
+  exclusiveMaximum: ofNumber((limit, value) => value >= limit && `must be less than ${limit}`),
+  multipleOf: ofNumber((step, value) => !isMultiple(value, step) && `must be a multiple of ${step}`),
 
-  minLength: (limit, value) => typeof value === "string" && [...value].length < limit && `must have at least ${limit} characters`,
-  maxLength: (limit, value) => typeof value === "string" && [...value].length > limit && `must have at most ${limit} characters`,
-  pattern: (source, value) => typeof value === "string" && !regex(source).test(value) && `must match ${source}`,
+  minLength: ofText((limit, text) => [...text].length < limit && tooFew(limit, "characters")),
+  maxLength: ofText((limit, text) => [...text].length > limit && tooMany(limit, "characters")),
+  pattern: ofText((source, text) => !regex(source).test(text) && `must match ${source}`),
 
-  required: (names, value, { path }) => isObject(value) && absent(names, value, path),
-  minProperties: (limit, value) => isObject(value) && Object.keys(value).length < limit && `must have at least ${limit} properties`,
-  maxProperties: (limit, value) => isObject(value) && Object.keys(value).length > limit && `must have at most ${limit} properties`,
-  dependentRequired: (lists, value, { path }) =>
-    isObject(value) && first(Object.entries(lists), ([name, names]) => Object.hasOwn(value, name) && absent(names, value, path)),
-  dependentSchemas: (schemas, value, place) =>
-    isObject(value) && first(Object.entries(schemas), ([name, schema]) => Object.hasOwn(value, name) && check(schema, value, place)),
-  propertyNames: (schema, value, place) =>
-    isObject(value) && first(Object.keys(value), (name) => check(schema, name, { ...place, path: `the name ${JSON.stringify(name)}` })),
-  properties: (schemas, value, place) =>
-    isObject(value) && first(Object.keys(value), (name) => Object.hasOwn(schemas, name) && check(schemas[name], value[name], inside(place, name))),
-  patternProperties: (schemas, value, place) =>
-    isObject(value) &&
-    first(Object.entries(schemas), ([source, schema]) =>
-      first(Object.keys(value), (name) => regex(source).test(name) && check(schema, value[name], inside(place, name))),
-    ),
-  additionalProperties: (schema, value, place) =>
-    isObject(value) &&
-    first(Object.keys(value), (name) => {
-      const { properties = {}, patternProperties = {} } = place.schema;
-      if (Object.hasOwn(properties, name) || Object.keys(patternProperties).some((source) => regex(source).test(name))) return undefined;
-      return schema === false ? `${inside(place, name).path} is unknown` : check(schema, value[name], inside(place, name));
-    }),
+  required: ofObject((names, value, { path }) => absent(names, value, path)),
+  minProperties: ofObject((limit, value) => {
+    return Object.keys(value).length < limit && tooFew(limit, "properties");
+  }),
+  maxProperties: ofObject((limit, value) => {
+    return Object.keys(value).length > limit && tooMany(limit, "properties");
+  }),
+  dependentRequired: ofObject((lists, value, { path }) => {
+    return first(Object.entries(lists), ([name, names]) => {
+      return Object.hasOwn(value, name) && absent(names, value, path);
+    });
+  }),
+  dependentSchemas: ofObject((schemas, value, place) => {
+    return first(Object.entries(schemas), ([name, schema]) => {
+      return Object.hasOwn(value, name) && check(schema, value, place);
+    });
+  }),
+  propertyNames: ofObject((schema, value, place) => {
+    return first(Object.keys(value), (name) => {
+      return check(schema, name, { ...place, path: `the name ${JSON.stringify(name)}` });
+    });
+  }),
+  properties: ofObject((schemas, value, place) => {
+    return first(Object.keys(value), (name) => {
+      if (!Object.hasOwn(schemas, name)) return undefined;
+      return check(schemas[name], value[name], inside(place, name));
+    });
+  }),
+  patternProperties: ofObject((schemas, value, place) => {
+    return first(Object.entries(schemas), ([source, schema]) => {
+      const names = Object.keys(value).filter((name) => regex(source).test(name));
+      return first(names, (name) => check(schema, value[name], inside(place, name)));
+    });
+  }),
+  additionalProperties: ofObject((schema, value, place) => {
+    const { properties = {}, patternProperties = {} } = place.schema;
+    const sources = Object.keys(patternProperties);
+    return first(Object.keys(value), (name) => {
+      if (Object.hasOwn(properties, name)) return undefined;
+      if (sources.some((source) => regex(source).test(name))) return undefined;
+      if (schema === false) return `${inside(place, name).path} is unknown`;
+      return check(schema, value[name], inside(place, name));
+    });
+  }),
 
-  minItems: (limit, value) => Array.isArray(value) && value.length < limit && `must have at least ${limit} items`,
-  maxItems: (limit, value) => Array.isArray(value) && value.length > limit && `must have at most ${limit} items`,
-  uniqueItems: (unique, value) => unique && Array.isArray(value) && new Set(value.map(canonical)).size < value.length && "must have no item twice",
-  prefixItems: (schemas, value, place) =>
-    Array.isArray(value) && first(value.slice(0, schemas.length), (item, index) => check(schemas[index], item, atIndex(place, index))),
-  items: (schema, value, place) => {
+  minItems: ofList((limit, list) => list.length < limit && tooFew(limit, "items")),
+  maxItems: ofList((limit, list) => list.length > limit && tooMany(limit, "items")),
+  uniqueItems: ofList((unique, list) => {
+    const different = new Set(list.map(canonical)).size;
+    return unique && different < list.length && "must have no item twice";
+  }),
+  prefixItems: ofList((schemas, list, place) => {
+    return first(list.slice(0, schemas.length), (item, index) => {
+      return check(schemas[index], item, atIndex(place, index));
+    });
+  }),
+  items: ofList((schema, list, place) => {
     const before = place.schema.prefixItems?.length ?? 0;
-    return Array.isArray(value) && first(value.slice(before), (item, index) => check(schema, item, atIndex(place, before + index)));
-  },
-  contains: (schema, value, place) => {
+    return first(list.slice(before), (item, index) => {
+      return check(schema, item, atIndex(place, before + index));
+    });
+  }),
+  contains: ofList((schema, list, place) => {
     const { minContains = 1, maxContains = Infinity } = place.schema;
-    const count = Array.isArray(value) ? value.filter((item) => !check(schema, item, place)).length : minContains;
-    return (count < minContains || (count > maxContains && Array.isArray(value))) && "must have other items";
-  },
+    const fitting = list.filter((/** @type {unknown} */ item) => !check(schema, item, place));
+    const { length } = fitting;
+    return (length < minContains || length > maxContains) && "must have other items";
+  }),
 
   $ref: (pointer, value, place) => check(resolve(pointer, place.root), value, place),
   allOf: (schemas, value, place) => first(schemas, (schema) => check(schema, value, place)),
   anyOf: (schemas, value, place) => {
-    const wrongs = schemas.map((schema) => check(schema, value, place));
+    const wrongs = schemas.map((/** @type {any} */ schema) => check(schema, value, place));
     return wrongs.every(Boolean) && wrongs.join(", or ");
   },
   oneOf: (schemas, value, place) => {
-    const wrongs = schemas.map((schema) => check(schema, value, place)).filter(Boolean);
+    const all = schemas.map((/** @type {any} */ schema) => check(schema, value, place));
+    const wrongs = all.filter(Boolean);
     if (wrongs.length === schemas.length) return wrongs.join(", or ") || "must not be there";
     return wrongs.length < schemas.length - 1 && "must fit only one of the forms";
   },
@@ -145,24 +227,31 @@ const TYPES = {
   object: (value) => isObject(value),
 };
 
-/** @param {any} value */
-const isObject = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
-/** @param {any} value */
-const isNumber = (value) => typeof value === "number";
-/** @param {any} one @param {any} other */
-const isSame = (one, other) => canonical(one) === canonical(other);
+/** @param {unknown} value */
+function isObject(value) {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** @param {unknown} value */
+function isNumber(value) {
+  return typeof value === "number";
+}
+
+/** @param {any[]} options @param {string} text of a value */
+const isAmong = (options, text) => options.some((option) => canonical(option) === text);
 
 /** A value as JSON, with sorted names. @param {any} value @returns {string} */
 function canonical(value) {
   if (Array.isArray(value)) return `[${value.map(canonical)}]`;
   if (!isObject(value)) return JSON.stringify(value);
-  return `{${Object.keys(value).sort().map((name) => `${JSON.stringify(name)}:${canonical(value[name])}`)}}`;
+  const names = Object.keys(value).sort();
+  return `{${names.map((name) => `${JSON.stringify(name)}:${canonical(value[name])}`)}}`;
 }
 
 /** @param {number} value @param {number} step */
 function isMultiple(value, step) {
   const times = value / step;
-  return Number.isFinite(times) && Math.abs(times - Math.round(times)) < 1e-9 * Math.max(1, Math.abs(times) % 1 ? 1 : 0);
+  return Number.isFinite(times) && Math.abs(times - Math.round(times)) < 1e-9;
 }
 
 /** @param {string[]} names @param {any} value @param {string} path */
@@ -182,20 +271,24 @@ function regex(source) {
   try {
     return new RegExp(source, "u");
   } catch {
-    return new RegExp(source); // Python and older JavaScript escape more than is needed
+    return new RegExp(source); // Python and older JavaScript escape more than necessary.
   }
 }
 
-/** What a reference within the schema means. @param {string} pointer @param {any} root @returns {any} */
+/** Resolve a reference within the schema. @param {string} pointer @param {any} root @returns {any} */
 function resolve(pointer, root) {
   const parts = /^#(?:\/|$)/.test(pointer) ? pointer.split("/").slice(1) : [""];
-  const unescaped = parts.map((part) => decodeURIComponent(part).replaceAll("~1", "/").replaceAll("~0", "~"));
-  const found = unescaped.reduce((value, part) => (Object.hasOwn(Object(value), part) ? value[part] : undefined), root);
-  if (found === undefined) throw new Error(`the schema has a reference that leads nowhere: ${JSON.stringify(pointer)}`);
-  return found;
+  let found = root;
+  for (const part of parts) {
+    const name = decodeURIComponent(part).replaceAll("~1", "/").replaceAll("~0", "~");
+    found = Object.hasOwn(Object(found), name) ? found[name] : undefined;
+  }
+  if (found !== undefined) return found;
+  const what = "the schema has a reference that leads nowhere";
+  throw new Error(`${what}: ${JSON.stringify(pointer)}`);
 }
 
-/** The first that is found. @template T @param {T[]} items @param {(item: T, index: number) => string | undefined | false} find */
+/** Return the first result of `find` that is not falsy. @template T @param {T[]} items @param {(item: T, index: number) => string | undefined | false} find */
 function first(items, find) {
   for (const [index, item] of items.entries()) {
     const wrong = find(item, index);

@@ -1,54 +1,79 @@
 // @ts-check
-/** Skills: the list behind "/", and the {blanks} of their prompts. Loaded with the first use of one. */
+/**
+ * Skills: the list behind "/", and the {blanks} of their prompts. The first use loads this module.
+ */
 import { h } from "./dom.js";
 import { format } from "./strings.js";
 
 /** @typedef {import("./composer.js").Skill} Skill */
 /**
  * @typedef {{
- *   strings: import("./strings.js").Strings, send: (text: string) => boolean, fill: (text: string) => void, hint: (text: string) => void,
+ *   strings: import("./strings.js").Strings, send: (text: string) => boolean,
+ *   fill: (text: string) => void, hint: (text: string) => void, shortcuts: () => void,
  * }} Context
  */
 
 const BLANK = /\{[^{}\n]+\}/;
 
+/** In English; the tables of other languages have these, too. */
+export const PALETTE_WORDS = {
+  fillIn: "Fill in {blank}, or send it as it is.",
+  showShortcuts: "Show the keyboard shortcuts",
+};
+/** The entry of the list that is no skill. */
+const HELP = "?";
+
 export class Palette {
   #input;
   #context;
-  /** @type {Skill[]} what is shown now */
+  /** @type {Skill[]} the skills in the list now */
   #found = [];
   #active = 0;
-  /** What the prompt in the input leaves open. @type {string[]} */
+  /** The blanks of the prompt in the input. @type {string[]} */
   #blanks = [];
   #warned = false;
-  #outside = (event) => event.composedPath().includes(this.element.parentElement) || this.hide();
+  #outside = (/** @type {Event} */ event) => {
+    const column = /** @type {Element} */ (this.element.parentElement);
+    if (!event.composedPath().includes(column)) this.hide();
+  };
   element;
 
   /** @param {HTMLTextAreaElement} input @param {Context} context */
   constructor(input, context) {
     this.#input = input;
     this.#context = context;
-    this.element = h("div", { class: "palette", part: "palette", id: "palette", role: "listbox", tabindex: "0", "aria-label": context.strings.skills, hidden: true });
+    this.element = h("div", {
+      class: "palette", part: "palette", id: "palette", role: "listbox", tabindex: "0",
+      "aria-label": context.strings.skills, hidden: true,
+    });
   }
 
   // --- The list
 
-  /** The word behind a "/" at the start of the text, as far as the cursor; undefined when there is none. */
+  /**
+   * The word after a "/" at the start of the text, up to the cursor; undefined if there is none.
+   */
   get #typed() {
     return /^\s*\/(\S*)$/.exec(this.#input.value.slice(0, this.#input.selectionStart))?.[1];
   }
 
-  /** Show the skills that fit what was typed. @param {Skill[]} skills */
+  /** Show the skills that fit the typed word. @param {Skill[]} skills */
   search(skills) {
     const term = this.#typed?.toLowerCase();
     if (term === undefined) return this.hide();
+    /** @param {Skill} skill */
     const fits = ({ name, title }) => `${name} ${title}`.toLowerCase().includes(term);
+    /** @param {Skill} skill */
     const first = ({ name }) => Number(!name.toLowerCase().startsWith(term));
-    this.show(skills.filter(fits).sort((a, b) => first(a) - first(b)));
+    this.show(skills.filter(fits).sort((a, b) => first(a) - first(b)), fits);
   }
 
-  /** @param {Skill[]} skills */
-  show(skills) {
+  /** @param {Skill[]} own @param {(skill: Skill) => boolean} [fits] */
+  show(own, fits = () => true) {
+    const { showShortcuts: title } = { ...PALETTE_WORDS, ...this.#context.strings };
+    /** @type {Skill} */
+    const help = { name: HELP, title };
+    const skills = [...own, help].filter(fits);
     if (!skills.length) return this.hide();
     const groups = new Map(skills.map(({ group = "" }) => [group, /** @type {Skill[]} */ ([])]));
     for (const skill of skills) groups.get(skill.group ?? "")?.push(skill);
@@ -77,7 +102,7 @@ export class Palette {
 
   /** @param {Skill} skill @param {number} index */
   #option(skill, index) {
-    const keepsFocus = (event) => event.preventDefault();
+    const keepsFocus = (/** @type {Event} */ event) => event.preventDefault();
     return h(
       "li", { role: "option", id: `option-${index}`, onpointerdown: keepsFocus, onmousedown: keepsFocus, onclick: () => this.#choose(skill) },
       h("code", {}, `/${skill.name}`), h("span", { class: "option-title" }, skill.title),
@@ -96,7 +121,7 @@ export class Palette {
     this.#input.setAttribute("aria-activedescendant", `option-${this.#active}`);
   }
 
-  /** True when the key was meant for us. @param {KeyboardEvent} event */
+  /** Handle a key; false if the palette doesn't need it. @param {KeyboardEvent} event */
   takes({ key, shiftKey }) {
     if (this.element.hidden) return key === "Tab" && this.#goToBlank(shiftKey);
     if (key === "ArrowDown" || key === "ArrowUp") this.#move(key === "ArrowDown" ? 1 : -1);
@@ -108,23 +133,36 @@ export class Palette {
 
   // --- The skill
 
-  /** What follows the typed name is for the skill, as the server reads it. @param {Skill} skill @param {string} [key] */
+  /**
+   * Choose a skill. The text after the typed name belongs to the skill, as on the server.
+   * @param {Skill} skill @param {string} [key]
+   */
   #choose(skill, key) {
     const { value, selectionStart } = this.#input;
     const rest = (this.#typed === undefined ? value : value.slice(selectionStart)).trim();
     this.hide();
+    if (skill.name === HELP) {
+      if (this.#typed !== undefined) this.#context.fill(rest);
+      return this.#context.shortcuts();
+    }
     this.#input.value = "";
     if (key === "Enter" && !skill.prompt && value === `/${skill.name}` && this.#context.send(value)) return;
     this.use(skill, rest);
   }
 
-  /** Send a skill's prompt, or offer it to be completed. @param {Skill} skill @param {string} [rest] what was written */
+  /**
+   * Send a skill's prompt, or put it into the input so that the user completes it.
+   * @param {Skill} skill @param {string} [rest] the text after the name
+   */
   use({ name, prompt, sendImmediately }, rest = "") {
     const known = this.#fromPage(prompt);
     /** @type {string[]} */
     const blanks = [];
     let left = rest;
-    /** In one pass: what the page knows makes no blank of its own. @param {string} blank */
+    /**
+     * Fill all blanks in one pass, because a value of the page may look like a blank.
+     * @param {string} blank
+     */
     const fill = (blank) => {
       const word = blank.slice(1, -1).trim();
       if (Object.hasOwn(known, word)) return known[word];
@@ -141,20 +179,23 @@ export class Palette {
     if (!this.#goToBlank(false)) this.#input.setSelectionRange(text.length, text.length);
   }
 
-  /** What the page fills blanks with, by their words. @param {string} [prompt] @returns {Record<string, string>} */
+  /**
+   * The page's values for blanks, by their words.
+   * @param {string} [prompt] @returns {Record<string, string>}
+   */
   #fromPage(prompt) {
     const { host } = /** @type {any} */ (this.#input.getRootNode());
     if (!host?.getSkillContext || !BLANK.test(prompt ?? "")) return {};
     try {
       const given = Object.entries(host.getSkillContext() ?? {}).map(([word, value]) => [word, String(value ?? "")]);
-      return Object.fromEntries(given.filter(([, value]) => value.trim())); // what is empty is left to the user
+      return Object.fromEntries(given.filter(([, value]) => value.trim())); // The user fills in blanks without a value.
     } catch (error) {
       console.warn("agui-chat: getSkillContext()", error);
       return {};
     }
   }
 
-  /** Select the next blank that is left, or the one before. @param {boolean} back */
+  /** Select the next blank, or the one before. @param {boolean} back */
   #goToBlank(back) {
     const { value, selectionStart, selectionEnd } = this.#input;
     const left = [...value.matchAll(new RegExp(BLANK, "g"))].filter(([blank]) => this.#blanks.includes(blank));
@@ -163,7 +204,7 @@ export class Palette {
     return Boolean(place);
   }
 
-  /** True, once, when a blank was left in what is to be sent: it is selected, and said. */
+  /** If the prompt still has a blank, select and announce it, once. Returns whether it has one. */
   forgot() {
     if (this.#warned) return false;
     const { selectionStart, selectionEnd } = this.#input;
@@ -173,12 +214,13 @@ export class Palette {
     else {
       this.#input.focus();
       const blank = this.#input.value.slice(this.#input.selectionStart, this.#input.selectionEnd);
-      this.#context.hint(format(this.#context.strings.fillIn, { blank }));
+      const { fillIn } = { ...PALETTE_WORDS, ...this.#context.strings };
+        this.#context.hint(format(fillIn, { blank }));
     }
     return this.#warned;
   }
 
-  /** Something else was written. */
+  /** Forget the blanks, because the text was replaced. */
   changed() {
     this.#warned = false;
     this.#context.hint("");

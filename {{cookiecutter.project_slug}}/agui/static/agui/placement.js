@@ -1,23 +1,31 @@
 // @ts-check
 /**
- * Place a chat that is a guest on another page: floating in a corner, or docked as a column at the side. On a
- * phone both are a sheet over all of the page, and modal. Loaded with the attribute `placement`.
+ * Place the chat on another page: floating in a corner, or docked as a column at the side. On a
+ * phone, both are a modal sheet over the whole page. The attribute `placement` loads this module.
  */
 import { h, icon, setAttribute } from "./dom.js";
 
-const PHONE = matchMedia("(max-width: 600px), (max-height: 480px)");
-/** From here on there is room for a page beside the column. */
-const WIDE = matchMedia("(min-width: 60rem)");
+const PHONE = "(max-width: 600px), (max-height: 480px)";
+/** From this width on, the page has room beside the column. */
+const WIDE = "(min-width: 60rem)";
 const NARROWEST = 280;
 const STEP = 24;
 const WIDTH_KEY = "agui-chat:width";
-const page = document.documentElement;
 const BUBBLE = "M5 4.5h14A1.5 1.5 0 0 1 20.5 6v9.5A1.5 1.5 0 0 1 19 17h-7.5L7 20.5V17H5a1.5 1.5 0 0 1-1.5-1.5V6A1.5 1.5 0 0 1 5 4.5z";
+
+/** In English; the tables of other languages have these, too. */
+export const PLACEMENT_WORDS = {
+  launcher: "Open the chat",
+  launcherNews: "Open the chat: there is a new answer",
+  resize: "Width of the chat",
+};
 
 export class Placement {
   #host;
   #panel;
   #strings;
+  #phone = matchMedia(PHONE);
+  #wide = matchMedia(WIDE);
   #launcher;
   #edge;
   #frame;
@@ -26,17 +34,19 @@ export class Placement {
   #collapsed;
   #scrolls = "";
 
-  /** @param {any} host @param {HTMLElement} panel @param {import("./strings.js").Strings} strings */
+  /**
+   * @param {any} host @param {HTMLElement} panel @param {import("./strings.js").Strings} strings
+   */
   constructor(host, panel, strings) {
     this.#host = host;
     this.#panel = panel;
-    this.#strings = strings;
+    const words = (this.#strings = { ...PLACEMENT_WORDS, ...strings });
     this.#launcher = h(
       "button", { type: "button", class: "launcher", part: "launcher", hidden: true, onclick: () => host.toggle(false) },
       h("slot", { name: "launcher" }, icon("chat", BUBBLE)),
     );
     this.#edge = h("div", {
-      class: "edge", part: "edge", role: "separator", tabindex: "0", "aria-orientation": "vertical", "aria-label": strings.resize,
+      class: "edge", part: "edge", role: "separator", tabindex: "0", "aria-orientation": "vertical", "aria-label": words.resize,
       "aria-valuemin": NARROWEST, onkeydown: (event) => this.#resizeByKey(event), onpointerdown: (event) => this.#drag(event),
       ondblclick: () => this.#resize(null),
     });
@@ -55,11 +65,11 @@ export class Placement {
     return this.#host.getAttribute("placement") === "docked";
   }
 
-  /** Begin to watch the window: the element is in the document. */
+  /** Watch the window from now on, because the element is in the document. */
   connect() {
     const { signal } = (this.#listeners = new AbortController());
     document.addEventListener("visibilitychange", () => this.#ask(), { signal });
-    for (const query of [PHONE, WIDE]) query.addEventListener("change", () => this.update(), { signal });
+    for (const query of [this.#phone, this.#wide]) query.addEventListener("change", () => this.update(), { signal });
     const sizes = new ResizeObserver(() => this.#push());
     sizes.observe(this.#frame);
     signal.addEventListener("abort", () => sizes.disconnect());
@@ -68,14 +78,14 @@ export class Placement {
     this.#ask();
   }
 
-  /** Leave the page as it was. */
+  /** Restore the page as it was. */
   disconnect() {
     this.#listeners.abort();
     this.#hold(false);
-    page.style.removeProperty("--agui-docked-width");
+    document.documentElement.style.removeProperty("--agui-docked-width");
   }
 
-  /** Be as the attributes `placement` and `collapsed` say. */
+  /** Apply the attributes `placement` and `collapsed`. */
   update() {
     const root = /** @type {ShadowRoot} */ (this.#host.shadowRoot);
     const placed = ["floating", "docked"].includes(this.#host.getAttribute("placement"));
@@ -83,7 +93,7 @@ export class Placement {
     if (placed !== this.#frame.contains(this.#panel)) this.#move(root, placed);
     this.#launcher.hidden = !collapsed;
     this.#edge.hidden = !this.#isDocked;
-    this.#show(root, placed && !collapsed, PHONE.matches);
+    this.#show(root, placed && !collapsed, this.#phone.matches);
     if (this.#collapsed !== undefined && collapsed !== this.#collapsed) write(sessionStorage, this.#key, collapsed ? "closed" : "open");
     this.#collapsed = collapsed;
     if (!collapsed) this.#mark(false);
@@ -110,26 +120,26 @@ export class Placement {
     const focused = /** @type {HTMLElement | null} */ (root.activeElement);
     this.#frame.classList.toggle("moves", this.#collapsed === open);
     this.#frame.close();
-    // Not show(): a chat that was open before must not take the focus from the page.
-    this.#frame.autofocus = open && modal; // the sheet itself, not its first button
+    // This is not show(), because an open chat must not take the focus from the page.
+    this.#frame.autofocus = open && modal; // Focus the sheet itself, not its first button.
     if (open && modal) this.#frame.showModal();
     else this.#frame.open = open;
     if (open && this.#panel.contains(focused)) focused?.focus();
   }
 
-  /** By the gesture or key that closes what is modal. */
+  /** The user has closed the sheet by a gesture or key. */
   #closed() {
     if (!this.#frame.open && !this.#collapsed) this.#host.toggle(true);
   }
 
-  /** The page behind a sheet does not scroll. @param {boolean} held */
+  /** Keep the page behind a sheet from scrolling. @param {boolean} held */
   #hold(held) {
-    if (held === (page.style.overflow === "clip")) return;
-    if (held) this.#scrolls = page.style.overflow;
-    page.style.overflow = held ? "clip" : this.#scrolls;
+    if (held === (document.documentElement.style.overflow === "clip")) return;
+    if (held) this.#scrolls = document.documentElement.style.overflow;
+    document.documentElement.style.overflow = held ? "clip" : this.#scrolls;
   }
 
-  /** A keyboard on the screen takes from the height of a sheet, which not every browser tells CSS. */
+  /** Shrink the sheet above an on-screen keyboard. Not every browser does that in CSS. */
   #fit() {
     const { height, offsetTop, scale } = visualViewport ?? { height: 0, offsetTop: 0, scale: 0 };
     const fits = scale === 1 && this.#frame.matches(":modal");
@@ -137,29 +147,33 @@ export class Placement {
     this.#frame.style.setProperty("--_top", fits ? `${offsetTop}px` : "");
   }
 
-  /** Tell that an answer has come while nobody looked. @param {boolean | undefined} unread */
+  /** Show on the launcher that there is an unread answer. @param {boolean | undefined} unread */
   #mark(unread) {
     const { launcher, launcherNews } = this.#strings;
     this.#launcher.classList.toggle("news", unread);
     setAttribute(this.#launcher, "aria-label", unread ? launcherNews : launcher);
   }
 
-  /** Ask for answers that nobody has seen, in whatever thread. */
+  /** Check all threads for unread answers. */
   async #ask() {
     const { client, threadId } = this.#host;
     if (document.hidden || !client.hasThreads) return;
     const { threads } = await client.threads({ limit: 10 }).catch(() => ({ threads: [] }));
-    const unread = threads.filter((thread) => thread.unread);
+    /** @type {{ unread: boolean, thread_id: string }[]} */
+    const rows = threads;
+    const unread = rows.filter((thread) => thread.unread);
     if (unread.length && this.#collapsed) this.#mark(true);
-    this.#panel.classList.toggle("news", unread.some((thread) => thread.thread_id !== threadId));
+    const isElsewhere = unread.some((thread) => thread.thread_id !== threadId);
+    this.#panel.classList.toggle("news", isElsewhere);
   }
 
   // --- The width of a docked chat
 
-  /** @param {number | null} width in pixels; null is as wide as the style has it */
+  /** @param {number | null} width in pixels; null is the width of the stylesheet */
   #resize(width) {
-    const most = Math.max(NARROWEST, page.clientWidth - NARROWEST);
-    this.#frame.style.setProperty("--_docked", width && `${Math.round(Math.min(Math.max(width, NARROWEST), most))}px`);
+    const most = Math.max(NARROWEST, document.documentElement.clientWidth - NARROWEST);
+    const pixels = Math.round(Math.min(Math.max(width ?? 0, NARROWEST), most));
+    this.#frame.style.setProperty("--_docked", width ? `${pixels}px` : null);
     setAttribute(this.#edge, "aria-valuemax", most);
     this.#push();
   }
@@ -167,8 +181,8 @@ export class Placement {
   /** Let the page make room. */
   #push() {
     const width = this.#frame.offsetWidth;
-    const pushes = this.#isDocked && this.#frame.open && !PHONE.matches && WIDE.matches;
-    page.style.setProperty("--agui-docked-width", pushes ? `${width}px` : "0px");
+    const pushes = this.#isDocked && this.#frame.open && !this.#phone.matches && this.#wide.matches;
+    document.documentElement.style.setProperty("--agui-docked-width", pushes ? `${width}px` : "0px");
     if (width) setAttribute(this.#edge, "aria-valuenow", width);
   }
 
@@ -195,11 +209,21 @@ export class Placement {
     event.preventDefault();
     const { signal } = this.#listeners;
     const done = new AbortController();
-    const move = ({ clientX }) => this.#resize(this.#isMirrored ? clientX : page.clientWidth - clientX);
-    const end = () => (done.abort(), this.#keep());
+    /** @param {PointerEvent} event */
+    const move = ({ clientX }) => {
+      const fromEnd = document.documentElement.clientWidth - clientX;
+      this.#resize(this.#isMirrored ? clientX : fromEnd);
+    };
+    const end = () => {
+      done.abort();
+      this.#keep();
+    };
     this.#edge.setPointerCapture(event.pointerId);
-    this.#edge.addEventListener("pointermove", move, { signal: AbortSignal.any([signal, done.signal]) });
-    for (const type of ["pointerup", "pointercancel"]) this.#edge.addEventListener(type, end, { once: true, signal: done.signal });
+    const either = AbortSignal.any([signal, done.signal]);
+    this.#edge.addEventListener("pointermove", move, { signal: either });
+    for (const type of ["pointerup", "pointercancel"]) {
+      this.#edge.addEventListener(type, end, { once: true, signal: done.signal });
+    }
   }
 
   get #isMirrored() {
@@ -207,7 +231,7 @@ export class Placement {
   }
 }
 
-// A browser may refuse to store anything: then nothing is remembered.
+// A browser may refuse to store anything. The chat then forgets the width.
 
 /** @param {Storage} storage @param {string} key */
 function read(storage, key) {
@@ -223,6 +247,6 @@ function write(storage, key, value) {
   try {
     storage.setItem(key, value);
   } catch {
-    // as above
+    // The browser stores nothing, as above.
   }
 }

@@ -1,10 +1,18 @@
 // @ts-check
-/** The activity `plan`: what is to be done, and how far it is. */
+/** The activity `plan`: the steps of a task, and their progress. */
 import { h, icon, setAttribute, setText } from "./dom.js";
+import { reconcile } from "./keyed.js";
 import { format } from "./strings.js";
 
 const MAX_STEPS = 500;
+/** @type {Record<string, string>} */
 const STATUS = { running: "running", in_progress: "running", done: "done", completed: "done", failed: "failed" };
+const CIRCLE = "M12 4a8 8 0 1 0 0 16 8 8 0 0 0 0-16z";
+const DOT = "M12 9.5a2.5 2.5 0 1 0 0 5 2.5 2.5 0 0 0 0-5z";
+/** Paths of the icons that only this module knows. */
+/** @type {Record<string, string>} */
+const PATHS = { pending: CIRCLE, active: CIRCLE + DOT };
+/** @type {Record<string, string>} */
 const ICONS = { pending: "pending", running: "active", done: "check", failed: "alert" };
 
 /** The words of this module. */
@@ -21,6 +29,8 @@ export function planView(context) {
   const title = h("span");
   const count = h("small", { class: "muted" });
   const list = h("ol", { class: "steps" });
+  /** @type {Map<string, any>} */
+  const shown = new Map();
   const element = h("div", { class: "activity-body" }, h("p", { class: "activity-title" }, title, count), list);
   /** @param {any} content */
   const update = ({ title: text, steps }) => {
@@ -28,8 +38,12 @@ export function planView(context) {
     const read = steps.map(readStep);
     setText(title, typeof text === "string" && text ? text : strings.plan);
     setText(count, format(strings.planCount, { done: read.filter(({ status }) => status === "done").length, count: read.length }));
-    while (list.children.length > read.length) list.lastElementChild.remove();
-    read.forEach((step, index) => drawStep(list.children[index] ?? addStep(list), step, names));
+    const items = reconcile(shown, read, {
+      key: (_, index) => String(index),
+      make: () => addStep(list),
+      drop: (item) => item.remove(),
+    });
+    for (const [index, item] of items.entries()) drawStep(item, read[index], names);
   };
   return { element, update };
 }
@@ -49,10 +63,14 @@ function addStep(list) {
   return item;
 }
 
-/** @param {any} item @param {{ text: string, status: string }} step @param {Record<string, string>} names */
+/**
+ * @param {any} item @param {{ text: string, status: string }} step
+ * @param {Record<string, string>} names
+ */
 function drawStep(item, { text, status }, names) {
   const [mark, state, words] = item.children;
-  if (item.dataset.status !== status) mark.replaceChildren(icon(ICONS[status]));
+  const name = ICONS[status];
+  if (item.dataset.status !== status) mark.replaceChildren(icon(name, PATHS[name]));
   item.dataset.status = status;
   setAttribute(item, "aria-current", status === "running" ? "step" : null);
   setText(state, `${names[status]}: `);

@@ -1,64 +1,65 @@
 // @ts-check
-/** Below a message of the user: edit it, and leaf through its versions. */
-import { textOf } from "./conversation.js";
-import { h, iconButton, setAttribute, setText } from "./dom.js";
+/** The toolbar below a message of the user: edit the message, and browse its versions. */
+import { textOf } from "./messages.js";
+import { iconButton } from "./dom.js";
+import { lazy } from "./lazy.js";
 import { Toolbar } from "./toolbar.js";
 
 /** @typedef {import("./toolbar.js").Shown} Shown */
 
+/** In English; the tables of other languages have these, too. */
+export const PROMPT_WORDS = {
+  messageActions: "Your message",
+};
+
 export class PromptBar extends Toolbar {
+  /** @type {import("./versions.js").Versions | undefined} */
+  #versions;
+  /** @type {HTMLButtonElement | null} */
+  #button = null;
+
+  get edit() {
+    const { editMessage } = this.context.strings;
+    return (this.#button ??= iconButton("edit", editMessage, () => this.#edit()));
+  }
+
   get name() {
-    return this.context.strings.messageActions;
+    return { ...PROMPT_WORDS, ...this.context.strings }.messageActions;
   }
 
   build() {
-    const { strings } = this.context;
-    this.edit = iconButton("edit", strings.editMessage, () => this.#edit());
-    this.back = iconButton("chevron", strings.previousVersion, () => this.#turn(-1));
-    this.on = iconButton("chevron", strings.nextVersion, () => this.#turn(1));
-    this.place = h("span", {});
-    this.pager = h("span", { class: "pager", role: "group", "aria-label": strings.versions }, this.back, this.place, this.on);
-    return [this.edit, this.pager];
+    return [this.edit];
   }
 
   /** @param {Shown} shown */
-  update({ idle }) {
-    const { versions, at } = this;
+  update({ session, turn, idle }) {
+    const all = session.branches[turn.prompt?.id ?? ""] ?? [];
+    const versions = idle && all.length > 1 ? all : [];
     this.edit.hidden = !idle;
-    this.pager.hidden = !idle || versions.length < 2;
-    for (const button of [this.back, this.on]) button.hidden = this.pager.hidden;
-    // Not `disabled`: that would take the focus away.
-    setAttribute(this.back, "aria-disabled", at === 0);
-    setAttribute(this.on, "aria-disabled", at === versions.length - 1);
-    setText(this.place, `${at + 1} / ${versions.length}`);
-    this.element.classList.toggle("paged", !this.pager.hidden);
+    this.#versions?.show(versions);
+    this.element.classList.toggle("paged", versions.length > 0);
+    if (versions.length && !this.#versions) this.#addVersions();
   }
 
-  get versions() {
-    const { session, turn } = this.shown;
-    return session.branches[turn.prompt.id] ?? [];
-  }
-
-  get at() {
-    return this.versions.findIndex(({ current }) => current);
-  }
-
-  /** @param {number} step */
-  #turn(step) {
-    const version = this.versions[this.at + step];
-    if (version) this.context.switchBranch(version.id);
+  async #addVersions() {
+    const { strings, switchBranch, style } = this.context;
+    const [module] = await Promise.all([lazy(() => import("./versions.js")), style()]);
+    if (!module || this.#versions) return;
+    this.#versions = new module.Versions(strings, switchBranch);
+    this.edit.after(this.#versions.element);
+    this.show(this.shown);
   }
 
   async #edit() {
     const { edit } = this;
     const { prompt } = this.shown.turn;
-    const { MessageEditor } = await import("./message-editor.js");
+    const module = await this.context.load(() => import("./message-editor.js"));
     const message = /** @type {HTMLElement} */ (this.element.parentElement);
-    if (message.querySelector(".editor")) return;
-    // Of files that came without a word the text is only their names.
-    const text = message.querySelector(".bubble[hidden]") ? "" : textOf(prompt.content);
-    new MessageEditor(this.context, message, text, {
-      save: (text) => this.context.edit(prompt.id, text),
+    if (!module || message.querySelector(".editor")) return;
+    // The text of a message with only files is their names.
+    const text = message.querySelector(".bubble[hidden]") ? "" : textOf(prompt?.content);
+    new module.MessageEditor(this.context, message, text, {
+      save: (/** @type {string} */ text) => this.context.edit(prompt?.id ?? "", text),
       cancelled: () => edit.focus(),
     });
   }

@@ -1,19 +1,20 @@
 // @ts-check
 /**
- * What an interrupt asks of the user: to approve, with changes or without, or to deny; to fill in a form; or to put away
- * what came too late. Loaded with the first interrupt: most chats never ask.
+ * The card of an interrupt: the user approves (with changes or without), denies, fills in a form,
+ * or dismisses an expired question. The first interrupt loads this module, because most chats never
+ * ask.
  */
 import { answerForm } from "./answer-form.js";
 import { argumentList } from "./arguments.js";
 import { asksInput, isExpired } from "./conversation.js";
 import { h, setAttribute } from "./dom.js";
 import { parseExact } from "./exact.js";
-import { secretsOf } from "./schema.js";
+import { secretsOf } from "./schema-parts.js";
 import { format } from "./strings.js";
 
-/** @typedef {import("./session.js").Decision} Decision */
+/** @typedef {import("./types.d.ts").Decision} Decision */
 
-/** What expires within this time says so. */
+/** A question that expires within this time says so. */
 const SOON_MS = 60 * 60 * 1000;
 
 /** The words of a question. */
@@ -36,7 +37,9 @@ export const QUESTION_WORDS = {
 export class Question {
   #strings;
   #decide;
-  /** What was built last: what is typed into a form survives everything that changes nothing of it. */
+  /**
+   * The last state drawn. A form is rebuilt only if the state changes, so that typed text survives.
+   */
   #built = "";
   /** @type {{ button: HTMLElement, fits: (decision: Decision) => boolean }[]} */
   #buttons = [];
@@ -49,10 +52,10 @@ export class Question {
   }
 
   /**
-   * @param {any} interrupt
+   * @param {import("./types.d.ts").Interrupt} interrupt
    * @param {Decision | undefined} decision
-   * @param {string} label the tool's, as a person reads it
-   * @param {string} [json] the arguments that an approval is about, if they are known
+   * @param {string} label the name of the tool for users
+   * @param {string} [json] the arguments of the call to approve, if they are known
    */
   update(interrupt, decision, label, json) {
     const { ask, confirm } = this.#strings;
@@ -62,14 +65,26 @@ export class Question {
     const built = JSON.stringify([interrupt.id, expired, message, interrupt.responseSchema, !asksInput(interrupt) && json]);
     if (built !== this.#built) {
       const focused = this.element.matches(":focus-within");
-      const build = expired ? this.#expired : asksInput(interrupt) ? this.#form : this.#approval;
       this.#buttons = [];
-      this.element.replaceChildren(h("p", { class: "question-text" }, message), ...build.call(this, interrupt, json), this.#deadline(interrupt));
+      const text = h("p", { class: "question-text" }, message);
+      const parts = this.#parts(interrupt, expired, json);
+      this.element.replaceChildren(text, ...parts, this.#deadline(interrupt));
       this.element.setAttribute("aria-label", message);
       if (focused) this.element.focus();
     }
     this.#built = built;
-    for (const { button, fits } of this.#buttons) setAttribute(button, "aria-pressed", decision ? String(fits(decision)) : null);
+    for (const { button, fits } of this.#buttons) {
+      setAttribute(button, "aria-pressed", decision ? String(fits(decision)) : null);
+    }
+  }
+
+  /**
+   * @param {import("./types.d.ts").Interrupt} interrupt @param {boolean} expired
+   * @param {string} [json] @returns {HTMLElement[]}
+   */
+  #parts(interrupt, expired, json) {
+    if (expired) return this.#expired(interrupt);
+    return asksInput(interrupt) ? this.#form(interrupt) : this.#approval(interrupt, json);
   }
 
   /** @param {any} interrupt */
@@ -81,21 +96,26 @@ export class Question {
     return h("p", { class: "muted" }, format(text, { time }));
   }
 
-  /** @param {any} interrupt */
+  /** @param {import("./types.d.ts").Interrupt} interrupt */
   #expired({ id }) {
     const { expired, dismiss } = this.#strings;
     return [h("p", { class: "muted" }, expired), buttons(this.#cancel(id, dismiss))];
   }
 
-  /** What it is about with the choices, or the arguments as a form, or a field for the reason. @param {any} interrupt @param {string} [json] */
+  /**
+   * Show the question with its buttons, the arguments as a form, or a field for the reason.
+   * @param {any} interrupt @param {string} [json]
+   */
   #approval({ id, metadata, responseSchema }, json) {
     const { approve, edit, deny } = this.#strings;
     const place = h("div", { class: "question-view" });
-    // The server says what the tool will get, defaults included, and what the user had changed before.
+    // The server sends the arguments that the tool will get, with defaults and the user's earlier
+    // changes.
     const { arguments: all = json, edited: given = json ?? all } = metadata ?? {};
     const schema = given === undefined ? null : editable(responseSchema);
     /** @param {string} [text] */
     const about = (text) => (text === undefined ? "" : argumentList(text, this.#strings, secretsOf([schema], schema)));
+    /** @param {any} payload */
     const decide = (payload) => {
       place.replaceChildren(about(payload.editedArgs ? withDefaults(payload.editedArgs, given, all) : all), choices);
       this.#decide(id, { status: "resolved", payload });
@@ -104,16 +124,19 @@ export class Question {
       place.replaceChildren(about(all), choices);
       this.element.focus();
     };
-    const show = (view) => {
-      place.replaceChildren(view);
-      view.querySelector("input, select, textarea").focus();
+    /** @param {HTMLElement} view @param {...(Node | string)} above */
+    const show = (view, ...above) => {
+      place.replaceChildren(...above, view);
+      /** @type {HTMLElement | null} */ (view.querySelector("input, select, textarea"))?.focus();
     };
     const style = metadata?.["x-destructive"] ? "danger" : "primary";
     const yes = { class: `button ${style}`, part: "approve", onclick: () => decide({ approved: true }) };
-    /** @type {any} */ let changes;
-    /** @type {any} */ let denial;
+    /** @type {HTMLElement | undefined} */
+    let changes;
+    /** @type {HTMLElement | undefined} */
+    let denial;
     const change = { class: "button", onclick: () => show((changes ??= this.#changes(schema, given, style, decide, back))) };
-    const no = { class: "button quiet", part: "deny", onclick: () => show((denial ??= this.#denial(decide, back))) };
+    const no = { class: "button", part: "deny", onclick: () => show((denial ??= this.#denial(decide, back)), about(all)) };
     const choices = buttons(
       this.#button(approve, yes, ({ payload }) => payload?.approved && !payload.editedArgs),
       schema && this.#button(edit, change, ({ payload }) => payload?.editedArgs),
@@ -124,8 +147,9 @@ export class Question {
   }
 
   /**
-   * The arguments as a form.
-   * @param {any} schema @param {string} json @param {string} style @param {(payload: any) => void} decide @param {() => void} back
+   * Show the arguments as a form.
+   * @param {unknown} schema @param {string} json @param {string} style
+   * @param {(payload: unknown) => void} decide @param {() => void} back
    */
   #changes(schema, json, style, decide, back) {
     const given = argumentsOf(json);
@@ -138,41 +162,46 @@ export class Question {
     return this.#step(element, send, onsend, back);
   }
 
-  /** @param {(payload: any) => void} decide @param {() => void} back */
+  /** @param {(payload: unknown) => void} decide @param {() => void} back */
   #denial(decide, back) {
     const { deny, reason } = this.#strings;
     const input = h("input", { class: "entry", maxlength: 2000 });
     const send = () => decide({ approved: false, ...(input.value.trim() && { reason: input.value.trim() }) });
-    return this.#step(h("label", { class: "field" }, h("span", {}, reason), input), h("button", { class: "button danger" }, deny), send, back);
+    return this.#step(h("label", { class: "field" }, h("span", {}, reason), input), h("button", { class: "button" }, deny), send, back);
   }
 
-  /** @param {HTMLElement} fields @param {HTMLElement} send @param {() => void} onsend @param {() => void} back */
+  /**
+   * @param {HTMLElement} fields @param {HTMLElement} send @param {() => void} onsend
+   * @param {() => void} back
+   */
   #step(fields, send, onsend, back) {
-    const onsubmit = (event) => {
+    const onsubmit = (/** @type {Event} */ event) => {
       event.preventDefault();
       onsend();
     };
-    const onkeydown = (event) => {
+    const onkeydown = (/** @type {KeyboardEvent} */ event) => {
       sendWithEnter(event, event.ctrlKey || event.metaKey);
       if (event.key !== "Escape") return;
-      event.stopPropagation(); // Further up, Escape would stop a run or close the chat
+      event.stopPropagation(); // Don't let Escape bubble, because it would stop a run or close the chat.
       back();
     };
     const leave = h("button", { type: "button", class: "button quiet", onclick: back }, this.#strings.back);
     return h("form", { onsubmit, onkeydown }, fields, buttons(send, leave));
   }
 
-  /** @param {any} interrupt */
+  /** @param {import("./types.d.ts").Interrupt} interrupt */
   #form({ id, responseSchema }) {
     const { sendAnswer, skip } = this.#strings;
     const { element, read } = answerForm(responseSchema, this.#strings);
-    const onsubmit = (event) => {
+    const onsubmit = (/** @type {Event} */ event) => {
       event.preventDefault();
       this.#decide(id, { status: "resolved", payload: read() });
     };
-    // An answer that is changed is none until it is sent again.
+    // A changed answer is not valid until the user sends it again.
     const oninput = () => this.#decide(id, null);
-    const onkeydown = (event) => sendWithEnter(event, event.ctrlKey || event.metaKey || isOneLine(event));
+    const onkeydown = (/** @type {KeyboardEvent} */ event) => {
+      sendWithEnter(event, event.ctrlKey || event.metaKey || isOneLine(event));
+    };
     const send = this.#button(sendAnswer, { type: "submit", class: "button primary" }, ({ status }) => status === "resolved");
     return [h("form", { onsubmit, oninput, onkeydown }, element, buttons(send, this.#cancel(id, skip)))];
   }
@@ -183,7 +212,10 @@ export class Question {
     return this.#button(text, { class: "button quiet", onclick }, ({ status }) => status === "cancelled");
   }
 
-  /** @param {string} text @param {Record<string, any>} attributes @param {(decision: any) => boolean} fits */
+  /**
+   * @param {string} text @param {Record<string, unknown>} attributes
+   * @param {(decision: any) => boolean} fits
+   */
   #button(text, attributes, fits) {
     const button = h("button", { type: "button", ...attributes }, text);
     this.#buttons.push({ button, fits: (decision) => Boolean(fits(decision)) });
@@ -199,13 +231,16 @@ function sendWithEnter(event, mayHere) {
   target.form?.requestSubmit();
 }
 
-/** Is a text all that is asked for, and written in one line so far? @param {KeyboardEvent} event */
+/**
+ * Whether the form asks only for a text, which has one line so far.
+ * @param {KeyboardEvent} event
+ */
 function isOneLine({ shiftKey, target }) {
   const { form, value = "" } = /** @type {HTMLTextAreaElement} */ (target);
   return !shiftKey && !value.includes("\n") && form?.querySelectorAll("input, select, textarea:not(.json)").length === 1;
 }
 
-/** @param {string} json @returns {any} what there is to change */
+/** @param {string} json @returns {any} the arguments that the user may change */
 function argumentsOf(json) {
   try {
     return Object(parseExact(json));
@@ -214,14 +249,20 @@ function argumentsOf(json) {
   }
 }
 
-/** The changed arguments, with those that the tool adds by itself. @param {any} edited @param {string} given @param {string} all @returns {string} */
+/**
+ * Add the tool's own defaults to the changed arguments.
+ * @param {any} edited @param {string} given @param {string} all @returns {string}
+ */
 function withDefaults(edited, given, all) {
   const before = argumentsOf(given);
   const added = Object.entries(argumentsOf(all)).filter(([key]) => !Object.hasOwn(before, key));
   return JSON.stringify({ ...Object.fromEntries(added), ...edited });
 }
 
-/** What the arguments may be changed to, if there are any. @param {any} schema of the answer */
+/**
+ * What the arguments may be changed to, if there are any.
+ * @param {import("./types.d.ts").Schema} schema of the answer
+ */
 function editable(schema) {
   const own = schema?.properties?.editedArgs;
   return own?.properties && Object.keys(own.properties).length ? { ...own, $defs: schema.$defs } : null;

@@ -1,5 +1,8 @@
 // @ts-check
-/** The message that waits for the end of a run, below the conversation: to be rewritten, or taken back. */
+/**
+ * The message that waits for the end of a run, below the conversation. The user can edit it or take
+ * it back.
+ */
 import { h, icon, iconButton, setText } from "./dom.js";
 
 /** @typedef {{ text: string, attachments: { name: string }[] }} Message */
@@ -21,16 +24,29 @@ export class Queued {
     const { strings } = (this.#context = context);
     const words = { ...QUEUE_WORDS, ...strings };
     this.element = h(
-      "div", { class: "message user queued", part: "queued", role: "group", "aria-label": strings.queued, hidden: true },
+      "div",
+      {
+        class: "message user queued",
+        part: "queued",
+        role: "group",
+        "aria-label": strings.queued,
+        hidden: true,
+      },
       h("div", { class: "bubble" }, this.#text, this.#files),
-      h("div", { class: "actions paged" }, icon("pause"), h("span", { class: "muted" }, strings.queued),
-        iconButton("edit", words.editQueued, () => this.#edit()), iconButton("trash", words.removeQueued, () => this.#remove())),
+      h(
+        "div",
+        { class: "actions paged" },
+        icon("pause"),
+        h("span", { class: "muted" }, strings.queued),
+        iconButton("edit", words.editQueued, () => this.#edit()),
+        iconButton("trash", words.removeQueued, () => this.#remove()),
+      ),
     );
     column.append(this.element);
   }
 
-  /** @param {Message | null} queued */
-  render(queued) {
+  /** @param {{ queued: Message | null }} session */
+  render({ queued }) {
     this.element.hidden = !queued;
     setText(this.#text, queued?.text ?? "");
     setText(this.#files, queued?.attachments.map(({ name }) => name).join(", ") ?? "");
@@ -38,7 +54,10 @@ export class Queued {
 
   #edit() {
     const { text, attachments } = this.#context.unqueue();
-    this.#context.rewrite({ content: text, ...(attachments.length && { metadata: { attachments } }) });
+    this.#context.rewrite({
+      content: text,
+      ...(attachments.length && { metadata: { attachments } }),
+    });
     this.#context.host.focus();
   }
 

@@ -1,20 +1,23 @@
 // @ts-check
-/** The files of a message in the transcript, to be downloaded. Loaded with the first message that has any. */
+/** The files of a sent message, to download. The first message with files loads this module. */
 import { HttpError } from "./client.js";
 import { h } from "./dom.js";
 import { FILE_WORDS, fileFace, ownText, readFiles, reasonOf, signInLink } from "./file-face.js";
 import { fileUrl } from "./files.js";
 import { format } from "./strings.js";
 
-/** How long a browser may take to begin with what it was given, in milliseconds. */
+/** How long a browser may take to begin a download, in milliseconds. */
 const BEGIN_MS = 60_000;
 
-/** @typedef {{ strings: import("./strings.js").Strings, client: import("./client.js").AgentClient, host: HTMLElement }} Context */
+/**
+ * @typedef {{ strings: import("./strings.js").Strings, client: import("./client.js").AgentClient,
+ *   host: HTMLElement }} Context
+ */
 
 /**
- * Put the files before the text of their message, and put the text away if it is only their names.
+ * Put the files before the text of their message, and hide the text if it has only their names.
  * @param {HTMLElement} bubble
- * @param {any} named as the message names them
+ * @param {any} named the files, as the message names them
  * @param {Context} context
  */
 export function showFiles(bubble, named, context) {
@@ -32,7 +35,8 @@ function sentFile({ id, name, size }, { strings, client, host }) {
   const failure = h("p", { class: "file-failure", hidden: true });
   const link = h("a", { class: "file-link", href: fileUrl(client, id), download: name, title: format({ ...FILE_WORDS, ...strings }.download, { name }) }, ...nodes);
   const item = h("li", { class: "file", part: "attachment" }, link, failure);
-  // A click goes the way of all requests, with their credentials, and can tell what went wrong; the address is for the rest.
+  // A click uses `request`, which has credentials and can show errors. The address is for the
+  // browser's menu.
   link.addEventListener("click", async (event) => {
     if (event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
     event.preventDefault();

@@ -1,7 +1,7 @@
 // @ts-check
 /**
- * Bytes to events: the part of server-sent events that AG-UI uses.
- * Comments, `event:` and `retry:` are read past; an event cut off by the end of the stream is dropped.
+ * From bytes to events: the part of server-sent events that AG-UI uses. The parser skips comments,
+ * `event:` and `retry:`, and drops an event that the end of the stream cuts off.
  * https://html.spec.whatwg.org/multipage/server-sent-events.html#parsing-an-event-stream
  */
 
@@ -9,20 +9,21 @@
 
 export class SseParser {
   #buffer = "";
-  /** Does the buffer end with a carriage return, which may be half of a line's end? */
+  /** Whether the buffer ends with a carriage return, which may be half of a line's end. */
   #isHalf = false;
   #id = "";
   /** @type {string[]} */
   #data = [];
 
   /**
-   * Take the next piece of text, however it was cut, and return the frames that it completes.
+   * Add the next piece of text, which may end anywhere, and return the frames that it completes.
    * @param {string} text
    * @returns {Frame[]}
    */
   push(text) {
     this.#buffer += text;
-    // A long line comes in many pieces: look for its end in each piece, and not in the whole again.
+    // A long line comes in many pieces, so search each piece for its end, and not the whole line
+    // again.
     if (!this.#isHalf && !/[\r\n]/.test(text)) return [];
     const lines = this.#buffer.split(/\r\n|\n|\r(?!$)/);
     this.#buffer = lines.pop() ?? "";
@@ -65,7 +66,7 @@ export async function* readEvents(body, { idleSeconds = 60 } = {}) {
   const parser = new SseParser();
   let heardAt = Date.now();
   let isSilent = false;
-  // By the clock on the wall: what slept for an hour has been silent for an hour.
+  // Use the wall clock, so that time asleep counts as silence.
   const watch = setInterval(() => {
     if (Date.now() - heardAt < idleSeconds * 1000) return;
     isSilent = true;

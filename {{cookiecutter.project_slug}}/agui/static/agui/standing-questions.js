@@ -1,13 +1,31 @@
 // @ts-check
-/** The questions that are about no call on the page, below the messages, and how many of all are left to answer. */
+/**
+ * The questions below the messages, which belong to no visible call, and the number of unanswered
+ * ones.
+ */
 import { h, setText } from "./dom.js";
+import { arrange, reconcile } from "./keyed.js";
 import { counted } from "./strings.js";
 import { toolLabel } from "./tool-names.js";
 
+/** In English; the tables of other languages have these, too. */
+export const STANDING_WORDS = {
+  /** @type {Record<string, string>} */
+  answersLeft: {
+    one: "{count} more to decide; then all answers are sent together.",
+    other: "{count} more to decide; then all answers are sent together.",
+  },
+};
+
 export class StandingQuestions {
   #context;
-  /** @type {Map<string, any>} by interrupt; a refused answer brings its form back, with what was typed */
-  #questions = new Map();
+  /**
+   * @type {Map<string, any>} by interrupt; a refused answer brings its form back, with what was
+   *   typed
+   */
+  #asked = new Map();
+  /** @type {Map<string, import("./question.js").Question>} those on the page */
+  #shown = new Map();
   /** @type {string | null} */
   #threadId = null;
   #cards = h("div", { class: "questions" });
@@ -21,29 +39,36 @@ export class StandingQuestions {
 
   /** @param {import("./session.js").Session} session */
   render(session) {
-    // Not imported here: a browser never again asks for what a module imports and could not get.
+    // Don't import it here: browsers never retry a failed static import.
     const { Question } = this.#context;
     if (!Question) return;
     const { interrupts, calls } = session.conversation;
-    if (session.threadId !== this.#threadId) this.#questions.clear();
+    if (session.threadId !== this.#threadId) this.#asked.clear();
     this.#threadId = session.threadId;
-    const cards = interrupts.filter((one) => !calls[one.toolCallId]).map((one) => this.#card(Question, one, session));
-    // Only what comes and goes is touched: moving a form would take the focus from it.
-    for (const card of [...this.#cards.children]) if (!cards.includes(card)) card.remove();
-    for (const card of cards) if (!this.#cards.contains(card)) this.#cards.append(card);
+    const standing = interrupts.filter(({ toolCallId = "" }) => !calls[toolCallId]);
+    const questions = reconcile(this.#shown, standing, {
+      key: ({ id }) => id,
+      make: ({ id }) => this.#asked.get(id) ?? this.#card(id, new Question(this.#context)),
+      drop: (question) => question.element.parentElement?.remove(),
+    });
+    for (const [index, interrupt] of standing.entries()) {
+      const label = toolLabel(
+        interrupt.metadata?.toolName ?? interrupt.reason,
+        this.#context.tools,
+        interrupt,
+      );
+      questions[index].update(interrupt, session.decisionOn(interrupt), label);
+    }
+    arrange(this.#cards, questions.map(({ element }) => element.parentElement));
     const left = interrupts.filter((one) => !session.decisionOn(one)).length;
-    setText(this.#left, interrupts.length > 1 ? counted(this.#context.strings, "answersLeft", left) : "");
+    const words = { ...STANDING_WORDS, ...this.#context.strings };
+    setText(this.#left, interrupts.length > 1 ? counted(words, "answersLeft", left) : "");
   }
 
-  /** @param {any} Question @param {any} interrupt @param {import("./session.js").Session} session */
-  #card(Question, interrupt, session) {
-    let question = this.#questions.get(interrupt.id);
-    if (!question) {
-      this.#questions.set(interrupt.id, (question = new Question(this.#context)));
-      h("div", { class: "tool", "data-status": "waiting", part: "tool" }, question.element);
-    }
-    const label = toolLabel(interrupt.metadata?.toolName ?? interrupt.reason, this.#context.tools, interrupt);
-    question.update(interrupt, session.decisionOn(interrupt), label);
-    return question.element.parentElement;
+  /** @param {string} id @param {import("./question.js").Question} question */
+  #card(id, question) {
+    this.#asked.set(id, question);
+    h("div", { class: "tool", "data-status": "waiting", part: "tool" }, question.element);
+    return question;
   }
 }

@@ -1,6 +1,12 @@
 // @ts-check
-/** What the user may want to say next, below the last answer: a click says it. Loaded with the first suggestions. */
+/**
+ * Suggestions for the user's next message, below the last answer: a click sends one. Loaded with
+ * the first suggestions.
+ */
 import { h } from "./dom.js";
+
+/** In English; the tables of other languages have these, too. */
+export const SUGGESTION_WORDS = { suggestions: "Suggested messages" };
 
 export class Suggestions {
   #host;
@@ -10,8 +16,14 @@ export class Suggestions {
   /** @param {import("./message-views.js").Context} context @param {HTMLElement} column */
   constructor({ host, strings }, column) {
     this.#host = /** @type {any} */ (host);
-    this.element = h("div", { class: "chips", role: "group", "aria-label": strings.suggestions, hidden: true });
-    this.element.style.justifyContent = "start"; // below what they follow
+    const words = { ...SUGGESTION_WORDS, ...strings };
+    this.element = h("div", {
+      class: "chips",
+      role: "group",
+      "aria-label": words.suggestions,
+      hidden: true,
+    });
+    this.element.style.justifyContent = "start"; // below the answer that they follow
     column.append(this.element);
   }
 
@@ -23,7 +35,7 @@ export class Suggestions {
     const shown = JSON.stringify(texts);
     if (shown === this.#shown) return;
     this.#shown = shown;
-    // What is about to go must not take the focus along.
+    // Move the focus first, because removing the buttons would lose it.
     if (this.element.matches(":focus-within")) this.#host.focus();
     this.element.hidden = !texts.length;
     this.element.replaceChildren(...texts.map((text) => this.#chip(text)));
@@ -31,11 +43,23 @@ export class Suggestions {
 
   /** @param {string} text */
   #chip(text) {
-    return h("button", { type: "button", class: "chip", part: "chip", dir: "auto", onclick: () => this.#host.sendMessage(text) }, text);
+    return h(
+      "button",
+      {
+        type: "button",
+        class: "chip",
+        part: "chip",
+        dir: "auto",
+        onclick: () => this.#host.sendMessage(text),
+      },
+      text,
+    );
   }
 }
 
 /** @param {any} texts @returns {string[]} */
 export function readTexts(texts) {
-  return Array.isArray(texts) ? texts.filter((text) => typeof text === "string" && text.trim()).slice(0, 5) : [];
+  return Array.isArray(texts)
+    ? texts.filter((text) => typeof text === "string" && text.trim()).slice(0, 5)
+    : [];
 }

@@ -1,7 +1,10 @@
 // @ts-check
-/** What the tabs of one user tell each other: that a thread has changed, is gone, or that nobody is signed in. */
+/** Messages between the tabs of a user: a thread has changed or is gone, or nobody is signed in. */
 
-/** @typedef {{ kind: "here" | "changed" | "renamed" | "removed" | "signed-out", threadId?: string | null, title?: string }} Message */
+/**
+ * @typedef {{ kind: "here" | "changed" | "renamed" | "removed" | "signed-out", threadId?: string |
+ *   null, title?: string }} Message
+ */
 
 export class Tabs {
   /** @type {BroadcastChannel | undefined} */
@@ -14,7 +17,8 @@ export class Tabs {
     this.#channel = new BroadcastChannel(`agui-chat:${endpoint}`);
     this.#channel.onmessage = ({ data }) => {
       if (data.user === user) hear(data);
-      // Another user is signed in now, so this tab must not show the first one's threads any longer.
+      // Another user is signed in now, so this tab must not show the first one's threads any
+      // longer.
       else if (data.kind === "here") hear({ kind: "signed-out" });
     };
     this.tell({ kind: "here" });

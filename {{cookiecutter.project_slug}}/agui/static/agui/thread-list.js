@@ -1,17 +1,23 @@
 // @ts-check
-/** The rows of the list of conversations, by day. One row is a stop of the Tab key; arrows go from one to the next. */
-import { h, iconButton } from "./dom.js";
+/**
+ * The rows of the list of conversations, by day. One row is a stop of the Tab key; arrows go from
+ * one to the next.
+ */
+import { h, icon, iconButton } from "./dom.js";
 import { format } from "./strings.js";
 
-/** @typedef {import("./threads-drawer.js").Thread} Thread */
+/** @typedef {import("./thread-pages.js").Thread} Thread */
 /**
  * @typedef {{
- *   strings: import("./threads-drawer.js").Words, href: (threadId: string) => string | null, open: (thread: Thread) => void,
- *   remove: (thread: Thread) => void, rename: (thread: Thread, title: string) => void, leave: (down: boolean) => void,
+ *   strings: import("./threads-drawer.js").Words, href: (threadId: string) => string | null, open:
+ *     (thread: Thread) => void,
+ *   remove: (thread: Thread) => void, rename: (thread: Thread, title: string) => void,
+ *   more: (thread: Thread, button: HTMLElement) => void, leave: (down: boolean) => void,
  * }} Context leave: go to what is above or below the rows
  */
 
 const DAY = 86_400_000;
+const MORE = "M6 12v.01M12 12v.01M18 12v.01";
 
 export class ThreadList {
   #context;
@@ -51,7 +57,10 @@ export class ThreadList {
     if (held && !this.focus(held, place)) this.focus();
   }
 
-  /** Go to a row, by default to the one that Tab comes to; false when it isn't there. @param {string | null} [id] @param {number} [place] */
+  /**
+   * Go to a row, by default to the one that Tab comes to; false when it isn't there.
+   * @param {string | null} [id] @param {number} [place]
+   */
   focus(id = this.#stop, place = 0) {
     const row = id && this.#find(id);
     if (row) /** @type {NodeListOf<HTMLElement>} */ (row.querySelectorAll(".stop"))[place].focus();
@@ -62,7 +71,7 @@ export class ThreadList {
     this.focus(this.#threads.at(-1)?.thread_id);
   }
 
-  /** The row to go to when one goes. @param {string} id */
+  /** The row to focus when this one is removed. @param {string} id */
   besides(id) {
     const at = this.#threads.findIndex((thread) => thread.thread_id === id);
     return (this.#threads[at + 1] ?? this.#threads[at - 1])?.thread_id ?? null;
@@ -78,12 +87,14 @@ export class ThreadList {
   /** @param {Thread} thread */
   #row(thread) {
     const { strings, href, open, remove } = this.#context;
-    const { thread_id: id, unread, running, updated_at } = thread;
+    const { thread_id: id, unread, running, waiting, updated_at } = thread;
     const title = this.titleOf(thread);
     const url = href(id);
     const date = new Intl.DateTimeFormat(strings.lang, { dateStyle: "medium", timeStyle: "short" }).format(new Date(updated_at));
-    const state = running ? strings.answering : unread && id !== this.#current && strings.unread;
-    const onclick = (event) => {
+    const isNew = unread && id !== this.#current;
+    const state = running ? strings.answering : waiting ? strings.waits : isNew && strings.unread;
+    const kind = running ? "running" : waiting ? "waiting" : "";
+    const onclick = (/** @type {MouseEvent} */ event) => {
       if (event.ctrlKey || event.metaKey || event.shiftKey) return; // a tab or window of its own
       event.preventDefault();
       open(thread);
@@ -93,14 +104,31 @@ export class ThreadList {
       h(
         url ? "a" : "button", { class: "thread stop", title: `${title}\n${date}`, "aria-current": id === this.#current && "true", onclick, ...(url ? { href: url } : { type: "button" }) },
         h("span", { class: "thread-title", dir: "auto" }, title),
-        state && h("span", { class: running ? "thread-mark running" : "thread-mark", title: state }, h("span", { class: "visually-hidden" }, state)),
+        h("time", { class: "thread-time", datetime: updated_at }, this.#timeOf(thread)),
+        state && h("span", { class: `thread-mark ${kind}`, title: state }, kind === "waiting" && icon("pause"), h("span", { class: "visually-hidden" }, state)),
       ),
       h(
         "span", { class: "thread-actions" },
         iconButton("edit", format(strings.rename, { title }), () => this.#rename(thread), { class: "icon-button stop" }),
         iconButton("trash", format(strings.remove, { title }), () => remove(thread), { class: "icon-button stop" }),
+        this.#moreButton(thread, title),
       ),
     );
+  }
+
+  /** @param {Thread} thread @param {string} title @returns {HTMLElement} */
+  #moreButton(thread, title) {
+    const label = format(this.#context.strings.more, { title });
+    const button = h(
+      "button",
+      {
+        type: "button", class: "icon-button stop", "aria-label": label, title: label,
+        "aria-haspopup": "menu", "aria-expanded": "false",
+      },
+      icon("more", MORE),
+    );
+    button.addEventListener("click", () => this.#context.more(thread, button));
+    return button;
   }
 
   /** @param {Thread} thread */
@@ -109,6 +137,7 @@ export class ThreadList {
     const row = this.#find(thread.thread_id);
     if (!row) return;
     const input = h("input", { class: "thread-input", value: title, maxlength: "255", dir: "auto", "aria-label": this.#context.strings.newTitle });
+    /** @param {boolean} save @param {boolean} stay */
     const finish = (save, stay) => {
       if (!this.#renaming) return;
       this.#renaming = null;
@@ -150,7 +179,9 @@ export class ThreadList {
   /** @param {string | undefined} id */
   #setStop(id) {
     this.#stop = id ?? null;
-    for (const stop of this.element.querySelectorAll(".stop")) stop.tabIndex = idOf(stop) === id ? 0 : -1;
+    /** @type {NodeListOf<HTMLElement>} */
+    const stops = this.element.querySelectorAll(".stop");
+    for (const stop of stops) stop.tabIndex = idOf(stop) === id ? 0 : -1;
   }
 
   /** @param {string} id @returns {HTMLElement | undefined} */
@@ -160,9 +191,21 @@ export class ThreadList {
 
   // --- Days
 
+  /**
+   * The hour of today's rows, the day of others: rows of the same title differ in it.
+   * @param {Thread} thread
+   */
+  #timeOf(thread) {
+    const { lang, today, yesterday } = this.#context.strings;
+    const isRecent = [today, yesterday].includes(this.#dayOf(thread));
+    const style = isRecent ? { timeStyle: "short" } : { day: "numeric", month: "short" };
+    return new Intl.DateTimeFormat(lang, /** @type {any} */ (style)).format(new Date(thread.updated_at));
+  }
+
   /** @param {Thread} thread */
-  #dayOf({ updated_at }) {
+  #dayOf({ updated_at, pinned }) {
     const { strings } = this.#context;
+    if (pinned) return strings.pinned;
     const date = new Date(updated_at);
     const now = new Date();
     const days = Math.round((new Date(now).setHours(0, 0, 0, 0) - new Date(date).setHours(0, 0, 0, 0)) / DAY);

@@ -1,10 +1,14 @@
 // @ts-check
 /**
- * What the browser keeps for one user at one endpoint: which thread is open, remembered where data-thread-memory says
+ * What the browser keeps for one user at one endpoint: which thread is open, remembered where
+ * data-thread-memory says
  * ("session", "url" or "none"), what is being written, and what is on its way to the server.
  */
 
 const PREFIX = "agui-chat:";
+/** Drafts that outlive their tab: so many, and none that is longer. */
+const MAX_DRAFTS = 20;
+const MAX_DRAFT_CHARS = 50_000;
 const SIDEBAR = "agui-chat:sidebar";
 
 export class ThreadMemory {
@@ -19,7 +23,7 @@ export class ThreadMemory {
     return this.#host.dataset.threadMemory;
   }
 
-  /** All of it begins like this, in both storages. */
+  /** The prefix of all keys in both storages. */
   get key() {
     return `${this.#endpointKey}${encodeURIComponent(this.#host.getAttribute("user-key") ?? "")}:`;
   }
@@ -34,10 +38,15 @@ export class ThreadMemory {
 
   /** @returns {string | null} */
   read() {
-    return this.#where === "url" ? new URL(location.href).searchParams.get("thread") : this.#get("thread");
+    return this.#where === "url"
+      ? new URL(location.href).searchParams.get("thread")
+      : this.#get("thread");
   }
 
-  /** @param {string | null} threadId @param {{ anew?: boolean }} [options] anew: without a way back to what was there */
+  /**
+   * @param {string | null} threadId
+   * @param {{ anew?: boolean }} [options] anew: without a way back to what was there
+   */
   write(threadId, { anew = false } = {}) {
     if (this.isOff) return;
     if (this.#where !== "url") return this.#set("thread", threadId);
@@ -47,14 +56,50 @@ export class ThreadMemory {
     if (url.href !== location.href) history[anew ? "replaceState" : "pushState"](null, "", url);
   }
 
-  /** What is being written in a thread, or for a new one. @param {string | null} threadId */
+  /** Return the address of a thread; null if it has none. @param {string} threadId */
+  hrefOf(threadId) {
+    if (this.#where !== "url") return null;
+    const url = new URL(location.href);
+    url.searchParams.set("thread", threadId);
+    return url.href;
+  }
+
+  /**
+   * Return the draft of a thread, or of a new one: the one of this tab, or the newest of any tab.
+   * @param {string | null} threadId
+   */
   draft(threadId) {
-    return this.#get(`draft:${threadId ?? ""}`) ?? "";
+    const id = threadId ?? "";
+    return this.#get(`draft:${id}`) ?? this.#drafts.find(([key]) => key === id)?.[1] ?? "";
   }
 
   /** @param {string | null} threadId @param {string} text */
   keepDraft(threadId, text) {
-    this.#set(`draft:${threadId ?? ""}`, text);
+    const id = threadId ?? "";
+    const kept = text.length > MAX_DRAFT_CHARS ? "" : text;
+    const others = this.#drafts.filter(([key]) => key !== id);
+    const drafts = (kept ? [[id, kept], ...others] : others).slice(0, MAX_DRAFTS);
+    this.#set(`draft:${id}`, kept);
+    this.note("drafts", drafts.length ? JSON.stringify(drafts) : "");
+  }
+
+  /** The newest first. @returns {[string, string][]} */
+  get #drafts() {
+    try {
+      return JSON.parse(this.noted("drafts") ?? "[]");
+    } catch {
+      return [];
+    }
+  }
+
+  /** What the browser keeps for the user after the tab is closed. @param {string} name */
+  noted(name) {
+    return this.#get(name, localStorage);
+  }
+
+  /** @param {string} name @param {string} value */
+  note(name, value) {
+    this.#set(name, value, localStorage);
   }
 
   /** Whether the list of conversations stays beside the chat, for all users of this device. */
@@ -70,42 +115,49 @@ export class ThreadMemory {
     try {
       localStorage.setItem(SIDEBAR, open ? "open" : "closed");
     } catch {
-      // Not allowed: then it holds until the page is left
+      // The browser allows no storage, so keep it until the page closes.
     }
   }
 
-  /** What this tab has to finish in a thread: see Session. @param {string} threadId @returns {any} */
+  /**
+   * Return what this tab has to finish in a thread (session.js).
+   * @param {string} threadId @returns {any}
+   */
   unfinished(threadId) {
     return JSON.parse(this.#get(`unfinished:${threadId}`) ?? "null");
   }
 
-  /** @param {string} threadId @param {any} work */
+  /** @param {string | null} threadId @param {object | null} work */
   finishLater(threadId, work) {
-    this.#set(`unfinished:${threadId}`, work && JSON.stringify(work));
+    if (threadId) this.#set(`unfinished:${threadId}`, work && JSON.stringify(work));
   }
 
-  /** Remove all that is kept, of everybody or of everybody but the present user. @param {{ butMine?: boolean }} [options] */
+  /**
+   * Remove what the browser keeps of all users, or of all others.
+   * @param {{ butMine?: boolean }} [options]
+   */
   forget({ butMine = false } = {}) {
     for (const storage of [sessionStorage, localStorage]) {
       for (const key of Object.keys(storage)) {
-        if (key.startsWith(this.#endpointKey) && !(butMine && key.startsWith(this.key))) storage.removeItem(key);
+        if (key.startsWith(this.#endpointKey) && !(butMine && key.startsWith(this.key)))
+          storage.removeItem(key);
       }
     }
   }
 
   /** @param {string} name */
-  #get(name) {
-    return this.isOff ? null : sessionStorage.getItem(this.key + name);
+  #get(name, storage = sessionStorage) {
+    return this.isOff ? null : storage.getItem(this.key + name);
   }
 
   /** @param {string} name @param {string | null} value */
-  #set(name, value) {
+  #set(name, value, storage = sessionStorage) {
     if (this.isOff) return;
     try {
-      if (value) sessionStorage.setItem(this.key + name, value);
-      else sessionStorage.removeItem(this.key + name);
+      if (value) storage.setItem(this.key + name, value);
+      else storage.removeItem(this.key + name);
     } catch (error) {
-      console.warn("agui-chat:", error); // Full, or not allowed: the chat works, it only forgets
+      console.warn("agui-chat:", error); // The storage is full or not allowed. The chat works without it.
     }
   }
 }

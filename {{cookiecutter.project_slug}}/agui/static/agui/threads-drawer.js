@@ -1,8 +1,10 @@
 // @ts-check
-/** The list of conversations: search, open, rename, delete. Beside the chat where there is room, else over it. */
+/** The list of conversations: search, open, rename, delete. The list is beside the chat if there is room, and otherwise over it. */
 import { h, iconButton, isTouch, setText } from "./dom.js";
+import { lazy } from "./lazy.js";
 import { format } from "./strings.js";
 import { ThreadList } from "./thread-list.js";
+import { ThreadPages } from "./thread-pages.js";
 import { UndoBar } from "./undo.js";
 
 /** In English; the tables of other languages have these, too. */
@@ -13,7 +15,7 @@ export const THREADS_WORDS = {
   today: "Today",
   yesterday: "Yesterday",
   lastWeek: "Last 7 days",
-  unread: "New answer",
+  unread: "New answer", waits: "Waits for you",
   noThreads: "No conversations yet.",
   threadsFailed: "The conversations could not be loaded.",
   untitled: "Untitled",
@@ -27,6 +29,10 @@ export const THREADS_WORDS = {
   undo: "Undo",
   undoHint: "Ctrl+Z brings it back.",
   restored: "“{title}” is back.",
+  more: "More for “{title}”",
+  pinned: "Pinned",
+  archivedThreads: "Archived conversations",
+  noArchivedThreads: "Nothing is archived.",
 };
 
 /** @typedef {import("./strings.js").Strings & typeof THREADS_WORDS} Words */
@@ -38,7 +44,7 @@ export const THREADS_WORDS = {
  *   renamed: (threadId: string, title: string) => void,
  * }} Context
  */
-/** @typedef {{ thread_id: string, title: string, preview: string, updated_at: string, unread?: boolean, running?: boolean }} Thread */
+/** @typedef {import("./thread-pages.js").Thread} Thread */
 
 const SEARCH_MS = 250;
 const RUNNING_MS = 3000;
@@ -52,43 +58,45 @@ export class ThreadsDrawer {
   #said = h("p", { class: "visually-hidden", role: "status" });
   #more;
   #undo;
-  /** @type {Thread[]} as listed: newest first */
-  #threads = [];
-  /** @type {string | null} */
-  #next = null;
+  #pages;
+  #archive;
+  /** @type {import("./thread-menu.js").ThreadMenu | undefined} */
+  #menu;
   /** @type {string | null} */
   #current = null;
-  #query = "";
   #loading = false;
-  #generation = 0;
-  /** Deleted, or about to be. @type {Set<string>} */
-  #gone = new Set();
   /** @type {any} */
   #opener = null;
-  /** @type {any} */
-  #timer = 0;
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  #timer;
   #end;
+  /** @type {HTMLDialogElement} */
   element;
 
   /** @param {Context} context */
   constructor(context) {
     const { strings, panel } = (this.#context = { ...context, strings: { ...THREADS_WORDS, ...context.strings } });
+    this.#pages = new ThreadPages(context.client);
     this.#undo = new UndoBar(strings.undo);
     this.#list = new ThreadList({
       strings, href: context.href, open: (thread) => this.#open(thread), remove: (thread) => this.#remove(thread),
-      rename: (thread, title) => this.#rename(thread, title), leave: (down) => (down && !this.#more.hidden ? this.#more : this.#search).focus(),
+      rename: (thread, title) => this.#rename(thread, title),
+      more: (thread, button) => this.#openMenu(thread, button), leave: (down) => (down && !this.#more.hidden ? this.#more : this.#search).focus(),
     });
     this.#search = h("input", {
       class: "entry", type: "search", maxlength: "200", enterkeyhint: "search", placeholder: strings.searchThreads,
       "aria-label": strings.searchThreads, oninput: () => this.#searchSoon(), onkeydown: (event) => this.#searchKey(event),
     });
     this.#more = h("button", { type: "button", class: "button quiet", onclick: () => this.#load(true), hidden: true });
+    const look = { type: "button", class: "button quiet archive", "aria-pressed": "false" };
+    this.#archive = h("button", { ...look, onclick: () => this.#switchList() }, strings.archivedThreads);
     const head = h(
       "header", {}, h("h2", {}, strings.threads),
       iconButton("compose", strings.newChat, () => (this.#leave(), context.newChat())),
       iconButton("close", strings.close, () => this.#isBeside ? this.toggle() : this.close()),
     );
     const body = h("div", { class: "drawer-body" }, this.#notice, this.#list.element, this.#more);
+    body.append(this.#archive);
     this.element = h(
       "dialog", { class: "drawer", part: "drawer", tabindex: "-1", "aria-label": strings.threads }, head,
       h("div", { class: "drawer-search", role: "search" }, this.#search), body, this.#undo.element, this.#said,
@@ -96,7 +104,7 @@ export class ThreadsDrawer {
     this.element.addEventListener("click", (event) => event.target === this.element && !this.#isBeside && this.close());
     this.element.addEventListener("close", () => this.#closed());
     this.element.addEventListener("keydown", (event) => this.#keydown(event));
-    this.#end = new IntersectionObserver(([{ isIntersecting }]) => isIntersecting && this.#next && this.#focused !== this.#more && this.#load(true), { root: body, rootMargin: "200px" });
+    this.#end = new IntersectionObserver(([{ isIntersecting }]) => isIntersecting && this.#pages.next && this.#focused !== this.#more && this.#load(true), { root: body, rootMargin: "200px" });
     new ResizeObserver(() => this.#fit()).observe(panel);
     panel.append(this.element);
   }
@@ -109,7 +117,7 @@ export class ThreadsDrawer {
     return this.#context.panel.clientWidth >= ROOM_PIXELS;
   }
 
-  /** What the button does. */
+  /** Open or close the list. */
   toggle() {
     if (this.#hasRoom) this.#context.memory.sidebar = !this.element.open;
     if (this.element.open) return this.close();
@@ -133,14 +141,12 @@ export class ThreadsDrawer {
     if (this.#isBeside) this.#load();
   }
 
-  /** Nobody is signed in any more. */
+  /** The user has signed out. */
   forget() {
-    this.#generation++; // what is still on its way is not shown
+    this.#pages.clear();
     this.#undo.drop();
-    this.#threads = [];
-    this.#next = this.#current = null;
-    this.#gone.clear();
-    this.#search.value = this.#query = "";
+    this.#current = null;
+    this.#search.value = "";
     setText(this.#said, "");
     this.#draw();
     if (this.element.open) this.close();
@@ -153,7 +159,7 @@ export class ThreadsDrawer {
     this.element.append(this.#undo.element, this.#said);
     this.#context.panel.classList.remove("news"); // Here it is
     for (const element of [this.element, this.#context.panel]) element.classList.toggle("beside", !modal);
-    // Not show(): what is open from before must not take the focus.
+    // This is not show(), because an open drawer must not take the focus.
     if (modal) this.element.showModal();
     else this.element.open = true;
     this.#load();
@@ -163,7 +169,7 @@ export class ThreadsDrawer {
     this.#undo.settle();
     clearTimeout(this.#timer);
     for (const element of [this.element, this.#context.panel]) element.classList.remove("beside");
-    if (this.#search.value) this.#search.value = this.#query = "";
+    this.#search.value = "";
     if (!this.#focused || this.element.contains(this.#focused)) this.#opener?.focus();
   }
 
@@ -176,7 +182,7 @@ export class ThreadsDrawer {
     return /** @type {ShadowRoot} */ (this.element.getRootNode()).activeElement;
   }
 
-  /** What lies under a drawer is what one goes on with. */
+  /** Close the drawer if it covers the chat, where the user continues. */
   #leave() {
     if (!this.#isBeside) this.close();
   }
@@ -190,63 +196,42 @@ export class ThreadsDrawer {
 
   async #load(more = false) {
     if (more && this.#loading) return;
-    const { client, strings } = this.#context;
-    const generation = ++this.#generation;
-    const q = this.#search.value.trim();
+    const { strings } = this.#context;
     this.#loading = true;
     clearTimeout(this.#timer);
     let failed = false;
     try {
-      const { threads, next } = await client.threads({ q, cursor: more ? this.#next : null });
-      if (generation !== this.#generation) return;
-      this.#take(threads, next, more, q);
+      if (!(await this.#pages.load(this.#search.value.trim(), { more }))) return;
     } catch {
-      if (generation !== this.#generation) return;
       failed = true;
     }
     this.#loading = false;
     this.#draw(failed);
     setText(this.#more, failed ? strings.retry : strings.loadMore);
-    const held = this.#focused === this.#more;
-    this.#more.hidden = !failed && !this.#next;
-    if (held && this.#more.hidden) this.#list.focusLast();
+    const isHeld = this.#focused === this.#more;
+    this.#more.hidden = !failed && !this.#pages.next;
+    if (isHeld && this.#more.hidden) this.#list.focusLast();
     if (failed) return;
-    if (this.element.open && this.#threads.some((thread) => thread.running)) this.#timer = setTimeout(() => this.#load(), RUNNING_MS);
-    this.#end.disconnect(); // so that it looks again whether the end is in sight
+    if (this.element.open && this.#pages.isRunning) this.#timer = setTimeout(() => this.#load(), RUNNING_MS);
+    this.#end.disconnect(); // Observe it again, to learn whether the end is visible.
     this.#end.observe(this.#more);
-  }
-
-  /** The list may have shifted meanwhile: nobody is listed twice. @param {Thread[]} threads @param {string | null} next @param {boolean} more @param {string} q */
-  #take(threads, next, more, q) {
-    const ids = new Set(threads.map((thread) => thread.thread_id));
-    const known = q === this.#query ? this.#threads.filter((thread) => !ids.has(thread.thread_id)) : [];
-    this.#query = q;
-    if (more) {
-      this.#threads = [...known, ...threads];
-      this.#next = next;
-      return;
-    }
-    // The first page again: what was loaded beyond it stays.
-    const last = next ? Date.parse(/** @type {Thread} */ (threads.at(-1)).updated_at) : Infinity;
-    const beyond = known.filter((thread) => Date.parse(thread.updated_at) <= last && next);
-    this.#threads = [...threads, ...beyond];
-    if (!beyond.length) this.#next = next;
   }
 
   #draw(failed = false) {
     const { strings } = this.#context;
-    const threads = this.#threads.filter((thread) => !this.#gone.has(thread.thread_id));
-    this.#list.draw(threads, this.#current);
-    const count = `${threads.length}${this.#next ? "+" : ""}`;
-    const found = threads.length ? this.#query && format(strings.threadsFound, { count }) : this.#query ? format(strings.noThreadsFound, { q: this.#query }) : strings.noThreads;
-    setText(this.#notice, failed ? strings.threadsFailed : found);
+    const { shown, next, query } = this.#pages;
+    this.#list.draw(shown, this.#current);
+    const none = this.#pages.archived ? strings.noArchivedThreads : strings.noThreads;
+    let text = query ? format(strings.noThreadsFound, { q: query }) : none;
+    if (shown.length) text = query && format(strings.threadsFound, { count: `${shown.length}${next ? "+" : ""}` });
+    setText(this.#notice, failed ? strings.threadsFailed : text);
   }
 
-  // --- What is done with one
+  // --- Actions on a conversation
 
   /** @param {Thread} thread */
   #open(thread) {
-    thread.unread = false;
+    this.#pages.markSeen(thread.thread_id);
     this.#leave();
     if (thread.thread_id !== this.#current) this.#context.open(thread.thread_id);
     else this.#context.focus();
@@ -254,17 +239,16 @@ export class ThreadsDrawer {
 
   /** @param {Thread} thread @param {string} title */
   async #rename({ thread_id: id, title: before }, title) {
-    // The list may have come anew while the title was written.
-    const name = (text) => {
-      for (const thread of this.#threads) if (thread.thread_id === id) thread.title = text;
+    const show = (/** @type {string} */ text) => {
+      this.#pages.setTitle(id, text);
       this.#draw();
     };
-    name(title);
+    show(title);
     try {
       await this.#context.client.rename(id, title);
       this.#context.renamed(id, title);
     } catch {
-      name(before);
+      show(before);
       this.#tell(format(this.#context.strings.renameFailed, { title: before }));
     }
   }
@@ -277,12 +261,12 @@ export class ThreadsDrawer {
     const wasOpen = id === this.#current;
     this.#undo.settle();
     const next = this.#list.besides(id);
-    this.#gone.add(id);
+    this.#pages.hide(id);
     this.#draw();
     if (wasOpen) newChat();
     if (!this.#list.focus(next)) this.#search.focus();
     const undo = () => {
-      this.#gone.delete(id);
+      this.#pages.unhide(id);
       if (wasOpen) open(id);
       this.#draw();
       this.#list.focus(id);
@@ -295,19 +279,42 @@ export class ThreadsDrawer {
   /** @param {Thread} thread @param {string} title */
   async #delete({ thread_id: id }, title) {
     try {
-      await this.#context.client.remove(id);
-    } catch (error) {
-      if (/** @type {any} */ (error).status !== 404) {
-        this.#gone.delete(id);
-        this.#draw();
-        return this.#tell(format(this.#context.strings.removeFailed, { title }));
-      }
+      await this.#pages.remove(id);
+    } catch {
+      this.#pages.unhide(id);
+      this.#draw();
+      return this.#tell(format(this.#context.strings.removeFailed, { title }));
     }
-    this.#threads = this.#threads.filter((thread) => thread.thread_id !== id);
     this.#context.memory.keepDraft(id, "");
   }
 
-  /** Say what went wrong, also when the drawer is closed. @param {string} text */
+  /** @param {Thread} thread @param {HTMLElement} button */
+  async #openMenu(thread, button) {
+    const { strings, client } = this.#context;
+    const missing = () => setText(this.#notice, strings.threadsFailed);
+    const module = await lazy(() => import("./thread-menu.js"), missing);
+    if (!module || !button.isConnected) return;
+    this.#menu ??= new module.ThreadMenu({
+      strings, client, pages: this.#pages, list: this.#list, tell: (text) => this.#tell(text),
+      changed: () => (this.#draw(), this.#load()), search: this.#search,
+      offer: (text, undo) => {
+        this.#undo.offer(text, undo, () => {});
+        setText(this.#said, `${text} ${strings.undoHint}`);
+      },
+    });
+    this.#menu.open(thread, button);
+  }
+
+  /** Show the archived conversations, or the others again. */
+  #switchList() {
+    this.#pages.clear();
+    this.#pages.archived = !this.#pages.archived;
+    this.#archive.setAttribute("aria-pressed", String(this.#pages.archived));
+    this.#search.value = "";
+    this.#load();
+  }
+
+  /** Show an error, even if the drawer is closed. @param {string} text */
   #tell(text) {
     if (this.element.open) return setText(this.#notice, text);
     this.#context.panel.append(this.#undo.element, this.#said);

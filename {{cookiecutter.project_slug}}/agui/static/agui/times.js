@@ -1,13 +1,17 @@
 // @ts-check
-/** Dates and times as they are written: nothing is moved to another time zone. */
+/** Dates and times as they are written. Nothing converts them to another time zone. */
 
-/** Words that forms and lists of arguments share. */
+/** Texts that forms and lists of arguments share. */
 export const TIME_WORDS = { noZone: "no time zone", nothing: "Nothing" };
 
 const TIME = /^(?:(\d{4}-\d\d-\d\d)([T ]))?(\d\d:\d\d)(:\d\d)?(\.\d+)?(Z|[+-]\d\d:?\d\d)?$/i;
 const DATE = /^\d{4}-\d\d-\d\d$/;
 
-/** @param {any} value @returns {{ date: string, mark: string, minute: string, second: string, fraction: string, zone: string } | null} */
+/**
+ * @param {any} value
+ * @returns {{ date: string, mark: string, minute: string, second: string, fraction: string, zone:
+ *   string } | null}
+ */
 function partsOf(value) {
   const found = typeof value === "string" && TIME.exec(value);
   if (!found) return null;
@@ -15,26 +19,32 @@ function partsOf(value) {
   return { date, mark, minute, second, fraction, zone };
 }
 
-/** Can an input of this type show the text? @param {string} type @param {any} value */
+/** Whether an input of this type can show the text. @param {string} type @param {any} value */
 export function fitsInput(type, value) {
   if (type === "date") return DATE.test(value);
   const parts = partsOf(value);
   return parts !== null && Boolean(parts.date) === (type === "datetime-local");
 }
 
-/** What an input shows of it. Parts of a second are kept beside it. @param {any} value @returns {string} */
+/**
+ * Return the text for an input. It lacks parts of a second, which the form keeps.
+ * @param {any} value @returns {string}
+ */
 export function shownTime(value) {
   const parts = partsOf(value);
   if (!parts) return String(value);
   return `${parts.date && `${parts.date}T`}${parts.minute}${parts.second}`;
 }
 
-/** How fine an input is: with seconds if the text has them. @param {any} value */
+/** Return the step of an input: with seconds if the text has them. @param {any} value */
 export function stepOf(value) {
   return partsOf(value)?.second ? 1 : undefined;
 }
 
-/** What is typed, written as the text before it was: with its seconds and its zone. @param {string} typed @param {any} before */
+/**
+ * Write a typed time like the text before it, with its seconds and its zone.
+ * @param {string} typed @param {any} before
+ */
 export function writtenTime(typed, before) {
   const was = partsOf(before);
   const now = partsOf(typed);
@@ -44,14 +54,20 @@ export function writtenTime(typed, before) {
   return `${now.date}${now.date && was.mark}${now.minute}${second}${fraction}${was.zone}`;
 }
 
-/** "UTC+01:00"; "" for a day's time that says no zone, undefined for anything else. @param {any} value @returns {string | undefined} */
+/**
+ * "UTC+01:00"; "" for a day's time that says no zone, undefined for anything else.
+ * @param {any} value @returns {string | undefined}
+ */
 export function zoneOf(value) {
   const parts = partsOf(value);
   if (!parts?.zone) return parts?.date ? "" : undefined;
   return /z/i.test(parts.zone) ? "UTC" : `UTC${parts.zone}`;
 }
 
-/** A date with its time in the words of a language, by its own clock; null for anything else. @param {any} value @param {string} lang @returns {string | null} */
+/**
+ * A date with its time in the words of a language, by its own clock; null for anything else.
+ * @param {any} value @param {string} lang @returns {string | null}
+ */
 export function localTime(value, lang) {
   const { date, minute, second, fraction } = partsOf(value) ?? {};
   const at = date && !fraction ? Date.parse(`${date}T${minute}${second || ":00"}Z`) : NaN;

@@ -1,41 +1,65 @@
 // @ts-check
-/** One tool call: what it is, how it stands, what went in and out, and the question if it needs one. Loaded with the first call. */
+/**
+ * The card of a tool call: its name, status, arguments and result, and its question if it has one.
+ * The first call loads this module.
+ */
 import { asksInput, isExpired } from "./conversation.js";
 import { h, icon, setAttribute, setText } from "./dom.js";
 import { duration } from "./duration.js";
+import { isSame } from "./keyed.js";
+import { lazy } from "./lazy.js";
 import { format } from "./strings.js";
 import { openText, toolLabel } from "./tool-names.js";
-import { asText, parse, readable, resultView } from "./values.js";
+import { asText } from "./text-block.js";
+import { parse, readable, resultView } from "./values.js";
 
-/** @typedef {import("./session.js").Decision} Decision */
+/** @typedef {import("./types.d.ts").Decision} Decision */
 /**
  * @typedef {{
  *   strings: import("./strings.js").Strings, tools: Map<string, any>,
  *   Question: typeof import("./question.js").Question | null,
- *   decide: (interruptId: string, decision: Decision | null) => void,
+ *   decide: (interruptId: string, decision: Decision | null) => void, style: () =>
+ *     Promise<unknown>, load: import("./lazy.js").Load,
  * }} Context `Question` is null until the first interrupt has loaded it
  */
 
-const STATUS = /** @type {Record<string, { icon: string, text: any }>} */ ({
+/** @typedef {import("./strings.js").Strings & typeof TOOL_WORDS} Words */
+const STATUS = /** @type {Record<string, { icon: string, text: keyof Words }>} */ ({
   streaming: { icon: "tool", text: "toolStreaming" },
   running: { icon: "tool", text: "toolRunning" },
   waiting: { icon: "pause", text: "toolWaiting" },
   success: { icon: "check", text: "toolSuccess" },
   failed: { icon: "alert", text: "toolFailed" },
-  denied: { icon: "cross", text: "toolDenied" },
+  denied: { icon: "close", text: "toolDenied" },
   stopped: { icon: "stop", text: "toolStopped" },
   left: { icon: "stop", text: "toolLeft" },
 });
-/** So many calls that went well are shown each: what folds the others is loaded with the next one. */
+/** In English; the tables of other languages have these, too. */
+export const TOOL_WORDS = {
+  readFile: "Read {name}",
+  readWhole: "The assistant was given the file as it is.",
+  toolStreaming: "Preparing",
+  toolDenied: "Denied",
+  toolStopped: "Stopped",
+  toolLeft: "Not done",
+  changed: "Changed",
+  arguments: "Arguments",
+  result: "Result",
+};
+
+/**
+ * The most successful calls shown singly: the code that folds more is loaded with the next call.
+ */
 const FEW = 4;
 
-/** Nobody needs to be told of a shorter wait. */
+/** The card doesn't show shorter waits. */
 const PATIENCE_MS = 2000;
 
 let made = 0;
 
 export class ToolCard {
   #context;
+  #words;
   #status = h("span", { class: "tool-status" });
   #icon = h("span", { class: "tool-icon" });
   #label = h("span", { class: "tool-label", dir: "auto" });
@@ -57,6 +81,7 @@ export class ToolCard {
   constructor(context, element) {
     made += 1;
     this.#context = context;
+    this.#words = { ...TOOL_WORDS, ...context.strings };
     this.element = element;
     const summary = h("summary", {}, this.#icon, this.#label, this.#status, icon("chevron"));
     this.#details.append(summary, this.#body);
@@ -65,24 +90,26 @@ export class ToolCard {
   }
 
   /**
-   * @param {any} call AG-UI's ToolCall
-   * @param {import("./conversation.js").Call} state
+   * @param {import("./types.d.ts").ToolCall} call AG-UI's ToolCall
+   * @param {import("./types.d.ts").Call} state
    * @param {any} interrupt the open question about this call, if there is one
    * @param {Decision | undefined} decision
-   * @param {import("./conversation.js").Message[]} [messages] which may name the file that the call is about
+   * @param {import("./types.d.ts").Message[]} [messages] which may name the file that the call is
+   *   about
    */
   update(call, state, interrupt, decision, messages = []) {
-    const { strings, tools, Question } = this.#context;
+    const { tools, Question } = this.#context;
+    const strings = this.#words;
     const next = [call, state, interrupt, decision, tools, Question, interrupt && isExpired(interrupt)];
-    if (next.every((one, index) => one === this.#shown[index])) return;
+    if (isSame(next, this.#shown)) return;
     const before = this.#shown[1]?.status;
     this.#shown = next;
     const file = fileOf(call, messages);
-    const label = file ? format(strings.readFile, file) : toolLabel(call.function.name, tools, interrupt);
+    const label = file ? format(strings.readFile, { name: file.name }) : toolLabel(call.function.name, tools, interrupt);
     this.element.dataset.status = state.status;
     if (state.status !== before) this.#icon.replaceChildren(icon(STATUS[state.status].icon));
     setText(this.#label, label);
-    // An approval shows itself what it is about.
+    // An approval shows the arguments itself.
     const approval = Boolean(interrupt && !asksInput(interrupt) && !isExpired(interrupt));
     this.#parts = () => (file ? this.#page(state) : this.#sections(call, state));
     this.#body.replaceChildren();
@@ -95,23 +122,24 @@ export class ToolCard {
     if (!Question) return;
     const question = (this.#question ??= new Question(this.#context));
     question.update(interrupt, decision, label, call.function.arguments);
-    // Only when it isn't there: moving it would take the focus from it.
+    // Insert the question only once: moving it would lose the focus.
     if (!this.element.contains(question.element)) this.element.append(question.element);
   }
 
   async #regroup() {
-    const { regroup } = await import("./tool-group.js");
-    regroup(this.element, this.#context.strings, FEW);
+    const loading = lazy(() => import("./tool-group.js"));
+    const [module] = await Promise.all([loading, this.#context.style()]);
+    module?.regroup(this.element, this.#context.strings, FEW);
   }
 
-  /** What nobody looks at isn't there. */
+  /** Make the body of a closed card when the user opens it. */
   #fill() {
     if (this.#details.open && !this.#body.firstChild) this.#body.append(...this.#parts());
   }
 
-  /** How the call stands, and while it runs for how long. */
+  /** Show the status of the call, and how long it has been running. */
   #tell() {
-    const { strings } = this.#context;
+    const strings = this.#words;
     const [, state, interrupt] = this.#shown;
     const { status, step, percent, duration_ms: took, edited } = state;
     const runs = status === "running";
@@ -121,6 +149,7 @@ export class ToolCard {
     const words = (runs && step) || strings[interrupt ? openText(interrupt) : STATUS[status].text];
     const share = runs && percent !== undefined && new Intl.NumberFormat(strings.lang, { style: "percent" }).format(percent / 100);
     setText(this.#status, [words, share, time, edited && strings.changed].filter(Boolean).join(" · "));
+    if (share) this.#context.style();
     if (!share) this.#progress.remove();
     else if (!this.#progress.isConnected) this.#details.after(this.#progress);
     this.#progress.value = percent ?? 0;
@@ -129,53 +158,71 @@ export class ToolCard {
     if (runs && (ms < PATIENCE_MS || this.element.isConnected)) this.#clock = setTimeout(() => this.#tell(), 1000 - (ms % 1000));
   }
 
-  /** Until there is a result the question may come back: what was typed is kept. @param {import("./conversation.js").Call} state */
+  /**
+   * Keep typed text until there is a result, because the question may come back.
+   * @param {import("./types.d.ts").Call} state
+   */
   #forget({ result }) {
     this.#question?.element.remove();
     if (result !== undefined) this.#question = undefined;
   }
 
-  /** What was read of a file. @param {import("./conversation.js").Call} state */
+  /** Show what the call has read of a file. @param {import("./types.d.ts").Call} state */
   #page({ status, result }) {
     if (result === undefined) return [];
-    const { strings } = this.#context;
+    const strings = this.#words;
     const text = status === "success" ? readable(result)?.text : result;
     return [text === undefined ? h("p", { class: "muted" }, strings.readWhole) : resultView(text, strings)];
   }
 
-  /** @param {any} call @param {import("./conversation.js").Call} state */
+  /** @param {import("./types.d.ts").ToolCall} call @param {import("./types.d.ts").Call} state */
   #sections(call, { result, edited }) {
-    const { strings, tools } = this.#context;
+    const { tools } = this.#context;
+    const strings = this.#words;
     const { name, arguments: json } = call.function;
     const secrets = tools.get(name)?.secrets;
+    /** @type {HTMLElement[]} */
     const parts = [h("p", { class: "tool-part" }, strings.arguments)];
     if (edited || secrets || !isPlain(json)) {
       const place = h("div");
-      const load = import("./arguments.js").then(({ callArguments }) => place.append(...callArguments(json, edited, strings, secrets)));
-      load.catch((error) => console.warn("agui-chat:", error));
       parts.push(place);
-    } else parts.push(json === "{}" || !json ? h("p", { class: "muted" }, strings.noArguments) : resultView(parse(json), strings));
+      const loading = lazy(() => import("./arguments.js"));
+      Promise.all([loading, this.#context.style()]).then(([module]) => {
+        if (module) place.append(...module.callArguments(json, edited, strings, secrets));
+      });
+    } else if (json === "{}" || !json) {
+      parts.push(h("p", { class: "muted" }, strings.noArguments));
+    } else parts.push(resultView(parse(json), strings));
     if (result === undefined) return parts;
     const read = readable(result);
-    const copy = h("button", { type: "button", class: "copy", onclick: () => this.#copy(copy, asText(read)) }, strings.copy);
-    return [...parts, h("div", { class: "tool-result" }, h("p", { class: "tool-part" }, strings.result), copy), resultView(read, strings)];
+    const copy = h("button", { type: "button", class: "copy" }, strings.copy);
+    copy.addEventListener("click", () => this.#copy(copy, asText(read)));
+    const title = h("p", { class: "tool-part" }, strings.result);
+    const head = h("div", { class: "tool-result" }, title, copy);
+    return [...parts, head, resultView(read, strings)];
   }
 
   /** @param {HTMLElement} button @param {string} text */
   async #copy(button, text) {
-    const { copyBy } = await import("./copy.js");
-    await copyBy(button, text, this.#context.strings);
+    const module = await this.#context.load(() => import("./copy.js"));
+    await module?.copyBy(button, text, this.#context.strings);
   }
 }
 
-/** Are the arguments short texts and numbers, which need no module of their own? @param {string} json */
+/**
+ * Whether the arguments are only short texts and numbers, which need no other module.
+ * @param {string} json
+ */
 function isPlain(json) {
   const fields = parse(json || "{}");
   const few = fields && !/\d{16}|\d[T ]\d\d:/.test(json) && json.length < 1000;
   return few && !Array.isArray(fields) && Object.values(fields).every((one) => typeof one === "number" || (typeof one === "string" && one));
 }
 
-/** The file of a message that the engine's `read_attachment` reads. @param {any} call @param {import("./conversation.js").Message[]} messages */
+/**
+ * The file of a message that the engine's `read_attachment` reads.
+ * @param {import("./types.d.ts").ToolCall} call @param {import("./types.d.ts").Message[]} messages
+ */
 function fileOf({ function: { name, arguments: json } }, messages) {
   if (name !== "read_attachment") return undefined;
   const id = parse(json)?.attachment_id;

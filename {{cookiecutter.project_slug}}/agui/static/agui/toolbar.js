@@ -1,23 +1,27 @@
 // @ts-check
-/** What the toolbars below messages have in common. */
+/** The common part of the toolbars below messages. */
 import { h, setAttribute, setText } from "./dom.js";
 
 /** @typedef {import("./session.js").Session} Session */
-/** @typedef {{ session: Session, turn: import("./message-actions.js").Turn, isLast: boolean, idle: boolean }} Shown idle: no run is on, and nothing is asked */
+/**
+ * What a toolbar is about. idle: no run is on, and nothing is asked.
+ * @typedef {{
+ *   session: Session, turn: import("./messages.js").Turn, isLast: boolean, idle: boolean,
+ * }} Shown
+ */
 
 export const NOTE_MS = 3000;
 
-/** A toolbar: Tab comes to one of its buttons, the arrows go to the others. */
+/** A toolbar. Tab reaches one of its buttons, and the arrow keys the others. */
 export class Toolbar {
   element = h("div", { class: "actions", part: "actions" });
-  /** @type {any} */
   context;
-  /** @type {any} */
-  shown;
+  /** @type {Shown} */
+  shown = /** @type {any} */ (null);
   #filled = false;
   #note = h("span", { class: "muted", role: "status" });
-  /** @type {any} */
-  #timer = 0;
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  #timer;
 
   /** @param {import("./message-views.js").Context} context */
   constructor(context) {
@@ -39,8 +43,10 @@ export class Toolbar {
     if (this.#filled) return;
     this.#filled = true;
     const { element } = this;
-    // Not to be read out with the answer.
-    for (const [name, value] of [["role", "toolbar"], ["aria-label", this.name], ["aria-live", "off"]]) setAttribute(element, name, value);
+    // Keep screen readers from reading the button with the answer.
+    setAttribute(element, "role", "toolbar");
+    setAttribute(element, "aria-label", this.name);
+    setAttribute(element, "aria-live", "off");
     element.append(...this.build(), this.#note);
     element.addEventListener("keydown", (event) => this.#keydown(event));
     element.addEventListener("focusin", ({ target }) => this.#rove(target));
@@ -53,20 +59,21 @@ export class Toolbar {
   }
 
   get #buttons() {
-    return /** @type {HTMLElement[]} */ ([...this.element.querySelectorAll("button:not([hidden])")]);
+    const buttons = this.element.querySelectorAll("button:not([hidden])");
+    return /** @type {HTMLElement[]} */ ([...buttons]);
   }
 
-  /** @param {any} chosen */
+  /** @param {EventTarget | null | undefined} chosen */
   #rove(chosen) {
     const buttons = this.#buttons;
-    const stop = buttons.includes(chosen) ? chosen : buttons[0];
+    const stop = buttons.find((button) => button === chosen) ?? buttons[0];
     for (const button of buttons) button.tabIndex = button === stop ? 0 : -1;
   }
 
   /** @param {KeyboardEvent} event */
   #keydown(event) {
     const buttons = this.#buttons;
-    const at = buttons.indexOf(/** @type {any} */ (event.target));
+    const at = buttons.indexOf(/** @type {HTMLElement} */ (event.target));
     const forward = this.element.matches(":dir(rtl)") ? -1 : 1;
     const steps = { ArrowRight: forward, ArrowLeft: -forward, Home: -at, End: -1 - at };
     const step = steps[/** @type {keyof typeof steps} */ (event.key)];
@@ -75,14 +82,14 @@ export class Toolbar {
     buttons.at((at + step) % buttons.length)?.focus();
   }
 
-  /** Say for a while what has come of it. @param {string} text */
+  /** Show the outcome for a while. @param {string} text */
   note(text) {
     clearTimeout(this.#timer);
     setText(this.#note, text);
     this.#timer = setTimeout(() => setText(this.#note, ""), NOTE_MS);
   }
 
-  // --- What each kind has of its own
+  // --- For subclasses
 
   /** @returns {string} */
   get name() {

@@ -1,18 +1,20 @@
 // @ts-check
 /**
- * What is said of turns beside their messages: that a run has failed, and what to do next; that the model could not
- * read a file. Loaded with the first of these.
+ * Notes on turns: a run has failed, with the next step, or the model could not read a file. The
+ * first note loads this module.
  */
 import { asksAgain } from "./conversation.js";
 import { h, icon, iconButton } from "./dom.js";
-import { turnsOf } from "./message-actions.js";
+import { reconcile } from "./keyed.js";
+import { turnsOf } from "./messages.js";
 import { format } from "./strings.js";
 
 /** @typedef {import("./session.js").Session} Session */
-/** @typedef {import("./conversation.js").Failure} Failure */
+/** @typedef {import("./types.d.ts").Failure} Failure */
 
 /** In English; the tables of other languages have these, too. */
 export const NOTE_WORDS = {
+  not_a_stream: "The server's answer can't be read.",
   runId: "Run {id}",
   copyRunId: "Copy the run's number",
   beginsAgain: "You can go on from {time}.",
@@ -25,18 +27,19 @@ const NO_USE = ["budget_exceeded", "tool_name_conflict"];
 
 export class TurnNotes {
   #context;
-  #list;
   #place;
   #strings;
   /** @type {Failure | null} */
   #shown = null;
-  /** @type {Map<string, { element: HTMLElement, of: any }>} the notes of earlier turns, by the prompt's id */
+  /** @type {Map<string, HTMLElement>} the notes of earlier turns */
   #notes = new Map();
 
-  /** @param {import("./message-views.js").Context} context @param {HTMLElement} list @param {HTMLElement} place of the last run's failure */
+  /**
+   * @param {import("./message-views.js").Context} context @param {HTMLElement} list
+   * @param {HTMLElement} place of the last run's failure
+   */
   constructor(context, list, place) {
     this.#context = context;
-    this.#list = list;
     this.#place = place;
     this.#strings = { ...NOTE_WORDS, ...context.strings };
   }
@@ -44,34 +47,34 @@ export class TurnNotes {
   /** @param {Session} session @param {Map<string, { element: HTMLElement }>} views by message */
   render({ conversation: { messages, failures, error } }, views) {
     this.#renderLast(error);
-    const gone = new Set(this.#notes.keys());
     const turns = turnsOf(messages);
-    for (const [index, { prompt, parts }] of turns.entries()) {
-      if (!prompt) continue;
-      const failure = index < turns.length - 1 ? failures[prompt.id] : null;
-      const leaves = parts.some(({ metadata }) => metadata?.files_left_out);
-      const last = [prompt, ...parts].findLast(({ id }) => views.has(id));
-      if (!last || (!failure && !leaves)) continue;
-      gone.delete(prompt.id);
-      const known = this.#notes.get(prompt.id);
-      const of = failure ?? true;
-      if (known?.of !== of) known?.element.remove();
-      const element = known?.of === of ? known.element : this.#note(failure);
-      this.#notes.set(prompt.id, { element, of });
+    const noted = turns.flatMap(({ prompt, parts }, index) => {
+      const failure = (index < turns.length - 1 && failures[prompt?.id ?? ""]) || null;
+      const hasNote = failure || parts.some(({ metadata }) => metadata?.files_left_out);
+      const last = [prompt, ...parts].findLast((message) => message && views.has(message.id));
+      return prompt && last && hasNote ? [{ id: prompt.id, failure, last }] : [];
+    });
+    const notes = reconcile(this.#notes, noted, {
+      key: ({ id, failure }) => `${id} ${failure?.runId}`,
+      make: ({ failure }) => this.#note(failure),
+      drop: (note) => note.remove(),
+    });
+    for (const [index, { last }] of noted.entries()) {
       let end = /** @type {Element} */ (views.get(last.id)?.element);
       while (end.nextElementSibling?.matches(".actions, .feedback")) end = end.nextElementSibling;
-      if (end.nextElementSibling !== element) end.after(element);
-    }
-    for (const id of gone) {
-      this.#notes.get(id)?.element.remove();
-      this.#notes.delete(id);
+      if (end.nextElementSibling !== notes[index]) end.after(notes[index]);
     }
   }
 
   /** @param {Failure | null} failure */
   #note(failure) {
     if (!failure) return h("p", { class: "notice turn-note" }, this.#strings.filesLeftOut);
-    return h("div", { class: "failure turn-note", part: "error" }, icon("alert"), this.#words(failure));
+    return h(
+      "div",
+      { class: "failure turn-note", part: "error" },
+      icon("alert"),
+      this.#words(failure),
+    );
   }
 
   /** @param {Failure | null} error */
@@ -81,33 +84,47 @@ export class TurnNotes {
     if (place.matches(":focus-within")) this.#context.host.focus();
     this.#shown = error;
     place.hidden = !error;
-    place.replaceChildren(...(error ? [icon("alert"), this.#words(error), ...this.#next(error)] : []));
+    place.replaceChildren(
+      ...(error ? [icon("alert"), this.#words(error), ...this.#next(error)] : []),
+    );
   }
 
-  /** What went wrong, and what to quote when asking for help. @param {Failure} failure */
+  /** Say what went wrong, with the id to quote when asking for help. @param {Failure} failure */
   #words({ code, message, runId, until, debug }) {
     const strings = this.#strings;
-    const own = strings[code];
+    /** @type {string | undefined} */
+    const own = /** @type {Record<string, any>} */ (strings)[code];
     const text = h("div", {}, h("p", {}, own ?? message ?? strings.failedTitle));
     if (until) {
-      const time = new Date(until).toLocaleString(strings.lang, { dateStyle: "medium", timeStyle: "short" });
+      const time = new Date(until).toLocaleString(strings.lang, {
+        dateStyle: "medium",
+        timeStyle: "short",
+      });
       text.append(h("p", {}, format(strings.beginsAgain, { time })));
     }
-    // Only from a server with DEBUG.
-    if (debug) text.append(h("p", { class: "muted", dir: "ltr" }, debug.hint), ...(debug.cause ? [h("small", { dir: "ltr" }, debug.cause)] : []));
+    // Only a server with DEBUG sends this.
+    if (debug)
+      text.append(
+        h("p", { class: "muted", dir: "ltr" }, debug.hint),
+        ...(debug.cause ? [h("small", { dir: "ltr" }, debug.cause)] : []),
+      );
     if (runId && !own) text.append(this.#runId(runId));
     return text;
   }
 
-  /** The next step. @param {Failure} error @returns {HTMLElement[]} */
+  /** Return the buttons for the next step. @param {Failure} error @returns {HTMLElement[]} */
   #next(error) {
     const { retry, host } = this.#context;
     const strings = this.#strings;
     const { loginUrl } = host.dataset;
-    const button = (text, onclick) => h("button", { type: "button", class: "button", onclick }, text);
-    if (error.code === "unauthorized" && loginUrl) return [h("a", { class: "button", href: loginUrl }, strings.signIn)];
-    if (NEEDS_NEW_CHAT.includes(error.code)) return [button(strings.newChat, () => /** @type {any} */ (host).newChat())];
-    // To what is open now the cards are the way back.
+    /** @param {string} text @param {() => void} onclick */
+    const button = (text, onclick) =>
+      h("button", { type: "button", class: "button", onclick }, text);
+    if (error.code === "unauthorized" && loginUrl)
+      return [h("a", { class: "button", href: loginUrl }, strings.signIn)];
+    if (NEEDS_NEW_CHAT.includes(error.code))
+      return [button(strings.newChat, () => /** @type {any} */ (host).newChat())];
+    // The cards lead to the questions that are open now.
     return asksAgain(error) || NO_USE.includes(error.code) ? [] : [button(strings.retry, retry)];
   }
 
@@ -115,9 +132,9 @@ export class TurnNotes {
   #runId(id) {
     const strings = this.#strings;
     const button = iconButton("copy", strings.copyRunId, async () => {
-      const { copyText } = await import("./copy.js");
-      if (await copyText(id, button)) button.replaceChildren(icon("check"));
+      const module = await this.#context.load(() => import("./copy.js"));
+      if (await module?.copyText(id, button)) button.replaceChildren(icon("check"));
     });
-    return h("small", {}, format(strings.runId, { id }), button);
+    return h("small", {}, h("span", {}, format(strings.runId, { id })), button);
   }
 }

@@ -1,37 +1,57 @@
 // @ts-check
-/** Questions about one turn of a conversation: is it known, which text has it, what went wrong. */
-import { textOf } from "./conversation.js";
+/** Functions about one turn: whether the server has it, its text, its context. */
+import { textOf } from "./messages.js";
 import { HttpError } from "./client.js";
+
+/** @typedef {import("./types.d.ts").Thread} Thread */
 
 const CONTEXT_TIMEOUT_MS = 5000;
 
 /**
  * How many versions of the turn's message the thread has: 0 if it is new.
- * @param {{ branches?: Record<string, any[]>, messages?: any[], conversation?: { messages: any[] } }} thread stored, or a session
- * @param {any} input
+ * @param {{ branches?: Record<string, unknown[]>, messages?: import("./types.d.ts").Message[],
+ *   conversation?: { messages: import("./types.d.ts").Message[] }
+ *   }} thread stored, or a session
+ * @param {import("./types.d.ts").RunInput} input
  */
 export function versionsOf({ branches = {}, messages, conversation }, { messages: [message] }) {
   if (!message) return 0;
   const isThere = (messages ?? conversation?.messages ?? []).some(({ id }) => id === message.id);
-  return isThere && message.role === "user" ? (branches[message.id]?.length ?? 1) : Number(isThere && messages !== undefined);
+  return isThere && message.role === "user"
+    ? (branches[message.id]?.length ?? 1)
+    : Number(isThere && messages !== undefined);
 }
 
-/** Has the server taken this turn although we never saw its answer? @param {any} thread @param {{ input: any, versions: number }} turn */
+/**
+ * Whether the server has this turn, although its answer to the request was lost.
+ * @param {Thread} thread
+ * @param {{ input: import("./types.d.ts").RunInput, versions: number }} turn
+ */
 export function isKnown(thread, { input, versions }) {
   const { resume } = input;
-  if (resume) return !thread.pending?.some((one) => one.id === resume[0].interruptId);
+  if (resume) return !thread.pending?.some(({ id }) => id === resume[0].interruptId);
   return versionsOf(thread, input) > versions;
 }
 
-/** What the page says of itself now; a run does not fail by it, nor wait for it long. @param {(() => any) | null} getContext @returns {Promise<{ description: string, value: string }[]>} */
+/**
+ * Read the page's context. No run fails or waits for long because of it.
+ * @param {(() => unknown) | null} getContext
+ * @returns {Promise<{ description: string, value: string }[]>}
+ */
 export async function readContext(getContext) {
   if (!getContext) return [];
-  /** @type {any} */ let timer;
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  let timer;
   try {
-    const late = new Promise((_, reject) => (timer = setTimeout(() => reject(new Error("getContext() took too long")), CONTEXT_TIMEOUT_MS)));
+    const late = new Promise((_, reject) => {
+      const giveUp = () => reject(new Error("getContext() took too long"));
+      timer = setTimeout(giveUp, CONTEXT_TIMEOUT_MS);
+    });
+    /** @type {{ description: unknown, value: unknown }[]} */
     const context = await Promise.race([getContext() ?? [], late]);
     return context.map(({ description, value }) => ({
-      description: String(description ?? ""), value: typeof value === "string" ? value : (JSON.stringify(value) ?? ""),
+      description: String(description ?? ""),
+      value: typeof value === "string" ? value : (JSON.stringify(value) ?? ""),
     }));
   } catch (error) {
     console.error("agui-chat:", error);
@@ -41,27 +61,39 @@ export async function readContext(getContext) {
   }
 }
 
-/** @param {any} conversation @param {any} thread */
+/**
+ * Whether the page shows what the server has stored.
+ * @param {import("./types.d.ts").Conversation} conversation @param {Thread} thread
+ */
 export function sameMessages({ messages, interrupts }, thread) {
-  const essence = (all) => all.map(({ id, content, toolCallId }) => [id, textOf(content), toolCallId]);
-  const ids = (all) => (all ?? []).filter(({ isPages }) => !isPages).map(({ id }) => id);
-  return JSON.stringify([essence(messages), ids(interrupts)]) === JSON.stringify([essence(thread.messages), ids(thread.pending)]);
+  return essence(messages, interrupts) === essence(thread.messages ?? [], thread.pending ?? []);
 }
 
-/** Another text in the place of a content's. @param {any} content @param {string} text */
+/**
+ * @param {import("./types.d.ts").Message[]} messages
+ * @param {import("./types.d.ts").Interrupt[]} interrupts
+ */
+function essence(messages, interrupts) {
+  const ids = interrupts.filter(({ isPages }) => !isPages).map(({ id }) => id);
+  const texts = messages.map(({ id, content, toolCallId }) => [id, textOf(content), toolCallId]);
+  return JSON.stringify([texts, ids]);
+}
+
+/** Replace the text of a content. @param {unknown} content @param {string} text */
 export function withText(content, text) {
   if (!Array.isArray(content)) return text;
   return [{ type: "text", text }, ...content.filter((part) => part?.type !== "text")];
 }
 
-/** @param {any} error @returns {import("./conversation.js").Failure} */
+/** @param {any} error @returns {import("./types.d.ts").Failure} */
 export function failure(error) {
-  if (error instanceof HttpError) return { code: error.code, message: error.message, until: error.until };
+  if (error instanceof HttpError)
+    return { code: error.code, message: error.message, until: error.until };
   if (!(error instanceof TypeError) && error?.name !== "Error") console.error("agui-chat:", error);
   return { code: "connection_lost" };
 }
 
-/** A random UUID, also where the page isn't served securely and `randomUUID` is missing. */
+/** Make a random UUID, even if `randomUUID` is missing because the page isn't served securely. */
 export function uuid() {
   if (crypto.randomUUID) return crypto.randomUUID();
   const bytes = crypto.getRandomValues(new Uint8Array(16));

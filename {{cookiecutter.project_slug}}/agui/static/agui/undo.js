@@ -1,5 +1,8 @@
 // @ts-check
-/** A bar that offers for some seconds to take something back. The seconds begin anew when the pointer or the focus leaves it. */
+/**
+ * A bar that offers to undo something for some seconds. They start again when the pointer or the
+ * focus leaves the bar.
+ */
 import { h, setText } from "./dom.js";
 
 const SECONDS = 8;
@@ -16,27 +19,34 @@ export class UndoBar {
 
   /** @param {string} label */
   constructor(label) {
-    this.#button = h("button", { type: "button", class: "button quiet", onclick: () => this.undo() }, label);
-    this.element = h("div", { class: "undo-bar", part: "undo", hidden: true }, this.#text, this.#button);
-    for (const type of ["pointerenter", "pointerleave", "focusin", "focusout"]) this.element.addEventListener(type, () => this.#wait());
+    const onclick = () => this.undo();
+    this.#button = h("button", { type: "button", class: "button quiet", onclick }, label);
+    const look = { class: "undo-bar", part: "undo", hidden: true };
+    this.element = h("div", look, this.#text, this.#button);
+    for (const type of ["pointerenter", "pointerleave", "focusin", "focusout"]) {
+      this.element.addEventListener(type, () => this.#wait());
+    }
   }
 
-  /** @param {string} text @param {() => void} undo @param {() => void} over called when it was not taken back */
+  /**
+   * @param {string} text @param {() => void} undo
+   * @param {() => void} over called when the user did not undo it
+   */
   offer(text, undo, over) {
     this.settle();
     this.#offered = { undo, over };
-    // A navigation asks the server before the page is hidden, and may sign the user out.
+    // A navigation sends its request before the page is hidden, and may sign the user out.
     for (const type of ["beforeunload", "pagehide"]) addEventListener(type, this.#settle);
     this.#show(text);
   }
 
-  /** Say something that can't be taken back. @param {string} text */
+  /** Show a message without an undo button. @param {string} text */
   tell(text) {
     this.settle();
     this.#show(text);
   }
 
-  /** Take it back; false when there is nothing. */
+  /** Undo; false if there is nothing to undo. */
   undo() {
     const offered = this.#offered;
     this.#offered = null;
@@ -53,7 +63,7 @@ export class UndoBar {
     offered?.over();
   }
 
-  /** Offer it no longer, and do nothing. */
+  /** Withdraw the offer, and do nothing. */
   drop() {
     this.#offered = null;
     setText(this.#text, "");
@@ -76,6 +86,8 @@ export class UndoBar {
 
   #wait() {
     clearTimeout(this.#timer);
-    if (!this.element.hidden && !this.element.matches(":hover, :focus-within")) this.#timer = setTimeout(() => this.settle(), SECONDS * 1000);
+    const isUsed = this.element.matches(":hover, :focus-within");
+    if (this.element.hidden || isUsed) return;
+    this.#timer = setTimeout(() => this.settle(), SECONDS * 1000);
   }
 }

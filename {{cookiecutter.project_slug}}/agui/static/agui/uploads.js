@@ -1,31 +1,42 @@
 // @ts-check
 /**
- * The files of the message that is being written: on their way, there, or refused. Knows nothing of the DOM.
- * Loaded with the first file.
+ * The files of the next message: in transfer, stored, or refused. This module doesn't use the DOM.
+ * The first file loads it.
  */
 
-/** @typedef {{ id: string, name: string, mime: string, size: number }} Attachment as the server answers and a message names it */
+/**
+ * @typedef {{ id: string, name: string, mime: string, size: number }} Attachment in the server's
+ *   answer, and in a message
+ */
 /** @typedef {{ code?: string, message?: string, status?: number }} Failure */
 
 /**
  * @typedef {{
- *   file: File | null, name: string, size: number, status: "queued" | "uploading" | "ready" | "failed",
+ *   file: File | null, name: string, size: number, status: "queued" | "uploading" | "ready" |
+ *     "failed",
  *   progress: number, error: Failure | null, attachment: Attachment | null, abort: AbortController,
  * }} Upload
  */
 /**
  * @typedef {{
- *   send: (file: File, options: { signal: AbortSignal, onprogress: (part: number) => void }) => Promise<Attachment>,
+ *   send: (file: File, options: { signal: AbortSignal, onprogress: (part: number) => void }) =>
+ *     Promise<Attachment>,
  *   discard: (id: string) => Promise<any>, maxBytes?: number,
  * }} Server
  */
 
-/** A browser has six connections to a server: some stay free for what else is going on. */
+/** A browser has six connections to a server, and the chat needs some of them. */
 const AT_ONCE = 3;
-/** As many as the server reads of a message. */
+/** The server reads this many files of a message. */
 const MAX_FILES = 50;
 
-/** Dispatches "change" after every change and "settled" (detail: the upload) when one is there or has failed. */
+/** Failures that another try would not change. */
+const FINAL = ["file_over_limit", "file_unreadable", "too_many_files"];
+
+/**
+ * Dispatches "change" after every change and "settled" (detail: the upload) when one is there or
+ * has failed.
+ */
 export class Uploads extends EventTarget {
   /** @type {Upload[]} */
   list = [];
@@ -37,7 +48,7 @@ export class Uploads extends EventTarget {
     this.#server = server;
   }
 
-  /** True while a file is on its way or has failed: such a message is not complete. */
+  /** Whether a file is in transfer or has failed: the message is then not complete. */
   get open() {
     return this.list.some(({ status }) => status !== "ready");
   }
@@ -53,16 +64,20 @@ export class Uploads extends EventTarget {
     this.list = [...this.list, ...added];
     for (const one of added) {
       if (this.list.indexOf(one) >= MAX_FILES) this.#fail(one, { code: "too_many_files" });
-      else if (one.size > (this.#server.maxBytes || Infinity)) this.#fail(one, { code: "file_over_limit" });
+      else if (one.size > (this.#server.maxBytes || Infinity))
+        this.#fail(one, { code: "file_over_limit" });
     }
     this.#next();
   }
 
-  /** Take back what was sent but not accepted. @param {Attachment[]} attachments */
+  /** Take back the files of a refused message. @param {Attachment[]} attachments */
   restore(attachments) {
     const known = new Set(this.ready.map(({ id }) => id));
     const missing = attachments.filter(({ id }) => !known.has(id));
-    const restored = missing.map((attachment) => upload({ name: attachment.name, size: attachment.size, attachment, status: "ready", progress: 1 }));
+    const restored = missing.map((attachment) => {
+      const { name, size } = attachment;
+      return upload({ name, size, attachment, status: "ready", progress: 1 });
+    });
     this.list = [...restored, ...this.list];
     this.#changed();
   }
@@ -73,7 +88,7 @@ export class Uploads extends EventTarget {
     this.#next();
   }
 
-  /** Stop an upload, or delete what is there. @param {Upload} one */
+  /** Stop an upload, or delete a stored file. @param {Upload} one */
   remove(one) {
     one.abort.abort();
     if (one.attachment) this.#discard(one.attachment);
@@ -81,7 +96,7 @@ export class Uploads extends EventTarget {
     this.#next();
   }
 
-  /** Forget all, because a message has them now. */
+  /** Forget all files, because a message has them now. */
   clear() {
     this.list = [];
     this.#changed();
@@ -89,7 +104,8 @@ export class Uploads extends EventTarget {
 
   #next() {
     const free = AT_ONCE - this.list.filter(({ status }) => status === "uploading").length;
-    for (const one of this.list.filter(({ status }) => status === "queued").slice(0, free)) this.#start(one);
+    const queued = this.list.filter(({ status }) => status === "queued");
+    for (const one of queued.slice(0, free)) this.#start(one);
     this.#changed();
   }
 
@@ -100,9 +116,12 @@ export class Uploads extends EventTarget {
     one.status = "uploading";
     try {
       if (!(await isReadable(file))) throw { code: "file_unreadable" };
-      const onprogress = (part) => ((one.progress = part), this.#changed());
+      const onprogress = (/** @type {number} */ part) => {
+        one.progress = part;
+        this.#changed();
+      };
       const attachment = await this.#server.send(file, { signal, onprogress });
-      if (signal.aborted) return this.#discard(attachment); // it came just too late
+      if (signal.aborted) return this.#discard(attachment); // The user removed it just before it was stored.
       Object.assign(one, { status: "ready", progress: 1, attachment });
       this.#settled(one);
     } catch (error) {
@@ -119,7 +138,7 @@ export class Uploads extends EventTarget {
 
   /** @param {Attachment} attachment */
   #discard({ id }) {
-    this.#server.discard(id).catch(() => {}); // the server deletes by itself what no message names
+    this.#server.discard(id).catch(() => {}); // The server deletes files that no message names.
   }
 
   /** @param {Upload} one */
@@ -132,17 +151,24 @@ export class Uploads extends EventTarget {
   }
 }
 
-/** Answers to the file itself: the same again would be refused again. @param {Failure} error */
+/** Whether the server refused the file itself: it would refuse it again. @param {Failure} error */
 export function isFinal({ code, status }) {
-  return [413, 415].includes(status ?? 0) || ["file_over_limit", "file_unreadable", "too_many_files"].includes(code ?? "");
+  return [413, 415].includes(status ?? 0) || FINAL.includes(code ?? "");
 }
 
 /** @param {Partial<Upload>} fields @returns {any} */
 function upload(fields) {
-  return { file: null, status: "queued", progress: 0, error: null, attachment: null, abort: new AbortController(), ...fields };
+  return {
+    file: null, status: "queued", progress: 0, error: null, attachment: null,
+    abort: new AbortController(), ...fields,
+  };
 }
 
-/** A folder is not, nor a file that has changed since it was chosen. @param {File} file */
+/**
+ * Whether the browser can read the file. It can't read a folder, or a file that has changed since
+ * the user chose it.
+ * @param {File} file
+ */
 function isReadable(file) {
   return file.slice(0, 1).arrayBuffer().then(() => true, () => false);
 }
@@ -150,7 +176,8 @@ function isReadable(file) {
 /** @param {any} error @returns {Failure} */
 function asFailure(error) {
   const { code, status } = error;
-  if (status === 413 && code === "http_error") return { code: "file_too_large", status }; // a proxy's word, not ours
+  // The answer comes from a proxy, not from our server.
+  if (status === 413 && code === "http_error") return { code: "file_too_large", status };
   if (typeof code === "string") return error;
   console.warn("agui-chat:", error);
   return { code: "connection_lost" };

@@ -1,14 +1,12 @@
 // @ts-check
-/** Results as a person reads them: short at first, with a way to see all. */
+/** Results in a readable form: short at first, with a button to show everything. */
 import { h } from "./dom.js";
-import { counted, words } from "./strings.js";
-import { tableView } from "./table.js";
+import { heading, words } from "./strings.js";
+import { DataTable } from "./table.js";
+import { LONG, textBlock } from "./text-block.js";
 
 /** @typedef {import("./strings.js").Strings} Strings */
 
-/** More characters are shown when asked for. */
-const LONG = 3000;
-const SHORT = 2000;
 const MAX_FIELDS = 40;
 const MAX_COLUMNS = 12;
 
@@ -28,16 +26,14 @@ export function readable(content) {
   return parsed !== null && typeof parsed === "object" ? parsed : content;
 }
 
-/** @param {any} one @returns {string} */
-export function asText(one) {
-  return typeof one === "string" ? one : JSON.stringify(one, null, 2);
-}
-
-/** A result: a list of rows as a table, fields as such, anything else as it is. @param {any} one @param {Strings} strings @returns {HTMLElement} */
+/**
+ * Show a result: rows as a table, an object as fields, everything else as it is.
+ * @param {any} one @param {Strings} strings @returns {HTMLElement}
+ */
 export function resultView(one, strings) {
   const isTable = Array.isArray(one) && one.every((row) => isObject(row) && isFlat(row));
-  const columns = isTable ? new Set(one.flatMap((row) => Object.keys(row))).size : 0;
-  if (columns && columns <= MAX_COLUMNS) return rows(one, strings);
+  const keys = isTable ? [...new Set(one.flatMap((row) => Object.keys(row)))] : [];
+  if (keys.length && keys.length <= MAX_COLUMNS) return tableOf(one, keys, strings);
   if (isObject(one) && isFlat(one) && Object.keys(one).length <= MAX_FIELDS) return fieldList(one, strings) ?? textBlock(one, strings);
   return textBlock(one, strings);
 }
@@ -56,25 +52,11 @@ function plain(one) {
   return (one === null || typeof one !== "object") && String(one).length <= LONG ? String(one) : null;
 }
 
-/** @param {Record<string, any>[]} data @param {Strings} strings */
-function rows(data, strings) {
-  const view = tableView({ strings });
-  view.update({ rows: data });
-  return h("div", { class: "rows" }, view.element);
-}
-
-/** @param {any} one @param {Strings} strings */
-export function textBlock(one, strings) {
-  const text = asText(one);
-  const pre = h("pre", { class: "value", tabindex: "0" }, text.length > LONG ? `${text.slice(0, SHORT)}…` : text);
-  if (text.length <= LONG) return pre;
-  const onclick = () => {
-    pre.textContent = text;
-    pre.focus();
-    more.remove();
-  };
-  const more = h("button", { type: "button", class: "button", onclick }, counted(strings, "showAll", text.length));
-  return h("div", { class: "long" }, pre, more);
+/** @param {Record<string, any>[]} rows @param {string[]} keys @param {Strings} strings */
+function tableOf(rows, keys, strings) {
+  const table = new DataTable(strings);
+  table.update({ label: "", columns: keys.map((key) => ({ key, label: heading(key) })), rows });
+  return table.element;
 }
 
 /** @param {any} one */

@@ -1,11 +1,12 @@
 // @ts-check
 /**
- * The microphone: what is said is recorded, written down by the server and put into the input. Nothing is sent by itself.
- * Loaded with its first use, and so are its words.
+ * The microphone: record speech, let the server transcribe it, and put the text into the input.
+ * Only the user sends it. The first use loads this module with its texts.
  */
 import { h, icon, iconButton, setAttribute, setText } from "./dom.js";
 import { signInLink } from "./file-face.js";
 import { format } from "./strings.js";
+import { clockOf, spaced, waitOf } from "./spoken.js";
 
 /** In English; the tables of other languages have these, too. */
 export const VOICE_WORDS = {
@@ -14,18 +15,21 @@ export const VOICE_WORDS = {
   dismiss: "Dismiss",
   microphoneAsked: "Allow the microphone in the browser",
   recording: "Recording",
-  transcribing: "Writing down what you said…",
+  transcribing: "Transcribing what you said…",
   recordingDiscarded: "The recording was discarded.",
   microphone_denied: "The browser does not let this page use the microphone.",
-  no_microphone: "No microphone was found that works.",
+  no_microphone: "No working microphone was found.",
   not_understood: "Nothing was understood.",
   recording_too_long: "The recording is too long.",
-  not_transcribed: "This could not be written down.",
-  too_many_recordings: "Too much in a short time. Try again in {time}.",
+  not_transcribed: "The recording could not be transcribed.",
+  too_many_recordings: "Too many recordings in a short time. Try again in {time}.",
 };
 
 /** @typedef {import("./strings.js").Strings & typeof VOICE_WORDS} Words */
-/** @typedef {{ strings: import("./strings.js").Strings, host: any, button: HTMLElement, input: HTMLTextAreaElement, invite: () => void }} Context */
+/**
+ * @typedef {{ strings: import("./strings.js").Strings, host: any, button: HTMLElement, input:
+ *   HTMLTextAreaElement, invite: () => void }} Context
+ */
 /** @typedef {"asking" | "recording" | "transcribing" | "failed" | null} State */
 
 const MAX_SECONDS = 5 * 60;
@@ -38,11 +42,11 @@ export class Voice {
   #words;
   /** @type {State} */
   #state = null;
-  /** Ends what is under way. */
+  /** Aborts the current work. */
   #abort = new AbortController();
   /** @type {MediaRecorder | undefined} */
   #recorder;
-  /** @type {Blob | undefined} what could not be sent, and may be sent again */
+  /** @type {Blob | undefined} the recording that could not be sent, and may be sent again */
   #unsent;
   #status = h("p", { role: "status" });
   #clock = h("span", { role: "timer" });
@@ -56,19 +60,27 @@ export class Voice {
   constructor(context) {
     this.#context = context;
     const { retry, discardRecording } = (this.#words = { ...VOICE_WORDS, ...context.strings });
-    this.#retry = h("button", { type: "button", class: "button", onclick: () => this.#again() }, retry);
+    const onclick = () => this.#again();
+    this.#retry = h("button", { type: "button", class: "button", onclick }, retry);
     this.#close = iconButton("close", discardRecording, () => this.#leave());
-    this.element = h("div", { class: "voice" }, this.#dots, this.#sign, this.#clock, this.#status, this.#retry, this.#close);
+    this.element = h(
+      "div", { class: "voice" },
+      this.#dots, this.#sign, this.#clock, this.#status, this.#retry, this.#close,
+    );
     this.#show(null);
   }
 
-  /** Begin, or end and have it written down; nothing while the user or the server is waited for. */
+  /**
+   * Begin a recording, or end it and transcribe it. Does nothing while it waits for the user or the
+   * server.
+   */
   press() {
     if (this.#state === "recording") this.#end();
-    else if (this.#context.button.isConnected && [null, "failed"].includes(this.#state)) this.#begin();
+    else if (this.#context.button.isConnected && [null, "failed"].includes(this.#state))
+      this.#begin();
   }
 
-  /** Hear nothing more, and forget what was heard. */
+  /** Stop, and forget the recording. */
   discard() {
     this.#abort.abort();
     this.#unsent = undefined;
@@ -88,13 +100,15 @@ export class Voice {
       else this.#record(stream, signal);
     } catch (error) {
       silence(stream);
-      if (!signal.aborted) this.#fail(/** @type {Error} */ (error).name === "NotAllowedError" ? "microphone_denied" : "no_microphone");
+      const isDenied = /** @type {Error} */ (error).name === "NotAllowedError";
+      if (!signal.aborted) this.#fail(isDenied ? "microphone_denied" : "no_microphone");
     }
   }
 
   /** @param {MediaStream} stream @param {AbortSignal} signal */
   #record(stream, signal) {
-    const recorder = (this.#recorder = new MediaRecorder(stream, { audioBitsPerSecond: BITS_PER_SECOND }));
+    const recorder = new MediaRecorder(stream, { audioBitsPerSecond: BITS_PER_SECOND });
+    this.#recorder = recorder;
     const limit = Number(this.#context.host.dataset.maxRecordingBytes) || Infinity;
     /** @type {Blob[]} */
     const parts = [];
@@ -102,7 +116,7 @@ export class Voice {
     recorder.ondataavailable = ({ data }) => {
       parts.push(data);
       bytes += data.size;
-      if (bytes + data.size > limit) this.#end(); // another one might be too much
+      if (bytes + data.size > limit) this.#end(); // Another piece might be too much.
     };
     // A recording also ends by itself, for example when the microphone is pulled out.
     recorder.onstop = () => {
@@ -127,7 +141,7 @@ export class Voice {
     if (this.#recorder?.state === "recording") this.#recorder.stop();
   }
 
-  // --- What was said
+  // --- The text
 
   #again() {
     this.#context.button.focus();
@@ -142,12 +156,14 @@ export class Voice {
     const body = new FormData();
     body.append("file", recording, "recording");
     try {
-      const response = await host.request(host.dataset.transcribeUrl, { method: "POST", body, headers: { Accept: "application/json" }, signal });
+      const init = { method: "POST", body, headers: { Accept: "application/json" }, signal };
+      const response = await host.request(host.dataset.transcribeUrl, init);
       const { text } = response.ok ? await response.json() : { text: "" };
       if (signal.aborted) return;
       if (text) return this.#write(text);
       const { code, isFinal } = refusalOf(response.status);
-      this.#fail(code, isFinal ? undefined : recording, Number(response.headers.get("Retry-After")));
+      const seconds = Number(response.headers.get("Retry-After"));
+      this.#fail(code, isFinal ? undefined : recording, seconds);
     } catch (error) {
       if (signal.aborted) return;
       console.warn("agui-chat:", error);
@@ -155,30 +171,38 @@ export class Voice {
     }
   }
 
-  /** To where the cursor is. @param {string} text */
+  /** Put the text at the cursor. @param {string} text */
   #write(text) {
     const { input } = this.#context;
     const at = input.selectionEnd;
-    input.setRangeText(spaced(input.value.slice(0, at), text, input.value.slice(at)), at, at, "end");
+    const words = spaced(input.value.slice(0, at), text, input.value.slice(at));
+    input.setRangeText(words, at, at, "end");
     input.dispatchEvent(new Event("input"));
     const isElsewhere = document.activeElement !== document.body && !this.#hasFocus;
     this.discard();
     if (!isElsewhere) this.#context.invite();
   }
 
-  /** @param {string} code @param {Blob} [unsent] @param {number} [seconds] until it may be tried again */
+  /**
+   * @param {string} code @param {Blob} [unsent]
+   * @param {number} [seconds] until it may be tried again
+   */
   #fail(code, unsent, seconds) {
     const { strings, host } = this.#context;
     const knowsWhen = code === "too_many_recordings" && seconds;
     this.#unsent = unsent;
-    this.#show("failed", knowsWhen ? format(this.#words[code], { time: waitOf(seconds, strings.lang) }) : this.#words[code === "too_many_recordings" ? "not_transcribed" : code]);
+    /** @type {Record<string, any>} */
+    const words = this.#words;
+    const known = code === "too_many_recordings" ? words.not_transcribed : words[code];
+    const time = knowsWhen && waitOf(seconds, strings.lang);
+    this.#show("failed", time ? format(words[code], { time }) : known);
     const link = signInLink({ code }, strings, host.dataset.loginUrl);
     if (link) this.#status.append(" ", link);
   }
 
-  // --- What is on the page
+  // --- The controls
 
-  /** As the user: say so, and stay where the focus was. */
+  /** The user has cancelled: announce it, and keep the focus in place. */
   #leave() {
     const { button } = this.#context;
     const wasUnderWay = this.#state !== "failed";
@@ -191,19 +215,23 @@ export class Voice {
     return Boolean(this.element.parentElement?.matches(":focus-within"));
   }
 
-  /** Each attempt ends the one before. */
+  /** Each attempt aborts the one before. */
   #start() {
     this.#abort.abort();
     this.#abort = new AbortController();
     this.#unsent = undefined;
     const { signal } = this.#abort;
-    document.addEventListener("keydown", (event) => this.#keydown(event), { capture: true, signal });
+    document.addEventListener("keydown", this.#keydown.bind(this), { capture: true, signal });
     return signal;
   }
 
-  /** Escape means the recording before anything else in the chat. @param {KeyboardEvent} event */
+  /**
+   * Escape cancels the recording before it does anything else in the chat.
+   * @param {KeyboardEvent} event
+   */
   #keydown(event) {
-    const isMeant = event.composedPath().includes(this.#context.host) || event.target === document.body;
+    const isInChat = event.composedPath().includes(this.#context.host);
+    const isMeant = isInChat || event.target === document.body;
     if (event.key !== "Escape" || event.isComposing || !isMeant || this.#state === "failed") return;
     event.preventDefault();
     event.stopPropagation();
@@ -226,43 +254,33 @@ export class Voice {
     button.ariaLabel = button.title = records ? endRecording : dictate;
     button.replaceChildren(icon(records ? "check" : "microphone"));
     setAttribute(button, "aria-pressed", `${records}`);
-    setAttribute(button, "aria-disabled", (state === "asking" || state === "transcribing") && "true"); // a disabled one would lose the focus
+    // A disabled button would lose the focus.
+    const isHeld = state === "asking" || state === "transcribing";
+    setAttribute(button, "aria-disabled", isHeld && "true");
   }
 }
 
-/** The browser no longer shows that it listens. @param {MediaStream} [stream] */
+/**
+ * Release the microphone, so that the browser shows that it no longer listens.
+ * @param {MediaStream} [stream]
+ */
 function silence(stream) {
   for (const track of stream?.getTracks() ?? []) track.stop();
 }
 
-/** What to tell the user: a word's name; and would the same recording be refused again? @param {number} status */
+/**
+ * What to tell the user: a word's name; and would the same recording be refused again?
+ * @param {number} status
+ */
 export function refusalOf(status) {
   /** @type {Record<number, string>} */
-  const codes = { 200: "not_understood", 401: "unauthorized", 413: "recording_too_long", 422: "not_understood", 429: "too_many_recordings" };
-  return { code: codes[status] ?? "not_transcribed", isFinal: status < 500 && ![401, 429].includes(status) };
-}
-
-/** Words with the spaces that they need between what is before and behind. @param {string} before @param {string} words @param {string} after */
-export function spaced(before, words, after) {
-  const text = words.trim();
-  const touches = (left, right) => UNSPACED.test(left) && UNSPACED.test(right);
-  const needsBefore = before && !/[\s\p{Ps}\p{Pi}]$/u.test(before) && !touches(before.at(-1), text[0]);
-  const needsAfter = after && !/^[\s\p{P}]/u.test(after) && !touches(text.at(-1), after[0]);
-  return `${needsBefore ? " " : ""}${text}${needsAfter ? " " : ""}`;
-}
-
-/** Scripts that are written without spaces. */
-const UNSPACED = /[\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{sc=Thai}]/u;
-
-/** "1:05" @param {number} seconds @param {string} lang */
-export function clockOf(seconds, lang) {
-  const digits = (value, minimumIntegerDigits) => new Intl.NumberFormat(lang, { minimumIntegerDigits }).format(value);
-  return `${digits(Math.floor(seconds / 60), 1)}:${digits(seconds % 60, 2)}`;
-}
-
-/** "40 seconds", "2 minutes", "3 hours" @param {number} seconds @param {string} lang */
-export function waitOf(seconds, lang) {
-  const [unit, size] = seconds < 100 ? ["second", 1] : seconds < 6000 ? ["minute", 60] : ["hour", 3600];
-  const options = { style: "unit", unit, unitDisplay: "long" };
-  return new Intl.NumberFormat(lang, /** @type {any} */ (options)).format(Math.ceil(seconds / Number(size)));
+  const codes = {
+    200: "not_understood",
+    401: "unauthorized",
+    413: "recording_too_long",
+    422: "not_understood",
+    429: "too_many_recordings",
+  };
+  const isFinal = status < 500 && ![401, 429].includes(status);
+  return { code: codes[status] ?? "not_transcribed", isFinal };
 }

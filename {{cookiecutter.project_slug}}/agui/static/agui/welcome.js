@@ -1,5 +1,5 @@
 // @ts-check
-/** What an empty chat shows: a greeting, and the skills to start with. */
+/** An empty chat: a greeting, and skills to start with. */
 import { h, setText } from "./dom.js";
 
 /** @typedef {import("./composer.js").Skill} Skill */
@@ -17,7 +17,7 @@ export class Welcome {
     setText(this.#description, description);
   }
 
-  /** Say why there is a new chat. @param {string} text */
+  /** Say why the page has begun a new chat. @param {string} text */
   tell(text) {
     setText(this.#gone, text);
   }

@@ -1,7 +1,8 @@
 // @ts-check
 /**
- * What the agent may do in the page, and what it is told of it: the example to change into yours.
- * docs/page.md has all of <agui-chat>. Loaded by templates/assistant/chat.html.
+ * The agent's tool for this page, and what the page says to the agent. Change this example into
+ * yours. docs/page.md describes all of <agui-chat>, and templates/assistant/chat.html loads this
+ * file.
  */
 
 const THEMES = ["light", "dark", "automatic"];
@@ -24,7 +25,7 @@ function storedTheme() {
     const theme = localStorage.getItem("theme") ?? "";
     return THEMES.includes(theme) ? theme : "automatic";
   } catch {
-    return "automatic"; // the browser lets this page store nothing
+    return "automatic"; // The browser allows no storage.
   }
 }
 
@@ -33,7 +34,7 @@ function storeTheme(theme) {
   try {
     localStorage.setItem("theme", theme);
   } catch {
-    // then it holds until the page is left
+    // The theme then lasts until the user leaves the page.
   }
 }
 
@@ -45,11 +46,12 @@ chat.addEventListener("ag-ui-thread", (/** @type {CustomEvent} */ { detail }) =>
   document.title = detail.title ? `${detail.title} – ${siteTitle}` : siteTitle;
 });
 
-// The chat's own script may come later than this one: until then the element has no methods.
+// The chat's own script may be loaded after this one, and the element has no methods before.
 customElements.whenDefined("agui-chat").then(() => {
-  // A tool of the page. The model reads `description` and `parameters`, a JSON Schema, to see when and how to call it;
-  // `handler` gets arguments that fit the schema, and what it returns (or the error that it throws) goes back to the
-  // model. One that can't be undone has `destructive: true` and asks the user with the words of `confirm` before it runs.
+  // A tool of the page. The model reads `description` and `parameters`, a JSON Schema, to see when
+  // and how to call it; `handler` gets arguments that fit the schema, and what it returns (or the
+  // error that it throws) goes back to the model. A tool that can't be undone has `destructive:
+  // true`, and asks the user the question in `confirm` before it runs.
   chat.registerTool({
     name: "set_theme",
     summary: "Change the theme", // for the user
@@ -67,8 +69,8 @@ customElements.whenDefined("agui-chat").then(() => {
     },
   });
 
-  // What the page says of itself, asked for each run. The model reads it as data, never as instructions, and the user
-  // may have changed it: decide nothing about rights by it.
+  // Each run asks what the page says about itself. The model reads it as data, never as
+  // instructions. The user may have changed it, so base no permission on it.
   chat.getContext = () => [
     { description: "Title of the page that the user looks at", value: siteTitle },
     { description: "Language of the page", value: page.lang },

@@ -1,5 +1,8 @@
 // @ts-check
-/** The chat beside a page of the admin: what the page shows, and the admin's theme. */
+/**
+ * The chat beside a page of the admin: the agent learns what the page shows, and the chat follows
+ * the admin's theme.
+ */
 
 const MOST_ROWS = 100;
 const page = document.documentElement;

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from django.apps import apps
-from django.conf import settings
+from django.contrib.auth import get_user_model
 from django.core.management.base import BaseCommand, CommandError
 from django.db import models
 
 from agui.contrib.agentify.describe import ModelInfo, describe
-from agui.contrib.agentify.files import FOLDER, Workbench, Written
+from agui.contrib.agentify.files import FOLDER, Workbench, Written, project_folder
 from agui.contrib.agentify.names import Names, name_of, names_of
 from agui.contrib.agentify.owners import NotAnOwner, guess_paths
 from agui.contrib.agentify.wiring import IMPORT, add_import, write_model_tools
@@ -23,12 +23,12 @@ from agui.contrib.agentify.write_tests import write_tests
 from agui.contrib.agentify.write_tools import ToolsWriter
 
 OUTCOMES = {
-    "written": "{path} is written.",
-    "merged": "{path} is merged with your edits.",
-    "unchanged": "{path} is as it was.",
-    "conflict": "{path} is left as it is: your edits and the model's changes are at the same lines."
-    " The new version is beside it, in {path}.new.",
-    "foreign": "{path} is left as it is: this command has not written it. Rename or delete it.",
+    "written": "{path}: written.",
+    "merged": "{path}: merged with your edits.",
+    "unchanged": "{path}: unchanged.",
+    "conflict": "{path}: unchanged, because your edits and the model's changes are at the same "
+    "lines. The new version is beside it, in {path}.new.",
+    "foreign": "{path}: unchanged, because this command did not write it. Rename or delete it.",
 }
 
 
@@ -46,12 +46,13 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         model = find_model(options["model"])
-        bench = Workbench(Path(settings.BASE_DIR))
+        bench = Workbench(project_folder())
         answers = bench.answers()
         answer = answers.get(model._meta.label)
         owner = options["owner"]
         if owner is None:
             owner = answer["owner"] if answer else self.ask_owner(model)
+        check_users(owner)
         names = {given["name"] for given in answers.values()}
         name = answer["name"] if answer else name_of(model, partial(is_taken, names))
         known = {label: given["owner"] for label, given in answers.items() if given["owner"]}
@@ -63,7 +64,7 @@ class Command(BaseCommand):
         for written in outcomes:
             self.report(written, bench.root)
         if any(written.outcome in ("conflict", "foreign") for written in outcomes):
-            raise CommandError("Not all files are written: see above.")
+            raise CommandError("The command did not write all files: see above.")
         bench.remember(model._meta.label, {"owner": owner, "name": name})
         modules = [names_of(given["name"]).module for given in bench.answers().values()]
         write_model_tools(bench.root / "assistant", modules)
@@ -109,6 +110,23 @@ def find_model(label: str) -> type[models.Model]:
     if model._meta.swapped:
         raise CommandError(f"{label} is replaced by {model._meta.swapped}: name that one.")
     return model
+
+
+def check_users(owner: str) -> None:
+    """Raise CommandError if the project's users can't have what the tools ask for."""
+    user_model = get_user_model()
+    label = user_model._meta.label
+    if not hasattr(user_model, "has_perm"):
+        raise CommandError(f"{label} has no permissions (has_perm), and the tools ask for them.")
+    if (
+        not owner
+        and not hasattr(user_model, "is_staff")
+        and not hasattr(user_model, "is_superuser")
+    ):
+        raise CommandError(
+            f"{label} has neither is_staff nor is_superuser, so nobody could use tools for staff: "
+            "say with --owner who owns a row."
+        )
 
 
 def is_taken(written: Iterable[str], names: Names) -> bool:

@@ -41,9 +41,9 @@ class Command(BaseCommand):
         parser.add_argument(
             "names", nargs="*", metavar="NAME", help="Files of cases, without their ending [all]."
         )
-        parser.add_argument("--model", help="Which model answers [AGENT_MODEL].")
+        parser.add_argument("--model", help="The model that answers [AGENT_MODEL].")
         parser.add_argument(
-            "--min", type=float, default=1.0, help="The part of all cases that has to pass [1.0]."
+            "--min", type=float, default=1.0, help="The share of cases that must pass [1.0]."
         )
         parser.add_argument(
             "--concurrency", type=int, default=1, metavar="N", help="Cases at once [1]."

@@ -24,7 +24,7 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("thread", help="The id of the conversation.")
         parser.add_argument(
-            "--user", metavar="USERNAME", help="Whose it is, if several users have this id."
+            "--user", metavar="USERNAME", help="The owner, if several users have this id."
         )
         parser.add_argument(
             "--output", type=Path, metavar="FILE", help="Where to write it [standard output]."

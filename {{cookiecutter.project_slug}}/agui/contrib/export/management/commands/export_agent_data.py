@@ -21,7 +21,7 @@ class Command(BaseCommand):
     help = "Write everything that the agent keeps of a user as one JSON document."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("username", help="Whose data it is.")
+        parser.add_argument("username", help="The user whose data to export.")
         parser.add_argument(
             "--output", type=Path, metavar="FILE", help="Where to write it [standard output]."
         )

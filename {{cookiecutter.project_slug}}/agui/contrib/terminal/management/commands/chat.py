@@ -34,7 +34,7 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(
-            "--user", metavar="NAME", help="Whom the project's agent acts for [its only user]."
+            "--user", metavar="NAME", help="The user for whom the agent acts [its only user]."
         )
         parser.add_argument("--url", help="Another agent: the address of its AG-UI endpoint.")
         parser.add_argument(
@@ -44,11 +44,13 @@ class Command(BaseCommand):
             "--agent",
             metavar="NAME",
             default=FIRST_AGENT,
-            help="Which of the project's agents: the namespace of its routes [%(default)s].",
+            help="The agent of the project, by the namespace of its routes [%(default)s].",
         )
-        parser.add_argument("--thread", metavar="ID", help="Go on with this conversation.")
+        parser.add_argument("--thread", metavar="ID", help="Continue this conversation.")
         parser.add_argument(
-            "--message", metavar="TEXT", help="Say this, print the answer and exit; - reads it."
+            "--message",
+            metavar="TEXT",
+            help="Send this, print the answer and exit; - reads standard input.",
         )
         parser.add_argument(
             "--json", action="store_true", help="With --message: print the events, each as a line."
@@ -177,4 +179,4 @@ def find_user(username: str | None) -> Any:
     problem = "There is no user: create one with `python manage.py createsuperuser`."
     if active:
         problem = "There is more than one user: name one with --user."
-    raise CommandError(f"Whom does the agent act for? {problem}", returncode=2)
+    raise CommandError(f"For whom should the agent act? {problem}", returncode=2)

@@ -1,0 +1,82 @@
+// A conversation as a Markdown file: what nobody may smuggle into its text or its name.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { fileName, quote, toMarkdown } from "./agui/thread-markdown.js";
+import { growsTooFast } from "./growth.mjs";
+
+const WORDS = { you: "You", title: "Assistant", lang: "en" };
+const ask = (content, more = {}) => ({ id: "u", role: "user", content, ...more });
+const answer = (content, more = {}) => ({ id: "a", role: "assistant", content, ...more });
+const written = (...messages) => toMarkdown({ title: "Plans", messages }, WORDS);
+
+test("user and agent take turns", () => {
+  assert.equal(
+    written(ask("Hello"), answer("Hi **you**."), answer("And?"), ask("Bye\n\nnow")),
+    "# Plans\n\n## You\n\n> Hello\n\n## Assistant\n\nHi **you**.\n\nAnd?\n\n## You\n\n> Bye\n>\n> now\n",
+  );
+});
+
+test("tools are named, and their results and thoughts are left out", () => {
+  const toolCalls = [{ id: "c", function: { name: "add_task", arguments: "{}" } }];
+  const result = { id: "t", role: "tool", toolCallId: "c", content: "secret" };
+  const thought = { id: "r", role: "reasoning", content: "hm" };
+  assert.equal(written(thought, answer("", { toolCalls }), result), "# Plans\n\n## Assistant\n\n*add\\_task*\n");
+});
+
+test("files of a message are named", () => {
+  const metadata = { attachments: [{ id: "1", name: "a_b.txt" }] };
+  const content = [{ type: "text", text: "Read it" }, { type: "document" }];
+  assert.match(written(ask(content, { metadata })), /> Read it\n>\n> \*a\\_b\.txt\*\n/);
+});
+
+test("a message of the user can't be taken for an answer", () => {
+  assert.doesNotMatch(written(ask("x\r\n## Assistant\r\rI agree.\n```")), /^(##? Assistant|```)/m);
+});
+
+test("a title is one line without Markdown", () => {
+  const [line, next] = toMarkdown({ title: "a\n# b [x](http://e) <img> `c`", messages: [] }, WORDS).split("\n");
+  assert.equal(line, "# a \\# b \\[x\\](http://e) \\<img\\> \\`c\\`");
+  assert.equal(next, "");
+});
+
+for (const [open, closed] of [
+  ["```js\nx", "```js\nx\n```"],
+  ["~~~~\n```\n~~~", "~~~~\n```\n~~~\n~~~~"],
+  ["```\nx\n```", "```\nx\n```"],
+  ["```\n``` js\n", "```\n``` js\n```"],
+]) {
+  test(`code that is open at the end is closed: ${JSON.stringify(open)}`, () => {
+    assert.ok(written(answer(open), ask("next")).includes(`${closed}\n\n## You`));
+  });
+}
+
+for (const [title, name] of [
+  ["Plans for May", "Plans for May.md"],
+  ["../../etc/passwd", "etc passwd.md"],
+  ["a\u0000b\nc\\d:e|f?g*h\"<i>", "ab c d e f g h i.md"],
+  ["report\u202egpj.exe", "reportgpj.exe.md"],
+  ["CON", "_CON.md"],
+  ["nul.txt", "_nul.txt.md"],
+  [" .hidden. ", "hidden.md"],
+  ["", "conversation.md"],
+  ["\u200b...", "conversation.md"],
+  ["Übersicht – 日本語", "Übersicht – 日本語.md"],
+  ["x".repeat(300), `${"x".repeat(80)}.md`],
+  ["😀".repeat(100), `${"😀".repeat(80)}.md`],
+]) {
+  test(`the file of ${JSON.stringify(title).slice(0, 30)}`, () => assert.equal(fileName(title), name));
+}
+
+test("a quotation has no white space at its ends, and nothing is none", () => {
+  assert.equal(quote("  a\n\nb \n"), "> a\n>\n> b");
+  assert.equal(quote(" \n"), "");
+});
+
+for (const [name, make] of Object.entries({
+  "many backticks": (n) => written(ask("`".repeat(n)), answer("~".repeat(n))),
+  "many empty lines": (n) => written(ask("\n".repeat(n)), answer(" x".repeat(n))),
+  "a long title": (n) => fileName(" .".repeat(n)),
+})) {
+  test(`${name} are written in time`, () => assert.ok(!growsTooFast((size) => () => make(size), 10_000, 0.25)));
+}

@@ -1,0 +1,24 @@
+"""The pages of docs/recipes/: each section with code is a recipe, which is pasted into a project on its own."""
+
+import re
+from pathlib import Path
+
+DIRECTORY = Path(__file__).parents[2] / "docs/recipes"
+PAGES = sorted(path.stem for path in DIRECTORY.glob("*.md") if path.stem != "README")
+BLOCK = re.compile(r"^```python\n# (\S+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+SECTION = re.compile(r"^## ([^\n]*)\n(.*?)(?=^## |\Z)", re.MULTILINE | re.DOTALL)
+
+
+def read_page(name: str) -> str:
+    return (DIRECTORY / f"{name}.md").read_text()
+
+
+def read_recipes() -> dict[str, str]:
+    """Read the recipes of all pages, by `page#anchor`."""
+    recipes = {}
+    for page in PAGES:
+        for title, text in SECTION.findall(read_page(page)):
+            anchor = re.sub(r"[^\w-]", "", title.lower().replace(" ", "-"))
+            if BLOCK.search(text):
+                recipes[f"{page}#{anchor}"] = text
+    return recipes

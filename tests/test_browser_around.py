@@ -1,0 +1,201 @@
+"""What users find around the messages: shortcuts, quotations, a voice, news of a run, drafts, in a real Chromium."""
+
+import json
+
+import pytest
+from pages import Page, drawn, expect, finished, message_box, open_stream, say, thread_id
+
+pytestmark = pytest.mark.browser
+
+LOOK_AWAY = """hidden => {
+    Object.defineProperty(document, "hidden", { configurable: true, get: () => hidden });
+    document.dispatchEvent(new Event("visibilitychange"));
+}"""
+NOTIFICATIONS = """() => { window.told = []; window.asked = 0;
+window.Notification = class {
+    static permission = "PERMISSION";
+    static async requestPermission() { asked++; return (this.permission = "granted"); }
+    constructor(title, options) { told.push([title, options.body]); }
+    close() {}
+}; }"""
+VOICE = """() => { window.said = []; window.speaking = false;
+speechSynthesis.speak = ({ text, lang }) => { said.push([lang, text]); speaking = true; };
+speechSynthesis.cancel = () => { speaking = false; };
+Object.defineProperty(speechSynthesis, "speaking", { get: () => speaking });
+}"""
+SELECT = """() => {
+    const root = document.querySelector("agui-chat").shadowRoot;
+    const range = document.createRange();
+    range.selectNodeContents(root.querySelector(".assistant .prose p"));
+    getSelection().removeAllRanges();
+    getSelection().addRange(range);
+    root.querySelector(".log").dispatchEvent(new PointerEvent("pointerup", { bubbles: true }));
+}"""
+
+
+def answered(page: Page, text: str) -> None:
+    """An answer with this text."""
+    push = open_stream(page)
+    push({"type": "TEXT_MESSAGE_START", "messageId": "m", "role": "assistant"})
+    push({"type": "TEXT_MESSAGE_CONTENT", "messageId": "m", "delta": text})
+    push({"type": "TEXT_MESSAGE_END", "messageId": "m"}, {"type": "RUN_FINISHED", "threadId": "t", "runId": "r"})
+    finished(page)
+
+
+# --- Shortcuts
+
+
+def test_question_mark_shows_the_shortcuts_if_no_input_has_the_focus(chat: Page):
+    message_box(chat).press_sequentially("why?")
+    expect(message_box(chat)).to_have_value("why?")
+    message_box(chat).blur()
+    chat.keyboard.press("?")
+    dialog = chat.get_by_role("dialog", name="Keyboard shortcuts")
+    expect(dialog).to_contain_text("Shift+Enter")
+    chat.keyboard.press("Escape")
+    expect(dialog).to_have_count(0)
+
+
+def test_palette_has_the_shortcuts(chat: Page):
+    message_box(chat).press_sequentially("/keyb")
+    expect(chat.get_by_role("option")).to_have_count(1)
+    message_box(chat).press("Enter")
+    expect(chat.get_by_role("dialog", name="Keyboard shortcuts")).to_be_visible()
+    chat.keyboard.press("Escape")
+    expect(message_box(chat)).to_have_value("")
+
+
+# --- Quotations
+
+
+def test_selected_passage_is_quoted(chat: Page):
+    answered(chat, "First *line*.\n\nSecond.")
+    message_box(chat).fill("Look:")
+    chat.evaluate(SELECT)
+    # The chat's own button, not that of the toolbar.
+    chat.locator(".quote-selection").click()
+    expect(message_box(chat)).to_have_value("Look:\n\n> First line.\n\n")
+    expect(message_box(chat)).to_be_focused()
+    expect(chat.locator(".quote-selection")).to_have_count(0)
+
+
+def test_answer_is_quoted_by_keyboard_and_cut(chat: Page):
+    answered(chat, "<img src=x>\n" + "long " * 3000)
+    chat.get_by_role("button", name="Quote", exact=True).focus()
+    chat.keyboard.press("Enter")
+    expect(message_box(chat)).to_be_focused()
+    value = message_box(chat).input_value()
+    assert value.startswith("> <img src=x>\n> long long")
+    assert value.endswith("…\n\n")
+    assert len(value) < 4100
+
+
+# --- A voice
+
+
+def test_answer_is_read_aloud_and_stops(chat: Page):
+    chat.evaluate(VOICE)
+    answered(chat, "# Plan\n\nSee [it](https://example.com).\n\n```\ncode\n```")
+    button = chat.get_by_role("button", name="Read aloud")
+    button.click()
+    chat.wait_for_function("() => said.length === 2")
+    assert chat.evaluate("said") == [["en-US", "Plan"], ["en-US", "See it."]]
+    button.click()
+    chat.wait_for_function("() => !speaking")
+    assert len(chat.evaluate("said")) == 2
+
+
+# --- News of a run
+
+
+def test_title_tells_of_a_run_that_ends_while_nobody_looks(chat: Page):
+    chat.evaluate(NOTIFICATIONS.replace("PERMISSION", "default"))
+    title = chat.title()
+    push = open_stream(chat)
+    chat.evaluate(LOOK_AWAY, True)
+    chat.wait_for_load_state("networkidle")  # The module has come.
+    push({"type": "RUN_FINISHED", "threadId": "t", "runId": "r"})
+    chat.wait_for_function("() => document.title.startsWith('● ')")
+    assert chat.evaluate("[told, asked]") == [[], 0]  # Nobody has allowed it.
+    chat.evaluate(LOOK_AWAY, False)
+    chat.wait_for_function("title => document.title === title", arg=title)
+    chat.get_by_role("button", name="Notify me the next time").click()
+    chat.wait_for_function("() => asked === 1")
+    expect(chat.get_by_text("An answer came while you were away.")).to_have_count(0)
+
+
+def test_notification_tells_nothing_of_the_conversation(chat: Page):
+    chat.evaluate(NOTIFICATIONS.replace("PERMISSION", "granted"))
+    push = open_stream(chat)
+    chat.evaluate(LOOK_AWAY, True)
+    chat.wait_for_load_state("networkidle")
+    push({"type": "RUN_ERROR", "message": "secret", "code": "model_error"})
+    chat.wait_for_function("() => told.length === 1")
+    assert chat.evaluate("told") == [["Assistant", "The answer has failed"]]
+    chat.evaluate(LOOK_AWAY, False)
+    drawn(chat)
+    expect(chat.get_by_text("Notify me the next time")).to_have_count(0)
+
+
+def test_offer_of_notifications_that_was_declined_does_not_come_again(chat: Page):
+    chat.evaluate(NOTIFICATIONS.replace("PERMISSION", "default"))
+    push = open_stream(chat)
+    chat.evaluate(LOOK_AWAY, True)
+    chat.wait_for_load_state("networkidle")
+    push({"type": "RUN_FINISHED", "threadId": "t", "runId": "r"})
+    chat.wait_for_function("() => document.title.startsWith('● ')")
+    chat.evaluate(LOOK_AWAY, False)
+    chat.locator(".notify").get_by_role("button", name="Close").click()
+    assert chat.evaluate("Object.keys(localStorage).filter((key) => key.endsWith('notify:declined')).length") == 1
+
+
+# --- Drafts
+
+
+def test_draft_outlives_its_tab_and_goes_with_the_user(chat: Page):
+    say(chat, "hello")
+    finished(chat)
+    thread, url = thread_id(chat), chat.url.split("?")[0]
+    message_box(chat).press_sequentially("half a thou")
+    other = chat.context.new_page()
+    chat.close()
+    other.goto(f"{url}?thread={thread}")
+    expect(message_box(other)).to_have_value("half a thou")
+    message_box(other).fill("")
+    other.reload()
+    expect(other.get_by_role("button", name="Copy the answer")).to_be_attached()
+    expect(message_box(other)).to_have_value("")
+    message_box(other).fill("secret")
+    other.evaluate("document.querySelector('agui-chat').session.signOut()")
+    assert "secret" not in other.evaluate("JSON.stringify([{ ...localStorage }, { ...sessionStorage }])")
+
+
+def test_drafts_are_bounded(chat: Page):
+    key = chat.evaluate("""() => {
+        const chat = document.querySelector("agui-chat");
+        for (let n = 0; n < 60; n++) {
+            chat.openThread(`thread ${n}`);
+            chat.shadowRoot.querySelector("textarea").value = `draft ${n}`;
+            chat.shadowRoot.querySelector("textarea").dispatchEvent(new InputEvent("input"));
+        }
+        return Object.keys(localStorage).find((key) => key.endsWith(":drafts"));
+    }""")
+    drafts = json.loads(chat.evaluate("key => localStorage[key]", key))
+    assert [len(drafts), drafts[0]] == [20, ["thread 59", "draft 59"]]
+    message_box(chat).fill("x" * 200_000)
+    kept = chat.evaluate("() => [...Object.values(localStorage), ...Object.values(sessionStorage)]")
+    assert not [text for text in kept if len(text) > 50_000]
+
+
+def test_drafts_that_somebody_has_written_over_are_none(chat: Page):
+    message_box(chat).fill("x")
+    chat.evaluate("""() => {
+        const key = Object.keys(localStorage).find((key) => key.endsWith(":drafts"));
+        localStorage[key] = "{broken";
+        sessionStorage.clear();
+    }""")
+    chat.reload()
+    expect(message_box(chat)).to_have_value("")
+    message_box(chat).fill("y")
+    chat.reload()
+    expect(message_box(chat)).to_have_value("y")

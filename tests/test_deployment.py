@@ -1,0 +1,230 @@
+"""docs/deployment.md, word for word except addresses: what serves the site, on what, and with whose data."""
+
+import configparser
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import urllib.request
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import guide
+import pytest
+import yaml
+from conftest import ROOT, TEMPLATE_NAME
+from postgresql import PostgreSQL
+from servers import Client, LiveProject, credential, free_port, manage, serve, text_of, wait_until_healthy
+
+pytestmark = pytest.mark.servers
+PAGE = ROOT / TEMPLATE_NAME / "docs/deployment.md"
+SECTIONS = guide.sections(PAGE)
+PRODUCTION = {"SECRET_KEY": "only-for-this-test-" * 3, "ALLOWED_HOSTS": "127.0.0.1"}
+HTTPS = {"X-Forwarded-Proto": "https"}
+
+
+def table(section: str, head: str) -> dict[str, str]:
+    """The first two columns of the table that begins with this head."""
+    rows = SECTIONS[section].text.split(f"\n| {head} |")[1].split("\n\n")[0].splitlines()[2:]
+    cells = [[cell.strip() for cell in row.strip("|").split("|")] for row in rows]
+    return {key.strip("`"): value for key, value, *_ in cells}
+
+
+def code(section: str, language: str) -> list[str]:
+    return [step.code for step in SECTIONS[section].steps if step.language == language]
+
+
+@contextmanager
+def served(command: str, port: int, cwd: Path, **settings: str) -> Iterator[int]:
+    log = cwd / "server.log"
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            ["sh", "-c", f"exec {command}"],
+            cwd=cwd,
+            env=settings,
+            stdout=output,
+            stderr=output,
+            stdin=subprocess.DEVNULL,
+        )
+    try:
+        wait_until_healthy(port, process, log)
+        yield port
+    finally:
+        print(log.read_text()[-5000:])
+        process.send_signal(signal.SIGTERM)
+        process.wait(timeout=30)
+
+
+def settled(project: Path) -> str:
+    """Migrate, and make the first administrator; the API token."""
+    manage(project, "migrate", "--verbosity", "0", **PRODUCTION, DEBUG="0")
+    return credential(manage(project, "create_first_admin", **PRODUCTION, DEBUG="0"), "API token")
+
+
+def test_what_systemd_starts_serves_the_site(project: Path):
+    [unit] = code("Without Docker", "ini")
+    service = configparser.ConfigParser()
+    service.optionxform = str
+    service.read_string(unit)
+    assert service["Service"]["WorkingDirectory"] == "/srv/assistant"
+    command, token, port = service["Service"]["ExecStart"], settled(project), free_port()
+    assert int(service["Service"]["TimeoutStopSec"]) >= 20
+    command = command.replace("/srv/assistant", str(project)).replace("-p 8000", f"-p {port}")
+    with served(command, port, project, **PRODUCTION, BEHIND_PROXY="1"):
+        assert "list_tasks" in text_of(Client(port, token).run("list_tasks", headers=HTTPS))
+
+
+def test_uvicorn_serves_the_site(project: Path):
+    _, command = code("Without Docker", "sh")
+    token, port = settled(project), free_port()
+    command = command.replace("--port 8000", f"--port {port}")
+    with served(command, port, project, **PRODUCTION, BEHIND_PROXY="1"):
+        assert "list_tasks" in text_of(Client(port, token).run("list_tasks", headers=HTTPS))
+
+
+def test_a_platform_builds_releases_and_serves_the_site(bake, postgresql_server: PostgreSQL, tmp_path: Path):
+    """In an environment that has what the page's tables name, and nothing else."""
+    project, venv, port = bake(project_slug="on_a_platform"), tmp_path / "venv", free_port()
+    subprocess.run(["uv", "venv", "--quiet", "--python", sys.executable, venv], check=True)
+    values = {
+        "SECRET_KEY": PRODUCTION["SECRET_KEY"],
+        "ALLOWED_HOSTS": "127.0.0.1",
+        "BEHIND_PROXY": "1",
+        "DATABASE_URL": postgresql_server.create("on_a_platform"),
+    }
+    told = set(re.findall(r"[A-Z_]{5,}", " ".join(table("On a platform", "variable"))))
+    assert told == {*values, "REDIS_URL", "AGENT_MODEL"}
+    environment = {"PATH": f"{venv / 'bin'}:{os.environ['PATH']}", "HOME": str(tmp_path), "PORT": str(port), **values}
+
+    requirements, procfile, build = SECTIONS["On a platform"].steps
+    guide.edit(project, requirements)
+    guide.edit(project, procfile)
+    release, web = (line.partition(": ")[2] for line in (project / "Procfile").read_text().splitlines())
+    install, collect = build.code.splitlines()
+    [wanted] = re.fullmatch(r"pip install (.*)", install).groups()
+    uv = [sys.executable, "-m", "uv", "pip", "install", "--quiet", "--python", venv]
+    subprocess.run([*uv, *wanted.split()], cwd=project, check=True, timeout=600)
+    for command in (collect, release):
+        done = subprocess.run(["sh", "-ec", command], cwd=project, env=environment, capture_output=True, text=True)
+        assert done.returncode == 0, done.stdout + done.stderr
+    assert not (project / "db.sqlite3").exists()
+    answers = table("On a platform", "the platform asks for")
+    path = re.findall(r"`(/\w+)`", answers["health check path"])[0]
+    with served(web.replace("-b 0.0.0.0", "-b 127.0.0.1"), port, project, **environment):
+        assert json.loads(Client(port).fetch("GET", path)[1])["status"] == "ok"
+        page = Client(port).fetch("GET", "/accounts/login/", headers=HTTPS)[1]
+        [style, *_] = re.findall(r'href="(/static/[^"]*\.css)"', page)
+        assert Client(port).fetch("GET", style, headers=HTTPS)[0] == 200
+
+
+def thread_of(live: LiveProject, thread: str) -> dict[str, Any]:
+    """A thread without its time, which dumpdata cuts to milliseconds."""
+    row = json.loads(live.client(live.token).fetch("GET", f"/agent/threads/{thread}/")[1])
+    return {key: value for key, value in row.items() if key != "updated_at"}
+
+
+def test_users_and_conversations_move_to_postgresql(project: Path, postgresql_server: PostgreSQL):
+    before, after = SECTIONS["Move from SQLite to PostgreSQL"].steps
+    thread = str(uuid.uuid4())
+    with serve(project) as live:
+        live.client(live.token).run('add_task title="Buy milk"', threadId=thread)
+        live.client(live.token).run("delete_finished_tasks", threadId=thread)
+        kept = thread_of(live, thread)
+        assert kept["pending"]
+    [setup, dump] = before.code.splitlines()
+    assert setup.startswith("make setup ")  # The environment has it
+    guide.run(project, dump)
+    with (project / ".env").open("a") as file:
+        file.write(f"\nDATABASE_URL={postgresql_server.create('moved')}\n")
+    for command in after.code.splitlines():
+        guide.run(project, command)
+    (project / "db.sqlite3").unlink()
+    assert not (project / "data.json").exists()
+    with serve(project) as live:
+        client = live.client()
+        assert thread_of(live, thread) == kept
+        client.login(live.username, live.password)
+        assert "Buy milk" in text_of(live.client(live.token).run("list_tasks"))
+        answer = [{"interruptId": kept["pending"][0]["id"], "status": "resolved", "payload": {"approved": True}}]
+        ended = live.client(live.token).run("", threadId=thread, messages=[], resume=answer)
+        assert ended[-1]["type"] == "RUN_FINISHED"
+
+
+def test_docker_commands_name_services_that_there_are():
+    text = (ROOT / TEMPLATE_NAME / "compose.yaml").read_text()
+    services = set(yaml.safe_load(re.sub(r"\{\{.*?\}\}", "name", text))["services"])
+    pages = "".join(page.read_text() for page in PAGE.parent.glob("*.md"))
+    commands = re.findall(r"^docker compose (exec|run|stop|up) (.*)$", pages, re.M)
+    assert len(commands) > 5
+    for verb, rest in commands:
+        words = [word for word in rest.split() if not word.startswith("-")]
+        named = re.findall(r"--scale (\w+)=", rest) + (words[:1] if verb in {"exec", "run"} else [])
+        assert set(named) <= services, rest
+
+
+@contextmanager
+def object_storage(packages: Path) -> Iterator[str]:
+    """What speaks S3, with one bucket; its address."""
+    port = free_port()
+    url = f"http://127.0.0.1:{port}"
+    environment = os.environ | {"PYTHONPATH": str(packages)}
+    process = subprocess.Popen(
+        [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)],
+        env=environment,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        deadline = time.monotonic() + 60
+        while True:
+            with suppress(OSError):
+                urllib.request.urlopen(urllib.request.Request(f"{url}/uploads", method="PUT"), timeout=5)
+                break
+            assert process.poll() is None
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
+        yield url
+    finally:
+        process.terminate()
+        process.wait(timeout=30)
+
+
+def objects(url: str) -> int:
+    with urllib.request.urlopen(f"{url}/uploads?list-type=2", timeout=5) as answer:
+        return answer.read().count(b"<Key>")
+
+
+@pytest.mark.nightly
+def test_uploads_are_kept_in_an_object_storage(project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    section = SECTIONS["Static and uploaded files"]
+    [wanted] = re.findall(r'`"(django-storages.*?)",`', section.text)
+    packages = tmp_path / "packages"
+    install = [sys.executable, "-m", "uv", "pip", "install", "--quiet", "--target", packages]
+    subprocess.run([*install, wanted, "moto[s3,server]"], check=True, timeout=600)
+    for name in ("django", "asgiref", "sqlparse"):  # The project has its own of these
+        for folder in [*packages.glob(name), *packages.glob(f"{name}-*.dist-info")]:
+            shutil.rmtree(folder)
+    section.follow(project)
+    names = re.findall(r"`((?:S3|AWS)_[A-Z0-9_]+)`", section.text)
+    with object_storage(packages) as url:
+        values = dict(zip(names, ["uploads", "key", "secret", "eu-central-1", url], strict=True))
+        with serve(project, PYTHONPATH=str(packages), **values) as live:
+            client = live.client(live.token)
+            body = '--b\r\nContent-Disposition: form-data; name="file"; filename="a.txt"\r\n\r\nHello\r\n--b--\r\n'
+            status, answer = client.fetch(
+                "POST", "/agent/attachments/", body, {"Content-Type": "multipart/form-data; boundary=b"}
+            )
+            assert status == 201, answer
+            path = f"/agent/attachments/{json.loads(answer)['id']}/"
+            assert client.fetch("GET", path) == (200, "Hello")
+            assert objects(url) == 1
+            assert not (project / "media").exists()
+            assert client.fetch("DELETE", path)[0] == 204
+            assert objects(url) == 0

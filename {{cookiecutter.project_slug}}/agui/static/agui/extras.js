@@ -1,0 +1,98 @@
+// @ts-check
+/**
+ * What belongs to a conversation beside its messages. The first use of each loads its module,
+ * because most chats need few of them.
+ */
+import { setText } from "./dom.js";
+import { lazy } from "./lazy.js";
+
+/** @typedef {import("./session.js").Session} Session */
+/** @typedef {import("./message-views.js").Context} Context */
+/**
+ * @typedef {{ render: (session: Session, views: Map<string, { element: HTMLElement }>) => void }}
+ *   Extra
+ */
+
+export class Extras {
+  #context;
+  #places;
+  #redraw;
+  /** @type {Map<string, Extra | null>} null while it loads */
+  #made = new Map();
+
+  /**
+   * @param {Context} context
+   * @param {{ list: HTMLElement, column: HTMLElement, failure: HTMLElement }} places
+   * @param {() => void} redraw called when a module has arrived
+   */
+  constructor(context, places, redraw) {
+    this.#context = context;
+    this.#places = places;
+    this.#redraw = redraw;
+  }
+
+  /**
+   * @param {Session} session @param {Map<string, { element: HTMLElement }>} views of the messages
+   */
+  render(session, views) {
+    const context = this.#context;
+    const { list, column, failure } = this.#places;
+    const {
+      conversation: { messages, failures, interrupts, error },
+      queued,
+    } = session;
+    const hasNotes =
+      error || messages.some(({ id, metadata }) => failures[id] || metadata?.files_left_out);
+    this.#need(messages.length, "actions", async () => {
+      const module = await lazy(() => import("./reading.js"));
+      return module && new module.READING.MessageActions(context, list);
+    });
+    this.#need(queued, "queued", async () => {
+      const [module] = await Promise.all([lazy(() => import("./queued.js")), context.style()]);
+      return module && new module.Queued(context, column);
+    });
+    this.#need(messages.at(-1)?.metadata?.follow_ups, "suggestions", async () => {
+      const module = await lazy(() => import("./suggestions.js"));
+      return module && new module.Suggestions(context, column);
+    });
+    this.#need(interrupts.length, "questions", async () => {
+      const loading = lazy(() => import("./standing-questions.js"));
+      const [module] = await Promise.all([loading, context.style()]);
+      return module && new module.StandingQuestions(context, list);
+    });
+    this.#need(hasNotes, "notes", async () => {
+      const loading = lazy(() => import("./turn-notes.js"), () => this.#failPlainly(session));
+      const [module] = await Promise.all([loading, context.style()]);
+      return module && new module.TurnNotes(context, list, failure);
+    });
+    for (const extra of this.#made.values()) extra?.render(session, views);
+    if (!error) failure.hidden = true;
+  }
+
+  /**
+   * @param {any} isNeeded @param {string} name
+   * @param {() => Promise<Extra | null>} make null: the next change tries again
+   */
+  async #need(isNeeded, name, make) {
+    if (!isNeeded || this.#made.has(name)) return;
+    this.#made.set(name, null);
+    const extra = await make();
+    if (!extra) return this.#made.delete(name);
+    this.#made.set(name, extra);
+    this.#redraw();
+  }
+
+  /**
+   * The notes could not be loaded: show at least the text of the failure.
+   * @param {Session} session
+   */
+  #failPlainly({ conversation: { error } }) {
+    const { strings } = this.#context;
+    const { failure } = this.#places;
+    failure.hidden = !error;
+    /** @type {Record<string, any>} */
+    const words = strings;
+    const text = error && (words[error.code] ?? error.message ?? strings.failedTitle);
+    setText(failure, text ?? "");
+  }
+}

@@ -1,0 +1,38 @@
+// @ts-check
+/**
+ * The stylesheets of the element: one for a conversation, and one for what is around it, which
+ * comes when needed.
+ */
+import { h } from "./dom.js";
+
+export class Styles {
+  #root;
+  #host;
+  /** Settles when the style is loaded or has failed. Nothing is visible before. */
+  base;
+  /** @type {Promise<unknown> | undefined} */
+  #frame;
+
+  /**
+   * @param {HTMLElement} host whose attributes say where they are, if not beside this module
+   * @param {ShadowRoot} root
+   */
+  constructor(host, root) {
+    this.#host = host;
+    this.#root = root;
+    this.base = this.#add("agui-chat.css", host.dataset.stylesheetUrl);
+  }
+
+  /** Add the styles that not every chat needs. */
+  addFrame() {
+    const add = () => this.#add("agui-frame.css", this.#host.dataset.frameStylesheetUrl);
+    return (this.#frame ??= this.base.then(add));
+  }
+
+  /** @param {string} name @param {string} [url] */
+  #add(name, url = new URL(`./${name}`, import.meta.url).href) {
+    const link = h("link", { rel: "stylesheet", href: url });
+    this.#root.append(link);
+    return new Promise((show) => (link.onload = link.onerror = show));
+  }
+}

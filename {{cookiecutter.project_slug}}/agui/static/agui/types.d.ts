@@ -1,0 +1,248 @@
+/** What goes over the wire, as AG-UI 1.0 has it (docs/protocol.md), and what the page makes of it. For checks only. */
+
+export interface Metadata {
+  attachments?: Attachment[];
+  follow_ups?: unknown;
+  files_left_out?: unknown;
+  usage?: import("./usage.js").Usage;
+  outcome?: string;
+  duration_ms?: number;
+  editedArguments?: unknown;
+  editedBy?: string;
+  toolCallId?: string;
+  [key: string]: unknown;
+}
+
+export interface Attachment {
+  id: string;
+  name: string;
+  mime: string;
+  size: number;
+}
+
+export interface ToolCall {
+  id: string;
+  type?: "function";
+  function: { name: string; arguments: string };
+  encryptedValue?: string;
+  metadata?: Metadata;
+}
+
+/** A message of any role. `content` is a text, a list of parts, or what an activity shows. */
+export interface Message {
+  id: string;
+  role: string;
+  content?: unknown;
+  name?: string;
+  toolCalls?: ToolCall[];
+  toolCallId?: string;
+  error?: string;
+  activityType?: string;
+  subagentRunId?: string;
+  encryptedValue?: string;
+  attachments?: Attachment[];
+  metadata?: Metadata;
+}
+
+/** A question that the thread waits for; `isPages` if it is about a tool of the page. */
+export interface Interrupt {
+  id: string;
+  reason: string;
+  toolCallId?: string;
+  message?: string;
+  responseSchema?: Schema;
+  expiresAt?: string;
+  metadata?: {
+    toolName?: string;
+    arguments?: string;
+    edited?: string;
+    "x-destructive"?: boolean;
+    "x-confirm"?: string;
+    "x-summary"?: string;
+  };
+  isPages?: boolean;
+}
+
+/** JSON Schema, as far as forms and arguments need it. */
+export interface Schema {
+  type?: string | string[];
+  properties?: Record<string, Schema>;
+  $defs?: Record<string, Schema>;
+  [keyword: string]: unknown;
+}
+
+/** As in AG-UI's ResumeEntry. */
+export type Decision = { status: "resolved"; payload: unknown } | { status: "cancelled" };
+export type ResumeEntry = Decision & { interruptId: string };
+
+/** One body of a run. */
+export interface RunInput {
+  threadId: string | null;
+  runId: string;
+  protocolVersion: string;
+  state: unknown;
+  tools: { name: string; description: string; parameters: Schema }[];
+  forwardedProps: Record<string, unknown>;
+  messages: Message[];
+  resume?: ResumeEntry[];
+  context?: { description: string; value: string }[];
+}
+
+/** A thread as the server tells it. */
+export interface Thread {
+  messages?: Message[];
+  state?: unknown;
+  pending?: Interrupt[] | null;
+  running?: boolean;
+  failures?: Record<string, Failure>;
+  title?: string;
+  unread?: boolean;
+  branches?: Record<string, Branch[]>;
+  feedback?: Record<string, Judgement>;
+  updated_at?: string;
+  pending_calls?: string[] | null;
+}
+
+/** A version of a message; `id` is what to switch to. */
+export interface Branch {
+  id: string;
+  text: string;
+  current: boolean;
+}
+
+/** What the user thinks of an answer: 1, -1, or 0 for nothing. */
+export interface Judgement {
+  value: number;
+  comment: string;
+}
+
+interface Event {
+  timestamp?: number;
+  metadata?: Metadata;
+  subagentRunId?: string;
+}
+interface MessageEvent extends Event {
+  messageId: string;
+}
+interface CallEvent extends Event {
+  toolCallId: string;
+}
+interface TextStart extends MessageEvent {
+  role?: string;
+  name?: string;
+}
+export interface CallResult extends CallEvent {
+  messageId: string;
+  content: string;
+  role?: string;
+  error?: string;
+}
+export interface ActivityEvent extends MessageEvent {
+  activityType: string;
+  content: unknown;
+  replace?: boolean;
+}
+export interface TextEvent extends MessageEvent {
+  delta: string;
+}
+export interface CallStart extends CallEvent {
+  toolCallName: string;
+  parentMessageId?: string;
+}
+
+/** One operation of JSON Patch. */
+export interface PatchOperation {
+  op: string;
+  path: string;
+  from?: string;
+  value?: unknown;
+}
+
+export interface Events {
+  RUN_STARTED: Event & { threadId?: string; runId: string; input?: { messages?: Message[] } };
+  RUN_FINISHED: Event & {
+    outcome?: { type: string; interrupts?: Interrupt[] };
+    usage?: Record<string, number>[];
+  };
+  RUN_ERROR: Event & { message?: string; code?: string };
+  STEP_STARTED: Event & { stepName: string };
+  STEP_FINISHED: Event & { stepName: string };
+  CUSTOM: Event & { name: string; value?: any };
+  TEXT_MESSAGE_START: TextStart;
+  TEXT_MESSAGE_CONTENT: TextEvent;
+  TEXT_MESSAGE_END: MessageEvent;
+  REASONING_MESSAGE_START: TextStart;
+  REASONING_MESSAGE_CONTENT: TextEvent;
+  REASONING_MESSAGE_END: MessageEvent;
+  REASONING_ENCRYPTED_VALUE: Event & { subtype: string; entityId: string; encryptedValue: string };
+  TOOL_CALL_START: CallStart;
+  TOOL_CALL_ARGS: CallEvent & { delta: string };
+  TOOL_CALL_END: CallEvent;
+  TOOL_CALL_RESULT: CallResult;
+  STATE_SNAPSHOT: Event & { snapshot: unknown };
+  STATE_DELTA: Event & { delta: PatchOperation[] };
+  MESSAGES_SNAPSHOT: Event & { messages: Message[] };
+  ACTIVITY_SNAPSHOT: ActivityEvent;
+  ACTIVITY_DELTA: MessageEvent & { activityType: string; patch: PatchOperation[] };
+}
+
+/** An event that the page knows. Others come too, and change nothing. */
+export type AguiEvent = { [Type in keyof Events]: { type: Type } & Events[Type] }[keyof Events];
+
+/** `left`: to a page that did not do it. */
+export type CallStatus =
+  "streaming" | "running" | "waiting" | "success" | "failed" | "denied" | "stopped" | "left";
+
+/** How a call stands: times as far as they are known; `edited` by the user who approved it. */
+export interface Call {
+  status: CallStatus;
+  result?: unknown;
+  startedAt?: number;
+  duration_ms?: number;
+  step?: string;
+  percent?: number;
+  edited?: { json: string; by?: string };
+}
+
+/** `runId`, of a run of the server: its short one. */
+export interface Failure {
+  code: string;
+  message?: string;
+  runId?: string | null;
+  until?: string;
+  debug?: { hint: string; cause?: string };
+}
+
+export interface Conversation {
+  messages: Message[];
+  calls: Record<string, Call>;
+  interrupts: Interrupt[];
+  state: unknown;
+  status: "idle" | "running" | "waiting" | "failed" | "stopped";
+  runId: string | null;
+  error: Failure | null;
+  /** Of earlier turns, by the user's message. */
+  failures: Record<string, Failure>;
+  steps: string[];
+  usage: Record<string, number>[];
+  /** Ids that began in this run: a replay starts them afresh instead of appending. */
+  begun: Record<string, true>;
+  /** The messages and calls that *_CHUNK events are filling. */
+  chunks: { type: string; id: string; owner?: string }[];
+}
+
+/** How each event changes a conversation. */
+export type Reducers = {
+  [Type in keyof Events]: (c: Conversation, event: Events[Type]) => Conversation;
+};
+/** The same for events as they come: not validated. */
+export type ReducerTable = Record<string, ((c: Conversation, event: any) => Conversation) | undefined>;
+
+/** Attributes and listeners of an element that dom.js makes. */
+export type Attributes = {
+  [Type in keyof HTMLElementEventMap as `on${Type}`]?: (event: HTMLElementEventMap[Type]) => unknown;
+} & { [name: string]: unknown };
+/** The element that a tag makes. */
+export type Made<Tag extends string> = Tag extends keyof HTMLElementTagNameMap
+  ? HTMLElementTagNameMap[Tag]
+  : HTMLElement;
