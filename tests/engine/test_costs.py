@@ -67,7 +67,7 @@ async def test_a_run_and_its_user_are_charged_what_its_responses_cost(client: Cl
 
 
 async def test_a_client_is_told_what_an_answer_has_used(client: Client, settings, monkeypatch):
-    settings.AGUI = {**settings.AGUI, "INCLUDE_USAGE": True}
+    settings.AGUI = {**settings.AGUI, "SPENDING": {"SHOW_USAGE": True}}
     monkeypatch.setattr(Model, "context_window", 1000)
     with script(priced(call("echo", text="x"), "0.02"), priced(say("Done"), "0.005", 50)):
         events = await client.run("Hi")

@@ -50,7 +50,7 @@ class SpendingConfig(Part):
         return [KeepBudget(run)]
 
     async def add_to_answer(self, run: Any, answer: str) -> list[Addition]:
-        if not conf.get().include_usage:
+        if not conf.part(SpendingSettings).show_usage:
             return []
         from agui.contrib.spending.usage import usage_of
 

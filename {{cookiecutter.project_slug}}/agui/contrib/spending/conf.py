@@ -14,7 +14,10 @@ class Allowance(Section):
 
 
 class SpendingSettings(Section):
-    """The default budget, for users without a budget of their own or of a group."""
+    """What users may spend, and what they are told.
+
+    `day`, `week` and `month` are for users without a budget of their own or of a group.
+    """
 
     day: Allowance = Field(
         default_factory=Allowance, description="From midnight in the site's time zone."
@@ -26,4 +29,9 @@ class SpendingSettings(Section):
         gt=0,
         description="The age in days at which `manage.py prune_agent_data` deletes what users "
         "spent; None means never.",
+    )
+    show_usage: bool = Field(
+        False,
+        description="Adds to each answer its tokens, its price and how full the model's context "
+        "is, as a CUSTOM event and metadata named `usage`.",
     )

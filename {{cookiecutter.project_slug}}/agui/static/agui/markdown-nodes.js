@@ -22,7 +22,7 @@ let characters = new Map([["amp", "&"], ["lt", "<"], ["gt", ">"], ["quot", '"'],
 /** Whether all names are loaded, and whether the current text has a name that is not loaded. */
 let [hasNames, lacksNames] = [false, false];
 /** Tables with so many rows get tools. */
-const LARGE = 5;
+const LARGE = 10;
 /** Whether rich-text.js has something to add to the current text. */
 let isRich = false;
 

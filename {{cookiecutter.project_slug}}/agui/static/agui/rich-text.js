@@ -10,7 +10,7 @@ import { SAVE_WORDS } from "./save-words.js";
 export const RICH_WORDS = { wrapLines: "Wrap lines" };
 
 /** A table with fewer rows is seen at a glance. */
-const FEWEST_ROWS = 5;
+const FEWEST_ROWS = 10;
 
 /** @typedef {Partial<typeof RICH_WORDS & typeof SAVE_WORDS>} Strings */
 
