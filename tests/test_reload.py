@@ -62,8 +62,13 @@ def save_until(live: LiveProject, path: Path, text: str, is_seen: Callable[[], b
     position = len(live.log.read_text())
     while not is_seen():
         assert time.monotonic() < deadline, live.log.read_text()[-3000:]
-        if f"{path.name} changed, reloading" not in live.log.read_text()[position:]:
+        log = live.log.read_text()[position:]
+        if f"{path.name} changed, reloading" not in log:
             path.write_text(text)
+        if live.process.poll() is not None:
+            # Django's own reloader can break at a module whose import fails (docs/upstream.md): start it again.
+            assert "iter_all_python_module_files" in live.log.read_text()[-3000:], log[-3000:]
+            live.start()
         time.sleep(3)
 
 
