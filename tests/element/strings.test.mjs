@@ -27,6 +27,8 @@ import { TEXT_WORDS } from "./agui/text-block.js";
 import { TOOL_WORDS } from "./agui/tool-card.js";
 import { ANSWER_WORDS } from "./agui/answer-bar.js";
 import { PROMPT_WORDS } from "./agui/prompt-bar.js";
+import { ACTION_WORDS } from "./agui/thread-actions.js";
+import { LIST_WORDS } from "./agui/thread-list.js";
 import { THREADS_WORDS } from "./agui/threads-drawer.js";
 import { NOTE_WORDS } from "./agui/turn-notes.js";
 import { USAGE_WORDS, usageText } from "./agui/usage.js";
@@ -66,6 +68,8 @@ const STRINGS = {
   ...SUGGESTION_WORDS,
   ...TABLE_WORDS,
   ...TEXT_WORDS,
+  ...ACTION_WORDS,
+  ...LIST_WORDS,
   ...THREADS_WORDS,
   ...USAGE_WORDS,
   ...TOOL_WORDS,

@@ -53,7 +53,7 @@ export class ChatPage {
       send: (text, attachments) => host.sendMessage(text, attachments),
       stop: () => session.stop(),
       keep: (text) => this.#thread.keepDraft(text),
-      editLast: () => this.#editLast(),
+      editLast: () => this.#transcript.editLast(),
       shortcuts: () => this.#around.shortcuts(),
     });
     this.#header = new Header(host, strings, () => this.#companions.toggleThreads());
@@ -100,10 +100,8 @@ export class ChatPage {
   toggled(collapsed) {
     if (collapsed) {
       this.#composer.hush();
-      const { shadowRoot } = this.#parts.host;
-      /** @type {HTMLElement | null | undefined} */ (
-        shadowRoot?.querySelector(".launcher")
-      )?.focus();
+      const launcher = this.#parts.host.shadowRoot?.querySelector(".launcher");
+      if (launcher instanceof HTMLElement) launcher.focus();
     }
     // An on-screen keyboard covers half of the chat, so don't focus until the user taps.
     else (isTouch() ? this.#transcript.log : this.#composer).focus();
@@ -223,13 +221,6 @@ export class ChatPage {
     focusQuestion(this.element, this.#composer);
   }
 
-  /** Edit the queued message or the last one sent; false if there is none. */
-  #editLast() {
-    const button = [...this.element.querySelectorAll(".user .icon-edit")].at(-1)?.closest("button");
-    if (button && !button.hidden) button.click();
-    return Boolean(button && !button.hidden);
-  }
-
   /** @param {KeyboardEvent} event */
   #escape(event) {
     const { host } = this.#parts;
@@ -288,8 +279,7 @@ export class ChatPage {
     const waits = session.conversation.status === "waiting";
     if (waits) {
       this.#asking.load({
-        style: () => this.#parts.styles.addFrame(),
-        loaded: () => this.schedule(),
+        style: () => this.#parts.styles.addFrame(), loaded: () => this.schedule(),
         missing: () => this.#missing(),
       });
     }

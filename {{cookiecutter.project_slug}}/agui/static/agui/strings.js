@@ -100,6 +100,8 @@ export const STRINGS = {
  *   & typeof import("./table.js").TABLE_WORDS
  *   & typeof import("./table-activity.js").ACTIVITY_WORDS
  *   & typeof import("./text-block.js").TEXT_WORDS
+ *   & typeof import("./thread-actions.js").ACTION_WORDS
+ *   & typeof import("./thread-list.js").LIST_WORDS
  *   & typeof import("./thread-menu.js").MENU_WORDS
  *   & typeof import("./threads-drawer.js").THREADS_WORDS
  *   & typeof import("./tool-card.js").TOOL_WORDS

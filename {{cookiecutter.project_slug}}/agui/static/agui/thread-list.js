@@ -6,21 +6,39 @@
 import { h, icon, iconButton } from "./dom.js";
 import { format } from "./strings.js";
 
+/** In English; the tables of other languages have these, too. */
+export const LIST_WORDS = {
+  today: "Today",
+  yesterday: "Yesterday",
+  lastWeek: "Last 7 days",
+  pinned: "Pinned",
+  unread: "New answer",
+  waits: "Waits for you",
+  untitled: "Untitled",
+  rename: "Rename “{title}”",
+  newTitle: "New title",
+  remove: "Delete “{title}”",
+  more: "More for “{title}”",
+};
+
 /** @typedef {import("./thread-pages.js").Thread} Thread */
 /**
  * @typedef {{
- *   strings: import("./threads-drawer.js").Words, href: (threadId: string) => string | null, open:
- *     (thread: Thread) => void,
- *   remove: (thread: Thread) => void, rename: (thread: Thread, title: string) => void,
+ *   strings: import("./strings.js").Strings, href: (threadId: string) => string | null,
+ *   open: (thread: Thread) => void, remove: (thread: Thread) => void,
+ *   rename: (thread: Thread, title: string) => void,
  *   more: (thread: Thread, button: HTMLElement) => void, leave: (down: boolean) => void,
  * }} Context leave: go to what is above or below the rows
  */
 
 const DAY = 86_400_000;
+/** The arrow keys stop at it. */
+const STOP = { class: "icon-button stop" };
 const MORE = "M6 12v.01M12 12v.01M18 12v.01";
 
 export class ThreadList {
   #context;
+  #words;
   /** @type {Thread[]} */
   #threads = [];
   /** @type {string | null} the row that the Tab key comes to */
@@ -34,7 +52,12 @@ export class ThreadList {
   /** @param {Context} context */
   constructor(context) {
     this.#context = context;
-    this.element = h("div", { class: "threads", part: "threads", onkeydown: (event) => this.#keydown(event), onfocusin: (event) => this.#setStop(idOf(event.target)) });
+    this.#words = { ...LIST_WORDS, ...context.strings };
+    this.element = h("div", {
+      class: "threads", part: "threads",
+      onkeydown: (event) => this.#keydown(event),
+      onfocusin: (event) => this.#setStop(idOf(event.target)),
+    });
   }
 
   /** @param {Thread[]} threads @param {string | null} current */
@@ -45,13 +68,17 @@ export class ThreadList {
     if (this.#renaming) return; // when that is done
     const focused = /** @type {any} */ (this.element.getRootNode()).activeElement;
     const held = this.element.contains(focused) && idOf(focused);
-    const place = held ? Math.max(0, [...focused.closest("li").querySelectorAll(".stop")].indexOf(focused)) : 0; // not in a title's input
+    const stops = held ? [...focused.closest("li").querySelectorAll(".stop")] : [];
+    const place = Math.max(0, stops.indexOf(focused)); // not in a title's input
     const groups = new Map();
     for (const thread of threads) {
       const name = this.#dayOf(thread);
       groups.set(name, [...(groups.get(name) ?? []), this.#row(thread)]);
     }
-    this.element.replaceChildren(...[...groups].map(([name, rows]) => h("section", {}, h("h3", {}, name), h("ul", { "aria-label": name }, ...rows))));
+    const sections = [...groups].map(([name, rows]) => {
+      return h("section", {}, h("h3", {}, name), h("ul", { "aria-label": name }, ...rows));
+    });
+    this.element.replaceChildren(...sections);
     const wanted = [!moved && this.#stop, current].find((id) => id && this.#find(id));
     this.#setStop(wanted || threads[0]?.thread_id);
     if (held && !this.focus(held, place)) this.focus();
@@ -79,21 +106,19 @@ export class ThreadList {
 
   /** @param {Thread} thread */
   titleOf({ title, preview }) {
-    return title || preview || this.#context.strings.untitled;
+    return title || preview || this.#words.untitled;
   }
 
   // --- A row
 
   /** @param {Thread} thread */
   #row(thread) {
-    const { strings, href, open, remove } = this.#context;
-    const { thread_id: id, unread, running, waiting, updated_at } = thread;
+    const { href, open, remove } = this.#context;
+    const { rename: renaming, remove: removing } = this.#words;
+    const { thread_id: id, updated_at } = thread;
     const title = this.titleOf(thread);
     const url = href(id);
-    const date = new Intl.DateTimeFormat(strings.lang, { dateStyle: "medium", timeStyle: "short" }).format(new Date(updated_at));
-    const isNew = unread && id !== this.#current;
-    const state = running ? strings.answering : waiting ? strings.waits : isNew && strings.unread;
-    const kind = running ? "running" : waiting ? "waiting" : "";
+    const date = this.#format(thread, { dateStyle: "medium", timeStyle: "short" });
     const onclick = (/** @type {MouseEvent} */ event) => {
       if (event.ctrlKey || event.metaKey || event.shiftKey) return; // a tab or window of its own
       event.preventDefault();
@@ -102,23 +127,39 @@ export class ThreadList {
     return h(
       "li", { "data-id": id },
       h(
-        url ? "a" : "button", { class: "thread stop", title: `${title}\n${date}`, "aria-current": id === this.#current && "true", onclick, ...(url ? { href: url } : { type: "button" }) },
+        url ? "a" : "button",
+        {
+          class: "thread stop", title: `${title}\n${date}`, onclick,
+          "aria-current": id === this.#current && "true",
+          ...(url ? { href: url } : { type: "button" }),
+        },
         h("span", { class: "thread-title", dir: "auto" }, title),
         h("time", { class: "thread-time", datetime: updated_at }, this.#timeOf(thread)),
-        state && h("span", { class: `thread-mark ${kind}`, title: state }, kind === "waiting" && icon("pause"), h("span", { class: "visually-hidden" }, state)),
+        this.#mark(thread),
       ),
       h(
         "span", { class: "thread-actions" },
-        iconButton("edit", format(strings.rename, { title }), () => this.#rename(thread), { class: "icon-button stop" }),
-        iconButton("trash", format(strings.remove, { title }), () => remove(thread), { class: "icon-button stop" }),
+        iconButton("edit", format(renaming, { title }), () => this.#rename(thread), STOP),
+        iconButton("trash", format(removing, { title }), () => remove(thread), STOP),
         this.#moreButton(thread, title),
       ),
     );
   }
 
+  /** The sign of a conversation that is answering, waits or has news. @param {Thread} thread */
+  #mark({ thread_id: id, unread, running, waiting }) {
+    const { answering, waits, unread: news } = this.#words;
+    const isNew = unread && id !== this.#current;
+    const state = running ? answering : waiting ? waits : isNew && news;
+    const kind = running ? "running" : waiting ? "waiting" : "";
+    const text = state && h("span", { class: "visually-hidden" }, state);
+    const look = { class: `thread-mark ${kind}`, title: state };
+    return state && h("span", look, kind === "waiting" && icon("pause"), text);
+  }
+
   /** @param {Thread} thread @param {string} title @returns {HTMLElement} */
   #moreButton(thread, title) {
-    const label = format(this.#context.strings.more, { title });
+    const label = format(this.#words.more, { title });
     const button = h(
       "button",
       {
@@ -136,7 +177,10 @@ export class ThreadList {
     const title = this.titleOf(thread);
     const row = this.#find(thread.thread_id);
     if (!row) return;
-    const input = h("input", { class: "thread-input", value: title, maxlength: "255", dir: "auto", "aria-label": this.#context.strings.newTitle });
+    const input = h("input", {
+      class: "thread-input", value: title, maxlength: "255", dir: "auto",
+      "aria-label": this.#words.newTitle,
+    });
     /** @param {boolean} save @param {boolean} stay */
     const finish = (save, stay) => {
       if (!this.#renaming) return;
@@ -168,8 +212,9 @@ export class ThreadList {
     if (!thread || event.ctrlKey || event.metaKey || event.altKey) return;
     const { key } = event;
     const to = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: this.#threads.length - 1 }[key];
-    if (to !== undefined) this.focus(this.#threads[to]?.thread_id ?? null) || this.#context.leave(to > 0);
-    else if (key === "F2") this.#rename(thread);
+    if (to !== undefined) {
+      this.focus(this.#threads[to]?.thread_id ?? null) || this.#context.leave(to > 0);
+    } else if (key === "F2") this.#rename(thread);
     else if (key === "Delete" || key === "Backspace") this.#context.remove(thread);
     else return;
     event.preventDefault();
@@ -196,23 +241,30 @@ export class ThreadList {
    * @param {Thread} thread
    */
   #timeOf(thread) {
-    const { lang, today, yesterday } = this.#context.strings;
+    const { today, yesterday } = this.#words;
     const isRecent = [today, yesterday].includes(this.#dayOf(thread));
+    /** @type {Intl.DateTimeFormatOptions} */
     const style = isRecent ? { timeStyle: "short" } : { day: "numeric", month: "short" };
-    return new Intl.DateTimeFormat(lang, /** @type {any} */ (style)).format(new Date(thread.updated_at));
+    return this.#format(thread, style);
+  }
+
+  /** @param {Thread} thread @param {Intl.DateTimeFormatOptions} style */
+  #format({ updated_at }, style) {
+    return new Intl.DateTimeFormat(this.#words.lang, style).format(new Date(updated_at));
   }
 
   /** @param {Thread} thread */
   #dayOf({ updated_at, pinned }) {
-    const { strings } = this.#context;
-    if (pinned) return strings.pinned;
+    const words = this.#words;
+    if (pinned) return words.pinned;
     const date = new Date(updated_at);
     const now = new Date();
-    const days = Math.round((new Date(now).setHours(0, 0, 0, 0) - new Date(date).setHours(0, 0, 0, 0)) / DAY);
-    if (days < 2) return days < 1 ? strings.today : strings.yesterday;
-    if (days < 7) return strings.lastWeek;
+    const midnights = [now, date].map((day) => new Date(day).setHours(0, 0, 0, 0));
+    const days = Math.round((midnights[0] - midnights[1]) / DAY);
+    if (days < 2) return days < 1 ? words.today : words.yesterday;
+    if (days < 7) return words.lastWeek;
     const year = date.getFullYear() === now.getFullYear() ? undefined : "numeric";
-    return new Intl.DateTimeFormat(strings.lang, { month: "long", year }).format(date);
+    return new Intl.DateTimeFormat(words.lang, { month: "long", year }).format(date);
   }
 }
 

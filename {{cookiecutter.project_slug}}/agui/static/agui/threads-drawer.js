@@ -1,36 +1,19 @@
 // @ts-check
-/** The list of conversations: search, open, rename, delete. The list is beside the chat if there is room, and otherwise over it. */
+/** The list of conversations. It is beside the chat if there is room, and otherwise over it. */
 import { h, iconButton, isTouch, setText } from "./dom.js";
-import { lazy } from "./lazy.js";
 import { format } from "./strings.js";
+import { ThreadActions } from "./thread-actions.js";
 import { ThreadList } from "./thread-list.js";
 import { ThreadPages } from "./thread-pages.js";
-import { UndoBar } from "./undo.js";
 
 /** In English; the tables of other languages have these, too. */
 export const THREADS_WORDS = {
   searchThreads: "Search conversations",
   threadsFound: "{count} found",
   noThreadsFound: "Nothing found for “{q}”.",
-  today: "Today",
-  yesterday: "Yesterday",
-  lastWeek: "Last 7 days",
-  unread: "New answer", waits: "Waits for you",
   noThreads: "No conversations yet.",
   threadsFailed: "The conversations could not be loaded.",
-  untitled: "Untitled",
   loadMore: "Load more",
-  rename: "Rename “{title}”",
-  remove: "Delete “{title}”",
-  newTitle: "New title",
-  renameFailed: "“{title}” could not be renamed.",
-  removed: "“{title}” was deleted.",
-  removeFailed: "“{title}” could not be deleted.",
-  undo: "Undo",
-  undoHint: "Ctrl+Z brings it back.",
-  restored: "“{title}” is back.",
-  more: "More for “{title}”",
-  pinned: "Pinned",
   archivedThreads: "Archived conversations",
   noArchivedThreads: "Nothing is archived.",
 };
@@ -38,10 +21,10 @@ export const THREADS_WORDS = {
 /** @typedef {import("./strings.js").Strings & typeof THREADS_WORDS} Words */
 /**
  * @typedef {{
- *   strings: import("./strings.js").Strings, client: import("./client.js").AgentClient, panel: HTMLElement,
- *   memory: import("./thread-memory.js").ThreadMemory,
- *   href: (threadId: string) => string | null, open: (threadId: string) => void, newChat: () => void, focus: () => void,
- *   renamed: (threadId: string, title: string) => void,
+ *   strings: import("./strings.js").Strings, client: import("./client.js").AgentClient,
+ *   memory: import("./thread-memory.js").ThreadMemory, panel: HTMLElement,
+ *   href: (threadId: string) => string | null, open: (threadId: string) => void,
+ *   newChat: () => void, focus: () => void, renamed: (threadId: string, title: string) => void,
  * }} Context
  */
 /** @typedef {import("./thread-pages.js").Thread} Thread */
@@ -55,13 +38,10 @@ export class ThreadsDrawer {
   #list;
   #search;
   #notice = h("p", { class: "notice", role: "status" });
-  #said = h("p", { class: "visually-hidden", role: "status" });
   #more;
-  #undo;
   #pages;
   #archive;
-  /** @type {import("./thread-menu.js").ThreadMenu | undefined} */
-  #menu;
+  #actions;
   /** @type {string | null} */
   #current = null;
   #loading = false;
@@ -75,38 +55,74 @@ export class ThreadsDrawer {
 
   /** @param {Context} context */
   constructor(context) {
-    const { strings, panel } = (this.#context = { ...context, strings: { ...THREADS_WORDS, ...context.strings } });
+    const strings = { ...THREADS_WORDS, ...context.strings };
+    this.#context = { ...context, strings };
     this.#pages = new ThreadPages(context.client);
-    this.#undo = new UndoBar(strings.undo);
     this.#list = new ThreadList({
-      strings, href: context.href, open: (thread) => this.#open(thread), remove: (thread) => this.#remove(thread),
-      rename: (thread, title) => this.#rename(thread, title),
-      more: (thread, button) => this.#openMenu(thread, button), leave: (down) => (down && !this.#more.hidden ? this.#more : this.#search).focus(),
+      strings, href: context.href,
+      open: (thread) => this.#open(thread),
+      remove: (thread) => this.#actions.remove(thread),
+      rename: (thread, title) => this.#actions.rename(thread, title),
+      more: (thread, button) => this.#actions.openMenu(thread, button),
+      leave: (down) => (down && !this.#more.hidden ? this.#more : this.#search).focus(),
     });
     this.#search = h("input", {
-      class: "entry", type: "search", maxlength: "200", enterkeyhint: "search", placeholder: strings.searchThreads,
-      "aria-label": strings.searchThreads, oninput: () => this.#searchSoon(), onkeydown: (event) => this.#searchKey(event),
+      class: "entry", type: "search", maxlength: "200", enterkeyhint: "search",
+      placeholder: strings.searchThreads, "aria-label": strings.searchThreads,
+      oninput: () => this.#searchSoon(), onkeydown: (event) => this.#searchKey(event),
     });
-    this.#more = h("button", { type: "button", class: "button quiet", onclick: () => this.#load(true), hidden: true });
-    const look = { type: "button", class: "button quiet archive", "aria-pressed": "false" };
-    this.#archive = h("button", { ...look, onclick: () => this.#switchList() }, strings.archivedThreads);
-    const head = h(
+    const onclick = () => this.#load(true);
+    this.#more = h("button", { type: "button", class: "button quiet", onclick, hidden: true });
+    this.#archive = h("button", {
+      type: "button", class: "button quiet archive", "aria-pressed": "false",
+      onclick: () => this.#switchList(),
+    }, strings.archivedThreads);
+    this.#actions = new ThreadActions({
+      ...this.#context, pages: this.#pages, list: this.#list, search: this.#search,
+      notice: this.#notice,
+      isOpen: () => this.element.open,
+      isCurrent: (id) => id === this.#current,
+      draw: () => this.#draw(),
+      load: () => this.#load(),
+    });
+    const body = h(
+      "div", { class: "drawer-body" },
+      this.#notice, this.#list.element, this.#more, this.#archive,
+    );
+    this.element = h(
+      "dialog", { class: "drawer", part: "drawer", tabindex: "-1", "aria-label": strings.threads },
+      this.#head(), h("div", { class: "drawer-search", role: "search" }, this.#search), body,
+    );
+    this.#actions.appendTo(this.element);
+    this.#end = new IntersectionObserver(
+      ([{ isIntersecting }]) => isIntersecting && this.#reachEnd(),
+      { root: body, rootMargin: "200px" },
+    );
+    this.#listen();
+    context.panel.append(this.element);
+  }
+
+  #head() {
+    const { strings, newChat } = this.#context;
+    const compose = () => {
+      this.#leave();
+      newChat();
+    };
+    return h(
       "header", {}, h("h2", {}, strings.threads),
-      iconButton("compose", strings.newChat, () => (this.#leave(), context.newChat())),
+      iconButton("compose", strings.newChat, compose),
       iconButton("close", strings.close, () => this.#isBeside ? this.toggle() : this.close()),
     );
-    const body = h("div", { class: "drawer-body" }, this.#notice, this.#list.element, this.#more);
-    body.append(this.#archive);
-    this.element = h(
-      "dialog", { class: "drawer", part: "drawer", tabindex: "-1", "aria-label": strings.threads }, head,
-      h("div", { class: "drawer-search", role: "search" }, this.#search), body, this.#undo.element, this.#said,
-    );
-    this.element.addEventListener("click", (event) => event.target === this.element && !this.#isBeside && this.close());
-    this.element.addEventListener("close", () => this.#closed());
-    this.element.addEventListener("keydown", (event) => this.#keydown(event));
-    this.#end = new IntersectionObserver(([{ isIntersecting }]) => isIntersecting && this.#pages.next && this.#focused !== this.#more && this.#load(true), { root: body, rootMargin: "200px" });
-    new ResizeObserver(() => this.#fit()).observe(panel);
-    panel.append(this.element);
+  }
+
+  #listen() {
+    const { element } = this;
+    element.addEventListener("click", ({ target }) => {
+      if (target === element && !this.#isBeside) this.close();
+    });
+    element.addEventListener("close", () => this.#closed());
+    element.addEventListener("keydown", (event) => this.#keydown(event));
+    new ResizeObserver(() => this.#fit()).observe(this.#context.panel);
   }
 
   get #isBeside() {
@@ -144,10 +160,9 @@ export class ThreadsDrawer {
   /** The user has signed out. */
   forget() {
     this.#pages.clear();
-    this.#undo.drop();
+    this.#actions.forget();
     this.#current = null;
     this.#search.value = "";
-    setText(this.#said, "");
     this.#draw();
     if (this.element.open) this.close();
   }
@@ -156,9 +171,10 @@ export class ThreadsDrawer {
 
   /** @param {boolean} modal */
   #show(modal) {
-    this.element.append(this.#undo.element, this.#said);
-    this.#context.panel.classList.remove("news"); // Here it is
-    for (const element of [this.element, this.#context.panel]) element.classList.toggle("beside", !modal);
+    const { panel } = this.#context;
+    this.#actions.appendTo(this.element);
+    panel.classList.remove("news"); // Here it is
+    for (const element of [this.element, panel]) element.classList.toggle("beside", !modal);
     // This is not show(), because an open drawer must not take the focus.
     if (modal) this.element.showModal();
     else this.element.open = true;
@@ -166,16 +182,19 @@ export class ThreadsDrawer {
   }
 
   #closed() {
-    this.#undo.settle();
+    const focused = this.#focused;
+    this.#actions.settle();
     clearTimeout(this.#timer);
     for (const element of [this.element, this.#context.panel]) element.classList.remove("beside");
     this.#search.value = "";
-    if (!this.#focused || this.element.contains(this.#focused)) this.#opener?.focus();
+    if (!focused || this.element.contains(focused)) this.#opener?.focus();
   }
 
   #fit() {
     if (this.#isBeside && !this.#hasRoom) this.close();
-    else if (!this.element.open && this.#hasRoom && this.#context.memory.sidebar) this.#show(false);
+    else if (!this.element.open && this.#hasRoom && this.#context.memory.sidebar) {
+      this.#show(false);
+    }
   }
 
   get #focused() {
@@ -212,9 +231,16 @@ export class ThreadsDrawer {
     this.#more.hidden = !failed && !this.#pages.next;
     if (isHeld && this.#more.hidden) this.#list.focusLast();
     if (failed) return;
-    if (this.element.open && this.#pages.isRunning) this.#timer = setTimeout(() => this.#load(), RUNNING_MS);
+    if (this.element.open && this.#pages.isRunning) {
+      this.#timer = setTimeout(() => this.#load(), RUNNING_MS);
+    }
     this.#end.disconnect(); // Observe it again, to learn whether the end is visible.
     this.#end.observe(this.#more);
+  }
+
+  /** The end of the list comes into view. */
+  #reachEnd() {
+    if (this.#pages.next && this.#focused !== this.#more) this.#load(true);
   }
 
   #draw(failed = false) {
@@ -223,11 +249,12 @@ export class ThreadsDrawer {
     this.#list.draw(shown, this.#current);
     const none = this.#pages.archived ? strings.noArchivedThreads : strings.noThreads;
     let text = query ? format(strings.noThreadsFound, { q: query }) : none;
-    if (shown.length) text = query && format(strings.threadsFound, { count: `${shown.length}${next ? "+" : ""}` });
+    if (shown.length) {
+      const count = `${shown.length}${next ? "+" : ""}`;
+      text = query && format(strings.threadsFound, { count });
+    }
     setText(this.#notice, failed ? strings.threadsFailed : text);
   }
-
-  // --- Actions on a conversation
 
   /** @param {Thread} thread */
   #open(thread) {
@@ -235,74 +262,6 @@ export class ThreadsDrawer {
     this.#leave();
     if (thread.thread_id !== this.#current) this.#context.open(thread.thread_id);
     else this.#context.focus();
-  }
-
-  /** @param {Thread} thread @param {string} title */
-  async #rename({ thread_id: id, title: before }, title) {
-    const show = (/** @type {string} */ text) => {
-      this.#pages.setTitle(id, text);
-      this.#draw();
-    };
-    show(title);
-    try {
-      await this.#context.client.rename(id, title);
-      this.#context.renamed(id, title);
-    } catch {
-      show(before);
-      this.#tell(format(this.#context.strings.renameFailed, { title: before }));
-    }
-  }
-
-  /** @param {Thread} thread */
-  #remove(thread) {
-    const { strings, open, newChat } = this.#context;
-    const { thread_id: id } = thread;
-    const title = this.#list.titleOf(thread);
-    const wasOpen = id === this.#current;
-    this.#undo.settle();
-    const next = this.#list.besides(id);
-    this.#pages.hide(id);
-    this.#draw();
-    if (wasOpen) newChat();
-    if (!this.#list.focus(next)) this.#search.focus();
-    const undo = () => {
-      this.#pages.unhide(id);
-      if (wasOpen) open(id);
-      this.#draw();
-      this.#list.focus(id);
-      setText(this.#said, format(strings.restored, { title }));
-    };
-    this.#undo.offer(format(strings.removed, { title }), undo, () => this.#delete(thread, title));
-    setText(this.#said, `${format(strings.removed, { title })} ${strings.undoHint}`);
-  }
-
-  /** @param {Thread} thread @param {string} title */
-  async #delete({ thread_id: id }, title) {
-    try {
-      await this.#pages.remove(id);
-    } catch {
-      this.#pages.unhide(id);
-      this.#draw();
-      return this.#tell(format(this.#context.strings.removeFailed, { title }));
-    }
-    this.#context.memory.keepDraft(id, "");
-  }
-
-  /** @param {Thread} thread @param {HTMLElement} button */
-  async #openMenu(thread, button) {
-    const { strings, client } = this.#context;
-    const missing = () => setText(this.#notice, strings.threadsFailed);
-    const module = await lazy(() => import("./thread-menu.js"), missing);
-    if (!module || !button.isConnected) return;
-    this.#menu ??= new module.ThreadMenu({
-      strings, client, pages: this.#pages, list: this.#list, tell: (text) => this.#tell(text),
-      changed: () => (this.#draw(), this.#load()), search: this.#search,
-      offer: (text, undo) => {
-        this.#undo.offer(text, undo, () => {});
-        setText(this.#said, `${text} ${strings.undoHint}`);
-      },
-    });
-    this.#menu.open(thread, button);
   }
 
   /** Show the archived conversations, or the others again. */
@@ -314,19 +273,12 @@ export class ThreadsDrawer {
     this.#load();
   }
 
-  /** Show an error, even if the drawer is closed. @param {string} text */
-  #tell(text) {
-    if (this.element.open) return setText(this.#notice, text);
-    this.#context.panel.append(this.#undo.element, this.#said);
-    this.#undo.tell(text);
-    setText(this.#said, text);
-  }
-
   // --- Keys
 
   /** @param {KeyboardEvent} event */
   #keydown(event) {
-    if (event.key === "z" && (event.ctrlKey || event.metaKey) && event.target !== this.#search && this.#undo.undo()) event.preventDefault();
+    const isUndo = event.key === "z" && (event.ctrlKey || event.metaKey);
+    if (isUndo && event.target !== this.#search && this.#actions.undo()) event.preventDefault();
     else if (event.key !== "Escape" || !this.#isBeside) return;
     else this.#context.focus();
     event.stopPropagation();
@@ -335,8 +287,11 @@ export class ThreadsDrawer {
   /** @param {KeyboardEvent} event */
   #searchKey(event) {
     if (event.key === "Escape" && this.#search.value) this.#search.value = "";
-    else if (event.key === "ArrowDown") return event.preventDefault(), void this.#list.focus();
-    else if (event.key !== "Enter" || event.isComposing) return;
+    else if (event.key === "ArrowDown") {
+      event.preventDefault();
+      this.#list.focus();
+      return;
+    } else if (event.key !== "Enter" || event.isComposing) return;
     event.preventDefault();
     event.stopPropagation();
     this.#load();

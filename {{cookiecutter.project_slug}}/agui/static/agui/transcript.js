@@ -171,6 +171,13 @@ export class Transcript {
     return asked ? asked.getBoundingClientRect().top - this.log.getBoundingClientRect().top : NaN;
   }
 
+  /** Edit the queued message or the last one sent; false if there is none. */
+  editLast() {
+    const button = [...this.log.querySelectorAll(".user .icon-edit")].at(-1)?.closest("button");
+    if (button && !button.hidden) button.click();
+    return Boolean(button && !button.hidden);
+  }
+
   toEnd() {
     this.#follows = true;
     this.log.scrollTop = this.log.scrollHeight;
