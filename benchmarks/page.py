@@ -12,12 +12,13 @@ from pathlib import Path
 from statistics import median
 
 from harness import PROJECT, SETTINGS, print_table, ratio  # which puts the tests' modules on the path
-from page_costs import answer, idle, open_thread, settle, stream
+from page_costs import answer, idle, open_thread, settle, slow_down, stream
 from playwright.sync_api import Browser, Page, sync_playwright
 from servers import LiveProject, serve
 
 FLAGS = ["--no-sandbox", "--disable-background-networking", "--disable-component-update", "--no-first-run"]
-MESSAGES = 2000
+MESSAGES = 10_000
+SLOWDOWN = 4
 
 
 def chromium() -> str | None:
@@ -94,6 +95,7 @@ def print_costs(browser: Browser, live: LiveProject, rounds: int) -> None:
     opened: dict[str, list[float]] = {kinds[1]: [], kinds[2]: []}
     main: dict[str, list[float]] = {kind: [] for kind in kinds}
     dropped: dict[str, list[float]] = {kind: [] for kind in kinds}
+    frames: dict[str, list[float]] = {kind: [] for kind in kinds}
     for _ in range(rounds):
         for kind, count in zip(kinds, (0, 2, MESSAGES), strict=True):
             page = open_page(browser, live)
@@ -103,6 +105,9 @@ def print_costs(browser: Browser, live: LiveProject, rounds: int) -> None:
             cost = stream(page, answer(3)) if count else idle(page, 5)
             main[kind].append(cost["main_ms"] / (time.monotonic() - started))
             dropped[kind].append(cost["dropped"] / max(1, cost["frames"]) * 100)
+            slow_down(page, SLOWDOWN)
+            slow = stream(page, answer(3)) if count else idle(page, 5)
+            frames[kind].append(slow["frame_p95_ms"])
             page.context.close()
     rows: list[list[object]] = [["thread", "ms", "ratio"]]
     rows += [[kind, median(times), ratio(times, opened[kinds[1]])] for kind, times in opened.items()]
@@ -110,6 +115,9 @@ def print_costs(browser: Browser, live: LiveProject, rounds: int) -> None:
     rows = [["", "ms of the main thread a second", "ratio", "frames dropped, %"]]
     rows += [[kind, median(main[kind]), ratio(main[kind], main[kinds[0]]), median(dropped[kind])] for kind in kinds]
     print_table("An answer of 60 tokens a second", rows)
+    rows = [["", "ms between frames, 95th percentile", "ratio"]]
+    rows += [[kind, median(frames[kind]), ratio(frames[kind], frames[kinds[0]])] for kind in kinds]
+    print_table(f"The same on a processor {SLOWDOWN} times slower", rows)
 
 
 def main() -> None:

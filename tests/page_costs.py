@@ -2,6 +2,7 @@
 
 import itertools
 import re
+from statistics import quantiles
 from typing import Any
 
 from playwright.sync_api import Page
@@ -103,7 +104,16 @@ def idle(page: Page, seconds: float) -> dict[str, float]:
 def frames(page: Page) -> dict[str, float]:
     times = page.evaluate("() => { recorded.on = false; return recorded.times; }")
     gaps = [after - before for before, after in itertools.pairwise(times)]
-    return {"frames": len(gaps), "dropped": sum(max(0, round(gap / FRAME_MS) - 1) for gap in gaps)}
+    return {
+        "frames": len(gaps),
+        "dropped": sum(max(0, round(gap / FRAME_MS) - 1) for gap in gaps),
+        "frame_p95_ms": quantiles(gaps, n=20)[-1],
+    }
+
+
+def slow_down(page: Page, times: int) -> None:
+    """Let the page's main thread run so many times slower, as on a cheap phone."""
+    page.context.new_cdp_session(page).send("Emulation.setCPUThrottlingRate", {"rate": times})
 
 
 def settle(page: Page) -> None:
