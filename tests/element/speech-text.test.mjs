@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { phrasesOf } from "./agui/speech-text.js";
-import { growsTooFast } from "./growth.mjs";
+import { growsTooFast, units } from "./growth.mjs";
 
 for (const [name, markdown, phrases] of [
   ["signs are not read", "# Plan\n\n- **buy** `milk`\n- _go_ home\n", ["Plan", "buy milk", "go home"]],
@@ -25,12 +25,13 @@ test("long lines are cut after sentences, or between words", () => {
   assert.equal(phrases.join("").replaceAll(" ", "").length, 40 * 21 + 800 + 1000);
 });
 
-for (const text of ["`", "[", "![", "* ", "```\n", "|", "https://", "[a](", "> ", "x. "]) {
-  test(`a giant answer of ${JSON.stringify(text)} is read in time`, () => {
-    const reading = (size) => {
-      const answer = text.repeat(size);
-      return () => phrasesOf(answer);
-    };
-    assert.ok(!growsTooFast(reading, 10_000, 0.25));
-  });
-}
+test("whatever is repeated is read in time", () => {
+  const pieces = [..."*_~`[]()<!\\|>-a \n1.#:", "```", "~~~", "http://", "![", "]("];
+  const all = [1, 2, 3].flatMap((length) => [...units(pieces, length)]).map((unit) => unit.join(""));
+  const reading = (unit) => (size) => {
+    const answer = unit.repeat(size / unit.length);
+    return () => phrasesOf(answer);
+  };
+  // Sixteen times of it are still within what is read.
+  assert.deepEqual(all.filter((unit) => growsTooFast(reading(unit), 3000, 0.25)), []);
+});

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { fileName, quote, toMarkdown } from "./agui/thread-markdown.js";
-import { growsTooFast } from "./growth.mjs";
+import { growsTooFast, units } from "./growth.mjs";
 
 const WORDS = { you: "You", title: "Assistant", lang: "en" };
 const ask = (content, more = {}) => ({ id: "u", role: "user", content, ...more });
@@ -73,10 +73,12 @@ test("a quotation has no white space at its ends, and nothing is none", () => {
   assert.equal(quote(" \n"), "");
 });
 
-for (const [name, make] of Object.entries({
-  "many backticks": (n) => written(ask("`".repeat(n)), answer("~".repeat(n))),
-  "many empty lines": (n) => written(ask("\n".repeat(n)), answer(" x".repeat(n))),
-  "a long title": (n) => fileName(" .".repeat(n)),
-})) {
-  test(`${name} are written in time`, () => assert.ok(!growsTooFast((size) => () => make(size), 10_000, 0.25)));
-}
+test("whatever is repeated is written in time", () => {
+  const pieces = [..."`~ \n\r.x>#*[", "```", "~~~"];
+  const all = [1, 2, 3].flatMap((length) => [...units(pieces, length)]).map((unit) => unit.join(""));
+  const writing = (unit) => (size) => {
+    const text = unit.repeat(size / unit.length);
+    return () => written(ask(text), answer(text)) + fileName(text);
+  };
+  assert.deepEqual(all.filter((unit) => growsTooFast(writing(unit), 3000, 0.25)), []);
+});

@@ -12,7 +12,7 @@ export function phrasesOf(markdown) {
     .replace(/^ {0,3}(```|~~~)[^\n]*\n[\s\S]*?(^ {0,3}\1[^\n]*$|$(?![\s\S]))/gm, "")
     .replace(/!?\[([^\][]*)\]\([^()\s]*\)/g, "$1")
     .replace(/<?https?:\/\/\S+/g, "")
-    .replace(/^[\s>]*(#{1,6}|[-*+]|\d{1,9}[.)]) +/gm, "")
+    .replace(/^[ \t>]*(#{1,6}|[-*+]|\d{1,9}[.)]) +/gm, "")
     .replace(/^[\s|:-]+$/gm, "")
     .replace(/[|]/g, ", ")
     .replace(/[*_`~#>\\]+/g, "");
