@@ -50,7 +50,7 @@ export const FORM_WORDS = {
 };
 
 /** At most this many required items are shown at first. */
-const MAX_ROWS = 20;
+const FIRST_ROWS = 20;
 const LIMITS = ["required", "min", "max", "minlength", "maxlength", "pattern"];
 const PLUS = "M12 5v14M5 12h14";
 
@@ -196,7 +196,7 @@ function several(field, strings) {
   if (kind === "map") place.addEventListener("input", tellApart);
   const before = initial == null ? [] : Object.entries(initial);
   for (const [key, value] of before) grow(value, key);
-  while (initial == null && rows.length < Math.min(least, MAX_ROWS)) grow();
+  while (initial == null && rows.length < Math.min(least, FIRST_ROWS)) grow();
   const grown = rows;
   const legend = h("legend", {}, ...caption(field, strings));
   const inner = h("fieldset", { class: "fields" }, legend, place, add);
