@@ -13,7 +13,7 @@ PROJECT = ROOT / TEMPLATE_NAME
 ELEMENT = PROJECT / "agui/static/agui"
 # Lines of all text files of a new project, tests and migrations included.
 # The element's core is in lines of 100 columns, which are more.
-MOST_LINES = {"minimal": 43_370, "standard": 47_350, "everything": 58_410}
+MOST_LINES = {"minimal": 43_990, "standard": 47_980, "everything": 59_040}
 
 
 def test_core_is_small_and_readable():
@@ -35,7 +35,7 @@ def test_no_module_is_long():
 LONG_MODULES = {
     "agui-chat.js": 350,
 }
-WIDE_LINES = 279
+WIDE_LINES = 106
 
 
 def test_no_module_of_the_element_is_long():

@@ -89,5 +89,5 @@ def test_methods_and_properties():
 def test_what_a_tool_is_made_of():
     typed = re.search(r"@typedef \{\{\n(.*?)\}\} FrontendTool ", (STATIC / "frontend-tools.js").read_text(), re.S)
     assert typed
-    own = re.sub(r"\(args.*?\) => any", "", typed[1])
+    own = re.sub(r"\(args.*?\) => unknown", "", typed[1])
     assert named("Tools of the page", "of a tool") == set(re.findall(r"(\w+)\??:", own))

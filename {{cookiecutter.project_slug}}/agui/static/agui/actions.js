@@ -19,7 +19,10 @@ export class Actions {
   /** @type {Map<Action, HTMLElement>} */
   #buttons = new Map();
 
-  /** @param {Action["on"]} on @param {() => any} about what a button is about when it is pressed */
+  /**
+   * @param {Action["on"]} on
+   * @param {() => unknown} about what a button is about when it is pressed
+   */
   constructor(on, about) {
     this.#on = on;
     this.#about = about;

@@ -8,14 +8,18 @@ import { h, icon, setText } from "./dom.js";
 import { fetchModule } from "./lazy.js";
 
 /**
- * @typedef {{ element: HTMLElement, update: (content: any) => void }} View `update` throws for what
- *   it can't show
+ * @typedef {Record<string, unknown>} Content
+ * @typedef {{ activityType: string, content: Content }} Activity
+ * @typedef {{ element: HTMLElement, update: (content: Content) => void }} View `update` throws for
+ *   what it can't show
  * @typedef {(content: any, element: HTMLElement) => void} Draw
- * @typedef {{ strings: import("./strings.js").Strings, activities: Map<string, Draw>, host:
- *   HTMLElement }} Context
+ * @typedef {{
+ *   strings: import("./strings.js").Strings, load: import("./lazy.js").Load,
+ *   activities: Map<string, Draw>, host: HTMLElement,
+ * }} Context
  */
 
-/** @type {Record<string, (context: any) => Promise<View>>} */
+/** @type {Record<string, (context: Context) => Promise<View>>} */
 const VIEWS = {
   // @ts-ignore: without a prototype, "toString" is not a type
   __proto__: null,
@@ -28,25 +32,26 @@ const VIEWS = {
   chart: async (context) => (await fetchModule(() => import("./chart.js"))).chartView(context),
 };
 
-/** @type {WeakMap<HTMLElement, { type: string, message: any, views: Record<string, View> }>} */
+/** @type {WeakMap<HTMLElement, { message: Activity, views: Record<string, View> }>} */
 const shown = new WeakMap();
 let count = 0;
 
 /**
  * Show an activity in this element. An activity of the same type changes the existing view.
  * @param {HTMLElement} element
- * @param {{ activityType: string, content: any }} message
+ * @param {Activity} message
  * @param {Context} context
  */
 export async function showActivity(element, message, context) {
-  const state = shown.get(element) ?? { type: "", message, views: {} };
+  const state = shown.get(element) ?? { message, views: {} };
   shown.set(element, state);
   state.message = message;
   const { activityType } = message;
   const own = context.activities.get(activityType);
   const kind = own ? `own ${activityType}` : activityType in VIEWS ? activityType : "";
   try {
-    const view = (state.views[kind] ??= own ? pageView(own, context) : await (VIEWS[kind] ?? jsonView)(context));
+    const make = VIEWS[kind] ?? jsonView;
+    const view = (state.views[kind] ??= own ? pageView(own, context) : await make(context));
     if (state.message !== message) return;
     view.update(kind ? message.content : message);
     place(element, view);
@@ -61,7 +66,8 @@ export async function showActivity(element, message, context) {
 
 /** @param {HTMLElement} element @param {View} view */
 function place(element, view) {
-  if (element.firstChild !== view.element || element.childNodes.length > 1) element.replaceChildren(view.element);
+  const isAlone = element.firstChild === view.element && element.childNodes.length === 1;
+  if (!isAlone) element.replaceChildren(view.element);
 }
 
 /**
@@ -72,7 +78,7 @@ function pageView(draw, { host }) {
   const slot = `activity-${(count += 1)}`;
   const element = h("slot", { name: slot, class: "activity-body" });
   const light = h("div", { slot });
-  /** @param {unknown} content */
+  /** @param {Content} content */
   const update = (content) => {
     if (!light.isConnected) host.append(light);
     draw(content, light);
@@ -85,9 +91,9 @@ function jsonView() {
   const title = h("span");
   const content = h("pre", { class: "value", tabindex: "0" });
   const element = h("details", {}, h("summary", {}, icon("chevron"), title), content);
-  /** @param {any} message */
+  /** @param {Content} message */
   const update = (message) => {
-    setText(title, message.activityType);
+    setText(title, String(message.activityType));
     setText(content, JSON.stringify(message.content, null, 2));
   };
   return { element, update };

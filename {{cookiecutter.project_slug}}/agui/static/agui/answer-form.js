@@ -1,21 +1,36 @@
 // @ts-check
 /** The fields of an answer to a question. The first question loads this module. */
+import { check, choice, choices } from "./choice-fields.js";
 import { h, icon, iconButton, setAttribute } from "./dom.js";
-import { caption, described, labelled, list, nameOf, named, pairOf } from "./field-labels.js";
-import { plainNumber } from "./exact.js";
+import { caption, described, labelled, nameOf, pairOf } from "./field-labels.js";
 import { fieldOf, fromInput, toInput } from "./schema.js";
-import { own } from "./schema-parts.js";
+import { isObject, own } from "./schema-parts.js";
 import { format } from "./strings.js";
 import { TIME_WORDS } from "./times.js";
 
 /**
  * @typedef {import("./schema.js").Field} Field
  * @typedef {import("./strings.js").Strings & typeof FORM_WORDS} Strings
- * @typedef {{ element: HTMLElement, read: () => any }} View `read` if the browser finds the form valid
+ * @typedef {{ element: HTMLElement, read: () => unknown }} View `read` if the browser finds the
+ *   form valid
+ * @typedef {(field: Field, strings: Strings) => View} Make
  */
 
-/** @type {Record<import("./schema.js").Kind, (field: Field, strings: Strings) => View>} */
-const VIEWS = { text: entry, number: entry, json: entry, check, choice, choices, group, list: several, tuple, map: several, union, fixed };
+/** @type {Record<import("./schema.js").Kind, Make>} */
+const VIEWS = {
+  text: entry,
+  number: entry,
+  json: entry,
+  check,
+  choice,
+  choices,
+  group,
+  list: several,
+  tuple,
+  map: several,
+  union,
+  fixed,
+};
 
 /** The words of a form. */
 export const FORM_WORDS = {
@@ -34,18 +49,17 @@ export const FORM_WORDS = {
   kindList: "List",
 };
 
-
 /** At most this many required items are shown at first. */
-const MAX_ROWS = 20;
+const FIRST_ROWS = 20;
 const LIMITS = ["required", "min", "max", "minlength", "maxlength", "pattern"];
 const PLUS = "M12 5v14M5 12h14";
-let count = 0;
 
 /**
  * Build a form. It returns untouched parts of `initial` unchanged, and adds no missing ones.
- * @param {any} schema JSON Schema of the answer; without a schema the form asks for a text
+ * @param {import("./types.d.ts").Schema | null | undefined} schema of the answer; without a schema
+ *   the form asks for a text
  * @param {import("./strings.js").Strings} words
- * @param {any} [initial] the first value
+ * @param {unknown} [initial] the first value
  * @returns {View}
  */
 export function answerForm(schema, words, initial) {
@@ -60,7 +74,7 @@ function view(field, strings) {
   return VIEWS[field.kind](field, strings);
 }
 
-/** A field with one input. @param {Field} field @param {Strings} strings @returns {View} */
+/** A field with one input. @type {Make} */
 function entry(field, strings) {
   const { kind, kept, required } = field;
   const { lines, type, ...attributes } = field.attributes;
@@ -90,59 +104,14 @@ function entry(field, strings) {
   return { element: labelled(field, control, strings), read };
 }
 
-/** @param {Field} field @returns {View} */
-function check(field) {
-  const box = h("input", { type: "checkbox", checked: field.initial });
-  const read = () => (box.checked === field.initial ? field.kept : box.checked);
-  return { element: described(field, h("label", { class: "option" }, box, field.label), box), read };
-}
-
-/** @param {Field} field @param {Strings} strings @returns {View} */
-function choice(field, strings) {
-  const { options, required, initial, kept, blank } = field;
-  const boxes = typeof options[0] === "boolean" && required;
-  if (boxes) {
-    const name = `choice-${(count += 1)}`;
-    const attributes = { type: "radio", required: required && kept === undefined, name };
-    const { element, chosen } = list(field, strings, attributes, [initial]);
-    return { element, read: () => (chosen()[0] === initial ? kept : chosen()[0]) };
-  }
-  const control = h("select", { class: "entry", required: required && kept === undefined });
-  if (!required || initial == null) control.append(h("option", { value: "" }));
-  for (const [index, option] of options.entries()) {
-    const selected = option === plainNumber(initial);
-    control.append(h("option", { value: index, selected }, named(option, strings)));
-  }
-  const untouched = control.value;
-  const value = () => (control.value === "" ? blank : options[Number(control.value)]);
-  const read = () => (control.value === untouched ? kept : value());
-  return { element: labelled(field, control, strings), read };
-}
-
-/** @param {Field} field @param {Strings} strings @returns {View} */
-function choices(field, strings) {
-  const initial = Array.isArray(field.initial) ? field.initial : [];
-  const { element, chosen } = list(field, strings, { type: "checkbox" }, initial.map(plainNumber));
-  const untouched = JSON.stringify(chosen());
-  const read = () => {
-    const now = chosen();
-    if (JSON.stringify(now) === untouched) return field.kept;
-    // Keep the initial order; new choices come last.
-    const stays = initial.filter((option) => now.includes(plainNumber(option)));
-    const before = initial.map(plainNumber);
-    return [...stays, ...now.filter((option) => !before.includes(option))];
-  };
-  return { element, read };
-}
-
-/** An object. A checkbox in the legend switches an optional object on. @param {Field} field @param {Strings} strings @returns {View} */
+/** An object. A checkbox in the legend switches an optional object on. @type {Make} */
 function group(field, strings) {
   const { initial, kept, blank, required, name } = field;
   /** @type {[string, View][]} */
   const views = field.fields.map((one) => [one.name, view(one, strings)]);
   const children = views.map(([, { element }]) => element);
   const read = () => {
-    /** @type {[string, any][]} */
+    /** @type {[string, unknown][]} */
     const values = views.map(([key, one]) => [key, one.read()]);
     if (initial != null && values.every(([key, value]) => value === own(initial, key))) return kept;
     // Properties that the schema doesn't name stay in place.
@@ -162,7 +131,7 @@ function group(field, strings) {
   return { element: described(field, inner, inner), read: () => (inner.disabled ? off : read()) };
 }
 
-/** A list of fixed length, each item of its own kind. @param {Field} field @param {Strings} strings @returns {View} */
+/** A list of fixed length, each item of its own kind. @type {Make} */
 function tuple(field, strings) {
   const { fields, initial, kept, label, required } = field;
   const named = fields.map((item, index) => {
@@ -177,26 +146,27 @@ function tuple(field, strings) {
   const read = () => {
     const value = whole.read();
     if (value === initial) return kept;
-    return value && !Array.isArray(value) ? named.map(({ name }) => value[name] ?? null) : value;
+    return isObject(value) ? named.map(({ name }) => value[name] ?? null) : value;
   };
   return { element: whole.element, read };
 }
 
-/** Items that the user adds; those of an object have names. @param {Field} field @param {Strings} strings @returns {View} */
+/** Items that the user adds; those of an object have names. @type {Make} */
 function several(field, strings) {
   const { item, kind, initial, kept, least = 0, most = Infinity } = field;
-  /** @type {{ element: HTMLElement, remove: HTMLButtonElement, name: any, read: () => any }[]} */
+  /** @type {(View & { remove: HTMLButtonElement, name: HTMLInputElement | null })[]} */
   let rows = [];
   const place = h("ol", { class: "entries" });
   const onclick = () => focusIn(grow());
   const look = { type: "button", class: "button", onclick };
   const add = h("button", look, icon("add", PLUS), strings.addItem);
-  /** @param {any} [value] @param {string} [key] */
+  /** @param {unknown} [value] @param {string} [key] */
   const grow = (value, key) => {
     const label = `${field.label} ${rows.length + 1}`.trim();
-    const name = kind === "map" && h("input", { class: "entry", required: key === undefined });
+    const isNew = key === undefined;
+    const name = kind === "map" ? h("input", { class: "entry", required: isNew }) : null;
     if (name) name.value = key ?? "";
-    const shown = /** @type {any} */ (item)(value);
+    const shown = /** @type {NonNullable<Field["item"]>} */ (item)(value);
     const { element, read } = view({ ...shown, label: name ? strings.entryValue : label }, strings);
     const onremove = () => {
       rows = rows.filter((other) => other !== row);
@@ -219,16 +189,17 @@ function several(field, strings) {
   };
   const tellApart = () => {
     for (const { name } of rows) {
-      const isTwice = rows.some((row) => row.name !== name && row.name.value === name.value);
-      name.setCustomValidity(isTwice ? strings.sameName : "");
+      const isTwice = rows.some((row) => row.name !== name && row.name?.value === name?.value);
+      name?.setCustomValidity(isTwice ? strings.sameName : "");
     }
   };
   if (kind === "map") place.addEventListener("input", tellApart);
   const before = initial == null ? [] : Object.entries(initial);
   for (const [key, value] of before) grow(value, key);
-  while (initial == null && rows.length < Math.min(least, MAX_ROWS)) grow();
+  while (initial == null && rows.length < Math.min(least, FIRST_ROWS)) grow();
   const grown = rows;
-  const inner = h("fieldset", { class: "fields" }, h("legend", {}, ...caption(field, strings)), place, add);
+  const legend = h("legend", {}, ...caption(field, strings));
+  const inner = h("fieldset", { class: "fields" }, legend, place, add);
   const read = () => {
     const values = rows.map((row) => row.read());
     const isSame = rows.every(({ name }, index) => {
@@ -237,12 +208,13 @@ function several(field, strings) {
     });
     if (rows === grown && rows.length === before.length && isSame) return kept;
     if (kind !== "map") return values;
-    return Object.fromEntries(rows.map(({ name }, index) => [name.value, values[index] ?? null]));
+    const entries = rows.map(({ name }, index) => [name?.value, values[index] ?? null]);
+    return Object.fromEntries(entries);
   };
   return { element: described(field, inner, inner), read };
 }
 
-/** A choice between several kinds of answers. @param {Field} field @param {Strings} strings @returns {View} */
+/** A choice between several kinds of answers. @type {Make} */
 function union(field, strings) {
   const { fields, required, initial, kept, blank, chosen } = field;
   const views = fields.map((item) => view({ ...item, label: nameOf(item, strings) }, strings));
@@ -270,7 +242,7 @@ function union(field, strings) {
   return { element, read };
 }
 
-/** A constant value. Words stand for null. @param {Field} field @param {Strings} strings @returns {View} */
+/** A constant value. Words stand for null. @type {Make} */
 function fixed(field, strings) {
   const { initial, kept, label } = field;
   const read = () => kept;
@@ -281,10 +253,10 @@ function fixed(field, strings) {
 
 /** @param {HTMLElement} element */
 function focusIn(element) {
-  /** @type {any} */ (element.querySelector("input, select, textarea"))?.focus();
+  /** @type {HTMLElement | null} */ (element.querySelector("input, select, textarea"))?.focus();
 }
 
-/** @param {() => any} read */
+/** @param {() => unknown} read */
 function readable(read) {
   try {
     read();

@@ -56,10 +56,10 @@ export function hidden(paths) {
 
 /**
  * @param {string} json @param {import("./strings.js").Strings} strings
- * @param {import("./schema-parts.js").Secrets} [secrets] @returns {HTMLElement}
+ * @param {import("./schema-parts.js").Secrets} [secrets] @returns {Node | string}
  */
 export function argumentList(json, strings, secrets) {
-  /** @type {any} */
+  /** @type {unknown} */
   let all;
   try {
     all = parseExact(json);
@@ -72,9 +72,9 @@ export function argumentList(json, strings, secrets) {
 }
 
 /**
- * @param {any} value @param {Words} strings
+ * @param {unknown} value @param {Words} strings
  * @param {import("./schema-parts.js").Secrets | undefined} secrets @param {number} depth
- * @returns {any}
+ * @returns {Node | string}
  */
 function valueView(value, strings, secrets, depth) {
   const muted = (/** @type {string} */ text) => h("span", { class: "muted" }, text);
@@ -83,7 +83,7 @@ function valueView(value, strings, secrets, depth) {
   if (typeof value === "string" && value) return secrets?.hides ? MASK : textView(value, strings);
   if (secrets?.hides && typeof value === "number") return MASK;
   if (typeof value === "number" || plainNumber(value) !== value) return String(value);
-  const entries = Object.entries(value);
+  const entries = Object.entries(Object(value));
   if (!entries.length) return muted(strings.empty);
   if (secrets?.hides) return MASK;
   if (depth >= MAX_DEPTH || entries.length > MAX_ENTRIES) return textBlock(value, strings);
@@ -103,11 +103,12 @@ function valueView(value, strings, secrets, depth) {
 function textView(text, strings) {
   if (text.length > LONG_VALUE) return textBlock(text, strings);
   const zone = zoneOf(text);
-  const time = zone === undefined ? null : localTime(text, strings.lang);
-  return zone === undefined ? text : h("span", { title: text }, `${time ?? text} (${zone || strings.noZone})`);
+  if (zone === undefined) return text;
+  const time = localTime(text, strings.lang) ?? text;
+  return h("span", { title: text }, `${time} (${zone || strings.noZone})`);
 }
 
-/** @param {any} one */
+/** @param {unknown} one @returns {one is object} */
 function isObject(one) {
   return one !== null && typeof one === "object" && !Array.isArray(one);
 }

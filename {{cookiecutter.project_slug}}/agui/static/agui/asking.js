@@ -18,16 +18,15 @@ export class Asking {
   async load({ style, loaded, missing }) {
     if (this.Question || this.#isLoading) return;
     this.#isLoading = true;
-    const modules = [
+    const [question, ...others] = await Promise.all([
       lazy(() => import("./question.js")),
       lazy(() => import("./standing-questions.js")),
       lazy(() => import("./tool-card.js")),
-    ];
-    const [question, ...others] = await Promise.all(modules);
+    ]);
     await style();
     this.#isLoading = false;
     if (!question || others.includes(null)) return missing();
-    this.Question = /** @type {any} */ (question).Question;
+    this.Question = question.Question;
     loaded();
   }
 

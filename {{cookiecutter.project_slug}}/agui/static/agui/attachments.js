@@ -1,7 +1,8 @@
 // @ts-check
 /** The files of the next message, above its text. The first file loads this module. */
 import { h, iconButton } from "./dom.js";
-import { FILE_WORDS, describe, fileFace, ownText, readFiles, reasonOf, signInLink } from "./file-face.js";
+import { describe, fileFace, fileList, ownText, readFiles } from "./file-face.js";
+import { reasonOf, signInLink } from "./file-face.js";
 import { fileUrl, uploadFile } from "./files.js";
 import { reconcile } from "./keyed.js";
 import { format } from "./strings.js";
@@ -11,7 +12,7 @@ import { isFinal, Uploads } from "./uploads.js";
 /**
  * @typedef {{
  *   strings: import("./strings.js").Strings, client: import("./client.js").AgentClient,
- *   host: any, focus: () => void,
+ *   host: import("./agui-chat.js").AguiChatElement, focus: () => void,
  * }} Context
  */
 
@@ -39,20 +40,24 @@ export class Attachments {
   /** @param {Context} context */
   constructor(context) {
     const { client, host, strings } = (this.#context = context);
+    /** @type {import("./files.js").Upload} */
+    const upload = (...about) => host.upload(...about);
     this.uploads = new Uploads({
       maxBytes: maxBytesOf(host),
-      send: (file, options) => uploadFile(client, (...upload) => host.upload(...upload), file, options),
+      send: (file, options) => uploadFile(client, upload, file, options),
       discard: (id) => client.send(fileUrl(client, id), { method: "DELETE" }),
     });
-    this.#list = h("ul", { class: "files", part: "attachments", "aria-label": { ...FILE_WORDS, ...strings }.attachments });
+    this.#list = fileList(strings);
     this.element = h("div", { class: "tray" }, this.#list, this.#status);
     this.uploads.addEventListener("change", () => this.#render());
-    this.uploads.addEventListener("settled", (event) => this.#announce(/** @type {any} */ (event).detail));
+    this.uploads.addEventListener("settled", (event) => {
+      this.#announce(/** @type {CustomEvent<Upload>} */ (event).detail);
+    });
   }
 
   /**
    * Take back the files of a message. Returns its text without the files' names.
-   * @param {string} text @param {any} named
+   * @param {string} text @param {unknown} named
    */
   restore(text, named) {
     const files = readFiles(named);
@@ -79,7 +84,8 @@ export class Attachments {
       if (button) button.focus();
       else this.#context.focus();
     };
-    const chip = new Chip(this.#context, upload, { remove, retry: () => this.uploads.retry(upload) });
+    const retry = () => this.uploads.retry(upload);
+    const chip = new Chip(this.#context, upload, { remove, retry });
     this.#list.append(chip.element);
     chip.element.scrollIntoView({ block: "nearest" });
     return chip;
@@ -89,12 +95,14 @@ export class Attachments {
   #announce({ name, error }) {
     const { host } = this.#context;
     const strings = { ...ATTACHMENT_WORDS, ...this.#context.strings };
-    const text = error ? format(strings.attachFailed, { name, reason: reasonOf(error, strings, maxBytesOf(host)) }) : format(strings.attached, { name });
-    this.#status.textContent = text; // Set an equal text, too: screen readers announce it again.
+    const reason = error ? reasonOf(error, strings, maxBytesOf(host)) : "";
+    const text = error ? strings.attachFailed : strings.attached;
+    // Set an equal text, too: screen readers announce it again.
+    this.#status.textContent = format(text, { name, reason });
   }
 }
 
-/** @param {any} host */
+/** @param {HTMLElement} host */
 const maxBytesOf = (host) => Number(host.dataset.maxUploadBytes);
 
 class Chip {
@@ -116,10 +124,16 @@ class Chip {
     const { name, size, file } = (this.#upload = upload);
     const { face, note, nodes } = fileFace(name, size, strings.lang);
     this.#note = note;
-    this.#bar = h("progress", { max: "1", value: "0", "aria-label": format(strings.uploading, { name }) });
-    this.#retry = iconButton("retry", format(strings.retryUpload, { name }), () => (retry(), this.#remove.focus()));
-    this.#remove = iconButton("close", format(strings.removeFile, { name }), remove, { class: "icon-button remove" });
-    this.element = h("li", { class: "file", part: "attachment" }, ...nodes, this.#retry, this.#remove, this.#bar);
+    const uploading = format(strings.uploading, { name });
+    this.#bar = h("progress", { max: "1", value: "0", "aria-label": uploading });
+    this.#retry = iconButton("retry", format(strings.retryUpload, { name }), () => {
+      retry();
+      this.#remove.focus();
+    });
+    const look = { class: "icon-button remove" };
+    this.#remove = iconButton("close", format(strings.removeFile, { name }), remove, look);
+    const parts = [...nodes, this.#retry, this.#remove, this.#bar];
+    this.element = h("li", { class: "file", part: "attachment" }, ...parts);
     if (file?.type.startsWith("image/") && file.size < MAX_PICTURE_BYTES) showPicture(face, file);
   }
 
@@ -132,8 +146,10 @@ class Chip {
     this.element.dataset.status = status;
     this.#bar.hidden = !underWay;
     this.#retry.hidden = !error || isFinal(error);
-    const link = error && signInLink(error, strings, host.dataset.loginUrl);
-    this.#note.replaceChildren(error ? reasonOf(error, strings, maxBytesOf(host)) : describe(name, size, strings.lang), ...(link ? [" ", link] : []));
+    if (!error) return this.#note.replaceChildren(describe(name, size, strings.lang));
+    const link = signInLink(error, strings, host.dataset.loginUrl);
+    this.#note.replaceChildren(reasonOf(error, strings, maxBytesOf(host)));
+    if (link) this.#note.append(" ", link);
   }
 }
 

@@ -87,7 +87,8 @@ function offer({ panel, strings, memory, composer }) {
     else text.textContent = words.notifyDenied;
     button.remove();
   };
-  const button = h("button", { type: "button", class: "button quiet", onclick: ask }, words.notifyMe);
+  const look = { type: "button", class: "button quiet", onclick: ask };
+  const button = h("button", look, words.notifyMe);
   const decline = () => {
     memory.note(DECLINED, "1");
     bar.remove();

@@ -5,7 +5,7 @@
 /** @typedef {import("./composer.js").Skill} Skill */
 
 export class Catalog {
-  /** @type {Map<string, any>} each change makes a new map */
+  /** @type {Map<string, import("./types.d.ts").Tool>} each change makes a new map */
   tools = new Map();
   /**
    * @type {Map<string, import("./activity.js").Draw>} the page's own
@@ -49,7 +49,7 @@ export class Catalog {
    * @param {{ changed: () => void, showSkills: (skills: Skill[]) => void }} page
    */
   load(client, { changed, showSkills }) {
-    /** @param {{ name: string }[]} tools */
+    /** @param {import("./types.d.ts").Tool[]} tools */
     const showTools = (tools) => {
       this.tools = new Map(tools.map((tool) => [tool.name, tool]));
       for (const [name, tool] of this.pageTools) this.tools.set(name, tool);

@@ -17,33 +17,53 @@ const MAX_POINTS = 5000;
 /** Larger numbers leave no room for a scale. */
 const LARGEST = 1e300;
 
-/** @param {any} content @returns {Chart} throws if the content is not a chart */
+/**
+ * Throws if the content is not a chart.
+ * @param {Record<string, unknown>} content @returns {Chart}
+ */
 export function readChart({ title, type = "bar", labels, series, unit }) {
-  const kind = TYPES.find((one) => one === String(type).replace(/[ _-]?bar$/, "") || one === type);
-  const several = (Array.isArray(series) ? series : []).map((one) => (Array.isArray(one) ? { values: one } : one));
-  const values = several.map((one) => one.values);
+  const word = String(type).replace(/[ _-]?bar$/, "");
+  const kind = TYPES.find((one) => one === word || one === type);
+  const given = Array.isArray(series) ? series : [];
+  const several = given.map((one) => (Array.isArray(one) ? { values: one } : one));
+  const heads = Array.isArray(labels) ? labels : [];
   const none = Array.isArray(series) && Array.isArray(labels) && !labels.length;
-  const length = Math.max(none ? 1 : 0, ...values.map((one) => (Array.isArray(one) ? one.length : Infinity)));
-  const fitting = length > 0 && length <= MAX_POINTS && several.length <= MAX_SERIES && (!labels || Array.isArray(labels));
-  if (!kind || !fitting) throw new TypeError("This is no chart.");
-  const names = Array.from({ length }, (_, index) => text(labels?.[index] ?? (none ? "" : index + 1)));
-  const read = several.map(({ name, values: own }) => ({ name: text(name), values: names.map((_, index) => number(own[index])) }));
-  const round = (kind === "pie" || kind === "donut") && read.length === 1 && !read[0].values.some((one) => Number(one) < 0);
-  const fits = round || (kind !== "pie" && kind !== "donut");
-  return { title: text(title), type: fits ? kind : "bar", labels: names, series: read, unit: text(unit) };
+  const lengths = several.map(({ values }) => (Array.isArray(values) ? values.length : Infinity));
+  const length = Math.max(none ? 1 : 0, ...lengths);
+  const fitting = length > 0 && length <= MAX_POINTS && several.length <= MAX_SERIES;
+  if (!kind || !fitting || (labels && !Array.isArray(labels))) {
+    throw new TypeError("This is no chart.");
+  }
+  const names = Array.from({ length }, (_, index) => {
+    return text(heads[index] ?? (none ? "" : index + 1));
+  });
+  const read = several.map(({ name, values }) => {
+    return { name: text(name), values: names.map((_, index) => number(values[index])) };
+  });
+  const isRound = kind === "pie" || kind === "donut";
+  const hasParts = read.length === 1 && !read[0].values.some((one) => Number(one) < 0);
+  return {
+    title: text(title),
+    type: isRound && !hasParts ? "bar" : kind,
+    labels: names,
+    series: read,
+    unit: text(unit),
+  };
 }
 
-/** @param {any} value @returns {string} */
+/** @param {unknown} value @returns {string} */
 function text(value) {
   return ["string", "number", "boolean"].includes(typeof value) ? String(value) : "";
 }
 
-/** @param {any} value @returns {number | null} */
+/** @param {unknown} value @returns {number | null} */
 function number(value) {
   if (value == null) return null;
   const read = typeof value === "string" ? Number(value.trim() || "none") : value;
   const isWord = typeof value === "string" && Number.isNaN(read);
-  if (typeof read !== "number" || Math.abs(read) > LARGEST || isWord) throw new TypeError("This is no number.");
+  if (typeof read !== "number" || Math.abs(read) > LARGEST || isWord) {
+    throw new TypeError("This is no number.");
+  }
   return Number.isFinite(read) ? read : null;
 }
 
@@ -66,9 +86,12 @@ export function extent({ type, series, labels }) {
     }
   });
   if (min > max) return { min: 0, max: 1, whole: true };
-  const whole = series.every(({ values }) => values.every((one) => one === null || Number.isInteger(one)));
+  const whole = series.every(({ values }) => {
+    return values.every((one) => one === null || Number.isInteger(one));
+  });
+  if (type === "line") return { min, max, whole };
   // Bars start at zero, because readers compare their lengths.
-  return type === "line" ? { min, max, whole } : { min: Math.min(0, min), max: Math.max(0, max), whole };
+  return { min: Math.min(0, min), max: Math.max(0, max), whole };
 }
 
 /**
@@ -77,15 +100,28 @@ export function extent({ type, series, labels }) {
  * @returns {Scale}
  */
 export function scale({ min, max, whole = false }, count) {
-  if (!(max - min > Math.abs(max) * 1e-12)) [min, max] = min > 0 ? [0, max] : max < 0 ? [min, 0] : [0, 1];
+  if (!(max - min > Math.abs(max) * 1e-12)) [min, max] = aroundZero(min, max);
   const raw = max / count - min / count;
   const power = 10 ** Math.floor(Math.log10(raw));
   const fine = power * ([1, 2, 2.5, 5].find((one) => one * power >= raw * 0.999) ?? 10);
   const step = whole ? Math.ceil(fine) : fine; // whole numbers need whole steps
   const [first, last] = [Math.floor(min / step), Math.ceil(max / step)];
-  if (!(step > 0) || !Number.isFinite(step) || last - first > 50) return { min: 0, max: 1, ticks: [0, 1] };
-  const ticks = Array.from({ length: last - first + 1 }, (_, index) => Number(((first + index) * step).toPrecision(12)));
+  if (!(step > 0) || !Number.isFinite(step) || last - first > 50) {
+    return { min: 0, max: 1, ticks: [0, 1] };
+  }
+  const ticks = Array.from({ length: last - first + 1 }, (_, index) => {
+    return Number(((first + index) * step).toPrecision(12));
+  });
   return { min: ticks[0], max: ticks[ticks.length - 1], ticks };
+}
+
+/**
+ * The range of values that are all the same: from zero to them.
+ * @param {number} min @param {number} max
+ */
+function aroundZero(min, max) {
+  if (min > 0) return [0, max];
+  return max < 0 ? [min, 0] : [0, 1];
 }
 
 /**

@@ -44,7 +44,8 @@ export function drawChart(chart, options) {
   const { height, shapes, names, point, locate } = draw(chart, options, prefix);
   const box = { viewBox: `0 0 ${options.width} ${height}`, width: options.width, height };
   const told = { role: "img", "aria-labelledby": title.id, "aria-describedby": desc.id };
-  const picture = svg("svg", { ...box, ...told }, title, desc, patterns(names.length, prefix), ...shapes);
+  const fills = patterns(names.length, prefix);
+  const picture = svg("svg", { ...box, ...told }, title, desc, fills, ...shapes);
   if (labels.none) picture.append(words(labels.none, options.width / 2, height / 2, "middle"));
   const isLine = chart.type === "line" || chart.type === "area";
   const shownNames = names.length > 1 || round ? names : [];
@@ -189,7 +190,9 @@ function drawRound({ type, labels, series: [{ values }] }, { width, rtl, format 
     return `${label} ${format(percent)}%`;
   });
   /** @param {number} at */
-  const point = (at) => shapes.forEach((shape, index) => shape.classList.toggle("at", index === at));
+  const point = (at) => {
+    for (const [index, shape] of shapes.entries()) shape.classList.toggle("at", index === at);
+  };
   /** @param {number} px @param {number} py @returns {number} */
   const locate = (px, py) => {
     if (Math.hypot(px - cx, py - cy) > radius) return -1;
@@ -222,10 +225,10 @@ function arc(pie, from, to) {
 
 // --- Small pieces
 
-/** @param {string} tag @param {Record<string, any>} attributes @param {...Node} children */
+/** @param {string} tag @param {Record<string, unknown>} attributes @param {...Node} children */
 function svg(tag, attributes, ...children) {
   const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
-  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, String(value));
   element.append(...children);
   return element;
 }
@@ -258,7 +261,8 @@ function patterns(amount, prefix) {
 
 /** @param {number} number @param {string} prefix @param {boolean} isLine */
 function swatch(number, prefix, isLine) {
-  const box = { class: "swatch", viewBox: "0 0 24 12", width: 24, height: 12, "aria-hidden": "true" };
+  const size = { viewBox: "0 0 24 12", width: 24, height: 12 };
+  const box = { class: "swatch", ...size, "aria-hidden": "true" };
   if (!isLine) {
     const place = { x: 6, width: 12, height: 12, rx: 2 };
     return svg("svg", box, svg("rect", { ...fill(number, prefix), ...place }));
@@ -272,7 +276,9 @@ function swatch(number, prefix, isLine) {
 /** @param {string} text @param {number} room in characters */
 function cut(text, room) {
   const letters = [...text.slice(0, 200)];
-  return letters.length <= room ? text : `${letters.slice(0, Math.max(1, Math.floor(room) - 1)).join("")}…`;
+  if (letters.length <= room) return text;
+  const kept = Math.max(1, Math.floor(room) - 1);
+  return `${letters.slice(0, kept).join("")}…`;
 }
 
 /** @param {number} value */

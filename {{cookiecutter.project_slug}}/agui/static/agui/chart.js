@@ -87,7 +87,7 @@ export function chartView(context) {
   data.addEventListener("toggle", showData);
   new ResizeObserver(() => plot.clientWidth !== width && redraw()).observe(plot);
 
-  /** @param {any} content */
+  /** @param {Record<string, unknown>} content */
   const update = (content) => {
     chart = readChart(content);
     title.hidden = !chart.title;
@@ -154,15 +154,23 @@ function describe({ title, type, labels, series, unit }, strings) {
 /** Numbers in full. @param {string} lang */
 function numbers(lang) {
   const plain = new Intl.NumberFormat(lang, { maximumSignificantDigits: 12 });
-  const scientific = new Intl.NumberFormat(lang, { notation: "scientific", maximumSignificantDigits: 6 });
-  return (/** @type {number} */ value) => (isExtreme(value) ? scientific : plain).format(value);
+  return withExtremes(plain, lang, 6);
 }
 
 /** Compact numbers for the axis. @param {string} lang */
 function compact(lang) {
   const short = new Intl.NumberFormat(lang, { notation: "compact", maximumSignificantDigits: 4 });
-  const scientific = new Intl.NumberFormat(lang, { notation: "scientific", maximumSignificantDigits: 3 });
-  return (/** @type {number} */ value) => (isExtreme(value) ? scientific : short).format(value);
+  return withExtremes(short, lang, 3);
+}
+
+/**
+ * Write very large and very small numbers with an exponent.
+ * @param {Intl.NumberFormat} usual @param {string} lang @param {number} maximumSignificantDigits
+ */
+function withExtremes(usual, lang, maximumSignificantDigits) {
+  const options = /** @type {const} */ ({ notation: "scientific", maximumSignificantDigits });
+  const scientific = new Intl.NumberFormat(lang, options);
+  return (/** @type {number} */ value) => (isExtreme(value) ? scientific : usual).format(value);
 }
 
 /** @param {number} value */

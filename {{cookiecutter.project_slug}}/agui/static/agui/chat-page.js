@@ -19,7 +19,7 @@ import { Welcome } from "./welcome.js";
  * @typedef {{
  *   host: import("./agui-chat.js").AguiChatElement, strings: import("./strings.js").Strings,
  *   memory: import("./thread-memory.js").ThreadMemory, styles: import("./styles.js").Styles,
- *   catalog: import("./catalog.js").Catalog, emit: (name: string, detail: any) => void,
+ *   catalog: import("./catalog.js").Catalog, emit: (name: string, detail: unknown) => void,
  * }} Parts
  */
 
@@ -120,7 +120,7 @@ export class ChatPage {
     return this.#composer.attach(files);
   }
 
-  /** Put a rejected message back into the input. @param {any} message */
+  /** Put a rejected message back into the input. @param {import("./types.d.ts").Message} message */
   giveBack(message) {
     this.#composer.giveBack(message);
   }

@@ -18,7 +18,13 @@ const CHUNKS = {
   TOOL_CALL_CHUNK: kind("toolCallId", "TOOL_CALL", "ARGS"),
 };
 const END_ALL = ["RUN_STARTED", "RUN_FINISHED", "RUN_ERROR", "MESSAGES_SNAPSHOT"];
-const END_NONE = ["RAW", "ACTIVITY_SNAPSHOT", "ACTIVITY_DELTA", "REASONING_ENCRYPTED_VALUE", "SUBAGENT_STARTED"];
+const END_NONE = [
+  "RAW",
+  "ACTIVITY_SNAPSHOT",
+  "ACTIVITY_DELTA",
+  "REASONING_ENCRYPTED_VALUE",
+  "SUBAGENT_STARTED",
+];
 
 /** @param {"messageId" | "toolCallId"} id @param {string} name @param {string} content */
 function kind(id, name, content) {
@@ -35,7 +41,8 @@ export function expandChunk(open, event) {
   const { type, subagentRunId: owner, delta = "", metadata } = event;
   const chunk = CHUNKS[type];
   /** @param {Open} one */
-  const ends = (one) => (chunk || !END_NONE.includes(type)) && (one.owner === owner || END_ALL.includes(type));
+  const ends = (one) =>
+    (chunk || !END_NONE.includes(type)) && (one.owner === owner || END_ALL.includes(type));
   const others = open.length ? open.filter((one) => !ends(one)) : open;
   const endings = open.filter(ends).map(endOf);
   if (!chunk) return { events: [...endings, event], open: endings.length ? others : open };
@@ -46,7 +53,10 @@ export function expandChunk(open, event) {
   const content = { ...event, type: chunk.content, [chunk.id]: id, delta };
   if (current) return { events: delta || metadata ? [content] : [], open };
   const start = { ...event, type: chunk.start };
-  return { events: [...endings, start, ...(delta ? [content] : [])], open: [...others, { type, id, owner }] };
+  return {
+    events: [...endings, start, ...(delta ? [content] : [])],
+    open: [...others, { type, id, owner }],
+  };
 }
 
 /**
@@ -55,7 +65,10 @@ export function expandChunk(open, event) {
  */
 function findOpen(open, id, owner) {
   if (id !== undefined) return open.find((one) => one.id === id);
-  return open.find((one) => one.owner === owner) ?? (owner === undefined && open.length === 1 ? open[0] : undefined);
+  return (
+    open.find((one) => one.owner === owner) ??
+    (owner === undefined && open.length === 1 ? open[0] : undefined)
+  );
 }
 
 /** @param {Open} open */

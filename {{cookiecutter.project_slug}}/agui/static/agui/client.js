@@ -37,7 +37,7 @@ export class AgentClient extends EventTarget {
 
   /**
    * Start a run and yield its events.
-   * @param {any} input
+   * @param {import("./types.d.ts").RunInput} input
    * @param {AbortSignal} signal
    */
   async run(input, signal) {
@@ -121,7 +121,7 @@ export class AgentClient extends EventTarget {
     return this.#patch(threadId, marks);
   }
 
-  /** @param {string} threadId @param {any} change @param {AbortSignal} [signal] */
+  /** @param {string} threadId @param {object} change @param {AbortSignal} [signal] */
   #patch(threadId, change, signal) {
     const headers = { "Content-Type": "application/json" };
     return this.#json(this.#thread(threadId), {
@@ -139,13 +139,13 @@ export class AgentClient extends EventTarget {
     this.#tell({ kind: "removed", threadId });
   }
 
-  /** @returns {Promise<any[]>} */
+  /** @returns {Promise<import("./types.d.ts").Tool[]>} */
   async tools() {
     const url = this.#urls().tools;
     return url ? this.#json(url) : [];
   }
 
-  /** @returns {Promise<any[]>} */
+  /** @returns {Promise<import("./composer.js").Skill[]>} */
   async skills() {
     const url = this.#urls().skills;
     return url ? this.#json(url) : [];

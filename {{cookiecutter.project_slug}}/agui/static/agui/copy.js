@@ -14,7 +14,12 @@ export async function copyText(text, button) {
     return true;
   } catch {
     // The old API needs neither a permission nor a secure page.
-    const area = h("textarea", { class: "visually-hidden", readonly: true, "aria-hidden": "true", tabindex: "-1" });
+    const area = h("textarea", {
+      class: "visually-hidden",
+      readonly: true,
+      "aria-hidden": "true",
+      tabindex: "-1",
+    });
     area.value = text;
     button.after(area);
     area.select();

@@ -23,7 +23,7 @@ export function h(tag, attributes = {}, ...children) {
   return element;
 }
 
-/** @param {Element} element @param {string} name @param {any} value */
+/** @param {Element} element @param {string} name @param {unknown} value */
 export function setAttribute(element, name, value) {
   if (value === false || value == null) element.removeAttribute(name);
   else element.setAttribute(name, value === true ? "" : String(value));
@@ -89,7 +89,7 @@ export function icon(name, path = ICONS[name]) {
 
 /**
  * @param {string} name @param {string} label @param {(event: MouseEvent) => unknown} onclick
- * @param {Record<string, any>} [attributes]
+ * @param {Record<string, unknown>} [attributes]
  */
 export function iconButton(name, label, onclick, attributes = {}) {
   return h(

@@ -6,8 +6,13 @@
 export function duration(ms, lang) {
   /** @param {number} value @param {string} unit @param {number} [maximumFractionDigits] */
   const format = (value, unit, maximumFractionDigits = 0) => {
-    const options = { style: "unit", unit, unitDisplay: "narrow", maximumFractionDigits };
-    return new Intl.NumberFormat(lang, /** @type {Intl.NumberFormatOptions} */ (options)).format(value);
+    const written = new Intl.NumberFormat(lang, {
+      style: "unit",
+      unit,
+      unitDisplay: "narrow",
+      maximumFractionDigits,
+    });
+    return written.format(value);
   };
   if (ms < 950) return format(ms, "millisecond");
   if (ms < 59_500) return format(ms / 1000, "second", ms < 9950 ? 1 : 0);

@@ -34,7 +34,7 @@ export function toNumber(source) {
   return String(value) === source || !NUMBER.test(source) ? value : new Exact(source);
 }
 
-/** Parse JSON. Throws if the text is not JSON. @param {string} json @returns {any} */
+/** Parse JSON. Throws if the text is not JSON. @param {string} json @returns {unknown} */
 export function parseExact(json) {
   /** @param {string} _ @param {unknown} value @param {{ source?: string }} [context] */
   const revive = (_, value, context) => {
@@ -43,7 +43,10 @@ export function parseExact(json) {
   return JSON.parse(json, revive);
 }
 
-/** @param {any} value @returns {any} the value with JavaScript's own numbers */
+/**
+ * The value with JavaScript's own numbers.
+ * @template T @param {T} value @returns {T | number}
+ */
 export function plainNumber(value) {
   return value instanceof Exact ? Number(value) : value;
 }

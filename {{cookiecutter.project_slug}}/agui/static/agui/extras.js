@@ -70,7 +70,7 @@ export class Extras {
   }
 
   /**
-   * @param {any} isNeeded @param {string} name
+   * @param {unknown} isNeeded @param {string} name
    * @param {() => Promise<Extra | null>} make null: the next change tries again
    */
   async #need(isNeeded, name, make) {

@@ -14,7 +14,8 @@ let helps = 0;
 
 /** @param {Field} field @param {HTMLElement} control @param {Strings} strings */
 export function labelled(field, control, strings) {
-  return described(field, h("label", {}, h("span", {}, ...caption(field, strings)), control), control);
+  const words = h("span", {}, ...caption(field, strings));
+  return described(field, h("label", {}, words, control), control);
 }
 
 /** @param {Field} field @param {Strings} strings */

@@ -17,11 +17,14 @@ export const FILE_WORDS = {
 
 /**
  * Read the files that a message names.
- * @param {any} named @returns {import("./uploads.js").Attachment[]}
+ * @param {unknown} named @returns {import("./uploads.js").Attachment[]}
  */
 export function readFiles(named) {
   if (!Array.isArray(named)) return [];
-  return named.filter((one) => one?.id).map(({ id, name, mime, size }) => ({ id: String(id), name: String(name ?? id), mime, size }));
+  const files = named.filter((one) => one?.id);
+  return files.map(({ id, name, mime, size }) => {
+    return { id: String(id), name: String(name ?? id), mime, size };
+  });
 }
 
 /**
@@ -32,7 +35,16 @@ export function ownText(text, files) {
   return text === files.map(({ name }) => name).join(", ") ? "" : text;
 }
 
-const SHEET = "M13.5 3.5H7A1.5 1.5 0 0 0 5.5 5v14A1.5 1.5 0 0 0 7 20.5h10a1.5 1.5 0 0 0 1.5-1.5V8.5zM13.5 3.5v5h5";
+/** The list of a message's files. @param {Strings} strings @param {...HTMLElement} items */
+export function fileList(strings, ...items) {
+  const { attachments } = { ...FILE_WORDS, ...strings };
+  const look = { class: "files", part: "attachments", "aria-label": attachments };
+  return h("ul", look, ...items);
+}
+
+const SHEET =
+  "M13.5 3.5H7A1.5 1.5 0 0 0 5.5 5v14A1.5 1.5 0 0 0 7 20.5h10a1.5 " +
+  "1.5 0 0 0 1.5-1.5V8.5zM13.5 3.5v5h5";
 const UNITS = ["byte", "kilobyte", "megabyte", "gigabyte"];
 
 /**
@@ -41,24 +53,30 @@ const UNITS = ["byte", "kilobyte", "megabyte", "gigabyte"];
  */
 export function formatSize(bytes, locale) {
   const step = Math.min(Math.floor(Math.log10(Math.max(bytes, 1)) / 3), UNITS.length - 1);
-  const options = { style: "unit", unit: UNITS[step], unitDisplay: step ? "short" : "long", maximumFractionDigits: 1 };
-  return new Intl.NumberFormat(locale, /** @type {any} */ (options)).format(bytes / 1000 ** step);
+  const written = new Intl.NumberFormat(locale, {
+    style: "unit",
+    unit: UNITS[step],
+    unitDisplay: step ? "short" : "long",
+    maximumFractionDigits: 1,
+  });
+  return written.format(bytes / 1000 ** step);
 }
 
 /**
  * Write "PDF · 1.2 MB": the end of a long name is not visible.
- * @param {string} name @param {any} size @param {string} [locale]
+ * @param {string} name @param {number} size @param {string} [locale]
  */
 export function describe(name, size, locale) {
   const kind = /\.(\w{1,5})$/.exec(name)?.[1].toUpperCase();
   return [kind, Number.isFinite(size) && formatSize(size, locale)].filter(Boolean).join(" · ");
 }
 
-/** @param {string} name @param {any} size @param {string} lang */
+/** @param {string} name @param {number} size @param {string} lang */
 export function fileFace(name, size, lang) {
   const note = h("span", { class: "file-note" }, describe(name, size, lang));
   const face = h("span", { class: "file-icon" }, icon("file", SHEET));
-  return { face, note, nodes: [face, h("span", { class: "file-text" }, h("bdi", { class: "file-name", title: name }, name), note)] };
+  const title = h("bdi", { class: "file-name", title: name }, name);
+  return { face, note, nodes: [face, h("span", { class: "file-text" }, title, note)] };
 }
 
 /**
@@ -67,10 +85,12 @@ export function fileFace(name, size, lang) {
  * @param {number} [maxBytes]
  */
 export function reasonOf({ code, message }, strings, maxBytes) {
+  /** @type {Record<string, unknown> & typeof FILE_WORDS} */
   const words = { ...FILE_WORDS, ...strings };
-  if (code === "file_over_limit") return format(words.file_over_limit, { limit: formatSize(Number(maxBytes), strings.lang) });
-  const known = /** @type {Record<string, any>} */ (words)[code ?? ""];
-  return known ?? message ?? strings.failedTitle;
+  if (code === "file_over_limit") {
+    return format(words.file_over_limit, { limit: formatSize(Number(maxBytes), strings.lang) });
+  }
+  return String(words[code ?? ""] ?? message ?? strings.failedTitle);
 }
 
 /**
@@ -78,5 +98,6 @@ export function reasonOf({ code, message }, strings, maxBytes) {
  * @param {{ code?: string }} error @param {Strings} strings @param {string} [url]
  */
 export function signInLink({ code }, { signIn }, url) {
-  return code === "unauthorized" && url && h("a", { href: url, target: "_blank", rel: "noopener" }, signIn);
+  if (code !== "unauthorized" || !url) return null;
+  return h("a", { href: url, target: "_blank", rel: "noopener" }, signIn);
 }

@@ -38,7 +38,9 @@ export function post(url, form, { headers, signal, onprogress }) {
     const xhr = new XMLHttpRequest();
     xhr.open("POST", url);
     for (const [name, value] of Object.entries(headers)) xhr.setRequestHeader(name, value);
-    xhr.upload.onprogress = ({ lengthComputable, loaded, total }) => lengthComputable && onprogress(loaded / total);
+    xhr.upload.onprogress = ({ lengthComputable, loaded, total }) => {
+      if (lengthComputable) onprogress(loaded / total);
+    };
     xhr.onload = () => resolve(new Response(xhr.responseText || null, { status: xhr.status }));
     xhr.onerror = () => reject(new TypeError("The connection was lost."));
     xhr.onabort = () => reject(signal.reason);

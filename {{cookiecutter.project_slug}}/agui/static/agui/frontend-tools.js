@@ -7,16 +7,17 @@ import { misfit } from "./misfit.js";
 import { uuid } from "./turns.js";
 
 /** @typedef {import("./types.d.ts").Decision} Decision */
+/** @typedef {import("./types.d.ts").ToolCall} ToolCall */
 /**
  * @typedef {{
- *   name: string, description?: string, parameters?: any, summary?: string, destructive?: boolean,
- *     confirm?: string,
- *   handler: (args: any, run: { signal: AbortSignal, threadId: string, state: any }) => any,
+ *   name: string, description?: string, parameters?: import("./types.d.ts").Schema,
+ *   summary?: string, destructive?: boolean, confirm?: string,
+ *   handler: (args: any, run: { signal: AbortSignal, threadId: string, state: any }) => unknown,
  * }} FrontendTool `parameters` is a JSON Schema; a destructive tool asks the user `confirm` first
  * @typedef {{
- *   signal: AbortSignal, threadId: string, state: any, decisions: Map<string, Decision |
- *     undefined>,
- *   begun: string[], done: (message: any) => void,
+ *   signal: AbortSignal, threadId: string, state: unknown, begun: string[],
+ *   decisions: Map<string, Decision | undefined>,
+ *   done: (message: import("./types.d.ts").Message) => void,
  * }} Answering `decisions` and `begun` go by the call's id; each result is passed to `done`
  */
 
@@ -40,7 +41,8 @@ export class FrontendTools {
    * @param {string} threadId @returns {Promise<boolean>}
    */
   hold(threadId) {
-    const locks = globalThis.navigator?.locks; // Browsers have locks only for pages that are served securely.
+    // Browsers have locks only for pages that are served securely.
+    const locks = globalThis.navigator?.locks;
     if (!locks || this.#held === threadId) return Promise.resolve(true);
     this.release();
     return new Promise((answer, fail) => {
@@ -63,28 +65,28 @@ export class FrontendTools {
   /**
    * The questions to ask first, in the form of the server's interrupts, so that the same cards show
    * them.
-   * @param {any[]} calls
+   * @param {ToolCall[]} calls @returns {import("./types.d.ts").Interrupt[]}
    */
   questions(calls) {
     return calls.flatMap(({ id, function: { name } }) => {
       const { destructive, confirm: message, summary, parameters } = this.#tools.get(name) ?? {};
       if (!destructive) return [];
       const metadata = { toolName: name, "x-destructive": true, "x-summary": summary };
-      const properties = { editedArgs: parameters };
+      const properties = parameters && { editedArgs: parameters };
       const responseSchema = { type: "object", properties, $defs: parameters?.$defs };
       const about = { reason: "tool_call", toolCallId: id, message, metadata, responseSchema };
       return [{ id: `page-${id}`, isPages: true, ...about }];
     });
   }
 
-  /** Run the calls, all at once. @param {any[]} calls @param {Answering} answering */
+  /** Run the calls, all at once. @param {ToolCall[]} calls @param {Answering} answering */
   async answer(calls, answering) {
     await Promise.all(
       calls.map(async (call) => {
         const started = performance.now();
         const [content, outcome] = await this.#run(call, answering);
-        const { editedArgs } = /** @type {any} */ (answering.decisions.get(call.id))?.payload ?? {};
-        const edited = editedArgs && { editedArguments: JSON.stringify(editedArgs) };
+        const { editedArgs } = approvalOf(answering.decisions.get(call.id));
+        const edited = editedArgs ? { editedArguments: JSON.stringify(editedArgs) } : {};
         const duration_ms = Math.round(performance.now() - started);
         const metadata = { ...(outcome && { outcome }), ...edited, duration_ms };
         const result = { id: uuid(), role: "tool", toolCallId: call.id, content: cut(content) };
@@ -94,12 +96,12 @@ export class FrontendTools {
   }
 
   /**
-   * @param {any} call @param {Answering} answering
+   * @param {ToolCall} call @param {Answering} answering
    * @returns {Promise<[content: string, outcome?: string]>}
    */
   async #run({ id, function: { name, arguments: json } }, { decisions, begun, done: _, ...run }) {
     const tool = this.#tools.get(name);
-    const { approved, editedArgs, reason } = /** @type {any} */ (decisions.get(id))?.payload ?? {};
+    const { approved, editedArgs, reason } = approvalOf(decisions.get(id));
     if (begun.includes(id)) return ["The page was left while this was running."];
     if (!tool) return [`This page has no tool ${JSON.stringify(name)}.`, "failed"];
     if (tool.destructive && approved !== true) {
@@ -112,11 +114,17 @@ export class FrontendTools {
       if (wrong) return [`The arguments do not fit: ${wrong}.`, "failed"];
       const value = await Promise.race([tool.handler(args, run), aborted(run.signal)]);
       return [typeof value === "string" ? value : (JSON.stringify(value) ?? "Done.")];
-    } catch (/** @type {any} */ error) {
+    } catch (error) {
       if (!run.signal.aborted) console.error(`agui-chat: the tool ${name} failed`, error);
-      return [`This failed: ${error?.message ?? error}`, "failed"];
+      const { message } = Object(error);
+      return [`This failed: ${message ?? error}`, "failed"];
     }
   }
+}
+
+/** @param {Decision | undefined} decision @returns {import("./types.d.ts").Approval} */
+function approvalOf(decision) {
+  return Object(decision?.status === "resolved" && decision.payload);
 }
 
 /** @param {AbortSignal} signal */

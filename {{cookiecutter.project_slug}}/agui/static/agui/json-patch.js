@@ -2,13 +2,15 @@
 /** JSON Patch (RFC 6902) on plain values: makes a new document and leaves the old one unchanged. */
 
 /**
- * @typedef {Set<any>} Made the objects and arrays that this patch has made: only these are changed
- *   in place
+ * @typedef {Record<string, unknown>} Container an object, or an array with its indexes as names
+ * @typedef {Set<unknown>} Made the containers that this patch has made: only these are changed in
+ *   place
+ * @typedef {import("./types.d.ts").PatchOperation} Operation
  */
 
 /**
  * Apply every operation, or throw and apply none.
- * @param {any} document @param {any[]} operations
+ * @param {unknown} document @param {Operation[]} operations
  */
 export function applyPatch(document, operations) {
   /** @type {Made} */
@@ -18,7 +20,7 @@ export function applyPatch(document, operations) {
   return result;
 }
 
-/** @param {any} document @param {any} operation @param {Made} made */
+/** @param {unknown} document @param {Operation} operation @param {Made} made */
 function applyOperation(document, operation, made) {
   const { op, value } = operation;
   if (value === undefined && ["add", "replace", "test"].includes(op)) {
@@ -52,20 +54,26 @@ function applyOperation(document, operation, made) {
   }
 }
 
-/** @param {string} pointer */
+/** @param {string | undefined} pointer */
 function segments(pointer) {
   if (pointer === "") return [];
-  if (!pointer.startsWith("/")) throw new Error(`JSON Patch: ${pointer} is no path`);
+  if (!pointer?.startsWith("/")) throw new Error(`JSON Patch: ${pointer} is no path`);
   const parts = pointer.slice(1).split("/");
   const path = parts.map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~"));
   if (path.includes("__proto__")) throw new Error("JSON Patch: forbidden path");
   return path;
 }
 
-/** @param {any} document @param {string[]} path */
+/** @param {unknown} value @returns {value is Container} */
+function isContainer(value) {
+  return value !== null && typeof value === "object";
+}
+
+/** @param {unknown} document @param {string[]} path */
 function read(document, path) {
   return path.reduce((value, key) => {
-    if (value === null || typeof value !== "object" || !Object.hasOwn(value, key) || (Array.isArray(value) && key === "length")) {
+    const isLength = Array.isArray(value) && key === "length";
+    if (!isContainer(value) || !Object.hasOwn(value, key) || isLength) {
       throw new Error(`JSON Patch: nothing at /${path.join("/")}`);
     }
     return value[key];
@@ -74,34 +82,42 @@ function read(document, path) {
 
 /**
  * Let `edit` change the last container on a path. A patch copies each container on it only once.
- * @param {any} document
+ * @param {unknown} document
  * @param {string[]} path
- * @param {(parent: any, key: string) => void} edit
- * @param {any} whole the new document if the path is empty
+ * @param {(parent: Container, key: string) => void} edit
+ * @param {unknown} whole the new document if the path is empty
  * @param {Made} made
+ * @returns {unknown}
  */
 function change(document, path, edit, whole, made, at = 0) {
   if (!path.length) return whole;
-  if (document === null || typeof document !== "object") {
+  if (!isContainer(document)) {
     throw new Error(`JSON Patch: nothing at /${path.join("/")}`);
   }
-  const copy = made.has(document) ? document : Array.isArray(document) ? [...document] : { ...document };
+  const copy = made.has(document) ? document : copyOf(document);
   made.add(copy);
   const key = path[at];
-  if (at + 1 < path.length) copy[key] = change(read(document, [key]), path, edit, whole, made, at + 1);
-  else edit(copy, key);
+  if (at + 1 === path.length) edit(copy, key);
+  else copy[key] = change(read(document, [key]), path, edit, whole, made, at + 1);
   return copy;
+}
+
+/** @param {Container} container */
+function copyOf(container) {
+  const copy = Array.isArray(container) ? [...container] : { ...container };
+  return /** @type {Container} */ (copy);
 }
 
 /**
  * Copy a value before the next change, because it now stands in two places.
- * @param {any} value @param {Made} made
+ * @param {unknown} value @param {Made} made
  */
 function share(value, made) {
-  if (made.delete(value)) for (const part of Object.values(value)) share(part, made);
+  if (!isContainer(value) || !made.delete(value)) return;
+  for (const part of Object.values(value)) share(part, made);
 }
 
-/** @param {any} parent @param {string} key @param {any} value */
+/** @param {Container} parent @param {string} key @param {unknown} value */
 function insert(parent, key, value) {
   if (!Array.isArray(parent)) return assign(parent, key, value);
   const index = key === "-" ? parent.length : Number(key);
@@ -111,21 +127,21 @@ function insert(parent, key, value) {
   parent.splice(index, 0, value);
 }
 
-/** @param {any} parent @param {string} key @param {any} value */
+/** @param {Container} parent @param {string} key @param {unknown} value */
 function assign(parent, key, value) {
   parent[key] = value;
 }
 
-/** @param {any} parent @param {string} key */
+/** @param {Container} parent @param {string} key */
 function remove(parent, key) {
   if (Array.isArray(parent)) parent.splice(Number(key), 1);
   else delete parent[key];
 }
 
-/** @param {any} a @param {any} b @returns {boolean} */
+/** @param {unknown} a @param {unknown} b @returns {boolean} */
 function same(a, b) {
   if (a === b) return true;
-  if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) return false;
+  if (!isContainer(a) || !isContainer(b)) return false;
   const keys = Object.keys(a);
   return (
     Array.isArray(a) === Array.isArray(b) &&

@@ -48,7 +48,10 @@ export function arrange(parent, elements, between = ":not(*)") {
   }
 }
 
-/** Whether these values are the same as before. @param {any[]} values @param {any[]} before */
+/**
+ * Whether these values are the same as before.
+ * @param {unknown[]} values @param {unknown[]} before
+ */
 export function isSame(values, before) {
   return values.length === before.length && values.every((value, index) => value === before[index]);
 }

@@ -16,7 +16,7 @@ export class MessageActions {
   #context;
   /** @type {Map<string, PromptBar | AnswerBar>} */
   #bars = new Map();
-  /** @type {any[]} */
+  /** @type {unknown[]} */
   #seen = [];
   /** @type {Element | null} */
   #near = null;

@@ -3,8 +3,8 @@
 import { h } from "./dom.js";
 
 /**
- * @typedef {{ save: (text: string) => any, cancelled: () => void }} Hooks `save` answers whether it
- *   was possible
+ * @typedef {{ save: (text: string) => unknown, cancelled: () => void }} Hooks
+ *   `save` answers whether it was possible
  */
 
 /** The words of this module. */

@@ -6,9 +6,16 @@
  * With an unknown keyword in the schema no value fits, because that keyword could forbid it.
  * `format` is only a note, as in the standard. The page writes patterns, and a model writes values.
  */
+import { canonical, isMultiple, isOfType, isRecord } from "./json-values.js";
 
-/** @typedef {(keyword: any, value: any, place: Place) => string | undefined | false} Check says what is wrong */
-/** @typedef {{ path: string, schema: any, root: any, steps: { left: number } }} Place */
+/** @typedef {import("./types.d.ts").Schema} Schema */
+/** @typedef {string | undefined | false} Wrong what is wrong, if anything is */
+/** @typedef {{ path: string, schema: Schema, root: Schema, steps: { left: number } }} Place */
+/**
+ * @template Value
+ * @typedef {(keyword: any, value: Value, place: Place) => Wrong} CheckOf the check of one keyword
+ */
+/** @typedef {CheckOf<unknown>} Check */
 
 /** Comparing one value with one schema is a step. */
 const MAX_STEPS = 100_000;
@@ -26,16 +33,20 @@ const LIMIT = /^(?:m(?:in|ax)|exclusive|multiple)/;
 /**
  * Say what does not fit, in words for the model; undefined if everything fits. Throws if the schema
  * can't be used.
- * @param {any} schema of an object @param {any} value @returns {string | undefined}
+ * @param {Schema | undefined} schema of an object @param {unknown} value
+ * @returns {string | undefined}
  */
 export function misfit(schema, value) {
   const root = schema ?? {};
-  if (!isObject(value)) return "they must be of the type object";
+  if (!isRecord(value)) return "they must be of the type object";
   assertKnown(root, root);
   return check(root, value, { path: "", schema: root, root, steps: { left: MAX_STEPS } });
 }
 
-/** @param {any} schema @param {any} value @param {Place} place @returns {string | undefined} */
+/**
+ * @param {Schema | boolean} schema @param {unknown} value @param {Place} place
+ * @returns {string | undefined}
+ */
 function check(schema, value, place) {
   if (!place.steps.left--) throw new Error("the schema is too complex to check");
   if (schema === true) return undefined;
@@ -47,13 +58,18 @@ function check(schema, value, place) {
   return undefined;
 }
 
-/** Throw for an unknown keyword anywhere in the schema. @param {any} schema @param {any} root */
+/**
+ * Throw for an unknown keyword anywhere in the schema.
+ * @param {unknown} schema @param {Schema} root
+ */
 function assertKnown(schema, root) {
   if (typeof schema === "boolean") return;
-  if (!isObject(schema)) throw new Error(`${JSON.stringify(schema)} is no schema`);
-  for (const [name, keyword] of Object.entries(schema)) {
+  if (!isRecord(schema)) throw new Error(`${JSON.stringify(schema)} is no schema`);
+  /** @type {[string, any][]} */
+  const keywords = Object.entries(schema);
+  for (const [name, keyword] of keywords) {
     const isNote = name === "$id" ? schema === root : NOTES.has(name) || name.startsWith("x-");
-    if (LIMIT.test(name) && !isNumber(keyword)) {
+    if (LIMIT.test(name) && typeof keyword !== "number") {
       throw new Error(`${name} is no schema's limit: ${JSON.stringify(keyword)}`);
     }
     if (!CHECKS[name] && !isNote) {
@@ -79,21 +95,21 @@ const SCHEMAS = new Set(
 );
 
 // Most keywords are about values of one type, and others always fit.
-/** @param {Check} check @returns {Check} */
+/** @param {CheckOf<number>} check @returns {Check} */
 const ofNumber = (check) => (keyword, value, place) => {
-  return isNumber(value) && check(keyword, value, place);
+  return typeof value === "number" && check(keyword, value, place);
 };
-/** @param {Check} check @returns {Check} */
+/** @param {CheckOf<string>} check @returns {Check} */
 const ofText = (check) => (keyword, value, place) => {
   return typeof value === "string" && check(keyword, value, place);
 };
-/** @param {Check} check @returns {Check} */
+/** @param {CheckOf<unknown[]>} check @returns {Check} */
 const ofList = (check) => (keyword, value, place) => {
   return Array.isArray(value) && check(keyword, value, place);
 };
-/** @param {Check} check @returns {Check} */
+/** @param {CheckOf<Record<string, unknown>>} check @returns {Check} */
 const ofObject = (check) => (keyword, value, place) => {
-  return isObject(value) && check(keyword, value, place);
+  return isRecord(value) && check(keyword, value, place);
 };
 
 /** @param {number} limit @param {string} what */
@@ -107,10 +123,12 @@ const CHECKS = {
   __proto__: null,
   type: (types, value) => {
     const names = [types].flat();
-    return !names.some((name) => TYPES[name]?.(value)) && `must be of the type ${names.join(" or ")}`;
+    if (names.some((name) => isOfType(value, name))) return undefined;
+    return `must be of the type ${names.join(" or ")}`;
   },
   enum: (options, value) => {
-    return !isAmong(options, canonical(value)) && `must be one of ${JSON.stringify(options)}`;
+    const texts = options.map(canonical);
+    return !texts.includes(canonical(value)) && `must be one of ${JSON.stringify(options)}`;
   },
   const: (option, value) => {
     return canonical(option) !== canonical(value) && `must be ${JSON.stringify(option)}`;
@@ -120,7 +138,9 @@ const CHECKS = {
   maximum: ofNumber((limit, value) => value > limit && `must be at most ${limit}`),
   exclusiveMinimum: ofNumber((limit, value) => value <= limit && `must be more than ${limit}`),
   exclusiveMaximum: ofNumber((limit, value) => value >= limit && `must be less than ${limit}`),
-  multipleOf: ofNumber((step, value) => !isMultiple(value, step) && `must be a multiple of ${step}`),
+  multipleOf: ofNumber((step, value) => {
+    return !isMultiple(value, step) && `must be a multiple of ${step}`;
+  }),
 
   minLength: ofText((limit, text) => [...text].length < limit && tooFew(limit, "characters")),
   maxLength: ofText((limit, text) => [...text].length > limit && tooMany(limit, "characters")),
@@ -190,71 +210,33 @@ const CHECKS = {
   }),
   contains: ofList((schema, list, place) => {
     const { minContains = 1, maxContains = Infinity } = place.schema;
-    const fitting = list.filter((/** @type {unknown} */ item) => !check(schema, item, place));
+    const fitting = list.filter((item) => !check(schema, item, place));
     const { length } = fitting;
     return (length < minContains || length > maxContains) && "must have other items";
   }),
 
   $ref: (pointer, value, place) => check(resolve(pointer, place.root), value, place),
   allOf: (schemas, value, place) => first(schemas, (schema) => check(schema, value, place)),
-  anyOf: (schemas, value, place) => {
-    const wrongs = schemas.map((/** @type {any} */ schema) => check(schema, value, place));
+  anyOf: (/** @type {Schema[]} */ schemas, value, place) => {
+    const wrongs = schemas.map((schema) => check(schema, value, place));
     return wrongs.every(Boolean) && wrongs.join(", or ");
   },
-  oneOf: (schemas, value, place) => {
-    const all = schemas.map((/** @type {any} */ schema) => check(schema, value, place));
+  oneOf: (/** @type {Schema[]} */ schemas, value, place) => {
+    const all = schemas.map((schema) => check(schema, value, place));
     const wrongs = all.filter(Boolean);
     if (wrongs.length === schemas.length) return wrongs.join(", or ") || "must not be there";
     return wrongs.length < schemas.length - 1 && "must fit only one of the forms";
   },
-  not: (schema, value, place) => !check(schema, value, place) && `must not fit ${JSON.stringify(schema)}`,
+  not: (schema, value, place) => {
+    return !check(schema, value, place) && `must not fit ${JSON.stringify(schema)}`;
+  },
   if: (schema, value, place) => {
     const { then = true, else: otherwise = true } = place.schema;
     return check(check(schema, value, place) ? otherwise : then, value, place);
   },
 };
 
-/** @type {Record<string, (value: any) => boolean>} */
-const TYPES = {
-  // @ts-ignore: without a prototype, "toString" is no type
-  __proto__: null,
-  string: (value) => typeof value === "string",
-  number: (value) => typeof value === "number",
-  integer: (value) => Number.isInteger(value),
-  boolean: (value) => typeof value === "boolean",
-  null: (value) => value === null,
-  array: (value) => Array.isArray(value),
-  object: (value) => isObject(value),
-};
-
-/** @param {unknown} value */
-function isObject(value) {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-/** @param {unknown} value */
-function isNumber(value) {
-  return typeof value === "number";
-}
-
-/** @param {any[]} options @param {string} text of a value */
-const isAmong = (options, text) => options.some((option) => canonical(option) === text);
-
-/** A value as JSON, with sorted names. @param {any} value @returns {string} */
-function canonical(value) {
-  if (Array.isArray(value)) return `[${value.map(canonical)}]`;
-  if (!isObject(value)) return JSON.stringify(value);
-  const names = Object.keys(value).sort();
-  return `{${names.map((name) => `${JSON.stringify(name)}:${canonical(value[name])}`)}}`;
-}
-
-/** @param {number} value @param {number} step */
-function isMultiple(value, step) {
-  const times = value / step;
-  return Number.isFinite(times) && Math.abs(times - Math.round(times)) < 1e-9;
-}
-
-/** @param {string[]} names @param {any} value @param {string} path */
+/** @param {string[]} names @param {object} value @param {string} path */
 function absent(names, value, path) {
   const missing = names.find((name) => !Object.hasOwn(value, name));
   return missing === undefined ? undefined : `${path ? `${path}.` : ""}${missing} is missing`;
@@ -275,9 +257,13 @@ function regex(source) {
   }
 }
 
-/** Resolve a reference within the schema. @param {string} pointer @param {any} root @returns {any} */
+/**
+ * Resolve a reference within the schema.
+ * @param {string} pointer @param {Schema} root @returns {Schema | boolean}
+ */
 function resolve(pointer, root) {
   const parts = /^#(?:\/|$)/.test(pointer) ? pointer.split("/").slice(1) : [""];
+  /** @type {any} */
   let found = root;
   for (const part of parts) {
     const name = decodeURIComponent(part).replaceAll("~1", "/").replaceAll("~0", "~");
@@ -288,7 +274,10 @@ function resolve(pointer, root) {
   throw new Error(`${what}: ${JSON.stringify(pointer)}`);
 }
 
-/** Return the first result of `find` that is not falsy. @template T @param {T[]} items @param {(item: T, index: number) => string | undefined | false} find */
+/**
+ * Return the first result of `find` that is not falsy.
+ * @template T @param {T[]} items @param {(item: T, index: number) => Wrong} find
+ */
 function first(items, find) {
   for (const [index, item] of items.entries()) {
     const wrong = find(item, index);

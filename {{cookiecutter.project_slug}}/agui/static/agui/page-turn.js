@@ -84,7 +84,8 @@ export class PageTurn {
       done,
     });
     signal.throwIfAborted();
-    if (state.conversation.status === "waiting") return; // The other calls are answered together with these.
+    // The other calls are answered together with these.
+    if (state.conversation.status === "waiting") return;
     await post({ messages: this.#calls.results, ...(resume.length && { resume }) });
   }
 }

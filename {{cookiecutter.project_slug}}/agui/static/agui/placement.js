@@ -11,7 +11,9 @@ const WIDE = "(min-width: 60rem)";
 const NARROWEST = 280;
 const STEP = 24;
 const WIDTH_KEY = "agui-chat:width";
-const BUBBLE = "M5 4.5h14A1.5 1.5 0 0 1 20.5 6v9.5A1.5 1.5 0 0 1 19 17h-7.5L7 20.5V17H5a1.5 1.5 0 0 1-1.5-1.5V6A1.5 1.5 0 0 1 5 4.5z";
+const BUBBLE =
+  "M5 4.5h14A1.5 1.5 0 0 1 20.5 6v9.5A1.5 1.5 0 0 1 19 17h-7.5L7 20.5V17H5a1.5 " +
+  "1.5 0 0 1-1.5-1.5V6A1.5 1.5 0 0 1 5 4.5z";
 
 /** In English; the tables of other languages have these, too. */
 export const PLACEMENT_WORDS = {
@@ -35,22 +37,31 @@ export class Placement {
   #scrolls = "";
 
   /**
-   * @param {any} host @param {HTMLElement} panel @param {import("./strings.js").Strings} strings
+   * @param {import("./agui-chat.js").AguiChatElement} host @param {HTMLElement} panel
+   * @param {import("./strings.js").Strings} strings
    */
   constructor(host, panel, strings) {
     this.#host = host;
     this.#panel = panel;
     const words = (this.#strings = { ...PLACEMENT_WORDS, ...strings });
-    this.#launcher = h(
-      "button", { type: "button", class: "launcher", part: "launcher", hidden: true, onclick: () => host.toggle(false) },
-      h("slot", { name: "launcher" }, icon("chat", BUBBLE)),
-    );
+    const onclick = () => host.toggle(false);
+    const look = { type: "button", class: "launcher", part: "launcher", hidden: true, onclick };
+    const face = h("slot", { name: "launcher" }, icon("chat", BUBBLE));
+    this.#launcher = h("button", look, face);
     this.#edge = h("div", {
-      class: "edge", part: "edge", role: "separator", tabindex: "0", "aria-orientation": "vertical", "aria-label": words.resize,
-      "aria-valuemin": NARROWEST, onkeydown: (event) => this.#resizeByKey(event), onpointerdown: (event) => this.#drag(event),
+      class: "edge",
+      part: "edge",
+      role: "separator",
+      tabindex: "0",
+      "aria-orientation": "vertical",
+      "aria-label": words.resize,
+      "aria-valuemin": NARROWEST,
+      onkeydown: (event) => this.#resizeByKey(event),
+      onpointerdown: (event) => this.#drag(event),
       ondblclick: () => this.#resize(null),
     });
-    this.#frame = h("dialog", { class: "frame", part: "frame", "aria-label": strings.title, onclose: () => this.#closed() }, this.#edge);
+    const frame = { class: "frame", part: "frame", "aria-label": strings.title };
+    this.#frame = h("dialog", { ...frame, onclose: () => this.#closed() }, this.#edge);
     host.addEventListener("ag-ui-run-finished", () => this.#mark(this.#collapsed));
     const stored = read(sessionStorage, this.#key);
     if (stored) host.toggleAttribute("collapsed", stored === "closed");
@@ -58,7 +69,9 @@ export class Placement {
   }
 
   get #key() {
-    return `agui-chat:${this.#host.getAttribute("endpoint")}:${this.#host.getAttribute("user-key") ?? ""}:placement`;
+    const endpoint = this.#host.getAttribute("endpoint");
+    const user = this.#host.getAttribute("user-key") ?? "";
+    return `agui-chat:${endpoint}:${user}:placement`;
   }
 
   get #isDocked() {
@@ -69,11 +82,15 @@ export class Placement {
   connect() {
     const { signal } = (this.#listeners = new AbortController());
     document.addEventListener("visibilitychange", () => this.#ask(), { signal });
-    for (const query of [this.#phone, this.#wide]) query.addEventListener("change", () => this.update(), { signal });
+    for (const query of [this.#phone, this.#wide]) {
+      query.addEventListener("change", () => this.update(), { signal });
+    }
     const sizes = new ResizeObserver(() => this.#push());
     sizes.observe(this.#frame);
     signal.addEventListener("abort", () => sizes.disconnect());
-    for (const type of ["resize", "scroll"]) visualViewport?.addEventListener(type, () => this.#fit(), { signal });
+    for (const type of ["resize", "scroll"]) {
+      visualViewport?.addEventListener(type, () => this.#fit(), { signal });
+    }
     this.update();
     this.#ask();
   }
@@ -88,13 +105,14 @@ export class Placement {
   /** Apply the attributes `placement` and `collapsed`. */
   update() {
     const root = /** @type {ShadowRoot} */ (this.#host.shadowRoot);
-    const placed = ["floating", "docked"].includes(this.#host.getAttribute("placement"));
+    const placed = ["floating", "docked"].includes(this.#host.getAttribute("placement") ?? "");
     const collapsed = placed && this.#host.hasAttribute("collapsed");
     if (placed !== this.#frame.contains(this.#panel)) this.#move(root, placed);
     this.#launcher.hidden = !collapsed;
     this.#edge.hidden = !this.#isDocked;
     this.#show(root, placed && !collapsed, this.#phone.matches);
-    if (this.#collapsed !== undefined && collapsed !== this.#collapsed) write(sessionStorage, this.#key, collapsed ? "closed" : "open");
+    const isChange = this.#collapsed !== undefined && collapsed !== this.#collapsed;
+    if (isChange) write(sessionStorage, this.#key, collapsed ? "closed" : "open");
     this.#collapsed = collapsed;
     if (!collapsed) this.#mark(false);
     this.#resize(Number(read(localStorage, WIDTH_KEY)) || null);
@@ -182,7 +200,8 @@ export class Placement {
   #push() {
     const width = this.#frame.offsetWidth;
     const pushes = this.#isDocked && this.#frame.open && !this.#phone.matches && this.#wide.matches;
-    document.documentElement.style.setProperty("--agui-docked-width", pushes ? `${width}px` : "0px");
+    const { style } = document.documentElement;
+    style.setProperty("--agui-docked-width", pushes ? `${width}px` : "0px");
     if (width) setAttribute(this.#edge, "aria-valuenow", width);
   }
 
@@ -194,9 +213,9 @@ export class Placement {
   #resizeByKey(event) {
     const { key } = event;
     const width = this.#frame.offsetWidth;
-    const grows = this.#isMirrored ? "ArrowRight" : "ArrowLeft";
+    const step = key === (this.#isMirrored ? "ArrowRight" : "ArrowLeft") ? STEP : -STEP;
     if (key === "Enter") this.#host.toggle(true);
-    else if (key === "ArrowLeft" || key === "ArrowRight") this.#resize(width + (key === grows ? STEP : -STEP));
+    else if (key === "ArrowLeft" || key === "ArrowRight") this.#resize(width + step);
     else if (key === "Home" || key === "End") this.#resize(key === "Home" ? NARROWEST : Infinity);
     else return;
     event.preventDefault();

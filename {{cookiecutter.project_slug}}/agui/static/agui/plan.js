@@ -6,7 +6,13 @@ import { format } from "./strings.js";
 
 const MAX_STEPS = 500;
 /** @type {Record<string, string>} */
-const STATUS = { running: "running", in_progress: "running", done: "done", completed: "done", failed: "failed" };
+const STATUS = {
+  running: "running",
+  in_progress: "running",
+  done: "done",
+  completed: "done",
+  failed: "failed",
+};
 const CIRCLE = "M12 4a8 8 0 1 0 0 16 8 8 0 0 0 0-16z";
 const DOT = "M12 9.5a2.5 2.5 0 1 0 0 5 2.5 2.5 0 0 0 0-5z";
 /** Paths of the icons that only this module knows. */
@@ -25,19 +31,26 @@ export const PLAN_WORDS = {
 /** @param {{ strings: import("./strings.js").Strings }} context */
 export function planView(context) {
   const strings = { ...PLAN_WORDS, ...context.strings };
-  const names = { pending: strings.stepPending, running: strings.toolRunning, done: strings.toolSuccess, failed: strings.toolFailed };
+  const names = {
+    pending: strings.stepPending,
+    running: strings.toolRunning,
+    done: strings.toolSuccess,
+    failed: strings.toolFailed,
+  };
   const title = h("span");
   const count = h("small", { class: "muted" });
   const list = h("ol", { class: "steps" });
-  /** @type {Map<string, any>} */
+  /** @type {Map<string, HTMLElement>} */
   const shown = new Map();
-  const element = h("div", { class: "activity-body" }, h("p", { class: "activity-title" }, title, count), list);
-  /** @param {any} content */
+  const head = h("p", { class: "activity-title" }, title, count);
+  const element = h("div", { class: "activity-body" }, head, list);
+  /** @param {Record<string, unknown>} content */
   const update = ({ title: text, steps }) => {
     if (!Array.isArray(steps) || steps.length > MAX_STEPS) throw new TypeError("This is no plan.");
     const read = steps.map(readStep);
     setText(title, typeof text === "string" && text ? text : strings.plan);
-    setText(count, format(strings.planCount, { done: read.filter(({ status }) => status === "done").length, count: read.length }));
+    const done = read.filter(({ status }) => status === "done").length;
+    setText(count, format(strings.planCount, { done, count: read.length }));
     const items = reconcile(shown, read, {
       key: (_, index) => String(index),
       make: () => addStep(list),
@@ -48,23 +61,26 @@ export function planView(context) {
   return { element, update };
 }
 
-/** @param {any} step */
+/** @param {string | { title?: unknown, name?: unknown, status?: string }} step */
 function readStep(step) {
-  const { title, name, status } = typeof step === "string" ? { title: step } : step;
+  /** @type {Exclude<typeof step, string>} */
+  const { title, name, status = "" } = typeof step === "string" ? { title: step } : step;
   const text = title ?? name;
   if (typeof text !== "string" && typeof text !== "number") throw new TypeError("This is no step.");
   return { text: String(text), status: Object.hasOwn(STATUS, status) ? STATUS[status] : "pending" };
 }
 
-/** @param {any} list */
+/** @param {HTMLElement} list */
 function addStep(list) {
-  const item = h("li", {}, h("span", { class: "step-icon" }), h("span", { class: "visually-hidden" }), h("span"));
+  const mark = h("span", { class: "step-icon" });
+  const state = h("span", { class: "visually-hidden" });
+  const item = h("li", {}, mark, state, h("span"));
   list.append(item);
   return item;
 }
 
 /**
- * @param {any} item @param {{ text: string, status: string }} step
+ * @param {HTMLElement} item @param {{ text: string, status: string }} step
  * @param {Record<string, string>} names
  */
 function drawStep(item, { text, status }, names) {

@@ -8,11 +8,14 @@ import { answerForm } from "./answer-form.js";
 import { argumentList } from "./arguments.js";
 import { asksInput, isExpired } from "./conversation.js";
 import { h, setAttribute } from "./dom.js";
-import { parseExact } from "./exact.js";
+import { argumentsOf, editable, withDefaults } from "./edited-arguments.js";
 import { secretsOf } from "./schema-parts.js";
 import { format } from "./strings.js";
 
+/** @typedef {import("./types.d.ts").Approval} Approval */
 /** @typedef {import("./types.d.ts").Decision} Decision */
+/** @typedef {import("./types.d.ts").Interrupt} Interrupt */
+/** @typedef {import("./types.d.ts").Schema} Schema */
 
 /** A question that expires within this time says so. */
 const SOON_MS = 60 * 60 * 1000;
@@ -52,7 +55,7 @@ export class Question {
   }
 
   /**
-   * @param {import("./types.d.ts").Interrupt} interrupt
+   * @param {Interrupt} interrupt
    * @param {Decision | undefined} decision
    * @param {string} label the name of the tool for users
    * @param {string} [json] the arguments of the call to approve, if they are known
@@ -61,8 +64,10 @@ export class Question {
     const { ask, confirm } = this.#strings;
     const expired = isExpired(interrupt);
     const own = interrupt.message || interrupt.metadata?.["x-confirm"];
-    const message = own || (asksInput(interrupt) ? ask : format(confirm, { tool: label }));
-    const built = JSON.stringify([interrupt.id, expired, message, interrupt.responseSchema, !asksInput(interrupt) && json]);
+    const isForm = asksInput(interrupt);
+    const message = own || (isForm ? ask : format(confirm, { tool: label }));
+    const { id, responseSchema } = interrupt;
+    const built = JSON.stringify([id, expired, message, responseSchema, !isForm && json]);
     if (built !== this.#built) {
       const focused = this.element.matches(":focus-within");
       this.#buttons = [];
@@ -79,7 +84,7 @@ export class Question {
   }
 
   /**
-   * @param {import("./types.d.ts").Interrupt} interrupt @param {boolean} expired
+   * @param {Interrupt} interrupt @param {boolean} expired
    * @param {string} [json] @returns {HTMLElement[]}
    */
   #parts(interrupt, expired, json) {
@@ -87,16 +92,17 @@ export class Question {
     return asksInput(interrupt) ? this.#form(interrupt) : this.#approval(interrupt, json);
   }
 
-  /** @param {any} interrupt */
-  #deadline({ expiresAt }) {
+  /** @param {Interrupt} interrupt */
+  #deadline({ expiresAt = "" }) {
     const { lang, expiresAt: text } = this.#strings;
-    const left = Date.parse(expiresAt) - Date.now();
+    const end = Date.parse(expiresAt);
+    const left = end - Date.now();
     if (!(left > 0 && left < SOON_MS)) return "";
-    const time = new Intl.DateTimeFormat(lang, { timeStyle: "short" }).format(Date.parse(expiresAt));
+    const time = new Intl.DateTimeFormat(lang, { timeStyle: "short" }).format(end);
     return h("p", { class: "muted" }, format(text, { time }));
   }
 
-  /** @param {import("./types.d.ts").Interrupt} interrupt */
+  /** @param {Interrupt} interrupt */
   #expired({ id }) {
     const { expired, dismiss } = this.#strings;
     return [h("p", { class: "muted" }, expired), buttons(this.#cancel(id, dismiss))];
@@ -104,7 +110,7 @@ export class Question {
 
   /**
    * Show the question with its buttons, the arguments as a form, or a field for the reason.
-   * @param {any} interrupt @param {string} [json]
+   * @param {Interrupt} interrupt @param {string} [json]
    */
   #approval({ id, metadata, responseSchema }, json) {
     const { approve, edit, deny } = this.#strings;
@@ -114,10 +120,15 @@ export class Question {
     const { arguments: all = json, edited: given = json ?? all } = metadata ?? {};
     const schema = given === undefined ? null : editable(responseSchema);
     /** @param {string} [text] */
-    const about = (text) => (text === undefined ? "" : argumentList(text, this.#strings, secretsOf([schema], schema)));
-    /** @param {any} payload */
+    const about = (text) => {
+      if (text === undefined) return "";
+      return argumentList(text, this.#strings, secretsOf([schema], schema));
+    };
+    /** @param {Approval} payload */
     const decide = (payload) => {
-      place.replaceChildren(about(payload.editedArgs ? withDefaults(payload.editedArgs, given, all) : all), choices);
+      const { editedArgs } = payload;
+      const shown = editedArgs ? withDefaults(editedArgs, given, all) : all;
+      place.replaceChildren(about(shown), choices);
       this.#decide(id, { status: "resolved", payload });
     };
     const back = () => {
@@ -130,17 +141,23 @@ export class Question {
       /** @type {HTMLElement | null} */ (view.querySelector("input, select, textarea"))?.focus();
     };
     const style = metadata?.["x-destructive"] ? "danger" : "primary";
-    const yes = { class: `button ${style}`, part: "approve", onclick: () => decide({ approved: true }) };
+    const accept = () => decide({ approved: true });
+    const yes = { class: `button ${style}`, part: "approve", onclick: accept };
     /** @type {HTMLElement | undefined} */
     let changes;
     /** @type {HTMLElement | undefined} */
     let denial;
-    const change = { class: "button", onclick: () => show((changes ??= this.#changes(schema, given, style, decide, back))) };
-    const no = { class: "button", part: "deny", onclick: () => show((denial ??= this.#denial(decide, back)), about(all)) };
+    const openForm = () => show((changes ??= this.#changes(schema, given, style, decide, back)));
+    const change = { class: "button", onclick: openForm };
+    const openDenial = () => show((denial ??= this.#denial(decide, back)), about(all));
+    const no = { class: "button", part: "deny", onclick: openDenial };
     const choices = buttons(
-      this.#button(approve, yes, ({ payload }) => payload?.approved && !payload.editedArgs),
-      schema && this.#button(edit, change, ({ payload }) => payload?.editedArgs),
-      this.#button(deny, no, ({ payload }) => payload?.approved === false),
+      this.#button(approve, yes, (decision) => {
+        const { approved, editedArgs } = approvalOf(decision);
+        return approved && !editedArgs;
+      }),
+      schema && this.#button(edit, change, (decision) => approvalOf(decision).editedArgs),
+      this.#button(deny, no, (decision) => approvalOf(decision).approved === false),
     );
     place.append(about(all), choices);
     return [place];
@@ -148,8 +165,8 @@ export class Question {
 
   /**
    * Show the arguments as a form.
-   * @param {unknown} schema @param {string} json @param {string} style
-   * @param {(payload: unknown) => void} decide @param {() => void} back
+   * @param {Schema | null} schema @param {string | undefined} json @param {string} style
+   * @param {(payload: Approval) => void} decide @param {() => void} back
    */
   #changes(schema, json, style, decide, back) {
     const given = argumentsOf(json);
@@ -162,12 +179,17 @@ export class Question {
     return this.#step(element, send, onsend, back);
   }
 
-  /** @param {(payload: unknown) => void} decide @param {() => void} back */
+  /** @param {(payload: Approval) => void} decide @param {() => void} back */
   #denial(decide, back) {
-    const { deny, reason } = this.#strings;
+    const { deny, reason: text } = this.#strings;
     const input = h("input", { class: "entry", maxlength: 2000 });
-    const send = () => decide({ approved: false, ...(input.value.trim() && { reason: input.value.trim() }) });
-    return this.#step(h("label", { class: "field" }, h("span", {}, reason), input), h("button", { class: "button" }, deny), send, back);
+    const onsend = () => {
+      const reason = input.value.trim();
+      decide({ approved: false, ...(reason && { reason }) });
+    };
+    const label = h("label", { class: "field" }, h("span", {}, text), input);
+    const send = h("button", { class: "button" }, deny);
+    return this.#step(label, send, onsend, back);
   }
 
   /**
@@ -182,14 +204,16 @@ export class Question {
     const onkeydown = (/** @type {KeyboardEvent} */ event) => {
       sendWithEnter(event, event.ctrlKey || event.metaKey);
       if (event.key !== "Escape") return;
-      event.stopPropagation(); // Don't let Escape bubble, because it would stop a run or close the chat.
+      // Don't let Escape bubble, because it would stop a run or close the chat.
+      event.stopPropagation();
       back();
     };
-    const leave = h("button", { type: "button", class: "button quiet", onclick: back }, this.#strings.back);
+    const look = { type: "button", class: "button quiet", onclick: back };
+    const leave = h("button", look, this.#strings.back);
     return h("form", { onsubmit, onkeydown }, fields, buttons(send, leave));
   }
 
-  /** @param {import("./types.d.ts").Interrupt} interrupt */
+  /** @param {Interrupt} interrupt */
   #form({ id, responseSchema }) {
     const { sendAnswer, skip } = this.#strings;
     const { element, read } = answerForm(responseSchema, this.#strings);
@@ -202,19 +226,22 @@ export class Question {
     const onkeydown = (/** @type {KeyboardEvent} */ event) => {
       sendWithEnter(event, event.ctrlKey || event.metaKey || isOneLine(event));
     };
-    const send = this.#button(sendAnswer, { type: "submit", class: "button primary" }, ({ status }) => status === "resolved");
-    return [h("form", { onsubmit, oninput, onkeydown }, element, buttons(send, this.#cancel(id, skip)))];
+    const look = { type: "submit", class: "button primary" };
+    const send = this.#button(sendAnswer, look, ({ status }) => status === "resolved");
+    const row = buttons(send, this.#cancel(id, skip));
+    return [h("form", { onsubmit, oninput, onkeydown }, element, row)];
   }
 
   /** @param {string} id @param {string} text */
   #cancel(id, text) {
     const onclick = () => this.#decide(id, { status: "cancelled" });
-    return this.#button(text, { class: "button quiet", onclick }, ({ status }) => status === "cancelled");
+    const look = { class: "button quiet", onclick };
+    return this.#button(text, look, ({ status }) => status === "cancelled");
   }
 
   /**
    * @param {string} text @param {Record<string, unknown>} attributes
-   * @param {(decision: any) => boolean} fits
+   * @param {(decision: Decision) => unknown} fits
    */
   #button(text, attributes, fits) {
     const button = h("button", { type: "button", ...attributes }, text);
@@ -223,10 +250,16 @@ export class Question {
   }
 }
 
+/** @param {Decision} decision @returns {Approval} */
+function approvalOf(decision) {
+  return Object(decision.status === "resolved" && decision.payload);
+}
+
 /** @param {KeyboardEvent} event @param {boolean} mayHere */
 function sendWithEnter(event, mayHere) {
   const { key, isComposing, target } = event;
-  if (key !== "Enter" || isComposing || !mayHere || !(target instanceof HTMLTextAreaElement)) return;
+  if (key !== "Enter" || isComposing || !mayHere) return;
+  if (!(target instanceof HTMLTextAreaElement)) return;
   event.preventDefault();
   target.form?.requestSubmit();
 }
@@ -237,35 +270,8 @@ function sendWithEnter(event, mayHere) {
  */
 function isOneLine({ shiftKey, target }) {
   const { form, value = "" } = /** @type {HTMLTextAreaElement} */ (target);
-  return !shiftKey && !value.includes("\n") && form?.querySelectorAll("input, select, textarea:not(.json)").length === 1;
-}
-
-/** @param {string} json @returns {any} the arguments that the user may change */
-function argumentsOf(json) {
-  try {
-    return Object(parseExact(json));
-  } catch {
-    return {};
-  }
-}
-
-/**
- * Add the tool's own defaults to the changed arguments.
- * @param {any} edited @param {string} given @param {string} all @returns {string}
- */
-function withDefaults(edited, given, all) {
-  const before = argumentsOf(given);
-  const added = Object.entries(argumentsOf(all)).filter(([key]) => !Object.hasOwn(before, key));
-  return JSON.stringify({ ...Object.fromEntries(added), ...edited });
-}
-
-/**
- * What the arguments may be changed to, if there are any.
- * @param {import("./types.d.ts").Schema} schema of the answer
- */
-function editable(schema) {
-  const own = schema?.properties?.editedArgs;
-  return own?.properties && Object.keys(own.properties).length ? { ...own, $defs: schema.$defs } : null;
+  if (shiftKey || value.includes("\n")) return false;
+  return form?.querySelectorAll("input, select, textarea:not(.json)").length === 1;
 }
 
 /** @param {...(Node | null)} children */

@@ -60,13 +60,13 @@ function insert({ composer }, text) {
 
 /** What is selected in an answer; null if that is nothing. @param {HTMLElement} log */
 function selectedRange(log) {
-  const root = /** @type {any} */ (log.getRootNode());
+  const root = /** @type {{ getSelection?: () => Selection | null }} */ (log.getRootNode());
   const selection = root.getSelection?.() ?? getSelection();
   if (!selection?.rangeCount || !String(selection).trim()) return null;
   const range = selection.getRangeAt(0);
   const node = range.commonAncestorContainer;
   const element = node instanceof Element ? node : node.parentElement;
-  return log.contains(element) && element.closest(".messages") ? range : null;
+  return element?.closest(".messages") && log.contains(element) ? range : null;
 }
 
 /** @param {HTMLElement} button @param {DOMRect} panel @param {DOMRect} at */
@@ -74,5 +74,6 @@ function place({ style, offsetHeight, offsetWidth }, panel, at) {
   const above = at.top - panel.top - offsetHeight - GAP_PIXELS;
   const middle = at.left - panel.left + (at.width - offsetWidth) / 2;
   style.top = `${Math.max(GAP_PIXELS, above)}px`;
-  style.left = `${Math.min(Math.max(GAP_PIXELS, middle), panel.width - offsetWidth - GAP_PIXELS)}px`;
+  const most = panel.width - offsetWidth - GAP_PIXELS;
+  style.left = `${Math.min(Math.max(GAP_PIXELS, middle), most)}px`;
 }

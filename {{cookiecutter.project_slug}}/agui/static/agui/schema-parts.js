@@ -7,7 +7,7 @@ import { plainNumber } from "./exact.js";
 const MAX_HOPS = 20;
 export const MAX_ALTERNATIVES = 12;
 
-/** @param {any} value */
+/** @param {unknown} value @returns {value is Record<string, unknown>} */
 export function isObject(value) {
   if (value === null || typeof value !== "object" || Array.isArray(value)) return false;
   return plainNumber(value) === value;
@@ -15,7 +15,7 @@ export function isObject(value) {
 
 /**
  * Return an own property of the object, because its name may be "constructor".
- * @param {any} value @param {string} key @returns {any}
+ * @param {unknown} value @param {string} key @returns {unknown}
  */
 export function own(value, key) {
   return isObject(value) && Object.hasOwn(value, key) ? value[key] : undefined;
@@ -23,8 +23,8 @@ export function own(value, key) {
 
 /**
  * Follow references, and unwrap alternatives if only one of them is not null.
- * @param {any} schema
- * @param {any} root
+ * @param {Schema | null | undefined} schema
+ * @param {Schema | null} root
  */
 export function resolve(schema, root) {
   let found = schema ?? {};
@@ -35,7 +35,8 @@ export function resolve(schema, root) {
     const rest = among.filter((/** @type {Schema} */ one) => one?.type !== "null");
     nullable ||= rest.length < among.length;
     if ($ref) {
-      const { title, ...target } = lookup(root, $ref); // The title is the name of a class, and no label.
+      // The title is the name of a class, and no label.
+      const { title, ...target } = lookup(root, $ref);
       found = { ...target, ...own };
     } else if (rest.length === 1) found = { ...rest[0], ...own };
     else if (rest.length && merged(rest)) found = { ...merged(rest), ...own };
@@ -50,7 +51,7 @@ export function resolve(schema, root) {
 /**
  * Find one field for several alternatives: literals, or a number that may also be a text, such as a
  * Decimal.
- * @param {any[]} among
+ * @param {Schema[]} among @returns {Schema | null}
  */
 function merged(among) {
   if (among.every((one) => one?.enum || one?.const !== undefined)) {
@@ -65,15 +66,16 @@ function merged(among) {
   return numbers.length === 1 && asTexts.length === among.length - 1 ? numbers[0] : null;
 }
 
-/** @param {any} found @returns {any[]} */
+/** @param {Schema} found @returns {Schema[]} */
 export function alternatives({ anyOf, oneOf, type }) {
   const types = Array.isArray(type) ? type : [];
   const all = anyOf ?? oneOf ?? types.map((one) => ({ type: one }));
   return all.filter((/** @type {Schema} */ one) => one?.type !== "null");
 }
 
-/** @param {any} root @param {string} pointer @returns {any} */
+/** @param {Schema | null} root @param {string} pointer @returns {Schema} */
 export function lookup(root, pointer) {
+  /** @type {any} */
   let found = root;
   for (const part of pointer.split("/").slice(1)) {
     found = found?.[decodeURIComponent(part).replaceAll("~1", "/").replaceAll("~0", "~")];
@@ -81,7 +83,7 @@ export function lookup(root, pointer) {
   return found ?? {};
 }
 
-/** @param {any} found @returns {any[]} */
+/** @param {Schema} found @returns {unknown[]} */
 export function optionsOf({ type, enum: several, const: only }) {
   if (several) return several.filter((/** @type {unknown} */ option) => option !== null);
   if (only !== undefined) return [only];
@@ -92,21 +94,28 @@ export function optionsOf({ type, enum: several, const: only }) {
  * @typedef {{ hides: boolean, within: (key: string | number) => Secrets }} Secrets the secret parts
  *   of a value
  */
-/** @param {any[]} schemas the schemas that a value may have @param {any} root @returns {Secrets} */
+/**
+ * @param {(Schema | boolean | null | undefined)[]} schemas the schemas that a value may have
+ * @param {Schema | null} root @returns {Secrets}
+ */
 export function secretsOf(schemas, root) {
   const all = schemas.flatMap((one) => variants(one, root)).slice(0, MAX_ALTERNATIVES);
-  /** @param {string | number} key @param {any} schema */
+  /** @param {string | number} key @param {Schema} schema */
   const part = (key, { properties, items, prefixItems, additionalProperties }) => {
     if (typeof key === "number") return prefixItems?.[key] ?? items;
-    return own(properties, key) ?? additionalProperties;
+    const named = /** @type {Schema | undefined} */ (own(properties, key));
+    return named ?? additionalProperties;
   };
   return {
-    hides: all.some(({ format, writeOnly }) => format === "password" || writeOnly),
+    hides: all.some(({ format, writeOnly }) => format === "password" || Boolean(writeOnly)),
     within: (key) => secretsOf(all.map((one) => part(key, one)), root),
   };
 }
 
-/** @param {any} schema @param {any} root @returns {any[]} */
+/**
+ * @param {Schema | boolean | null | undefined} schema @param {Schema | null} root
+ * @returns {Schema[]}
+ */
 function variants(schema, root) {
   if (!isObject(schema)) return [];
   const { found } = resolve(schema, root);

@@ -5,47 +5,51 @@
  * anyway.
  */
 import { plainNumber, toNumber, parseExact } from "./exact.js";
+import { attributesOf, inputType, isTimeType } from "./input-attributes.js";
 import { MAX_ALTERNATIVES, alternatives, isObject, lookup } from "./schema-parts.js";
 import { optionsOf, own, resolve } from "./schema-parts.js";
 import { heading } from "./strings.js";
-import { fitsInput, shownTime, stepOf, writtenTime, zoneOf } from "./times.js";
+import { fitsInput, shownTime, writtenTime, zoneOf } from "./times.js";
 
 /** @typedef {import("./types.d.ts").Schema} Schema */
 /**
- * @typedef {"text" | "number" | "check" | "choice" | "choices" | "group" | "list" | "tuple" | "map" | "union" | "fixed" | "json"} Kind
+ * @typedef {"text" | "number" | "check" | "choice" | "choices" | "group" | "list" | "tuple" |
+ *   "map" | "union" | "fixed" | "json"} Kind
+ */
+/**
+ * `kept` is the value of a field that nobody has touched, and `blank` the value of an empty field;
+ * undefined sends nothing. The fields of a union are its alternatives, of which one is chosen. The
+ * fields of a list are made on demand, because a schema may contain itself.
  * @typedef {{
  *   kind: Kind, name: string, label: string, help?: string, required: boolean, zone?: string,
- *   initial: any, kept: any, blank: any, attributes: Record<string, any>, options: any[], fields: Field[],
- *   item?: (initial?: any) => Field, least?: number, most?: number, chosen?: number,
- * }} Field `kept` is the value of a field that nobody has touched, and `blank` the value of an empty field; undefined sends nothing. The fields of a union are its alternatives, of which one is chosen. The fields of a list are made on demand, because a schema may contain itself
+ *   initial: unknown, kept: unknown, blank: unknown, options: unknown[], fields: Field[],
+ *   attributes: import("./input-attributes.js").InputAttributes,
+ *   item?: (initial?: unknown) => Field, least?: number, most?: number, chosen?: number,
+ * }} Field
  */
 
 const MAX_DEPTH = 4;
 const MAX_ROWS = 100;
-/** A text that may be longer than this gets several lines. */
-const LONG_TEXT = 200;
 /** The most fields and comparisons of a form, because a foreign schema may be recursive. */
 const MAX_STEPS = 2000;
-/** @type {Record<string, string>} */
-const FORMATS = {
-  date: "date",
-  "date-time": "datetime-local",
-  time: "time",
-  email: "email",
-  uri: "url",
-  password: "password",
-};
-const TIMES = ["date", "datetime-local", "time"];
 
+/** @typedef {{ left: number }} Budget */
 /**
+ * keyed: the object must have this property. fresh: the form makes the object, so it sends every
+ * field that it shows. In an object that was given, a missing property stays missing unless the
+ * user touches its field.
  * @typedef {{
- *   root?: any, name?: string, keyed?: boolean, initial?: any, fresh?: boolean, depth?: number, budget?: { left: number },
- * }} Place keyed: the object must have this property. fresh: the form makes the object, so it sends every field that it shows. In an object that was given, a missing property stays missing unless the user touches its field
+ *   root?: Schema, name?: string, keyed?: boolean, initial?: unknown, fresh?: boolean,
+ *   depth?: number, budget?: Budget,
+ * }} Place
  */
 
-/** Read a schema; the user types JSON if it can't be read. @param {any} schema @param {Place} [place] @returns {Field} */
+/**
+ * Read a schema; the user types JSON if it can't be read.
+ * @param {Schema | null} [schema] @param {Place} [place] @returns {Field}
+ */
 export function fieldOf(schema, place = {}) {
-  const { root = schema, name = "", keyed = true, initial, depth = 0 } = place;
+  const { root = schema ?? {}, name = "", keyed = true, initial, depth = 0 } = place;
   const { fresh = initial === undefined, budget = { left: MAX_STEPS } } = place;
   try {
     return read(schema, { root, name, keyed, initial, fresh, depth, budget });
@@ -60,7 +64,7 @@ function asJson({ name = "", label = "", help, required = true, initial, kept, b
   return { kind: "json", name, label, help, required, initial, kept, blank, ...nothing };
 }
 
-/** @param {any} schema @param {Required<Place>} place @returns {Field} */
+/** @param {Schema | null | undefined} schema @param {Required<Place>} place @returns {Field} */
 function read(schema, { root, name, keyed, initial, fresh, depth, budget }) {
   if ((budget.left -= 1) < 0) throw new Error("The schema has too many fields.");
   const { found, nullable } = resolve(schema, root);
@@ -79,7 +83,7 @@ function read(schema, { root, name, keyed, initial, fresh, depth, budget }) {
   if (nullable && (keyed || start != null)) field.blank = null;
   else if (kind === "text" && field.attributes.type === "text" && start) field.blank = "";
   if (fresh) field.kept = start ?? (field.required ? emptyOf(kind) : field.blank);
-  if (TIMES.includes(field.attributes.type)) field.zone = zoneOf(start);
+  if (isTimeType(field.attributes.type)) field.zone = zoneOf(start);
   if (kind === "choice") field.options = optionsOf(found);
   if (kind === "choices") field.options = optionsOf(resolve(found.items, root).found);
   /** @type {Required<Place>} of the parts of this value */
@@ -87,20 +91,22 @@ function read(schema, { root, name, keyed, initial, fresh, depth, budget }) {
     root, name: "", keyed: true, initial: undefined, fresh: start == null, depth: depth + 1, budget,
   };
   if (kind === "group") {
-    field.fields = Object.entries(found.properties).map(([key, property]) => {
+    field.fields = Object.entries(found.properties ?? {}).map(([key, property]) => {
       const keyed = Boolean(found.required?.includes(key));
       return fieldOf(property, { ...inner, name: key, keyed, initial: own(start, key) });
     });
   }
   if (kind === "tuple") {
     /** @param {Schema} item @param {number} index */
-    const make = (item, index) => fieldOf(item, { ...inner, initial: start?.[index] });
-    field.fields = found.prefixItems.map(make);
+    const make = (item, index) => fieldOf(item, { ...inner, initial: items[index] });
+    const items = Array.isArray(start) ? start : [];
+    field.fields = (found.prefixItems ?? []).map(make);
   }
   if (kind === "list" || kind === "map") {
     field.item = (initial) => {
       const place = { ...inner, initial, fresh: initial === undefined };
-      return fieldOf(found.items ?? found.additionalProperties, place);
+      const item = found.items ?? found.additionalProperties;
+      return fieldOf(isObject(item) ? item : {}, place);
     };
     field.least = found.minItems ?? 0;
     field.most = found.maxItems ?? found.maxProperties ?? Infinity;
@@ -130,12 +136,12 @@ function emptyOf(kind) {
   return kind === "list" || kind === "choices" ? [] : undefined;
 }
 
-/** Whether the field can show the first value. @param {Field} field @param {any} start */
+/** Whether the field can show the first value. @param {Field} field @param {unknown} start */
 function shows({ kind, attributes, options, fields, initial }, start) {
   const isList = Array.isArray(start);
   if (kind === "text") {
-    const isTime = TIMES.includes(attributes.type);
-    return typeof start === "string" && (!isTime || fitsInput(attributes.type, start));
+    const { type = "" } = attributes;
+    return typeof start === "string" && (!isTimeType(type) || fitsInput(type, start));
   }
   if (kind === "number") {
     if (start === "" || typeof start === "object") return plainNumber(start) !== start;
@@ -155,21 +161,27 @@ function shows({ kind, attributes, options, fields, initial }, start) {
 export function toInput({ kind, initial, attributes }) {
   if (initial == null) return "";
   if (kind === "json") return JSON.stringify(initial, null, 2);
-  return TIMES.includes(attributes.type) ? shownTime(initial) : String(initial);
+  return isTimeType(attributes.type) ? shownTime(initial) : String(initial);
 }
 
-/** Return the value of an input's text. Throws if it should be JSON and isn't. @param {Field} field @param {string} text @returns {any} */
+/**
+ * Return the value of an input's text. Throws if it should be JSON and isn't.
+ * @param {Field} field @param {string} text @returns {unknown}
+ */
 export function fromInput({ kind, blank, initial, attributes }, text) {
   if (kind === "text" && attributes.type === "text" ? !text : !text.trim()) return blank;
   if (kind === "json") return parseExact(text);
   // A decimal that came as text stays text.
   if (kind === "number") return typeof initial === "string" ? text : toNumber(text);
-  if (TIMES.includes(attributes.type)) return writtenTime(text, initial);
+  if (isTimeType(attributes.type)) return writtenTime(text, initial);
   const hasReturns = typeof initial === "string" && initial.includes("\r\n");
   return hasReturns ? text.replaceAll("\n", "\r\n") : text;
 }
 
-/** Find the alternative of a value, which is the one with most of its properties; -1 if none fits. @param {any[]} all @param {any} value @param {any} root @param {{ left: number }} budget */
+/**
+ * Find the alternative of a value, which is the one with most of its properties; -1 if none fits.
+ * @param {Schema[]} all @param {unknown} value @param {Schema} root @param {Budget} budget
+ */
 function fitting(all, value, root, budget) {
   const isFit = (/** @type {number} */ index) => accepts(all[index], value, root, budget);
   const places = [...all.keys()].filter(isFit);
@@ -183,14 +195,18 @@ function fitting(all, value, root, budget) {
   return places.reduce((best, index) => (unknown(index) < unknown(best) ? index : best));
 }
 
-/** Whether the schema may allow the value. @param {any} schema @param {any} value @param {any} root @param {{ left: number }} budget @param {number} [depth] @returns {boolean} */
+/**
+ * Whether the schema may allow the value.
+ * @param {Schema} schema @param {unknown} value @param {Schema} root @param {Budget} budget
+ * @param {number} [depth] @returns {boolean}
+ */
 function accepts(schema, value, root, budget, depth = 0) {
   if ((budget.left -= 1) < 0 || depth > MAX_DEPTH) return true; // The server checks this.
   const { found, nullable } = resolve(schema, root);
   const { type, enum: several, const: only, format } = found;
   const { properties, required = [], items, prefixItems, additionalProperties } = found;
   if (value === null) return nullable || !type || type === "null";
-  /** @param {any} one @param {any} part */
+  /** @param {Schema} one @param {unknown} part */
   const within = (one, part) => accepts(one, part, root, budget, depth + 1);
   const all = alternatives(found);
   if (all.length) return all.some((one) => within(one, value));
@@ -198,8 +214,8 @@ function accepts(schema, value, root, budget, depth = 0) {
   if (several || only !== undefined) return (several ?? [only]).includes(plain);
   if (type === "integer") return Number.isInteger(plain);
   if (type === "string") {
-    const isTime = TIMES.includes(FORMATS[format]);
-    return typeof value === "string" && (!isTime || fitsInput(FORMATS[format], value));
+    const input = inputType(format);
+    return typeof value === "string" && (!isTimeType(input) || fitsInput(input, value));
   }
   if (type === "array") {
     if (!Array.isArray(value)) return false;
@@ -221,14 +237,20 @@ function accepts(schema, value, root, budget, depth = 0) {
   return required.every(isThere) && Object.entries(value).every(fits);
 }
 
-/** Return the label of an alternative: its distinguishing literal, its title, or its type. @param {any} schema @param {any} root @returns {string} */
+/**
+ * Return the label of an alternative: its distinguishing literal, its title, or its type.
+ * @param {Schema | undefined} schema @param {Schema} root @returns {string}
+ */
 function titleOf(schema, root) {
   const { title, type, properties } = schema?.$ref ? lookup(root, schema.$ref) : (schema ?? {});
   const tag = Object.values(properties ?? {}).find((one) => typeof one?.const === "string");
-  return tag ? heading(tag.const) : (title ?? String(type ?? ""));
+  return tag ? heading(String(tag.const)) : (title ?? String(type ?? ""));
 }
 
-/** @param {any} found @param {any} root @param {{ depth: number, decided: boolean, inside: boolean }} place @returns {Kind} */
+/**
+ * @param {Schema} found @param {Schema} root
+ * @param {{ depth: number, decided: boolean, inside: boolean }} place @returns {Kind}
+ */
 function kindOf(found, root, { depth, decided, inside }) {
   const { type, properties, items, prefixItems, additionalProperties } = found;
   if (found.$ref || found.allOf) return "json";
@@ -245,34 +267,4 @@ function kindOf(found, root, { depth, decided, inside }) {
   if (type === "object" && additionalProperties) return isShallow ? "map" : "json";
   if (type === "number" || type === "integer") return "number";
   return !type || type === "string" ? "text" : "json";
-}
-
-/** Return the attributes by which the browser checks an input and chooses a keyboard. @param {any} found @param {any} start */
-function attributesOf(found, start) {
-  const { type, format, minLength: minlength, maxLength: maxlength, pattern } = found;
-  if (type === "number" || type === "integer") return limitsOf(found);
-  const known = FORMATS[format] ?? "text";
-  if (known === "password") return { type: known, minlength, maxlength, autocomplete: "off" };
-  if (TIMES.includes(known)) return { type: known, step: stepOf(start) };
-  const isLong = known === "text" && !(maxlength <= LONG_TEXT) && !pattern;
-  if (/[\r\n]/.test(start) || isLong) return { type: known, minlength, maxlength, lines: true };
-  const part = isQuick(pattern) && { pattern: `[^]*?(?:${pattern})[^]*` };
-  return { type: known, minlength, maxlength, ...part };
-}
-
-/** What the browser can check of a number. @param {any} found */
-function limitsOf({ type, minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf }) {
-  if (type === "number") {
-    const [min, max] = [minimum ?? exclusiveMinimum, maximum ?? exclusiveMaximum];
-    return { type, step: multipleOf ?? "any", min, max };
-  }
-  const min = minimum ?? (exclusiveMinimum + 1 || null);
-  const max = maximum ?? (exclusiveMaximum - 1 || null);
-  return { type: "number", step: multipleOf ?? 1, min, max };
-}
-
-/** The server checks patterns that could take a browser minutes. @param {any} pattern */
-function isQuick(pattern) {
-  if (typeof pattern !== "string" || pattern.includes("(")) return false;
-  return (pattern.match(/[*+{]/g) ?? []).length < 3;
 }

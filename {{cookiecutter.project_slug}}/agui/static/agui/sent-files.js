@@ -2,7 +2,8 @@
 /** The files of a sent message, to download. The first message with files loads this module. */
 import { HttpError } from "./client.js";
 import { h } from "./dom.js";
-import { FILE_WORDS, fileFace, ownText, readFiles, reasonOf, signInLink } from "./file-face.js";
+import { FILE_WORDS, fileFace, fileList, ownText, readFiles } from "./file-face.js";
+import { reasonOf, signInLink } from "./file-face.js";
 import { fileUrl } from "./files.js";
 import { format } from "./strings.js";
 
@@ -17,23 +18,25 @@ const BEGIN_MS = 60_000;
 /**
  * Put the files before the text of their message, and hide the text if it has only their names.
  * @param {HTMLElement} bubble
- * @param {any} named the files, as the message names them
+ * @param {unknown} named the files, as the message names them
  * @param {Context} context
  */
 export function showFiles(bubble, named, context) {
   const files = readFiles(named);
   const items = files.map((file) => sentFile(file, context));
-  const list = h("ul", { class: "files", part: "attachments", "aria-label": { ...FILE_WORDS, ...context.strings }.attachments }, ...items);
+  const list = fileList(context.strings, ...items);
   bubble.hidden = !ownText(bubble.textContent ?? "", files);
   if (bubble.previousElementSibling?.matches(".files")) bubble.previousElementSibling.remove();
   bubble.before(list);
 }
 
-/** @param {any} attachment @param {Context} context */
+/** @param {import("./uploads.js").Attachment} attachment @param {Context} context */
 function sentFile({ id, name, size }, { strings, client, host }) {
   const { nodes } = fileFace(name, size, strings.lang);
   const failure = h("p", { class: "file-failure", hidden: true });
-  const link = h("a", { class: "file-link", href: fileUrl(client, id), download: name, title: format({ ...FILE_WORDS, ...strings }.download, { name }) }, ...nodes);
+  const title = format({ ...FILE_WORDS, ...strings }.download, { name });
+  const look = { class: "file-link", href: fileUrl(client, id), download: name, title };
+  const link = h("a", look, ...nodes);
   const item = h("li", { class: "file", part: "attachment" }, link, failure);
   // A click uses `request`, which has credentials and can show errors. The address is for the
   // browser's menu.
@@ -48,10 +51,10 @@ function sentFile({ id, name, size }, { strings, client, host }) {
       save(await response.blob(), name);
       item.dataset.status = "";
     } catch (error) {
-      /** @type {any} */
       const known = error instanceof HttpError ? error : { code: "connection_lost" };
+      const signIn = signInLink(known, strings, host.dataset.loginUrl);
       item.dataset.status = "failed";
-      failure.replaceChildren(reasonOf(known, strings), " ", signInLink(known, strings, host.dataset.loginUrl) || "");
+      failure.replaceChildren(reasonOf(known, strings), " ", signIn ?? "");
       failure.hidden = false;
     }
   });

@@ -17,7 +17,7 @@ import { ThreadWork } from "./thread-work.js";
  * open thread is gone, and "signed-out".
  */
 export class Session extends EventTarget {
-  /** @type {(() => any) | null} the page's context, sent with each run */
+  /** @type {(() => unknown) | null} the page's context, sent with each run */
   getContext = null;
   /** @type {Record<string, unknown>} what each run brings for the server, such as a model */
   forwardedProps = {};
@@ -141,7 +141,7 @@ export class Session extends EventTarget {
     if (!this.busy && !this.loading) await this.#work.exchange.switchBranch(branchId);
   }
 
-  /** Change the shared state. The next run sends it to the agent. @param {any} state */
+  /** Change the shared state. The next run sends it to the agent. @param {unknown} state */
   setState(state) {
     this.#state.update({ state });
   }
@@ -282,7 +282,7 @@ export class Session extends EventTarget {
     this.#dispatch("change");
   }
 
-  /** @param {string} type @param {any} [detail] */
+  /** @param {string} type @param {unknown} [detail] */
   #dispatch(type, detail) {
     this.dispatchEvent(new CustomEvent(type, { detail }));
   }

@@ -20,8 +20,8 @@ export const STANDING_WORDS = {
 export class StandingQuestions {
   #context;
   /**
-   * @type {Map<string, any>} by interrupt; a refused answer brings its form back, with what was
-   *   typed
+   * @type {Map<string, import("./question.js").Question>} by interrupt; a refused answer brings its
+   *   form back, with what was typed
    */
   #asked = new Map();
   /** @type {Map<string, import("./question.js").Question>} those on the page */
@@ -59,7 +59,7 @@ export class StandingQuestions {
       );
       questions[index].update(interrupt, session.decisionOn(interrupt), label);
     }
-    arrange(this.#cards, questions.map(({ element }) => element.parentElement));
+    arrange(this.#cards, questions.flatMap(({ element }) => element.parentElement ?? []));
     const left = interrupts.filter((one) => !session.decisionOn(one)).length;
     const words = { ...STANDING_WORDS, ...this.#context.strings };
     setText(this.#left, interrupts.length > 1 ? counted(words, "answersLeft", left) : "");

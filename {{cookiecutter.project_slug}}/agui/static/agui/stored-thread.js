@@ -2,6 +2,7 @@
 /** The open thread as the server has stored it: its title, its versions, and the user's ratings. */
 import { HttpError } from "./client.js";
 
+/** @typedef {import("./types.d.ts").Thread} Thread */
 /**
  * @typedef {{ id: string, text: string, current: boolean }} Branch a version of a message; `id` is
  *   what to switch to
@@ -26,6 +27,7 @@ export class StoredThread {
   /** @type {string[] | null} the calls that the thread waits for, if the server has just said so */
   pendingCalls = null;
   #client;
+  /** @type {string | undefined} */
   #updatedAt = "";
 
   /** @param {import("./client.js").AgentClient} client @param {string | null} id */
@@ -38,14 +40,14 @@ export class StoredThread {
     return /** @type {string} */ (this.id);
   }
 
-  /** @param {AbortSignal} signal @returns {Promise<any>} */
+  /** @param {AbortSignal} signal @returns {Promise<Thread>} */
   async read(signal) {
     const thread = await this.#client.thread(this.knownId, signal);
     signal.throwIfAborted();
     return thread;
   }
 
-  /** @param {AbortSignal} signal @returns {Promise<any>} null if there is no such thread */
+  /** @param {AbortSignal} signal @returns {Promise<Thread | null>} null if there is none */
   async find(signal) {
     try {
       return await this.read(signal);
@@ -72,7 +74,7 @@ export class StoredThread {
     if (thread) this.describe(thread);
   }
 
-  /** Keep the server's data about the thread. @param {any} thread */
+  /** Keep the server's data about the thread. @param {Thread} thread */
   describe({ title, unread, branches, feedback, updated_at, pending_calls }) {
     this.title = title ?? "";
     this.isUnread = Boolean(unread);

@@ -10,7 +10,7 @@ export const SUGGESTION_WORDS = { suggestions: "Suggested messages" };
 
 export class Suggestions {
   #host;
-  /** @type {any} */ #shown;
+  /** @type {unknown} */ #shown;
   element;
 
   /** @param {import("./message-views.js").Context} context @param {HTMLElement} column */
@@ -57,7 +57,7 @@ export class Suggestions {
   }
 }
 
-/** @param {any} texts @returns {string[]} */
+/** @param {unknown} texts @returns {string[]} */
 export function readTexts(texts) {
   return Array.isArray(texts)
     ? texts.filter((text) => typeof text === "string" && text.trim()).slice(0, 5)

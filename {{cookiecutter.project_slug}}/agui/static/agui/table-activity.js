@@ -23,7 +23,7 @@ export function tableView(context, DataTable) {
   const table = new DataTable(context.strings);
   const empty = h("p", { class: "muted" }, { ...ACTIVITY_WORDS, ...context.strings }.noRows);
   const element = h("div", { class: "activity-body" }, title, table.element, empty);
-  /** @param {any} content */
+  /** @param {Record<string, unknown>} content */
   const update = ({ title: text, columns, rows }) => {
     if (!Array.isArray(rows)) throw new TypeError("This is no table.");
     const label = typeof text === "string" ? text : "";
@@ -53,7 +53,7 @@ function readColumns(columns, rows) {
   });
 }
 
-/** @param {unknown[]} rows @returns {any[]} */
+/** @param {unknown[]} rows @returns {string[]} */
 function keysOf(rows) {
   const objects = rows.filter((row) => row !== null && typeof row === "object");
   return [...new Set(objects.flatMap((row) => Object.keys(/** @type {object} */ (row))))];

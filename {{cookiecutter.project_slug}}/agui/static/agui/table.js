@@ -33,7 +33,7 @@ export class DataTable {
   #save = h("button", { type: "button", class: "button", onclick: () => this.#download() });
   #limit = FIRST;
   /** @type {Column[]} */ #columns = [];
-  /** @type {any[]} */ #rows = [];
+  /** @type {unknown[]} */ #rows = [];
   /** @type {number | null} */ #sorted = null;
   #descends = false;
   #rowHeads;
@@ -58,7 +58,9 @@ export class DataTable {
 
   /** @param {{ label: string, columns: Column[], rows: any[] }} data rows are lists or objects */
   update({ label, columns, rows }) {
-    const same = columns.length === this.#columns.length && columns.every((one, index) => one.label === this.#columns[index].label);
+    const same =
+      columns.length === this.#columns.length &&
+      columns.every((one, index) => one.label === this.#columns[index].label);
     this.#columns = columns;
     this.#rows = rows;
     setAttribute(this.#region, "aria-label", label || this.#strings.table);
@@ -77,7 +79,8 @@ export class DataTable {
       this.#sorted = index;
       this.#draw();
     };
-    return h("th", { scope: "col" }, h("button", { type: "button", class: "sort", onclick: sort }, label));
+    const button = h("button", { type: "button", class: "sort", onclick: sort }, label);
+    return h("th", { scope: "col" }, button);
   }
 
   #showAll() {
@@ -89,12 +92,16 @@ export class DataTable {
   #draw() {
     const cells = this.#rows.map((row) => this.#columns.map(({ key }) => cellOf(row, key)));
     const numeric = this.#columns.map((_, index) => isNumeric(cells.map((row) => row[index])));
-    if (this.#sorted !== null) cells.sort(comparer(this.#sorted, numeric[this.#sorted], this.#descends));
+    const sorted = this.#sorted;
+    if (sorted !== null) cells.sort(comparer(sorted, numeric[sorted], this.#descends));
     const shown = cells.slice(0, this.#limit);
     while (this.#body.rows.length > shown.length) this.#body.lastElementChild?.remove();
-    shown.forEach((row, number) => this.#drawRow(this.#body.rows[number] ?? this.#addRow(), row, numeric));
+    shown.forEach((row, index) => {
+      this.#drawRow(this.#body.rows[index] ?? this.#addRow(), row, numeric);
+    });
     [...this.#head.children].forEach((th, index) => {
-      setAttribute(th, "aria-sort", this.#sorted === index ? (this.#descends ? "descending" : "ascending") : null);
+      const direction = this.#descends ? "descending" : "ascending";
+      setAttribute(th, "aria-sort", sorted === index ? direction : null);
       th.classList.toggle("number", index > 0 && numeric[index]);
     });
     this.#save.hidden = cells.length < SAVED;
@@ -111,7 +118,7 @@ export class DataTable {
     return row;
   }
 
-  /** @param {any} tr @param {any[]} row @param {boolean[]} numeric */
+  /** @param {HTMLTableRowElement} tr @param {unknown[]} row @param {boolean[]} numeric */
   #drawRow(tr, row, numeric) {
     row.forEach((value, index) => {
       const cell = tr.cells[index];
@@ -120,7 +127,7 @@ export class DataTable {
     });
   }
 
-  /** @param {any} value */
+  /** @param {unknown} value */
   #text(value) {
     if (value === null) return "";
     if (typeof value === "boolean") return value ? this.#strings.yes : this.#strings.no;
@@ -130,15 +137,18 @@ export class DataTable {
   }
 }
 
-/** @param {any} row @param {string | number} key */
+/** @param {unknown} row @param {string | number} key */
 function cellOf(row, key) {
   if (row === null || typeof row !== "object") return key === 0 ? (row ?? null) : null;
-  return Object.hasOwn(row, key) ? (row[key] ?? null) : null;
+  if (!Object.hasOwn(row, key)) return null;
+  return /** @type {Record<string, unknown>} */ (row)[key] ?? null;
 }
 
-/** @param {any[]} values */
+/** @param {unknown[]} values */
 function isNumeric(values) {
-  return values.some((one) => one !== null) && values.every((one) => one === null || typeof one === "number" || DECIMAL.test(one));
+  const there = values.filter((one) => one !== null);
+  if (!there.length) return false;
+  return there.every((one) => typeof one === "number" || DECIMAL.test(String(one)));
 }
 
 /**

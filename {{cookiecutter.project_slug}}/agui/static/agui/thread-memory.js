@@ -157,7 +157,8 @@ export class ThreadMemory {
       if (value) storage.setItem(this.key + name, value);
       else storage.removeItem(this.key + name);
     } catch (error) {
-      console.warn("agui-chat:", error); // The storage is full or not allowed. The chat works without it.
+      // The storage is full or not allowed. The chat works without it.
+      console.warn("agui-chat:", error);
     }
   }
 }

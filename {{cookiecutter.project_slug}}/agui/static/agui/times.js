@@ -8,7 +8,7 @@ const TIME = /^(?:(\d{4}-\d\d-\d\d)([T ]))?(\d\d:\d\d)(:\d\d)?(\.\d+)?(Z|[+-]\d\
 const DATE = /^\d{4}-\d\d-\d\d$/;
 
 /**
- * @param {any} value
+ * @param {unknown} value
  * @returns {{ date: string, mark: string, minute: string, second: string, fraction: string, zone:
  *   string } | null}
  */
@@ -19,7 +19,7 @@ function partsOf(value) {
   return { date, mark, minute, second, fraction, zone };
 }
 
-/** Whether an input of this type can show the text. @param {string} type @param {any} value */
+/** Whether an input of this type can show the text. @param {string} type @param {string} value */
 export function fitsInput(type, value) {
   if (type === "date") return DATE.test(value);
   const parts = partsOf(value);
@@ -28,7 +28,7 @@ export function fitsInput(type, value) {
 
 /**
  * Return the text for an input. It lacks parts of a second, which the form keeps.
- * @param {any} value @returns {string}
+ * @param {unknown} value @returns {string}
  */
 export function shownTime(value) {
   const parts = partsOf(value);
@@ -36,14 +36,14 @@ export function shownTime(value) {
   return `${parts.date && `${parts.date}T`}${parts.minute}${parts.second}`;
 }
 
-/** Return the step of an input: with seconds if the text has them. @param {any} value */
+/** Return the step of an input: with seconds if the text has them. @param {unknown} value */
 export function stepOf(value) {
   return partsOf(value)?.second ? 1 : undefined;
 }
 
 /**
  * Write a typed time like the text before it, with its seconds and its zone.
- * @param {string} typed @param {any} before
+ * @param {string} typed @param {unknown} before
  */
 export function writtenTime(typed, before) {
   const was = partsOf(before);
@@ -56,7 +56,7 @@ export function writtenTime(typed, before) {
 
 /**
  * "UTC+01:00"; "" for a day's time that says no zone, undefined for anything else.
- * @param {any} value @returns {string | undefined}
+ * @param {unknown} value @returns {string | undefined}
  */
 export function zoneOf(value) {
   const parts = partsOf(value);
@@ -66,12 +66,16 @@ export function zoneOf(value) {
 
 /**
  * A date with its time in the words of a language, by its own clock; null for anything else.
- * @param {any} value @param {string} lang @returns {string | null}
+ * @param {unknown} value @param {string} lang @returns {string | null}
  */
 export function localTime(value, lang) {
   const { date, minute, second, fraction } = partsOf(value) ?? {};
   const at = date && !fraction ? Date.parse(`${date}T${minute}${second || ":00"}Z`) : NaN;
   if (Number.isNaN(at)) return null;
   const timeStyle = /[1-9]/.test(second ?? "") ? "medium" : "short";
-  return new Intl.DateTimeFormat(lang, { dateStyle: "medium", timeStyle, timeZone: "UTC" }).format(at);
+  return new Intl.DateTimeFormat(lang, {
+    dateStyle: "medium",
+    timeStyle,
+    timeZone: "UTC",
+  }).format(at);
 }

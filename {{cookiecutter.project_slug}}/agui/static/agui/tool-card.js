@@ -16,7 +16,7 @@ import { parse, readable, resultView } from "./values.js";
 /** @typedef {import("./types.d.ts").Decision} Decision */
 /**
  * @typedef {{
- *   strings: import("./strings.js").Strings, tools: Map<string, any>,
+ *   strings: import("./strings.js").Strings, tools: Map<string, import("./types.d.ts").Tool>,
  *   Question: typeof import("./question.js").Question | null,
  *   decide: (interruptId: string, decision: Decision | null) => void, style: () =>
  *     Promise<unknown>, load: import("./lazy.js").Load,
@@ -73,8 +73,8 @@ export class ToolCard {
   /** @type {() => Node[]} */
   #parts = () => [];
   #since = 0;
-  /** @type {any} */
-  #clock = 0;
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  #clock;
   element;
 
   /** @param {Context} context @param {HTMLElement} element the place of the card */
@@ -92,7 +92,8 @@ export class ToolCard {
   /**
    * @param {import("./types.d.ts").ToolCall} call AG-UI's ToolCall
    * @param {import("./types.d.ts").Call} state
-   * @param {any} interrupt the open question about this call, if there is one
+   * @param {import("./types.d.ts").Interrupt | undefined} interrupt the open question about this
+   *   call, if there is one
    * @param {Decision | undefined} decision
    * @param {import("./types.d.ts").Message[]} [messages] which may name the file that the call is
    *   about
@@ -100,17 +101,20 @@ export class ToolCard {
   update(call, state, interrupt, decision, messages = []) {
     const { tools, Question } = this.#context;
     const strings = this.#words;
-    const next = [call, state, interrupt, decision, tools, Question, interrupt && isExpired(interrupt)];
+    const expired = interrupt && isExpired(interrupt);
+    const next = [call, state, interrupt, decision, tools, Question, expired];
     if (isSame(next, this.#shown)) return;
     const before = this.#shown[1]?.status;
     this.#shown = next;
     const file = fileOf(call, messages);
-    const label = file ? format(strings.readFile, { name: file.name }) : toolLabel(call.function.name, tools, interrupt);
+    const label = file
+      ? format(strings.readFile, { name: file.name })
+      : toolLabel(call.function.name, tools, interrupt);
     this.element.dataset.status = state.status;
     if (state.status !== before) this.#icon.replaceChildren(icon(STATUS[state.status].icon));
     setText(this.#label, label);
     // An approval shows the arguments itself.
-    const approval = Boolean(interrupt && !asksInput(interrupt) && !isExpired(interrupt));
+    const approval = Boolean(interrupt && !asksInput(interrupt) && !expired);
     this.#parts = () => (file ? this.#page(state) : this.#sections(call, state));
     this.#body.replaceChildren();
     setAttribute(this.#details, "inert", approval);
@@ -145,17 +149,26 @@ export class ToolCard {
     const runs = status === "running";
     this.#since = runs ? this.#since || Date.now() : 0;
     const ms = runs ? Date.now() - this.#since : took;
-    const time = (runs ? ms >= PATIENCE_MS : ms !== undefined) && duration(runs ? Math.floor(ms / 1000) * 1000 : ms, strings.lang);
+    const time =
+      (runs ? ms >= PATIENCE_MS : ms !== undefined) &&
+      duration(runs ? Math.floor(ms / 1000) * 1000 : ms, strings.lang);
     const words = (runs && step) || strings[interrupt ? openText(interrupt) : STATUS[status].text];
-    const share = runs && percent !== undefined && new Intl.NumberFormat(strings.lang, { style: "percent" }).format(percent / 100);
-    setText(this.#status, [words, share, time, edited && strings.changed].filter(Boolean).join(" · "));
+    const share =
+      runs &&
+      percent !== undefined &&
+      new Intl.NumberFormat(strings.lang, { style: "percent" }).format(percent / 100);
+    setText(
+      this.#status,
+      [words, share, time, edited && strings.changed].filter(Boolean).join(" · "),
+    );
     if (share) this.#context.style();
     if (!share) this.#progress.remove();
     else if (!this.#progress.isConnected) this.#details.after(this.#progress);
     this.#progress.value = percent ?? 0;
     setAttribute(this.#progress, "aria-label", this.#label.textContent);
     clearTimeout(this.#clock);
-    if (runs && (ms < PATIENCE_MS || this.element.isConnected)) this.#clock = setTimeout(() => this.#tell(), 1000 - (ms % 1000));
+    if (!runs || (ms >= PATIENCE_MS && !this.element.isConnected)) return;
+    this.#clock = setTimeout(() => this.#tell(), 1000 - (ms % 1000));
   }
 
   /**
@@ -171,8 +184,10 @@ export class ToolCard {
   #page({ status, result }) {
     if (result === undefined) return [];
     const strings = this.#words;
-    const text = status === "success" ? readable(result)?.text : result;
-    return [text === undefined ? h("p", { class: "muted" }, strings.readWhole) : resultView(text, strings)];
+    const read = /** @type {{ text?: unknown } | null} */ (readable(result));
+    const text = status === "success" ? read?.text : result;
+    if (text === undefined) return [h("p", { class: "muted" }, strings.readWhole)];
+    return [resultView(text, strings)];
   }
 
   /** @param {import("./types.d.ts").ToolCall} call @param {import("./types.d.ts").Call} state */
@@ -216,7 +231,10 @@ export class ToolCard {
 function isPlain(json) {
   const fields = parse(json || "{}");
   const few = fields && !/\d{16}|\d[T ]\d\d:/.test(json) && json.length < 1000;
-  return few && !Array.isArray(fields) && Object.values(fields).every((one) => typeof one === "number" || (typeof one === "string" && one));
+  if (!few || Array.isArray(fields)) return false;
+  return Object.values(fields).every((one) => {
+    return typeof one === "number" || (typeof one === "string" && one);
+  });
 }
 
 /**
@@ -226,5 +244,6 @@ function isPlain(json) {
 function fileOf({ function: { name, arguments: json } }, messages) {
   if (name !== "read_attachment") return undefined;
   const id = parse(json)?.attachment_id;
-  return messages.flatMap(({ metadata }) => metadata?.attachments ?? []).find((one) => one?.id === id);
+  const files = messages.flatMap(({ metadata }) => metadata?.attachments ?? []);
+  return files.find((one) => one?.id === id);
 }

@@ -3,9 +3,11 @@
 import { asksInput, isExpired } from "./conversation.js";
 import { heading } from "./strings.js";
 
+/** @typedef {import("./types.d.ts").Interrupt} Interrupt */
+
 /**
  * Return the state of an open question.
- * @param {any} interrupt @returns {"toolAsks" | "toolExpired" | "toolWaiting"}
+ * @param {Interrupt} interrupt @returns {"toolAsks" | "toolExpired" | "toolWaiting"}
  */
 export function openText(interrupt) {
   if (isExpired(interrupt)) return "toolExpired";
@@ -14,7 +16,8 @@ export function openText(interrupt) {
 
 /**
  * Return the name for users.
- * @param {string} name @param {Map<string, any>} tools @param {any} [interrupt] @returns {string}
+ * @param {string} name @param {Map<string, import("./types.d.ts").Tool>} tools
+ * @param {Interrupt} [interrupt] @returns {string}
  */
 export function toolLabel(name, tools, interrupt) {
   const summary = tools.get(name)?.summary || interrupt?.metadata?.["x-summary"];

@@ -27,6 +27,7 @@ export class Transcript {
   /** @type {Map<string, View>} */
   #views = new Map();
   #list = h("div", { class: "messages", part: "messages" });
+  /** @type {string | null} */
   #threadId = "";
   #step = h("span", { class: "muted" });
   #working = h(
@@ -49,9 +50,9 @@ export class Transcript {
   #extras;
   /** The index of the first drawn message. */
   #from = 0;
-  /** @type {any[]} the messages that were drawn last, and everything else that they need */
+  /** @type {unknown[]} the messages that were drawn last, and everything else that they need */
   #messages = [];
-  /** @type {any[]} */
+  /** @type {unknown[]} */
   #seen = [];
   element;
 
@@ -119,7 +120,10 @@ export class Transcript {
     setText(this.#notice, this.#noticeText(session));
   }
 
-  /** Remove everything of the last thread, because another one is open. @param {any} threadId */
+  /**
+   * Remove everything of the last thread, because another one is open.
+   * @param {string | null} threadId
+   */
   #leave(threadId) {
     this.#threadId = threadId;
     for (const view of this.#views.values()) this.#drop(view);

@@ -28,6 +28,13 @@ export interface ToolCall {
   metadata?: Metadata;
 }
 
+/** A tool as the catalog describes it; `secrets` are the paths of secret arguments. */
+export interface Tool {
+  name: string;
+  summary?: string;
+  secrets?: string[][];
+}
+
 /** A message of any role. `content` is a text, a list of parts, or what an activity shows. */
 export interface Message {
   id: string;
@@ -66,9 +73,47 @@ export interface Interrupt {
 /** JSON Schema, as far as forms and arguments need it. */
 export interface Schema {
   type?: string | string[];
+  title?: string;
+  description?: string;
+  default?: unknown;
+  const?: unknown;
+  enum?: unknown[];
+  format?: string;
+  writeOnly?: boolean;
+  pattern?: string;
+  minLength?: number;
+  maxLength?: number;
+  minimum?: number;
+  maximum?: number;
+  exclusiveMinimum?: number;
+  exclusiveMaximum?: number;
+  multipleOf?: number;
   properties?: Record<string, Schema>;
+  required?: string[];
+  patternProperties?: Record<string, Schema>;
+  additionalProperties?: Schema | boolean;
+  maxProperties?: number;
+  items?: Schema;
+  prefixItems?: Schema[];
+  minItems?: number;
+  maxItems?: number;
+  minContains?: number;
+  maxContains?: number;
+  anyOf?: Schema[];
+  oneOf?: Schema[];
+  allOf?: Schema[];
+  then?: Schema | boolean;
+  else?: Schema | boolean;
+  $ref?: string;
   $defs?: Record<string, Schema>;
   [keyword: string]: unknown;
+}
+
+/** What the user answers to an approval. */
+export interface Approval {
+  approved?: boolean;
+  editedArgs?: unknown;
+  reason?: string;
 }
 
 /** As in AG-UI's ResumeEntry. */

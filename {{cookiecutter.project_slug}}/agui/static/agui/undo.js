@@ -10,8 +10,8 @@ const SECONDS = 8;
 export class UndoBar {
   #text = h("span", { dir: "auto" });
   #button;
-  /** @type {any} */
-  #timer = 0;
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  #timer;
   /** @type {{ undo: () => void, over: () => void } | null} */
   #offered = null;
   #settle = () => this.settle();

@@ -21,7 +21,7 @@
  * @typedef {{
  *   send: (file: File, options: { signal: AbortSignal, onprogress: (part: number) => void }) =>
  *     Promise<Attachment>,
- *   discard: (id: string) => Promise<any>, maxBytes?: number,
+ *   discard: (id: string) => Promise<unknown>, maxBytes?: number,
  * }} Server
  */
 
@@ -121,7 +121,8 @@ export class Uploads extends EventTarget {
         this.#changed();
       };
       const attachment = await this.#server.send(file, { signal, onprogress });
-      if (signal.aborted) return this.#discard(attachment); // The user removed it just before it was stored.
+      // The user removed it just before it was stored.
+      if (signal.aborted) return this.#discard(attachment);
       Object.assign(one, { status: "ready", progress: 1, attachment });
       this.#settled(one);
     } catch (error) {

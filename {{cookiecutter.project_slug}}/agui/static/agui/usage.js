@@ -33,9 +33,10 @@ export function usageText(usage, strings) {
   const texts = [format(words.usage, { input: sum("inputTokens"), output: sum("outputTokens") })];
   const [{ cost, contextTokens, contextWindow }] = all;
   // Two digits of what costs a fraction of a cent, and all cents of what costs more.
+  /** @type {Intl.NumberFormatOptions} */
   const money = { style: "currency", currency: "USD", maximumFractionDigits: 2 };
   const small = { ...money, maximumFractionDigits: 20, maximumSignificantDigits: 2 };
-  if (cost) texts.push(written(cost, /** @type {any} */ (cost < 1 ? small : money)));
+  if (cost) texts.push(written(cost, cost < 1 ? small : money));
   if (contextTokens && contextWindow) {
     const share = written(contextTokens / contextWindow, { style: "percent" });
     texts.push(format(words.contextUsed, { share }));

@@ -19,7 +19,10 @@ export function parse(json) {
   }
 }
 
-/** @param {any} content a result: text, which may be JSON, or a list of parts */
+/**
+ * @param {unknown} content a result: text, which may be JSON, or a list of parts
+ * @returns {unknown}
+ */
 export function readable(content) {
   if (typeof content !== "string") return content;
   const parsed = parse(content);
@@ -28,43 +31,44 @@ export function readable(content) {
 
 /**
  * Show a result: rows as a table, an object as fields, everything else as it is.
- * @param {any} one @param {Strings} strings @returns {HTMLElement}
+ * @param {unknown} one @param {Strings} strings @returns {HTMLElement}
  */
 export function resultView(one, strings) {
-  const isTable = Array.isArray(one) && one.every((row) => isObject(row) && isFlat(row));
-  const keys = isTable ? [...new Set(one.flatMap((row) => Object.keys(row)))] : [];
-  if (keys.length && keys.length <= MAX_COLUMNS) return tableOf(one, keys, strings);
-  if (isObject(one) && isFlat(one) && Object.keys(one).length <= MAX_FIELDS) return fieldList(one, strings) ?? textBlock(one, strings);
-  return textBlock(one, strings);
+  if (Array.isArray(one) && one.every(isFlat)) {
+    const keys = [...new Set(one.flatMap((row) => Object.keys(row)))];
+    if (keys.length && keys.length <= MAX_COLUMNS) return tableOf(one, keys, strings);
+  }
+  return (isFlat(one) && fieldList(one, strings)) || textBlock(one, strings);
 }
 
-/** @param {Record<string, any>} fields @param {Strings} strings */
+/** @param {Record<string, unknown>} fields @param {Strings} strings */
 function fieldList(fields, strings) {
   const entries = Object.entries(fields);
-  if (!entries.length) return null;
-  if (entries.length > MAX_FIELDS) return textBlock(fields, strings);
-  const list = entries.flatMap(([name, one]) => [h("dt", {}, words(name)), h("dd", {}, plain(one) ?? textBlock(one, strings))]);
+  if (!entries.length || entries.length > MAX_FIELDS) return null;
+  const list = entries.flatMap(([name, one]) => {
+    return [h("dt", {}, words(name)), h("dd", {}, plain(one) ?? textBlock(one, strings))];
+  });
   return h("dl", { class: "arguments" }, ...list);
 }
 
-/** @param {any} one */
+/** @param {unknown} one */
 function plain(one) {
-  return (one === null || typeof one !== "object") && String(one).length <= LONG ? String(one) : null;
+  if (one !== null && typeof one === "object") return null;
+  return String(one).length <= LONG ? String(one) : null;
 }
 
-/** @param {Record<string, any>[]} rows @param {string[]} keys @param {Strings} strings */
+/** @param {Record<string, unknown>[]} rows @param {string[]} keys @param {Strings} strings */
 function tableOf(rows, keys, strings) {
   const table = new DataTable(strings);
   table.update({ label: "", columns: keys.map((key) => ({ key, label: heading(key) })), rows });
   return table.element;
 }
 
-/** @param {any} one */
-function isObject(one) {
-  return one !== null && typeof one === "object" && !Array.isArray(one);
-}
-
-/** @param {Record<string, any>} one */
+/**
+ * Whether it is an object without other objects in it.
+ * @param {unknown} one @returns {one is Record<string, unknown>}
+ */
 function isFlat(one) {
+  if (one === null || typeof one !== "object" || Array.isArray(one)) return false;
   return Object.values(one).every((value) => value === null || typeof value !== "object");
 }

@@ -27,8 +27,10 @@ export const VOICE_WORDS = {
 
 /** @typedef {import("./strings.js").Strings & typeof VOICE_WORDS} Words */
 /**
- * @typedef {{ strings: import("./strings.js").Strings, host: any, button: HTMLElement, input:
- *   HTMLTextAreaElement, invite: () => void }} Context
+ * @typedef {{
+ *   strings: import("./strings.js").Strings, host: import("./agui-chat.js").AguiChatElement,
+ *   button: HTMLElement, input: HTMLTextAreaElement, invite: () => void,
+ * }} Context
  */
 /** @typedef {"asking" | "recording" | "transcribing" | "failed" | null} State */
 
@@ -157,7 +159,7 @@ export class Voice {
     body.append("file", recording, "recording");
     try {
       const init = { method: "POST", body, headers: { Accept: "application/json" }, signal };
-      const response = await host.request(host.dataset.transcribeUrl, init);
+      const response = await host.request(host.dataset.transcribeUrl ?? "", init);
       const { text } = response.ok ? await response.json() : { text: "" };
       if (signal.aborted) return;
       if (text) return this.#write(text);

@@ -9,7 +9,13 @@ export class Welcome {
   #description = h("p", {});
   #chips = h("div", { class: "chips" });
   #gone = h("p", { class: "gone", role: "status" });
-  element = h("div", { class: "welcome" }, this.#gone, h("slot", { name: "welcome" }, this.#title, this.#description), this.#chips);
+  element = h(
+    "div",
+    { class: "welcome" },
+    this.#gone,
+    h("slot", { name: "welcome" }, this.#title, this.#description),
+    this.#chips,
+  );
 
   /** @param {string} title @param {string} description */
   greet(title, description) {
@@ -26,7 +32,19 @@ export class Welcome {
   offer(skills, use) {
     const chips = skills.filter((skill) => skill.chip);
     this.#chips.replaceChildren(
-      ...chips.map((skill) => h("button", { type: "button", class: "chip", part: "chip", title: skill.description, onclick: () => use(skill) }, skill.title)),
+      ...chips.map((skill) =>
+        h(
+          "button",
+          {
+            type: "button",
+            class: "chip",
+            part: "chip",
+            title: skill.description,
+            onclick: () => use(skill),
+          },
+          skill.title,
+        ),
+      ),
     );
   }
 }
