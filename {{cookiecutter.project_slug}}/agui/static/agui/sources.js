@@ -22,6 +22,7 @@ const STYLE = `
 .sources > summary { border-radius: 4px; color: var(--_muted); width: fit-content; }
 .sources > ol { display: grid; gap: .75rem; margin: .6rem 0 0; padding-inline-start: 1.75rem; }
 .sources li { border-radius: 4px; overflow-wrap: anywhere; unicode-bidi: plaintext; }
+.sources li:focus { background: var(--_surface); }
 .sources li::marker { color: var(--_muted); font-variant-numeric: tabular-nums; }
 .sources a { color: var(--_accent); text-decoration-thickness: 1px; text-underline-offset: 3px; }
 .sources .host { color: var(--_muted); margin-inline-start: .5rem; }
