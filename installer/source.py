@@ -40,6 +40,7 @@ PARTS = {
         "mcp",
         "observe",
         "session_store",
+        "sources",
         "spending",
         "suggestions",
         "terminal",

@@ -286,6 +286,21 @@ def activities(page: Page) -> Iterator[str]:
     yield "activities"
 
 
+def sources(page: Page) -> Iterator[str]:
+    told = [
+        {"number": 1, "title": LONG, "url": "https://example.com/" + "x" * 200, "quote": LONG * 3},
+        {"number": 2, "title": "ساعات العمل", "url": "/help/", "quote": "نفتح في التاسعة."},
+        {"number": 3, "title": "Handbook"},
+    ]
+    new_chat(page)
+    ask(page, "When do you open?", *text("s1", "At **nine** [1], or later [2][3]."))
+    answer(page, {"type": "CUSTOM", "name": "sources", "value": {"messageId": "s1", "sources": told}})
+    end(page)
+    page.locator("agui-chat .source-mark").first.click()
+    expect(page.locator("agui-chat .sources li").first).to_be_focused()
+    yield "sources"
+
+
 def questions(page: Page) -> Iterator[str]:
     inside = page.locator("agui-chat")
     changes = {"type": "object", "properties": {"title": {"type": "string"}, "days": {"type": "integer"}}}
@@ -442,8 +457,8 @@ def in_modes(page: Page, modes: list[str]) -> Iterator[tuple[str, list[str] | No
 def test_no_state_of_the_chat_has_a_finding(open_chat, look, live_project, language):
     options, modes = PAGES[language]
     page = open_chat(language, **options)
-    states = [a_run(page), activities(page), questions(page), files(page), voice(page), stored(page, live_project.url)]
-    for state in chain(*states):
+    states = [a_run(page), activities(page), sources(page), questions(page), files(page), voice(page)]
+    for state in chain(*states, stored(page, live_project.url)):
         for mode, rules in in_modes(page, modes):
             name = f"{state}-{mode}"
             look(page, name, rules)

@@ -270,6 +270,13 @@ test("suggestions are kept with the message that they come after, and with no ot
   }
 });
 
+test("sources are kept with their answer", () => {
+  const sources = [{ number: 1, title: "Hours" }];
+  const told = { type: "CUSTOM", name: "sources", value: { messageId: "a", sources } };
+  const { messages } = play([started, ...text("a", "Hello"), told, finished]);
+  assert.deepEqual(messages, [{ id: "a", role: "assistant", content: "Hello", metadata: { sources } }]);
+});
+
 const prompt = (id) => ({ id, role: "user", content: "hi" });
 const failed = { type: "RUN_ERROR", message: "Sorry.", code: "timeout", metadata: { runId: "3f2a91bc" } };
 

@@ -24,6 +24,17 @@ test("tools are named, and their results and thoughts are left out", () => {
   assert.equal(written(thought, answer("", { toolCalls }), result), "# Plans\n\n## Assistant\n\n*add\\_task*\n");
 });
 
+test("sources of an answer follow it", () => {
+  const sources = [{ number: 1, title: "A\n# b", url: "https://example.com/" }, { number: 3, title: "[C](x)" }];
+  assert.match(
+    written(answer("So [1].", { metadata: { sources } })),
+    /So \[1\]\.\n\n1\. A \\# b https:\/\/example\.com\/\n3\. \\\[C\\\]\(x\)\n$/,
+  );
+  for (const odd of ["x", { number: 1 }, [null]]) {
+    assert.match(written(answer("So.", { metadata: { sources: odd } })), /So\.\n$/);
+  }
+});
+
 test("files of a message are named", () => {
   const metadata = { attachments: [{ id: "1", name: "a_b.txt" }] };
   const content = [{ type: "text", text: "Read it" }, { type: "document" }];

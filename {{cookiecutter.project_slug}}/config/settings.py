@@ -59,6 +59,7 @@ INSTALLED_APPS = [
     "agui.contrib.mcp",
     "agui.contrib.observe",
     "agui.contrib.session_store",
+    "agui.contrib.sources",
     "agui.contrib.spending",
     "agui.contrib.suggestions",
     "agui.contrib.terminal",

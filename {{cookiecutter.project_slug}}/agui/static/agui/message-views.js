@@ -104,6 +104,10 @@ function assistantView(context) {
     const text = textOf(message.content);
     prose.element.hidden = !text;
     prose.update(text, session.busy && conversation.messages.at(-1) === message);
+    const sources = message.metadata?.sources;
+    if (sources) {
+      lazy(() => import("./sources.js")).then((it) => it?.showSources(element, sources, context));
+    }
     if (!message.toolCalls?.length) return;
     if (!tools.parentNode) prose.element.after(tools);
     if (!ToolCard) loadToolCard().then((isThere) => isThere && update(message, session));

@@ -21,8 +21,8 @@ const reducers = {
     return tellCall({ ...c, steps }, metadata, { step: undefined });
   },
   CUSTOM: (c, { name, value, metadata }) => {
-    if (name === "follow_ups" || name === "files_left_out") {
-      const told = { metadata: { [name]: value?.suggestions ?? value?.files } };
+    if (["follow_ups", "files_left_out", "sources"].includes(name)) {
+      const told = { metadata: { [name]: value?.suggestions ?? value?.files ?? value?.sources } };
       return patchMessage(c, value?.messageId, (message) => withMetadata(message, told));
     }
     if (!Number.isFinite(value?.percent)) return c;

@@ -95,6 +95,7 @@ export const STRINGS = {
  *   & typeof import("./rich-text.js").RICH_WORDS
  *   & typeof import("./save-words.js").SAVE_WORDS
  *   & typeof import("./shortcuts.js").SHORTCUT_WORDS
+ *   & typeof import("./sources.js").SOURCE_WORDS
  *   & typeof import("./standing-questions.js").STANDING_WORDS
  *   & typeof import("./suggestions.js").SUGGESTION_WORDS
  *   & typeof import("./table.js").TABLE_WORDS

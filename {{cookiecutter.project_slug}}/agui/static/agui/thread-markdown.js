@@ -64,9 +64,17 @@ function userText({ content, metadata, attachments }) {
 }
 
 /** @param {Message} message */
-function answerText({ content, toolCalls = [] }) {
+function answerText({ content, toolCalls = [], metadata }) {
   const calls = toolCalls.map(({ function: { name } }) => `*${plain(name)}*`);
-  return [closeFence(textOf(content).trim()), calls.join(", ")].filter(Boolean).join("\n\n");
+  const blocks = [closeFence(textOf(content).trim()), calls.join(", "), sourceList(metadata?.sources)];
+  return blocks.filter(Boolean).join("\n\n");
+}
+
+/** @param {unknown} sources as the server sends them */
+function sourceList(sources) {
+  const all = /** @type {any[]} */ (Array.isArray(sources) ? sources : []).filter(Boolean);
+  const lines = all.map(({ number, title, url = "" }) => `${number}. ${plain(`${title} ${url}`)}`);
+  return lines.join("\n");
 }
 
 /**

@@ -205,6 +205,8 @@ export const STRINGS = {
   feedbackSend: "Senden",
   usage: "{input} Token gelesen, {output} geschrieben",
   contextUsed: "{share} des Kontexts",
+  sources: { one: "{count} Quelle", other: "{count} Quellen" },
+  sourceMark: "Quelle {number}: {title}",
   answerActions: "Diese Antwort",
   messageActions: "Ihre Nachricht",
   editMessage: "Nachricht bearbeiten",

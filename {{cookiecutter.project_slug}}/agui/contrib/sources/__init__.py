@@ -1,0 +1,1 @@
+"""Where an answer comes from."""
