@@ -267,3 +267,9 @@ def test_usage_is_shown_when_the_server_tells_it(scripted):
     push({"type": "TEXT_MESSAGE_CHUNK", "messageId": "a", "delta": "Hello."})
     push({"type": "RUN_FINISHED", "threadId": "t", "runId": "r", "usage": usage})
     expect(bar(scripted)).to_contain_text("1,234 tokens read, 35 written")
+    push = open_stream(scripted)
+    push({"type": "TEXT_MESSAGE_CHUNK", "messageId": "b", "delta": "Hello again."})
+    told = {"inputTokens": 7, "outputTokens": 1, "cost": 0.00123, "contextTokens": 500, "contextWindow": 1000}
+    push({"type": "CUSTOM", "name": "usage", "value": {"messageId": "b", "usage": told}})
+    push({"type": "RUN_FINISHED", "threadId": "t", "runId": "r"})
+    expect(bar(scripted)).to_contain_text("7 tokens read, 1 written · $0.0012 · 50% of the context")

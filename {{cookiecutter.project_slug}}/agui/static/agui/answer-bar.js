@@ -91,7 +91,7 @@ export class AnswerBar extends Toolbar {
   async #tellUsage() {
     const { session, isLast } = this.shown;
     const usage = this.answer?.metadata?.usage ?? (isLast ? session.conversation.usage : []);
-    if (![usage].flat().length) return;
+    if (![usage].flat().length) return setText(this.parts.used, "");
     const module = await lazy(() => import("./usage.js"));
     if (module) setText(this.parts.used, module.usageText(usage, this.context.strings));
   }

@@ -8,6 +8,9 @@ import { indexOf, patchCall, patchMessage, withMetadata } from "./patches.js";
 /** @typedef {import("./types.d.ts").Conversation} Conversation */
 /** @typedef {import("./types.d.ts").Message} Message */
 
+/** What the server adds to a complete answer: events with the name of what its metadata gets. */
+const ADDITIONS = ["files_left_out", "follow_ups", "sources", "usage"];
+
 /** @type {Partial<import("./types.d.ts").Reducers>} */
 const reducers = {
   // @ts-ignore: without a prototype, "toString" is not an event type
@@ -21,9 +24,10 @@ const reducers = {
     return tellCall({ ...c, steps }, metadata, { step: undefined });
   },
   CUSTOM: (c, { name, value, metadata }) => {
-    if (["follow_ups", "files_left_out", "sources"].includes(name)) {
-      const told = { metadata: { [name]: value?.suggestions ?? value?.files ?? value?.sources } };
-      return patchMessage(c, value?.messageId, (message) => withMetadata(message, told));
+    if (ADDITIONS.includes(name)) {
+      const { messageId, ...addition } = value ?? {};
+      const told = { metadata: { [name]: Object.values(addition)[0] } };
+      return patchMessage(c, messageId, (message) => withMetadata(message, told));
     }
     if (!Number.isFinite(value?.percent)) return c;
     return tellCall(c, metadata, { percent: Math.min(Math.max(value.percent, 0), 100) });
