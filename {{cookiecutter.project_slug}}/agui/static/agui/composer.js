@@ -214,7 +214,9 @@ export class Composer {
   // --- What comes with its first use
 
   async #search() {
-    if (this.text.trimStart().startsWith("/")) await this.#loadPalette();
+    const { mentionsUrl } = this.#context.host.dataset;
+    const isMention = mentionsUrl && this.text.includes("@");
+    if (isMention || this.text.trimStart().startsWith("/")) await this.#loadPalette();
     if (this.hasFocus) this.#palette?.search(this.#skills);
   }
 
@@ -230,10 +232,9 @@ export class Composer {
     const module = await this.#context.load(() => import("./palette.js"));
     if (module && !this.#palette) {
       const palette = new module.Palette(this.#input, {
-        strings: this.#context.strings,
+        ...this.#context,
         send: (text) => this.#submit(text),
         fill: (text) => this.write(text),
-        shortcuts: () => this.#context.shortcuts(),
         hint: (text) => setText(this.#hint, text),
       });
       this.#column.prepend(palette.element);
@@ -266,7 +267,7 @@ export class Composer {
 
   /** Put a rejected message back, before the current draft. @param {Returned} message */
   async giveBack({ content, metadata, isSignedOut }) {
-    const text = metadata ? (await this.#loadFiles())?.restore(content, metadata.attachments) : content;
+    const text = metadata?.attachments ? (await this.#loadFiles())?.restore(content, metadata.attachments) : content;
     this.fill([text, this.#input.value].filter(Boolean).join("\n\n"));
     if (!isSignedOut) this.#keep();
   }
