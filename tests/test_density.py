@@ -13,7 +13,7 @@ PROJECT = ROOT / TEMPLATE_NAME
 ELEMENT = PROJECT / "agui/static/agui"
 # Lines of all text files of a new project, tests and migrations included.
 # The element's core is in lines of 100 columns, which are more.
-MOST_LINES = {"minimal": 43_370, "standard": 47_350, "everything": 58_410}
+MOST_LINES = {"minimal": 43_630, "standard": 47_620, "everything": 58_950}
 
 
 def test_core_is_small_and_readable():

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import re
+import sys
 import time
 from types import ModuleType
 from typing import Any
@@ -232,7 +233,7 @@ async def test_the_model_reads_which_record_is_meant_also_later(client: Client):
     assert FENCE.fullmatch(fence)[2] == '{"kind": "task", "id": "5", "title": "Buy milk"}'
     assert "Buy milk" not in model.requests[0].instructions
     assert prompts(model.requests[1]) == [fence, words, "Are you sure?"]
-    # The message comes back as it was sent, for whoever edits it.
+    # The message comes back as it was sent, so that a client can edit it.
     assert thread["messages"][0]["metadata"]["mentions"][0]["id"] == "5"
     assert "<mentions>" not in json.dumps(thread)
 
@@ -289,15 +290,18 @@ async def test_the_model_reads_at_most_twenty_records_of_a_message(client: Clien
 # --- What the manual shows
 
 
-async def test_the_manual_shows_a_search_that_works(client: Client, other: Any):
+async def test_the_manual_shows_a_search_that_works(client: Client, other: Any, monkeypatch: pytest.MonkeyPatch):
     models = pytest.importorskip("assistant.models")
     if not hasattr(models, "Task"):
         pytest.skip("the example is gone")
     section = pages.read("page.md").partition("\n## Let users mention records\n")[2].partition("\n## ")[0]
-    code = re.search(r"^# assistant/mentions\.py\n(.*?)^```$", section, re.M | re.S)
-    assert code
-    module = ModuleType("mentions")
-    exec(code[1], module.__dict__)  # noqa: S102
+    search, agent = re.findall(r"^```python\n(.*?)^```$", section, re.M | re.S)
+    module = ModuleType("assistant.mentions")
+    exec(search, module.__dict__)  # noqa: S102
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    values: dict[str, Any] = {"AgentConfig": AgentConfig, "INSTRUCTIONS": "", "TaskState": None}
+    exec(agent, values)  # noqa: S102
+    assert values["config"].capabilities == [Mentions(module.search)]
     for owner, title in ((client.user, "Buy milk"), (client.user, "Call"), (other, "Sell milk")):
         await models.Task.objects.acreate(owner=owner, title=title)
     status, body = await find(client, "milk", module.search)

@@ -18,7 +18,7 @@ import { filePicker } from "./intake.js";
  *   strings: import("./strings.js").Strings, stop: () => void, editLast: () => boolean, keep: (draft: string) => void,
  *   send: (text: string, attachments?: import("./uploads.js").Attachment[]) => boolean,
  *   client: import("./client.js").AgentClient, host: any, load: import("./lazy.js").Load,
- *   shortcuts: () => void,
+ *   shortcuts: () => void, memory: import("./thread-memory.js").ThreadMemory,
  * }} Context
  */
 
@@ -112,6 +112,7 @@ export class Composer {
   set text(text) {
     this.#input.value = text;
     this.#changed();
+    if (this.#mayMention) this.#loadPalette();
   }
 
   empty() {
@@ -213,10 +214,12 @@ export class Composer {
 
   // --- What comes with its first use
 
+  get #mayMention() {
+    return this.#context.host.dataset.mentionsUrl && this.text.includes("@");
+  }
+
   async #search() {
-    const { mentionsUrl } = this.#context.host.dataset;
-    const isMention = mentionsUrl && this.text.includes("@");
-    if (isMention || this.text.trimStart().startsWith("/")) await this.#loadPalette();
+    if (this.#mayMention || this.text.trimStart().startsWith("/")) await this.#loadPalette();
     if (this.hasFocus) this.#palette?.search(this.#skills);
   }
 

@@ -19,6 +19,7 @@ export const MENTION_WORDS = {
 /** The user may still be typing. */
 const PAUSE_MS = 150;
 const SLOW_MS = 1000;
+const MAX_CHOSEN = 50;
 /** An "@" at the start of a word, so not in an e-mail address, and what follows it. */
 const TYPED = /(?:^|[^\p{L}\p{N}_.+/@-])@((?:[^\s@][^\n@]{0,49})?)$/u;
 
@@ -27,8 +28,8 @@ export class Mentions {
   #palette;
   #context;
   #words;
-  /** @type {Mention[]} what the user has chosen and not sent yet */
-  #chosen = [];
+  /** @type {Mention[]} what the user has chosen and not sent yet, also before a reload */
+  #chosen;
   /** The text up to the cursor when the user closed the list, or went on without a record. */
   #closed = "";
   #isTold = false;
@@ -44,13 +45,14 @@ export class Mentions {
     this.#palette = palette;
     this.#context = context;
     this.#words = { ...MENTION_WORDS, ...context.strings };
+    this.#chosen = JSON.parse(context.memory.noted("mentions") ?? "[]");
     const { session } = context.host;
     /** @param {string} type @param {(detail: any) => void} listener */
     const on = (type, listener) =>
       session.addEventListener(type, (/** @type {CustomEvent} */ { detail }) => listener(detail));
     on("start", ({ messages: [message] }) => this.#send(message));
-    on("returned", ({ metadata }) => this.#chosen.push(...(metadata?.mentions ?? [])));
-    on("signed-out", () => (this.#chosen = []));
+    on("returned", ({ metadata }) => this.#keep([...this.#chosen, ...(metadata?.mentions ?? [])]));
+    on("signed-out", () => this.#keep([]));
   }
 
   get #before() {
@@ -130,7 +132,7 @@ export class Mentions {
     const typed = this.#typed;
     const start = typed === undefined ? end : end - typed.length - 1;
     const gap = /^\s/.test(value.slice(end)) ? "" : " ";
-    this.#chosen.push(mention);
+    this.#keep([...this.#chosen, mention]);
     this.#input.setRangeText(`@${mention.title}${gap}`, start, end, "end");
     this.#input.dispatchEvent(new Event("input", { bubbles: true }));
   }
@@ -147,8 +149,14 @@ export class Mentions {
     const isNamed = ({ title }) => text.includes(`@${title}`);
     const mentions = this.#chosen.filter(isNamed);
     if (!mentions.length) return;
-    this.#chosen = this.#chosen.filter((mention) => !isNamed(mention));
+    this.#keep(this.#chosen.filter((mention) => !isNamed(mention)));
     message.metadata = { ...message.metadata, mentions };
+  }
+
+  /** @param {Mention[]} chosen */
+  #keep(chosen) {
+    this.#chosen = chosen.slice(-MAX_CHOSEN);
+    this.#context.memory.note("mentions", chosen.length ? JSON.stringify(this.#chosen) : "");
   }
 
   /** Say it where the list would be. @param {string} text */

@@ -15,7 +15,7 @@ import { format } from "./strings.js";
  * @typedef {{
  *   strings: import("./strings.js").Strings, send: (text: string) => boolean,
  *   fill: (text: string) => void, hint: (text: string) => void, shortcuts: () => void,
- *   host: any, load: import("./lazy.js").Load,
+ *   host: any, memory: import("./thread-memory.js").ThreadMemory, load: import("./lazy.js").Load,
  * }} Context
  */
 
@@ -54,6 +54,7 @@ export class Palette {
       class: "palette", part: "palette", id: "palette", role: "listbox", tabindex: "0",
       hidden: true,
     });
+    this.#loadMentions(); // The text may be a draft that mentions something.
   }
 
   // --- The list
@@ -76,12 +77,15 @@ export class Palette {
     this.show(skills.filter(fits).sort((a, b) => first(a) - first(b)), fits);
   }
 
-  async #searchRecords() {
+  async #loadMentions() {
     const { host, load } = this.#context;
-    if (!this.#mentions && host.dataset.mentionsUrl && this.#input.value.includes("@")) {
-      const module = await load(() => import("./mentions.js"));
-      if (module) this.#mentions ??= new module.Mentions(this.#input, this, this.#context);
-    }
+    if (this.#mentions || !host.dataset.mentionsUrl || !this.#input.value.includes("@")) return;
+    const module = await load(() => import("./mentions.js"));
+    if (module) this.#mentions ??= new module.Mentions(this.#input, this, this.#context);
+  }
+
+  async #searchRecords() {
+    await this.#loadMentions();
     const hasFocus = this.#input.matches(":focus");
     if (!hasFocus || !this.#mentions?.search()) this.hide();
   }
