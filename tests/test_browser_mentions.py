@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -10,14 +11,8 @@ from servers import LiveProject, serve
 
 pytestmark = pytest.mark.browser
 
-# Finds tasks, and answers with the records that the model was told of.
-MODEL = """
-import re
-
-from pydantic_ai.models.function import FunctionModel
-
-from agui.contrib.mentions.records import Mention, Mentions
-from assistant.agent import config
+SEARCH = """
+from agui.contrib.mentions.records import Mention
 from assistant.models import Task
 
 
@@ -26,9 +21,18 @@ def search(user, text):
         raise RuntimeError("secret detail")
     for number, task in enumerate(Task.objects.filter(owner=user, title__icontains=text)):
         yield Mention("task", task.pk, task.title, f"number {number}")
+"""
+AGENT = """from agui.contrib.mentions.records import Mentions
+from assistant.mentions import search
 
+config = AgentConfig(
+    capabilities=[Mentions(search)],
+"""
+# Answers with the records that the model was told of.
+MODEL = """
+import re
 
-object.__setattr__(config, "capabilities", [Mentions(search)])
+from pydantic_ai.models.function import FunctionModel
 
 
 async def answer(messages, info):
@@ -38,18 +42,27 @@ async def answer(messages, info):
 
 model = FunctionModel(stream_function=answer)
 """
-TITLES = ["Buy milk", "Buy bread", "Call <b>Ada</b>"]
+TASKS = """
+from django.contrib.auth import get_user_model
+from assistant.models import Task
+Task.objects.all().delete()
+for title in ["Buy milk", "Buy bread", "Call <b>Ada</b>"]:
+    Task.objects.create(owner=get_user_model().objects.get(username="admin"), title=title)
+"""
 
 
 @pytest.fixture(scope="module")
-def mentioning(live_project: LiveProject) -> Iterator[LiveProject]:
-    (live_project.path / "mentioning.py").write_text(MODEL)
-    owner = "from django.contrib.auth import get_user_model; from assistant.models import Task; "
-    owner += f"user = get_user_model().objects.get(username={live_project.username!r}); "
-    live_project.manage("shell", "-c", f"{owner}[Task.objects.create(owner=user, title=one) for one in {TITLES}]")
-    with serve(live_project.path, AGENT_MODEL="python:mentioning.model") as live:
+def mentioning(live_project: LiveProject, signed_in: dict, tmp_path_factory) -> Iterator[LiveProject]:
+    """A copy of the project, in which users mention their tasks."""
+    project = tmp_path_factory.mktemp("mentioning") / "project"
+    shutil.copytree(live_project.path, project, symlinks=True)
+    agent = project / "assistant/agent.py"
+    agent.write_text(agent.read_text().replace("config = AgentConfig(\n", AGENT))
+    (project / "assistant/mentions.py").write_text(SEARCH)
+    (project / "mentioning.py").write_text(MODEL)
+    with serve(project, AGENT_MODEL="python:mentioning.model") as live:
+        live.manage("shell", "-c", TASKS)
         yield live
-    live_project.manage("shell", "-c", f"{owner}Task.objects.all().delete()")
 
 
 @pytest.fixture
@@ -109,7 +122,7 @@ def test_mention_lasts_through_a_reload_an_edit_and_another_answer(page):
     finished(page)
     expect(page.locator(".assistant .prose")).to_have_text("known: Buy milk, Buy bread")
     page.reload()
-    page.get_by_role("button", name="Try again").click()
+    page.get_by_role("button", name="Answer again").click()
     finished(page)
     expect(page.locator(".assistant .prose:visible")).to_have_text("known: Buy milk, Buy bread")
     page.get_by_role("button", name="Edit the message").click()
@@ -121,6 +134,17 @@ def test_mention_lasts_through_a_reload_an_edit_and_another_answer(page):
     say(page, "See @Buy milk")
     finished(page)
     expect(page.locator(".assistant .prose:visible").last).to_have_text("known:")
+
+
+def test_draft_keeps_its_mention_through_a_reload(page):
+    mention(page, "See @milk")
+    with page.expect_response(re.compile(r"/mentions\.js")):
+        page.reload()
+    expect(message_box(page)).to_have_value("See @Buy milk ")
+    drawn(page)
+    message_box(page).press("Enter")
+    finished(page)
+    expect(page.locator(".assistant .prose")).to_have_text("known: Buy milk")
 
 
 def test_message_that_waits_keeps_its_mention(page):
@@ -150,7 +174,7 @@ def test_message_that_comes_back_keeps_its_mention(page):
     page.route("**/agent/", lambda route: route.fulfill(**refusal))
     mention(page, "See @milk")
     message_box(page).press("Enter")
-    expect(page.locator(".error")).to_be_visible()
+    expect(page.get_by_role("alert")).to_contain_text("Too many.")
     page.unroute("**/agent/")
     page.get_by_role("button", name="Try again").click()
     finished(page)

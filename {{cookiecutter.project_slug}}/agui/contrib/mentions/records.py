@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from inspect import iscoroutinefunction
 from itertools import islice
-from typing import Any, TypeAlias, cast
+from typing import Any, TypeAlias
 
 from django.apps import apps
 from django.core.exceptions import ImproperlyConfigured
@@ -60,11 +60,11 @@ class Mentions(AbstractCapability[Any]):
 
     async def find(self, user: Any, text: str) -> list[dict[str, str]]:
         """Search as this user. Raises Unavailable if that takes too long."""
+        search: Any = self.search
         try:
             async with asyncio.timeout(TIMEOUT_SECONDS):
-                if iscoroutinefunction(self.search):
-                    return _rows(await self.search(user, text))
-                search = cast("Callable[[Any, str], Iterable[Mention]]", self.search)
+                if iscoroutinefunction(search):
+                    return _rows(await search(user, text))
                 return await in_database(lambda: _rows(search(user, text)), pool="tools")
         except TimeoutError:
             logger.warning("The search for mentions took longer than %s seconds", TIMEOUT_SECONDS)
