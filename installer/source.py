@@ -38,6 +38,7 @@ PARTS = {
         "export",
         "feedback",
         "mcp",
+        "mentions",
         "observe",
         "session_store",
         "sources",

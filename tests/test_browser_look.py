@@ -155,7 +155,8 @@ def set_language(page: Page, url: str, language: str) -> None:
         tag = f'<html lang="{language}" dir="{"rtl" if language == "ar" else "ltr"}">'
         text, count = re.subn(r"<html [^>]*>", tag, response.text())
         assert count == 1
-        text = text.replace("<agui-chat", '<agui-chat data-transcribe-url="/agent/transcribe/"')
+        urls = 'data-transcribe-url="/agent/transcribe/" data-mentions-url="/agent/mentions/"'
+        text = text.replace("<agui-chat", f"<agui-chat {urls}")
         route.fulfill(response=response, body=text)
 
     page.route(re.compile(re.escape(url) + r"/(\?.*)?$"), answer)
@@ -236,6 +237,11 @@ def a_run(page: Page) -> Iterator[str]:
     write(page, "/")
     expect(inside.locator(".palette")).to_be_visible()
     yield "palette"
+    mentions = [{"kind": "task", "id": str(number), "title": LONG, "detail": "home"} for number in range(3)]
+    page.route("**/agent/mentions/*", lambda route: route.fulfill(json={"mentions": mentions}))
+    write(page, "See @Donau")
+    expect(inside.locator(".option-title").first).to_have_text(LONG)
+    yield "mentions"
     write(page, "")
     ask(page, "What is late? " * 8)
     yield "working"

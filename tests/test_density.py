@@ -13,7 +13,7 @@ PROJECT = ROOT / TEMPLATE_NAME
 ELEMENT = PROJECT / "agui/static/agui"
 # Lines of all text files of a new project, tests and migrations included.
 # The element's core is in lines of 100 columns, which are more.
-MOST_LINES = {"minimal": 44_180, "standard": 48_180, "everything": 59_490}
+MOST_LINES = {"minimal": 44_440, "standard": 48_430, "everything": 60_030}
 
 
 def test_core_is_small_and_readable():

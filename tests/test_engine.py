@@ -21,7 +21,7 @@ SAME_ON_ALL_DATABASES = (
     *("checks", "client_docs", "client_model", "client_remote", "client_requests", "client_transport", "commands"),
     *("conf", "contract", "data_docs", "definitions", "demo", "differences", "drf_mcp", "evals", "exits", "failures"),
     *("fair_threads", "feedback", "file_addresses", "follow_ups", "health", "hostile", "isolation", "layout"),
-    *("limits", "llm", "log_fields", "logs", "mcp_endpoint", "mcp_servers", "middleware", "model_files"),
+    *("limits", "llm", "log_fields", "logs", "mcp_endpoint", "mcp_servers", "mentions", "middleware", "model_files"),
     *("multimodal", "pacing", "page_context", "parts", "progress", "protocol", "providers", "read_attachment"),
     *("recipes", "recipes_capabilities", "recipes_code", "recipes_evals", "recipes_files", "recipes_mcp"),
     *("recipes_messages", "recipes_models", "recipes_observe", "recipes_outputs", "recipes_search", "recipes_testing"),

@@ -127,6 +127,7 @@ def test_what_succeeds_is_as_documented(live: LiveProject, ask):
     assert ask("transcribe", {"file": b"Flour"}).status_code == 415
     assert "add_task" in [one["name"] for one in ask("listTools").json()]
     assert ask("listSkills").json()
+    assert ask("listMentions").json() == {"mentions": []}
     assert ask("readCapabilities").json()["identity"]
     assert ask("mcp", {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}).json()["result"]["tools"]
     assert ask("health").json() == {"status": "ok", "database": True}

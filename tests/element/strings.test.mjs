@@ -36,6 +36,7 @@ import { USAGE_WORDS, usageText } from "./agui/usage.js";
 import { VERSION_WORDS } from "./agui/versions.js";
 import { BACKGROUND_WORDS } from "./agui/background.js";
 import { SHORTCUT_WORDS } from "./agui/shortcuts.js";
+import { MENTION_WORDS } from "./agui/mentions.js";
 import { MENU_WORDS } from "./agui/thread-menu.js";
 import { MODEL_WORDS } from "./agui/model-picker.js";
 import { VOICE_WORDS } from "./agui/voice.js";
@@ -53,6 +54,7 @@ const STRINGS = {
   ...FILE_WORDS,
   ...FORM_WORDS,
   ...GROUP_WORDS,
+  ...MENTION_WORDS,
   ...MENU_WORDS,
   ...MODEL_WORDS,
   ...NOTE_WORDS,

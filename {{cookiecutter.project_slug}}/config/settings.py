@@ -57,6 +57,7 @@ INSTALLED_APPS = [
     "agui.contrib.export",
     "agui.contrib.feedback",
     "agui.contrib.mcp",
+    "agui.contrib.mentions",
     "agui.contrib.observe",
     "agui.contrib.session_store",
     "agui.contrib.sources",

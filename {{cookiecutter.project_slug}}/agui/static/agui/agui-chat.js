@@ -13,8 +13,8 @@ import { ThreadMemory } from "./thread-memory.js";
 /**
  * A chat with an AG-UI agent. This is all that a page can use of it; docs/page.md explains it.
  * @attr endpoint, data-tools-url, data-skills-url, data-threads-url, data-attachments-url,
- *   data-transcribe-url, data-stylesheet-url, data-frame-stylesheet-url, data-strings-url,
- *   data-login-url - the addresses
+ *   data-transcribe-url, data-mentions-url, data-stylesheet-url, data-frame-stylesheet-url,
+ *   data-strings-url, data-login-url - the addresses
  * @attr data-max-upload-bytes, data-max-recording-bytes, data-feedback, data-models - what the
  *   server accepts and offers
  * @attr data-csrf-token, user-key, data-thread-memory - the user, and what the browser remembers

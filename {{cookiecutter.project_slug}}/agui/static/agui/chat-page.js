@@ -48,7 +48,7 @@ export class ChatPage {
     this.#thread = new OpenThread(session, memory, (detail) => emit("ag-ui-thread", detail));
     this.#transcript = new Transcript(this.#context(), this.#welcome.element);
     this.#composer = new Composer({
-      strings, client, host,
+      strings, client, host, memory,
       load: (load) => this.#load(load),
       send: (text, attachments) => host.sendMessage(text, attachments),
       stop: () => session.stop(),

@@ -18,7 +18,7 @@ import { filePicker } from "./intake.js";
  *   strings: import("./strings.js").Strings, stop: () => void, editLast: () => boolean, keep: (draft: string) => void,
  *   send: (text: string, attachments?: import("./uploads.js").Attachment[]) => boolean,
  *   client: import("./client.js").AgentClient, host: any, load: import("./lazy.js").Load,
- *   shortcuts: () => void,
+ *   shortcuts: () => void, memory: import("./thread-memory.js").ThreadMemory,
  * }} Context
  */
 
@@ -112,6 +112,7 @@ export class Composer {
   set text(text) {
     this.#input.value = text;
     this.#changed();
+    if (this.#mayMention) this.#loadPalette();
   }
 
   empty() {
@@ -213,8 +214,12 @@ export class Composer {
 
   // --- What comes with its first use
 
+  get #mayMention() {
+    return this.#context.host.dataset.mentionsUrl && this.text.includes("@");
+  }
+
   async #search() {
-    if (this.text.trimStart().startsWith("/")) await this.#loadPalette();
+    if (this.#mayMention || this.text.trimStart().startsWith("/")) await this.#loadPalette();
     if (this.hasFocus) this.#palette?.search(this.#skills);
   }
 
@@ -230,10 +235,9 @@ export class Composer {
     const module = await this.#context.load(() => import("./palette.js"));
     if (module && !this.#palette) {
       const palette = new module.Palette(this.#input, {
-        strings: this.#context.strings,
+        ...this.#context,
         send: (text) => this.#submit(text),
         fill: (text) => this.write(text),
-        shortcuts: () => this.#context.shortcuts(),
         hint: (text) => setText(this.#hint, text),
       });
       this.#column.prepend(palette.element);
@@ -266,7 +270,7 @@ export class Composer {
 
   /** Put a rejected message back, before the current draft. @param {Returned} message */
   async giveBack({ content, metadata, isSignedOut }) {
-    const text = metadata ? (await this.#loadFiles())?.restore(content, metadata.attachments) : content;
+    const text = metadata?.attachments ? (await this.#loadFiles())?.restore(content, metadata.attachments) : content;
     this.fill([text, this.#input.value].filter(Boolean).join("\n\n"));
     if (!isSignedOut) this.#keep();
   }

@@ -1,15 +1,21 @@
 // @ts-check
 /**
- * Skills: the list behind "/", and the {blanks} of their prompts. The first use loads this module.
+ * The list above the input: skills behind "/", and records behind "@" (mentions.js). Here are also
+ * the {blanks} of skills' prompts. The first use loads this module.
  */
 import { h } from "./dom.js";
 import { format } from "./strings.js";
 
 /** @typedef {import("./composer.js").Skill} Skill */
 /**
+ * What the list shows: a skill, or what `choose` is for.
+ * @typedef {Skill & { choose?: () => void }} Entry
+ */
+/**
  * @typedef {{
  *   strings: import("./strings.js").Strings, send: (text: string) => boolean,
  *   fill: (text: string) => void, hint: (text: string) => void, shortcuts: () => void,
+ *   host: any, memory: import("./thread-memory.js").ThreadMemory, load: import("./lazy.js").Load,
  * }} Context
  */
 
@@ -26,12 +32,14 @@ const HELP = "?";
 export class Palette {
   #input;
   #context;
-  /** @type {Skill[]} the skills in the list now */
+  /** @type {Entry[]} what is in the list now */
   #found = [];
   #active = 0;
   /** The blanks of the prompt in the input. @type {string[]} */
   #blanks = [];
   #warned = false;
+  /** @type {import("./mentions.js").Mentions | undefined} */
+  #mentions;
   #outside = (/** @type {Event} */ event) => {
     const column = /** @type {Element} */ (this.element.parentElement);
     if (!event.composedPath().includes(column)) this.hide();
@@ -44,8 +52,9 @@ export class Palette {
     this.#context = context;
     this.element = h("div", {
       class: "palette", part: "palette", id: "palette", role: "listbox", tabindex: "0",
-      "aria-label": context.strings.skills, hidden: true,
+      hidden: true,
     });
+    this.#loadMentions(); // The text may be a draft that mentions something.
   }
 
   // --- The list
@@ -60,7 +69,7 @@ export class Palette {
   /** Show the skills that fit the typed word. @param {Skill[]} skills */
   search(skills) {
     const term = this.#typed?.toLowerCase();
-    if (term === undefined) return this.hide();
+    if (term === undefined) return this.#searchRecords();
     /** @param {Skill} skill */
     const fits = ({ name, title }) => `${name} ${title}`.toLowerCase().includes(term);
     /** @param {Skill} skill */
@@ -68,25 +77,43 @@ export class Palette {
     this.show(skills.filter(fits).sort((a, b) => first(a) - first(b)), fits);
   }
 
+  async #loadMentions() {
+    const { host, load } = this.#context;
+    if (this.#mentions || !host.dataset.mentionsUrl || !this.#input.value.includes("@")) return;
+    const module = await load(() => import("./mentions.js"));
+    if (module) this.#mentions ??= new module.Mentions(this.#input, this, this.#context);
+  }
+
+  async #searchRecords() {
+    await this.#loadMentions();
+    const hasFocus = this.#input.matches(":focus");
+    if (!hasFocus || !this.#mentions?.search()) this.hide();
+  }
+
   /** @param {Skill[]} own @param {(skill: Skill) => boolean} [fits] */
   show(own, fits = () => true) {
     const { showShortcuts: title } = { ...PALETTE_WORDS, ...this.#context.strings };
     /** @type {Skill} */
     const help = { name: HELP, title };
-    const skills = [...own, help].filter(fits);
-    if (!skills.length) return this.hide();
-    const groups = new Map(skills.map(({ group = "" }) => [group, /** @type {Skill[]} */ ([])]));
-    for (const skill of skills) groups.get(skill.group ?? "")?.push(skill);
+    this.list([...own, help].filter(fits), this.#context.strings.skills);
+  }
+
+  /** @param {Entry[]} entries @param {string} label of the list */
+  list(entries, label) {
+    if (!entries.length) return this.hide();
+    const groups = new Map(entries.map(({ group = "" }) => [group, /** @type {Entry[]} */ ([])]));
+    for (const entry of entries) groups.get(entry.group ?? "")?.push(entry);
     this.#found = [...groups.values()].flat();
     let index = 0;
     this.element.replaceChildren(
       ...[...groups].map(([group, members]) =>
         h(
-          "ul", { role: "group", "aria-label": group || this.#context.strings.skills }, group && h("li", { role: "presentation", class: "group" }, group),
-          ...members.map((skill) => this.#option(skill, index++)),
+          "ul", { role: "group", "aria-label": group || label }, group && h("li", { role: "presentation", class: "group" }, group),
+          ...members.map((entry) => this.#option(entry, index++)),
         ),
       ),
     );
+    this.element.ariaLabel = label;
     this.element.hidden = false;
     this.#input.setAttribute("aria-controls", "palette");
     addEventListener("pointerdown", this.#outside, true);
@@ -95,18 +122,19 @@ export class Palette {
   }
 
   hide() {
+    this.#mentions?.stop();
     this.element.hidden = true;
     removeEventListener("pointerdown", this.#outside, true);
     for (const name of ["aria-controls", "aria-activedescendant"]) this.#input.removeAttribute(name);
   }
 
-  /** @param {Skill} skill @param {number} index */
-  #option(skill, index) {
+  /** @param {Entry} entry @param {number} index */
+  #option(entry, index) {
     const keepsFocus = (/** @type {Event} */ event) => event.preventDefault();
     return h(
-      "li", { role: "option", id: `option-${index}`, onpointerdown: keepsFocus, onmousedown: keepsFocus, onclick: () => this.#choose(skill) },
-      h("code", {}, `/${skill.name}`), h("span", { class: "option-title" }, skill.title),
-      skill.description && h("span", { class: "muted" }, skill.description),
+      "li", { role: "option", id: `option-${index}`, onpointerdown: keepsFocus, onmousedown: keepsFocus, onclick: () => this.#choose(entry) },
+      entry.name && h("code", {}, `/${entry.name}`), h("span", { class: "option-title" }, entry.title),
+      entry.description && h("span", { class: "muted" }, entry.description),
     );
   }
 
@@ -126,8 +154,10 @@ export class Palette {
     if (this.element.hidden) return key === "Tab" && this.#goToBlank(shiftKey);
     if (key === "ArrowDown" || key === "ArrowUp") this.#move(key === "ArrowDown" ? 1 : -1);
     else if ((key === "Enter" || key === "Tab") && !shiftKey) this.#choose(this.#found[this.#active], key);
-    else if (key === "Escape") this.hide();
-    else return false;
+    else if (key === "Escape") {
+      this.#mentions?.close();
+      this.hide();
+    } else return false;
     return true;
   }
 
@@ -135,12 +165,13 @@ export class Palette {
 
   /**
    * Choose a skill. The text after the typed name belongs to the skill, as on the server.
-   * @param {Skill} skill @param {string} [key]
+   * @param {Entry} skill @param {string} [key]
    */
   #choose(skill, key) {
     const { value, selectionStart } = this.#input;
     const rest = (this.#typed === undefined ? value : value.slice(selectionStart)).trim();
     this.hide();
+    if (skill.choose) return skill.choose();
     if (skill.name === HELP) {
       if (this.#typed !== undefined) this.#context.fill(rest);
       return this.#context.shortcuts();
@@ -184,8 +215,8 @@ export class Palette {
    * @param {string} [prompt] @returns {Record<string, string>}
    */
   #fromPage(prompt) {
-    const { host } = /** @type {any} */ (this.#input.getRootNode());
-    if (!host?.getSkillContext || !BLANK.test(prompt ?? "")) return {};
+    const { host } = this.#context;
+    if (!host.getSkillContext || !BLANK.test(prompt ?? "")) return {};
     try {
       const given = Object.entries(host.getSkillContext() ?? {}).map(([word, value]) => [word, String(value ?? "")]);
       return Object.fromEntries(given.filter(([, value]) => value.trim())); // The user fills in blanks without a value.

@@ -11,6 +11,7 @@ export const SHORTCUT_WORDS = {
   shortcutSend: "Send",
   shortcutLine: "New line",
   shortcutSkills: "Skills",
+  shortcutMention: "Mention a record",
   shortcutEdit: "Edit your last message (in an empty input)",
   shortcutStop: "Stop the answer, or close the chat",
   shortcutHelp: "This page",
@@ -30,6 +31,7 @@ const SECTIONS = [
       ["Enter", "shortcutSend"],
       ["Shift+Enter", "shortcutLine"],
       ["/", "shortcutSkills"],
+      ["@", "shortcutMention"],
       ["↑", "shortcutEdit"],
     ],
   ],
@@ -53,17 +55,18 @@ const SECTIONS = [
 ];
 
 /** @param {import("./around.js").Context} context */
-export function showShortcuts({ panel, strings }) {
+export function showShortcuts({ host, panel, strings }) {
   if (panel.querySelector(".shortcuts")) return;
   /** @type {Words} */
   const words = { ...SHORTCUT_WORDS, ...strings };
   const close = iconButton("close", words.close, () => dialog.close());
   const look = { class: "shortcuts", part: "shortcuts", "aria-label": words.shortcuts };
+  const canMention = host.dataset.mentionsUrl;
   /** @type {HTMLDialogElement} */
   const dialog = h(
     "dialog", look,
     h("header", {}, h("h2", {}, words.shortcuts), close),
-    ...SECTIONS.flatMap(([title, rows]) => [h("h3", {}, words[title]), list(rows, words)]),
+    ...SECTIONS.flatMap(([title, rows]) => [h("h3", {}, words[title]), list(rows.filter(([key]) => canMention || key !== "@"), words)]),
   );
   dialog.addEventListener("close", () => dialog.remove());
   dialog.addEventListener("click", ({ target }) => target === dialog && dialog.close());

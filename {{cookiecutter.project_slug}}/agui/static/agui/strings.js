@@ -84,6 +84,7 @@ export const STRINGS = {
  *   & typeof import("./chart.js").CHART_WORDS
  *   & typeof import("./feedback-form.js").FEEDBACK_WORDS
  *   & typeof import("./file-face.js").FILE_WORDS
+ *   & typeof import("./mentions.js").MENTION_WORDS
  *   & typeof import("./message-editor.js").EDITOR_WORDS
  *   & typeof import("./model-picker.js").MODEL_WORDS
  *   & typeof import("./palette.js").PALETTE_WORDS

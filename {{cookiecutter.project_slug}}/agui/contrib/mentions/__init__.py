@@ -1,0 +1,1 @@
+"""Records of the project that a user mentions with @."""

@@ -1,0 +1,88 @@
+"""The records that a user can mention: those that a function of the project finds.
+
+    config = AgentConfig(..., capabilities=[Mentions(search)])
+
+The function decides which records a user may see.
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass
+from inspect import iscoroutinefunction
+from itertools import islice
+from typing import Any, TypeAlias
+
+from django.apps import apps
+from django.core.exceptions import ImproperlyConfigured
+from pydantic_ai.agent import AbstractAgent
+from pydantic_ai.capabilities import AbstractCapability
+
+from agui.blocking.executor import in_database
+from agui.errors import Unavailable
+
+logger = logging.getLogger("agui.mentions")
+
+MAX_RECORDS = 20
+MAX_CHARS = 200
+TIMEOUT_SECONDS = 5.0
+
+
+@dataclass(frozen=True)
+class Mention:
+    """A record that the user can choose."""
+
+    kind: str
+    """What it is, such as "task". The list has a heading for each kind."""
+    id: Any
+    """How tools know it, such as its primary key."""
+    title: str
+    """What the text of the message has after the @."""
+    detail: str = ""
+    """What tells it apart from others of the same title. Only the list shows it."""
+
+
+Search: TypeAlias = Callable[[Any, str], Iterable[Mention] | Awaitable[Iterable[Mention]]]
+"""Finds records for a user and a text, which may be empty. It may be async."""
+
+
+@dataclass
+class Mentions(AbstractCapability[Any]):
+    """Lets the users of an agent mention records with @."""
+
+    search: Search
+
+    def for_agent(self, agent: AbstractAgent[Any, Any]) -> "Mentions":
+        """Check the configuration when the agent is built. Raises ImproperlyConfigured."""
+        if not apps.is_installed("agui.contrib.mentions"):
+            raise ImproperlyConfigured("Mentions: add 'agui.contrib.mentions' to INSTALLED_APPS.")
+        return self
+
+    async def find(self, user: Any, text: str) -> list[dict[str, str]]:
+        """Search as this user. Raises Unavailable if that takes too long."""
+        search: Any = self.search
+        try:
+            async with asyncio.timeout(TIMEOUT_SECONDS):
+                if iscoroutinefunction(search):
+                    return _rows(await search(user, text))
+                return await in_database(lambda: _rows(search(user, text)), pool="tools")
+        except TimeoutError:
+            logger.warning("The search for mentions took longer than %s seconds", TIMEOUT_SECONDS)
+            raise Unavailable("The search takes too long. Try again soon.") from None
+
+
+def _rows(mentions: Iterable[Mention]) -> list[dict[str, str]]:
+    rows = []
+    for mention in islice(mentions, MAX_RECORDS):
+        row = {"kind": _line(mention.kind), "id": str(mention.id), "title": _line(mention.title)}
+        detail = _line(mention.detail)
+        if detail:
+            row["detail"] = detail
+        if row["title"]:
+            rows.append(row)
+    return rows
+
+
+def _line(text: Any) -> str:
+    """Write a text on one line, as long as a list can show it."""
+    return " ".join(str(text).split())[:MAX_CHARS].strip()
