@@ -10,6 +10,7 @@ for (const [name, markdown, phrases] of [
   ["links are read by their words", "See [the page](https://e.org/x?y) and https://e.org.", ["See the page and"]],
   ["code is left out", "Run:\n\n```py\nx = 1\n```\n\nDone.\n\n~~~\nopen", ["Run:", "Done."]],
   ["a table is read by its cells", "| a | b |\n|---|---|\n| 1 | 2 |", ["a ,  b", "1 ,  2"]],
+  ["simple formulas are read, others are left out", "If $x = 1$ and \\(y\\), then\n\n$$\n\\frac{a}{b}\n$$\n\nfor $5 or $10.", ["If x = 1 and y, then", "for $5 or $10."]],
   ["nothing is nothing", "***\n\n---\n", []],
 ]) {
   test(name, () => {
@@ -25,7 +26,7 @@ test("long lines are cut after sentences, or between words", () => {
   assert.equal(phrases.join("").replaceAll(" ", "").length, 40 * 21 + 800 + 1000);
 });
 
-for (const text of ["`", "[", "![", "* ", "```\n", "|", "https://", "[a](", "> ", "x. "]) {
+for (const text of ["`", "[", "![", "* ", "```\n", "|", "https://", "[a](", "> ", "x. ", "$", "$a ", "$$a", "\\("]) {
   test(`a giant answer of ${JSON.stringify(text)} is read in time`, () => {
     const reading = (size) => {
       const answer = text.repeat(size);
