@@ -99,6 +99,13 @@ def answer(question: str) -> int:
 
 > Quoted words.
 """
+MARKDOWN += r"""
+The roots are $x_{1,2} = \frac{-b \pm \sqrt{b^2 - 4ac}}{2a}$, and not \(\unknown\):
+
+$$
+1 + 2 + 3 + 4 + 5 + 6 + 7 + 8 + 9 + 10 + 11 + 12 + 13 + 14 + 15 + 16 + 17 + 18 + 19 + \cdots + n = \sum_{k=1}^n k
+$$
+"""
 
 
 @pytest.fixture(scope="session")
@@ -264,6 +271,7 @@ def a_run(page: Page) -> Iterator[str]:
     yield "tools-open"
     answer(page, *text("m1", MARKDOWN))
     expect(inside.locator(".prose table")).to_be_visible()
+    expect(inside.locator(".prose math")).to_have_count(2)
     yield "streaming"
     write(page, "And then the others, please.")
     inside.locator(".input").press("Enter")

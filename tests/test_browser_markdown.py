@@ -77,7 +77,7 @@ SAMPLES = [
     "- **Key**: value with `code`\n- **Other**: [l](https://l.example) and ~~no~~\n\n> **Quote** end",
     "Term\n: definition?\n\n[^1] footnote\n\n[^1]: The note",
     "a\u00a0b\u2028c \ufeff \u200b d",
-    "$x^2$ and \\(y\\) and $$\\sum_i$$",
+    "It costs $5 and $10_a or $_b$ 3",
     "<a href='https://x.example'>html link</a> <img src=x> <input>",
     "&#60;b&#62; &#38;lt; &#38;amp;amp;",
 ]
@@ -193,6 +193,7 @@ CALM = [
     "1. Item\n\n   ```sh\n   ls -l\n   ```\n2. Next `y`\n   - sub **b**\n",
     "Fish &amp; chips &lt;3 AT&T H<sub>2</sub>O line<br>two \\*stars\\*",
     "The answer is 2*3 and snake_case and a < b, **x**y.",
+    "With $x_1 * x_2$ and \\(\\frac{a}{b}\\) for $5-$10:\n\n$$\na\n- b\n\n+ c\n$$\n\nand **$2^n$**.",
 ]
 
 
@@ -332,6 +333,10 @@ PAYLOADS = [
     '![" onerror="window.pwned=1](https://evil.example/x.png "\\" onload=window.pwned=1")',
     "[![x](https://evil.example/a.png)](javascript:window.pwned=1)",
     "![a][i]\n\n[i]: https://evil.example/ref.png",
+    # Formulas
+    "$\\href{javascript:window.pwned=1}{x}$ $\\class{send}{x}$ \\(\\unicode{<img src=x onerror=window.pwned=1>}\\)",
+    "$$\\text{<img src=x onerror=window.pwned=1>}$$ $<script>window.pwned=1</script>$ \\[\\html{<b>}\\]",
+    "$$\n" + "{" * 3000 + "x" + "}" * 3000 + "\n$$",
     # Code, tables, entities, names
     "```html\n<img src=x onerror='window.pwned=1'>\n```",
     '```"><img/src=x/onerror=window.pwned=1>\nx\n```',
@@ -396,7 +401,8 @@ def test_no_text_can_do_anything(chat, live_project):
         assert set(one["tags"]) <= set(ALLOWED_TAGS), payload
         assert set(one["attributes"]) <= set(ALLOWED_ATTRIBUTES), payload
         classes = {name for name in one["classes"] if not re.fullmatch(r"language-[\w+#.-]+", name)}
-        assert classes <= {"", "block", "block plain", "code", "code-head", "copy", "figure", "table", "task"}, payload
+        ours = {"", "block", "block plain", "code", "code-head", "copy", "figure", "table", "task"}
+        assert classes <= {*ours, "math", "math block-math"}, payload
         for link in one["links"]:
             assert re.fullmatch(r"(https?|mailto|tel): _blank noopener noreferrer", link), payload
     assert len(PAYLOADS) > 60
@@ -535,3 +541,81 @@ def test_a_small_table_is_left_as_it_is(chat):
     show_answer(chat, "| a | b |\n|---|---|\n| 1 | 2 |")
     expect(chat.locator(".prose td").first).to_have_text("1")
     assert chat.locator(".prose .sort").count() == 0
+
+
+FORMULAS = r"""The roots $x_{1,2} = \frac{-b \pm \sqrt{b^2 - 4ac}}{2a}$ cost $5 or $10, not \(\foo{y}\).
+
+$$
+\sum_{k=1}^n k = \frac{n(n+1)}{2}
+- 0
+$$
+"""
+WIDE = r"\[ " + " + ".join(f"x_{{{number}}}" for number in range(60)) + r" \]"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_formulas_are_drawn_with_their_source_and_prices_stay(new_page, live_project, signed_in, scheme: str):
+    page = new_page(live_project.url, storage_state=signed_in, color_scheme=scheme)
+    show_answer(page, FORMULAS)
+    formulas = page.locator(".prose math")
+    expect(formulas).to_have_count(2)
+    inline, block = formulas.all()
+    assert "cost $5 or $10, not" in page.locator(".prose").inner_text()
+    expect(inline.locator("mfrac msqrt")).to_be_visible()
+    expect(inline.locator("annotation[encoding='application/x-tex']")).to_have_text(re.compile(r"^x_\{1,2\} = .*2a\}$"))
+    expect(block).to_have_attribute("display", "block")
+    expect(block.locator("munderover")).to_be_visible()
+    # What is not understood stays as it is written.
+    expect(page.locator(".prose code", has_text="foo")).to_have_text(r"\foo{y}")
+    # A sum in a block has its limits above and below, and a formula in a line stands on the line of its words.
+    sign, over = (block.locator(f"munderover > :nth-child({child})").bounding_box() for child in (1, 3))
+    assert over["y"] < sign["y"]
+    line = inline.evaluate("""math => {
+        const [mi, text] = [math.querySelector("mi"), document.createElement("span")];
+        text.textContent = "x";
+        text.style.verticalAlign = "baseline";
+        math.closest("code").before(text);
+        const bottoms = [mi, text].map((one) => one.getBoundingClientRect().bottom);
+        text.remove();
+        return Math.abs(bottoms[0] - bottoms[1]);
+    }""")
+    assert line < 8
+    colours = inline.evaluate("""math => {
+        const number = (colour) => colour.match(/[\\d.]+/g).slice(0, 3).map(Number);
+        const background = getComputedStyle(math.closest(".panel")).backgroundColor;
+        return [background, getComputedStyle(math).color].map(number);
+    }""")
+    assert contrast(*colours) >= 4.5
+
+
+def test_a_formula_stays_while_the_answer_grows(chat):
+    push = open_stream(chat)
+    content = {"type": "TEXT_MESSAGE_CONTENT", "messageId": "m"}
+    push({"type": "TEXT_MESSAGE_START", "messageId": "m", "role": "assistant"}, content | {"delta": "So $x_1$ and"})
+    formula = chat.locator(".prose math")
+    expect(formula).to_have_count(1)
+    formula.evaluate("math => void (window.drawn = math)")
+    push(content | {"delta": " then $\\frac{a"})
+    expect(chat.locator(".prose p")).to_contain_text("then")
+    expect(chat.locator(".prose code")).to_have_count(1)
+    assert "$" not in chat.locator(".prose").inner_text()
+    push(content | {"delta": "}{b}$ too."})
+    expect(formula).to_have_count(2)
+    push({"type": "TEXT_MESSAGE_END", "messageId": "m"}, {"type": "RUN_FINISHED", "threadId": "t", "runId": "r"})
+    finished(chat)
+    assert formula.first.evaluate("math => math === window.drawn")
+
+
+def test_a_wide_formula_scrolls_by_keyboard_on_a_phone(new_page, live_project, signed_in):
+    page = new_page(live_project.url, storage_state=signed_in, viewport={"width": 380, "height": 700})
+    show_answer(page, f"{WIDE}\n\nAnd ${WIDE[3:-3]}$, but $y$.")
+    boxes = page.locator(".formula")
+    expect(boxes).to_have_count(3)
+    for box in boxes.all()[:2]:
+        expect(box).to_have_attribute("tabindex", "0")
+        assert box.evaluate("box => box.getBoundingClientRect().right <= innerWidth")
+        box.focus()
+        page.keyboard.press("ArrowRight")
+        page.wait_for_function("box => box.scrollLeft > 0", arg=box.element_handle())
+    assert boxes.last.get_attribute("tabindex") is None
+    assert page.locator(".log").evaluate("log => log.scrollWidth <= log.clientWidth")

@@ -13,7 +13,7 @@ PROJECT = ROOT / TEMPLATE_NAME
 ELEMENT = PROJECT / "agui/static/agui"
 # Lines of all text files of a new project, tests and migrations included.
 # The element's core is in lines of 100 columns, which are more.
-MOST_LINES = {"minimal": 44_440, "standard": 48_430, "everything": 60_030}
+MOST_LINES = {"minimal": 45_300, "standard": 49_300, "everything": 60_900}
 
 
 def test_core_is_small_and_readable():

@@ -24,6 +24,10 @@ const HOSTILE = {
   "short rows of a wide table": (n) => `|${"a|".repeat(100)}\n|${"-|".repeat(100)}\n${"a\n".repeat(n)}`,
   "lines that go on with thirty quotes": (n) => `${"> ".repeat(30)}a\n${"b\n".repeat(n)}`,
   "links after brackets": (n) => `${"[".repeat(n)}${"[a](b)".repeat(n / 8)}`,
+  "formulas that don't end": (n) => "\\(a".repeat(n),
+  "formulas that end in blanks": (n) => "$a ".repeat(n),
+  "an amount before signs": (n) => `$a${"^".repeat(n)}$1`,
+  "blocks of formulas that don't end": (n) => "\\[\na\n".repeat(n),
   "labels within labels": (n) => `${"[a".repeat(n)}${"]".repeat(n)}\n\n[x]: y`,
 };
 

@@ -10,6 +10,7 @@ for (const [name, markdown, phrases] of [
   ["links are read by their words", "See [the page](https://e.org/x?y) and https://e.org.", ["See the page and"]],
   ["code is left out", "Run:\n\n```py\nx = 1\n```\n\nDone.\n\n~~~\nopen", ["Run:", "Done."]],
   ["a table is read by its cells", "| a | b |\n|---|---|\n| 1 | 2 |", ["a ,  b", "1 ,  2"]],
+  ["simple formulas are read, others are left out", "If $x = 1$ and \\(y\\), then\n\n$$\n\\frac{a}{b}\n$$\n\nfor $5 or $10.", ["If x = 1 and y, then", "for $5 or $10."]],
   ["nothing is nothing", "***\n\n---\n", []],
 ]) {
   test(name, () => {
@@ -26,7 +27,7 @@ test("long lines are cut after sentences, or between words", () => {
 });
 
 test("whatever is repeated is read in time", () => {
-  const pieces = [..."*_~`[]()<!\\|>-a \n1.#:", "```", "~~~", "http://", "![", "]("];
+  const pieces = [..."*_~`[]()<!\\|>-a \n1.#:", "```", "~~~", "http://", "![", "](", "$", "\\("];
   const all = [1, 2, 3].flatMap((length) => [...units(pieces, length)]).map((unit) => unit.join(""));
   const reading = (unit) => (size) => {
     const answer = unit.repeat(size / unit.length);

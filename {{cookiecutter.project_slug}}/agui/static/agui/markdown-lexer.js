@@ -77,7 +77,7 @@ class BlockReader {
     let depth = this.#goOn();
     if (!depth) return;
     const last = this.#open[depth - 1];
-    while (!["code", "html"].includes(this.#open[depth - 1].type)) {
+    while (!["code", "html"].includes(this.#open[depth - 1].type) && !this.#open[depth - 1].end) {
       const begun = this.#begin(depth);
       if (!begun) break;
       this.#blankFrom = Infinity;
@@ -157,6 +157,8 @@ class BlockReader {
     if (heading) return { type: "heading", depth: heading[0].length, text: headingText(rest.slice(heading[0].length)) };
     const fence = FENCE.exec(rest);
     if (fence) return { type: "code", fence: fence[1] ?? fence[3], indent: this.#indent, info: fence[2] ?? fence[4], lines: [] };
+    const math = /^(?:(\$\$)|\\\[)[ \t]*$/.exec(rest);
+    if (math) return { type: "paragraph", lines: [rest], end: math[1] ?? "\\]" };
     const html = readerOfHtml(rest, 0)?.htmlBlock(rest, isText(tip));
     if (html) return html;
     if (container.type === "paragraph") {
@@ -215,7 +217,10 @@ class BlockReader {
     if (tip.type === "table") tip.rows.push(this.#row(cellsOf(this.#rest), tip.aligns));
     else if (tip.lines) {
       tip.lines.push(tip.type === "paragraph" ? this.#line.slice(this.#next) : this.#rest);
-      if (tip.end && this.#rest.toLowerCase().includes(tip.end)) this.#close(this.#open.length - 1);
+      if (tip.end && this.#rest.toLowerCase().includes(tip.end)) {
+        tip.end = "";
+        this.#close(this.#open.length - 1);
+      }
     } else if (!this.#isBlank) this.#add({ type: "paragraph", lines: [this.#line.slice(this.#next)] }, this.#open.length);
   }
 

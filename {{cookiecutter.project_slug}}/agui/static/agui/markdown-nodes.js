@@ -23,8 +23,8 @@ let characters = new Map([["amp", "&"], ["lt", "<"], ["gt", ">"], ["quot", '"'],
 let [hasNames, lacksNames] = [false, false];
 /** Tables with so many rows get tools. */
 const LARGE = 10;
-/** Whether rich-text.js has something to add to the current text. */
-let isRich = false;
+/** Whether rich-text.js has something to add to the current text, and whether that still grows. */
+let [isRich, isGrowing] = [false, false];
 
 /** Load the names of all characters. Until then, a text shows rare names as they are written. */
 export async function loadNames() {
@@ -48,6 +48,7 @@ export async function loadHtml() {
  */
 export function read(text, growing, links, strings) {
   lacksNames = isRich = html.isMissing = false;
+  isGrowing = growing;
   const found = nodesAndRest(text, growing, links, strings);
   const lacks = html.isMissing ? loadHtml : lacksNames ? loadNames : null;
   return { ...found, lacks, isRich };
@@ -122,11 +123,14 @@ function nodesOf(token, strings, inLink) {
   const { type, text, tokens } = token;
   const inner = () => children(tokens, strings, inLink);
   switch (type) {
-    case "paragraph": return [["p", {}, inner()]];
+    case "paragraph": return token.end && isGrowing ? [] : [["p", {}, inner()]]; // half a formula
     case "heading": return [[`h${token.depth}`, {}, inner()]];
     case "blockquote": case "strong": case "em": case "del": return [[type, {}, inner()]];
     case "hr": case "br": return [[type, {}, []]];
     case "checkbox": return [token.checked ? "☑ " : "☐ "];
+    case "math":
+      isRich = true;
+      return [["code", { class: token.isBlock ? "math block-math" : "math" }, [text]]];
     case "codespan": return [["code", {}, [text]]];
     case "code": return [codeBox(token, strings)];
     case "list": return [listOf(token, strings)];

@@ -4,6 +4,7 @@
  * clear yet. Otherwise half a link would show its brackets, and bold text its stars, until the rest
  * arrives.
  */
+import { MATH, matchAt } from "./markdown-spans.js";
 
 /** A last line that may become a list, a heading, a rule, a row or the underline of a heading. */
 const MARKS_ONLY = /^(?:[-=*+_#>|~`: \t]+|\d{1,9}[.)]?|(?:[-*+]|\d{1,9}[.)])[ \t]+\[.?\]?|\[[^\]\n]*\]:)$/;
@@ -17,6 +18,10 @@ const BEGINNING = /\n[ \t]*(?=\n)|\n[ \t>]*(?:[-*+>]|\d{1,9}[.)]|#{1,6})[ \t]/g;
 const HALF_LINK = /\[([^[\]\n]*)(?:\](?:\((?:[^()\s]|\([^()\s]*\)?)*(?:\s+(?:["'(][^"'\n]*["']?)?)?)?)?/y;
 /** An incomplete character reference, tag or escape at the end. */
 const HALF_WORD = /(?:&#?\w{0,8}|<\/?[a-z]{0,10}|\\|(?<=^|\s)!)$/i;
+/** The beginning of a formula at the end, but no amount and no word such as $PATH. */
+const HALF_MATH =
+  /\\[([]|\$\$?(?=[^$]*$)(?:(?!\d[\d.,]*\W?\s)[^]{0,24}$|[^\\^{]*[\\^{])/y;
+const MARK = /\\[^]|`+|\*+|_+|~~?|\$\$?/g;
 
 /** @param {string} text */
 export function completed(text) {
@@ -86,10 +91,21 @@ function marksOf(tail) {
   /** @type {string[]} */
   const open = [];
   let [code, at, rest] = ["", 0, 0];
-  for (const { 0: mark, index } of tail.matchAll(/\\[^]|`+|\*+|_+|~~?/g)) {
+  MARK.lastIndex = 0;
+  for (let found; (found = MARK.exec(tail)); ) {
+    const { 0: mark, index } = found;
     const [before, after] = [tail[index - 1] ?? " ", tail[index + mark.length]];
     if (mark[0] === "`") [code, at] = !code ? [mark, index] : mark === code ? ["", 0] : [code, at];
-    if (code || mark[0] === "`" || mark[0] === "\\") continue;
+    if (code || mark[0] === "`") continue;
+    if ("\\$".includes(mark[0])) {
+      const end = matchAt(MATH, tail, index) && MATH.lastIndex;
+      if (end === tail.length || (!end && matchAt(HALF_MATH, tail, index))) {
+        rest = tail.length - index;
+        break;
+      }
+      MARK.lastIndex = end || MARK.lastIndex;
+      continue;
+    }
     let left = mark.length;
     if (/\S/.test(before)) for (let last; (last = open.at(-1)) && last[0] === mark[0] && last.length <= left; open.pop()) left -= last.length;
     if (!after) rest = left;

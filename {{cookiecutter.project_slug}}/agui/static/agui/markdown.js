@@ -106,8 +106,9 @@ function patch(parent, nodes, from = 0) {
     if (typeof node === "string") write(made, node);
     else {
       if (fits) dress(made, node[1]);
-      // A pressed button shows its outcome for a while, and code keeps the colours of its text.
-      const stays = node[0] === "button" || (node[0] === "code" && made.textContent === node[2][0]);
+      // A pressed button shows its outcome for a while; code and formulas stay as they are drawn.
+      const isText = () => (made.querySelector("annotation") ?? made).textContent === node[2][0];
+      const stays = node[0] === "button" || (node[0] === "code" && isText());
       if (!fits || !stays) patch(made, node[2]);
     }
     child = made.nextSibling;

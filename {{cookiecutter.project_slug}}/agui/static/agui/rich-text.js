@@ -22,6 +22,10 @@ const FEWEST_ROWS = 10;
  */
 export function enrich(blocks, growing, strings) {
   const words = { table: "", ...RICH_WORDS, ...SAVE_WORDS, ...strings };
+  const formulas = blocks.flatMap((block) => [...block.querySelectorAll(".math")]);
+  if (formulas.length) {
+    lazy(() => import("./formula.js")).then((module) => module?.drawFormulas(formulas));
+  }
   const finished = growing ? blocks.slice(0, -1) : blocks;
   const codes = finished.flatMap((block) => [...block.querySelectorAll(".code")]);
   if (codes.length) {

@@ -4,12 +4,19 @@
 const MAX_CHARS = 50_000;
 /** Some voices break off after about a quarter of a minute. */
 const PHRASE_CHARS = 220;
+const MATH =
+  /\$\$[^]{1,2000}?\$\$|\\[([][^]{1,2000}?\\[)\]]|\$(?![\s$])[^$]{1,2000}(?<!\s)\$(?!\d)/g;
 
-/** The phrases of an answer in Markdown, without code and signs. @param {string} markdown */
+/**
+ * The phrases of an answer in Markdown, without code and signs, and without formulas that have
+ * commands.
+ * @param {string} markdown
+ */
 export function phrasesOf(markdown) {
   const text = markdown
     .slice(0, MAX_CHARS)
     .replace(/^ {0,3}(```|~~~)[^\n]*\n[\s\S]*?(^ {0,3}\1[^\n]*$|$(?![\s\S]))/gm, "")
+    .replace(MATH, (math) => (/\\[a-z]/i.test(math) ? "" : math.replace(/\$|\\[([\])]/g, "")))
     .replace(/!?\[([^\][]*)\]\([^()\s]*\)/g, "$1")
     .replace(/<?https?:\/\/\S+/g, "")
     .replace(/^[ \t>]*(#{1,6}|[-*+]|\d{1,9}[.)]) +/gm, "")
