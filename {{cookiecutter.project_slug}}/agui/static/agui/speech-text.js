@@ -5,7 +5,7 @@ const MAX_CHARS = 50_000;
 /** Some voices break off after about a quarter of a minute. */
 const PHRASE_CHARS = 220;
 const MATH =
-  /\$\$[^]{1,2000}?\$\$|\\[([][^]{1,2000}?\\[)\]]|\$(?![\s$])[^$]{1,2000}(?<!\s)\$(?!\d)/g;
+  /\$\$[^]+?\$\$|\\[([](?:(?!\\[([])[^])+?\\[)\]]|\$(?![\s$])[^$]+(?<!\s)\$(?!\d)/g;
 
 /**
  * The phrases of an answer in Markdown, without code and signs, and without formulas that have
