@@ -599,6 +599,14 @@ def test_page_draws_its_own_activities_in_its_own_elements(chat):
     expect(mine).to_have_count(0)
 
 
+# In the order in which they are seen: each stands in a slot, where its message is.
+TEXTS_FROM_ABOVE = """(texts) => {
+    const cards = [...document.querySelectorAll("agui-chat > .my-stock")];
+    const top = (card) => card.getBoundingClientRect().top;
+    return `${cards.sort((a, b) => top(a) - top(b)).map((card) => card.textContent)}` === `${texts}`;
+}"""
+
+
 def test_page_draws_its_own_events_in_the_conversation(chat):
     chat.locator("agui-chat").evaluate("""chat => chat.registerEvent("stock", (value, element) => {
         element.className = "my-stock";
@@ -607,10 +615,9 @@ def test_page_draws_its_own_events_in_the_conversation(chat):
     push = open_stream(chat)
     stock = {"type": "CUSTOM", "name": "stock", "value": {"id": 1, "name": "Tea", "count": 3}}
     push(stock, stock | {"value": {"name": "Rum", "count": 1}}, stock | {"name": "other"})
-    cards = chat.locator("agui-chat > .my-stock")
-    expect(cards).to_have_text(["Tea: 3", "Rum: 1"])
+    chat.wait_for_function(TEXTS_FROM_ABOVE, arg=["Tea: 3", "Rum: 1"])
     push(stock | {"value": {"id": 1, "name": "Tea", "count": 2}}, FINISHED)
-    expect(cards).to_have_text(["Tea: 2", "Rum: 1"])
+    chat.wait_for_function(TEXTS_FROM_ABOVE, arg=["Tea: 2", "Rum: 1"])
     expect(chat.locator(".message.activity")).to_have_count(2)
 
 
