@@ -13,7 +13,7 @@ PROJECT = ROOT / TEMPLATE_NAME
 ELEMENT = PROJECT / "agui/static/agui"
 # Lines of all text files of a new project, tests and migrations included.
 # The element's core is in lines of 100 columns, which are more.
-MOST_LINES = {"minimal": 43_370, "standard": 47_350, "everything": 58_410}
+MOST_LINES = {"minimal": 44_220, "standard": 48_210, "everything": 59_270}
 
 
 def test_core_is_small_and_readable():
