@@ -101,7 +101,7 @@ test("half a formula is not shown, and nothing that was shown goes away", () => 
     "So:\n\n$$\na\n- b\n\n+ c\n$$\n\nwhere $2x + 3 = 7$ holds.",
     "- one \\[\n  a\n  \\]\n- two\n\n| a |\n|---|\n| $x_1$ |",
     "Set $PATH to the folder of the program, and $HOME to yours.",
-    "`$a` and **b $c_1$ d** and `$e`.",
+    "`$a` and **b $c_1$ d**, **$e$** and `$f`, **`g`**.",
   ];
   for (const text of texts) {
     const steps = Array.from({ length: text.length }, (_, at) => shownText(read(text.slice(0, at), true, new Map(), { copy: "" }).nodes));

@@ -77,6 +77,7 @@ function withClosed(text, at) {
     const inside = tail.slice(codeAt + code.length).replace(/`+$/, "");
     tail = tail.slice(0, codeAt) + (inside && code + inside + code);
   } else tail = withoutHalfLink(tail.slice(0, tail.length - rest));
+  while (open.length && tail.endsWith(open[open.length - 1])) tail = tail.slice(0, -open.splice(-1)[0].length);
   if (open.length) tail = tail.trimEnd() + open.reverse().join("");
   return before + tail;
 }
