@@ -3,7 +3,9 @@
 
 /** A formula. By Pandoc's rule, amounts such as $5 are none. */
 export const MATH =
-  /\$\$(?:\\[^]|[^\\$]|\$(?!\$))+\$\$|\$(?![\s$])(?:\\[^]|[^\\$])+(?<!\s)\$(?!\d)|\\[([](?!\\[\\)\]])[^]+?\\[)\]]/y;
+  /\$\$(?:\\[^]|[^\\$]|\$(?!\$))+\$\$|\$(?![\s$])(?:\\[^]|[^\\$])+(?<!\s)\$(?!\d)|\\[([][^]+?\\[)\]]/y;
+/** Escaped brackets without a formula: with nothing or the number of a note in them. */
+const BARE = /\\[([](?:\\[\\)\]]|\d+\\\])/y;
 /**
  * What may become a formula: after a dollar, few characters, or more with a sign of TeX. So an
  * amount waits only for a moment.
@@ -17,8 +19,8 @@ export const HALF_MATH = /\\[([]|\$\$?(?=[^$]*$)(?:[^]{0,24}$|[^\\^{]*[\\^{])/y;
  */
 export function mathAt(text, at, missing) {
   const pair = text.slice(at, at + 2);
-  if (missing.has(pair)) return null;
-  MATH.lastIndex = at;
+  MATH.lastIndex = BARE.lastIndex = at;
+  if (missing.has(pair) || BARE.test(text)) return null;
   const [found] = MATH.exec(text) ?? [];
   if (!found && pair[0] === "\\") missing.add(pair);
   if (!found) return null;

@@ -77,7 +77,8 @@ function withClosed(text, at) {
     const inside = tail.slice(codeAt + code.length).replace(/`+$/, "");
     tail = tail.slice(0, codeAt) + (inside && code + inside + code);
   } else tail = withoutHalfLink(tail.slice(0, tail.length - rest));
-  while (open.length && tail.endsWith(open[open.length - 1])) tail = tail.slice(0, -open.splice(-1)[0].length);
+  // What begins at the end has nothing inside yet.
+  for (let last; (last = open.at(-1)) && tail.endsWith(last); open.pop()) tail = tail.slice(0, -last.length);
   if (open.length) tail = tail.trimEnd() + open.reverse().join("");
   return before + tail;
 }
