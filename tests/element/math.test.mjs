@@ -1,6 +1,6 @@
 // Are formulas in TeX understood as another program understands them, and found in Markdown?
 //
-// The formulas are those of the English Wikipedia of 2014. AGUI_FORMULAS=all compares all of them, which takes minutes.
+// The formulas are those of the English Wikipedia of 2014. AGUI_FORMULAS=all compares all of them, which takes a minute.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
@@ -82,6 +82,8 @@ for (const [name, markdown, formulas] of [
   ["stars and underscores in them are no emphasis", "$a_1 * b_1$ and *it* $c_*$", ["a_1 * b_1", "c_*"]],
   ["code is code", "`$a$` and ``\\(b\\)``\n\n```\n$c$\n```", []],
   ["an escaped dollar is none", "\\$a$ and $\\$5$", ["\\$5"]],
+  ["the number of a note is none", "As said\\[12\\], \\(\\), \\[1 + 2\\]", [["1 + 2"]]],
+  ["a block without an end does not take all that follows", `$$\na\n${"\nb\n".repeat(40)}\n- $c$\n`, ["c"]],
   ["an escaped bracket alone is none", "\\(a and \\[b", []],
   ["a block has lines that would be lists, headings and paragraphs", "A:\n$$\na\n- b\n+ c\n\n# d\n$$\nwhere $e$", [["a\n- b\n+ c\n\n# d"], "e"]],
   ["a block in a list", "1. one\n   \\[\n   a\n   - b\n   \\]\n2. two $c$", [["a\n- b"], "c"]],
@@ -101,7 +103,7 @@ test("half a formula is not shown, and nothing that was shown goes away", () => 
     "So:\n\n$$\na\n- b\n\n+ c\n$$\n\nwhere $2x + 3 = 7$ holds.",
     "- one \\[\n  a\n  \\]\n- two\n\n| a |\n|---|\n| $x_1$ |",
     "Set $PATH to the folder of the program, and $HOME to yours.",
-    "`$a` and **b $c_1$ d** and `$e`.",
+    "`$a` and **b $c_1$ d**, **$e$** and `$f`, **`g`**.",
   ];
   for (const text of texts) {
     const steps = Array.from({ length: text.length }, (_, at) => shownText(read(text.slice(0, at), true, new Map(), { copy: "" }).nodes));

@@ -12,7 +12,14 @@ const STYLE = `
 .block-math:has(math) { display: block; }
 .formula { display: inline-flex; max-width: 100%; overflow: auto hidden; vertical-align: baseline; }
 .block-math > .formula { display: block; padding-block: .3em; }
-.formula > math { flex: none; line-height: normal; }
+@supports (animation-timeline: scroll()) {
+  .formula { animation: cut linear both; animation-timeline: scroll(self inline); }
+}
+.formula > math {
+  flex: none;
+  font-family: "STIX Two Math", "Cambria Math", "Latin Modern Math", "DejaVu Math TeX Gyre", math;
+  line-height: normal;
+}
 .formula :is(.align, .rows) mtd { padding-inline: 0; }
 .formula .align mtd:nth-child(odd) { padding-inline-start: 2em; text-align: right; }
 .formula .align mtd:nth-child(even) { text-align: left; }

@@ -158,7 +158,7 @@ class BlockReader {
     const fence = FENCE.exec(rest);
     if (fence) return { type: "code", fence: fence[1] ?? fence[3], indent: this.#indent, info: fence[2] ?? fence[4], lines: [] };
     const math = /^(?:(\$\$)|\\\[)[ \t]*$/.exec(rest);
-    if (math) return { type: "paragraph", lines: [rest], end: math[1] ?? "\\]" };
+    if (math) return { type: "paragraph", lines: [rest], end: math[1] ?? "\\]", most: 60 };
     const html = readerOfHtml(rest, 0)?.htmlBlock(rest, isText(tip));
     if (html) return html;
     if (container.type === "paragraph") {
@@ -217,7 +217,7 @@ class BlockReader {
     if (tip.type === "table") tip.rows.push(this.#row(cellsOf(this.#rest), tip.aligns));
     else if (tip.lines) {
       tip.lines.push(tip.type === "paragraph" ? this.#line.slice(this.#next) : this.#rest);
-      if (tip.end && this.#rest.toLowerCase().includes(tip.end)) {
+      if (tip.lines.length > tip.most || (tip.end && this.#rest.toLowerCase().includes(tip.end))) {
         tip.end = "";
         this.#close(this.#open.length - 1);
       }

@@ -1,9 +1,9 @@
 // @ts-check
 /**
- * Read Markdown inside a block: emphasis, code, links and similar, as tokens. Each part takes time
- * that is linear in the length of the text.
+ * Read emphasis, code, links and the like as tokens, in time that is linear in the text's length.
  */
 import { DEEPEST_SPAN, depthOf, markOf, plain, withEmphasis } from "./markdown-emphasis.js";
+import { mathAt } from "./markdown-math.js";
 
 /** @typedef {import("./markdown-lexer.js").Token} Token */
 /** @typedef {import("./markdown-lexer.js").Links} Links */
@@ -18,9 +18,6 @@ const TITLE = /"(?:\\[^]|[^"\\])*"|'(?:\\[^]|[^'\\])*'|\((?:\\[^]|[^()\\])*\)/y;
 /** The end of a line, blanks, an escape, or marks. */
 const SIGN = /[ \t]*\n[ \t]*|[ \t]+|\\(?:\n[ \t]*|[!-/:-@[-`{-~])|`+|\*+|_+|~+/y;
 const WORD = /[a-z\d]+|[^a-z\d]/iy;
-/** A formula. Amounts such as $5 are none: this is Pandoc's rule. */
-export const MATH =
-  /\$\$(?:\\[^]|[^\\$]|\$(?!\$))+\$\$|\$(?![\s$])(?:\\[^]|[^\\$])+(?<!\s)\$(?!\d)|\\[([](?!\\\\)[^]+?\\[)\]]/y;
 
 /**
  * The reader of raw HTML, which is loaded with the first HTML, and whether a text lacked it.
@@ -113,14 +110,10 @@ class SpanReader {
     const [text, at] = [this.#text, this.#at];
     const character = text[at];
     const found = this.#match(SIGN)?.[0];
-    const pair = text.slice(at, at + 2);
-    const math = this.#missing.has(pair) ? null : this.#match(MATH);
-    if (math) this.#put(mathOf(math[0]), math[0].length);
+    const math = mathAt(text, at, this.#missing);
+    if (math) this.#put(math, math.length);
     else if (found?.includes("\n")) this.#put({ type: "br" }, found.length);
-    else if (character === "\\" && found) {
-      this.#missing.add(pair);
-      this.#put({ type: "escape", text: found[1] }, 2);
-    }
+    else if (character === "\\" && found) this.#put({ type: "escape", text: found[1] }, 2);
     else if (character === "`") this.#readCode(found ?? "");
     else if (found && " \t".includes(character)) this.#put(plain(found), found.length);
     else if (found) this.#put(markOf(found, text[at - 1], text[at + found.length]), found.length);
@@ -215,13 +208,6 @@ class SpanReader {
     const link = tag && this.#links.get(keyOf(tag));
     return link ? { ...link, end: at + (label?.[0].length ?? 0) } : null;
   }
-}
-
-/** @param {string} found */
-function mathOf(found) {
-  const isBlock = /^(?:\$\$|\\\[)/.test(found);
-  const size = isBlock || found[0] !== "$" ? 2 : 1;
-  return { type: "math", text: found.slice(size, -size).trim(), isBlock };
 }
 
 /** @param {string} text */

@@ -4,7 +4,8 @@
  * clear yet. Otherwise half a link would show its brackets, and bold text its stars, until the rest
  * arrives.
  */
-import { MATH, matchAt } from "./markdown-spans.js";
+import { HALF_MATH, MATH } from "./markdown-math.js";
+import { matchAt } from "./markdown-spans.js";
 
 /** A last line that may become a list, a heading, a rule, a row or the underline of a heading. */
 const MARKS_ONLY = /^(?:[-=*+_#>|~`: \t]+|\d{1,9}[.)]?|(?:[-*+]|\d{1,9}[.)])[ \t]+\[.?\]?|\[[^\]\n]*\]:)$/;
@@ -18,9 +19,6 @@ const BEGINNING = /\n[ \t]*(?=\n)|\n[ \t>]*(?:[-*+>]|\d{1,9}[.)]|#{1,6})[ \t]/g;
 const HALF_LINK = /\[([^[\]\n]*)(?:\](?:\((?:[^()\s]|\([^()\s]*\)?)*(?:\s+(?:["'(][^"'\n]*["']?)?)?)?)?/y;
 /** An incomplete character reference, tag or escape at the end. */
 const HALF_WORD = /(?:&#?\w{0,8}|<\/?[a-z]{0,10}|\\|(?<=^|\s)!)$/i;
-/** The beginning of a formula at the end, but no amount and no word such as $PATH. */
-const HALF_MATH =
-  /\\[([]|\$\$?(?=[^$]*$)(?:(?!\d[\d.,]*\W?\s)[^]{0,24}$|[^\\^{]*[\\^{])/y;
 const MARK = /\\[^]|`+|\*+|_+|~~?|\$\$?/g;
 
 /** @param {string} text */
@@ -79,6 +77,8 @@ function withClosed(text, at) {
     const inside = tail.slice(codeAt + code.length).replace(/`+$/, "");
     tail = tail.slice(0, codeAt) + (inside && code + inside + code);
   } else tail = withoutHalfLink(tail.slice(0, tail.length - rest));
+  // What begins at the end has nothing inside yet.
+  for (let last; (last = open.at(-1)) && tail.endsWith(last); open.pop()) tail = tail.slice(0, -last.length);
   if (open.length) tail = tail.trimEnd() + open.reverse().join("");
   return before + tail;
 }

@@ -26,7 +26,7 @@ const MOD = ["mi", {}, ["mod"]];
 const INFIX = { "\\over": "frac", "\\choose": "binom", "\\atop": "atop" };
 /** @type {Record<string, string>} */
 const STYLES = { "\\displaystyle": "true", "\\textstyle": "false", "\\scriptstyle": "false" };
-/** Fonts that hold for the rest of a group. @type {Record<string, string>} */
+/** Fonts for the rest of a group. @type {Record<string, string>} */
 const FONTS = { "\\rm": "rm", "\\bf": "bf", "\\it": "it", "\\cal": "cal" };
 
 /** @param {string} tex @returns {Node | null} null if it is not understood */
