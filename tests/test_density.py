@@ -13,7 +13,7 @@ PROJECT = ROOT / TEMPLATE_NAME
 ELEMENT = PROJECT / "agui/static/agui"
 # Lines of all text files of a new project, tests and migrations included.
 # The element's core is in lines of 100 columns, which are more.
-MOST_LINES = {"minimal": 45_300, "standard": 49_300, "everything": 60_900}
+MOST_LINES = {"minimal": 45_340, "standard": 49_330, "everything": 60_930}
 
 
 def test_core_is_small_and_readable():

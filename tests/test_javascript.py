@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 from conftest import ROOT, TEMPLATE_NAME, npm_install
 
-
 SWEEPS = ("growth.test.mjs", "markdown-sweep.test.mjs")
 
 

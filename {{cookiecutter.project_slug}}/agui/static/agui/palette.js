@@ -108,7 +108,8 @@ export class Palette {
     this.element.replaceChildren(
       ...[...groups].map(([group, members]) =>
         h(
-          "ul", { role: "group", "aria-label": group || label }, group && h("li", { role: "presentation", class: "group" }, group),
+          "ul", { role: "group", "aria-label": group || label },
+          group && h("li", { role: "presentation", class: "group" }, group),
           ...members.map((entry) => this.#option(entry, index++)),
         ),
       ),
@@ -125,15 +126,21 @@ export class Palette {
     this.#mentions?.stop();
     this.element.hidden = true;
     removeEventListener("pointerdown", this.#outside, true);
-    for (const name of ["aria-controls", "aria-activedescendant"]) this.#input.removeAttribute(name);
+    this.#input.removeAttribute("aria-controls");
+    this.#input.removeAttribute("aria-activedescendant");
   }
 
   /** @param {Entry} entry @param {number} index */
   #option(entry, index) {
     const keepsFocus = (/** @type {Event} */ event) => event.preventDefault();
     return h(
-      "li", { role: "option", id: `option-${index}`, onpointerdown: keepsFocus, onmousedown: keepsFocus, onclick: () => this.#choose(entry) },
-      entry.name && h("code", {}, `/${entry.name}`), h("span", { class: "option-title" }, entry.title),
+      "li",
+      {
+        role: "option", id: `option-${index}`, onclick: () => this.#choose(entry),
+        onpointerdown: keepsFocus, onmousedown: keepsFocus,
+      },
+      entry.name && h("code", {}, `/${entry.name}`),
+      h("span", { class: "option-title" }, entry.title),
       entry.description && h("span", { class: "muted" }, entry.description),
     );
   }
@@ -153,8 +160,9 @@ export class Palette {
   takes({ key, shiftKey }) {
     if (this.element.hidden) return key === "Tab" && this.#goToBlank(shiftKey);
     if (key === "ArrowDown" || key === "ArrowUp") this.#move(key === "ArrowDown" ? 1 : -1);
-    else if ((key === "Enter" || key === "Tab") && !shiftKey) this.#choose(this.#found[this.#active], key);
-    else if (key === "Escape") {
+    else if ((key === "Enter" || key === "Tab") && !shiftKey) {
+      this.#choose(this.#found[this.#active], key);
+    } else if (key === "Escape") {
       this.#mentions?.close();
       this.hide();
     } else return false;
@@ -177,7 +185,8 @@ export class Palette {
       return this.#context.shortcuts();
     }
     this.#input.value = "";
-    if (key === "Enter" && !skill.prompt && value === `/${skill.name}` && this.#context.send(value)) return;
+    const isWhole = !skill.prompt && value === `/${skill.name}`;
+    if (key === "Enter" && isWhole && this.#context.send(value)) return;
     this.use(skill, rest);
   }
 
@@ -218,8 +227,10 @@ export class Palette {
     const { host } = this.#context;
     if (!host.getSkillContext || !BLANK.test(prompt ?? "")) return {};
     try {
-      const given = Object.entries(host.getSkillContext() ?? {}).map(([word, value]) => [word, String(value ?? "")]);
-      return Object.fromEntries(given.filter(([, value]) => value.trim())); // The user fills in blanks without a value.
+      const given = Object.entries(host.getSkillContext() ?? {});
+      const words = given.map(([word, value]) => [word, String(value ?? "")]);
+      // The user fills in blanks without a value.
+      return Object.fromEntries(words.filter(([, value]) => value.trim()));
     } catch (error) {
       console.warn("agui-chat: getSkillContext()", error);
       return {};
@@ -229,8 +240,11 @@ export class Palette {
   /** Select the next blank, or the one before. @param {boolean} back */
   #goToBlank(back) {
     const { value, selectionStart, selectionEnd } = this.#input;
-    const left = [...value.matchAll(new RegExp(BLANK, "g"))].filter(([blank]) => this.#blanks.includes(blank));
-    const place = back ? left.findLast(({ index, 0: blank }) => index + blank.length <= selectionStart) : left.find(({ index }) => index >= selectionEnd);
+    const all = [...value.matchAll(new RegExp(BLANK, "g"))];
+    const left = all.filter(([blank]) => this.#blanks.includes(blank));
+    const place = back
+      ? left.findLast(({ index, 0: blank }) => index + blank.length <= selectionStart)
+      : left.find(({ index }) => index >= selectionEnd);
     if (place) this.#input.setSelectionRange(place.index, place.index + place[0].length);
     return Boolean(place);
   }

@@ -113,7 +113,8 @@ class AnswerSources {
   /** @param {Source} source @param {string} written */
   #mark({ number, title }, written) {
     const label = format(this.#words.sourceMark, { number, title });
-    const mark = h("button", { type: "button", class: "source-mark", "aria-label": label }, written);
+    const look = { type: "button", class: "source-mark", "aria-label": label };
+    const mark = h("button", look, written);
     mark.addEventListener("click", () => this.#goTo(number, mark));
     return mark;
   }
