@@ -2,7 +2,7 @@
 /** The tools and skills of the server, with their labels, and the tools and buttons of the page. */
 
 /** @typedef {import("./frontend-tools.js").FrontendTool} FrontendTool */
-/** @typedef {import("./composer.js").Skill} Skill */
+/** @typedef {import("./types.d.ts").Skill} Skill */
 
 export class Catalog {
   /** @type {Map<string, import("./types.d.ts").Tool>} each change makes a new map */

@@ -131,7 +131,7 @@ export class ChatPage {
     this.#welcome.greet(title, host.getAttribute("description-text") ?? strings.description);
   }
 
-  /** @param {import("./composer.js").Skill[]} skills */
+  /** @param {import("./types.d.ts").Skill[]} skills */
   showSkills(skills) {
     this.#composer.skills = skills;
     this.#welcome.offer(skills, (skill) => this.#composer.use(skill));

@@ -145,7 +145,7 @@ export class AgentClient extends EventTarget {
     return url ? this.#json(url) : [];
   }
 
-  /** @returns {Promise<import("./composer.js").Skill[]>} */
+  /** @returns {Promise<import("./types.d.ts").Skill[]>} */
   async skills() {
     const url = this.#urls().skills;
     return url ? this.#json(url) : [];

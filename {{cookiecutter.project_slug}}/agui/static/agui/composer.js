@@ -4,18 +4,17 @@
  * behind "/".
  */
 import { Actions } from "./actions.js";
-import { h, iconButton, isTouch, setAttribute, setText } from "./dom.js";
-import { filePicker } from "./intake.js";
+import { ComposerFiles } from "./composer-files.js";
+import { partsOf } from "./composer-parts.js";
+import { h, isTouch, setAttribute, setText } from "./dom.js";
 
-/** @typedef {{ name: string, title: string, description?: string, group?: string, prompt?: string, sendImmediately?: boolean, chip?: boolean }} Skill */
-/**
- * A message for the input.
- * @typedef {{ content?: any, metadata?: import("./types.d.ts").Metadata, isSignedOut?: boolean }}
- *   Returned
- */
+/** @typedef {import("./types.d.ts").Skill} Skill */
+/** @typedef {import("./types.d.ts").Returned} Returned */
+/** @typedef {import("./types.d.ts").SessionState} SessionState */
 /**
  * @typedef {{
- *   strings: import("./strings.js").Strings, stop: () => void, editLast: () => boolean, keep: (draft: string) => void,
+ *   strings: import("./strings.js").Strings, stop: () => void, editLast: () => boolean,
+ *   keep: (draft: string) => void,
  *   send: (text: string, attachments?: import("./uploads.js").Attachment[]) => boolean,
  *   client: import("./client.js").AgentClient, host: any, load: import("./lazy.js").Load,
  *   shortcuts: () => void, memory: import("./thread-memory.js").ThreadMemory,
@@ -38,14 +37,12 @@ export class Composer {
   #column;
   /** @type {import("./palette.js").Palette | undefined} */
   #palette;
-  /** @type {import("./attachments.js").Attachments | undefined} the files of the message, after the first one */
   #files;
-  #filesComing = false;
   #microphone;
   /** @type {import("./voice.js").Voice | undefined} */
   #voice;
   #narrow = false;
-  /** @type {{ busy: boolean, stopping: boolean, queued?: object | null, conversation: { status: string } }} */
+  /** @type {SessionState} */
   #session = { busy: false, stopping: false, conversation: { status: "idle" } };
   /** The page's buttons. */
   actions = new Actions("composer", () => ({ text: this.text, fill: this.fill.bind(this) }));
@@ -53,27 +50,28 @@ export class Composer {
 
   /** @param {Context} context */
   constructor(context) {
-    const { strings, client, host } = (this.#context = context);
-    this.#input = h("textarea", {
-      class: "input", part: "input", rows: "1", "aria-label": strings.messageLabel, placeholder: strings.placeholder,
-      enterkeyhint: "send", dir: "auto", "aria-autocomplete": "list", "aria-haspopup": "listbox",
-      oninput: () => (this.#changed(), this.#keep(), this.#palette?.changed(), this.#search()),
-      onkeydown: (event) => this.#keydown(event),
-      onblur: () => this.#palette?.hide(),
+    this.#context = context;
+    this.#files = new ComposerFiles(context, this);
+    const { input, stop, send, slash, microphone, picker } = partsOf(context, {
+      typed: () => this.#typed(),
+      keydown: (event) => this.#keydown(event),
+      left: () => this.#palette?.hide(),
+      send: () => this.#submit(this.#input.value),
+      skills: () => this.#showSkills(),
+      dictate: () => this.#dictate(),
+      attach: (files) => this.attach(files),
     });
-    // The second click of a double click was meant for the previous button.
-    this.#stop = iconButton("stop", strings.stop, ({ detail }) => detail > 1 || this.#context.stop(), { class: "icon-button send", part: "stop" });
-    this.#send = iconButton("send", strings.send, () => this.#submit(this.#input.value), { class: "icon-button send", part: "send" });
-    const keepsFocus = (/** @type {Event} */ event) => event.preventDefault();
-    this.#slash = iconButton("slash", strings.skills, () => this.#showSkills(), {
-      part: "skills", hidden: true, "aria-haspopup": "listbox", onpointerdown: keepsFocus, onmousedown: keepsFocus,
-    });
-    // Browsers offer microphones only to pages that are served securely.
-    const canRecord = host.dataset.transcribeUrl && globalThis.MediaRecorder && navigator.mediaDevices;
-    this.#microphone = canRecord && iconButton("microphone", strings.dictate, () => this.#dictate(), { part: "microphone", "aria-pressed": "false" });
-    const picker = client.attachmentsUrl ? filePicker(strings.attach, (files) => this.attach(files)) : [];
-    this.#box = h("div", { class: "composer-box" }, this.#input, ...picker, this.#slash, this.actions.element, this.#microphone, this.#stop, this.#send);
-    this.#box.addEventListener("click", (event) => event.target === this.#box && this.#input.focus());
+    this.#input = input;
+    this.#stop = stop;
+    this.#send = send;
+    this.#slash = slash;
+    this.#microphone = microphone;
+    this.#box = h(
+      "div", { class: "composer-box" },
+      input, ...picker, slash, this.actions.element, microphone, stop, send,
+    );
+    this.#files.box = this.#box;
+    this.#box.addEventListener("click", ({ target }) => target === this.#box && input.focus());
     this.#column = h("div", { class: "column" }, this.#hint, this.#box);
     this.element = h("div", { class: "composer", part: "composer" }, this.#column);
     this.#changed();
@@ -117,7 +115,7 @@ export class Composer {
 
   empty() {
     this.text = "";
-    this.#files?.uploads.clear();
+    this.#files.clear();
     this.hush();
   }
 
@@ -141,47 +139,58 @@ export class Composer {
     this.#input.setSelectionRange(text.length, text.length);
   }
 
-  /** Use a skill: send its prompt, or put it into the input so that the user completes it. @param {Skill} skill */
+  /**
+   * Use a skill: send its prompt, or put it into the input so that the user completes it.
+   * @param {Skill} skill
+   */
   async use(skill) {
     (await this.#loadPalette())?.use(skill, skill.sendImmediately ? "" : this.text.trim());
   }
 
-  /** @param {{ busy: boolean, stopping: boolean, queued?: object | null, conversation: { status: string } }} session */
+  /** @param {SessionState} session */
   render(session) {
     const { strings } = this.#context;
     const { busy, stopping, queued, conversation } = session;
     this.#session = { busy, stopping, queued, conversation };
     const waits = conversation.status === "waiting";
-    this.#input.placeholder = waits ? strings.placeholderWaiting : this.#skills.length && !this.#narrow ? strings.placeholderSkills : strings.placeholder;
+    const hasHint = this.#skills.length && !this.#narrow;
+    const hint = hasHint ? strings.placeholderSkills : strings.placeholder;
+    this.#input.placeholder = waits ? strings.placeholderWaiting : hint;
     setAttribute(this.element, "data-status", conversation.status);
-    this.#enable();
+    this.enable();
   }
 
   // --- Sending
 
   /** Show the right buttons, and enable those that can be used. */
-  #enable() {
+  enable() {
     const { send, sendNext, queueFull, filesOpen } = this.#context.strings;
     const { busy, stopping, queued, conversation } = this.#session;
-    const nothing = !this.text.trim() && !this.#files?.uploads.ready.length;
-    const held = this.#isHeld;
+    const nothing = !this.text.trim() && !this.#files.ready.length;
+    const held = this.#files.areOpen;
     const label = busy ? sendNext : send;
     if (!busy && this.#stop.matches(":focus")) this.invite();
     this.#stop.hidden = !busy;
-    setAttribute(this.#stop, "aria-disabled", stopping && "true"); // A disabled button would lose the focus.
+    // A disabled button would lose the focus.
+    setAttribute(this.#stop, "aria-disabled", stopping && "true");
+    const isFull = busy && Boolean(queued);
     this.#send.hidden = busy && nothing;
-    this.#send.disabled = nothing || held || conversation.status === "waiting" || (busy && Boolean(queued));
+    this.#send.disabled = nothing || held || conversation.status === "waiting" || isFull;
     this.#send.ariaLabel = label;
-    this.#send.title = held ? filesOpen : busy && queued ? queueFull : label;
+    this.#send.title = held ? filesOpen : isFull ? queueFull : label;
   }
 
-  /** Send a message with all of its files or not at all. It waits until the current answer is complete. @param {string} text */
+  /**
+   * Send a message with all of its files or not at all. It waits until the current answer is
+   * complete.
+   * @param {string} text
+   */
   #submit(text) {
     const own = text === this.text;
-    if (this.#isHeld || (own && this.#palette?.forgot())) return false;
-    if (!this.#context.send(text, own ? this.#files?.uploads.ready : [])) return false;
+    if (this.#files.areOpen || (own && this.#palette?.forgot())) return false;
+    if (!this.#context.send(text, own ? this.#files.ready : [])) return false;
     if (!own) return true;
-    this.#files?.uploads.clear();
+    this.#files.clear();
     this.#palette?.changed();
     this.fill("");
     this.#keep();
@@ -190,7 +199,8 @@ export class Composer {
 
   /** @param {KeyboardEvent} event */
   #keydown(event) {
-    if (event.isComposing || event.keyCode === 229) return; // Here Enter accepts a word of an input method.
+    // Here Enter accepts a word of an input method.
+    if (event.isComposing || event.keyCode === 229) return;
     const { key, shiftKey } = event;
     if (!this.#palette?.takes(event)) {
       if (key === "Escape" && this.#session.busy) this.#context.stop();
@@ -201,12 +211,19 @@ export class Composer {
     event.stopPropagation();
   }
 
+  #typed() {
+    this.#changed();
+    this.#keep();
+    this.#palette?.changed();
+    this.#search();
+  }
+
   #keep() {
     this.#context.keep(this.text);
   }
 
   #changed() {
-    this.#enable();
+    this.enable();
     if (CSS.supports("field-sizing", "content")) return;
     this.#input.style.height = "auto";
     this.#input.style.height = `${this.#input.scrollHeight}px`;
@@ -247,30 +264,28 @@ export class Composer {
   }
 
   async #dictate() {
+    const [button, input] = [this.#microphone, this.#input];
+    if (!button) return;
     const module = await this.#context.load(() => import("./voice.js"));
     if (module && !this.#voice) {
       const invite = () => this.invite();
-      const voice = new module.Voice({ ...this.#context, button: this.#microphone, input: this.#input, invite });
+      const voice = new module.Voice({ ...this.#context, button, input, invite });
       this.#box.prepend(voice.element);
       this.#voice = voice;
     }
     this.#voice?.press();
   }
 
-  /** Tell the user that files are still uploading. */
-  get #isHeld() {
-    return this.#filesComing || Boolean(this.#files?.uploads.open);
-  }
-
   /** Upload files for the message. @param {Iterable<File>} files */
   async attach(files) {
-    (await this.#loadFiles())?.uploads.add(files);
+    await this.#files.add(files);
     this.invite();
   }
 
   /** Put a rejected message back, before the current draft. @param {Returned} message */
   async giveBack({ content, metadata, isSignedOut }) {
-    const text = metadata?.attachments ? (await this.#loadFiles())?.restore(content, metadata.attachments) : content;
+    const files = metadata?.attachments;
+    const text = files ? await this.#files.restore(String(content), files) : content;
     this.fill([text, this.#input.value].filter(Boolean).join("\n\n"));
     if (!isSignedOut) this.#keep();
   }
@@ -280,20 +295,5 @@ export class Composer {
     const { text } = this;
     this.text = "";
     this.giveBack({ content: [content, text].filter(Boolean).join("\n\n"), metadata });
-  }
-
-  async #loadFiles() {
-    this.#filesComing = true;
-    this.#enable();
-    const module = await this.#context.load(() => import("./attachments.js"));
-    if (module && !this.#files) {
-      const files = new module.Attachments({ ...this.#context, focus: () => this.focus() });
-      files.uploads.addEventListener("change", () => this.#enable());
-      this.#box.prepend(files.element);
-      this.#files = files;
-    }
-    this.#filesComing = false;
-    this.#enable();
-    return this.#files;
   }
 }

@@ -6,7 +6,7 @@
 import { h } from "./dom.js";
 import { format } from "./strings.js";
 
-/** @typedef {import("./composer.js").Skill} Skill */
+/** @typedef {import("./types.d.ts").Skill} Skill */
 /**
  * What the list shows: a skill, or what `choose` is for.
  * @typedef {Skill & { choose?: () => void }} Entry

@@ -35,6 +35,32 @@ export interface Tool {
   secrets?: string[][];
 }
 
+/** A message that comes back into the input. */
+export interface Returned {
+  content?: unknown;
+  metadata?: Metadata;
+  isSignedOut?: boolean;
+}
+
+/** What the input shows of the session. */
+export interface SessionState {
+  busy: boolean;
+  stopping: boolean;
+  queued?: object | null;
+  conversation: { status: string };
+}
+
+/** A prompt that the server offers behind "/". */
+export interface Skill {
+  name: string;
+  title: string;
+  description?: string;
+  group?: string;
+  prompt?: string;
+  sendImmediately?: boolean;
+  chip?: boolean;
+}
+
 /** A message of any role. `content` is a text, a list of parts, or what an activity shows. */
 export interface Message {
   id: string;

@@ -2,7 +2,7 @@
 /** An empty chat: a greeting, and skills to start with. */
 import { h, setText } from "./dom.js";
 
-/** @typedef {import("./composer.js").Skill} Skill */
+/** @typedef {import("./types.d.ts").Skill} Skill */
 
 export class Welcome {
   #title = h("h2", {});
