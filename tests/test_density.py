@@ -13,7 +13,7 @@ PROJECT = ROOT / TEMPLATE_NAME
 ELEMENT = PROJECT / "agui/static/agui"
 # Lines of all text files of a new project, tests and migrations included.
 # The element's core is in lines of 100 columns, which are more.
-MOST_LINES = {"minimal": 45_340, "standard": 49_330, "everything": 60_930}
+MOST_LINES = {"minimal": 45_370, "standard": 49_360, "everything": 60_960}
 
 
 def test_core_is_small_and_readable():
@@ -35,7 +35,7 @@ def test_no_module_is_long():
 LONG_MODULES = {
     "agui-chat.js": 350,
 }
-WIDE_LINES = 79
+WIDE_LINES = 62
 
 
 def test_no_module_of_the_element_is_long():

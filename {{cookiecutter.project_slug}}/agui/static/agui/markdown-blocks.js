@@ -24,7 +24,9 @@ function finishList(list) {
   for (const item of list.items) {
     const [first] = item.tokens;
     const task = first?.type === "paragraph" && /^\[([ xX])\][ \t]+(?=\S)/.exec(first.text);
-    if (!list.loose) for (const token of item.tokens) if (token.type === "paragraph") token.type = "text";
+    for (const token of list.loose ? [] : item.tokens) {
+      if (token.type === "paragraph") token.type = "text";
+    }
     if (!task) continue;
     item.task = true;
     first.text = first.text.slice(task[0].length);

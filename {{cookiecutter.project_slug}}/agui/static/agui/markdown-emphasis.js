@@ -78,8 +78,10 @@ function close(closer, out, openers, floors) {
   const kind = closer.mark + closer.opens + (closer.length % 3);
   while (closer.text) {
     let index = openers.length - 1;
-    while (index >= 0 && out[openers[index]].place >= (floors[kind] ?? 0) && !pairs(out[openers[index]], closer)) index--;
-    if (index < 0 || out[openers[index]].place < (floors[kind] ?? 0)) {
+    const floor = floors[kind] ?? 0;
+    const isAbove = () => index >= 0 && out[openers[index]].place >= floor;
+    while (isAbove() && !pairs(out[openers[index]], closer)) index--;
+    if (!isAbove()) {
       floors[kind] = closer.place;
       return;
     }
@@ -91,7 +93,8 @@ function close(closer, out, openers, floors) {
       continue;
     }
     const tokens = merged(inside);
-    const size = closer.mark === "~" ? closer.length : Math.min(2, opener.text.length, closer.text.length);
+    const both = Math.min(2, opener.text.length, closer.text.length);
+    const size = closer.mark === "~" ? closer.length : both;
     opener.text = opener.text.slice(size);
     closer.text = closer.text.slice(size);
     out.length = openers[index] + (opener.text ? 1 : 0);
@@ -105,11 +108,13 @@ function pairs(opener, closer) {
   if (opener.mark !== closer.mark) return false;
   if (closer.mark === "~") return opener.length === closer.length;
   // CommonMark's rule of three: a run must not take the marks of another.
-  return !((opener.closes || closer.opens) && (opener.length + closer.length) % 3 === 0 && closer.length % 3);
+  const sum = opener.length + closer.length;
+  return !((opener.closes || closer.opens) && sum % 3 === 0 && closer.length % 3);
 }
 
 /** @param {any[]} tokens */
-export const depthOf = (tokens) => tokens.reduce((deepest, { depth = 0 }) => Math.max(deepest, depth), 0);
+export const depthOf = (tokens) =>
+  tokens.reduce((deepest, { depth = 0 }) => Math.max(deepest, depth), 0);
 
 /** @param {any[]} list @returns {Token[]} */
 function merged(list) {

@@ -5,7 +5,8 @@
 
 /** @typedef {import("./markdown-lexer.js").Block} Block */
 
-const ATTRIBUTES = `(?:\\s+[a-zA-Z:_][\\w.:-]*(?:\\s*=\\s*(?:"[^"]*"|'[^']*'|[^\\s"'=<>\`]+))?)*\\s*`;
+const VALUE = `(?:"[^"]*"|'[^']*'|[^\\s"'=<>\`]+)`;
+const ATTRIBUTES = `(?:\\s+[a-zA-Z:_][\\w.:-]*(?:\\s*=\\s*${VALUE})?)*\\s*`;
 const TAG = new RegExp(`</[a-z][\\w-]*\\s*>|<[a-z][\\w-]*${ATTRIBUTES}/?>`, "iy");
 /** The beginnings of raw HTML that is not a tag, and their ends. */
 const RAW = [

@@ -17,7 +17,10 @@ export const isPlain = () => !read;
  * Load the Markdown parser, once for the page. This never throws: without the parser texts stay
  * plain.
  */
-export const loadMarkdown = () => import("./reading.js").then(({ READING }) => ({ read } = READING)).catch(() => {});
+export const loadMarkdown = () =>
+  import("./reading.js")
+    .then(({ READING }) => ({ read } = READING))
+    .catch(() => {});
 
 /**
  * Shows a growing text. It does not read the finished part again, and changes only nodes that
@@ -86,7 +89,8 @@ export class MarkdownView {
   /** @param {HTMLElement} button */
   async #copy(button) {
     const { copyBy } = await import("./copy.js");
-    await copyBy(button, button.closest(".code")?.querySelector("code")?.textContent ?? "", this.#strings);
+    const code = button.closest(".code")?.querySelector("code");
+    await copyBy(button, code?.textContent ?? "", this.#strings);
   }
 }
 
@@ -101,7 +105,9 @@ function patch(parent, nodes, from = 0) {
   let child = parent.childNodes[from];
   for (const node of nodes) {
     const fits = typeof node === "string" ? child?.nodeType === 3 : child?.localName === node[0];
-    const made = fits ? child : typeof node === "string" ? document.createTextNode(node) : h(node[0], node[1]);
+    const make = () =>
+      typeof node === "string" ? document.createTextNode(node) : h(node[0], node[1]);
+    const made = fits ? child : make();
     if (!fits) child ? child.replaceWith(made) : parent.append(made);
     if (typeof node === "string") write(made, node);
     else {
@@ -130,6 +136,12 @@ function write(node, text) {
 
 /** @param {Element} element @param {Record<string, string>} attributes */
 function dress(element, attributes) {
-  for (const name of element.getAttributeNames()) if (!(name in attributes) && name !== "open" && !name.startsWith("data-")) element.removeAttribute(name);
-  for (const name in attributes) if (element.getAttribute(name) !== attributes[name]) element.setAttribute(name, attributes[name]);
+  for (const name of element.getAttributeNames()) {
+    const stays = name in attributes || name === "open" || name.startsWith("data-");
+    if (!stays) element.removeAttribute(name);
+  }
+  for (const name in attributes) {
+    const value = attributes[name];
+    if (element.getAttribute(name) !== value) element.setAttribute(name, value);
+  }
 }

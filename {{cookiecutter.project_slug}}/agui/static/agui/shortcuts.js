@@ -66,7 +66,10 @@ export function showShortcuts({ host, panel, strings }) {
   const dialog = h(
     "dialog", look,
     h("header", {}, h("h2", {}, words.shortcuts), close),
-    ...SECTIONS.flatMap(([title, rows]) => [h("h3", {}, words[title]), list(rows.filter(([key]) => canMention || key !== "@"), words)]),
+    ...SECTIONS.flatMap(([title, rows]) => {
+      const usable = rows.filter(([key]) => canMention || key !== "@");
+      return [h("h3", {}, words[title]), list(usable, words)];
+    }),
   );
   dialog.addEventListener("close", () => dialog.remove());
   dialog.addEventListener("click", ({ target }) => target === dialog && dialog.close());

@@ -54,7 +54,8 @@ export const STRINGS = {
 
   newChat: "New chat",
   threads: "Conversations",
-  threadGone: "That conversation is not there: it was deleted, or it is not yours. Here is a new one.",
+  threadGone:
+    "That conversation is not there: it was deleted, or it is not yours. Here is a new one.",
 
   copy: "Copy",
   copied: "Copied",

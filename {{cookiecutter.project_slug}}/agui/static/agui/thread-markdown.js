@@ -66,7 +66,8 @@ function userText({ content, metadata, attachments }) {
 /** @param {Message} message */
 function answerText({ content, toolCalls = [], metadata }) {
   const calls = toolCalls.map(({ function: { name } }) => `*${plain(name)}*`);
-  const blocks = [closeFence(textOf(content).trim()), calls.join(", "), sourceList(metadata?.sources)];
+  const text = closeFence(textOf(content).trim());
+  const blocks = [text, calls.join(", "), sourceList(metadata?.sources)];
   return blocks.filter(Boolean).join("\n\n");
 }
 

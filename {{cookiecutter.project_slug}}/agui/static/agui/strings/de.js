@@ -143,7 +143,9 @@ export const STRINGS = {
   lastWeek: "Letzte 7 Tage",
   unread: "Neue Antwort",
   waits: "Wartet auf Sie",
-  threadGone: "Diese Unterhaltung gibt es nicht: Sie wurde gelöscht oder gehört jemand anderem. Hier ist eine neue.",
+  threadGone:
+    "Diese Unterhaltung gibt es nicht: Sie wurde gelöscht oder gehört jemand anderem. " +
+    "Hier ist eine neue.",
   noThreads: "Noch keine Unterhaltungen.",
   threadsFailed: "Die Unterhaltungen konnten nicht geladen werden.",
   untitled: "Ohne Titel",
@@ -230,7 +232,8 @@ export const STRINGS = {
   failedTitle: "Etwas ist schiefgegangen",
   slow: "Das Modell hat noch nicht geantwortet …",
   beginsAgain: "Ab {time} geht es weiter.",
-  filesLeftOut: "Der Assistent kann eine Datei dieser Unterhaltung nicht lesen und macht ohne sie weiter.",
+  filesLeftOut:
+    "Der Assistent kann eine Datei dieser Unterhaltung nicht lesen und macht ohne sie weiter.",
   runId: "Lauf {id}",
   copyRunId: "Nummer des Laufs kopieren",
   connection_lost: "Die Verbindung zum Server ist abgebrochen.",
@@ -252,7 +255,8 @@ export const STRINGS = {
   not_understood: "Es war nichts zu verstehen.",
   recording_too_long: "Die Aufnahme ist zu lang.",
   not_transcribed: "Die Aufnahme konnte nicht in Text umgewandelt werden.",
-  too_many_recordings: "Das waren zu viele Aufnahmen in kurzer Zeit. Versuchen Sie es in {time} erneut.",
+  too_many_recordings:
+    "Das waren zu viele Aufnahmen in kurzer Zeit. Versuchen Sie es in {time} erneut.",
 
   model: "Modell",
   standardModel: "Standard",
