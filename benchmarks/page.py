@@ -22,7 +22,8 @@ SLOWDOWN = 4
 
 
 def chromium() -> str | None:
-    return shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    names = ("chromium", "chromium-browser", "google-chrome", "chromium-headless-shell")
+    return next(filter(None, map(shutil.which, names)), None)
 
 
 def gzipped(path: Path) -> int:
@@ -85,7 +86,7 @@ def print_weights(browser: Browser, live: LiveProject) -> None:
     with tempfile.TemporaryDirectory() as directory:
         peers = {"django-ag-ui, its component": peer_bytes(), "@ag-ui/client alone": client_bytes(Path(directory))}
     rows: list[list[object]] = [["", "bytes", "ratio"], ["this template, first load", first, f"{first / used:.2f}"]]
-    rows += [["this template, in use", used, "1.00"]]
+    rows += [["this template, in use, with coloured code", used, "1.00"]]
     rows += [[name, size or "-", f"{size / used:.2f}" if size else "-"] for name, size in peers.items()]
     print_table("What the page loads for the chat, gzipped", rows)
 
