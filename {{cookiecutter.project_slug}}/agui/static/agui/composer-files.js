@@ -4,19 +4,20 @@
 export class ComposerFiles {
   #context;
   #composer;
+  #box;
   #isComing = false;
   /** @type {import("./attachments.js").Attachments | undefined} */
   #files;
-  /** @type {HTMLElement | undefined} where the files are shown */
-  box;
 
   /**
    * @param {import("./composer.js").Context} context
    * @param {{ enable: () => void, focus: () => void }} composer
+   * @param {HTMLElement} box where the files are shown
    */
-  constructor(context, composer) {
+  constructor(context, composer, box) {
     this.#context = context;
     this.#composer = composer;
+    this.#box = box;
   }
 
   /** Are files still on their way? */
@@ -54,7 +55,7 @@ export class ComposerFiles {
       const focus = () => this.#composer.focus();
       const files = new module.Attachments({ ...this.#context, focus });
       files.uploads.addEventListener("change", () => this.#composer.enable());
-      this.box?.prepend(files.element);
+      this.#box.prepend(files.element);
       this.#files = files;
     }
     this.#isComing = false;

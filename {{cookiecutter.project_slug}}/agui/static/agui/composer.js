@@ -51,7 +51,6 @@ export class Composer {
   /** @param {Context} context */
   constructor(context) {
     this.#context = context;
-    this.#files = new ComposerFiles(context, this);
     const { input, stop, send, slash, microphone, picker } = partsOf(context, {
       typed: () => this.#typed(),
       keydown: (event) => this.#keydown(event),
@@ -70,7 +69,7 @@ export class Composer {
       "div", { class: "composer-box" },
       input, ...picker, slash, this.actions.element, microphone, stop, send,
     );
-    this.#files.box = this.#box;
+    this.#files = new ComposerFiles(context, this, this.#box);
     this.#box.addEventListener("click", ({ target }) => target === this.#box && input.focus());
     this.#column = h("div", { class: "column" }, this.#hint, this.#box);
     this.element = h("div", { class: "composer", part: "composer" }, this.#column);

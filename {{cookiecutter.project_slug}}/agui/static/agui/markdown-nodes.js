@@ -21,7 +21,7 @@ const PROTOCOLS = ["http:", "https:", "mailto:", "tel:"];
 let characters = new Map([["amp", "&"], ["lt", "<"], ["gt", ">"], ["quot", '"'], ["apos", "'"], ["nbsp", "\u00a0"]]);
 /** Whether all names are loaded, and whether the current text has a name that is not loaded. */
 let [hasNames, lacksNames] = [false, false];
-/** Tables with so many rows get tools. */
+/** Tables with so many rows get tools: the same number as in rich-text.js. */
 const LARGE = 10;
 /** Whether rich-text.js has something to add to the current text, and whether that still grows. */
 let [isRich, isGrowing] = [false, false];
