@@ -622,6 +622,17 @@ def test_palette_opens_although_the_skills_arrive_late(new_page, live_project):
     expect(options.nth(1)).to_be_visible()
 
 
+def test_enter_waits_for_the_palette_that_it_chooses_from(chat):
+    held: list[Route] = []
+    chat.route(re.compile(r"/palette[.\w]*\.js"), lambda route: held.append(route))
+    message_box(chat).press_sequentially("/?")
+    loading = first(chat, held)
+    message_box(chat).press("Enter")
+    loading.continue_()
+    expect(chat.get_by_role("dialog", name="Keyboard shortcuts")).to_be_visible()
+    expect(chat.locator(".bubble")).to_have_count(0)
+
+
 def test_escape_closes_the_palette(chat):
     message_box(chat).press_sequentially("/")
     expect(chat.get_by_role("listbox")).to_be_visible()

@@ -101,7 +101,6 @@ export class Composer {
     return this.#input.matches(":focus");
   }
 
-  /** The text in the input. Setting it does not move the focus. */
   get text() {
     return this.#input.value;
   }
@@ -127,7 +126,7 @@ export class Composer {
   write(text) {
     this.fill(text);
     this.focus();
-    this.#keep();
+    this.#context.keep(this.text);
   }
 
   /** Put a text into the input, and focus it. @param {string} text */
@@ -192,7 +191,7 @@ export class Composer {
     this.#files.clear();
     this.#palette?.changed();
     this.fill("");
-    this.#keep();
+    this.#context.keep(this.text);
     return true;
   }
 
@@ -203,22 +202,24 @@ export class Composer {
     const { key, shiftKey } = event;
     if (!this.#palette?.takes(event)) {
       if (key === "Escape" && this.#session.busy) this.#context.stop();
-      else if (key === "Enter" && !shiftKey) this.#submit(this.text);
+      else if (key === "Enter" && !shiftKey) this.#enter(event);
       else if (key !== "ArrowUp" || this.text || !this.#context.editLast()) return;
     }
     event.preventDefault();
     event.stopPropagation();
   }
 
-  #typed() {
-    this.#changed();
-    this.#keep();
-    this.#palette?.changed();
-    this.#search();
+  /** Send, or choose from the list if it was still loading. @param {KeyboardEvent} event */
+  async #enter(event) {
+    const palette = this.#palette ? undefined : await this.#search();
+    if (!palette?.takes(event)) this.#submit(this.text);
   }
 
-  #keep() {
+  #typed() {
+    this.#changed();
     this.#context.keep(this.text);
+    this.#palette?.changed();
+    this.#search();
   }
 
   #changed() {
@@ -237,6 +238,7 @@ export class Composer {
   async #search() {
     if (this.#mayMention || this.text.trimStart().startsWith("/")) await this.#loadPalette();
     if (this.hasFocus) this.#palette?.search(this.#skills);
+    return this.#palette;
   }
 
   /** Show all skills, for users of a touch screen or a mouse. */
@@ -286,7 +288,7 @@ export class Composer {
     const files = metadata?.attachments;
     const text = files ? await this.#files.restore(String(content), files) : content;
     this.fill([text, this.#input.value].filter(Boolean).join("\n\n"));
-    if (!isSignedOut) this.#keep();
+    if (!isSignedOut) this.#context.keep(this.text);
   }
 
   /** Let the user edit a message again, before the current draft. @param {Returned} message */
