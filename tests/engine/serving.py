@@ -14,6 +14,7 @@ from django.db import close_old_connections, reset_queries
 
 from agui.contrib.client import AGUIClient
 from agui.http.tokens import create_token
+from agui.server.closing import close_on_loop
 from agui.server.token_requests import keep_on_loop
 from agui.testing import ScriptedModel
 from engine.conftest import script
@@ -127,12 +128,12 @@ async def site_that_says(user: Any, *answers: Any, around: Any = None) -> AsyncI
 
 
 @contextmanager
-def kept_on_loop() -> Iterator[ASGIHandler]:
+def kept_on_loop() -> Iterator[Application]:
     """Django's application as a project's server runs it."""
     application = ASGIHandler()
     keep_on_loop(application)
     try:
-        yield application
+        yield close_on_loop(application)
     finally:
         request_started.connect(reset_queries)
         request_started.connect(close_old_connections)

@@ -4,19 +4,20 @@ import asyncio
 import json
 import logging
 import re
-from collections.abc import Callable, Iterator, Mapping
+import threading
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from http.cookies import SimpleCookie
 from typing import Any
 
 import pytest
-from asgiref.sync import sync_to_async
+from asgiref.sync import SyncToAsync, sync_to_async
 from django.conf import settings as project
 from django.contrib.auth import aauthenticate
 from django.contrib.sessions.models import Session
 from django.core.handlers.asgi import ASGIHandler
-from django.core.signals import request_started
+from django.core.signals import request_finished, request_started
 from django.db import close_old_connections, reset_queries
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.middleware.clickjacking import XFrameOptionsMiddleware
 from django.template.response import TemplateResponse
 from django.urls import path
@@ -27,6 +28,7 @@ from agui import DjangoAGUIView
 from agui.http.tokens import create_token
 from agui.http.views import AgentView
 from agui.server import token_requests
+from agui.server.closing import close_on_loop
 from agui.server.token_requests import keep_on_loop
 from agui.testing import say
 from engine.conftest import run_input, script
@@ -50,6 +52,36 @@ class Template(AgentView):
         return TemplateResponse(request, "registration/logged_out.html")
 
 
+class Closing(AgentView):
+    """Notes the thread of its query, which `?without` leaves out, and the one that closes the response."""
+
+    threads: list[threading.Thread] = []
+    beside: list[asyncio.Task[None]] = []
+
+    async def respond(self, request: HttpRequest, actor: Any, **kwargs: Any) -> StreamingHttpResponse:
+        async def parts() -> AsyncIterator[bytes]:
+            yield b"one"
+            if "without" not in request.GET:
+                await sync_to_async(self.note)()
+            yield b"two"
+            if "beside" in request.GET:
+                self.beside.append(asyncio.create_task(self.query_at_the_end()))
+
+        response = StreamingHttpResponse(parts())
+        close = response.close
+        response.close = lambda: (self.note(), close())  # type: ignore[method-assign]
+        return response
+
+    async def query_at_the_end(self) -> None:
+        """Query after the last byte, but before the response is closed."""
+        while not SyncToAsync.context_to_thread_executor.get(SyncToAsync.thread_sensitive_context.get()):  # noqa: ASYNC110
+            await asyncio.sleep(0)
+        await sync_to_async(self.note)()
+
+    def note(self) -> None:
+        self.threads.append(threading.current_thread())
+
+
 async def nobody(request: HttpRequest) -> None:
     """Know no user, so the request gets a session."""
 
@@ -63,6 +95,7 @@ urlpatterns = [
     *usual_patterns,
     path("checked/", Failing()),
     path("template/", Template()),
+    path("closing/", Closing()),
     path("visitor/", DjangoAGUIView(registry, get_user=nobody, require_authenticated=False)),
     path("password/", DjangoAGUIView(registry, get_user=by_password)),
 ]
@@ -215,19 +248,52 @@ async def test_answer_of_a_run_has_the_usual_headers(make, chains, token: str):
     assert chains == ["/agent/"]
 
 
-async def test_request_changes_threads_only_at_its_end(make, token: str, monkeypatch):
+async def test_request_starts_no_thread(make, token: str, monkeypatch):
     usual, kept = make()
-    loop = asyncio.get_running_loop()
-    calls: list[Any] = []
-    change = loop.run_in_executor
-    monkeypatch.setattr(loop, "run_in_executor", lambda *args: calls.append(args) or change(*args))
+    started: list[threading.Thread] = []
+    start = threading.Thread.start
+    monkeypatch.setattr(threading.Thread, "start", lambda thread: started.append(thread) or start(thread))
     counts = []
-    for application in (usual, kept):
-        calls.clear()
+    for application in (usual, kept, close_on_loop(kept)):
+        started.clear()
         await ask(application, "GET", "/agent/skills/", authorization=token)
-        counts.append(len(calls))
-    assert counts[0] > 1
-    assert counts[1] == 1  # Django closes the response in a thread.
+        counts.append(sum(not thread.name.startswith("agui-") for thread in started))  # Those that stay
+    assert counts == [2, 2, 0]  # A thread that closes the response, and one that waits for its end.
+
+
+async def test_response_is_closed_where_its_request_was_answered(make, token: str):
+    application = close_on_loop(make()[1])
+    Closing.threads.clear()
+    await ask(application, "GET", "/closing/", authorization=token)
+    queried, closed = Closing.threads
+    assert queried == closed != threading.current_thread()
+    Closing.threads.clear()
+    await ask(application, "GET", "/closing/?without", authorization=token)
+    assert Closing.threads == [threading.current_thread()]
+
+
+async def test_task_of_a_request_may_block_at_its_end(make, token: str):
+    application = close_on_loop(make()[1])
+    Closing.threads.clear()
+    await ask(application, "GET", "/closing/?without&beside", authorization=token)
+    await Closing.beside.pop()
+    assert len(Closing.threads) == 2
+    assert threading.current_thread() not in Closing.threads
+
+
+async def test_receivers_of_the_project_may_block(make, token: str):
+    application = close_on_loop(make()[1])
+    found: list[int] = []
+
+    def count_sessions(**kwargs: Any) -> None:
+        found.append(Session.objects.count())
+
+    request_finished.connect(count_sessions)
+    try:
+        await ask(application, "GET", "/agent/skills/", authorization=token)
+    finally:
+        request_finished.disconnect(count_sessions)
+    assert found == [0]
 
 
 async def test_client_reads_the_start_of_a_run_before_the_agent_is_set_up(make, token: str, monkeypatch):

@@ -12,6 +12,7 @@ below it. Read them in this order:
         logs.py              how a line of the log is written
         middleware.py        all middleware in one thread
         token_requests.py    no thread for a request with an API token
+        closing.py           no thread to close a response either
         daphne_app.py        daphne for INSTALLED_APPS, imported by `runserver` alone
         daphne_patches.py    slow readers, large bodies, and a graceful end
         static_files.py      the static files of production

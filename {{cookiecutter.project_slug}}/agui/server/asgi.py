@@ -9,6 +9,7 @@ from agui.http.admission import Application, limit_bodies
 from agui.later import Later
 
 # These modules import models, so Django has to load the applications first.
+closing = Later("agui.server.closing")
 token_requests = Later("agui.server.token_requests")
 warm_up = Later("agui.server.warm_up")
 daphne_patches = Later("agui.server.daphne_patches")
@@ -27,4 +28,4 @@ def get_asgi_application() -> Application:
         daphne_patches.pace_daphne()
     # The objects of the start stay for good, so the garbage collector can skip them.
     gc.freeze()
-    return limit_bodies(application)
+    return limit_bodies(closing.close_on_loop(application))
