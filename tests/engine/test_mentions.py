@@ -295,6 +295,25 @@ async def test_what_is_no_record_is_not_told(client: Client, mentions: Any):
     assert prompts(model.requests[0]) == ["See @Buy milk @"]
 
 
+@pytest.mark.parametrize("title", ["C++ (new)", "a|b", "[draft", "(a+)+$", "\\"])
+async def test_a_title_is_no_pattern(client: Client, title: str):
+    model = ScriptedModel([say("1"), say("2")])
+    record = {**MILK, "title": title}
+    with mounted(model=model):
+        for text in (f"See @{title}!", "See @" + "a" * 5000):
+            await client.run(thread="t1", messages=[message(text, [record])])
+    assert [told(request) for request in model.requests] == [[record], []]
+
+
+async def test_a_message_with_a_file_mentions_records(client: Client):
+    model = ScriptedModel([say("Hi")])
+    image = {"type": "image", "source": {"type": "data", "value": "aGk=", "mimeType": "image/png"}}
+    text = {"type": "text", "text": "Is this @Buy milk?"}
+    with mounted(model=model):
+        await client.run(thread="t1", messages=[{**message("", [MILK]), "content": [image, text]}])
+    assert told(model.requests[0]) == [MILK]
+
+
 async def test_the_model_reads_at_most_twenty_records_of_a_message(client: Client):
     model = ScriptedModel([say("Hi")])
     many = [{**MILK, "id": str(number)} for number in range(50)]

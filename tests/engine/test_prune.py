@@ -14,6 +14,7 @@ from django.contrib.sessions.backends import db as db_sessions
 from django.core.files.base import ContentFile
 from django.core.management import CommandError, call_command
 from django.db import DatabaseError, connection
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from pydantic_ai.conversation import Conversation
 from pydantic_ai.messages import ModelRequest, UserPromptPart
@@ -413,6 +414,21 @@ def test_others_can_write_in_between(monkeypatch):
     assert not Thread.objects.exists()
     assert not Attachment.objects.exists()
     assert set(names(AuditRecord)) == {"new"}
+
+
+def test_few_reads_find_many_rows(monkeypatch):
+    monkeypatch.setattr(prune_agent_data, "BATCH", 2)
+    monkeypatch.setattr(prune_agent_data, "READ_AHEAD", 10)
+    for number in range(25):
+        save_thread(f"t{number}", 11)
+        save_record(days=11)
+    with CaptureQueriesContext(connection) as queries:
+        prune(conversations=10, audit=10)
+    assert not Thread.objects.exists()
+    assert not AuditRecord.objects.exists()
+    for table in ("agui_thread", "agui_auditrecord"):
+        reads = [query["sql"] for query in queries if query["sql"].endswith(f'ORDER BY "{table}"."id" ASC LIMIT 10')]
+        assert len(reads) == 4, reads  # The database sorts all rows for each of them.
 
 
 @pytest.mark.parametrize(

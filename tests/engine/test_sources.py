@@ -10,7 +10,7 @@ from pydantic_ai import ToolReturn
 from pydantic_ai.messages import Citation, DocumentCitationSource, WebCitationSource
 
 from agui import ToolRegistry, tool
-from agui.contrib.sources.cite import MAX_SOURCES, Source, cite
+from agui.contrib.sources.cite import MAX_SOURCES, Source, Sources, cite
 from agui.testing import Part, ScriptedModel, call, event_types, fail, say
 from engine import pages
 from engine.conftest import Client, decision, results_of
@@ -99,11 +99,15 @@ async def test_providers_citations_follow_those_of_tools(client: Client, mount: 
     web = WebCitationSource("https://example.com/1", title="Other", excerpts=["One."])
     nameless = WebCitationSource("https://example.org/")
     book = DocumentCitationSource(title="Handbook", excerpts=["Nine.", "Ten."])
-    mount(registry, [cited("Wait.", nameless), look(page(1))], cited("Yes.", web, web, book))
+    numbered = DocumentCitationSource(document_id="d7")
+    passage = DocumentCitationSource(excerpts=["Nine. " * 20])
+    mount(registry, [cited("Wait.", nameless), look(page(1))], cited("Yes.", web, web, book, numbered, passage))
     assert told(await client.run("Hi")) == [
         {"number": 1, **page(1, quote="One.")},
         {"number": 2, "title": "https://example.org/", "url": "https://example.org/"},
         {"number": 3, "title": "Handbook", "quote": "Nine.\n\nTen."},
+        {"number": 4, "title": "d7"},
+        {"number": 5, "title": ("Nine. " * 20)[:80].strip(), "quote": ("Nine. " * 20).strip()},
     ]
 
 
@@ -154,6 +158,7 @@ async def test_sources_have_bounds(client: Client, mount: Mount):
     sources = told(await client.run("Hi"))
     assert len(sources) == len(results_of(model.requests[1])["c"].content["cite_as"]) == MAX_SOURCES
     assert (len(sources[0]["title"]), len(sources[0]["quote"])) == (300, 1000)
+    assert all(source["title"] for source in sources)
 
 
 async def test_what_has_no_text_form_does_not_break_the_run(client: Client, mount: Mount):
@@ -194,12 +199,38 @@ async def test_metadata_of_other_tools_is_passed_over(client: Client, mount: Mou
     assert (told(events), events[-1]["type"]) == (None, "RUN_FINISHED")
 
 
+async def test_a_source_has_the_number_that_the_model_has_read(client: Client, mount: Mount):
+    others = ToolRegistry()
+
+    @tool(others)
+    def second() -> ToolReturn[str]:
+        """Answer first, though its source was named second."""
+        return ToolReturn("Done.", metadata={"agui_sources": [{"number": 2, **page(2)}]})
+
+    mount(others, call("second"), say("Yes [2]."))
+    assert told(await client.run("Hi")) == [{"number": 2, **page(2)}]
+
+
 def test_tool_of_the_manual_cites():
     section = pages.read("tools.md").partition("*Part `sources`.*")[2]
     code = re.findall(r"```python\n(.*?)```", section, re.DOTALL)[0]
     own = ToolRegistry()
     exec(compile(code, "docs/tools.md", "exec"), {"registry": own})  # noqa: S102
     assert json.dumps(own.call("opening_hours", {}).return_value) in section
+
+
+def test_a_number_is_given_once_and_kept():
+    sources = Sources()
+    numbers = [sources.add(Source(title=title), number) for title, number in zip("ABCDA", (3, 3, 0, 1, 0), strict=True)]
+    assert numbers == [3, 4, 5, 1, 3]
+    assert [row["number"] for row in sources.rows()] == [1, 3, 4, 5]
+
+
+def test_an_address_may_be_a_source_alone():
+    address = "HTTPS://example.com/"
+    assert registry.call("look_up", {"sources": [{"title": "", "url": address}]}).return_value["cite_as"] == {
+        "[1]": address
+    }
 
 
 def test_a_tool_can_be_called_without_a_run():

@@ -182,8 +182,9 @@ def _as_stored(dumped: Any, parts: Parts, has_parts: bool) -> Wire:
             wire["content"] = _as_prompt(result.content) or wire["content"]
         if isinstance(wire["content"], str):
             wire["content"] = [{"type": "text", "text": wire["content"]}]
-    for part in wire.get("content", ()):
-        if isinstance(part, dict) and part.get("source", {}).get("type") == "url":
+    content = wire.get("content")
+    for part in content if isinstance(content, list) else ():
+        if part.get("source", {}).get("type") == "url":
             part["source"].pop("mimeType", None)  # The adapter's guess
     return wire
 

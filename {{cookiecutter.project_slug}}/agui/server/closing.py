@@ -24,8 +24,7 @@ _DJANGOS_OWN = {id(close_caches), id(close_old_connections), id(reset_urlconf)}
 def close_on_loop(application: Application) -> Application:
     """Make Django close a response on the event loop, if nothing of its request ran in a thread.
 
-    Then there is no connection to close, so nothing blocks. With receivers of `request_finished`
-    that aren't Django's own, responses are closed in a thread, as usual.
+    Then no connection is open. Receivers of `request_finished` that aren't Django's get a thread.
     """
 
     async def answer(scope: dict[str, Any], receive: Receive, send: Send) -> None:

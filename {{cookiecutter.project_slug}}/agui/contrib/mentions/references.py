@@ -64,8 +64,7 @@ def _titles_in(text: str, records: Iterable[Record]) -> set[str]:
 def _records(extras: dict[str, Any]) -> Iterable[Record]:
     """Read the records in the fields that a client has sent beside its text."""
     for extra in extras.values():
-        metadata = extra.get("metadata")
-        mentions = metadata.get("mentions") if isinstance(metadata, dict) else None
+        mentions = (extra.get("metadata") or {}).get("mentions")
         for mention in mentions if isinstance(mentions, list) else ():
             if isinstance(mention, dict) and all(_is_word(mention.get(key)) for key in KEYS):
                 yield {key: mention[key] for key in KEYS}

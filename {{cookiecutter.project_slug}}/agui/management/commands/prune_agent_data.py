@@ -7,9 +7,10 @@ not keep the command from deleting the rest.
 import logging
 import time
 from argparse import ArgumentParser, ArgumentTypeError
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
 from importlib import import_module
+from itertools import islice
 from typing import Any
 
 from django.conf import settings
@@ -28,6 +29,7 @@ from agui.stores.deletion import delete_thread
 logger = logging.getLogger("agui.prune")
 
 BATCH = 200
+READ_AHEAD = 10_000
 MAX_AGE = 100_000
 VISITOR = "session:"
 # SQLite has one writer at a time. A process that waits tries again every tenth of a second, and has
@@ -154,30 +156,21 @@ class Command(BaseCommand):
 
     def delete(self, outdated: Outdated) -> int:
         count = 0
-        all_pks = outdated.rows.order_by("pk").values_list("pk", flat=True)
-        batch = min(BATCH, outdated.batch)
-        pks = list(all_pks[:batch])
-        while pks:
+        rows = read_ahead(outdated.rows.only("pk"))
+        while pks := [row.pk for row in islice(rows, min(BATCH, outdated.batch))]:
             try:
                 count += outdated.delete(pks)
             except Exception:
                 self.failed = True
                 logger.exception("Deleting %s failed: %s", outdated.name, pks)
             self.pause()
-            pks = list(all_pks.filter(pk__gt=pks[-1])[:batch])
         return count
 
     def prune_threads(self, rows: QuerySet[Thread]) -> int:
         active = Run.objects.filter(status=Run.Status.RUNNING, seen_at__gte=self.now - SILENCE)
         active = active.filter(thread_id=OuterRef("thread_id"), scope=OuterRef("scope"))
-        rows = rows.filter(~Exists(active)).order_by("pk").only("thread_id", "scope", "revision")
-        count = 0
-        batch = list(rows[:BATCH])
-        while batch:
-            for thread in batch:
-                count += self.prune_thread(thread)
-            batch = list(rows.filter(pk__gt=batch[-1].pk)[:BATCH])
-        return count
+        rows = rows.filter(~Exists(active)).only("thread_id", "scope", "revision")
+        return sum(self.prune_thread(thread) for thread in read_ahead(rows))
 
     def prune_thread(self, thread: Thread) -> bool:
         if self.dry_run:
@@ -221,6 +214,15 @@ class Command(BaseCommand):
             session_key__in=keys, expire_date__gt=self.now
         )
         return set(sessions.values_list("session_key", flat=True))
+
+
+def read_ahead(rows: QuerySet[Any]) -> Iterator[Any]:
+    """Read rows in the order of their keys, many at once: for each read, all rows are sorted."""
+    rows = rows.order_by("pk")
+    batch = list(rows[:READ_AHEAD])
+    while batch:
+        yield from batch
+        batch = list(rows.filter(pk__gt=batch[-1].pk)[:READ_AHEAD])
 
 
 def _age(text: str) -> int:
