@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
 from importlib import import_module
 from itertools import islice
+from operator import attrgetter
 from typing import Any
 
 from django.conf import settings
@@ -156,8 +157,8 @@ class Command(BaseCommand):
 
     def delete(self, outdated: Outdated) -> int:
         count = 0
-        rows = read_ahead(outdated.rows.only("pk"))
-        while pks := [row.pk for row in islice(rows, min(BATCH, outdated.batch))]:
+        all_pks = map(attrgetter("pk"), read_ahead(outdated.rows.only("pk")))
+        while pks := list(islice(all_pks, min(BATCH, outdated.batch))):
             try:
                 count += outdated.delete(pks)
             except Exception:
@@ -170,7 +171,7 @@ class Command(BaseCommand):
         active = Run.objects.filter(status=Run.Status.RUNNING, seen_at__gte=self.now - SILENCE)
         active = active.filter(thread_id=OuterRef("thread_id"), scope=OuterRef("scope"))
         rows = rows.filter(~Exists(active)).only("thread_id", "scope", "revision")
-        return sum(self.prune_thread(thread) for thread in read_ahead(rows))
+        return sum(map(self.prune_thread, read_ahead(rows)))
 
     def prune_thread(self, thread: Thread) -> bool:
         if self.dry_run:
