@@ -13,7 +13,7 @@ PROJECT = ROOT / TEMPLATE_NAME
 ELEMENT = PROJECT / "agui/static/agui"
 # Lines of all text files of a new project, tests and migrations included.
 # The element's core is in lines of 100 columns, which are more.
-MOST_LINES = {"minimal": 45_490, "standard": 49_480, "everything": 61_080}
+MOST_LINES = {"minimal": 45_740, "standard": 49_730, "everything": 61_330}
 
 
 def test_core_is_small_and_readable():

@@ -1,7 +1,7 @@
 // @ts-check
 /** Turn Markdown into descriptions of elements. Nothing here touches the page. */
 import { lex } from "./markdown-lexer.js";
-import { html } from "./markdown-spans.js";
+import { html } from "./markdown-html-reader.js";
 import { completed } from "./markdown-tail.js";
 
 /** @typedef {string | [tag: string, attributes: Record<string, any>, children: any[]]} Node */

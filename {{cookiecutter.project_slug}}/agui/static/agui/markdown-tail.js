@@ -5,7 +5,7 @@
  * arrives.
  */
 import { HALF_MATH, MATH } from "./markdown-math.js";
-import { matchAt } from "./markdown-spans.js";
+import { matchAt } from "./markdown-text.js";
 
 /** A last line that may become a list, a heading, a rule, a row or the underline of a heading. */
 const MARKS_ONLY = /^(?:[-=*+_#>|~`: \t]+|\d{1,9}[.)]?|(?:[-*+]|\d{1,9}[.)])[ \t]+\[.?\]?|\[[^\]\n]*\]:)$/;
