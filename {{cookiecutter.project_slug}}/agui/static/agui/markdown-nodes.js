@@ -6,6 +6,8 @@ import { html } from "./markdown-html-reader.js";
 
 /** @typedef {string | [tag: string, attributes: Record<string, any>, children: any[]]} Node */
 /** @typedef {import("./markdown-lexer.js").Links} Links */
+/** @typedef {import("./markdown-lexer.js").Token} Token */
+/** @typedef {{ tokens: Token[], align: string | null }} Cell of a table */
 /**
  * @typedef {{ nodes: Node[], done: { length: number, blocks: number }, links: Links,
  *   lacks: (() => Promise<void>) | null, isRich: boolean }} Found `lacks`: load this, and read the
@@ -89,7 +91,7 @@ function nodesAndRest(text, growing, links) {
 
 /**
  * Make the nodes of a text's blocks. `open` means that an element of raw HTML waits for its end.
- * @param {any[]} tokens
+ * @param {Token[]} tokens
  */
 function build(tokens) {
   /** @type {any[]} */
@@ -103,7 +105,7 @@ function build(tokens) {
   return { nodes, open: stack.length > 0 };
 }
 
-/** @param {any[]} tokens @param {boolean} [inLink] @returns {any[]} */
+/** @param {Token[]} [tokens] @param {boolean} [inLink] @returns {any[]} */
 function children(tokens, inLink = false) {
   /** @type {any} */
   const stack = [["", {}, []]];
@@ -113,7 +115,7 @@ function children(tokens, inLink = false) {
 
 /**
  * Add the node of a token to the innermost open element.
- * @param {any} token @param {any[]} stack @param {boolean} inLink
+ * @param {Token} token @param {any[]} stack @param {boolean} inLink
  */
 function take(token, stack, inLink) {
   const add = (/** @type {any} */ node) => {
@@ -125,7 +127,7 @@ function take(token, stack, inLink) {
   html.reader?.addHtml(token.text, stack, add, decoded);
 }
 
-/** @param {any} token @param {boolean} inLink @returns {any[]} */
+/** @param {Token} token @param {boolean} inLink @returns {any[]} */
 function nodesOf(token, inLink) {
   const { type, text, tokens } = token;
   const inner = () => children(tokens, inLink);
@@ -149,7 +151,7 @@ function nodesOf(token, inLink) {
   }
 }
 
-/** @param {any} token */
+/** @param {Token} token */
 function codeBox({ lang, text }) {
   isRich = true;
   const [language] = /^[\p{L}\p{N}_+#.-]+/u.exec(decoded(lang ?? "")) ?? [""];
@@ -160,24 +162,24 @@ function codeBox({ lang, text }) {
   return ["div", { class: "code", part: "code" }, [head, ["pre", { tabindex: "0" }, [code]]]];
 }
 
-/** @param {any} token */
+/** @param {Token} token */
 function listOf({ ordered, start, items }) {
-  const rows = items.map((/** @type {any} */ { task, tokens }) => {
+  const rows = items.map((/** @type {Token} */ { task, tokens }) => {
     return ["li", task ? { class: "task" } : {}, children(tokens)];
   });
   return ordered ? ["ol", start === 1 ? {} : { start: String(start) }, rows] : ["ul", {}, rows];
 }
 
-/** @param {any} token */
+/** @param {Token} token */
 function tableOf({ header, rows }) {
   isRich ||= rows.length >= LARGE;
   const parts = [["thead", {}, [rowOf("th", header)]]];
-  const body = rows.map((/** @type {any[]} */ cells) => rowOf("td", cells));
+  const body = rows.map((/** @type {Cell[]} */ cells) => rowOf("td", cells));
   if (body.length) parts.push(["tbody", {}, body]);
   return ["div", { class: "table", tabindex: "0" }, [["table", {}, parts]]];
 }
 
-/** @param {string} tag of a cell @param {any[]} cells */
+/** @param {string} tag of a cell @param {Cell[]} cells */
 function rowOf(tag, cells) {
   const shown = cells.map(({ tokens, align }) => {
     return [tag, cellAttributes(tokens, align), children(tokens)];
@@ -187,7 +189,7 @@ function rowOf(tag, cells) {
 
 /**
  * Choose the attributes of a table's cell. Numbers, dates and times never break.
- * @param {any[]} tokens @param {string | null} align
+ * @param {Token[]} tokens @param {string | null} align
  */
 function cellAttributes(tokens, align) {
   const isFigure = tokens.length === 1 && FIGURE.test(tokens[0].text ?? "");
@@ -196,7 +198,7 @@ function cellAttributes(tokens, align) {
 
 /**
  * Make what a link shows. An image is never loaded: it is a link that shows its text.
- * @param {any} token @returns {any[]}
+ * @param {Token} token @returns {any[]}
  */
 function linkText({ type, autolink, text, tokens }) {
   if (autolink) return [text];
@@ -211,7 +213,7 @@ function textIn(node) {
   return tag === "br" ? " " : inner.map(textIn).join("");
 }
 
-/** @param {any} token @param {any[]} inner @param {boolean} inLink @returns {any[]} */
+/** @param {Token} token @param {any[]} inner @param {boolean} inLink @returns {any[]} */
 function linkOf({ href, title, autolink }, inner, inLink) {
   const url = inLink ? null : safe(href, autolink);
   const shown = inner.length || !url ? inner : [url];

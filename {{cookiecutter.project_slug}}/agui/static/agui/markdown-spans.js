@@ -59,7 +59,7 @@ class SpanReader {
     return withEmphasis(this.#out);
   }
 
-  /** @param {any} token @param {number} [length] in the source */
+  /** @param {Token} token @param {number} [length] in the source */
   #put(token, length = token.text.length) {
     this.#out.push(token);
     this.#at += length;
