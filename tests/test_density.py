@@ -13,7 +13,7 @@ PROJECT = ROOT / TEMPLATE_NAME
 ELEMENT = PROJECT / "agui/static/agui"
 # Lines of all text files of a new project, tests and migrations included.
 # The element's core is in lines of 100 columns, which are more.
-MOST_LINES = {"minimal": 45_561, "standard": 49_550, "everything": 61_150}
+MOST_LINES = {"minimal": 45_820, "standard": 49_810, "everything": 61_410}
 
 
 def test_core_is_small_and_readable():
@@ -31,11 +31,10 @@ def test_no_module_is_long():
     assert {path: lines for one in measured for path, lines in one.modules.items() if lines > 300} == {}
 
 
-# Modules of the element that are longer than 300 lines, and lines longer than 100 columns: both become fewer.
+# Modules of the element that are longer than 300 lines: these become fewer.
 LONG_MODULES = {
     "agui-chat.js": 350,
 }
-WIDE_LINES = 62
 
 
 def test_no_module_of_the_element_is_long():
@@ -45,9 +44,12 @@ def test_no_module_of_the_element_is_long():
 
 
 def test_lines_of_the_element_are_not_wide():
-    wide = {path.name: sum(len(line) > 100 for line in path.read_text().splitlines()) for path in ELEMENT.rglob("*.js")}
-    print({name: count for name, count in wide.items() if count})
-    assert sum(wide.values()) <= WIDE_LINES
+    wide = {}
+    for path in ELEMENT.rglob("*.js"):
+        lines = [line for line in path.read_text().splitlines() if len(line) > 100]
+        if lines:
+            wide[path.name] = lines
+    assert wide == {}
 
 
 @pytest.mark.parametrize("parts", MOST_LINES)

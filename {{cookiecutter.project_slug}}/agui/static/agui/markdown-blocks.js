@@ -1,70 +1,64 @@
 // @ts-check
-/** Turn the lines of Markdown's blocks into tokens. */
-import { unescaped } from "./markdown-spans.js";
+/** Open blocks of Markdown: which lines continue them, and how they become tokens. */
+import { finishList } from "./markdown-list.js";
+import { unescaped, withoutEnd } from "./markdown-text.js";
 
 /** @typedef {import("./markdown-lexer.js").Block} Block */
+/** @typedef {import("./markdown-line.js").Line} Line */
 
 /** @param {Block} block */
 export const isText = ({ type }) => type === "paragraph" || type === "table";
 
-/** Make the token of a finished block. Paragraphs are made elsewhere. @param {Block} block */
-export function finishBlock(block) {
-  if (block.fence) {
-    block.text = block.lines.join("\n");
-    block.lang = unescaped(block.info.trim());
-  } else if (block.type === "code") {
-    while (!block.lines.at(-1).trim()) block.lines.pop();
-    block.text = block.lines.join("\n");
-  } else if (block.type === "html") block.text = block.lines.join("\n").trimEnd();
-  else if (block.type === "list") finishList(block);
-}
-
-/** @param {Block} list */
-function finishList(list) {
-  for (const item of list.items) {
-    const [first] = item.tokens;
-    const task = first?.type === "paragraph" && /^\[([ xX])\][ \t]+(?=\S)/.exec(first.text);
-    for (const token of list.loose ? [] : item.tokens) {
-      if (token.type === "paragraph") token.type = "text";
-    }
-    if (!task) continue;
-    item.task = true;
-    first.text = first.text.slice(task[0].length);
-    const box = { type: "checkbox", checked: task[1] !== " " };
-    if (list.loose) first.box = box;
-    else item.tokens.unshift(box);
+/**
+ * Read past the marker or the indent that continues an open block.
+ * @param {Block} block @param {Line} line @returns {boolean} whether the line continues it
+ */
+export function continueBlock(block, line) {
+  const { indent, content } = line;
+  switch (block.type) {
+    case "list":
+      return true;
+    case "blockquote":
+      return line.skipQuoteMark();
+    case "item":
+      if (content ? indent < block.width : !block.tokens.length) return false;
+      line.skip(content ? block.width : indent);
+      return true;
+    case "code":
+      if (block.fence ? endsCode(line, block.fence) : content && indent < 4) return false;
+      line.skip(Math.min(indent, block.indent));
+      return true;
+    default:
+      return !!(content || block.end);
   }
 }
 
 /**
- * @param {string} text
- * @param {string} characters to cut off its end: a pattern would search again from each of them
+ * Whether the line ends the code that this fence began.
+ * @param {Line} line @param {string} fence
  */
-export function withoutEnd(text, characters) {
-  let end = text.length;
-  while (end && characters.includes(text[end - 1])) end--;
-  return text.slice(0, end);
+function endsCode({ indent, content }, fence) {
+  return indent < 4 && content.startsWith(fence) && !withoutEnd(content, ` \t${fence[0]}`);
+}
+
+/** Make the token of a finished block. @param {Block} block */
+export function finishBlock(block) {
+  const { type, lines } = block;
+  if (type === "paragraph") block.text = blockText(lines);
+  else if (type === "html") block.text = lines.join("\n").trimEnd();
+  else if (type === "code") finishCode(block);
+  else if (type === "list") finishList(block);
+}
+
+/** @param {Block} code */
+function finishCode(code) {
+  const { fence, info, lines } = code;
+  if (fence) code.lang = unescaped(info.trim());
+  else {
+    while (!lines.at(-1).trim()) lines.pop();
+  }
+  code.text = lines.join("\n");
 }
 
 /** @param {string[]} lines */
 export const blockText = (lines) => withoutEnd(lines.join("\n"), " \t\n");
-
-/** @param {string} text what follows the # of a heading */
-export function headingText(text) {
-  const whole = withoutEnd(text, " \t");
-  const inner = withoutEnd(whole, "#");
-  const content = /[ \t]$/.test(inner) || !inner ? inner : whole;
-  return withoutEnd(content, " \t").replace(/^[ \t]+/, "");
-}
-
-/** @param {string} line */
-export function cellsOf(line) {
-  const cells = line.trim().replace(/^\|/, "").replace(/(?<!\\)\|$/, "").split(/(?<!\\)\|/);
-  return cells.map((cell) => cell.trim().replaceAll("\\|", "|"));
-}
-
-/** @param {string} cell of the line of dashes */
-export function alignOf(cell) {
-  if (/^:.*:$/.test(cell)) return "center";
-  return cell.endsWith(":") ? "right" : cell.startsWith(":") ? "left" : null;
-}

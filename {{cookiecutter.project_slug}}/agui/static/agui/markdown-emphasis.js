@@ -3,7 +3,8 @@
 
 /** @typedef {import("./markdown-lexer.js").Token} Token */
 
-const [BLANK, POINT] = [1, 2];
+const BLANK = 1;
+const POINT = 2;
 /** The deepest emphasis: the functions that walk the tree are recursive. */
 export const DEEPEST_SPAN = 100;
 
@@ -58,7 +59,7 @@ export function withEmphasis(list) {
     place++;
     if (token.mark) {
       token.place = place;
-      if (token.closes) close(token, out, openers, floors);
+      if (token.closes) closeMark(token, out, openers, floors);
       if (!token.text) continue;
       if (token.opens) openers.push(out.length);
     }
@@ -74,7 +75,7 @@ export function withEmphasis(list) {
  * @param {number[]} openers
  * @param {Record<string, number>} floors
  */
-function close(closer, out, openers, floors) {
+function closeMark(closer, out, openers, floors) {
   const kind = closer.mark + closer.opens + (closer.length % 3);
   while (closer.text) {
     let index = openers.length - 1;

@@ -1,9 +1,12 @@
 // @ts-check
 /** Where the formulas of a text are. Other modules read and draw them. */
 
-/** A formula. By Pandoc's rule, amounts such as $5 are none. */
+/**
+ * A formula between two dollars, one dollar, or escaped brackets. By Pandoc's rule, amounts such as
+ * $5 are none.
+ */
 export const MATH =
-  /\$\$(?:\\[^]|[^\\$]|\$(?!\$))+\$\$|\$(?![\s$])(?:\\[^]|[^\\$])+(?<!\s)\$(?!\d)|\\[([][^]+?\\[)\]]/y;
+  /\$\$(?:\$?(?:\\[^]|[^\\$]))+\$\$|\$(?!\s)(?:\\[^]|[^\\$])+(?<!\s)\$(?!\d)|\\[([][^]+?\\[)\]]/y;
 /** Escaped brackets without a formula: with nothing or the number of a note in them. */
 const BARE = /\\[([](?:\\[\\)\]]|\d+\\\])/y;
 /**

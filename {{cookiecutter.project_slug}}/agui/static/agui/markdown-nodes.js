@@ -1,11 +1,13 @@
 // @ts-check
 /** Turn Markdown into descriptions of elements. Nothing here touches the page. */
-import { lex } from "./markdown-lexer.js";
-import { html } from "./markdown-spans.js";
 import { completed } from "./markdown-tail.js";
+import { lex } from "./markdown-lexer.js";
+import { html } from "./markdown-html-reader.js";
 
 /** @typedef {string | [tag: string, attributes: Record<string, any>, children: any[]]} Node */
 /** @typedef {import("./markdown-lexer.js").Links} Links */
+/** @typedef {import("./markdown-lexer.js").Token} Token */
+/** @typedef {{ tokens: Token[], align: string | null }} Cell of a table */
 /**
  * @typedef {{ nodes: Node[], done: { length: number, blocks: number }, links: Links,
  *   lacks: (() => Promise<void>) | null, isRich: boolean }} Found `lacks`: load this, and read the
@@ -15,16 +17,20 @@ import { completed } from "./markdown-tail.js";
 /** What a table never breaks: numbers, amounts, dates and times. */
 const FIGURE = /^[\d\s.,:;/+\-–%€$£TZ]{1,30}$/;
 const PROTOCOLS = ["http:", "https:", "mailto:", "tel:"];
-/**
- * @type {Map<string, string>} characters by their names; a text with a rare name loads the others
- */
-let characters = new Map([["amp", "&"], ["lt", "<"], ["gt", ">"], ["quot", '"'], ["apos", "'"], ["nbsp", "\u00a0"]]);
+/** Characters by their names. A text with a rare name loads the others. */
+let characters = new Map(
+  Object.entries({ amp: "&", lt: "<", gt: ">", quot: '"', apos: "'", nbsp: "\u00a0" }),
+);
 /** Whether all names are loaded, and whether the current text has a name that is not loaded. */
-let [hasNames, lacksNames] = [false, false];
+let hasNames = false;
+let lacksNames = false;
 /** Tables with so many rows get tools: the same number as in rich-text.js. */
 const LARGE = 10;
 /** Whether rich-text.js has something to add to the current text, and whether that still grows. */
-let [isRich, isGrowing] = [false, false];
+let isRich = false;
+let isGrowing = false;
+/** The word on the buttons that copy code. */
+let copyWord = "";
 
 /** Load the names of all characters. Until then, a text shows rare names as they are written. */
 export async function loadNames() {
@@ -44,84 +50,87 @@ export async function loadHtml() {
  * that is.
  * @param {string} text @param {boolean} growing
  * @param {Links} links the links that are defined so far
- * @param {{ copy: string }} strings @returns {Found}
+ * @param {{ copy: string }} strings the words of its buttons @returns {Found}
  */
-export function read(text, growing, links, strings) {
+export function read(text, growing, links, { copy }) {
   lacksNames = isRich = html.isMissing = false;
   isGrowing = growing;
-  const found = nodesAndRest(text, growing, links, strings);
+  copyWord = copy;
+  const found = nodesAndRest(text, growing, links);
   const lacks = html.isMissing ? loadHtml : lacksNames ? loadNames : null;
   return { ...found, lacks, isRich };
 }
 
-/**
- * @param {string} text @param {boolean} growing @param {Links} links
- * @param {{ copy: string }} strings
- */
-function nodesAndRest(text, growing, links, strings) {
+/** @param {string} text @param {boolean} growing @param {Links} links */
+function nodesAndRest(text, growing, links) {
   const source = text.replace(/\r\n?/g, "\n");
+  const nothing = { length: 0, blocks: 0 };
   try {
     const known = new Map(links);
     const tokens = lex(growing ? completed(source) : source, known);
     const length = (growing && tokens.at(-1)?.at) || 0;
     const last = tokens.findIndex(({ at }) => at === length);
-    const head = build(tokens.slice(0, last), strings);
+    const head = build(tokens.slice(0, last));
     // The lexer reads a line end of two characters as one, so positions differ: then nothing is
     // `done`.
-    if (!length || head.open || source !== text) return { nodes: build(tokens, strings).nodes, done: { length: 0, blocks: 0 }, links };
-    for (const [tag, { at = 0 }] of known) if (at >= length && !links.has(tag)) known.delete(tag); // The address may not be complete.
-    return { nodes: [...head.nodes, ...build(tokens.slice(last), strings).nodes], done: { length, blocks: head.nodes.length }, links: known };
+    if (!length || head.open || source !== text) {
+      return { nodes: build(tokens).nodes, done: nothing, links };
+    }
+    for (const [tag, { at = 0 }] of known) {
+      // The address may not be complete.
+      if (at >= length && !links.has(tag)) known.delete(tag);
+    }
+    const nodes = [...head.nodes, ...build(tokens.slice(last)).nodes];
+    return { nodes, done: { length, blocks: head.nodes.length }, links: known };
   } catch (error) {
-    console.warn("agui-chat: a text could not be read as Markdown.", error); // The text may be nested too deeply.
-    return { nodes: [["div", { class: "block plain" }, [source]]], done: { length: 0, blocks: 0 }, links };
+    // The text may be nested too deeply.
+    console.warn("agui-chat: a text could not be read as Markdown.", error);
+    return { nodes: [["div", { class: "block plain" }, [source]]], done: nothing, links };
   }
 }
 
 /**
  * Make the nodes of a text's blocks. `open` means that an element of raw HTML waits for its end.
- * @param {any[]} tokens @param {{ copy: string }} strings
+ * @param {Token[]} tokens
  */
-function build(tokens, strings) {
+function build(tokens) {
   /** @type {any[]} */
   const nodes = [];
   const stack = [];
   for (const token of tokens) {
     if (!stack.length) stack.push((nodes[nodes.length] = ["div", { class: "block" }, []]));
-    take(token, stack, strings, false);
+    take(token, stack, false);
     if (stack.length === 1) stack.pop();
   }
   return { nodes, open: stack.length > 0 };
 }
 
-/**
- * @param {any[]} tokens @param {{ copy: string }} strings @param {boolean} [inLink]
- * @returns {any[]}
- */
-function children(tokens, strings, inLink = false) {
+/** @param {Token[]} [tokens] @param {boolean} [inLink] @returns {any[]} */
+function children(tokens, inLink = false) {
   /** @type {any} */
   const stack = [["", {}, []]];
-  for (const token of tokens ?? []) take(token, stack, strings, inLink);
+  for (const token of tokens ?? []) take(token, stack, inLink);
   return stack[0][2];
 }
 
 /**
  * Add the node of a token to the innermost open element.
- * @param {any} token @param {any[]} stack @param {{ copy: string }} strings @param {boolean} inLink
+ * @param {Token} token @param {any[]} stack @param {boolean} inLink
  */
-function take(token, stack, strings, inLink) {
+function take(token, stack, inLink) {
   const add = (/** @type {any} */ node) => {
     const into = stack.at(-1)[2];
     if (typeof node === "string" && typeof into.at(-1) === "string") into.push(into.pop() + node);
     else if (node) into.push(node);
   };
-  if (token.type !== "html") return nodesOf(token, strings, inLink).forEach(add);
+  if (token.type !== "html") return nodesOf(token, inLink).forEach(add);
   html.reader?.addHtml(token.text, stack, add, decoded);
 }
 
-/** @param {any} token @param {{ copy: string }} strings @param {boolean} inLink @returns {any[]} */
-function nodesOf(token, strings, inLink) {
+/** @param {Token} token @param {boolean} inLink @returns {any[]} */
+function nodesOf(token, inLink) {
   const { type, text, tokens } = token;
-  const inner = () => children(tokens, strings, inLink);
+  const inner = () => children(tokens, inLink);
   switch (type) {
     case "paragraph": return token.end && isGrowing ? [] : [["p", {}, inner()]]; // half a formula
     case "heading": return [[`h${token.depth}`, {}, inner()]];
@@ -132,62 +141,85 @@ function nodesOf(token, strings, inLink) {
       isRich = true;
       return [["code", { class: token.isBlock ? "math block-math" : "math" }, [text]]];
     case "codespan": return [["code", {}, [text]]];
-    case "code": return [codeBox(token, strings)];
-    case "list": return [listOf(token, strings)];
-    case "table": return [["div", { class: "table", tabindex: "0" }, [["table", {}, tableParts(token, strings)]]]];
-    case "link": return linkOf(token, token.autolink ? [text] : children(tokens, strings, true), inLink);
-    case "image": return linkOf(token, [textIn(children(tokens, strings, true))].filter(Boolean), inLink); // The image is never loaded.
+    case "code": return [codeBox(token)];
+    case "list": return [listOf(token)];
+    case "table": return [tableOf(token)];
+    case "link": case "image": return linkOf(token, linkText(token), inLink);
     case "text": return tokens ? inner() : [decoded(text)];
     case "escape": return [text];
     default: return [];
   }
 }
 
-/** @param {any} token @param {{ copy: string }} strings */
-function codeBox({ lang, text }, { copy }) {
+/** @param {Token} token */
+function codeBox({ lang, text }) {
   isRich = true;
   const [language] = /^[\p{L}\p{N}_+#.-]+/u.exec(decoded(lang ?? "")) ?? [""];
-  const head = ["div", { class: "code-head" }, [["span", {}, [language]], ["button", { type: "button", class: "copy" }, [copy]]]];
+  const button = ["button", { type: "button", class: "copy" }, [copyWord]];
+  const head = ["div", { class: "code-head" }, [["span", {}, [language]], button]];
   const code = ["code", language ? { class: `language-${language}` } : {}, [text]];
   // A wide block scrolls, so keyboard users must be able to focus it.
   return ["div", { class: "code", part: "code" }, [head, ["pre", { tabindex: "0" }, [code]]]];
 }
 
-/** @param {any} token @param {{ copy: string }} strings */
-function listOf({ ordered, start, items }, strings) {
-  const rows = items.map((/** @type {any} */ { task, tokens }) => {
-    return ["li", task ? { class: "task" } : {}, children(tokens, strings)];
+/** @param {Token} token */
+function listOf({ ordered, start, items }) {
+  const rows = items.map((/** @type {Token} */ { task, tokens }) => {
+    return ["li", task ? { class: "task" } : {}, children(tokens)];
   });
   return ordered ? ["ol", start === 1 ? {} : { start: String(start) }, rows] : ["ul", {}, rows];
 }
 
-/** @param {any} token @param {{ copy: string }} strings */
-function tableParts({ header, rows }, strings) {
+/** @param {Token} token */
+function tableOf({ header, rows }) {
   isRich ||= rows.length >= LARGE;
-  const row = (/** @type {any[]} */ cells, /** @type {string} */ tag) =>
-    ["tr", {}, cells.map(({ tokens, align }) => [tag, cellAttributes(tokens, align), children(tokens, strings)])];
-  const head = ["thead", {}, [row(header, "th")]];
-  return rows.length ? [head, ["tbody", {}, rows.map((/** @type {any[]} */ cells) => row(cells, "td"))]] : [head];
+  const parts = [["thead", {}, [rowOf("th", header)]]];
+  const body = rows.map((/** @type {Cell[]} */ cells) => rowOf("td", cells));
+  if (body.length) parts.push(["tbody", {}, body]);
+  return ["div", { class: "table", tabindex: "0" }, [["table", {}, parts]]];
+}
+
+/** @param {string} tag of a cell @param {Cell[]} cells */
+function rowOf(tag, cells) {
+  const shown = cells.map(({ tokens, align }) => {
+    return [tag, cellAttributes(tokens, align), children(tokens)];
+  });
+  return ["tr", {}, shown];
 }
 
 /**
  * Choose the attributes of a table's cell. Numbers, dates and times never break.
- * @param {any[]} tokens @param {string | null} align
+ * @param {Token[]} tokens @param {string | null} align
  */
 function cellAttributes(tokens, align) {
   const isFigure = tokens.length === 1 && FIGURE.test(tokens[0].text ?? "");
   return { ...(align && { align }), ...(isFigure && { class: "figure" }) };
 }
 
-/** @param {any[]} nodes @returns {string} */
-const textIn = (nodes) => nodes.map((node) => (typeof node === "string" ? node : node[0] === "br" ? " " : textIn(node[2]))).join("");
+/**
+ * Make what a link shows. An image is never loaded: it is a link that shows its text.
+ * @param {Token} token @returns {any[]}
+ */
+function linkText({ type, autolink, text, tokens }) {
+  if (autolink) return [text];
+  const inner = children(tokens, true);
+  return type === "image" ? [inner.map(textIn).join("")].filter(Boolean) : inner;
+}
 
-/** @param {any} token @param {any[]} inner @param {boolean} inLink @returns {any[]} */
+/** @param {any} node @returns {string} */
+function textIn(node) {
+  if (typeof node === "string") return node;
+  const [tag, , inner] = node;
+  return tag === "br" ? " " : inner.map(textIn).join("");
+}
+
+/** @param {Token} token @param {any[]} inner @param {boolean} inLink @returns {any[]} */
 function linkOf({ href, title, autolink }, inner, inLink) {
   const url = inLink ? null : safe(href, autolink);
   const shown = inner.length || !url ? inner : [url];
   if (!url) return shown;
-  return [["a", { href: url, ...(title && { title: decoded(title) }), target: "_blank", rel: "noopener noreferrer" }, shown]];
+  const titled = title ? { title: decoded(title) } : {};
+  return [["a", { href: url, ...titled, target: "_blank", rel: "noopener noreferrer" }, shown]];
 }
 
 /**
@@ -211,6 +243,8 @@ function decoded(text) {
       return characters.get(name) ?? whole;
     }
     const code = hex ? parseInt(hex, 16) : Number(decimal);
-    return code === 0 || code > 0x10ffff || (code >= 0xd800 && code < 0xe000) ? "\ufffd" : String.fromCodePoint(code);
+    const isSurrogate = code >= 0xd800 && code < 0xe000;
+    const isCharacter = code > 0 && code <= 0x10ffff && !isSurrogate;
+    return isCharacter ? String.fromCodePoint(code) : "\ufffd";
   });
 }

@@ -1,0 +1,40 @@
+// @ts-check
+/** Blocks that hold only text: headings, code, formulas, raw HTML and rules. */
+import { readerOfHtml } from "./markdown-html-reader.js";
+import { withoutEnd } from "./markdown-text.js";
+
+/** @typedef {import("./markdown-lexer.js").Block} Block */
+/** @typedef {import("./markdown-line.js").Line} Line */
+
+const HEADING = /^(#{1,6})(?:[ \t]+([^]*))?$/;
+const FENCE = /^(?:`{3,}(?=[^`]*$)|~{3,})/;
+const FORMULA = /^(?:\$\$|\\\[)[ \t]*$/;
+const RULE = /^(?:(?:-[ \t]*){3,}|(?:_[ \t]*){3,}|(?:\*[ \t]*){3,})$/;
+/** The most lines of a block that may be a formula. */
+const MAX_FORMULA_LINES = 60;
+
+/**
+ * Begin the block whose mark comes next, if one does.
+ * @param {Line} line @param {boolean} isInText whether a paragraph or a table is open
+ * @returns {Block | null}
+ */
+export function leafAt({ indent, content }, isInText) {
+  const [, marks, text = ""] = HEADING.exec(content) ?? [];
+  if (marks) return { type: "heading", depth: marks.length, text: headingText(text) };
+  const [fence] = FENCE.exec(content) ?? [];
+  if (fence) return { type: "code", fence, indent, info: content.slice(fence.length), lines: [] };
+  if (FORMULA.test(content)) {
+    const end = content[0] === "$" ? "$$" : "\\]";
+    return { type: "paragraph", lines: [content], end, most: MAX_FORMULA_LINES };
+  }
+  const html = readerOfHtml(content, 0)?.htmlBlock(content, isInText);
+  return html ?? (RULE.test(content) ? { type: "hr" } : null);
+}
+
+/** @param {string} text of a heading, perhaps with marks at its end */
+function headingText(text) {
+  const whole = withoutEnd(text, " \t");
+  const inner = withoutEnd(whole, "#");
+  const content = /[ \t]$/.test(inner) || !inner ? inner : whole;
+  return withoutEnd(content, " \t");
+}
