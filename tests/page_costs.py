@@ -79,7 +79,7 @@ def open_thread(page: Page, count: int) -> dict[str, float]:
     page.route("**/agent/threads/long/", lambda route: route.fulfill(json=thread))
     costs = Costs(page)
     page.evaluate("document.querySelector('agui-chat').openThread('long')")
-    page.get_by_text(f"Question {count - 2}", exact=True).wait_for()
+    page.get_by_text(f"Question {(count - 1) // 2 * 2}", exact=True).wait_for()
     settle(page)
     return costs.since()
 

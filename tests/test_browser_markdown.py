@@ -501,6 +501,27 @@ def test_code_has_colours_that_can_be_read_and_lines_that_wrap(new_page, live_pr
     assert page.locator(".code pre").evaluate("pre => pre.scrollWidth > pre.clientWidth")
 
 
+def test_code_in_forced_colours_has_those_of_the_system(new_page, live_project, signed_in):
+    """Words of a language and what a change removes then differ by their shape."""
+    page = new_page(live_project.url, storage_state=signed_in, forced_colors="active")
+    show_answer(page, CODE + "\n\n```diff\n-old\n+new\n```")
+    expect(page.locator(".code .removed")).to_be_visible()
+    expect(page.locator(".code .keyword").first).to_be_visible()
+    looks = page.locator(".code code").evaluate_all("""codes => {
+        const system = document.body.appendChild(document.createElement("p"));
+        system.style = "background: Canvas; color: CanvasText; forced-color-adjust: none";
+        const own = ({ color, forcedColorAdjust }) => `${color} ${forcedColorAdjust}`;
+        const { backgroundColor, color } = getComputedStyle(system);
+        const all = codes.flatMap((code) => [code, ...code.children]).map((one) => own(getComputedStyle(one)));
+        const behind = getComputedStyle(codes[0].closest(".panel")).backgroundColor;
+        return { all: [...new Set(all)], behind, expected: `${color} auto`, canvas: backgroundColor };
+    }""")
+    assert looks["all"] == [looks["expected"]]
+    assert looks["behind"] == looks["canvas"]
+    assert page.locator(".code .keyword").first.evaluate("one => getComputedStyle(one).fontWeight") == "700"
+    assert page.locator(".code .removed").evaluate("one => getComputedStyle(one).textDecorationLine") == "line-through"
+
+
 def test_code_that_is_not_wide_has_no_button_to_wrap_it(chat):
     show_answer(chat, "```js\nlet a = 1;\n```\n\n```\nno language\n```")
     expect(chat.locator(".code .number")).to_have_text("1")

@@ -189,24 +189,32 @@ def test_long_thread_opens_at_its_end_without_drawing_all_of_it(chat):
     cost = open_thread(chat, 2000)
     print(cost)
     assert cost["main_ms"] < 1000  # of processor time: an idle machine takes a quarter of that
-    expect(messages(chat)).to_have_count(50)
+    expect(messages(chat)).to_have_count(20)
     expect(chat.get_by_text("Answer 1999.")).to_be_in_viewport()
+
+
+def test_long_thread_is_drawn_in_whole_turns(chat):
+    """The toolbar of an answer copies all of it, so none begins in the middle of one."""
+    open_thread(chat, 2001)
+    expect(chat.locator(".messages > :first-child")).to_have_class("message user")
+    expect(messages(chat)).to_have_count(21)
 
 
 def test_earlier_messages_come_as_the_reader_scrolls_up_and_nothing_moves(chat):
     open_thread(chat, 2000)
     expect(chat.locator(".prose code").last).to_be_visible()  # Markdown has its own height, and comes after the text
     settle(chat)
-    first = chat.get_by_text("Question 1952", exact=True)
+    first = chat.get_by_text("Question 1982", exact=True)
     place = first.evaluate(
         """bubble => {
             bubble.closest(".log").scrollTop = 400;
             return bubble.getBoundingClientRect().top;
         }"""
     )
-    expect(chat.get_by_text("Question 1900", exact=True)).to_be_attached()
+    expect(chat.get_by_text("Question 1960", exact=True)).to_be_attached()
     settle(chat)
-    expect(messages(chat)).to_have_count(100)
+    expect(messages(chat)).to_have_count(40)
+    expect(chat.locator(".actions")).to_have_count(40)
     # But for a toolbar that came near: messages have been put above it, which a busy browser lays out later.
     stays = "([bubble, place]) => Math.abs(bubble.getBoundingClientRect().top - place) < 40"
     chat.wait_for_function(stays, arg=[first.element_handle(), place])
@@ -214,7 +222,7 @@ def test_earlier_messages_come_as_the_reader_scrolls_up_and_nothing_moves(chat):
     earlier = chat.get_by_role("button", name="Show earlier messages")
     earlier.focus()
     earlier.press("Enter")
-    expect(chat.get_by_text("Question 1850", exact=True)).to_be_attached()
+    expect(chat.get_by_text("Question 1940", exact=True)).to_be_attached()
 
 
 def test_other_thread_leaves_nothing_of_a_long_one(chat):
@@ -243,6 +251,28 @@ def test_frames_of_a_stream_touch_only_what_is_written(chat):
     print(cost)
     assert chat.evaluate("[...touched].filter(Boolean).map((prose) => prose.innerText.slice(0, 6))") == ["Part 0"]
     assert cost["layouts"] < 2 * cost["frames"]
+
+
+def test_frames_of_a_stream_read_no_message_that_is_not_drawn(chat):
+    open_thread(chat, 2000)
+    push = open_stream(chat)
+    chunk = {"type": "TEXT_MESSAGE_CHUNK", "messageId": "a"}
+    push(chunk | {"delta": "Begun "})
+    expect(chat.get_by_text("Begun")).to_be_visible()
+    settle(chat)
+    chat.evaluate(
+        """() => {
+            window.reads = 0;
+            const { messages } = document.querySelector("agui-chat").session.conversation;
+            messages[0] = new Proxy(messages[0], { get: (message, name) => (reads++, message[name]) });
+        }"""
+    )
+    for number in range(3):
+        snapshot = {"type": "STATE_SNAPSHOT", "snapshot": {"number": number}}
+        push(snapshot, {"type": "STEP_STARTED", "stepName": f"s{number}"}, chunk | {"delta": f"word{number} "})
+        expect(chat.get_by_text(f"word{number}")).to_be_visible()
+        settle(chat)
+    assert chat.evaluate("reads") == 0
 
 
 def test_chunks_of_two_messages_in_turn_touch_only_these(chat):

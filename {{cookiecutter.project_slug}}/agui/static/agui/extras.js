@@ -9,8 +9,10 @@ import { lazy } from "./lazy.js";
 /** @typedef {import("./session.js").Session} Session */
 /** @typedef {import("./message-views.js").Context} Context */
 /**
- * @typedef {{ render: (session: Session, views: Map<string, { element: HTMLElement }>) => void }}
- *   Extra
+ * @typedef {{
+ *   render: (session: Session, views: Map<string, { element: HTMLElement }>,
+ *     messages: import("./types.d.ts").Message[]) => void,
+ * }} Extra its views are by id; its messages are those that are drawn, in whole turns
  */
 
 export class Extras {
@@ -31,16 +33,11 @@ export class Extras {
     this.#redraw = redraw;
   }
 
-  /**
-   * @param {Session} session @param {Map<string, { element: HTMLElement }>} views of the messages
-   */
-  render(session, views) {
+  /** @type {Extra["render"]} */
+  render(session, views, messages) {
     const context = this.#context;
     const { list, column, failure } = this.#places;
-    const {
-      conversation: { messages, failures, interrupts, error },
-      queued,
-    } = session;
+    const { conversation: { failures, interrupts, error }, queued } = session;
     const hasNotes =
       error || messages.some(({ id, metadata }) => failures[id] || metadata?.files_left_out);
     this.#need(messages.length, "actions", async () => {
@@ -65,7 +62,7 @@ export class Extras {
       const [module] = await Promise.all([loading, context.style()]);
       return module && new module.TurnNotes(context, list, failure);
     });
-    for (const extra of this.#made.values()) extra?.render(session, views);
+    for (const extra of this.#made.values()) extra?.render(session, views, messages);
     if (!error) failure.hidden = true;
   }
 

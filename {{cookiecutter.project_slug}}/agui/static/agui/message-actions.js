@@ -4,11 +4,10 @@
  * user.
  */
 import { AnswerBar } from "./answer-bar.js";
-import { isSame, reconcile } from "./keyed.js";
+import { reconcile } from "./keyed.js";
 import { textOf, turnsOf } from "./messages.js";
 import { PromptBar } from "./prompt-bar.js";
 
-/** @typedef {import("./session.js").Session} Session */
 /** @typedef {import("./message-views.js").Context} Context */
 /** @typedef {import("./toolbar.js").Shown} Shown */
 
@@ -16,8 +15,6 @@ export class MessageActions {
   #context;
   /** @type {Map<string, PromptBar | AnswerBar>} */
   #bars = new Map();
-  /** @type {unknown[]} */
-  #seen = [];
   /** @type {Element | null} */
   #near = null;
   #observer;
@@ -41,14 +38,10 @@ export class MessageActions {
     list.addEventListener("pointerleave", () => this.#point(null));
   }
 
-  /** @param {Session} session @param {Map<string, { element: HTMLElement }>} views by message */
-  render(session, views) {
-    const { conversation: { messages, status, usage }, branches, feedback, loading } = session;
-    const { actions } = this.#context;
-    const seen = [messages, status, usage, branches, feedback, loading, actions];
-    if (isSame(seen, this.#seen)) return;
-    this.#seen = seen;
-    const idle = !session.busy && !loading && status !== "waiting";
+  /** @type {import("./extras.js").Extra["render"]} */
+  render(session, views, messages) {
+    const { status } = session.conversation;
+    const idle = !session.busy && !session.loading && status !== "waiting";
     const turns = turnsOf(messages);
     const wanted = turns.flatMap((turn, index) => {
       const isLast = index === turns.length - 1;

@@ -17,8 +17,8 @@ const NEAR = 60;
 const SLOW_MS = 10_000;
 /** The space kept free above a question, in pixels. */
 const MARGIN = 16;
-/** How many messages the page draws at first, and with each step back. */
-const PAGE = 50;
+/** How many messages the page draws at least at first, and with each step back. */
+const PAGE = 20;
 /** Elements that follow a message, and move with it. */
 const BETWEEN = ".actions, .feedback, .turn-note";
 
@@ -102,8 +102,8 @@ export class Transcript {
     if (session.threadId !== this.#threadId) this.#leave(session.threadId);
     this.#asks = conversation.interrupts.length > 0;
     if (!this.#grow(session)) {
-      this.#renderMessages(session);
-      this.#extras.render(session, this.#views);
+      const drawn = this.#renderMessages(session);
+      this.#extras.render(session, this.#views, drawn);
     }
     // The card of a call shows its own step.
     const steps = conversation.steps.filter(
@@ -152,7 +152,7 @@ export class Transcript {
 
   #stepBack() {
     if (!this.#from) return;
-    this.#from = Math.max(0, this.#from - PAGE);
+    this.#from -= PAGE;
     this.#seen = [];
     this.#redraw();
   }
@@ -227,13 +227,17 @@ export class Transcript {
     return true;
   }
 
-  /** @param {Session} session */
+  /** @param {Session} session @returns the messages that are drawn, in whole turns */
   #renderMessages(session) {
     const { messages } = session.conversation;
-    if (!this.#views.size || messages.length < this.#from)
-      this.#from = Math.max(0, messages.length - PAGE);
+    if (!this.#views.size || messages.length < this.#from) this.#from = messages.length - PAGE;
+    const prompt = messages.findLastIndex(
+      ({ role }, index) => index <= this.#from && role === "user",
+    );
+    this.#from = Math.max(0, prompt);
     this.#offerEarlier();
-    const shown = messages.slice(this.#from).filter(({ role }) => VIEWS[role]);
+    const drawn = messages.slice(this.#from);
+    const shown = drawn.filter(({ role }) => VIEWS[role]);
     const views = reconcile(this.#views, shown, {
       key: ({ id }) => id,
       make: ({ role }) => VIEWS[role](this.#context),
@@ -241,6 +245,7 @@ export class Transcript {
     });
     for (const [index, view] of views.entries()) view.update(shown[index], session);
     arrange(this.#list, views.map(({ element }) => element), BETWEEN);
+    return drawn;
   }
 
   /** @param {Session} session */

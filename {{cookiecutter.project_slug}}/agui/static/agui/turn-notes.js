@@ -9,7 +9,6 @@ import { reconcile } from "./keyed.js";
 import { turnsOf } from "./messages.js";
 import { format } from "./strings.js";
 
-/** @typedef {import("./session.js").Session} Session */
 /** @typedef {import("./types.d.ts").Failure} Failure */
 
 /** In English; the tables of other languages have these, too. */
@@ -44,8 +43,8 @@ export class TurnNotes {
     this.#strings = { ...NOTE_WORDS, ...context.strings };
   }
 
-  /** @param {Session} session @param {Map<string, { element: HTMLElement }>} views by message */
-  render({ conversation: { messages, failures, error } }, views) {
+  /** @type {import("./extras.js").Extra["render"]} */
+  render({ conversation: { failures, error } }, views, messages) {
     this.#renderLast(error);
     const turns = turnsOf(messages);
     const noted = turns.flatMap(({ prompt, parts }, index) => {
