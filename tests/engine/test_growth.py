@@ -15,6 +15,7 @@ from django.utils import timezone
 
 from agui.blocking.executor import in_database
 from agui.contrib.dashboard.rollup import roll_up
+from agui.http.threads import open_threads
 from agui.models import Message, Run, Thread
 from agui.stores.model import ModelConversationStore
 
@@ -43,7 +44,7 @@ def fill(scope: str, first: int, last: int) -> None:
 
 
 def steps_of(sql: str, params: Any) -> int:
-    """Count the steps of a query in SQLite's machine, or the messages that PostgreSQL has read."""
+    """Count the steps of a query in SQLite's machine, or the messages and runs that PostgreSQL has read."""
     if connection.vendor == "postgresql":
         return rows_read(sql, params)
     steps = 0
@@ -73,11 +74,22 @@ def rows_read(sql: str, params: Any) -> int:
 
 
 def sum_of_rows(node: dict[str, Any]) -> int:
-    """Add up the messages that were read. How threads are read depends on how few a table has."""
+    """Add up the messages and runs that were read. How threads are read depends on how few a table has."""
     rows = sum(map(sum_of_rows, node.get("Plans", [])))
-    if node.get("Relation Name") == Message._meta.db_table:
+    if node.get("Relation Name") in (Message._meta.db_table, Run._meta.db_table):
         rows += (node["Actual Rows"] + node.get("Rows Removed by Filter", 0)) * node["Actual Loops"]
     return rows
+
+
+class Statements:
+    """Notes all statements of a connection, as its execute_wrapper."""
+
+    def __init__(self) -> None:
+        self.all: list[tuple[str, Any]] = []
+
+    def __call__(self, execute: Callable[..., Any], sql: str, params: Any, many: bool, context: Any) -> Any:
+        self.all.append((sql, params))
+        return execute(sql, params, many, context)
 
 
 @pytest.fixture(autouse=True)
@@ -87,18 +99,13 @@ def one_thread(settings):
 
 async def cost_of_page(**asked: Any) -> int:
     """Ask for a page of threads. Returns the steps of its one query."""
-    statements = []
-
-    def note(execute: Callable[..., Any], sql: str, params: Any, many: bool, context: Any) -> Any:
-        statements.append((sql, params))
-        return execute(sql, params, many, context)
-
-    await in_database(lambda: connection.execute_wrappers.append(note))
+    statements = Statements()
+    await in_database(lambda: connection.execute_wrappers.append(statements))
     try:
         await ModelConversationStore().summaries("user:1", limit=PAGE, **asked)
     finally:
-        await in_database(lambda: connection.execute_wrappers.remove(note))
-    [(sql, params)] = statements
+        await in_database(lambda: connection.execute_wrappers.remove(statements))
+    [(sql, params)] = statements.all
     return await in_database(steps_of, sql, params)
 
 
@@ -119,6 +126,22 @@ async def test_the_last_page_costs_no_more_than_the_first():
         _, cursor = await store.summaries("user:1", limit=PAGE, cursor=cursor)
     assert cursor is None
     assert costs[-1] <= costs[1] * HARDLY_MORE
+
+
+def test_a_list_reads_no_runs_that_have_ended():
+    threads = [f"t{number}" for number in range(PAGE)]
+    costs = []
+    for count in (FEW, MANY):
+        for thread in threads:
+            ended = {"thread_id": thread, "run_id": "r", "scope": "user:1", "status": "finished"}
+            Run.objects.bulk_create(Run(**ended) for _ in range(count // PAGE))
+        with connection.cursor() as cursor:
+            cursor.execute("ANALYZE")
+        statements = Statements()
+        with connection.execute_wrapper(statements):
+            assert open_threads("user:1", threads) == (set(), set())
+        costs.append(sum(steps_of(sql, params) for sql, params in statements.all))
+    assert costs[1] <= costs[0] * HARDLY_MORE
 
 
 @pytest.mark.parametrize("q", ["raint7", "nothing has it"])

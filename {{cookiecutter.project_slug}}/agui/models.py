@@ -173,7 +173,7 @@ class Run(Owned):
     class Meta:
         ordering = ["-started_at"]
         indexes = [
-            models.Index(fields=["thread_id", "scope"]),
+            models.Index(fields=["thread_id", "scope", "status"]),
             models.Index(
                 fields=["thread_id", "scope"],
                 condition=models.Q(status="running"),

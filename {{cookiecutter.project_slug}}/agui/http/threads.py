@@ -208,7 +208,7 @@ class ThreadView(AgentView):
 
 def open_threads(scope: str, thread_ids: list[str]) -> tuple[set[str], set[str]]:
     """Find those of the threads that have an active run, and those that wait for their user."""
-    runs = Run.objects.filter(scope=scope, thread_id__in=thread_ids)
+    runs = Run.objects.filter(scope=scope, thread_id__in=thread_ids).order_by()
     active = runs.filter(status=Run.Status.RUNNING).defer("draft")
     later = Run.objects.filter(
         scope=scope, thread_id=OuterRef("thread_id"), started_at__gt=OuterRef("started_at")
