@@ -40,6 +40,7 @@ def answered(page: Page, text: str) -> None:
     push({"type": "TEXT_MESSAGE_CONTENT", "messageId": "m", "delta": text})
     push({"type": "TEXT_MESSAGE_END", "messageId": "m"}, {"type": "RUN_FINISHED", "threadId": "t", "runId": "r"})
     finished(page)
+    expect(page.locator(".assistant .prose p").first).to_be_visible()  # Markdown comes after the text.
 
 
 # --- Shortcuts
