@@ -108,6 +108,9 @@ $$
 """
 
 
+DIRECTION = "element => getComputedStyle(element).direction"
+
+
 @pytest.fixture(scope="session")
 def axe() -> str:
     """The source of axe-core."""
@@ -436,6 +439,9 @@ def stored(page: Page, url: str) -> Iterator[str]:
     inside.locator(".drawer li").nth(1).hover()
     inside.locator(".drawer li .icon-trash").nth(1).click()
     expect(inside.locator(".undo-bar")).to_be_visible()
+    # A title of the other direction does not turn the sentence around.
+    bar, text = [inside.locator(place).evaluate(DIRECTION) for place in (".undo-bar", ".undo-bar > span")]
+    assert bar == text
     inside.locator(".drawer li").nth(0).hover()
     inside.locator(".drawer li .icon-edit").nth(0).click()
     expect(inside.locator(".thread-input")).to_be_visible()

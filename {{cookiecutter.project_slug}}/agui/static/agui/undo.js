@@ -8,7 +8,7 @@ import { h, setText } from "./dom.js";
 const SECONDS = 8;
 
 export class UndoBar {
-  #text = h("span", { dir: "auto" });
+  #text = h("span", {});
   #button;
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   #timer;
