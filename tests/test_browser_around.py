@@ -40,7 +40,6 @@ def answered(page: Page, text: str) -> None:
     push({"type": "TEXT_MESSAGE_CONTENT", "messageId": "m", "delta": text})
     push({"type": "TEXT_MESSAGE_END", "messageId": "m"}, {"type": "RUN_FINISHED", "threadId": "t", "runId": "r"})
     finished(page)
-    expect(page.locator(".assistant .prose p").first).to_be_visible()  # Markdown comes after the text.
 
 
 # --- Shortcuts
@@ -72,6 +71,7 @@ def test_palette_has_the_shortcuts(chat: Page):
 def test_selected_passage_is_quoted(chat: Page):
     answered(chat, "First *line*.\n\nSecond.")
     message_box(chat).fill("Look:")
+    expect(chat.locator(".assistant .prose p")).to_have_count(2)  # Markdown comes after the text.
     chat.evaluate(SELECT)
     # The chat's own button, not that of the toolbar.
     chat.locator(".quote-selection").click()
