@@ -257,7 +257,8 @@ async def test_request_starts_no_thread(make, token: str, monkeypatch):
     for application in (usual, kept, close_on_loop(kept)):
         started.clear()
         await ask(application, "GET", "/agent/skills/", authorization=token)
-        counts.append(sum(not thread.name.startswith("agui-") for thread in started))  # Those that stay
+        # The threads of the engine's pools stay.
+        counts.append(sum(not thread.name.startswith("agui-") for thread in started))
     assert counts == [2, 2, 0]  # A thread that closes the response, and one that waits for its end.
 
 
