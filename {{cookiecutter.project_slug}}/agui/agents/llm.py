@@ -22,9 +22,12 @@ from pydantic_ai.exceptions import (
 )
 from pydantic_ai.models import Model, infer_model
 
-from agui.agents.demo.model import build_demo_model
 from agui.agents.keys import missing_keys
 from agui.errors import Unprocessable
+from agui.later import Later
+
+# A server whose model answers needs no demo model.
+demo = Later("agui.agents.demo.model")
 
 MAX_NAME_CHARS = 255  # The width of the column
 
@@ -57,7 +60,9 @@ def resolve_model(model: Model | str) -> Model:
         )
     chain = [_resolve(name) for name in names if not missing_keys(name)]
     if not chain:
-        return build_demo_model(notice=f"{missing[0]} is not set, so {names[0]} can't answer yet.")
+        return demo.build_demo_model(
+            notice=f"{missing[0]} is not set, so {names[0]} can't answer yet."
+        )
     if len(chain) == 1:
         return chain[0]
     # The capability ModelFallback would also fall back from a model that the client has chosen.
@@ -68,7 +73,7 @@ def resolve_model(model: Model | str) -> Model:
 
 def _resolve(name: str) -> Model:
     if name == "demo":
-        return build_demo_model()
+        return demo.build_demo_model()
     if name.startswith("python:"):
         return _import_model(name.removeprefix("python:"))
     try:

@@ -4,12 +4,9 @@ A resume answers all open interrupts, once and before they expire.
 """
 
 import json
-from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any
 
-from jsonschema import Draft202012Validator, validators
-from jsonschema import ValidationError as JsonSchemaError
 from pydantic import ValidationError
 from pydantic_ai import (
     Agent,
@@ -166,28 +163,11 @@ def _read_answer(interrupt: OpenInterrupt, entry: ResumeEntry) -> Any:
     """
     if entry.status == "cancelled":
         return ToolFailed(DECLINED)
-    if not _fits(entry.payload, interrupt.schema or ANYTHING):
+    # No other request needs the library for schemas, whose import takes longer than a turn.
+    from agui.protocol.answer_schemas import fits
+
+    if not fits(entry.payload, interrupt.schema or ANYTHING):
         raise RunFailed("invalid_resume")
     if isinstance(entry.payload, str):
         return entry.payload
     return json.dumps(entry.payload, ensure_ascii=False)
-
-
-def _fits(payload: Any, schema: dict[str, Any]) -> bool:
-    try:
-        return bool(Validator(schema, format_checker=Validator.FORMAT_CHECKER).is_valid(payload))
-    except RecursionError:
-        return False
-
-
-def _unique_items(
-    validator: Any, is_wanted: Any, items: Any, schema: Any
-) -> Iterator[JsonSchemaError]:
-    """Check `uniqueItems` in one pass: jsonschema compares each object with each other object."""
-    if is_wanted and isinstance(items, list):
-        distinct = {json.dumps(item, sort_keys=True) for item in items}
-        if len(distinct) < len(items):
-            yield JsonSchemaError("The items are not unique.")
-
-
-Validator = validators.extend(Draft202012Validator, {"uniqueItems": _unique_items})
