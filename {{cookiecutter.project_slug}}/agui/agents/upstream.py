@@ -10,9 +10,16 @@ from collections.abc import Callable
 from typing import Any
 
 import anyio
-from pydantic_ai import Agent, RunContext, _agent_graph, _utils, models, result
+from pydantic_ai import Agent, RunContext, _agent_graph, _utils, models, result, tool_manager
 from pydantic_ai.tools import ToolDefinition
-from pydantic_ai.toolsets import AbstractToolset, ToolsetTool, _tool_search, combined, prepared
+from pydantic_ai.toolsets import (
+    AbstractToolset,
+    ToolsetTool,
+    _tool_search,
+    combined,
+    function,
+    prepared,
+)
 
 from agui.deps import AgentDeps
 
@@ -88,7 +95,7 @@ def make_replacing_fast() -> None:
         if not is_plain or not all(field.init for field in dataclasses.fields(copied)):
             logger.info("This pydantic-ai makes a %s in its own way.", copied.__name__)
             return
-    for module in (_agent_graph, models, _tool_search, prepared):
+    for module in (_agent_graph, models, tool_manager, _tool_search, function, prepared):
         used = getattr(module, "replace", None)
         if used is dataclasses.replace:
             vars(module)["replace"] = replace

@@ -32,7 +32,7 @@ from agui.actor import name_of
 from agui.events.adapter import Adapter
 from agui.events.progress import share_progress
 from agui.events.run_state import OpenText, Outcome, RunSetup, RunState, ToolCalls, Unfinished
-from agui.events.texts import Write, write_texts
+from agui.events.texts import TextWriter, write_texts
 from agui.protocol.interrupts import open_interrupts
 from agui.protocol.message_ids import MessageIds
 from agui.protocol.outbound import outcome_of
@@ -61,6 +61,7 @@ PIECES = (
     EventType.TOOL_CALL_ARGS,
 )
 ENDS = (EventType.TEXT_MESSAGE_END, EventType.REASONING_MESSAGE_END, EventType.TOOL_CALL_END)
+OF_CALLS = (EventType.TOOL_CALL_START, EventType.TOOL_CALL_ARGS, EventType.TOOL_CALL_END)
 STARTS_AND_ENDS = (*STARTS, *ENDS)
 PIECES_AND_ENDS = (*PIECES, *ENDS)
 # The answer has ended before each of these events.
@@ -72,16 +73,16 @@ def pass_stages(
     adapter: Adapter,
     run: RunState,
     finished: Callable[[Any], AsyncGenerator[BaseEvent]],
-    write: Write | None,
+    writer: TextWriter | None,
 ) -> AsyncGenerator[BaseEvent]:
     """Put the stages in line. Each one closes the one before it.
 
-    `finished` adds events before the last one. With `write`, texts go through it, and skip the
-    stages that would only translate them.
+    `finished` adds events before the last one. With a `writer`, texts skip the stages that would
+    only translate them.
     """
     events = record_tool_calls(native, run.setup, run.calls, run.unfinished, run.outcome)
-    if write:
-        events = write_texts(events, run.text, write)
+    if writer:
+        events = write_texts(events, writer)
     # pydantic-ai's annotation says iterator, but it is a generator, which the next stage closes.
     translated: Any = adapter.transform_stream(events, on_complete=finished)
     shaped = shape_events(translated, run.setup, run.calls, run.ids, run.outcome)
@@ -146,8 +147,7 @@ async def shape_events(
         async for event in events:
             # Drop signatures and summaries: they serve histories that clients hold, and ours stays
             # on the server. Drop empty deltas, because clients before 1.0 refuse them.
-            is_summary = getattr(event, "activity_type", "") == "pydantic_ai_compaction"
-            if event.type in hidden or is_summary or getattr(event, "delta", None) == "":
+            if event.type in hidden or is_summary(event) or is_empty(event):
                 continue
             if isinstance(event, TextMessageStartEvent):
                 ids.add("assistant", event.message_id)
@@ -163,6 +163,15 @@ async def shape_events(
             yield event
             if event.type in TERMINAL:
                 return
+
+
+def is_summary(event: Any) -> bool:
+    of_activity = event.type is EventType.ACTIVITY_SNAPSHOT
+    return of_activity and event.activity_type == "pydantic_ai_compaction"
+
+
+def is_empty(event: Any) -> bool:
+    return event.type in PIECES and not event.delta
 
 
 def _add_metadata(
@@ -269,8 +278,5 @@ class Part:
 
 def part_id(event: Any) -> str:
     """Read the id of the call or of the message that an event belongs to."""
-    call_id: str | None = getattr(event, "tool_call_id", None)
-    if call_id is not None:
-        return call_id
-    message_id: str = event.message_id
-    return message_id
+    found: str = event.tool_call_id if event.type in OF_CALLS else event.message_id
+    return found

@@ -18,6 +18,9 @@ COLOURS = re.compile(r"\x1b\[[\d;]*m")
 CONTROLS = re.compile(r"[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029]")
 
 
+_as_json = json.JSONEncoder(default=str).encode
+
+
 def _fields(record: logging.LogRecord) -> dict[str, Any]:
     fields = {}
     for name in (*FIELDS, *END_FIELDS):
@@ -36,7 +39,7 @@ class TextFormatter(logging.Formatter):
         line = super().formatMessage(record)
         pairs = []
         for name, value in _fields(record).items():
-            pairs.append(f"{name}={json.dumps(value, default=str)}")
+            pairs.append(f"{name}={_as_json(value)}")
         if pairs:
             line += f" [{' '.join(pairs)}]"
         return line
@@ -74,4 +77,4 @@ class JsonFormatter(logging.Formatter):
             line["exception"] = self.formatException(record.exc_info)
         if record.stack_info:
             line["stack"] = record.stack_info
-        return json.dumps(line, default=str)
+        return _as_json(line)
