@@ -2,11 +2,16 @@
 
 import asyncio
 import json
+import random
+import re
 from collections import defaultdict
 from contextlib import aclosing
+from types import SimpleNamespace
 
 import pytest
 from ag_ui.core import TextMessageContentEvent
+from pydantic_ai._special_tokens import break_special_tokens
+from pydantic_ai.capabilities import AbstractCapability, on_event
 from pydantic_ai.exceptions import ModelHTTPError
 from pydantic_ai.messages import (
     PartDeltaEvent,
@@ -17,15 +22,24 @@ from pydantic_ai.messages import (
     ThinkingPartDelta,
     ToolCallPartDelta,
 )
+from pydantic_ai.models.function import FunctionModel
+from pydantic_ai.models.wrapper import WrapperModel
 
 from agui.events import join_deltas as deltas
 from agui.events import texts
 from agui.events.adapter import EventStream
 from agui.events.frames import text_template, to_data
 from agui.events.join_deltas import join_deltas
+from agui.events.texts import TextWriter
+from agui.models import Run
 from agui.protocol.types import EventType
-from agui.testing import call, fail, say, think
-from engine.conftest import Client, run_input, script
+from agui.runs.drafts import checkpoints
+from agui.runs.live import live
+from agui.stores import codec
+from agui.testing import ScriptedModel, call, fail, say, think, wait
+from agui.testing.script import _ScriptedStream as ScriptedStream
+from agui.tools.registry import ToolRegistry
+from engine.conftest import Client, played_by, run_input, script
 
 FOREVER = 3600
 END = PartEndEvent(index=0, part=TextPart("all"))
@@ -199,9 +213,45 @@ async def play(client: Client, answers: list, thread: str) -> tuple[list[dict], 
     return [plain({**one, "outcome": None}) for one in told], plain(messages)
 
 
+@pytest.fixture
+def slow_model(monkeypatch, settings) -> None:
+    """Let a run handle each delta before the next one comes."""
+    settings.AGUI = {"DELTA_WINDOW_SECONDS": 1e-6}
+    stream = ScriptedStream._get_event_iterator
+
+    async def slowly(self):
+        async for event in stream(self):
+            yield event
+            for _ in range(100):
+                await asyncio.sleep(0)
+
+    monkeypatch.setattr(ScriptedStream, "_get_event_iterator", slowly)
+
+
+@pytest.fixture
+def at_once(monkeypatch) -> list[str]:
+    """The texts that were written without passing pydantic-ai."""
+    written = []
+    add = TextWriter.add_at_once
+
+    def noted(self, event):
+        is_written = add(self, event)
+        written.append(event.delta.content_delta if is_written else "")
+        return is_written
+
+    monkeypatch.setattr(TextWriter, "add_at_once", noted)
+    return written
+
+
 @pytest.mark.parametrize("answers", ANSWERS.values(), ids=ANSWERS)
-async def test_a_run_says_the_same_in_whatever_way(client: Client, settings, monkeypatch, answers):
+async def test_a_run_says_the_same_in_whatever_way(client: Client, settings, monkeypatch, at_once, request, answers):
     quick = await play(client, answers, "quick")
+    assert not at_once
+    request.getfixturevalue("slow_model")
+    assert await play(client, answers, "past pydantic-ai") == quick
+    assert "".join(at_once)
+    monkeypatch.setattr(TextWriter, "add_at_once", lambda *_: False)
+    assert await play(client, answers, "through pydantic-ai") == quick
     settings.AGUI = {"DELTA_WINDOW_SECONDS": 0}
     assert await play(client, answers, "not joined") == quick
     monkeypatch.setattr(texts, "delta_of_open_text", lambda *_: "")
@@ -226,3 +276,157 @@ async def test_deltas_of_a_text_are_written_as_the_same_bytes(client: Client, se
     assert [to_data(TextMessageContentEvent.model_validate(json.loads(frame))) for frame in pieces] == pieces
     assert len(pieces) == 12
     assert translated == ["\ud83d"]
+
+
+TEXT = "One, two, three, four, five, six, seven, eight."
+
+
+def events_in(stream: bytes) -> list[dict]:
+    lines = [line.removeprefix(b"data: ") for line in stream.split(b"\n") if line.startswith(b"data: ")]
+    return list(map(json.loads, lines))
+
+
+def told(events: list[dict]) -> str:
+    return "".join(one["delta"] for one in events if one["type"] == "TEXT_MESSAGE_CONTENT")
+
+
+@pytest.mark.parametrize("seed", range(200))
+async def test_texts_keep_their_order_however_long_pydantic_ai_takes(monkeypatch, seed):
+    """Two texts, thoughts and other events, with pauses between them and on their way."""
+    monkeypatch.setattr(deltas, "PASS_SECONDS", 0.0005)
+    chance = random.Random(seed)  # noqa: S311
+    kinds = [*"000000000", "1", "thought", "end"]
+    sent = [text(f"{number} ") for number in range(3)]
+    for number in range(60):
+        kind = chance.choice(kinds)
+        thought = PartDeltaEvent(index=2, delta=ThinkingPartDelta(content_delta=f"{number} "))
+        sent.append({"thought": thought, "end": END}.get(kind) or text(f"{number} ", int(kind == "1")))
+    received = []
+
+    async def pause():
+        for _ in range(chance.choice([0, 0, 1, 2, 3, 30])):
+            await asyncio.sleep(0)
+
+    async def source():
+        for event in sent:
+            yield event
+            await pause()
+
+    def add_at_once(event):
+        assert isinstance(event.delta, TextPartDelta)
+        assert event.index == writer.arrived.index
+        received.append(event)
+        return True
+
+    writer = SimpleNamespace(arrived=None, add_at_once=add_at_once)
+    async with aclosing(join_deltas(source(), 1e-6, writer)) as events, asyncio.timeout(60):
+        async for event in events:
+            await pause()
+            received.append(event)
+            if isinstance(event, PartDeltaEvent) and isinstance(event.delta, TextPartDelta):
+                writer.arrived = event
+
+    def pieces(events):
+        for event in events:
+            if isinstance(event, PartDeltaEvent):
+                for piece in event.delta.content_delta.split():
+                    yield event.index, piece
+            else:
+                yield event
+
+    assert list(pieces(received)) == list(pieces(sent))
+
+
+async def test_only_the_first_delta_of_a_text_passes_pydantic_ai(client: Client, slow_model, at_once):
+    with script([say(TEXT, chunks=24), call("echo", text="hey")], [say(TEXT, chunks=24)]):
+        events = await client.run("Hi")
+    assert told(events) == 2 * TEXT
+    assert "".join(at_once) == 2 * TEXT[3:]
+
+
+class Listening(AbstractCapability):
+    def __init__(self) -> None:
+        self.heard = ""
+
+    @on_event(PartDeltaEvent)
+    async def hear(self, ctx, event: PartDeltaEvent) -> None:
+        self.heard += event.delta.content_delta
+
+
+class Censoring(AbstractCapability):
+    async def wrap_run_event_stream(self, ctx, *, stream):
+        async for event in stream:
+            is_bad = isinstance(event, PartDeltaEvent) and event.delta.content_delta in "two"
+            yield text("*") if is_bad else event
+
+
+class Whispering(WrapperModel):
+    """A model that needs to have its events read through."""
+
+
+class Wrapping(AbstractCapability):
+    def get_wrapper_model(self, model):
+        return Whispering(model)
+
+
+async def test_a_capability_that_listens_hears_every_delta(client: Client, mount, slow_model, at_once):
+    listening = Listening()
+    mount(ToolRegistry(), [say(TEXT, chunks=24)], capabilities=[listening])
+    assert told(await client.run("Hi")) == TEXT
+    assert listening.heard == TEXT[1:]
+    assert not at_once
+
+
+async def test_a_capability_that_changes_what_is_said_gets_every_delta(client: Client, mount, slow_model, at_once):
+    mount(ToolRegistry(), [say(TEXT, chunks=len(TEXT))], capabilities=[Censoring()])
+    assert told(await client.run("Hi")) == "O" + re.sub("[two]", "*", TEXT[1:])
+    assert not at_once
+
+
+async def test_a_capability_that_wraps_the_model_gets_every_delta(client: Client, mount, slow_model, at_once):
+    mount(ToolRegistry(), [say(TEXT, chunks=24)], capabilities=[Wrapping()])
+    assert told(await client.run("Hi")) == TEXT
+    assert not at_once
+
+
+async def test_a_model_whose_tokens_pydantic_ai_restores_is_read_through_it(client: Client, slow_model, at_once):
+    """Else a client would see the joiners that pydantic-ai has put into them."""
+    model = ScriptedModel([[say(TEXT + break_special_tokens("<|im_start|>") + TEXT, chunks=99)]])
+    model._profile = {"may_tokenize_special_tokens_in_content": True}
+    with played_by(model):
+        assert told(await client.run("Hi")) == TEXT + "<|im_start|>" + TEXT
+    assert not at_once
+
+
+async def test_a_draft_and_a_stopped_run_keep_what_was_told(client: Client, slow_model, at_once):
+    received = b""
+    with script([say(TEXT, chunks=24), wait(asyncio.Event())]):
+        stream = aiter(await client.post(run_input("Hi")))
+        async with asyncio.timeout(60):
+            while told(events_in(received)) != TEXT:
+                received += await anext(stream)
+            [log] = live.tasks.values()
+            await checkpoints.write()
+            [draft] = codec.load_messages((await Run.objects.aget()).draft)
+            log.stop()
+            async for chunk in stream:
+                received += chunk
+    assert at_once
+    assert draft.parts == [TextPart(TEXT)]
+    assert told(events_in(received)) == TEXT
+    assert (await client.thread())["messages"][-1]["content"] == TEXT
+
+
+async def test_a_text_without_an_end_reaches_the_limit_of_tokens(client: Client, settings, monkeypatch):
+    async def endless(messages, info):
+        while True:
+            yield "word "
+            await asyncio.sleep(0)
+
+    # More than the first ten milliseconds have, which pass pydantic-ai anyway.
+    settings.AGUI = {"LIMITS": {"OUTPUT_TOKENS": 5000}}
+    monkeypatch.setattr(deltas, "PASS_SECONDS", 0.05)
+    async with asyncio.timeout(60):
+        with played_by(FunctionModel(stream_function=endless)):
+            events = await client.run("Hi")
+    assert events[-1]["code"] == "usage_limit"

@@ -50,11 +50,11 @@ below it. Read them in this order:
     events/     from the events of a run to frames
         stages.py            the stages that every event passes, in order
         run_state.py         what the stages of one run share
-        texts.py             stage: the deltas of a text, which become frames at once
+        texts.py             the deltas of a text, which become frames at once
         adapter.py           stage: pydantic-ai's events as AG-UI's, with errors masked
         progress.py          stage: steps, activities and the shared state
         frames.py            one event, one numbered frame
-        join_deltas.py       small deltas of a language model, joined while they come fast
+        join_deltas.py       a language model's deltas, joined while they come fast
         failures.py          what is known about a run that failed
         activities.py        plans, tables and charts in one line
         differences.py       what has changed in a value, as a JSON Patch
@@ -64,6 +64,7 @@ below it. Read them in this order:
         inbound.py           a client's messages as the language model's
         interrupts.py        what a paused thread asks
         answers.py           what a resume answers
+        answer_schemas.py    whether an answer fits the schema of its question
         outbound.py          stored messages as a client knows them
         message_ids.py       the ids under which a client knows messages
         files.py             words instead of files

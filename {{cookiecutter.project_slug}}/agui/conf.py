@@ -145,7 +145,7 @@ class EngineSettings(Section):
         15.0, gt=0, description="Silence after which a stream sends a comment."
     )
     delta_window_seconds: float = Field(
-        0.04,
+        0.01,
         ge=0,
         le=1,
         description="The engine joins a model's deltas that come faster; 0 sends each one alone.",

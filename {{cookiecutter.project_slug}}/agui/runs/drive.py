@@ -23,6 +23,7 @@ from agui.events.adapter import Adapter
 from agui.events.failures import cause_of
 from agui.events.frames import frame, run_error, to_data
 from agui.events.stages import pass_stages
+from agui.events.texts import TextWriter
 from agui.log_fields import run_fields
 from agui.models import Run
 from agui.protocol.inbound import run_instructions
@@ -187,7 +188,8 @@ def _begin(run: ActiveRun) -> AsyncGenerator[BaseEvent]:
     )
     finished = partial(_finish, run)
     if run.go_on is None:
-        return pass_stages(native, adapter, run, finished, partial(_write, run))
+        run.writer = TextWriter(run.text, run.unfinished, partial(_write, run))
+        return pass_stages(native, adapter, run, finished, run.writer)
     # `go_on` is one more stage. Texts have to pass it, so they must not skip the stages.
     return run.go_on(pass_stages(native, adapter, run, finished, None))
 

@@ -5,6 +5,7 @@ import time
 from collections.abc import AsyncGenerator, Callable, Collection
 from dataclasses import dataclass, field
 from typing import Any
+from weakref import proxy
 
 from django.contrib.auth import get_user_model
 from django.db import router, transaction
@@ -26,6 +27,7 @@ from agui.errors import RunFailed
 from agui.events.join_deltas import joining
 from agui.events.progress import dump_state
 from agui.events.run_state import RunState
+from agui.events.texts import TextWriter
 from agui.models import Run
 from agui.parts import Addition, EndedRun
 from agui.protocol.files import without_bytes, without_drawings
@@ -74,6 +76,8 @@ class ActiveRun(RunState):
     """Records what the run's tools have done, if workers execute it."""
     go_on: Callable[[AsyncGenerator[BaseEvent]], AsyncGenerator[BaseEvent]] | None = None
     """A stage that joins the run's events to those of a process that died."""
+    writer: TextWriter | None = None
+    """Writes texts that skip the stages, unless they have to pass `go_on`."""
     usage: RunUsage = field(default_factory=RunUsage)
     size: int = 0
     """Bytes of all frames."""
@@ -86,9 +90,10 @@ class ActiveRun(RunState):
 
     def __post_init__(self) -> None:
         window = conf.get().delta_window_seconds
+        run = proxy(self)  # Contexts, such as that of a timer, keep `served` for longer.
         self.served = ServedRun(
             timer=self.calls.timer,
-            join_deltas=lambda model: joining(model, window),
+            join_deltas=lambda model: joining(model, window, run.writer),
             fence=Fence(self.log.key).call,
             page_context=describe_page(self.setup.deps.context),
         )
