@@ -90,14 +90,18 @@ class JoiningModel(WrapperModel):
         request = messages, model_settings, model_request_parameters, run_context
         async with self.wrapped.request_stream(*request) as response:
             events = getattr(response, EVENTS)
-            root = run_context.root_capability if run_context else None
-            writer = self.writer if root and not _is_heard(root) else None
+            writer = self.writer
+            if _is_heard(run_context):
+                writer = None
             setattr(response, EVENTS, lambda: join_deltas(events(), self.seconds, writer))
             yield response
 
 
-def _is_heard(root: AbstractCapability[Any]) -> bool:
+def _is_heard(ctx: RunContext[Any] | None) -> bool:
     """Whether a capability reads or changes the deltas of a run, or wraps its model once more."""
+    if ctx is None or ctx.root_capability is None:
+        return True
+    root = ctx.root_capability
     wrappers: list[Any] = []
     root.apply(lambda one: wrappers.append(type(one).get_wrapper_model))
     others = [one for one in wrappers if one is not AbstractCapability.get_wrapper_model]
@@ -221,7 +225,8 @@ class ReadAhead:
         self._hold_next(since=self._ready_at)
         self._pass_at = self._loop.time() + PASS_SECONDS
         taken, self._events = list(_joined(self._events)), []
-        self._passed = taken[-1] if taken else None
+        if taken:
+            self._passed = taken[-1]
         if not self._has_ended:
             self._ready.clear()
         return taken

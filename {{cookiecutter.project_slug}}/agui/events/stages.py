@@ -278,5 +278,8 @@ class Part:
 
 def part_id(event: Any) -> str:
     """Read the id of the call or of the message that an event belongs to."""
-    found: str = event.tool_call_id if event.type in OF_CALLS else event.message_id
-    return found
+    if event.type in OF_CALLS:
+        call_id: str = event.tool_call_id
+        return call_id
+    key: str = event.message_id
+    return key
