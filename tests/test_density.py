@@ -18,7 +18,7 @@ MOST_LINES = {"minimal": 45_980, "standard": 49_970, "everything": 61_570}
 
 def test_core_is_small_and_readable():
     core = density.core(PROJECT)
-    assert core.lines <= 19_785
+    assert core.lines <= 19_786
     assert core.tokens_a_line <= 8
     assert core.comprehensions_a_thousand <= 17
     assert core.conditionals_a_thousand <= 9

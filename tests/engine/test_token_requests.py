@@ -14,6 +14,7 @@ from asgiref.sync import SyncToAsync, sync_to_async
 from django.conf import settings as project
 from django.contrib.auth import aauthenticate
 from django.contrib.sessions.models import Session
+from django.core.exceptions import PermissionDenied, SuspiciousOperation
 from django.core.handlers.asgi import ASGIHandler
 from django.core.signals import request_finished, request_started
 from django.db import close_old_connections, connection, reset_queries
@@ -357,6 +358,16 @@ def test_library_that_has_changed_is_used_as_usual(make, monkeypatch, caplog, ch
         _, kept = make()
     assert "XFrameOptionsMiddleware" in caplog.text
     assert kept._middleware_chain.__name__ != "choose"
+
+
+@pytest.mark.parametrize("error", [PermissionDenied, SuspiciousOperation, ValueError])
+async def test_hook_that_fails_is_answered_as_usual(make, chains, token: str, monkeypatch, error):
+    def fail(self, request, response):
+        raise error
+
+    monkeypatch.setattr(XFrameOptionsMiddleware, "process_response", fail)
+    await compare(make(), token, REQUESTS["get"])
+    assert chains
 
 
 def test_projects_middleware_is_known(make, caplog):

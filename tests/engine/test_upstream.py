@@ -9,9 +9,10 @@ from typing import Any
 
 import anyio
 import pytest
-from pydantic_ai import FunctionToolset, RunContext, ToolKind, _agent_graph, _utils, models, result
+from pydantic_ai import FunctionToolset, RunContext, ToolKind, _agent_graph, _utils, models, result, tool_manager
 from pydantic_ai.models.test import TestModel
-from pydantic_ai.toolsets import CombinedToolset, _tool_search, prepared
+from pydantic_ai.tools import ToolDefinition
+from pydantic_ai.toolsets import CombinedToolset, _tool_search, function, prepared
 from pydantic_ai.toolsets.abstract import AGENT_TOOLSET_ID
 from pydantic_ai.usage import RunUsage
 
@@ -39,7 +40,7 @@ def test_a_copy_has_all_fields_and_is_a_copy(context_type: type[RunContext[Any]]
     context = context_type(deps=["kept"], model=TestModel(), usage=RunUsage(), run_step=3)
     monkeypatch.delattr(RunContext, "__copy__", raising=False)
     of_python = copy(context)
-    make_copies_fast()
+    make_copies_fast(RunContext)
     ours = copy(context)
     assert RunContext.__copy__ is copy_fields
     assert type(ours) is context_type
@@ -49,12 +50,20 @@ def test_a_copy_has_all_fields_and_is_a_copy(context_type: type[RunContext[Any]]
     assert context.run_step == 3
 
 
-def test_fields_in_slots_are_copied_by_python(monkeypatch: pytest.MonkeyPatch):
+def test_a_tool_s_definition_is_copied_as_python_does(monkeypatch: pytest.MonkeyPatch):
+    definition = ToolDefinition(name="echo", parameters_json_schema={"type": "object"}, metadata={"a": 1})
+    monkeypatch.delattr(ToolDefinition, "__copy__", raising=False)
+    of_python = copy(definition)
+    make_copies_fast(ToolDefinition)
+    assert ToolDefinition.__copy__ is copy_fields
+    assert vars(copy(definition)) == vars(of_python) == vars(definition)
+
+
+def test_fields_in_slots_are_copied_by_python():
     class Slotted:
         __slots__ = ("deps",)
 
-    monkeypatch.setattr(upstream, "RunContext", Slotted)
-    make_copies_fast()
+    make_copies_fast(Slotted)
     context = Slotted()
     context.deps = "kept"  # type: ignore[attr-defined]
     assert copy(context).deps == "kept"  # type: ignore[attr-defined]
@@ -66,12 +75,12 @@ def test_a_copy_of_pydantic_ai_s_own_stays(monkeypatch: pytest.MonkeyPatch, capl
 
     monkeypatch.setattr(upstream.RunContext, "__copy__", own, raising=False)
     with caplog.at_level(logging.INFO, "agui.runs"):
-        make_copies_fast()
+        make_copies_fast(RunContext)
     assert RunContext.__copy__ is own
     assert "in its own way" in caplog.text
 
 
-@pytest.mark.parametrize("module", [_agent_graph, models, _tool_search, prepared])
+@pytest.mark.parametrize("module", [_agent_graph, models, tool_manager, _tool_search, function, prepared])
 def test_pydantic_ai_copies_by_fields(module: Any, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(module, "replace", dataclasses.replace)
     make_replacing_fast()

@@ -50,7 +50,8 @@ def make_faster() -> None:
     """Make the changes, once for a process."""
     if not hasattr(Agent, "_build_toolset_list"):
         logger.info("This pydantic-ai collects toolsets in its own way.")
-    make_copies_fast()
+    make_copies_fast(RunContext)
+    make_copies_fast(ToolDefinition)
     make_replacing_fast()
     for name, module in (("AgentStream", result), ("PeekableAsyncStream", _utils)):
         make_locks_fast(getattr(module, name, None), name)
@@ -63,17 +64,17 @@ def copy_fields(context: Any) -> Any:
     return new
 
 
-def make_copies_fast() -> None:
-    """Give RunContext a `__copy__`, unless it has one, or keeps its fields in slots.
+def make_copies_fast(copied: type[Any]) -> None:
+    """Give a class a `__copy__`, unless it has one, or keeps its fields in slots.
 
-    pydantic-ai copies it for each capability before each step: a hundred times in a short answer.
-    `copy.copy` finds out each time how a class without `__copy__` is copied.
+    pydantic-ai copies RunContext for each capability before each step: a hundred times in a short
+    answer. `copy.copy` finds out each time how a class without `__copy__` is copied.
     """
-    own = getattr(RunContext, "__copy__", None)
-    if own is None and "__slots__" not in vars(RunContext):
-        RunContext.__copy__ = copy_fields  # type: ignore[attr-defined]
+    own = getattr(copied, "__copy__", None)
+    if own is None and "__slots__" not in vars(copied):
+        copied.__copy__ = copy_fields
     elif own is not copy_fields:
-        logger.info("This pydantic-ai copies RunContext in its own way.")
+        logger.info("This pydantic-ai copies %s in its own way.", copied.__name__)
 
 
 def replace(instance: Any, /, **changes: Any) -> Any:
