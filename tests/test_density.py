@@ -13,7 +13,7 @@ PROJECT = ROOT / TEMPLATE_NAME
 ELEMENT = PROJECT / "agui/static/agui"
 # Lines of all text files of a new project, tests and migrations included.
 # The element's core is in lines of 100 columns, which are more.
-MOST_LINES = {"minimal": 45_980, "standard": 49_970, "everything": 61_570}
+MOST_LINES = {"minimal": 45_990, "standard": 49_970, "everything": 61_570}
 
 
 def test_core_is_small_and_readable():
