@@ -27,7 +27,7 @@ from agui.agents.demo import model as demo
 from agui.agents.demo.model import build_demo_model, make_plan
 from agui.agents.demo.schemas import example_of
 from agui.events.progress import Page
-from agui.protocol.answers import _fits
+from agui.protocol.answer_schemas import fits
 from agui.protocol.message_ids import MessageIds
 from agui.protocol.outbound import wire_messages
 from agui.protocol.types import ActivitySnapshotEvent
@@ -248,9 +248,9 @@ def test_answer_of_many_objects_is_compared_in_one_pass():
     schema = {"type": "array", "items": {"type": "object"}, "uniqueItems": True}
     items = [{"x": number} for number in range(2000)]
     with counted(200_000):
-        assert _fits(items, schema)
-    assert not _fits([*items, {"x": 7}], schema)
-    assert not _fits(json.loads('{"a": ' * 190 + "1" + "}" * 190), entangled(1) | {"$ref": "#/$defs/D0"})
+        assert fits(items, schema)
+    assert not fits([*items, {"x": 7}], schema)
+    assert not fits(json.loads('{"a": ' * 190 + "1" + "}" * 190), entangled(1) | {"$ref": "#/$defs/D0"})
 
 
 # --- An answer with many calls
