@@ -90,6 +90,14 @@ def test_garbage_is_collected_in_commands(tmp_path):
     assert shown.stdout.splitlines()[-1] == "True"
 
 
+def test_garbage_is_collected_as_usual_in_a_server_that_has_started(tmp_path):
+    environment = os.environ | {"DEBUG": "1", "DATABASE_URL": f"sqlite:///{tmp_path / 'db.sqlite3'}"}
+    code = "import gc; before = gc.get_threshold(); import config.asgi; print(before == gc.get_threshold())"
+    command = [sys.executable, "-c", code]
+    shown = subprocess.run(command, cwd=settings.BASE_DIR, env=environment, capture_output=True, text=True, check=True)
+    assert shown.stdout.splitlines()[-1] == "True"
+
+
 ALONE = """
 import sys
 

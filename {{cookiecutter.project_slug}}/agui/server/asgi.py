@@ -21,6 +21,8 @@ def get_asgi_application() -> Application:
     This builds each agent that the routes name. A wrong model or tool therefore stops the server
     at its start, and not a user's first message. Raises what building an agent raises.
     """
+    threshold = gc.get_threshold()
+    gc.set_threshold(50_000, 20, 100)  # What modules make stays: searching it takes a tenth longer.
     application = asgi.get_asgi_application()
     warm_up.build_agents()
     token_requests.keep_on_loop(application)
@@ -28,4 +30,5 @@ def get_asgi_application() -> Application:
         daphne_patches.pace_daphne()
     # The objects of the start stay for good, so the garbage collector can skip them.
     gc.freeze()
+    gc.set_threshold(*threshold)
     return limit_bodies(closing.close_on_loop(application))
