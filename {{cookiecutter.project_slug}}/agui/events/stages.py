@@ -147,7 +147,7 @@ async def shape_events(
         async for event in events:
             # Drop signatures and summaries: they serve histories that clients hold, and ours stays
             # on the server. Drop empty deltas, because clients before 1.0 refuse them.
-            if event.type in hidden or is_summary(event) or is_empty(event):
+            if event.type in hidden or _is_summary(event) or _is_empty(event):
                 continue
             if isinstance(event, TextMessageStartEvent):
                 ids.add("assistant", event.message_id)
@@ -165,12 +165,12 @@ async def shape_events(
                 return
 
 
-def is_summary(event: Any) -> bool:
+def _is_summary(event: Any) -> bool:
     of_activity = event.type is EventType.ACTIVITY_SNAPSHOT
     return of_activity and event.activity_type == "pydantic_ai_compaction"
 
 
-def is_empty(event: Any) -> bool:
+def _is_empty(event: Any) -> bool:
     return event.type in PIECES and not event.delta
 
 

@@ -17,8 +17,8 @@ DEFERRED = TypeAdapter(DeferredToolRequests)
 RECORD = TypeAdapter(ConversationRecord)
 
 # `json.dumps` would make a new encoder for each value.
-_as_text = json.JSONEncoder(ensure_ascii=False).encode
-_in_order = json.JSONEncoder(sort_keys=True).encode
+_to_text = json.JSONEncoder(ensure_ascii=False).encode
+_to_sorted_text = json.JSONEncoder(sort_keys=True).encode
 # The only key of a wrapped value (see `_pack`). No usage or request has this key.
 _AS_TEXT = "json"
 
@@ -38,7 +38,7 @@ def dump_messages(messages: Sequence[ModelMessage]) -> list[str]:
     """
     texts = []
     for data in ModelMessagesTypeAdapter.dump_python(list(messages), mode="json", fallback=str):
-        text = _as_text(data)
+        text = _to_text(data)
         texts.append(text if is_utf8(text) else json.dumps(data))
     return texts
 
@@ -54,7 +54,7 @@ def load_messages(texts: Sequence[str]) -> list[ModelMessage]:
 
 def _pack(data: Any) -> Any:
     """Wrap data that PostgreSQL's jsonb refuses (NUL, lone surrogates) as the text of its JSON."""
-    text = _as_text(data)
+    text = _to_text(data)
     # A literal backslash before "u0000" also matches. Wrapping it is needless, but loses nothing.
     if "\\u0000" in text or not is_utf8(text):
         return {_AS_TEXT: json.dumps(data)}
@@ -78,7 +78,7 @@ def is_utf8(text: str) -> bool:
 
 def same_json(value: Any, other: Any) -> bool:
     """Whether two JSON values are the same. Python's `==` takes 1 and True for the same."""
-    return _in_order(value) == _in_order(other)
+    return _to_sorted_text(value) == _to_sorted_text(other)
 
 
 def to_json(value: Any) -> Any:
