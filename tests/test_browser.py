@@ -633,6 +633,22 @@ def test_enter_waits_for_the_palette_that_it_chooses_from(chat):
     expect(chat.locator(".bubble")).to_have_count(0)
 
 
+# The user types on and presses Enter before the page is drawn again.
+TYPED_AT_ONCE = """input => {
+  input.setRangeText("?", 1, 1, "end");
+  input.dispatchEvent(new Event("input", { bubbles: true }));
+  input.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", bubbles: true }));
+}"""
+
+
+def test_enter_chooses_from_the_list_for_the_newest_text(chat):
+    message_box(chat).press_sequentially("/")
+    expect(chat.get_by_role("option").nth(1)).to_be_visible()
+    message_box(chat).evaluate(TYPED_AT_ONCE)
+    expect(chat.get_by_role("dialog", name="Keyboard shortcuts")).to_be_visible()
+    expect(chat.locator(".bubble")).to_have_count(0)
+
+
 def test_escape_closes_the_palette(chat):
     message_box(chat).press_sequentially("/")
     expect(chat.get_by_role("listbox")).to_be_visible()

@@ -236,7 +236,9 @@ export class Composer {
   }
 
   async #search() {
-    if (this.#mayMention || this.text.trimStart().startsWith("/")) await this.#loadPalette();
+    const hasList = this.#mayMention || this.text.trimStart().startsWith("/");
+    // A list that is there follows at once: the next key may be Enter.
+    if (hasList && !this.#palette) await this.#loadPalette();
     if (this.hasFocus) this.#palette?.search(this.#skills);
     return this.#palette;
   }
