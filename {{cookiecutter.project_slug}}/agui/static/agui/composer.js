@@ -1,8 +1,5 @@
 // @ts-check
-/**
- * The input of the chat: text and files, buttons to send and to stop, and the palette of skills
- * behind "/".
- */
+/** The input of the chat: text and files, buttons to send and to stop, and skills behind "/". */
 import { Actions } from "./actions.js";
 import { ComposerFiles } from "./composer-files.js";
 import { partsOf } from "./composer-parts.js";
@@ -237,8 +234,7 @@ export class Composer {
 
   async #search() {
     const hasList = this.#mayMention || this.text.trimStart().startsWith("/");
-    // A list that is there follows at once: the next key may be Enter.
-    if (hasList && !this.#palette) await this.#loadPalette();
+    if (hasList && !this.#palette) await this.#loadPalette(); // If it is there, it follows at once.
     if (this.hasFocus) this.#palette?.search(this.#skills);
     return this.#palette;
   }
