@@ -234,7 +234,8 @@ export class Composer {
 
   async #search() {
     const hasList = this.#mayMention || this.text.trimStart().startsWith("/");
-    if (hasList && !this.#palette) await this.#loadPalette(); // If it is there, it follows at once.
+    // A list that is there follows at once: the next key may be Enter.
+    if (hasList && !this.#palette) await this.#loadPalette();
     if (this.hasFocus) this.#palette?.search(this.#skills);
     return this.#palette;
   }
