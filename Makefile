@@ -7,8 +7,8 @@ PYTHON ?= $(shell for p in python3.13 python3.14 python3.12 python3.11 python3 p
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
 BIN := .venv/bin
 BENCH := .demo/bench/my_assistant
-# What `make test` runs: one of the tiers fast, engine, browser, servers, clients and nightly, or "fast or browser";
-# else all but the nightly one.
+# What `make test` runs: what a push must pass, or of that one of the tiers fast, engine, browser, servers and clients, or
+# "fast or browser". TIER=nightly runs what takes long.
 TIER ?=
 SELECTED = ($(or $(TIER),not nightly))$(if $(findstring nightly,$(TIER)),, and not nightly)
 # The generated project that is tested: yours, or a new one.
@@ -35,13 +35,14 @@ install: .venv/.install ## Bring the agent into your Django project (INTO=../sho
 		$(if $(DRY_RUN),--dry-run) $(if $(REMOVE),--remove) $(if $(filter file,$(origin PARTS)),,--parts $(PARTS)) \
 		$(if $(PROJECT_PYTHON),--python "$(PROJECT_PYTHON)")
 
-# Tests whose processes are kept busy or waiting come last, two at a time; a tier may have none of them (5).
-test: .venv/.dev ## Test the template and the projects that it makes (TIER=browser, or ARGS=tests/test_names.py); lists what it skips
+test: .venv/.dev ## Test the template and the projects that it makes (TIER=browser or nightly, or ARGS=tests/test_names.py); lists what it skips
 ifdef ARGS
 	$(PYTEST) $(ARGS)
 else
-	$(PYTEST) --numprocesses $(PROCESSES) --dist loadgroup -m "$(SELECTED) and not alone" || [ $$? -eq 5 ]
-	$(PYTEST) --numprocesses 2 --dist load -m "$(SELECTED) and alone" || [ $$? -eq 5 ]
+	$(PYTEST) --numprocesses $(PROCESSES) --dist loadgroup -m "$(SELECTED) and not alone"
+ifneq ($(findstring nightly,$(TIER)),)
+	$(PYTEST) --numprocesses 2 --dist load -m "$(SELECTED) and alone"
+endif
 endif
 
 check: .venv/.demo ## Generate a project and run its own checks (PARTS=minimal, VERSIONS=newest or lowest, EXTRAS="postgres redis", PYTHON=...)

@@ -15,11 +15,9 @@ import pytest
 import snapshot
 from cookiecutter.main import cookiecutter
 from postgresql import PostgreSQL, find_memory, find_postgresql, postgresql
-from redis_server import RedisServer
-from servers import LiveProject, serve, usual
-from sites import WholeSite
+from servers import LiveProject, serve
 
-pytest_plugins = ["pages"]
+pytest_plugins = ["pages", "flaky"]
 
 ROOT = Path(__file__).resolve().parent.parent
 TEMPLATE_NAME = "{{cookiecutter.project_slug}}"
@@ -232,20 +230,6 @@ def project(rendered: dict[str, Path], environment: Path, tmp_path: Path) -> Pat
     shutil.copytree(rendered["demo"], project)
     furnish_project(project, environment)
     return project
-
-
-@pytest.fixture(scope="session", autouse=True)
-def whole_site(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """With WHOLE_SITE=1, each live project is two processes behind nginx, with PostgreSQL and Redis."""
-    if not os.environ.get("WHOLE_SITE"):
-        yield
-        return
-    redis = RedisServer(tmp_path_factory.mktemp("redis"))
-    redis.start()
-    usual.append(WholeSite(request.getfixturevalue("postgresql_server"), redis))
-    yield
-    usual.pop()
-    redis.stop()
 
 
 @pytest.fixture(scope="session")

@@ -206,23 +206,9 @@ def wait_until_healthy(port: int, process: subprocess.Popen[bytes], log: Path, s
     raise AssertionError(f"The server did not start in {seconds} s:\n{log.read_text()}")
 
 
-class Usual:
-    """What serves a project when nothing else is asked for; tests/sites.py puts another one into its place."""
-
-    server: type[LiveProject] = LiveProject
-
-    def settings(self, project: Path) -> dict[str, str]:
-        return {}
-
-
-usual = [Usual()]
-
-
 @contextmanager
-def serve(project: Path, server: type[LiveProject] | None = None, **settings: str) -> Iterator[LiveProject]:
+def serve(project: Path, server: type[LiveProject] = LiveProject, **settings: str) -> Iterator[LiveProject]:
     """Migrate, make the first administrator if there is none, and serve until the block ends."""
-    if server is None:
-        server, settings = usual[-1].server, usual[-1].settings(project) | settings
     manage(project, "migrate", "--verbosity", "0", **settings)
     output = manage(project, "create_first_admin", **settings)
     credentials = project / ".first_admin"

@@ -1,4 +1,4 @@
-"""The ten changes that coding assistants are told to make, word for word, with the commands that prove them."""
+"""The changes that coding assistants are told to make, word for word, with the commands that prove them."""
 
 import guide
 import pytest
@@ -7,8 +7,8 @@ from conftest import ROOT, TEMPLATE_NAME
 CHANGES = guide.sections(ROOT / TEMPLATE_NAME / ".agents/skills/change-the-agent/SKILL.md")
 
 
-def test_there_are_ten():
-    assert [int(title.split(".")[0]) for title in CHANGES] == list(range(1, 11))
+def test_each_change_ends_with_its_proof():
+    assert CHANGES
     assert all(change.steps[-1].language == "sh" for change in CHANGES.values())
 
 

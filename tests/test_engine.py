@@ -15,22 +15,6 @@ from servers import project_environment
 pytestmark = pytest.mark.engine
 ENGINE = ROOT / "tests/engine"
 
-# What these test hardly depends on the database: on PostgreSQL they run at night.
-SAME_ON_ALL_DATABASES = (
-    *("admin_manners", "admin_tokens", "admission", "auth", "capabilities", "catalog", "chat", "chat_screen"),
-    *("checks", "client_docs", "client_model", "client_remote", "client_requests", "client_transport", "commands"),
-    *("conf", "contract", "data_docs", "definitions", "demo", "differences", "drf_mcp", "evals", "exits", "failures"),
-    *("fair_threads", "feedback", "file_addresses", "follow_ups", "health", "hostile", "isolation", "layout"),
-    *("limits", "llm", "log_fields", "logs", "mcp_endpoint", "mcp_servers", "mentions", "middleware", "model_files"),
-    *("multimodal", "pacing", "page_context", "parts", "progress", "protocol", "providers", "read_attachment"),
-    *("recipes", "recipes_capabilities", "recipes_code", "recipes_evals", "recipes_files", "recipes_mcp"),
-    *("recipes_messages", "recipes_models", "recipes_observe", "recipes_outputs", "recipes_search", "recipes_testing"),
-    *("recipes_tools", "recipes_voice", "recipes_waiting"),
-    *("results", "safety", "secret_arguments", "settings_docs", "skills", "static_files", "stream_deltas"),
-    *("telemetry", "testing", "times", "tool_options", "tool_schema", "tool_search", "tools", "tools_docs"),
-    *("transcript_markdown", "upstream", "verbatim", "voice", "wire", "work", "wsgi"),
-)
-
 
 def run_engine_tests(project: Path, *arguments: str | Path, **settings: str) -> str:
     """What pytest prints of tests that pass; all of them, on as many processors as are left for this process."""
@@ -63,26 +47,23 @@ def test_engine_on_sqlite(bake, furnish, half: int):
 
 
 @pytest.mark.xdist_group("engine-postgresql")
-@pytest.mark.parametrize("at_night", [False, pytest.param(True, marks=pytest.mark.nightly)], ids=["by day", "at night"])
+@pytest.mark.parametrize(
+    "chosen",
+    ["database", pytest.param("not database", marks=pytest.mark.nightly)],
+    ids=["the database's", "the others"],
+)
 def test_engine_on_postgresql(
-    bake,
-    furnish,
-    postgresql_server: PostgreSQL,
-    tmp_path: Path,
-    request: pytest.FixtureRequest,
-    at_night: bool,
+    bake, furnish, postgresql_server: PostgreSQL, tmp_path: Path, request: pytest.FixtureRequest, chosen: str
 ):
     project = bake()
     furnish(project)
-    settings = {"DATABASE_URL": postgresql_server.create(f"engine_{int(at_night)}")}
+    settings = {"DATABASE_URL": postgresql_server.create(chosen.replace(" ", "_"))}
     if find_redis():
         redis = RedisServer(tmp_path)
         redis.start()
         request.addfinalizer(redis.stop)
         settings["TEST_REDIS_URL"] = redis.url
-    others = [ENGINE / f"test_{name}.py" for name in SAME_ON_ALL_DATABASES]
-    chosen = others if at_night else [f"--ignore={path}" for path in others]
-    run_engine_tests(project, *chosen, **settings)
+    run_engine_tests(project, "-m", chosen, **settings)
 
 
 # What is left of assistant/ when somebody replaces the example: one tool, and no model of its own.
@@ -120,6 +101,7 @@ def replace_example(project: Path) -> None:
         (project / "assistant" / name).write_text(code)
 
 
+@pytest.mark.nightly
 def test_engine_passes_its_tests_without_the_example(bake, furnish):
     project = bake(project_slug="replaced")
     furnish(project)
@@ -129,6 +111,7 @@ def test_engine_passes_its_tests_without_the_example(bake, furnish):
     run_engine_tests(project, *sorted(set(about_it)))
 
 
+@pytest.mark.nightly
 def test_engine_passes_its_tests_without_the_manual(bake, furnish):
     """Files that a user has deleted stay deleted, and cost no test: all are collected, those of pages run."""
     project = bake(project_slug="unread")

@@ -36,15 +36,6 @@ def test_project_has_the_templates_files_and_env(project: Path, template: Path):
     assert files(project) == files(template / TEMPLATE_NAME) | {".env"}
 
 
-def test_project_root_has_the_listed_entries(project: Path):
-    """The list of what a user finds: a new entry is a decision."""
-    assert " ".join(sorted(path.name for path in project.iterdir())) == (
-        ".agents .dockerignore .env .env.example .github .gitignore .pre-commit-config.yaml AGENTS.md Dockerfile "
-        "Makefile README.md agui assistant compose.yaml config conftest.py constraints.txt docs manage.py nginx.conf "
-        "package.json pyproject.toml users"
-    )
-
-
 def test_project_has_no_junk(project: Path):
     assert [name for name in files(project) if JUNK.search(name)] == []
 

@@ -7,6 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+import snapshot
 from conftest import ROOT, TEMPLATE_NAME
 from postgresql import PostgreSQL
 from servers import Client, credential, free_port, manage, project_environment, wait_until_healthy
@@ -65,6 +66,29 @@ def test_files_that_a_guide_names_exist(name: str):
     missing = [one for one in named if not any((place / one).exists() for place in places)]
     assert not missing
     assert named
+
+
+FILE = r"[\w./-]*\w\.(py|[mc]?js|d\.ts|md|ini|ya?ml|conf|json|css|toml|txt|html|mk)"
+PATH = re.compile(rf"{FILE}|[\w./-]+/|agui(\.\w+)+")
+# Files and folders that other programs, the installer, `agentify` and a user's project make.
+MADE = {".agentify/", ".cruft.json", ".site/html/", "agui/installed.json", "base_site.html"}
+
+
+def paths_in(text: str) -> set[str]:
+    """Find the files, folders and modules that a page names in backticks."""
+    named = re.findall(r"`([^`\n]+)`", re.sub(r"```.*?```", "", text, flags=re.S))
+    return {name for name in named if PATH.fullmatch(name)} - MADE
+
+
+@pytest.mark.parametrize("page", ["docs/decisions.md", "docs/contributing.md", f"{TEMPLATE_NAME}/docs/architecture.md"])
+def test_files_that_a_page_names_exist(page: str):
+    there = {f"/{path}" for file in map(Path, snapshot.files()) for path in (file, *file.parents)}
+    missing = []
+    for name in paths_in((ROOT / page).read_text()):
+        path = name.replace(".", "/") if re.fullmatch(r"agui(\.\w+)+", name) else name.rstrip("/")
+        if not any(other.endswith((f"/{path}", f"/{path}.py")) for other in there):
+            missing.append(name)
+    assert missing == []
 
 
 @pytest.mark.parametrize("name", GUIDES)

@@ -10,7 +10,7 @@ from agui.testing import say
 from engine.conftest import Client, script
 from engine.test_stores import STORES
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.database]
 
 
 @pytest.fixture(params=STORES)

@@ -35,7 +35,7 @@ from agui.testing import Response, call, event_types, say, wait
 from engine import urls
 from engine.conftest import Client, run_input, script
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.database]
 
 urlpatterns = [*urls.urlpatterns, path("admin/", admin.site.urls)]
 

@@ -35,7 +35,7 @@ from agui.testing import Response, ScriptedModel, call, fail, say, wait
 from engine import urls
 from engine.conftest import Client, played_by, script
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.database]
 
 urlpatterns = [*urls.urlpatterns, path("admin/", admin.site.urls)]
 

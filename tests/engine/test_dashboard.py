@@ -33,7 +33,7 @@ from agui.testing import call, say
 from engine import urls
 from engine.conftest import Client, script
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.database]
 
 urlpatterns = [*urls.urlpatterns, path("admin/", admin.site.urls)]
 NOON = datetime(2026, 5, 13, 12, 30, tzinfo=UTC)  # A Wednesday

@@ -19,6 +19,8 @@ from agui.testing import call, collect, say, wait
 from engine import urls
 from engine.conftest import Client, run_input, script
 
+pytestmark = pytest.mark.database
+
 OUTCOMES = [
     ToolReturn(return_value="done"),
     ToolReturn(return_value=None),

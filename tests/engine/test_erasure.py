@@ -28,7 +28,7 @@ from agui.testing import call, collect, say, wait
 from engine import urls
 from engine.conftest import all_models, run_input, script
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.database]
 
 urlpatterns = [*urls.urlpatterns, path("admin/", admin.site.urls)]
 

@@ -6,8 +6,12 @@ import re
 from contextlib import aclosing
 from typing import Any
 
+import pytest
+
 from agui.testing import call, event_types, say, think, wait
 from engine.conftest import Client, run_input, script
+
+pytestmark = pytest.mark.database
 
 CUTS = 50
 

@@ -17,6 +17,8 @@ from agui.testing import call, collect, say, wait
 from agui.tools.audit import ModelAuditLogger
 from engine.conftest import Client, run_input, script
 
+pytestmark = pytest.mark.database
+
 
 class Away:
     """Stands for a function that the database does not answer for some times."""

@@ -9,7 +9,7 @@ from agui.models import Thread
 from agui.testing import say
 from engine.conftest import Client, script
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.database]
 
 
 @pytest.fixture(params=["ModelConversationStore", "DjangoSessionConversationStore"])

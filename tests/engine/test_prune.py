@@ -28,7 +28,7 @@ from agui.stores.model import ModelConversationStore
 from agui.testing import say
 from engine.conftest import all_models, script
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.database]
 
 ALL = {"conversations": 10, "runs": 10, "audit": 10}
 

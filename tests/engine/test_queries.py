@@ -21,7 +21,7 @@ from agui.stores.model import ModelConversationStore
 from agui.testing import call, collect, say, wait
 from engine.conftest import Client, run_input, script
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.database]
 
 LENGTHS = (2, 1000)
 STATEMENTS = ("SELECT", "INSERT", "UPDATE", "DELETE", "WITH")

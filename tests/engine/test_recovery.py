@@ -25,6 +25,8 @@ from agui.testing import call, collect, say, think, wait
 from engine import urls
 from engine.conftest import Client, results_of, run_input, script
 
+pytestmark = pytest.mark.database
+
 HERE = process_name().rpartition("/")[0].rpartition("/")[0]
 # Above every system's limit: no process has this id.
 GONE = f"{HERE}/{2**31 - 2}/abc"

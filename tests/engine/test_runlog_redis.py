@@ -29,7 +29,7 @@ from agui.testing import collect, event_types, read_frames, say, wait
 from engine.conftest import Client, run_input, script
 
 REDIS_SERVER = shutil.which("redis-server")
-pytestmark = pytest.mark.skipif(not REDIS_SERVER, reason="redis-server is not installed")
+pytestmark = [pytest.mark.skipif(not REDIS_SERVER, reason="redis-server is not installed"), pytest.mark.database]
 
 # Above every system's limit: no process has this id.
 GONE = f"{process_name().rpartition('/')[0].rpartition('/')[0]}/{2**31 - 2}/abc"

@@ -6,12 +6,16 @@ from collections import OrderedDict
 from contextlib import aclosing
 from typing import Any
 
+import pytest
+
 from agui.models import Run, Thread
 from agui.runlog.memory import RunLogs
 from agui.runs.live import live
 from agui.stores.model import ModelConversationStore
 from agui.testing import call, collect, event_types, read_frames, say, wait
 from engine.conftest import Client, run_input, script
+
+pytestmark = pytest.mark.database
 
 
 async def body_of(response) -> bytes:

@@ -34,6 +34,8 @@ from engine.conftest import Client, decision, run_input, script
 from engine.test_admin import links_of
 from engine.test_stores import new_session_store
 
+pytestmark = pytest.mark.database
+
 STORES = {"model": ModelConversationStore, "session": new_session_store}
 
 

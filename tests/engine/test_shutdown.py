@@ -14,6 +14,8 @@ from agui.testing import call, collect, say, wait
 from engine import urls
 from engine.conftest import Client, run_input, script
 
+pytestmark = pytest.mark.database
+
 
 @pytest.fixture
 def ended(monkeypatch) -> Any:

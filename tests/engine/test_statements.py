@@ -25,7 +25,7 @@ from agui.statements import insert, insert_all, select, update
 from agui.testing import say
 from engine.conftest import Client, script
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.database]
 
 TEXTS = ("", "plain", "%s %% %(name)s", 'it\'s "quoted" \\ ;--', "Grüße 你好 🎉", "\n\t", "x" * 30)
 JSON = ({}, [], 0, "", "text", {"a": [1, 2.5, None, True, {"%s": "'🎉"}]}, [[]], "\\u0000")

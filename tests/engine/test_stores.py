@@ -36,7 +36,7 @@ from agui.stores.summary import shorten
 from agui.testing import collect, event_types, say
 from engine.conftest import run_input, script
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.database]
 
 NASTY = ["a\x00b", "lone \ud800 surrogate", "back\\u0000slash", "\ufdd0", "😀 \u202e ж", '"quoted"\n\t']
 

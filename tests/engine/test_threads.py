@@ -14,6 +14,8 @@ from agui.stores.model import ModelConversationStore
 from agui.testing import call, collect, event_types, say, wait
 from engine.conftest import Client, run_input, script
 
+pytestmark = pytest.mark.database
+
 
 async def send(client: Client, method: str, path: str, body: Any = None) -> Any:
     """Send a request by the path as it goes over the wire, as an ASGI server passes it on."""

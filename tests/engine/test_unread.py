@@ -10,7 +10,7 @@ from agui.models import Run, Thread
 from agui.testing import call, collect, say, wait
 from engine.conftest import Client, decision, run_input, script
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.database]
 
 
 async def rows(client: Client) -> dict[str, dict[str, Any]]:

@@ -1,0 +1,45 @@
+"""Run a failed test of real processes or browsers once more, and report a test that passes only then as flaky.
+
+A run prints the names at its end, and `make test` keeps those of its last runs in `.test-cache/flaky.jsonl`, a line for
+each run. A name that stands in two of ten runs is a defect.
+"""
+
+import json
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+TIERS = ("browser", "servers", "clients")
+RUNS = 10
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if any(item.get_closest_marker(tier) for tier in TIERS):
+            item.add_marker(pytest.mark.flaky(reruns=1))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    if hasattr(config, "workerinput"):
+        return  # The main process has the reports of all workers.
+    failed = {report.nodeid for kind in ("failed", "error") for report in terminalreporter.getreports(kind)}
+    flaky = sorted({report.nodeid for report in terminalreporter.getreports("rerun")} - failed)
+    for name in flaky:
+        terminalreporter.write_line(f"flaky: {name}", yellow=True)
+    # A run of chosen files pushes no run of all tests out of the history.
+    if config.args_source is pytest.Config.ArgsSource.TESTPATHS and not config.option.collectonly:
+        for name, count in record(flaky, config.rootpath / ".test-cache/flaky.jsonl").items():
+            terminalreporter.write_line(f"flaky in {count} of the last {RUNS} runs, a defect: {name}", red=True)
+
+
+def record(flaky: list[str], history: Path) -> dict[str, int]:
+    """Add a run to the history. Return the tests that were flaky in more than one run of it, with how many."""
+    lines = history.read_text().splitlines() if history.exists() else []
+    run = {"ended": time.strftime("%Y-%m-%d %H:%M:%S"), "flaky": flaky}
+    lines = [*lines, json.dumps(run)][-RUNS:]
+    history.parent.mkdir(exist_ok=True)
+    history.write_text("\n".join(lines) + "\n")
+    counts = Counter(name for line in lines for name in json.loads(line)["flaky"])
+    return {name: count for name, count in counts.items() if count > 1}
