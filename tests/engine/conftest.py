@@ -230,8 +230,7 @@ def no_connection_outlives_its_test() -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True)
-def endpoint(settings: Any) -> None:
-    settings.ROOT_URLCONF = "engine.urls"
+def endpoint() -> None:
     urls.effects.clear()
     urls.hanging.clear()
     urls.let_go.clear()

@@ -1,6 +1,7 @@
 """The pages of docs/recipes/: each section with code is a recipe, which is pasted into a project on its own."""
 
 import re
+from functools import cache
 from pathlib import Path
 
 DIRECTORY = Path(__file__).parents[2] / "docs/recipes"
@@ -13,6 +14,7 @@ def read_page(name: str) -> str:
     return (DIRECTORY / f"{name}.md").read_text()
 
 
+@cache
 def read_recipes() -> dict[str, str]:
     """Read the recipes of all pages, by `page#anchor`."""
     recipes = {}

@@ -2,6 +2,7 @@
 
 from config.settings import *  # noqa: F403
 
+ROOT_URLCONF = "engine.urls"
 AGENT_MODEL = "demo"
 AGUI: dict[str, object] = {}  # The engine's defaults: no Redis, no workers, no telemetry
 CACHES = {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}}
