@@ -10,6 +10,7 @@ import sys
 import tomllib
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import snapshot
@@ -25,6 +26,11 @@ PROVIDERS = ["demo", "openai", "anthropic", "google"]
 CACHE = ROOT / ".test-cache"
 # A test file names its tier with a marker; a test without one is fast.
 TIERS = ["engine", "browser", "servers", "clients", "nightly"]
+
+
+def at_night(*values: object) -> list[Any]:
+    """The parameters of a test that is run with these values every night only."""
+    return [pytest.param(value, marks=pytest.mark.nightly) for value in values]
 
 
 # The engine's tests run in a generated project (test_engine.py), the element's by Node (test_javascript.py).

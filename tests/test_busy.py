@@ -26,6 +26,7 @@ from servers import Client, Daphne, events, free_port, project_environment, run_
 
 pytestmark = [
     pytest.mark.servers,
+    pytest.mark.nightly,
     pytest.mark.alone,
     pytest.mark.skipif(not find_redis(), reason="Redis is not installed"),
 ]
@@ -205,7 +206,7 @@ def wait_for(condition: Callable[[], Any], seconds: float = WAIT_SECONDS) -> Any
     return found
 
 
-@pytest.fixture(scope="module", params=["local", pytest.param("dbos", marks=pytest.mark.nightly)])
+@pytest.fixture(scope="module", params=["local", "dbos"])
 def site(
     request: pytest.FixtureRequest,
     rendered,

@@ -4,6 +4,7 @@ import socket
 import subprocess
 
 import pytest
+from conftest import at_night
 from postgresql import PostgreSQL
 from servers import project_environment
 
@@ -19,7 +20,7 @@ ELSEWHERE = {
 }
 
 
-@pytest.mark.parametrize("options", [(), ("-n", "2")], ids=["one process", "two"])
+@pytest.mark.parametrize("options", [(), *at_night(("-n", "2"))], ids=["one process", "two"])
 def test_the_projects_own_tests_pass_on_postgresql(
     bake, furnish, postgresql_server: PostgreSQL, options: tuple[str, ...]
 ):

@@ -91,6 +91,7 @@ def test_going_back_to_the_pins_installs_them_again(bake, furnish):
     assert make(project, "setup", "VERSIONS=oldest").returncode == 2
 
 
+@pytest.mark.nightly
 def test_uv_adds_a_requirement(bake):
     """`uv add`, `uv sync` and `uv run` look for versions of all groups and extras at once."""
     if not shutil.which("uv"):
@@ -110,6 +111,7 @@ def test_uv_adds_a_requirement(bake):
     assert any(line.startswith("six>=") for line in declared(project))
 
 
+@pytest.mark.nightly
 def test_oldest_cookiecutter_makes_the_same_project(bake, template: Path, tmp_path: Path):
     if not shutil.which("uv"):
         pytest.skip("uv is not on the PATH")

@@ -68,6 +68,7 @@ def settled(project: Path) -> str:
     return credential(manage(project, "create_first_admin", **PRODUCTION, DEBUG="0"), "API token")
 
 
+@pytest.mark.nightly
 def test_what_systemd_starts_serves_the_site(project: Path):
     [unit] = code("Without Docker", "ini")
     service = configparser.ConfigParser()
@@ -81,6 +82,7 @@ def test_what_systemd_starts_serves_the_site(project: Path):
         assert "list_tasks" in text_of(Client(port, token).run("list_tasks", headers=HTTPS))
 
 
+@pytest.mark.nightly
 def test_uvicorn_serves_the_site(project: Path):
     _, command = code("Without Docker", "sh")
     token, port = settled(project), free_port()
@@ -89,6 +91,7 @@ def test_uvicorn_serves_the_site(project: Path):
         assert "list_tasks" in text_of(Client(port, token).run("list_tasks", headers=HTTPS))
 
 
+@pytest.mark.nightly
 def test_a_platform_builds_releases_and_serves_the_site(bake, postgresql_server: PostgreSQL, tmp_path: Path):
     """In an environment that has what the page's tables name, and nothing else."""
     project, venv, port = bake(project_slug="on_a_platform"), tmp_path / "venv", free_port()
@@ -130,6 +133,7 @@ def thread_of(live: LiveProject, thread: str) -> dict[str, Any]:
     return {key: value for key, value in row.items() if key != "updated_at"}
 
 
+@pytest.mark.nightly
 def test_users_and_conversations_move_to_postgresql(project: Path, postgresql_server: PostgreSQL):
     before, after = SECTIONS["Move from SQLite to PostgreSQL"].steps
     thread = str(uuid.uuid4())

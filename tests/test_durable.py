@@ -22,6 +22,7 @@ from servers import LiveProject, events, project_environment, run_input, serve
 
 pytestmark = [
     pytest.mark.servers,
+    pytest.mark.nightly,
     pytest.mark.skipif(not find_redis(), reason="Redis is not installed"),
 ]
 

@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from conftest import ROOT
+from conftest import ROOT, at_night
 from postgresql import PostgreSQL
 from redis_server import RedisServer, find_redis
 from servers import project_environment
@@ -49,7 +49,7 @@ def test_engine_on_sqlite(bake, furnish, half: int):
 @pytest.mark.xdist_group("engine-postgresql")
 @pytest.mark.parametrize(
     "chosen",
-    ["database", pytest.param("not database", marks=pytest.mark.nightly)],
+    ["database", *at_night("not database")],
     ids=["the database's", "the others"],
 )
 def test_engine_on_postgresql(

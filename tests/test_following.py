@@ -14,7 +14,7 @@ from conftest import furnish_project
 from postgresql import PostgreSQL
 from servers import LiveProject, run_input, serve, text_of
 
-pytestmark = pytest.mark.servers
+pytestmark = [pytest.mark.servers, pytest.mark.nightly]
 
 LAZY_READERS = 30
 OUTPUT_BYTES = 20_000_000

@@ -162,6 +162,7 @@ def test_the_command_for_coding_assistants_answers(bake, furnish):
     assert '"RUN_FINISHED"' in done.stdout.splitlines()[-1].replace(" ", "")
 
 
+@pytest.mark.nightly
 @pytest.mark.servers
 def test_what_is_backed_up_at_night_can_be_restored(bake, furnish, postgresql_server: PostgreSQL, tmp_path: Path):
     """As on the page, except the addresses."""
@@ -201,6 +202,7 @@ def test_what_is_backed_up_at_night_can_be_restored(bake, furnish, postgresql_se
     assert file.read_text() == "Hello"
 
 
+@pytest.mark.nightly
 @pytest.mark.servers
 @pytest.mark.xdist_group("environment")  # The test installs extras into the environment that all projects share
 def test_the_steps_without_docker_serve_the_site(bake, furnish, postgresql_server: PostgreSQL, tmp_path: Path):

@@ -24,7 +24,7 @@ from postgresql import PostgreSQL
 from redis_server import RedisServer
 from servers import Client, credential, events, free_port, project_environment, wait_until_healthy
 
-pytestmark = pytest.mark.servers
+pytestmark = [pytest.mark.servers, pytest.mark.nightly]
 OF_THE_SYSTEM = ("pip install", "useradd")  # uv is there, and the user is the one who runs the tests
 ANSWERS = {"SECRET_KEY": "of-this-test-" * 5, "POSTGRES_PASSWORD": "secret"}
 

@@ -8,7 +8,7 @@ from servers import manage
 from test_installer import PASSWORD, installed, replace, served, shop
 
 __all__ = ["shop"]
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.nightly]
 
 POLICY = """
 CONTENT_SECURITY_POLICY = {"DIRECTIVES": {"default-src": ["'self'"], "script-src": ["'self'"]}}

@@ -15,7 +15,7 @@ from pathlib import Path
 from urllib.parse import urlencode
 
 import pytest
-from conftest import ROOT
+from conftest import ROOT, at_night
 from servers import START_SECONDS, Client, events, free_port, manage, project_environment, run_input, text_of
 
 sys.path.append(str(ROOT))
@@ -192,7 +192,7 @@ def changed_lines(project: Path, *paths: str) -> int:
 # --- Install, again, and take back
 
 
-@pytest.mark.parametrize("layout", [plain, split_settings, source_layout, windows])
+@pytest.mark.parametrize("layout", [plain, *at_night(split_settings, source_layout, windows)])
 def test_an_agent_comes_and_goes(shop, layout):
     project = layout(shop)
     commit(project)

@@ -17,7 +17,7 @@ SWEEPS = ("growth.test.mjs", "markdown-sweep.test.mjs")
 def run_element_tests(project: Path, directory: Path, sweep: int = 1) -> None:
     """As `make element` does: the tests import the modules from beside them.
 
-    `sweep` says how long a unit is that is repeated to see how the time grows; with 0 that is left out.
+    `sweep` is the length of the units that are repeated to see how the time grows; 0 leaves those tests out.
     """
     packages = npm_install(ROOT / "tests/element/package.json")
     if packages is None:
@@ -38,13 +38,13 @@ def run_element_tests(project: Path, directory: Path, sweep: int = 1) -> None:
 
 
 def test_modules_without_a_dom(rendered: dict[str, Path], tmp_path: Path):
-    run_element_tests(rendered["demo"], tmp_path / "element")
+    run_element_tests(rendered["demo"], tmp_path / "element", sweep=0)
 
 
 @pytest.mark.nightly
 @pytest.mark.alone
 def test_modules_without_a_dom_over_a_wider_sweep(rendered: dict[str, Path], tmp_path: Path):
-    """Of all pairs of Markdown's characters; by day each one alone."""
+    """Read all pairs of Markdown's characters, and see how the time grows with the size of a text."""
     run_element_tests(rendered["demo"], tmp_path / "element", sweep=2)
 
 

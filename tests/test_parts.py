@@ -48,10 +48,16 @@ def installed(project: Path) -> list[str]:
 
 
 @pytest.mark.parametrize(("answer", "parts"), [("everything", PARTS), ("standard", STANDARD), ("minimal", [])])
-def test_answer_chooses_the_parts(bake, furnish, answer: str, parts: list[str]):
+def test_answer_chooses_the_parts(bake, answer: str, parts: list[str]):
     project = bake(parts=answer)
     there = sorted(path.name for path in (project / "agui/contrib").iterdir() if path.is_dir())
     assert installed(project) == there == parts
+
+
+# A project with everything passes `make check` in test_project_checks.py.
+@pytest.mark.parametrize("answer", ["standard", "minimal"])
+def test_project_passes_its_tests_with_the_parts_of_an_answer(bake, furnish, answer: str):
+    project = bake(parts=answer)
     furnish(project)
     check(project, "pytest -q")
 
@@ -131,6 +137,7 @@ def only(request: pytest.FixtureRequest, bake, furnish) -> Path:
     return project
 
 
+@pytest.mark.nightly
 def test_part_can_be_removed(without: Path):
     check(without)
 

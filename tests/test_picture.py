@@ -26,6 +26,7 @@ def png_size(data: bytes) -> tuple[int, int]:
     return struct.unpack(">II", data[16:24])
 
 
+@pytest.mark.nightly
 @pytest.mark.browser
 def test_pictures_can_be_made(new_page: Callable[..., Page], bake, furnish, tmp_path: Path):
     project = bake(project_name="Team Assistant")

@@ -264,6 +264,7 @@ def test_a_process_that_was_taken_for_dead_changes_nothing_when_it_is_back(site:
         assert contents(thread).count("next") == 1
 
 
+@pytest.mark.nightly
 def test_one_process_after_the_other_is_killed(site: Site):
     seed = time.time_ns()
     print(f"The seed of the moments: {seed}")

@@ -82,6 +82,7 @@ def plain_path(tmp_path: Path) -> str:
     return os.pathsep.join(directories)
 
 
+@pytest.mark.nightly
 def test_projects_quick_start_with_pip(bake, tmp_path: Path, plain_path: str):
     project = bake(project_slug="started")
     log = tmp_path / "log"
@@ -102,6 +103,7 @@ def test_templates_quick_start(clone: Path, tmp_path: Path):
         ask(port, log.read_text())
 
 
+@pytest.mark.nightly
 def test_templates_own_project(clone: Path, tmp_path: Path):
     """The second block of the README, with its questions answered by Enter."""
     subprocess.run(["git", "clone", "-q", clone, tmp_path / "fresh"], check=True)

@@ -12,7 +12,7 @@ from postgresql import PostgreSQL
 from redis_server import RedisServer, find_redis
 from servers import project_environment, serve
 
-pytestmark = pytest.mark.servers
+pytestmark = [pytest.mark.servers, pytest.mark.nightly]
 
 TRACE_ID = "0af7651916cd43dd8448eb211c80319c"
 HEADERS = {"traceparent": f"00-{TRACE_ID}-b7ad6b7169203331-01"}

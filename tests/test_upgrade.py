@@ -132,6 +132,7 @@ def fresh(run_cli, releases: Path, version: str) -> dict[str, bytes]:
     return tree(output)
 
 
+@pytest.mark.nightly
 def test_cruft_makes_what_cookiecutter_makes(created: Path, releases: Path, run_cli):
     made = without_git(created)
     assert made.pop(".cruft.json")
@@ -171,6 +172,7 @@ def test_upgraded_project_passes_its_checks(created: Path, releases: Path, shell
     assert shell(rest, created, "v2").returncode == 0
 
 
+@pytest.mark.nightly
 def test_diff_tells_whether_the_engine_was_changed(created: Path, shell):
     check, engine = commands("Was the engine changed here?")
     assert shell([check], created).returncode == 0
@@ -186,6 +188,7 @@ def test_diff_tells_whether_the_engine_was_changed(created: Path, shell):
     assert shell([engine], created).stdout.count("agui/conf.py") == 2
 
 
+@pytest.mark.nightly
 def test_patched_engine_is_merged(created: Path, shell):
     """Where both have changed other lines; where both have changed the same, git asks."""
     conf = created / "agui/conf.py"
@@ -198,6 +201,7 @@ def test_patched_engine_is_merged(created: Path, shell):
     assert conflicts(created) == []
 
 
+@pytest.mark.nightly
 def test_same_lines_changed_on_both_sides_are_marked(created: Path, shell):
     with (created / "agui/conf.py").open("a") as stream:
         stream.write("\n# patched\n")
@@ -208,6 +212,7 @@ def test_same_lines_changed_on_both_sides_are_marked(created: Path, shell):
     assert shell(commands("Was the engine changed here?")[:1], created).returncode == 1
 
 
+@pytest.mark.nightly
 def test_conflict_beside_a_changed_file_that_is_gone_is_a_reject(created: Path, shell):
     """git then merges nothing of the upgrade; what it can't apply, it leaves beside the file."""
     for name in ("agui/conf.py", "docs/several-agents.md"):
@@ -221,6 +226,7 @@ def test_conflict_beside_a_changed_file_that_is_gone_is_a_reject(created: Path, 
     assert (created / "agui/added.py").exists()
 
 
+@pytest.mark.nightly
 def test_upgrade_of_uncommitted_work_is_refused(created: Path, shell):
     (created / "assistant/tools.py").write_text("# mine\n")
     before = without_git(created)
@@ -228,6 +234,7 @@ def test_upgrade_of_uncommitted_work_is_refused(created: Path, shell):
     assert without_git(created) == before
 
 
+@pytest.mark.nightly
 def test_project_of_cookiecutter_is_linked(run_cli, releases: Path, shell):
     fresh(run_cli, releases, "v1")
     project = run_cli.output / "my_assistant"
