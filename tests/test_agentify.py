@@ -210,6 +210,7 @@ def test_what_is_written_passes_the_checks(shop: Path):
     run(shop, "ruff", "format", "--no-cache", "--check", "assistant")
 
 
+@pytest.mark.nightly
 def test_what_is_written_passes_its_tests_and_the_contract(shop: Path):
     (shop / "assistant/tests/test_chats.py").write_text(CHATS)
     names = ["order", "product"]

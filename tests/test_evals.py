@@ -13,6 +13,7 @@ def make_eval(project: Path, *options: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=project, env=project_environment(), capture_output=True, text=True, timeout=1800)
 
 
+@pytest.mark.nightly
 @pytest.mark.engine
 def test_make_eval_prints_a_table_and_fails_under_the_threshold(bake, furnish):
     project = bake(project_slug="evaluated")

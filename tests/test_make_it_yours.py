@@ -26,6 +26,7 @@ def test_the_page_gets_a_colour_and_a_logo(new_page, bake, furnish, tmp_path: Pa
         keep_picture(page, tmp_path / "branded.png")
 
 
+@pytest.mark.nightly
 @pytest.mark.engine
 def test_the_example_leaves_nothing_behind(bake, furnish):
     project = bake(parts="everything")

@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from conftest import ROOT, TEMPLATE_NAME
+from conftest import ROOT, TEMPLATE_NAME, at_night
 from servers import project_environment
 from test_guides import anchors
 
@@ -55,7 +55,7 @@ def test_answer_chooses_the_parts(bake, answer: str, parts: list[str]):
 
 
 # A project with everything passes `make check` in test_project_checks.py.
-@pytest.mark.parametrize("answer", ["standard", "minimal"])
+@pytest.mark.parametrize("answer", ["minimal", *at_night("standard")])
 def test_project_passes_its_tests_with_the_parts_of_an_answer(bake, furnish, answer: str):
     project = bake(parts=answer)
     furnish(project)

@@ -44,6 +44,7 @@ def test_project_passes_its_own_checks(bake, provider: str):
         run_engine_tests(project, "--collect-only")
 
 
+@pytest.mark.nightly
 def test_contract_holds_without_the_example(bake, furnish):
     """Its owner replaces the tools, the model and their tests; the contract is about what is registered."""
     project = bake(project_slug="replaced")

@@ -43,6 +43,7 @@ def mount(project: Path, name: str) -> None:
     change(project / "config/urls.py", '    path("admin/"', f'{route}    path("admin/"')
 
 
+@pytest.mark.nightly
 def test_what_is_written_passes_the_checks(project: Path):
     run(project, "ruff", "check", "--no-cache", ".")
     run(project, "ruff", "format", "--no-cache", "--check", ".")
