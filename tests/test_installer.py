@@ -245,6 +245,7 @@ def test_files_that_git_ignores_are_named(shop):
     assert "git add --force agui/agents/build.py\n" in installed(shop)
 
 
+@pytest.mark.nightly
 def test_tools_are_written_in_a_project_without_base_dir(shop):
     settings = shop / "shop/settings.py"
     settings.write_text(settings.read_text().replace("BASE_DIR", "ROOT"))
@@ -258,6 +259,7 @@ def test_tools_are_written_in_a_project_without_base_dir(shop):
     manage(shop, "check")
 
 
+@pytest.mark.nightly
 def test_all_parts_come_and_go(shop):
     (shop / "pyproject.toml").write_text(PROJECT_TOML)
     settings = shop / "shop/settings.py"
@@ -306,6 +308,7 @@ def make_older(shop: Path) -> None:
     replace(manifest, digest[1], source.digest(present))
 
 
+@pytest.mark.nightly
 def test_an_older_engine_is_replaced_and_the_assistant_is_not(shop):
     installed(shop)
     module, old = shop / "agui/money.py", shop / "agui/former/rooms.py"
@@ -324,6 +327,7 @@ def test_an_older_engine_is_replaced_and_the_assistant_is_not(shop):
     assert "nothing to change" in installed(shop)
 
 
+@pytest.mark.nightly
 def test_an_upgrade_that_fails_leaves_the_older_engine(shop):
     installed(shop)
     (shop / "agui/money.py").unlink()
@@ -341,6 +345,7 @@ def test_an_upgrade_that_fails_leaves_the_older_engine(shop):
 # --- Other parts
 
 
+@pytest.mark.nightly
 def test_parts_come_and_go_by_a_further_run(shop):
     (shop / "pyproject.toml").write_text(PROJECT_TOML)
     commit(shop)
@@ -376,6 +381,7 @@ def test_parts_come_and_go_by_a_further_run(shop):
     assert git(shop, "diff", "--stat", f"{minimal}~") == ""
 
 
+@pytest.mark.nightly
 def test_a_part_with_tables_stays_until_they_are_dropped(shop):
     installed(shop, "--parts", "standard")
     manage(shop, "migrate", "--verbosity", "0")
@@ -401,6 +407,7 @@ def test_a_part_that_is_used_stays(shop):
     assert (shop / "agui/contrib/agentify").exists()
 
 
+@pytest.mark.nightly
 def test_the_users_list_of_parts_is_edited(shop):
     installed(shop, "--parts", "mcp")
     listing = shop / "assistant/parts.py"
@@ -484,7 +491,7 @@ def tokens_of(client: Client) -> int:
     ("layout", "name", "creation"),
     [
         (plain, "ada", ["--username", "ada", "--email", "ada@example.com"]),
-        (split_settings, "ada@example.com", ["--email", "ada@example.com"]),
+        pytest.param(split_settings, "ada@example.com", ["--email", "ada@example.com"], marks=pytest.mark.nightly),
     ],
 )
 def test_an_agent_answers_under_the_projects_own_login(shop, layout, name, creation):
@@ -524,6 +531,7 @@ def other_engine_first(project: Path) -> None:
     replace(project / "shop/settings.py", "TEMPLATES = [\n", f"TEMPLATES = [\n    {engine}\n")
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("prepare", [plain, other_engine_first])
 def test_a_further_agent_finds_its_place_in_an_installed_project(shop, prepare):
     prepare(shop)
@@ -575,6 +583,7 @@ def refused(project: Path, *command: str) -> str:
 NOBODY_IS_STAFF = ("    is_staff = models.BooleanField(default=False)\n", ""), ("is_staff=True, ", "")
 
 
+@pytest.mark.nightly
 def test_superusers_are_the_staff_if_nobody_else_is(shop):
     users_of(shop, PERSON, *NOBODY_IS_STAFF)
     assert refused(shop, "startagent", "billing", "--staff") == (
@@ -590,6 +599,7 @@ def test_superusers_are_the_staff_if_nobody_else_is(shop):
     assert "skipped" not in done.stdout
 
 
+@pytest.mark.nightly
 def test_tools_for_staff_are_refused_if_nobody_can_be_staff(shop):
     users_of(shop, PERSON, *NOBODY_IS_STAFF, (", PermissionsMixin", ""), (", is_superuser=True", ""))
     said = refused(shop, "agentify", "auth.Group")
