@@ -745,6 +745,7 @@ def test_message_may_be_nothing_but_files(scripted):
     expect(scripted.locator(".bubble")).to_be_hidden()
 
 
+@pytest.mark.nightly
 def test_files_are_dropped_and_a_folder_is_refused(chat, tmp_path):
     (tmp_path / "folder").mkdir()
     (tmp_path / "dropped.txt").write_text("dropped")
@@ -836,6 +837,7 @@ def test_server_refuses_a_kind_of_file_and_says_so(chat):
     expect(message_box(chat)).to_be_focused()
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("answer", "reason"),
     [
@@ -882,6 +884,7 @@ def test_removing_a_file_stops_its_upload(chat):
     expect(chat.locator(".tray .file")).to_have_count(0)
 
 
+@pytest.mark.nightly
 def test_removing_a_file_deletes_what_was_uploaded(chat):
     with chat.expect_response("**/agent/attachments/") as uploaded:
         attached(chat, one_txt=b"one")
@@ -894,6 +897,7 @@ def test_removing_a_file_deletes_what_was_uploaded(chat):
     expect(chat.get_by_role("button", name="Remove two.txt")).to_be_focused()
 
 
+@pytest.mark.nightly
 def test_upload_without_the_csrf_token_is_refused(chat):
     chat.locator("agui-chat").evaluate("e => { e.getHeaders = () => ({}); }")
     attach(chat, notes_txt=b"notes")
@@ -903,6 +907,7 @@ def test_upload_without_the_csrf_token_is_refused(chat):
     expect(chip(chat, "notes.txt")).to_have_attribute("data-status", "ready")
 
 
+@pytest.mark.nightly
 def test_files_go_up_and_down_with_a_token_alone(chat, live_project):
     chat.context.clear_cookies()
     header = f"Bearer {live_project.token}"
@@ -914,6 +919,7 @@ def test_files_go_up_and_down_with_a_token_alone(chat, live_project):
     assert download.value.path().read_bytes() == b"notes"
 
 
+@pytest.mark.nightly
 def test_files_of_somebody_who_was_signed_out_meanwhile(chat):
     attached(chat, notes_txt=b"notes")
     seen(chat, "list tasks")
@@ -926,6 +932,7 @@ def test_files_of_somebody_who_was_signed_out_meanwhile(chat):
     expect(chat.locator(".user")).to_have_count(0)
 
 
+@pytest.mark.nightly
 def test_file_that_is_gone_is_told(chat):
     with chat.expect_response("**/agent/attachments/") as uploaded:
         attached(chat, notes_txt=b"notes")
@@ -960,6 +967,7 @@ def test_what_the_agent_reads_of_a_file_reads_well(scripted):
         scripted.reload()
 
 
+@pytest.mark.nightly
 def test_page_without_attachments_knows_nothing_of_files(new_page, live_project, signed_in):
     page = new_page(storage_state=signed_in)
 
@@ -986,6 +994,7 @@ def test_page_without_attachments_knows_nothing_of_files(new_page, live_project,
     expect(page.locator(".file")).to_have_count(0)
 
 
+@pytest.mark.nightly
 def test_files_fit_on_a_phone(new_page, live_project, signed_in):
     page = new_page(live_project.url, viewport={"width": 380, "height": 780}, storage_state=signed_in)
     name = f"{'a very long name of a file ' * 5}.txt"

@@ -5,7 +5,7 @@ import json
 import pytest
 from pages import Page, expect, finished, message_box, origin, say
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.nightly]
 
 
 @pytest.fixture

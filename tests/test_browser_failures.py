@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from conftest import at_night
 from pages import Page, drawn, expect, finished, open_stream, say, stored
 
 pytestmark = pytest.mark.browser
@@ -24,7 +25,7 @@ STATES = {
     "budget_exceeded": ("Your budget is used up.", {"resets_at": TIME}, None, "You can go on from"),
     "internal_error": ("The run failed on the server.", {"debug": DEBUG}, "Try again", "look at OPENAI_API_KEY"),
 }
-LOOKS = [("light", 1200), ("dark", 1200), ("light", 380), ("dark", 380)]
+LOOKS = [("dark", 380), *at_night(("light", 1200), ("dark", 1200), ("light", 380))]
 
 
 def button(page: Page, name: str):

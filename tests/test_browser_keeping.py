@@ -25,6 +25,7 @@ def more(drawer, title: str):
     return row.get_by_role("button", name=f"More for “{title}”")
 
 
+@pytest.mark.nightly
 def test_conversation_is_pinned_by_keyboard(drawer):
     page = drawer.page
     more(drawer, "first").focus()
@@ -67,6 +68,7 @@ def test_conversation_is_archived_and_comes_back(drawer):
     expect(drawer.locator("li").first).to_contain_text("second")
 
 
+@pytest.mark.nightly
 def test_conversation_is_saved_as_markdown(drawer, tmp_path: Path):
     page = drawer.page
     page.request.patch(

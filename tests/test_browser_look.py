@@ -8,7 +8,7 @@ from itertools import chain
 from pathlib import Path
 
 import pytest
-from conftest import npm_install
+from conftest import at_night, npm_install
 from pages import Page, Route, drawn, expect, finished, first, message_box, say
 
 pytestmark = pytest.mark.browser
@@ -473,7 +473,7 @@ def in_modes(page: Page, modes: list[str]) -> Iterator[tuple[str, list[str] | No
     page.set_viewport_size(window)
 
 
-@pytest.mark.parametrize("language", PAGES)
+@pytest.mark.parametrize("language", ["en", *at_night(*sorted(PAGES.keys() - {"en"}))])
 def test_no_state_of_the_chat_has_a_finding(open_chat, look, live_project, language):
     options, modes = PAGES[language]
     page = open_chat(language, **options)

@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
-from conftest import npm_install
+from conftest import at_night, npm_install
 from pages import expect, finished, open_stream, say
 
 pytestmark = pytest.mark.browser
@@ -478,7 +478,7 @@ def show_answer(page, text: str) -> None:
     finished(page)
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", ["dark", *at_night("light")])
 def test_code_has_colours_that_can_be_read_and_lines_that_wrap(new_page, live_project, signed_in, scheme: str):
     page = new_page(live_project.url, storage_state=signed_in, color_scheme=scheme)
     show_answer(page, CODE)
@@ -501,6 +501,7 @@ def test_code_has_colours_that_can_be_read_and_lines_that_wrap(new_page, live_pr
     assert page.locator(".code pre").evaluate("pre => pre.scrollWidth > pre.clientWidth")
 
 
+@pytest.mark.nightly
 def test_code_in_forced_colours_has_those_of_the_system(new_page, live_project, signed_in):
     """Words of a language and what a change removes then differ by their shape."""
     page = new_page(live_project.url, storage_state=signed_in, forced_colors="active")
@@ -575,7 +576,7 @@ $$
 WIDE = r"\[ " + " + ".join(f"x_{{{number}}}" for number in range(60)) + r" \]"
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", ["dark", *at_night("light")])
 def test_formulas_are_drawn_with_their_source_and_prices_stay(new_page, live_project, signed_in, scheme: str):
     page = new_page(live_project.url, storage_state=signed_in, color_scheme=scheme)
     show_answer(page, FORMULAS)
@@ -610,6 +611,7 @@ def test_formulas_are_drawn_with_their_source_and_prices_stay(new_page, live_pro
     assert contrast(*colours) >= 4.5
 
 
+@pytest.mark.nightly
 def test_a_formula_stays_while_the_answer_grows(chat):
     push = open_stream(chat)
     content = {"type": "TEXT_MESSAGE_CONTENT", "messageId": "m"}
@@ -628,6 +630,7 @@ def test_a_formula_stays_while_the_answer_grows(chat):
     assert formula.first.evaluate("math => math === window.drawn")
 
 
+@pytest.mark.nightly
 def test_a_wide_formula_scrolls_by_keyboard_on_a_phone(new_page, live_project, signed_in):
     page = new_page(live_project.url, storage_state=signed_in, viewport={"width": 380, "height": 700})
     show_answer(page, f"{WIDE}\n\nAnd ${WIDE[3:-3]}$, but $y$.")

@@ -115,6 +115,7 @@ def test_record_is_mentioned_by_keyboard_and_the_agent_knows_which(page):
     expect(page.locator(".assistant .prose")).to_contain_text("known: Buy bread, Call")
 
 
+@pytest.mark.nightly
 def test_mention_lasts_through_a_reload_an_edit_and_another_answer(page):
     mention(page, "See @milk")
     mention(page, "and @bread")
@@ -136,6 +137,7 @@ def test_mention_lasts_through_a_reload_an_edit_and_another_answer(page):
     expect(page.locator(".assistant .prose:visible").last).to_have_text("known:")
 
 
+@pytest.mark.nightly
 def test_draft_keeps_its_mention_through_a_reload(page):
     mention(page, "See @milk")
     with page.expect_response(re.compile(r"/mentions\.js")):
@@ -147,6 +149,7 @@ def test_draft_keeps_its_mention_through_a_reload(page):
     expect(page.locator(".assistant .prose")).to_have_text("known: Buy milk")
 
 
+@pytest.mark.nightly
 def test_message_that_waits_keeps_its_mention(page):
     page.evaluate("""() => {
         const chat = document.querySelector("agui-chat");
@@ -169,6 +172,7 @@ def test_message_that_waits_keeps_its_mention(page):
     expect(page.locator(".assistant .prose").last).to_have_text("known: Buy milk")
 
 
+@pytest.mark.nightly
 def test_message_that_comes_back_keeps_its_mention(page):
     refusal = {"status": 429, "json": {"error": "too_many_requests", "message": "Too many."}}
     page.route("**/agent/", lambda route: route.fulfill(**refusal))
@@ -204,6 +208,7 @@ def test_escape_closes_the_list_until_the_next_at(page):
     expect(listed(page)).to_be_visible()
 
 
+@pytest.mark.nightly
 def test_an_address_is_no_mention(page):
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url) if "/mentions/" in request.url else None)
@@ -215,6 +220,7 @@ def test_an_address_is_no_mention(page):
     expect(listed(page)).to_be_visible()
 
 
+@pytest.mark.nightly
 def test_only_the_last_search_is_shown(page):
     held: list[Route] = []
     page.route("**/mentions/?q=b", lambda route: held.append(route))
@@ -227,6 +233,7 @@ def test_only_the_last_search_is_shown(page):
     expect(listed(page).get_by_role("option")).to_contain_text("Buy milk")
 
 
+@pytest.mark.nightly
 def test_nothing_found_and_a_failure_are_said(page):
     write(page, "@zzz")
     expect(hint(page, "No records found.")).to_be_visible()
@@ -252,6 +259,7 @@ def test_nothing_found_and_a_failure_are_said(page):
     expect(hint(page, "Searching…")).to_have_count(0)
 
 
+@pytest.mark.nightly
 def test_finger_chooses_in_the_middle_of_a_text(new_page, mentioning, signed_in):
     page = new_page(
         mentioning.url,

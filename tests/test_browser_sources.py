@@ -6,7 +6,7 @@ import pytest
 from pages import Page, expect, finished, say
 from servers import LiveProject, serve
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.nightly]
 
 MODEL = """
 from pydantic_ai.models.function import DeltaToolCall, FunctionModel

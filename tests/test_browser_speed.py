@@ -170,6 +170,7 @@ for path in Path("agui/static/agui").rglob("*.js"):
 """
 
 
+@pytest.mark.nightly
 def test_minified_modules_pass_their_tests(live_project, environment: Path, tmp_path: Path):
     for part in ("agui", "config", "package.json"):
         copy = shutil.copytree if (live_project.path / part).is_dir() else shutil.copy

@@ -6,7 +6,7 @@ import pytest
 from pages import Page, expect, finished, message_box, say
 from servers import LiveProject, serve
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.nightly]
 
 # Answers, and suggests. The answer to the first suggestion has none of its own.
 MODEL = """

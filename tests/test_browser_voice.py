@@ -8,7 +8,7 @@ from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
-from conftest import ROOT, TEMPLATE_NAME
+from conftest import ROOT, TEMPLATE_NAME, at_night
 from pages import SECONDS, Page, drawn, expect, finished, first, message_box, say, thread_id
 from servers import LiveProject, serve
 
@@ -147,6 +147,7 @@ def is_silent(page: Page) -> None:
     page.wait_for_function(f"() => streams.length && !({LISTENING})()")
 
 
+@pytest.mark.nightly
 def test_the_manuals_own_page_gets_a_text(talker, ear):
     """The program of docs/page.md for pages without the chat's microphone."""
     manual = (ROOT / TEMPLATE_NAME / "docs/page.md").read_text()
@@ -184,6 +185,7 @@ def test_words_come_to_the_cursor_and_are_not_sent(talker, ear):
     expect(message_box(talker)).to_have_value("Please buy milk and before noon")
 
 
+@pytest.mark.nightly
 def test_second_press_does_nothing_while_it_is_written_down(talker, ear):
     ear.may_answer.clear()
     dictate(talker)
@@ -199,6 +201,7 @@ def test_second_press_does_nothing_while_it_is_written_down(talker, ear):
     assert len(ear.recordings) == 1
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("limit", ["bytes", "minutes"])
 def test_recording_ends_by_itself(talker, ear, limit):
     if limit == "bytes":
@@ -224,6 +227,7 @@ def test_voice_comes_with_its_first_use_and_only_where_somebody_listens(new_page
     assert {re.sub(r".*/", "", url) for url in requests} >= {"voice.js", "agui-frame.css"}
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("missing", ["window.MediaRecorder", "Navigator.prototype.mediaDevices"])
 def test_browser_that_cannot_record_has_no_button(open_page, ear, missing):
     page = open_page(script=f"delete {missing};")
@@ -260,6 +264,7 @@ MediaDevices.prototype.getUserMedia = async () => {
 """
 
 
+@pytest.mark.nightly
 def test_a_recording_of_nothing_asks_nobody(open_page, ear):
     page = open_page(script=NOTHING_YET + STREAMS)
     microphone(page).click()
@@ -270,6 +275,7 @@ def test_a_recording_of_nothing_asks_nobody(open_page, ear):
     assert ear.recordings == []
 
 
+@pytest.mark.nightly
 def test_words_that_are_discarded_do_not_come(talker, ear):
     ear.may_answer.clear()
     dictate(talker)
@@ -292,6 +298,7 @@ LEAVE = {
 }
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("way", LEAVE)
 def test_nothing_is_heard_after(talker, ear, way):
     if way == "new-chat":
@@ -306,6 +313,7 @@ def test_nothing_is_heard_after(talker, ear, way):
     assert ear.recordings == []
 
 
+@pytest.mark.nightly
 def test_permission_that_comes_too_late_is_given_back(open_page, ear):
     asking = "await new Promise((go) => (window.allow = go)); const stream"
     page = open_page(script=STREAMS.replace("const stream", asking))
@@ -342,6 +350,7 @@ def test_refusal_of_the_browser_is_told(open_page, ear):
     expect(bar(page).get_by_role("status")).to_have_text("")
 
 
+@pytest.mark.nightly
 def test_missing_microphone_is_told(open_page, ear):
     page = open_page(
         script="MediaDevices.prototype.getUserMedia = async () => { throw new DOMException('', 'NotFoundError'); }"
@@ -353,6 +362,7 @@ def test_missing_microphone_is_told(open_page, ear):
     expect(bar(page).get_by_role("status")).to_have_text("")
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("answer", ["refused", "empty"])
 def test_what_nobody_understands_is_not_sent_again(talker, ear, answer):
     ear.status, ear.text = (400, "") if answer == "refused" else (200, "  ")
@@ -362,7 +372,7 @@ def test_what_nobody_understands_is_not_sent_again(talker, ear, answer):
     assert len(ear.recordings) == 1
 
 
-@pytest.mark.parametrize("failure", ["network", "service"])
+@pytest.mark.parametrize("failure", ["network", *at_night("service")])
 def test_recording_is_sent_again_without_being_spoken_again(talker, ear, failure):
     if failure == "network":
         talker.route("**/agent/transcribe/", lambda route: route.abort(), times=1)
@@ -381,6 +391,7 @@ def test_recording_is_sent_again_without_being_spoken_again(talker, ear, failure
     assert talker.evaluate("streams.length") == 1
 
 
+@pytest.mark.nightly
 def test_recording_outlives_the_end_of_a_session(talker, ear, signed_in):
     talker.context.clear_cookies()
     dictate(talker)
@@ -391,6 +402,7 @@ def test_recording_outlives_the_end_of_a_session(talker, ear, signed_in):
     expect(message_box(talker)).to_have_value("buy milk")
 
 
+@pytest.mark.nightly
 def test_limits_are_told(talker, ear):
     def refuse(status: int, **headers: str) -> None:
         answer = {"error": "x", "message": "No."}
@@ -407,6 +419,7 @@ def test_limits_are_told(talker, ear):
     expect(talker.get_by_role("button", name="Try again")).to_be_hidden()
 
 
+@pytest.mark.nightly
 def test_page_of_ones_own_sends_its_own_credentials(talker, ear):
     """As every request of the element: by `request`, with `getHeaders`."""
     held: list = []

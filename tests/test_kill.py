@@ -211,6 +211,7 @@ def test_killed_server_starts_again(make_live, kills: int):
         kill_again_and_again(live, kills)
 
 
+@pytest.mark.nightly
 def test_another_server_takes_up_what_a_killed_one_left(make_live, postgresql_server: PostgreSQL):
     url = postgresql_server.create("killed")
     with make_live(DATABASE_URL=url) as live, serve(live.path, **live.settings) as other:
