@@ -5,6 +5,7 @@ import hashlib
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tomllib
@@ -35,6 +36,12 @@ def at_night(*values: object) -> list[Any]:
 
 # The engine's tests run in a generated project (test_engine.py), the element's by Node (test_javascript.py).
 collect_ignore = ["engine", "element"]
+
+def pytest_configure() -> None:
+    """Let Ctrl-C end the servers of a run in the background, too: a shell lets that ignore it."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
 
 # --- Every test is of one tier; the files of a tier are shared out among processors
 

@@ -274,6 +274,7 @@ def test_rows_of_the_first_migration_survive_the_newest_and_the_way_back(bake, f
     assert re.fullmatch(r"\d+ rows of \d+ models\n", done.stdout)
 
 
+@pytest.mark.nightly
 @pytest.mark.servers
 def test_conversation_survives_the_way_back_and_forth(bake, furnish, database: str):
     project = bake(project_slug="upgraded")
