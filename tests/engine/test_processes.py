@@ -10,8 +10,6 @@ import threading
 import time
 from collections.abc import Iterator
 from datetime import timedelta
-from types import SimpleNamespace
-from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -310,11 +308,9 @@ async def test_no_tool_starts_for_a_run_that_is_another_process_s(client: Client
 
 
 async def test_a_tool_that_has_waited_for_a_thread_asks_again_whose_the_run_is(
-    client: Client, mount, monkeypatch, settings
+    client: Client, mount, monkeypatch, settings, clock
 ):
     settings.AGUI = {"TOOL_THREADS": 1}
-    clock: Any = SimpleNamespace(now=0.0, monotonic=lambda: clock.now)
-    monkeypatch.setattr(fence, "time", clock)
     asked, check = threading.Semaphore(0), fence.Fence._check
 
     def count(self):
@@ -331,7 +327,7 @@ async def test_a_tool_that_has_waited_for_a_thread_asks_again_whose_the_run_is(
         for _ in range(2):
             assert asked.acquire(timeout=30)
         Run.objects.update(process="elsewhere/1/abc")
-        clock.now += 60
+        clock.advance(60)
         return "done"
 
     mount(registry, [call("work"), call("work")], say("Done"))

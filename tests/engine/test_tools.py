@@ -45,7 +45,6 @@ from agui.testing import ScriptedModel, call, say
 from agui.tools.approval import confirmation_metadata
 from agui.tools.call import DENIED, FAILED, TIMED_OUT, build_toolset
 from agui.tools.schema import PARAMETERS_KEY
-from engine.conftest import let_pass
 
 
 @pytest.fixture
@@ -468,7 +467,7 @@ async def test_results_that_are_fine(registry, result):
 # --- Threads
 
 
-async def test_a_synchronous_tool_that_times_out_runs_once(registry, caplog):
+async def test_a_synchronous_tool_that_times_out_runs_once(registry, caplog, clock):
     begun, release, ended, calls = threading.Event(), threading.Event(), threading.Event(), []
 
     @tool(registry, timeout=60)
@@ -483,7 +482,7 @@ async def test_a_synchronous_tool_that_times_out_runs_once(registry, caplog):
     agency = Agency(registry, call("import_all"), say("It takes too long."))
     running = asyncio.create_task(agency.run())
     assert await asyncio.to_thread(begun.wait, 20)
-    let_pass(60)
+    clock.advance(60)
     assert await running == "It takes too long."
     # Not "retried": the model isn't asked to call it again while the first call is still at work.
     assert agency.results == [("failed", TIMED_OUT)]
@@ -493,14 +492,14 @@ async def test_a_synchronous_tool_that_times_out_runs_once(registry, caplog):
     assert calls == [1]
 
 
-async def test_an_asynchronous_tool_that_times_out_is_cancelled(registry):
+async def test_an_asynchronous_tool_that_times_out_is_cancelled(registry, clock):
     ends = []
 
     @tool(registry, timeout=60)
     async def wait(long: bool) -> str:
         """Wait."""
         if long:
-            let_pass(60)
+            clock.advance(60)
         try:
             await asyncio.sleep(60 if long else 0)
         except asyncio.CancelledError:
