@@ -13,12 +13,12 @@ PROJECT = ROOT / TEMPLATE_NAME
 ELEMENT = PROJECT / "agui/static/agui"
 # Lines of all text files of a new project, tests and migrations included.
 # The element's core is in lines of 100 columns, which are more.
-MOST_LINES = {"minimal": 45_990, "standard": 49_980, "everything": 61_570}
+MOST_LINES = {"minimal": 47_000, "standard": 51_000, "everything": 63_000}
 
 
 def test_core_is_small_and_readable():
     core = density.core(PROJECT)
-    assert core.lines <= 19_789
+    assert core.lines <= 20_000
     assert core.tokens_a_line <= 8
     assert core.comprehensions_a_thousand <= 17
     assert core.conditionals_a_thousand <= 9

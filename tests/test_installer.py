@@ -7,7 +7,6 @@ import re
 import shutil
 import subprocess
 import sys
-import time
 from argparse import ArgumentTypeError
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -16,7 +15,17 @@ from urllib.parse import urlencode
 
 import pytest
 from conftest import ROOT
-from servers import START_SECONDS, Client, events, free_port, manage, project_environment, run_input, text_of
+from servers import (
+    Client,
+    events,
+    free_port,
+    is_listening,
+    manage,
+    project_environment,
+    run_input,
+    text_of,
+    wait_until,
+)
 
 sys.path.append(str(ROOT))
 from installer import name_lists, python_files, source
@@ -441,19 +450,16 @@ def served(project: Path) -> Iterator[Client]:
             command, cwd=project, env=project_environment(), stdout=stream, stderr=stream, stdin=subprocess.DEVNULL
         )
     try:
-        deadline = time.monotonic() + START_SECONDS
-        while True:
-            try:
-                Client(port).fetch("GET", "/admin/login/")
-                break
-            except OSError:
-                assert process.poll() is None, log.read_text()
-                assert time.monotonic() < deadline, log.read_text()
-                time.sleep(0.1)
+
+        def is_up() -> bool:
+            assert process.poll() is None, log.read_text()
+            return is_listening(port)
+
+        wait_until(is_up, else_show=log.read_text)
         yield Client(port)
     finally:
         process.terminate()
-        process.wait(timeout=30)
+        process.wait(timeout=60)
 
 
 def sign_in(client: Client, name: str) -> None:

@@ -259,7 +259,7 @@ async def no_run_outlives_its_test(shared_logs: None) -> AsyncIterator[None]:
     for log in list(live.logs._active.values()):
         log.stop()
     if live.tasks:
-        await asyncio.wait(live.tasks, timeout=30)
+        await asyncio.wait(live.tasks, timeout=60)
     # The hourly count starts beside a run that lasts five seconds, and could end in the middle of the next test.
     if apps.is_installed("agui.contrib.dashboard"):
         counting = apps.get_app_config("agui_dashboard").counting

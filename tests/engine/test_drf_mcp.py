@@ -285,7 +285,7 @@ async def test_a_slow_tool_is_called_once(client: Client, mount, registry, setti
     use(settings, "slow")
     try:
         ending = asyncio.create_task(outcome(client, mount, registry, "hang"))
-        assert await asyncio.to_thread(drf_server.hanging.wait, 20)
+        assert await asyncio.to_thread(drf_server.hanging.wait, 60)
         clock.advance(60)
         assert await ending == ("failed", TIMED_OUT)
     finally:

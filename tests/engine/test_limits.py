@@ -90,7 +90,7 @@ async def test_a_run_that_takes_too_long_has_a_code_of_its_own_whatever_holds_it
     settings.AGUI = {"RUN_TIMEOUT_SECONDS": 3600}
     with script([say("Half"), call("hang")]):
         running = asyncio.create_task(client.run("Go"))
-        assert await asyncio.to_thread(urls.hanging.wait, 20)
+        assert await asyncio.to_thread(urls.hanging.wait, 60)
         clock.advance(3600)
         events = await running
     urls.let_go.set()

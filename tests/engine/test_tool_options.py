@@ -195,21 +195,21 @@ async def test_a_synchronous_tool_that_times_out_is_not_called_twice(client: Cli
         """Import all."""
         calls.append(1)
         begun.set()
-        release.wait(30)
+        release.wait(60)
         ended.set()
         return "imported"
 
     model = mount(registry, call("import_all"), say("It takes too long."))
     try:
         running = asyncio.create_task(client.run("Go"))
-        assert await asyncio.to_thread(begun.wait, 20)
+        assert await asyncio.to_thread(begun.wait, 60)
         clock.advance(60)
         events = await running
     finally:
         release.set()
     assert events[-1]["outcome"] == {"type": "success"}
     assert outcomes(model.requests[1]) == [("failed", TIMED_OUT)]
-    assert await asyncio.to_thread(ended.wait, 20)
+    assert await asyncio.to_thread(ended.wait, 60)
     assert calls == [1]
 
 

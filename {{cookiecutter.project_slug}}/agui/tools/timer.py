@@ -1,6 +1,5 @@
 """From the start and the end of a tool call to its audit event."""
 
-import time
 from collections.abc import Container, Iterable
 from dataclasses import replace
 from datetime import datetime
@@ -60,7 +59,7 @@ class ToolCallTimer:
             proposed = call
             call = replace(call, args=edited)
         self._approvals[call.tool_call_id] = approved_by, proposed
-        self._started[call.tool_call_id] = (call, clock.now(), time.perf_counter())
+        self._started[call.tool_call_id] = (call, clock.now(), clock.monotonic())
 
     def blame(self, call_id: str, error: BaseException) -> None:
         """Record why a call failed, if the exception has more to say than the model is told."""
@@ -107,7 +106,7 @@ class ToolCallTimer:
             tool_name=call.tool_name,
             arguments=self._redacted(call),
             started_at=started_at,
-            duration_ms=round((time.perf_counter() - began) * 1000, 3),
+            duration_ms=round((clock.monotonic() - began) * 1000, 3),
             outcome=outcome,
             error=error,
             result_size=size,
