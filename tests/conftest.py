@@ -147,7 +147,7 @@ def run_cli(template: Path, tmp_path: Path):
         environment |= options.pop("env", {})
         command = [*prefix, sys.executable, "-m", "cookiecutter", source or str(template), "-o", str(output)]
         return subprocess.run(
-            [*command, *arguments], env=environment, capture_output=True, text=True, timeout=300, **options
+            [*command, *arguments], env=environment, capture_output=True, text=True, timeout=900, **options
         )
 
     run.output, run.home = output, home

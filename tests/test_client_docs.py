@@ -80,7 +80,7 @@ def run(*command: object, cwd: Path, **environment: str) -> str:
         env=os.environ | environment,
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=900,
         check=False,
     )
     assert result.returncode == 0, result.stdout + result.stderr

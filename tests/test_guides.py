@@ -132,7 +132,7 @@ def test_the_command_for_coding_assistants_answers(bake, furnish):
     manage(project, "migrate", "--verbosity", "0")
     manage(project, "create_first_admin")
     done = subprocess.run(
-        ["sh", "-c", command], cwd=project, env=project_environment(), capture_output=True, text=True, timeout=300
+        ["sh", "-c", command], cwd=project, env=project_environment(), capture_output=True, text=True, timeout=900
     )
     assert done.returncode == 0, done.stderr
     assert '"RUN_FINISHED"' in done.stdout.splitlines()[-1].replace(" ", "")
@@ -152,7 +152,7 @@ def test_what_is_backed_up_at_night_can_be_restored(bake, furnish, postgresql_se
         commands = commands.replace("/backup/", f"{backup}/").replace("/srv/assistant", str(project))
         environment = project_environment(**settings)
         done = subprocess.run(
-            ["sh", "-ec", commands], cwd=project, env=environment, capture_output=True, text=True, timeout=300
+            ["sh", "-ec", commands], cwd=project, env=environment, capture_output=True, text=True, timeout=900
         )
         assert done.returncode == 0, done.stderr
 

@@ -183,7 +183,7 @@ def git(project: Path, *arguments: str) -> str:
 def installer(project: Path, *options: str, prefix: Sequence[str] = ()) -> subprocess.CompletedProcess[str]:
     command = [*prefix, sys.executable, "-B", "-m", "installer", project, *options]
     return subprocess.run(
-        command, cwd=ROOT, env=project_environment(VIRTUAL_ENV=""), capture_output=True, text=True, timeout=120
+        command, cwd=ROOT, env=project_environment(VIRTUAL_ENV=""), capture_output=True, text=True, timeout=900
     )
 
 
@@ -242,7 +242,7 @@ def test_the_projects_own_tests_pass_as_before(shop, has_admin):
     (shop / "shop/tests.py").write_text(OWN_TESTS)
     installed(shop)
     command = [shop / ".venv/bin/python", "manage.py", "test"]
-    done = subprocess.run(command, cwd=shop, env=project_environment(), capture_output=True, text=True, timeout=300)
+    done = subprocess.run(command, cwd=shop, env=project_environment(), capture_output=True, text=True, timeout=900)
     assert (done.returncode, "Ran 1 test in" in done.stderr) == (0, True), done.stderr
 
 
@@ -591,7 +591,7 @@ def test_superusers_are_the_staff_if_nobody_else_is(shop):
     manage(shop, "startagent", "billing")
     manage(shop, "agentify", "auth.Group")
     command = [shop / ".venv/bin/pytest", "-q", "--ds=shop.settings.local", "assistant/tests"]
-    done = subprocess.run(command, cwd=shop, env=project_environment(), capture_output=True, text=True, timeout=300)
+    done = subprocess.run(command, cwd=shop, env=project_environment(), capture_output=True, text=True, timeout=900)
     assert done.returncode == 0, done.stdout
     assert "skipped" not in done.stdout
 

@@ -240,7 +240,6 @@ async def test_a_collector_that_hangs_holds_up_neither_a_run_nor_the_end(client:
             with script(say("Hello")):
                 events = await client.run("Hi")
             await end_runs()
-            assert server.received
             assert server.answered == []
             is_open.set()
         finally:
