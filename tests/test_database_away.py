@@ -42,7 +42,7 @@ def test_runs_wait_for_a_database_that_is_away(
     with serve(project, DJANGO_SETTINGS_MODULE="killed_settings", DATABASE_URL=url) as live:
         watched = [Watched(live, f"thread-{number}", f"slow held {number}") for number in range(RUNS)]
         with ThreadPoolExecutor(RUNS) as pool:
-            # They begin one after the other, so the database goes away at another moment of each.
+            # The runs begin one after the other, so the database goes away at another moment of each.
             following = [pool.submit(run.follow, number * 0.3) for number, run in enumerate(watched)]
             wait_until(lambda: all(run.events for run in watched))
             wait_until(lambda: any(run.received("TOOL_CALL_RESULT") for run in watched))

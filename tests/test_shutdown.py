@@ -174,7 +174,7 @@ def end_in_mid_run(live: LiveProject) -> list[dict[str, Any]]:
         for reader in (long, follower):
             assert (reader.last()["type"], reader.last()["code"]) == ("RUN_ERROR", "interrupted")
         assert text_of(long.events) == text_of(follower.events)
-        # It waits neither for the end of that body nor for the run, which would never end.
+        # The server waits neither for the end of that body nor for the run, which would never end.
         live.process.wait(timeout=HANG_SECONDS)
     assert statuses(live.path).items() >= {"short": "finished", "long": "interrupted"}.items()
     assert "Traceback" not in live.log.read_text()
