@@ -37,6 +37,7 @@ def at_night(*values: object) -> list[Any]:
 # The engine's tests run in a generated project (test_engine.py), the element's by Node (test_javascript.py).
 collect_ignore = ["engine", "element"]
 
+
 def pytest_configure() -> None:
     """Let Ctrl-C end the servers of a run in the background, too: a shell lets that ignore it."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -158,7 +159,7 @@ def run_cli(template: Path, tmp_path: Path):
         environment |= options.pop("env", {})
         command = [*prefix, sys.executable, "-m", "cookiecutter", source or str(template), "-o", str(output)]
         return subprocess.run(
-            [*command, *arguments], env=environment, capture_output=True, text=True, timeout=300, **options
+            [*command, *arguments], env=environment, capture_output=True, text=True, timeout=900, **options
         )
 
     run.output, run.home = output, home

@@ -2,13 +2,12 @@
 
 import shutil
 import subprocess
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from getpass import getuser
 from pathlib import Path
 
-from servers import Client, free_port
+from servers import free_port, is_listening, wait_until
 
 
 @contextmanager
@@ -38,14 +37,7 @@ http {{
         [find_nginx(), "-c", directory / "nginx.conf", "-e", directory / "error.log"], stderr=subprocess.DEVNULL
     )
     try:
-        deadline = time.monotonic() + 60
-        while True:
-            try:
-                Client(port).fetch("GET", "/healthz")
-                break
-            except OSError:
-                assert time.monotonic() < deadline, (directory / "error.log").read_text()
-                time.sleep(0.05)
+        wait_until(lambda: is_listening(port), else_show=(directory / "error.log").read_text)
         yield port
     finally:
         process.terminate()

@@ -2,10 +2,9 @@
 
 import shutil
 import subprocess
-import time
 from pathlib import Path
 
-from servers import free_port
+from servers import free_port, wait_until
 
 
 class RedisServer:
@@ -26,10 +25,7 @@ class RedisServer:
                 stdout=log,
                 stderr=log,
             )
-        deadline = time.monotonic() + 60
-        while self.ask("PING") != "PONG":
-            assert time.monotonic() < deadline, (self.directory / "redis.log").read_text()
-            time.sleep(0.02)
+        wait_until(lambda: self.ask("PING") == "PONG", else_show=(self.directory / "redis.log").read_text)
 
     def stop(self) -> None:
         self.process.kill()

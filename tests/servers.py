@@ -10,15 +10,18 @@ import socket
 import subprocess
 import time
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.cookies import SimpleCookie
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import urlencode
 
-START_SECONDS = 120
+Result = TypeVar("Result")
+
+# These only end a hang: no machine that is busy takes so long.
+HANG_SECONDS, START_SECONDS = 180, 300
 # Each process of the suite has ports of its own, so that none takes one whose server was killed and will be back.
 PORTS = range(20_000 + int(os.environ.get("PYTEST_XDIST_WORKER", "gw0")[2:]) % 16, 32_000, 16)
 handed_out: set[int] = set()
@@ -66,7 +69,7 @@ class LiveProject:
     def stop(self) -> None:
         self.process.send_signal(signal.SIGINT)
         try:
-            self.process.wait(timeout=30)
+            self.process.wait(timeout=60)
         except subprocess.TimeoutExpired:
             self.kill()
 
@@ -170,7 +173,7 @@ def manage(project: Path, *arguments: str, **settings: str) -> str:
         env=project_environment(**settings),
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=900,
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
@@ -193,17 +196,40 @@ def free_port() -> int:
     raise AssertionError("All ports are taken.")
 
 
-def wait_until_healthy(port: int, process: subprocess.Popen[bytes], log: Path, seconds: float = START_SECONDS) -> None:
+def wait_until(
+    condition: Callable[[], Result],
+    *,
+    seconds: float = HANG_SECONDS,
+    else_show: Callable[[], object] = lambda: "It did not happen.",
+) -> Result:
+    """Ask until there is a true answer, and return it. The one way to wait for what tells nobody that it has happened.
+
+    The pause between two questions spares the processor, and the deadline ends a hang: no test's outcome may depend on
+    how long either is.
+    """
     deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
+    while not (answer := condition()):
+        assert time.monotonic() < deadline, else_show()
+        time.sleep(0.02)
+    return answer
+
+
+def is_listening(port: int) -> bool:
+    try:
+        socket.create_connection(("127.0.0.1", port), timeout=60).close()
+    except ConnectionRefusedError:
+        return False
+    return True
+
+
+def wait_until_healthy(port: int, process: subprocess.Popen[bytes], log: Path, seconds: float = START_SECONDS) -> None:
+    def is_healthy() -> bool:
         assert process.poll() is None, f"The server ended:\n{log.read_text()}"
-        try:
-            if Client(port).fetch("GET", "/healthz")[0] == 200:
-                return
-        except OSError:
-            pass
-        time.sleep(0.1)
-    raise AssertionError(f"The server did not start in {seconds} s:\n{log.read_text()}")
+        with suppress(OSError):
+            return Client(port).fetch("GET", "/healthz")[0] == 200
+        return False
+
+    wait_until(is_healthy, seconds=seconds, else_show=lambda: f"The server did not start:\n{log.read_text()}")
 
 
 @contextmanager

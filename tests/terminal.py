@@ -166,7 +166,7 @@ def terminal(
     finally:
         os.close(ours)  # The program is told, as by a window that is closed
         try:
-            process.wait(timeout=10)
+            process.wait(timeout=60)
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()

@@ -394,7 +394,7 @@ def raw_requests(token: str) -> dict[str, tuple[bytes, set[int | None]]]:
 def exchange(live: LiveProject, request: bytes, *, complete: bool) -> bytes:
     """Send bytes, hang up if the server may well wait for more of them, and read whatever comes back."""
     received = b""
-    with socket.create_connection(("127.0.0.1", live.port), timeout=30) as connection, suppress(OSError):
+    with socket.create_connection(("127.0.0.1", live.port), timeout=60) as connection, suppress(OSError):
         connection.sendall(request)
         if not complete:
             connection.shutdown(socket.SHUT_WR)

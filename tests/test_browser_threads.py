@@ -2,13 +2,12 @@
 
 import json
 import re
-import time
 from collections.abc import Callable
 from contextlib import contextmanager
 
 import pytest
-from pages import SECONDS, Page, Route, drawn, expect, finished, first, lasting, message_box, origin, say, thread_id
-from servers import LiveProject
+from pages import Page, Route, drawn, expect, finished, first, lasting, message_box, origin, say, thread_id
+from servers import LiveProject, wait_until
 
 pytestmark = pytest.mark.browser
 
@@ -264,9 +263,7 @@ def test_deletion_is_sent_when_the_page_goes_away(page_of, how):
     else:
         page.close(run_before_unload=True)
     # What was sent while the page went away may take a moment.
-    deadline = time.monotonic() + SECONDS
-    while kept(tab) != before[1:]:
-        assert time.monotonic() < deadline
+    wait_until(lambda: kept(tab) == before[1:])
 
 
 @pytest.mark.parametrize("closed", [False, True])

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from conftest import ROOT, TEMPLATE_NAME
 from pages import Page, answers, drawn, expect, finished, first, message_box, say, stored, thread_id
+from playwright.sync_api import Error
 from servers import LiveProject, serve
 
 pytestmark = pytest.mark.browser
@@ -15,6 +16,7 @@ pytestmark = pytest.mark.browser
 MODEL = """
 import asyncio
 import json
+from pathlib import Path
 
 from pydantic_ai.models.function import DeltaToolCall, FunctionModel
 
@@ -32,7 +34,8 @@ async def answer(messages, info):
         return
     for index, (name, arguments) in enumerate(json.loads(prompts[-1])):
         if name == "wait":
-            await asyncio.sleep(arguments)
+            while not Path(__file__).with_name(arguments).exists():
+                await asyncio.sleep(0.01)
             continue
         text = arguments if isinstance(arguments, str) else json.dumps(arguments)
         yield {index: DeltaToolCall(name, text, tool_call_id=f"c{len(messages)}-{index}")}
@@ -234,11 +237,14 @@ def test_tools_of_page_and_server_are_answered_together(tools):
 
 
 def test_call_that_comes_after_a_reload_is_answered_once_and_by_one_tab(tools, paged_project):
-    call(tools, ("wait", 1.5), ("echo", {}))
+    call(tools, ("wait", "reloaded"), ("echo", {}))
     thread = thread_id(tools)
     other = tools.context.new_page()
     other.goto(f"{paged_project.url}/?thread={thread}")
     tools.reload()
+    expect(tools.get_by_role("button", name="Stop")).to_be_visible()
+    expect(other.get_by_role("button", name="Stop")).to_be_visible()
+    (paged_project.path / "reloaded").touch()
     expect(tools.locator(".assistant .prose", has_text="echo gave")).to_be_visible()
     expect(other.locator(".assistant .prose", has_text="echo gave")).to_be_visible()
     assert counted(tools, "echo") == 1
@@ -281,7 +287,7 @@ def test_tool_with_the_name_of_a_servers_is_refused(tools):
 
 @pytest.mark.parametrize("name", ["", "a b", "é", "x" * 65])
 def test_tool_without_a_proper_name_is_refused_at_once(tools, name):
-    with pytest.raises(Exception, match="A tool has a name"):
+    with pytest.raises(Error, match="A tool has a name"):
         tools.evaluate("(name) => document.querySelector('agui-chat').registerTool({ name, handler() {} })", name)
 
 

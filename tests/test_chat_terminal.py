@@ -148,7 +148,7 @@ def test_script_reads_json_and_the_exit_code(live_project: LiveProject):
             env=project_environment(**live_project.settings),
             capture_output=True,
             text=True,
-            timeout=300,
+            timeout=900,
         )
 
     done = run("summarize_tasks", "--json")
@@ -198,7 +198,7 @@ def test_agent_of_others(other_agent: str, live_project: LiveProject, tmp_path: 
         input="".join(f"{line}\n" for line in lines),
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=900,
     )
     printed = done.stdout.splitlines()
     assert done.returncode == 0, done.stderr

@@ -6,7 +6,6 @@ import re
 import shutil
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
@@ -15,7 +14,7 @@ from pathlib import Path
 
 import pytest
 from conftest import ROOT, TEMPLATE_NAME, cached, npm_install
-from servers import Client, LiveProject, free_port, run_input, serve
+from servers import Client, LiveProject, free_port, run_input, serve, wait_until
 
 pytestmark = pytest.mark.clients
 
@@ -81,7 +80,7 @@ def run(*command: object, cwd: Path, **environment: str) -> str:
         env=os.environ | environment,
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=900,
         check=False,
     )
     assert result.returncode == 0, result.stdout + result.stderr
@@ -172,11 +171,12 @@ def runtime(live_project: LiveProject, tmp_path_factory: pytest.TempPathFactory)
             stderr=output,
         )
     try:
-        deadline = time.monotonic() + 60
-        while not answers(port):
+
+        def is_up() -> bool:
             assert process.poll() is None, log.read_text()
-            assert time.monotonic() < deadline, log.read_text()
-            time.sleep(0.1)
+            return answers(port)
+
+        wait_until(is_up, else_show=log.read_text)
         yield port
     finally:
         process.terminate()

@@ -2,7 +2,6 @@
 
 import ast
 import shutil
-import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -10,13 +9,14 @@ from pathlib import Path
 import pytest
 from conftest import ROOT, at_night, furnish_project
 from postgresql import PostgreSQL, find_memory, find_postgresql, postgresql
-from servers import serve
+from servers import serve, wait_until
 from test_kill import Watched, check_records, kept, read_thread
 
 pytestmark = pytest.mark.servers
 
 RUNS = 4
-AWAY_SECONDS = 8
+# What the log says once for each run that has missed its database.
+WAITS = "The database can't be reached: a run waits for it"
 
 
 @pytest.fixture
@@ -40,22 +40,24 @@ def test_runs_wait_for_a_database_that_is_away(
     (project / "effects").touch()
     url = server.create("away")
     with serve(project, DJANGO_SETTINGS_MODULE="killed_settings", DATABASE_URL=url) as live:
-        watched = [Watched(live, f"thread-{number}", f"slow {number}") for number in range(RUNS)]
+        watched = [Watched(live, f"thread-{number}", f"slow held {number}") for number in range(RUNS)]
         with ThreadPoolExecutor(RUNS) as pool:
-            # One after the other: the database goes away at another moment of each.
+            # The runs begin one after the other, so the database goes away at another moment of each.
             following = [pool.submit(run.follow, number * 0.3) for number, run in enumerate(watched)]
-            while not (all(run.events for run in watched) and any(run.received("TOOL_CALL_RESULT") for run in watched)):
-                assert not any(future.done() for future in following), live.log.read_text()[-4000:]
-                time.sleep(0.01)
+            wait_until(lambda: all(run.events for run in watched))
+            wait_until(lambda: any(run.received("TOOL_CALL_RESULT") for run in watched))
             server.stop(mode)
             status, _ = live.client(live.token).fetch("GET", "/agent/threads/")
-            time.sleep(AWAY_SECONDS)
+            # None can end before it has missed the database.
+            (project / "go-on").touch()
+            wait_until(lambda: live.log.read_text().count(WAITS) == RUNS, else_show=live.log.read_text)
+            assert not any(future.done() for future in following)
             server.start()
         for future in following:
             future.result()
         assert status == 503  # A request does not wait
         for run in watched:
-            assert run.has_finished, [event for _, event in run.events[-2:]]
+            assert run.has_finished, run.events[-2:]
             prompt, *answer = read_thread(live, run.body["threadId"])
             assert prompt["content"] == run.text
             assert kept(answer) == run.script

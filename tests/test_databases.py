@@ -54,6 +54,6 @@ def test_a_database_that_says_nothing_is_not_waited_for(bake, furnish):
             env=project_environment(**settings),
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=900,
         )
     assert "timeout expired" in done.stderr

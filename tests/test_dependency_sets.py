@@ -103,7 +103,7 @@ def test_uv_adds_a_requirement(bake):
         env=project_environment(),
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=900,
     )
     assert done.returncode == 0, done.stderr
     locked = {of["name"]: of.get("version") for of in tomllib.loads((project / "uv.lock").read_text())["package"]}
@@ -123,7 +123,7 @@ def test_oldest_cookiecutter_makes_the_same_project(bake, template: Path, tmp_pa
         env=project_environment(HOME=str(tmp_path)),
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=900,
     )
     assert done.returncode == 0, done.stderr
     assert tree(tmp_path / "old/my_assistant") == tree(bake(tmp_path / "new", parts="standard"))

@@ -8,11 +8,10 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 import urllib.request
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +20,18 @@ import pytest
 import yaml
 from conftest import ROOT, TEMPLATE_NAME
 from postgresql import PostgreSQL
-from servers import Client, LiveProject, credential, free_port, manage, serve, text_of, wait_until_healthy
+from servers import (
+    Client,
+    LiveProject,
+    credential,
+    free_port,
+    is_listening,
+    manage,
+    serve,
+    text_of,
+    wait_until,
+    wait_until_healthy,
+)
 
 pytestmark = pytest.mark.servers
 PAGE = ROOT / TEMPLATE_NAME / "docs/deployment.md"
@@ -59,7 +69,7 @@ def served(command: str, port: int, cwd: Path, **settings: str) -> Iterator[int]
     finally:
         print(log.read_text()[-5000:])
         process.send_signal(signal.SIGTERM)
-        process.wait(timeout=30)
+        process.wait(timeout=60)
 
 
 def settled(project: Path) -> str:
@@ -186,22 +196,16 @@ def object_storage(packages: Path) -> Iterator[str]:
         stderr=subprocess.DEVNULL,
     )
     try:
-        deadline = time.monotonic() + 60
-        while True:
-            with suppress(OSError):
-                urllib.request.urlopen(urllib.request.Request(f"{url}/uploads", method="PUT"), timeout=5)
-                break
-            assert process.poll() is None
-            assert time.monotonic() < deadline
-            time.sleep(0.1)
+        wait_until(lambda: is_listening(port))
+        urllib.request.urlopen(urllib.request.Request(f"{url}/uploads", method="PUT"), timeout=60)
         yield url
     finally:
         process.terminate()
-        process.wait(timeout=30)
+        process.wait(timeout=60)
 
 
 def objects(url: str) -> int:
-    with urllib.request.urlopen(f"{url}/uploads?list-type=2", timeout=5) as answer:
+    with urllib.request.urlopen(f"{url}/uploads?list-type=2", timeout=60) as answer:
         return answer.read().count(b"<Key>")
 
 

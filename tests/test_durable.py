@@ -18,7 +18,7 @@ from conftest import ROOT, furnish_project
 from engine.wire import check_stream
 from postgresql import PostgreSQL
 from redis_server import RedisServer, find_redis
-from servers import LiveProject, events, project_environment, run_input, serve
+from servers import LiveProject, events, project_environment, run_input, serve, wait_until
 
 pytestmark = [
     pytest.mark.servers,
@@ -147,14 +147,6 @@ def running(site: Site, *bodies: dict[str, Any]) -> Iterator[list[Future[list[di
         yield [pool.submit(site.run, body) for body in bodies]
 
 
-def wait_for(condition, seconds: float = 120) -> Any:
-    deadline = time.monotonic() + seconds
-    while not (found := condition()):
-        assert time.monotonic() < deadline, "It did not happen"
-        time.sleep(0.02)
-    return found
-
-
 def transcript(stream: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The messages of a run as a client has them after its last event, in the form in which a thread tells them."""
     messages: list[dict[str, Any]] = []
@@ -226,7 +218,7 @@ def test_killed_at_any_moment_each_run_ends_and_each_effect_is_there_once(site: 
             streams.append(pool.submit(site.run, body))
             time.sleep(chance.random() * ROUND_SECONDS / 2 / AT_ONCE)
         site.worker or site.start_worker()
-        wait_for(lambda: site.requests(bodies[0]["messages"][0]["content"]))
+        wait_until(lambda: site.requests(bodies[0]["messages"][0]["content"]))
         time.sleep(chance.random() * ROUND_SECONDS / 2)
         # A worker that is told to end has no time for them either.
         site.end_worker(signal.SIGTERM if number == 1 else signal.SIGKILL)
@@ -243,13 +235,13 @@ def test_a_turn_after_it_finds_the_thread_free(site: Site):
     site.worker or site.start_worker()
     first = begin("first turn")
     with running(site, first):
-        wait_for(lambda: site.requests("first turn"))
+        wait_until(lambda: site.requests("first turn"))
         site.end_worker()
         site.start_worker()
     body = begin("next turn", threadId=first["threadId"])
     assert check_stream(site.run(body), body).ended["outcome"] == {"type": "success"}
     for left in ("agui_durable_tooloutcome", "agui_run WHERE status = 'running' OR \"order\" IS NOT NULL"):
-        wait_for(lambda: site.query(f"SELECT count(*) FROM {left}") == ["0"])  # noqa: B023, S608
+        wait_until(lambda: site.query(f"SELECT count(*) FROM {left}") == ["0"])  # noqa: B023, S608
 
 
 def test_what_the_user_and_the_page_answer_counts_once(site: Site):
@@ -262,7 +254,7 @@ def test_what_the_user_and_the_page_answer_counts_once(site: Site):
     resume = begin("", threadId=body["threadId"], messages=[], tools=tools)
     resume["resume"] = [{"interruptId": asked["id"], "status": "resolved", "payload": {"approved": True}}]
     with running(site, resume) as [second]:
-        wait_for(lambda: site.effects(prompt))
+        wait_until(lambda: site.effects(prompt))
         site.end_worker()
         site.start_worker()
     ended = check_stream(second.result(), resume, calls=[asked["toolCallId"]]).ended
@@ -270,7 +262,7 @@ def test_what_the_user_and_the_page_answer_counts_once(site: Site):
     result = {"id": "painted", "role": "tool", "toolCallId": painting, "content": "blue"}
     last = begin("", threadId=body["threadId"], messages=[result], tools=tools)
     with running(site, last) as [third]:
-        wait_for(lambda: 2 in site.requests(prompt))
+        wait_until(lambda: 2 in site.requests(prompt))
         site.end_worker()
         site.start_worker()
     assert check_stream(third.result(), last, calls=[painting]).ended["outcome"] == {"type": "success"}
@@ -287,7 +279,7 @@ def test_a_worker_that_was_paused_while_another_took_over_adds_nothing(site: Sit
     prompt = "pause me"
     body = begin(prompt)
     with running(site, body) as [stream]:
-        wait_for(lambda: site.calls(prompt))
+        wait_until(lambda: site.calls(prompt))
         paused.send_signal(signal.SIGSTOP)
         try:
             # A paused worker keeps its runs. So it has to look as if it were another one, which has ended.
@@ -296,7 +288,7 @@ def test_a_worker_that_was_paused_while_another_took_over_adds_nothing(site: Sit
                 f"WHERE thread_id = '{body['threadId']}'"
             )
             site.start_worker()
-            wait_for(lambda: len(site.calls(prompt)) == 2)
+            wait_until(lambda: len(site.calls(prompt)) == 2)
         finally:
             paused.send_signal(signal.SIGCONT)
             (site.live.path / "go-on").touch()
@@ -309,7 +301,7 @@ def test_redis_forgets_everything_under_a_worker(site: Site):
     prompt = "restart"
     body = begin(prompt)
     with running(site, body) as [stream]:
-        wait_for(lambda: site.effects(prompt))
+        wait_until(lambda: site.effects(prompt))
         site.redis.stop()
         site.redis.start()
     check(site, body, stream.result())
@@ -319,7 +311,7 @@ def test_a_run_is_stopped_while_a_worker_is_at_it(site: Site):
     site.worker or site.start_worker()
     body = begin("stop me")
     with running(site, body) as [stream]:
-        wait_for(lambda: site.effects("stop me"))
+        wait_until(lambda: site.effects("stop me"))
         site.fetch("POST", f"/agent/threads/{body['threadId']}/cancel/")
     assert check_stream(stream.result(), body).ended["outcome"] == {"type": "cancelled"}
     assert site.requests("stop me")[-1] < 2
@@ -329,7 +321,7 @@ def test_a_run_is_stopped_while_it_waits_for_a_worker(site: Site):
     site.end_worker()
     body = begin("not even begun")
     with running(site, body) as [stream]:
-        wait_for(lambda: site.query(f"SELECT 1 FROM agui_run WHERE thread_id = '{body['threadId']}'"))  # noqa: S608
+        wait_until(lambda: site.query(f"SELECT 1 FROM agui_run WHERE thread_id = '{body['threadId']}'"))  # noqa: S608
         site.fetch("POST", f"/agent/threads/{body['threadId']}/cancel/")
         site.query("UPDATE dbos.workflow_status SET created_at = 0 WHERE status <> 'ENQUEUED'")
         site.start_worker()
@@ -338,7 +330,7 @@ def test_a_run_is_stopped_while_it_waits_for_a_worker(site: Site):
     # The run of the test before may be there: its worker was ended while it cleaned up.
     assert f"of thread {body['threadId']} is put into the queue again" not in site.log.read_text()
     # What the queue knows of old runs goes, however they ended.
-    wait_for(lambda: site.query("SELECT count(*) FROM dbos.workflow_status WHERE created_at = 0") == ["0"])
+    wait_until(lambda: site.query("SELECT count(*) FROM dbos.workflow_status WHERE created_at = 0") == ["0"])
 
 
 def test_nothing_of_it_was_an_error_for_the_web_process(site: Site):

@@ -30,6 +30,6 @@ def test_the_four_steps_are_measured(template: Path, tmp_path: Path):
         env=project_environment(PYTHONPATH="."),
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=900,
     )
     assert (done.returncode, done.stdout) == (0, "4 True\n"), done.stderr

@@ -82,3 +82,12 @@ def test_reading_order_is_the_one_in_the_documentation():
     lines = (ENGINE / "__init__.py").read_text().splitlines()
     questions = [match for line in lines if (match := re.match(r" {4}(\w+)/ +(.*)", line))]
     assert rows == [match.groups() for match in questions]
+
+
+def test_every_module_asks_the_one_clock():
+    """A module that asked another clock would have a time that tests can't turn."""
+    asks = re.compile(r"\b(time\.(time|monotonic)|timezone\.(now|local\w+\((\)|timezone=))|datetime\.(now|utcnow))\b")
+    # The default of a column can't change without a migration, and a script has no time to turn.
+    others = {"clock.py", "models.py", "script.py"}
+    modules = [path for path in ENGINE.rglob("*.py") if path.name not in others and "migrations" not in path.parts]
+    assert [path for path in modules if asks.search(path.read_text())] == []

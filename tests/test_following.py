@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from conftest import furnish_project
 from postgresql import PostgreSQL
-from servers import LiveProject, run_input, serve, text_of
+from servers import HANG_SECONDS, LiveProject, run_input, serve, text_of
 
 pytestmark = [pytest.mark.servers, pytest.mark.nightly]
 
@@ -99,7 +99,7 @@ from pydantic_ai.models.function import FunctionModel
 async def answer(messages, info):
     yield "Half, "
     while not Path(__file__).with_name("go-on").exists():
-        await asyncio.sleep(0.2)
+        await asyncio.sleep(0.02)
     yield "whole."
 
 
@@ -144,9 +144,9 @@ def test_many_streams_hold_no_threads_and_no_connections(
             streams = [group.create_task(stream(live, has_begun)) for _ in range(MANY)]
             for _ in streams:
                 await has_begun.acquire()
-            async with asyncio.timeout(90):
+            async with asyncio.timeout(HANG_SECONDS):
                 while threads(live) > 20 or postgresql_server.connections("many") > 10:  # noqa: ASYNC110
-                    await asyncio.sleep(0.1)
+                    await asyncio.sleep(0.02)
             (project / "go-on").touch()
         return [one.result() for one in streams]
 

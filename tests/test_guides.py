@@ -156,7 +156,7 @@ def test_the_command_for_coding_assistants_answers(bake, furnish):
     manage(project, "migrate", "--verbosity", "0")
     manage(project, "create_first_admin")
     done = subprocess.run(
-        ["sh", "-c", command], cwd=project, env=project_environment(), capture_output=True, text=True, timeout=120
+        ["sh", "-c", command], cwd=project, env=project_environment(), capture_output=True, text=True, timeout=900
     )
     assert done.returncode == 0, done.stderr
     assert '"RUN_FINISHED"' in done.stdout.splitlines()[-1].replace(" ", "")
@@ -177,7 +177,7 @@ def test_what_is_backed_up_at_night_can_be_restored(bake, furnish, postgresql_se
         commands = commands.replace("/backup/", f"{backup}/").replace("/srv/assistant", str(project))
         environment = project_environment(**settings)
         done = subprocess.run(
-            ["sh", "-ec", commands], cwd=project, env=environment, capture_output=True, text=True, timeout=300
+            ["sh", "-ec", commands], cwd=project, env=environment, capture_output=True, text=True, timeout=900
         )
         assert done.returncode == 0, done.stderr
 
@@ -244,4 +244,4 @@ def test_the_steps_without_docker_serve_the_site(bake, furnish, postgresql_serve
     finally:
         print(log.read_text()[-5000:])
         os.killpg(process.pid, signal.SIGTERM)
-        process.wait(timeout=30)
+        process.wait(timeout=60)

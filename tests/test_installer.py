@@ -7,7 +7,6 @@ import re
 import shutil
 import subprocess
 import sys
-import time
 from argparse import ArgumentTypeError
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -16,7 +15,17 @@ from urllib.parse import urlencode
 
 import pytest
 from conftest import ROOT, at_night
-from servers import START_SECONDS, Client, events, free_port, manage, project_environment, run_input, text_of
+from servers import (
+    Client,
+    events,
+    free_port,
+    is_listening,
+    manage,
+    project_environment,
+    run_input,
+    text_of,
+    wait_until,
+)
 
 sys.path.append(str(ROOT))
 from installer import name_lists, python_files, source
@@ -174,7 +183,7 @@ def git(project: Path, *arguments: str) -> str:
 def installer(project: Path, *options: str, prefix: Sequence[str] = ()) -> subprocess.CompletedProcess[str]:
     command = [*prefix, sys.executable, "-B", "-m", "installer", project, *options]
     return subprocess.run(
-        command, cwd=ROOT, env=project_environment(VIRTUAL_ENV=""), capture_output=True, text=True, timeout=120
+        command, cwd=ROOT, env=project_environment(VIRTUAL_ENV=""), capture_output=True, text=True, timeout=900
     )
 
 
@@ -233,7 +242,7 @@ def test_the_projects_own_tests_pass_as_before(shop, has_admin):
     (shop / "shop/tests.py").write_text(OWN_TESTS)
     installed(shop)
     command = [shop / ".venv/bin/python", "manage.py", "test"]
-    done = subprocess.run(command, cwd=shop, env=project_environment(), capture_output=True, text=True, timeout=300)
+    done = subprocess.run(command, cwd=shop, env=project_environment(), capture_output=True, text=True, timeout=900)
     assert (done.returncode, "Ran 1 test in" in done.stderr) == (0, True), done.stderr
 
 
@@ -448,19 +457,16 @@ def served(project: Path) -> Iterator[Client]:
             command, cwd=project, env=project_environment(), stdout=stream, stderr=stream, stdin=subprocess.DEVNULL
         )
     try:
-        deadline = time.monotonic() + START_SECONDS
-        while True:
-            try:
-                Client(port).fetch("GET", "/admin/login/")
-                break
-            except OSError:
-                assert process.poll() is None, log.read_text()
-                assert time.monotonic() < deadline, log.read_text()
-                time.sleep(0.1)
+
+        def is_up() -> bool:
+            assert process.poll() is None, log.read_text()
+            return is_listening(port)
+
+        wait_until(is_up, else_show=log.read_text)
         yield Client(port)
     finally:
         process.terminate()
-        process.wait(timeout=30)
+        process.wait(timeout=60)
 
 
 def sign_in(client: Client, name: str) -> None:
@@ -594,7 +600,7 @@ def test_superusers_are_the_staff_if_nobody_else_is(shop):
     manage(shop, "startagent", "billing")
     manage(shop, "agentify", "auth.Group")
     command = [shop / ".venv/bin/pytest", "-q", "--ds=shop.settings.local", "assistant/tests"]
-    done = subprocess.run(command, cwd=shop, env=project_environment(), capture_output=True, text=True, timeout=300)
+    done = subprocess.run(command, cwd=shop, env=project_environment(), capture_output=True, text=True, timeout=900)
     assert done.returncode == 0, done.stdout
     assert "skipped" not in done.stdout
 

@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 import shutil
 import time
 from collections.abc import Callable
@@ -13,16 +14,12 @@ from typing import Any
 import pytest
 from conftest import ROOT, at_night, furnish_project
 from postgresql import PostgreSQL
-from servers import LiveProject, events, run_input, serve
+from servers import LiveProject, events, run_input, serve, wait_until
 
 pytestmark = pytest.mark.servers
 
 THREADS = 6
 LONGEST = 5
-# What may be lost: the text of the last moments, and a result on its way to the disk. A machine that is too slow to
-# write is too slow to speak as well: so many words at least may follow, which the agent says in less time than that.
-TEXT_SECONDS, RESULT_SECONDS = 3, 1
-TEXT_WORDS, RESULT_WORDS = 25, 10
 WORDS = (10, 25, 30)
 CALLS = (["a"], ["b", "long c"], [])
 
@@ -46,7 +43,7 @@ class Watched:
     def __init__(self, live: LiveProject, thread_id: str, text: str) -> None:
         self.live, self.text = live, text
         self.body = run_input(text, threadId=thread_id)
-        self.events: list[tuple[float, dict[str, Any]]] = []
+        self.events: list[dict[str, Any]] = []
 
     def follow(self, delay: float) -> None:
         time.sleep(delay)
@@ -54,18 +51,12 @@ class Watched:
             with self.live.client(self.live.token).open("POST", "/agent/", self.body) as response:
                 assert response.status == 200, response.read()
                 for event in events(response):
-                    self.events.append((time.monotonic(), event))
+                    self.events.append(event)
         except (OSError, HTTPException, json.JSONDecodeError):
             pass  # The server is gone
 
-    def received(self, kind: str, until: float = float("inf"), words: int = 0) -> list[dict[str, Any]]:
-        """What came until a moment, and before the last words."""
-        end = len(self.events)
-        while end and words > 0:
-            end -= 1
-            event = self.events[end][1]
-            words -= event["delta"].count("/") if event["type"] == "TEXT_MESSAGE_CONTENT" else 0
-        return [event for moment, event in self.events[:end] if event["type"] == kind and moment <= until]
+    def received(self, kind: str) -> list[dict[str, Any]]:
+        return [event for event in self.events if event["type"] == kind]
 
     @property
     def has_finished(self) -> bool:
@@ -116,8 +107,14 @@ def kept(messages: list[dict[str, Any]]) -> list[tuple[str, str]]:
     return found
 
 
-def check(run: Watched, messages: list[dict[str, Any]], killed_at: float, effects: list[str]) -> None:
-    """Compare what a thread has of a run with the script, and with what the client had seen of it."""
+def written_drafts(live: LiveProject) -> str:
+    """The drafts that the database had before the server was killed: the last line may be half of one."""
+    path = live.path / "drafts"
+    return path.read_text().rpartition("\n")[0] if path.exists() else ""
+
+
+def check(run: Watched, messages: list[dict[str, Any]], drafts: str, effects: list[str]) -> None:
+    """Compare what a thread has of a run with the script, with its drafts, and with what the client had seen of it."""
     if not messages:
         assert not run.events, "The client was answered, but the user's message is not there."
         return
@@ -133,11 +130,10 @@ def check(run: Watched, messages: list[dict[str, Any]], killed_at: float, effect
     assert found == whole[: len(found)], "Not what was said and done, or not in its order."
     if run.has_finished:
         assert (found, answer[-1]["content"]) == (run.script, run.script[-1][1])
-    texts = run.received("TEXT_MESSAGE_CONTENT", killed_at - TEXT_SECONDS, TEXT_WORDS)
-    seen = "".join(event["delta"] for event in texts)
-    assert "".join(message["content"] for message in answer if message["role"] == "assistant").startswith(seen)
-    for event in run.received("TOOL_CALL_RESULT", killed_at - RESULT_SECONDS, RESULT_WORDS):
-        assert event["toolCallId"] in results
+    words = "".join(message["content"] for message in answer if message["role"] == "assistant").split()
+    drafted = re.findall(rf"{re.escape(run.text)}(/\d\.\d+) ", drafts)
+    assert {word for word in drafted if f"{run.text.split()[-1]}{word}" not in words} == set()
+    assert set(re.findall(rf"recorded ({re.escape(run.text)}/\w[\w ]*)", drafts)) <= set(results)
     streamed = {event["messageId"] for event in run.received("TEXT_MESSAGE_START")}
     texts = [message["id"] for message in answer if message["role"] == "assistant" and message.get("content")]
     # What came after the last event that the client got has an id that it has not heard of.
@@ -146,7 +142,10 @@ def check(run: Watched, messages: list[dict[str, Any]], killed_at: float, effect
 
 
 def kill_again_and_again(live: LiveProject, kills: int, other: LiveProject | None = None, seed: int = 0) -> None:
-    """Kill a server; the threads go on through the same, which is started again, or through another."""
+    """Kill a server; the threads go on through the same, which is started again, or through another.
+
+    The first kill comes when there are drafts, the others at any moment: their pauses are the input.
+    """
     seed = seed or time.time_ns()
     print(f"The seed of the moments: {seed}")
     chance = random.Random(seed)  # noqa: S311 # not a secret
@@ -159,17 +158,18 @@ def kill_again_and_again(live: LiveProject, kills: int, other: LiveProject | Non
         runs += watched.values()
         with ThreadPoolExecutor(THREADS) as pool:
             following = [pool.submit(run.follow, chance.uniform(0, 1)) for run in watched.values()]
+            if number == 0:
+                wait_until(lambda: written_drafts(live))
             time.sleep(chance.uniform(0, LONGEST))
             live.kill()
-            killed_at = time.monotonic()
         for future in following:
             future.result()
         if other is None:
             live.start()
-        effects = (live.path / "effects").read_text().splitlines()
+        drafts, effects = written_drafts(live), (live.path / "effects").read_text().splitlines()
         assert len(effects) == len(set(effects)), "A tool was called twice."
 
-        def look(name: str, watched=watched, looked_at=looked_at, killed_at=killed_at, effects=effects) -> None:
+        def look(name: str, watched=watched, looked_at=looked_at, drafts=drafts, effects=effects) -> None:
             thread_id = name.replace(" ", "-")
             read = read_thread(other or live, thread_id) if name in looked_at else None
             go_on(other or live, thread_id)
@@ -180,7 +180,7 @@ def kill_again_and_again(live: LiveProject, kills: int, other: LiveProject | Non
             assert messages[: len(known)] == known
             assert [message["content"] for message in following] == ["next", "Fine."]
             assert read in (None, messages[:-2])
-            check(watched[name], messages[len(known) : -2], killed_at, effects)
+            check(watched[name], messages[len(known) : -2], drafts, effects)
             threads[name] = messages
 
         with ThreadPoolExecutor(THREADS) as pool:

@@ -1,17 +1,15 @@
 """AGUIModel on servers that are not the project's: pydantic-ai's own adapter, and Microsoft Agent Framework."""
 
 import json
-import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from conftest import ROOT, cached
-from servers import free_port, project_environment
+from servers import free_port, is_listening, project_environment, wait_until
 
 pytestmark = pytest.mark.clients
 
@@ -34,7 +32,6 @@ SCENARIOS = [
 ]
 # Tools of Microsoft's server don't see the state, and it tells of no usage.
 PLAYED = {"pydantic_server": [*SCENARIOS, "state_both_ways", "usage"], "microsoft_server": SCENARIOS}
-START_SECONDS = 60
 
 
 @pytest.fixture(scope="session")
@@ -72,15 +69,11 @@ def running(python: Path, server: str, log: Path) -> Iterator[str]:
 
 
 def wait_until_listening(port: int, process: subprocess.Popen[bytes], log: Path) -> None:
-    deadline = time.monotonic() + START_SECONDS
-    while time.monotonic() < deadline:
+    def is_up() -> bool:
         assert process.poll() is None, log.read_text()
-        try:
-            with socket.create_connection(("127.0.0.1", port), timeout=1):
-                return
-        except OSError:
-            time.sleep(0.1)
-    raise AssertionError(f"The server did not start in {START_SECONDS} s:\n{log.read_text()}")
+        return is_listening(port)
+
+    wait_until(is_up, else_show=log.read_text)
 
 
 @pytest.fixture(scope="session")

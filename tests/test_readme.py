@@ -13,7 +13,8 @@ from conftest import quick_start
 from servers import Client, credential, free_port, project_environment, wait_until_healthy
 
 pytestmark = pytest.mark.servers
-START_SECONDS = 300
+# pip may have to install all of it.
+START_SECONDS = 900
 
 
 @contextmanager

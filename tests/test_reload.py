@@ -1,12 +1,11 @@
 """`make run` comes back after each kind of mistake in a file of the project, as README says."""
 
-import time
 from collections.abc import Callable
 from http.client import HTTPException
 from pathlib import Path
 
 import pytest
-from servers import LiveProject, serve
+from servers import LiveProject, serve, wait_until
 
 pytestmark = pytest.mark.servers
 
@@ -58,10 +57,11 @@ def save_until(live: LiveProject, path: Path, text: str, is_seen: Callable[[], b
 
     A save that Django has noticed is left alone: another one would interrupt the start that shows the mistake.
     """
-    deadline = time.monotonic() + 120
     position = len(live.log.read_text())
-    while not is_seen():
-        assert time.monotonic() < deadline, live.log.read_text()[-3000:]
+
+    def is_seen_now() -> bool:
+        if is_seen():
+            return True
         log = live.log.read_text()[position:]
         if f"{path.name} changed, reloading" not in log:
             path.write_text(text)
@@ -69,7 +69,9 @@ def save_until(live: LiveProject, path: Path, text: str, is_seen: Callable[[], b
             # Django's own reloader can break at a module whose import fails (docs/upstream.md): start it again.
             assert "iter_all_python_module_files" in live.log.read_text()[-3000:], log[-3000:]
             live.start()
-        time.sleep(3)
+        return False
+
+    wait_until(is_seen_now, else_show=lambda: live.log.read_text()[-3000:])
 
 
 @pytest.mark.parametrize(("file", "code", "words"), MISTAKES)

@@ -31,7 +31,7 @@ def project(bake, furnish, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> C
         furnish(project)
         [wanted] = re.findall(r'^    "(.*\[.*\].*)",$', section.steps[0].code, re.M)
         packages = tmp_path / "packages"
-        subprocess.run(["uv", "pip", "install", "--quiet", "--target", packages, wanted], check=True, timeout=300)
+        subprocess.run(["uv", "pip", "install", "--quiet", "--target", packages, wanted], check=True, timeout=900)
         # The project has its own of these.
         for name in ("django", "asgiref", "sqlparse"):
             for folder in [*packages.glob(name), *packages.glob(f"{name}-*.dist-info")]:

@@ -13,7 +13,7 @@ SITE = ROOT / ".site/html"
 def test_the_site_has_every_page_and_a_search_and_needs_no_other_host():
     """mkdocs fails for a link or an anchor that leads nowhere."""
     command = ["make", "--old-file=.venv/.dev", "docs"]
-    done = subprocess.run(command, cwd=ROOT, env=project_environment(), capture_output=True, text=True, timeout=300)
+    done = subprocess.run(command, cwd=ROOT, env=project_environment(), capture_output=True, text=True, timeout=900)
     assert done.returncode == 0, done.stdout + done.stderr
     pages = sorted((ROOT / ".site/pages").rglob("*.md"))
     assert len(pages) > 35

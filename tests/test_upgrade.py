@@ -268,7 +268,7 @@ def test_rows_of_the_first_migration_survive_the_newest_and_the_way_back(bake, f
         env=project_environment(DATABASE_URL=database, DJANGO_SETTINGS_MODULE="config.settings", PYTHONPATH="."),
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=900,
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert re.fullmatch(r"\d+ rows of \d+ models\n", done.stdout)

@@ -136,7 +136,7 @@ RESUMED = ["--off", "AGUI207"]
 def validate(*arguments: str | Path) -> None:
     validator = Path(sys.executable).with_name("ag-ui-validate")
     command = [validator, *arguments, "--max-warnings", "0", "--no-color"]
-    result = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    result = subprocess.run(command, capture_output=True, text=True, timeout=900, check=False)
     assert result.returncode == 0, result.stdout + result.stderr
 
 

@@ -13,7 +13,6 @@ from contextlib import ExitStack, contextmanager
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 from uuid import uuid4
 
@@ -28,6 +27,7 @@ from pydantic_ai import models
 from pydantic_ai.messages import ToolReturnPart
 from pydantic_ai.models import Model
 
+import agui.clock
 from agui import AgentConfig, DjangoAGUIView, ToolRegistry, conf, get_urls
 from agui.blocking.executor import close_kept_connections, in_database
 from agui.http.tokens import create_token
@@ -36,12 +36,16 @@ from agui.runs import life as signs_of_life
 from agui.runs.live import LiveRuns, live
 from agui.testing import Request, ScriptedModel, collect
 from engine import urls
+from engine.clock import Clock, the_clock
 from engine.recipe_pages import read_recipes
 from engine.recipes import Recipe
 
 models.ALLOW_MODEL_REQUESTS = False
 # What the engine does for its owner's tests is off in its own, which are of what it does in production.
 conf.is_testing = lambda: False
+
+# What the engine asks what time it is.
+agui.clock.time = agui.clock.timezone = the_clock  # type: ignore[assignment]
 
 # Rows that migrations make, and that no test changes.
 KEPT = {"django_content_type", "auth_permission", "django_migrations"}
@@ -172,13 +176,6 @@ def run_input(text: str = "", *, thread: str = "t1", **body: Any) -> dict[str, A
     return {"threadId": thread, "runId": str(uuid4()), "protocolVersion": "1.0", "messages": messages, **body}
 
 
-def let_pass(seconds: float) -> None:
-    """Let so much time pass at once for this event loop, however slow the machine is."""
-    loop = asyncio.get_running_loop()
-    now = loop.time
-    loop.time = lambda: now() + seconds  # type: ignore[method-assign]
-
-
 @contextmanager
 def script(*answers: Any) -> Iterator[ScriptedModel]:
     """Let a script answer instead of a model."""
@@ -209,14 +206,20 @@ def mount(settings: Any) -> Callable[..., ScriptedModel]:
 
 
 @pytest.fixture
-def watch(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Awaitable[None]]:
+def clock() -> Iterator[Clock]:
+    """Let the time of the engine stand still, until the test turns it: `clock.advance(60)`."""
+    the_clock.stop()
+    yield the_clock
+    the_clock.go_on()
+
+
+@pytest.fixture
+def watch(clock: Clock) -> Callable[..., Awaitable[None]]:
     """Let so many seconds pass for this process, which looks at the signs of life of all runs every three."""
-    clock: Any = SimpleNamespace(now=0.0, monotonic=lambda: clock.now)
-    monkeypatch.setattr(signs_of_life, "time", clock)
 
     async def look(seconds: float, step: float = signs_of_life.SIGN_OF_LIFE_SECONDS) -> None:
         for _ in range(round(seconds / step)):
-            clock.now += step
+            clock.advance(step)
             await in_database(lambda: signs_of_life.life.look(connections[router.db_for_write(Run)]))
 
     return look
@@ -255,7 +258,7 @@ async def no_run_outlives_its_test(shared_logs: None) -> AsyncIterator[None]:
     for log in list(live.logs._active.values()):
         log.stop()
     if live.tasks:
-        await asyncio.wait(live.tasks, timeout=30)
+        await asyncio.wait(live.tasks, timeout=60)
     # The hourly count starts beside a run that lasts five seconds, and could end in the middle of the next test.
     if apps.is_installed("agui.contrib.dashboard"):
         counting = apps.get_app_config("agui_dashboard").counting

@@ -89,7 +89,7 @@ def draw(*, user: Any) -> bytes:
 def hang(*, user: Any) -> dict[str, Any]:
     note("hang", user)
     hanging.set()
-    let_go.wait(20)
+    let_go.wait(60)
     return {"done": True}
 
 

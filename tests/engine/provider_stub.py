@@ -17,7 +17,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
 
 Event = dict[str, Any]
-WAIT_SECONDS = 5  # the longest that a gate stays closed before the stream breaks off
+WAIT_SECONDS = 60  # the longest that a gate stays closed before the stream breaks off
 
 
 @dataclass(frozen=True)

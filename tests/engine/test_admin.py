@@ -610,7 +610,7 @@ async def test_runs_are_stopped_by_who_may_change_them(client, may, status):
         assert done.status_code == 302
         if status == "finished":
             go_on.set()
-        await asyncio.wait_for(collect(response), 30)
+        await asyncio.wait_for(collect(response), 60)
     assert (await Run.objects.aget(pk=running.pk)).status == status
 
 

@@ -291,7 +291,8 @@ async def test_upload_shares_no_file_that_is_just_being_deleted(client, monkeypa
     deletion = threading.Thread(target=delete)
 
     def found(storage, name):
-        # The owner deletes it at the very moment in which it was found.
+        # The owner deletes it at the very moment in which it was found. It is locked then: the deletion waits, and this
+        # pause only lets one that would not wait come first.
         deletion.start()
         deletion.join(timeout=0.2)
         return True

@@ -4,7 +4,6 @@ import asyncio
 import json
 import logging
 import threading
-import time
 from dataclasses import FrozenInstanceError, replace
 from datetime import UTC, datetime
 from typing import Any
@@ -149,44 +148,48 @@ class Slow(Memory):
 
     def __init__(self) -> None:
         super().__init__()
-        self.begun, self.release = threading.Semaphore(0), threading.Event()
+        self.begun, self.release, self.ended = threading.Semaphore(0), threading.Event(), threading.Event()
 
     def record(self, event: AuditEvent) -> None:
         self.begun.release()
-        self.release.wait(30)
+        self.release.wait(60)
         super().record(event)
+        self.ended.set()
 
     async def record_all(self) -> list[str]:
         self.release.set()
-        await asyncio.wait_for(asyncio.gather(*audit.recording), 30)
+        await asyncio.wait_for(asyncio.gather(*audit.recording), 60)
         return sorted(event.tool_call_id for event in self.events)
 
 
 @pytest.mark.parametrize("is_stopped", [False, True], ids=["its time is over", "its run is stopped"])
-async def test_a_record_that_is_not_waited_for_is_not_lost(is_stopped, settings, monkeypatch, caplog):
+async def test_a_record_that_is_not_waited_for_is_not_lost(is_stopped, settings, clock, caplog):
     """Most of them wait for a thread, which all belong to the first."""
     settings.AGUI = {**settings.AGUI, "DATABASE_THREADS": 2}
-    monkeypatch.setattr(audit, "RECORD_SECONDS", 30 if is_stopped else 0.01)
     sink = Slow()
     tasks = [asyncio.create_task(record_event(sink, replace(EVENT, tool_call_id=f"c{n}"))) for n in range(5)]
-    assert await asyncio.to_thread(sink.begun.acquire, timeout=30)
-    for task in tasks if is_stopped else ():
-        task.cancel()
-    await asyncio.wait(tasks, timeout=30)
+    assert await asyncio.to_thread(sink.begun.acquire, timeout=60)
+    if is_stopped:
+        for task in tasks:
+            task.cancel()
+    else:
+        clock.advance(audit.RECORD_SECONDS)
+    await asyncio.wait(tasks, timeout=60)
     assert (sink.events, len(audit.recording)) == ([], 5)
     assert await sink.record_all() == ["c0", "c1", "c2", "c3", "c4"]
-    words = [] if is_stopped else ["takes more than 0.01 seconds to be recorded: the run goes on."] * 5
+    slow = f"takes more than {audit.RECORD_SECONDS} seconds to be recorded: the run goes on."
+    words = [] if is_stopped else [slow] * 5
     assert [record.getMessage().partition("run r1 ")[2] for record in caplog.records] == words
 
 
-async def test_a_record_that_ends_while_the_event_loop_is_blocked_is_not_called_lost(monkeypatch, caplog):
-    monkeypatch.setattr(audit, "RECORD_SECONDS", 0.2)
+async def test_a_record_that_ends_while_the_event_loop_is_blocked_is_not_called_lost(clock, caplog):
     sink = Slow()
     task = asyncio.create_task(record_event(sink, EVENT))
-    assert await asyncio.to_thread(sink.begun.acquire, timeout=30)
+    assert await asyncio.to_thread(sink.begun.acquire, timeout=60)
     sink.release.set()
-    time.sleep(0.3)  # noqa: ASYNC251 # Longer than the record may take
-    await asyncio.wait_for(task, 30)
+    assert sink.ended.wait(60)
+    clock.advance(audit.RECORD_SECONDS)
+    await asyncio.wait_for(task, 60)
     assert await sink.record_all() == ["c1"]
     assert "was not recorded" not in caplog.text
 
@@ -253,9 +256,11 @@ def test_other_names_stay_readable(name):
 # --- From a run's tool calls to events
 
 
-def timed(arguments: Any = None, user: Any = None, **result: Any) -> AuditEvent:
+def timed(arguments: Any = None, user: Any = None, meanwhile: Any = None, **result: Any) -> AuditEvent:
     timer = ToolCallTimer(AgentDeps(user=user, thread_id="t1", run_id="r1"))
     timer.start(ToolCallPart("pay", arguments or {}, "c1"))
+    if meanwhile:
+        meanwhile()
     event = timer.stop(ToolReturnPart("pay", **{"content": "paid", **result}, tool_call_id="c1"))
     assert event is not None
     assert timer.stop(ToolReturnPart("pay", "again", "c1")) is None
@@ -266,13 +271,12 @@ class User:
     pk = 7
 
 
-def test_a_successful_call():
-    before = datetime.now(UTC)
-    event = timed('{"amount": 5, "token": "x"}', User(), content={"paid": True})
+def test_a_successful_call(clock):
+    before = clock.now()
+    event = timed('{"amount": 5, "token": "x"}', User(), lambda: clock.advance(1.5), content={"paid": True})
     assert (event.user_id, event.thread_id, event.run_id, event.tool_call_id) == (7, "t1", "r1", "c1")
     assert (event.tool_name, event.arguments) == ("pay", {"amount": 5, "token": REDACTED})
-    assert before <= event.started_at <= datetime.now(UTC)
-    assert event.duration_ms >= 0
+    assert (event.started_at, event.duration_ms) == (before, 1500)
     assert (event.outcome, event.error, event.result_size) == ("success", None, len('{"paid":true}'))
 
 

@@ -403,7 +403,7 @@ async def is_running(site: Site) -> list[bool]:
 async def goes_on_running(site: Site) -> bool:
     """Whether the runs outlive what was said to them: a server accepts a cancellation before it is done."""
     if live.tasks:
-        await asyncio.wait(live.tasks, timeout=30)
+        await asyncio.wait(live.tasks, timeout=60)
     return any(await is_running(site))
 
 

@@ -18,7 +18,6 @@ from agui.contrib.client import (
     transport,
 )
 from agui.testing import call, say, think, wait
-from engine.conftest import let_pass
 from engine.serving import CUT, Answers, cutting, serving, site_that_says
 
 
@@ -243,14 +242,14 @@ async def test_a_refusal_is_not_asked_again(status: int):
     assert len(server.requests) == 1
 
 
-async def test_silence_is_an_error_and_nothing_is_asked_twice():
+async def test_silence_is_an_error_and_nothing_is_asked_twice(clock):
     server = Answers((200, {}, asyncio.Event()), (200, {}, WHOLE))
     async with serving(server) as url:
         reading = asyncio.create_task(read(AGUIClient(url, timeout_seconds=3600), asking()))
         while not reading.done():
             await asyncio.sleep(0.01)
             if server.requests:  # Sent, and not answered
-                let_pass(3600)
+                clock.advance(3600)
         with pytest.raises(AGUIConnectionError, match="silent") as caught:
             await reading
     assert (caught.value.code, len(server.requests)) == ("timeout", 1)

@@ -97,8 +97,9 @@ async def test_runs_at_once_forget_nothing_of_each_other(client: Client, setting
     answer = Response([wait(go_on), say("Hi")], usage=RequestUsage(input_tokens=1, cost=Decimal("0.01")))
     with script(*[answer] * 10):
         streams = [asyncio.create_task(client.run("Hi", thread=str(number))) for number in range(10)]
-        while await Run.objects.acount() < 10:  # noqa: ASYNC110 # they begin by themselves
-            await asyncio.sleep(0.01)
+        async with asyncio.timeout(60):
+            while await Run.objects.acount() < 10:  # noqa: ASYNC110 # they begin by themselves
+                await asyncio.sleep(0.01)
         go_on.set()
         await asyncio.gather(*streams)
     spent = await Spending.objects.aget()

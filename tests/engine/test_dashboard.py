@@ -45,14 +45,10 @@ def admin_urls(endpoint, settings):
 
 
 @pytest.fixture
-def clock(monkeypatch):
-    """The time as the figures have it; assign `now` to move it."""
-
-    class Clock:
-        now = NOON
-
-    monkeypatch.setattr(timezone, "now", lambda: Clock.now)
-    return Clock
+def clock(clock):
+    """The time as the figures have it."""
+    clock.stop(at=NOON)
+    return clock
 
 
 @pytest.fixture
@@ -118,7 +114,7 @@ def test_it_is_the_same_however_far_back_and_however_often_it_is_asked(clock, ag
     first = whole(ago(days=90))
     assert first.total == {100: 1, 200: 1, 300: 1}
     assert whole(ago(days=90)) == first
-    clock.now += timedelta(hours=1)
+    clock.advance(60 * 60)
     assert whole(ago(days=90)) == first
 
 
@@ -159,7 +155,7 @@ def test_hours_become_days_of_the_site(clock, settings):
         span.begin: span.figures["endings"] for span in RunSpan.objects.filter(is_day=True) if span.figures["first"]
     }
     assert days == {datetime(2026, 4, day, 4, tzinfo=UTC): {"finished": 1} for day in (1, 2)}
-    clock.now += timedelta(days=1)
+    clock.advance(24 * 60 * 60)
     assert whole(ago(days=90)).endings == {"finished": 2}
 
 
@@ -169,7 +165,7 @@ def test_where_midnight_is_at_half_past_no_run_is_lost(clock, settings, zone):
     times = [ago(days=10) + number * timedelta(minutes=30) for number in range(10 * 48)]
     Run.objects.bulk_create(Run(thread_id="t", run_id="r", scope="user:1", started_at=at) for at in times)
     for hours in range(9 * 24 + 1, 0, -1):
-        clock.now = ago(hours=hours - 1)
+        clock.stop(at=ago(hours=hours - 1))
         roll_up()
     assert whole(ago(days=12)).endings.total() == len(times)
     assert RunSpan.objects.filter(is_day=True).exists()
@@ -187,9 +183,9 @@ def test_rows_do_not_pile_up(clock):
     save_run(ago(days=90))
     roll_up()
     assert RunSpan.objects.count() < 400
-    clock.now += timedelta(days=365)
+    clock.advance(365 * 24 * 60 * 60)
     roll_up()
-    assert RunSpan.objects.order_by("begin").first().begin > clock.now - timedelta(weeks=15)
+    assert RunSpan.objects.order_by("begin").first().begin > clock.now() - timedelta(weeks=15)
 
 
 def test_who_looks_at_the_same_time_counts_nothing_twice(clock, monkeypatch):
@@ -362,7 +358,7 @@ def test_a_look_reads_no_run_that_was_counted(browser, clock):
     since = f"{ago(hours=2):%Y-%m-%d}"
     assert all(f">= '{since}" in sql for sql in asked)
     for _ in range(50):
-        save_run(clock.now, model=f"m{_}")
+        save_run(clock.now(), model=f"m{_}")
     with CaptureQueriesContext(connection) as captured:
         page_of(browser, "13w")
     assert len(captured) == few

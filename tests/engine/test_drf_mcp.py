@@ -17,7 +17,7 @@ from pydantic_ai import FunctionToolset, Tool
 from agui import ToolRegistry, conf, tool
 from agui.testing import ScriptedModel, call, say, wait
 from agui.tools.call import DENIED, FAILED, TIMED_OUT
-from engine.conftest import Client, decision, let_pass, results_of
+from engine.conftest import Client, decision, results_of
 from engine.test_llm import mounted
 
 pytest.importorskip("rest_framework_mcp")
@@ -281,12 +281,12 @@ async def test_a_call_too_many_says_when_to_come_back(client: Client, mount, reg
     assert "called again in" in second.content
 
 
-async def test_a_slow_tool_is_called_once(client: Client, mount, registry, settings, caplog):
+async def test_a_slow_tool_is_called_once(client: Client, mount, registry, settings, caplog, clock):
     use(settings, "slow")
     try:
         ending = asyncio.create_task(outcome(client, mount, registry, "hang"))
-        assert await asyncio.to_thread(drf_server.hanging.wait, 20)
-        let_pass(60)
+        assert await asyncio.to_thread(drf_server.hanging.wait, 60)
+        clock.advance(60)
         assert await ending == ("failed", TIMED_OUT)
     finally:
         drf_server.let_go.set()

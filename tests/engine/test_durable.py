@@ -114,11 +114,17 @@ async def test_the_outcome_that_was_noted_first_counts(client: Client, monkeypat
 @pytest.mark.usefixtures("with_journals")
 async def test_an_older_draft_does_not_come_after_the_answer_that_asks_for_tools(client: Client, monkeypatch):
     write = checkpoints._write
-    taken, go_on = threading.Event(), threading.Event()
+    taken, go_on, is_waiting = threading.Event(), threading.Event(), asyncio.Event()
+
+    class Writing(asyncio.Lock):
+        async def acquire(self):
+            if self.locked():
+                is_waiting.set()
+            return await super().acquire()
 
     def write_late(drafts):
         taken.set()
-        go_on.wait(10)
+        go_on.wait(60)
         write(drafts)
 
     reached, ask = asyncio.Event(), asyncio.Event()
@@ -126,13 +132,16 @@ async def test_an_older_draft_does_not_come_after_the_answer_that_asks_for_tools
         response = await client.post(run_input("Go"))
         await reached.wait()
         monkeypatch.setattr(checkpoints, "_write", write_late)
+        monkeypatch.setattr(drafts.checkpoints, "writing", Writing())
         writing = asyncio.create_task(drafts.checkpoints.write())
-        await asyncio.to_thread(taken.wait, 10)
+        await asyncio.to_thread(taken.wait, 60)
         ask.set()
-        await asyncio.to_thread(urls.hanging.wait, 0.3)  # A tool that does not wait for it begins now
+        while not (is_waiting.is_set() or urls.hanging.is_set()):  # noqa: ASYNC110 # a tool begins in a thread
+            await asyncio.sleep(0.01)
+        assert not urls.hanging.is_set()
         go_on.set()
         await writing
-        assert await asyncio.to_thread(urls.hanging.wait, 10)
+        assert await asyncio.to_thread(urls.hanging.wait, 60)
         [answer] = codec.load_messages((await Run.objects.aget()).draft or [])
         assert isinstance(answer, ModelResponse)
         assert [one.tool_call_id for one in answer.tool_calls] == ["c1"]

@@ -39,7 +39,7 @@ class Work:
             with self.changed:
                 self.begun.append(who)
                 self.changed.notify_all()
-            gate.wait(30)
+            gate.wait(60)
             return name
 
         return run
@@ -47,7 +47,7 @@ class Work:
     def has_begun(self, *names: str | None) -> bool:
         """Whether these, and no others, begin."""
         with self.changed:
-            return self.changed.wait_for(lambda: len(self.begun) >= len(names), 30) and self.begun == list(names)
+            return self.changed.wait_for(lambda: len(self.begun) >= len(names), 60) and self.begun == list(names)
 
     def end(self) -> None:
         for gate in self.gates.values():
@@ -94,7 +94,7 @@ def test_users_are_served_in_turns(work: Work):
         work.gates[name].set()
     # Ada's second call waited longer than Cid's first, and Bob's than Ada's third.
     with work.changed:
-        assert work.changed.wait_for(lambda: len(work.begun) == 4, 30)
+        assert work.changed.wait_for(lambda: len(work.begun) == 4, 60)
     assert sorted(work.begun[2:]) in (["ada", "cid"], ["ada", "bob"], ["bob", "cid"])
 
 
@@ -124,7 +124,7 @@ def test_what_is_cancelled_never_begins(work: Work):
     assert second.cancel()
     for gate in work.gates.values():
         gate.set()
-    assert (first.result(30), third.result(30)) == ("ada0", "bob0")
+    assert (first.result(60), third.result(60)) == ("ada0", "bob0")
     work.end()
     assert second.cancelled()
     assert work.begun == ["ada", "bob"]
@@ -134,8 +134,8 @@ def test_errors_arrive_and_the_thread_is_free_again():
     pool = FairThreads(1, "test")
     for _ in range(3):
         with pytest.raises(ZeroDivisionError):
-            pool.submit("ada", lambda: 1 // 0).result(30)
-    assert pool.submit("ada", lambda: 7).result(30) == 7
+            pool.submit("ada", lambda: 1 // 0).result(60)
+    assert pool.submit("ada", lambda: 7).result(60) == 7
     pool.shutdown()
 
 
@@ -144,7 +144,7 @@ def test_what_waits_when_the_pool_ends_is_cancelled():
     running, waiting = (pool.submit("ada", gate.wait) for _ in range(2))
     threading.Timer(0.05, gate.set).start()
     pool.shutdown()
-    assert running.result(30)
+    assert running.result(60)
     assert waiting.cancelled()
 
 
@@ -161,11 +161,11 @@ async def test_work_that_nobody_waits_for_stops_at_its_next_step():
             raise
 
     task = asyncio.create_task(run_in_thread(work, pool="reading"))
-    await asyncio.to_thread(begun.wait, 30)
+    await asyncio.to_thread(begun.wait, 60)
     task.cancel()
     with suppress(asyncio.CancelledError):
         await task
-    assert await asyncio.to_thread(ended.wait, 30)
+    assert await asyncio.to_thread(ended.wait, 60)
 
 
 async def test_a_run_with_many_calls_leaves_threads_to_others(mount, client: Client, other_client: Client, settings):
@@ -177,7 +177,7 @@ async def test_a_run_with_many_calls_leaves_threads_to_others(mount, client: Cli
     def hold(ctx: RunContext[AgentDeps]) -> str:
         """Take long."""
         begun.release()
-        release.wait(30)
+        release.wait(60)
         return str(owner.get())
 
     @tool(registry)
@@ -189,9 +189,9 @@ async def test_a_run_with_many_calls_leaves_threads_to_others(mount, client: Cli
         mount(registry, [call("hold", _id=f"c{number}") for number in range(16)], say("Done."))
         long = asyncio.create_task(client.run("Hold"))
         for _ in range(3):
-            assert await asyncio.to_thread(begun.acquire, timeout=30)
+            assert await asyncio.to_thread(begun.acquire, timeout=60)
         mount(registry, call("quick"), say("Done."))
-        events = await asyncio.wait_for(other_client.run("Quick", thread="t2"), 30)
+        events = await asyncio.wait_for(other_client.run("Quick", thread="t2"), 60)
         assert "here" in [event.get("content") for event in events]
         assert not begun.acquire(blocking=False)
     finally:
@@ -230,10 +230,10 @@ async def test_many_slow_reads_and_exports_leave_threads_to_others(
     exports = [asyncio.create_task(export(client)) for _ in range(8)]
     try:
         for _ in range(3):
-            assert await asyncio.to_thread(begun.acquire, timeout=30)
-        told = await asyncio.wait_for(read(other_client, "t2"), 30)
+            assert await asyncio.to_thread(begun.acquire, timeout=60)
+        told = await asyncio.wait_for(read(other_client, "t2"), 60)
         assert [message["role"] for message in told["messages"]] == ["user", "assistant"]
-        assert b"Done." in await asyncio.wait_for(export(other_client), 30)
+        assert b"Done." in await asyncio.wait_for(export(other_client), 60)
         # All this while no read of the first user has ended, and no fourth has begun.
         assert not any(task.done() for task in [*reads, *exports])
         assert not begun.acquire(blocking=False)

@@ -53,7 +53,7 @@ def files(monkeypatch: pytest.MonkeyPatch) -> Iterator[Files]:
                 self.end_headers()
                 return
             if self.path.startswith("/slow"):
-                files.gate.wait(10)
+                files.gate.wait(60)
             data = BYTES * (100_000 if self.path.startswith("/huge") else 1)
             self.send_response(200)
             self.send_header("Content-Type", "application/pdf")

@@ -20,7 +20,7 @@ from agui.runs import start
 from agui.runs.live import Follower, live
 from agui.testing import call, collect, read_frames, say, think, wait
 from engine import urls
-from engine.conftest import Client, let_pass, run_input, script
+from engine.conftest import Client, run_input, script
 
 MANY = 20
 
@@ -86,12 +86,12 @@ async def test_what_is_refused_takes_no_place(client: Client, settings):
 # --- Time and size
 
 
-async def test_a_run_that_takes_too_long_has_a_code_of_its_own_whatever_holds_it_up(client: Client, settings):
+async def test_a_run_that_takes_too_long_has_a_code_of_its_own_whatever_holds_it_up(client: Client, settings, clock):
     settings.AGUI = {"RUN_TIMEOUT_SECONDS": 3600}
     with script([say("Half"), call("hang")]):
         running = asyncio.create_task(client.run("Go"))
-        assert await asyncio.to_thread(urls.hanging.wait, 20)
-        let_pass(3600)
+        assert await asyncio.to_thread(urls.hanging.wait, 60)
+        clock.advance(3600)
         events = await running
     urls.let_go.set()
     assert (events[-1]["type"], events[-1]["code"]) == ("RUN_ERROR", "timeout")

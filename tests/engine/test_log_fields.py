@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from asyncio import Event
 from decimal import Decimal
 
 import pytest
@@ -97,14 +98,18 @@ def end_of(log):
     return record
 
 
-async def test_run_that_ends_well_leaves_a_line(client: Client, log):
-    usage = RequestUsage(input_tokens=7, output_tokens=3, cost=Decimal("0.25"))
-    with script(Response([say("Hello")], usage=usage)):
-        await client.run("Hi", thread="t7")
+async def test_run_that_ends_well_leaves_a_line(client: Client, log, clock):
+    usage, reached, go_on = RequestUsage(input_tokens=7, output_tokens=3, cost=Decimal("0.25")), Event(), Event()
+    with script(Response([wait(go_on, reached), say("Hello")], usage=usage)):
+        running = asyncio.create_task(client.run("Hi", thread="t7"))
+        await reached.wait()
+        clock.advance(2)
+        go_on.set()
+        await running
     record = end_of(log)
     assert (record.levelname, record.outcome, record.agent) == ("INFO", "finished", "assistant")
     assert (record.input_tokens, record.output_tokens, record.cost) == (7, 3, 0.25)
-    assert record.duration_ms >= 0
+    assert record.duration_ms == 2000
     assert not hasattr(record, "code")
     run = await Run.objects.aget()
     assert record.model == run.model

@@ -241,7 +241,7 @@ async def test_one_user_has_only_so_many_calls_at_once(user: Any, settings: Any)
     settings.AGUI = {**settings.AGUI, "MAX_RUNS_PER_USER": 1}
     async with site() as url, mcp_client(user, url) as client:
         first = asyncio.create_task(client.call_tool("hang", {}))
-        assert await asyncio.to_thread(urls.hanging.wait, 30)
+        assert await asyncio.to_thread(urls.hanging.wait, 60)
         second = await client.call_tool("echo", {"text": "x"})
         urls.let_go.set()
         assert text_of(await first) == "at last"

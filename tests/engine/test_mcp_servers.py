@@ -529,7 +529,7 @@ async def test_a_connection_of_a_user_that_is_idle_is_closed(monkeypatch: Any):
         own, shared = connections.connect(server, headers), connections.connect(server)
         # On a slow machine the user's own one may be closed before the other one has answered.
         await asyncio.gather(own.tools(), shared.tools())
-        await asyncio.wait([opened[headers].task], timeout=30)
+        await asyncio.wait([opened[headers].task], timeout=60)
         assert opened[headers].task.done()
         assert list(connections._connections[asyncio.get_running_loop()].values()) == [shared]
 

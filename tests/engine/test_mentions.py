@@ -4,7 +4,7 @@ import asyncio
 import json
 import re
 import sys
-import time
+import threading
 from types import ModuleType
 from typing import Any
 
@@ -24,6 +24,7 @@ from agui.http.tokens import create_token
 from agui.models import ApiToken
 from agui.testing import ScriptedModel, say
 from engine import pages
+from engine.clock import Clock
 from engine.conftest import Client, parts_of
 from engine.test_llm import mounted
 
@@ -140,18 +141,24 @@ async def test_there_are_at_most_twenty_and_each_is_one_short_line(client: Clien
 
 
 @pytest.mark.parametrize("is_async", [True, False])
-async def test_a_slow_search_is_not_waited_for(client: Client, monkeypatch: pytest.MonkeyPatch, is_async: bool):
-    monkeypatch.setattr(records, "TIMEOUT_SECONDS", 0.1)
+async def test_a_slow_search_is_not_waited_for(client: Client, clock: Clock, is_async: bool):
+    begun, release = threading.Event(), threading.Event()
 
     async def hang(user: Any, text: str) -> list[Mention]:
-        await asyncio.sleep(60)
+        begun.set()
+        await asyncio.Event().wait()
         return []
 
-    def sleep(user: Any, text: str) -> list[Mention]:
-        time.sleep(0.5)
+    def block(user: Any, text: str) -> list[Mention]:
+        begun.set()
+        release.wait(60)
         return []
 
-    status, body = await find(client, "x", hang if is_async else sleep)
+    finding = asyncio.create_task(find(client, "x", hang if is_async else block))
+    assert await asyncio.to_thread(begun.wait, 60)
+    clock.advance(records.TIMEOUT_SECONDS)
+    status, body = await asyncio.wait_for(finding, 60)
+    release.set()
     assert (status, body["error"]) == (503, "unavailable")
 
 

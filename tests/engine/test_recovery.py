@@ -23,6 +23,7 @@ from agui.stores import codec
 from agui.stores.model import ModelConversationStore
 from agui.testing import call, collect, say, think, wait
 from engine import urls
+from engine.clock import Clock
 from engine.conftest import Client, results_of, run_input, script
 
 pytestmark = pytest.mark.database
@@ -102,7 +103,7 @@ async def test_what_tools_did_is_known(client: Client):
 async def test_a_result_is_known_although_another_tool_was_still_at_work(client: Client):
     with script([call("echo", text="done", _id="c1"), call("hang", _id="c2")]):
         response = await client.post(run_input("Go", thread="alive"))
-        await asyncio.to_thread(urls.hanging.wait, 10)
+        await asyncio.to_thread(urls.hanging.wait, 60)
         async for piece in response.streaming_content:
             if b"TOOL_CALL_RESULT" in piece:
                 break
@@ -190,6 +191,20 @@ async def test_a_process_that_nobody_can_look_at_is_known_by_its_silence(client:
     assert texts(await client.thread("killed")) == [("user", "Go"), ("assistant", "Half of it")]
 
 
+async def test_a_draft_is_written_as_soon_as_it_is_due(client: Client, clock: Clock):
+    reached, go_on = asyncio.Event(), asyncio.Event()
+    with script([say("Half"), wait(go_on, reached)]):
+        response = await client.post(run_input("Go"))
+        await reached.wait()
+        assert "Half" not in str((await Run.objects.aget()).draft)
+        clock.advance(drafts.DRAFT_SECONDS)
+        async with asyncio.timeout(60):
+            while "Half" not in str((await Run.objects.aget()).draft):  # noqa: ASYNC110 # another task writes it
+                await asyncio.sleep(0.01)
+        go_on.set()
+        await collect(response)
+
+
 async def test_a_living_run_gives_signs_of_life(client: Client):
     reached, go_on = asyncio.Event(), asyncio.Event()
     with script([say("Half"), wait(go_on, reached)]):
@@ -210,7 +225,7 @@ async def test_a_process_that_was_taken_for_dead_stops_its_run_and_changes_nothi
         # What another process does that finds no sign of life.
         await Run.objects.aupdate(status=Run.Status.INTERRUPTED, code="interrupted")
         await in_database(life.sign)
-        events = await asyncio.wait_for(collect(response), 30)
+        events = await asyncio.wait_for(collect(response), 60)
     assert (events[-1]["type"], events[-1]["code"]) == ("RUN_ERROR", "interrupted")
     assert texts(await client.thread()) == [("user", "Go")]
     assert (await Run.objects.aget()).code == "interrupted"
@@ -234,13 +249,13 @@ async def test_a_tool_that_ends_is_written_down_at_once(client: Client, monkeypa
     reached = asyncio.Event()
     with script(call("hang", _id="c1"), [wait(asyncio.Event(), reached)]):
         response = await client.post(run_input("Go"))
-        await asyncio.to_thread(urls.hanging.wait, 10)
+        await asyncio.to_thread(urls.hanging.wait, 60)
         # All that there is so far is written down: nothing is new but the result.
         await drafts.checkpoints.write()
         monkeypatch.setattr("agui.runs.drafts._write", write)
         urls.let_go.set()
         await reached.wait()
-        assert await asyncio.to_thread(written.wait, 30)
+        assert await asyncio.to_thread(written.wait, 60)
         draft = (await Run.objects.aget()).draft
         assert draft
         assert codec.load_messages(draft)[-1].parts[0].part_kind == "tool-return"

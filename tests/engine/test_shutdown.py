@@ -44,7 +44,7 @@ async def test_short_runs_finish_and_the_server_waits_for_them(client: Client, e
         go_on.set()
         assert (await reading)[-1]["type"] == "RUN_FINISHED"
         response.close()
-        assert await asyncio.wait_for(ended, 30) == signal.SIGTERM
+        assert await asyncio.wait_for(ended, 60) == signal.SIGTERM
     assert (await client.thread())["messages"][-1]["content"] == "Half, whole."
     assert (await Run.objects.aget()).status == Run.Status.FINISHED
 
@@ -60,7 +60,7 @@ async def test_long_runs_are_interrupted_and_keep_their_part(client: Client, end
         for stream in (response, follower):
             assert (await collect(stream))[-1]["code"] == "interrupted"
             stream.close()
-        await asyncio.wait_for(ended, 30)
+        await asyncio.wait_for(ended, 60)
     messages = (await client.thread())["messages"]
     assert [message.get("content") for message in messages] == ["Go", None, "done", "Half"]
     assert (await Run.objects.aget()).status == Run.Status.INTERRUPTED
@@ -70,12 +70,12 @@ async def test_a_tool_that_hangs_holds_nothing_up(client: Client, ended, setting
     settings.AGUI = {"SHUTDOWN_SECONDS": 0.1}
     with script(call("hang")):
         response = await client.post(run_input("Go"))
-        assert await asyncio.to_thread(urls.hanging.wait, 20)
+        assert await asyncio.to_thread(urls.hanging.wait, 60)
         signal.raise_signal(signal.SIGTERM)
         try:
             assert (await collect(response))[-1]["code"] == "interrupted"
             response.close()
-            await asyncio.wait_for(ended, 30)
+            await asyncio.wait_for(ended, 60)
         finally:
             urls.let_go.set()
     assert (await Run.objects.aget()).status == Run.Status.INTERRUPTED
@@ -93,7 +93,7 @@ async def test_meanwhile_new_runs_are_refused_and_all_else_is_answered(client: C
         go_on.set()
         await collect(response)
         response.close()
-        await asyncio.wait_for(ended, 30)
+        await asyncio.wait_for(ended, 60)
 
 
 async def test_a_reader_that_does_not_read_is_not_waited_for(client: Client, ended):
@@ -101,7 +101,7 @@ async def test_a_reader_that_does_not_read_is_not_waited_for(client: Client, end
         response = await client.post(run_input("Hi"))
         await asyncio.gather(*live.tasks)
         signal.raise_signal(signal.SIGTERM)
-        assert await asyncio.wait_for(ended, 30) == signal.SIGTERM
+        assert await asyncio.wait_for(ended, 60) == signal.SIGTERM
         await collect(response)
 
 
@@ -113,7 +113,7 @@ async def test_a_reader_of_another_process_is_let_go(client: Client, ended):
     # The reader has seen no end, and continues elsewhere after its last event.
     assert [chunk async for chunk in response] == [b"id: 1\ndata: {}\n\n"]
     response.close()
-    await asyncio.wait_for(ended, 30)
+    await asyncio.wait_for(ended, 60)
 
 
 async def test_a_second_signal_ends_the_server_at_once(client: Client, ended):

@@ -19,7 +19,7 @@ from agui import AgentDeps, ToolRegistry, tool
 from agui.testing import call, say
 from agui.tools.call import DENIED, FAILED, TIMED_OUT, build_toolset
 from agui.tools.schema import ToolOptions
-from engine.conftest import Client, asked, decision, let_pass, parts_of, results_of
+from engine.conftest import Client, asked, decision, parts_of, results_of
 from engine.wire import check_stream
 
 PAINT = [{"name": "paint", "description": "Paint", "parameters": {"type": "object", "properties": {}}}]
@@ -187,7 +187,7 @@ async def test_a_failing_tool_fails_its_own_call_alone(client: Client, mount, re
     assert "hunter2" not in json.dumps(events)
 
 
-async def test_a_synchronous_tool_that_times_out_is_not_called_twice(client: Client, mount, registry, caplog):
+async def test_a_synchronous_tool_that_times_out_is_not_called_twice(client: Client, mount, registry, caplog, clock):
     begun, release, ended, calls = threading.Event(), threading.Event(), threading.Event(), []
 
     @tool(registry, timeout=60, retries=3)
@@ -195,21 +195,21 @@ async def test_a_synchronous_tool_that_times_out_is_not_called_twice(client: Cli
         """Import all."""
         calls.append(1)
         begun.set()
-        release.wait(30)
+        release.wait(60)
         ended.set()
         return "imported"
 
     model = mount(registry, call("import_all"), say("It takes too long."))
     try:
         running = asyncio.create_task(client.run("Go"))
-        assert await asyncio.to_thread(begun.wait, 20)
-        let_pass(60)
+        assert await asyncio.to_thread(begun.wait, 60)
+        clock.advance(60)
         events = await running
     finally:
         release.set()
     assert events[-1]["outcome"] == {"type": "success"}
     assert outcomes(model.requests[1]) == [("failed", TIMED_OUT)]
-    assert await asyncio.to_thread(ended.wait, 20)
+    assert await asyncio.to_thread(ended.wait, 60)
     assert calls == [1]
 
 

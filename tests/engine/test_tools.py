@@ -45,7 +45,6 @@ from agui.testing import ScriptedModel, call, say
 from agui.tools.approval import confirmation_metadata
 from agui.tools.call import DENIED, FAILED, TIMED_OUT, build_toolset
 from agui.tools.schema import PARAMETERS_KEY
-from engine.conftest import let_pass
 
 
 @pytest.fixture
@@ -468,7 +467,7 @@ async def test_results_that_are_fine(registry, result):
 # --- Threads
 
 
-async def test_a_synchronous_tool_that_times_out_runs_once(registry, caplog):
+async def test_a_synchronous_tool_that_times_out_runs_once(registry, caplog, clock):
     begun, release, ended, calls = threading.Event(), threading.Event(), threading.Event(), []
 
     @tool(registry, timeout=60)
@@ -476,31 +475,31 @@ async def test_a_synchronous_tool_that_times_out_runs_once(registry, caplog):
         """Import all."""
         calls.append(1)
         begun.set()
-        release.wait(30)
+        release.wait(60)
         ended.set()
         return "imported"
 
     agency = Agency(registry, call("import_all"), say("It takes too long."))
     running = asyncio.create_task(agency.run())
-    assert await asyncio.to_thread(begun.wait, 20)
-    let_pass(60)
+    assert await asyncio.to_thread(begun.wait, 60)
+    clock.advance(60)
     assert await running == "It takes too long."
     # Not "retried": the model isn't asked to call it again while the first call is still at work.
     assert agency.results == [("failed", TIMED_OUT)]
     assert caplog.records[0].getMessage() == "Tool 'import_all' timed out."
     release.set()
-    assert await asyncio.to_thread(ended.wait, 10)
+    assert await asyncio.to_thread(ended.wait, 60)
     assert calls == [1]
 
 
-async def test_an_asynchronous_tool_that_times_out_is_cancelled(registry):
+async def test_an_asynchronous_tool_that_times_out_is_cancelled(registry, clock):
     ends = []
 
     @tool(registry, timeout=60)
     async def wait(long: bool) -> str:
         """Wait."""
         if long:
-            let_pass(60)
+            clock.advance(60)
         try:
             await asyncio.sleep(60 if long else 0)
         except asyncio.CancelledError:
@@ -538,11 +537,11 @@ async def test_threads_are_as_many_as_the_setting_says(settings):
 
     def work() -> None:
         started.release()
-        release.wait(10)
+        release.wait(60)
 
     jobs = [asyncio.create_task(run_in_thread(work)) for _ in range(7)]
     for _ in range(6):
-        assert await asyncio.to_thread(started.acquire, timeout=10)
+        assert await asyncio.to_thread(started.acquire, timeout=60)
     assert not started.acquire(blocking=False)
     release.set()
     await asyncio.gather(*jobs)
@@ -551,7 +550,7 @@ async def test_threads_are_as_many_as_the_setting_says(settings):
 async def test_work_that_waits_for_a_thread_can_be_cancelled(settings):
     settings.AGUI = {"TOOL_THREADS": 1}
     release, done = threading.Event(), []
-    first = asyncio.create_task(run_in_thread(release.wait, 10))
+    first = asyncio.create_task(run_in_thread(release.wait, 60))
     second = asyncio.create_task(run_in_thread(done.append, "second"))
     await asyncio.sleep(0)  # Both are handed over
     second.cancel()
@@ -565,7 +564,7 @@ async def test_work_that_waits_for_a_thread_can_be_cancelled(settings):
 
 async def test_a_stop_iteration_does_not_hang():
     with pytest.raises(RuntimeError, match="StopIteration"):
-        await asyncio.wait_for(run_in_thread(next, iter([])), 10)
+        await asyncio.wait_for(run_in_thread(next, iter([])), 60)
 
 
 def query() -> Any:
@@ -599,11 +598,11 @@ async def test_no_connection_is_closed_while_it_is_used():
         with connections["default"].cursor() as cursor:
             cursor.execute("SELECT 1")
             asked.set()
-            release.wait(10)
+            release.wait(60)
             return cursor.fetchone()
 
     answer = asyncio.create_task(run_in_thread(ask, pool="figures"))
-    assert await asyncio.to_thread(asked.wait, 10)
+    assert await asyncio.to_thread(asked.wait, 60)
     threading.Timer(0.1, release.set).start()
     await asyncio.to_thread(close_kept_connections)
     assert release.is_set()

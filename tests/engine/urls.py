@@ -145,7 +145,7 @@ async def ping() -> str:
 def hang() -> str:
     """Wait until the test lets go."""
     hanging.set()
-    let_go.wait(timeout=30)
+    let_go.wait(timeout=60)
     return "at last"
 
 

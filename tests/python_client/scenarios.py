@@ -156,7 +156,7 @@ async def play(url: str, names: list[str]) -> None:
     for name in names:
         located.clear()
         try:
-            async with asyncio.timeout(30):
+            async with asyncio.timeout(120):
                 await globals()[name](url)
             verdict = "ok"
         except Exception:

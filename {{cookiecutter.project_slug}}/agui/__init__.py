@@ -131,9 +131,10 @@ below it. Read them in this order:
 
 Every room may use conf.py (the settings) with conf_sections.py (their sections), parts.py (what a
 part can add), errors.py (what clients learn about errors), models.py (the tables), actor.py (who
-acts), deps.py (what a tool sees as `ctx.deps`), log_fields.py (the run that a line of the log
-belongs to), money.py (amounts of US dollars), namespaces.py (agents, told apart), statements.py
-(rows that every turn reads and writes) and later.py (modules that are imported on first use).
+acts), clock.py (what time it is), deps.py (what a tool sees as `ctx.deps`), log_fields.py (the run
+that a line of the log belongs to), money.py (amounts of US dollars), namespaces.py (agents, told
+apart), statements.py (rows that every turn reads and writes) and later.py (modules that are
+imported on first use).
 Django's other modules are above the rooms: apps.py, admin/, checks.py, urls.py, management/ and
 templatetags/. Your tests use testing/ and contract.py.
 

@@ -10,9 +10,8 @@ from django import forms
 from django.contrib import admin, messages
 from django.db.models import QuerySet
 from django.http import HttpRequest
-from django.utils import timezone
 
-from agui import conf
+from agui import clock, conf
 from agui.admin.lists import USERNAME, MadeOnce
 from agui.http.tokens import MAX_DAYS, mint
 from agui.models import ApiToken
@@ -100,5 +99,5 @@ class ApiTokenAdmin(MadeOnce):
 
     @admin.action(description="Revoke the selected tokens", permissions=["change"])
     def revoke(self, request: HttpRequest, queryset: QuerySet[ApiToken]) -> None:
-        revoked = queryset.filter(revoked_at=None).update(revoked_at=timezone.now())
+        revoked = queryset.filter(revoked_at=None).update(revoked_at=clock.now())
         messages.success(request, f"Tokens revoked: {revoked}.")

@@ -4,7 +4,6 @@ import asyncio
 import math
 import sys
 import threading
-import time
 from collections.abc import Callable
 from contextvars import Context, ContextVar, copy_context
 from functools import partial
@@ -15,7 +14,7 @@ from asgiref.sync import AsyncToSync, SyncToAsync, ThreadSensitiveContext, sync_
 from django.db import close_old_connections, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 
-from agui import conf
+from agui import clock, conf
 from agui.blocking.fair_threads import FairThreads
 from agui.blocking.patience import wait_for_database
 
@@ -129,13 +128,13 @@ def _are_pooled() -> bool:
 def _with_kept_connections(fn: Callable[..., R], *args: Any) -> R:
     """Keep the connections of this thread for a minute: a new one costs more than most queries."""
     used_at: float = getattr(_thread, "used_at", -math.inf)
-    is_idle = time.monotonic() - used_at > IDLE_SECONDS
+    is_idle = clock.monotonic() - used_at > IDLE_SECONDS
     if is_idle or _has_failed_connection():
         _renew_connections()
     try:
         return _call(fn, *args)
     finally:
-        _thread.used_at = time.monotonic()
+        _thread.used_at = clock.monotonic()
 
 
 def _has_failed_connection() -> bool:

@@ -5,7 +5,6 @@ A request does not wait: its client is asked to try again.
 
 import asyncio
 import logging
-import time
 from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -13,7 +12,7 @@ from typing import TypeVar
 
 from django.db import InterfaceError, OperationalError
 
-from agui import conf
+from agui import clock, conf
 
 logger = logging.getLogger("agui.runs")
 
@@ -50,7 +49,7 @@ async def wait_for_database(ask: Callable[[], Awaitable[R]]) -> R:
         except (OperationalError, InterfaceError) as error:
             if waiting is None or not is_away(error):
                 raise
-            now = time.monotonic()
+            now = clock.monotonic()
             if waiting.away_since is None:
                 waiting.away_since = now
                 reason, _, _ = str(error).strip().partition("\n")

@@ -2,13 +2,13 @@
 
 import json
 import re
-import time
 from collections.abc import AsyncGenerator, Mapping
 from typing import Any
 
 from ag_ui.core import RunErrorEvent, RunStartedEvent, TextMessageContentEvent
 from pydantic_core import PydanticSerializationError, to_json
 
+from agui import clock
 from agui.errors import RUN_ERRORS, RunFailed
 from agui.events.failures import describe
 from agui.protocol.types import BaseEvent, RunAgentInput
@@ -54,7 +54,7 @@ def text_data(template: tuple[bytes, bytes, bytes], text: str) -> bytes | None:
         encoded = to_json(text)
     except (PydanticSerializationError, UnicodeError):
         return None
-    return b"%b%d%b%b%b" % (before, time.time() * 1000, between, encoded, after)
+    return b"%b%d%b%b%b" % (before, clock.timestamp() * 1000, between, encoded, after)
 
 
 async def refusal(run_input: RunAgentInput, failure: RunFailed) -> AsyncGenerator[bytes]:

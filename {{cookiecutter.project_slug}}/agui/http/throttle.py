@@ -6,7 +6,6 @@ step, so a thousand requests at once get no more places than there are.
 
 import logging
 import math
-import time
 from dataclasses import dataclass
 
 from asgiref.sync import sync_to_async
@@ -14,7 +13,7 @@ from django.core.cache import cache
 from django.http import HttpRequest
 from django.utils.crypto import salted_hmac
 
-from agui import conf
+from agui import clock, conf
 from agui.actor import Actor
 from agui.errors import TooManyRequests
 from agui.http.tokens import bearer_token
@@ -93,7 +92,7 @@ async def throttle(request: HttpRequest, actor: Actor) -> None:
 
 def _take(windows: list[Window]) -> int:
     """Take a place in each window. Returns 0, or the seconds to wait."""
-    now = time.time()
+    now = clock.timestamp()
     taken: list[Window] = []
     try:
         for window in windows:

@@ -15,9 +15,8 @@ from typing import Any
 
 from django.contrib.auth import get_user_model
 from django.http import HttpRequest
-from django.utils import timezone
 
-from agui import conf
+from agui import clock, conf
 from agui.blocking.executor import in_database
 from agui.errors import Unauthorized
 from agui.models import ApiToken
@@ -58,7 +57,7 @@ def mint(token: ApiToken, days: int | None) -> str:
     token.prefix = text[:SHOWN_CHARS]
     token.digest = hash_token(text)
     if days is not None:
-        token.expires_at = timezone.now() + timedelta(days=days)
+        token.expires_at = clock.now() + timedelta(days=days)
     return text
 
 
@@ -85,7 +84,7 @@ def bearer_token(request: HttpRequest) -> str | None:
 
 
 def _find_user(digest: str) -> Any:
-    now = timezone.now()
+    now = clock.now()
     tokens = select(ApiToken, digest=digest)
     if not tokens or not _is_valid(tokens[0], now):
         raise Unauthorized(UNKNOWN)

@@ -9,12 +9,11 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.utils import timezone
 from pydantic import TypeAdapter
 from pydantic_ai import CallDeferred, DeferredToolRequests
 from pydantic_ai.messages import ToolCallPart
 
-from agui import conf
+from agui import clock, conf
 from agui.protocol.types import Interrupt, RunAgentInput
 from agui.stores.annotations import METADATA_KEY
 from agui.stores.codec import to_json
@@ -121,7 +120,7 @@ class OpenInterrupt:
     def expired(self) -> bool:
         if self.expires_at is None:
             return False
-        return datetime.fromisoformat(self.expires_at) < timezone.now()
+        return datetime.fromisoformat(self.expires_at) < clock.now()
 
 
 def ask(
@@ -162,7 +161,7 @@ def _deadline() -> str | None:
     seconds = conf.get().interrupt_expires_seconds
     if seconds is None:
         return None
-    return (timezone.now() + timedelta(seconds=seconds)).isoformat()
+    return (clock.now() + timedelta(seconds=seconds)).isoformat()
 
 
 def open_interrupts(requests: DeferredToolRequests | None) -> list[OpenInterrupt]:

@@ -5,7 +5,6 @@ number of them gets the same bytes. Everything here happens on the server's one 
 """
 
 import asyncio
-import time
 import uuid
 from collections import OrderedDict
 from collections.abc import AsyncGenerator, Callable
@@ -15,7 +14,7 @@ from weakref import WeakSet, ref
 
 from pydantic_ai import CancellationToken
 
-from agui import conf
+from agui import clock, conf
 from agui.errors import AtCapacity, Conflict, TooManyRequests
 from agui.namespaces import owner_of
 
@@ -83,7 +82,7 @@ class RunLog:
             self.token.cancel()
 
     def close(self) -> None:
-        self.closed_at = time.monotonic()
+        self.closed_at = clock.monotonic()
         # `fail` refers to the run, which would stay in memory as long as its log.
         self.fail = None
         self._notify()
@@ -265,7 +264,7 @@ class RunLogs:
 
     def _forget_old(self) -> None:
         settings = conf.get()
-        oldest = time.monotonic() - settings.log_retention_seconds
+        oldest = clock.monotonic() - settings.log_retention_seconds
         # The logs are in the order in which they ended, so the first young one ends the search.
         while self._ended:
             thread, log = next(iter(self._ended.items()))

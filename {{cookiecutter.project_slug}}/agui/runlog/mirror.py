@@ -6,12 +6,11 @@ while it was away, are sent again.
 
 import asyncio
 import logging
-import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
-from agui import conf
+from agui import clock, conf
 from agui.runlog.memory import RunLog
 from agui.runlog.refusals import dump_refusal
 from agui.runlog.scripts import LOCK_MS, PUSH, RELEASE, RUNNING_MS
@@ -41,7 +40,7 @@ class Mirrored:
     @property
     def is_due(self) -> bool:
         has_news = self.position < len(self.log.frames) or not self.log.running
-        return has_news or time.monotonic() - self.pushed_at >= RENEW_SECONDS
+        return has_news or clock.monotonic() - self.pushed_at >= RENEW_SECONDS
 
     def call(self) -> tuple[Sequence[str], Sequence[Value]]:
         """Make the keys and arguments of the next PUSH."""
@@ -151,7 +150,7 @@ class Mirror:
     def _handle(self, mirrored: Mirrored, position: int, state: str, *, is_end: bool) -> None:
         """Handle an answer of PUSH."""
         log = mirrored.log
-        mirrored.pushed_at = time.monotonic()
+        mirrored.pushed_at = clock.monotonic()
         # After a gap, Redis has lost frames, or has some whose answer was lost.
         mirrored.position = len(log.frames) if state in ("closed", "forget") else position
         if position > len(log.frames):
@@ -173,7 +172,7 @@ class Mirror:
 
     def _give_up(self) -> None:
         """Drop ended logs that nobody could follow any more when Redis is back."""
-        oldest = time.monotonic() - conf.get().log_retention_seconds - RUNNING_MS / 1000
+        oldest = clock.monotonic() - conf.get().log_retention_seconds - RUNNING_MS / 1000
         for key, mirrored in list(self._logs.items()):
             if mirrored.log.closed_at is not None and mirrored.log.closed_at < oldest:
                 del self._logs[key]

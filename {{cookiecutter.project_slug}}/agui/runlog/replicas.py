@@ -6,7 +6,6 @@ All readers of a run share one copy, and all copies share one connection.
 import asyncio
 import contextvars
 import logging
-import time
 from collections.abc import Callable, Collection
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -14,6 +13,7 @@ from functools import partial
 from typing import Protocol
 from weakref import WeakValueDictionary
 
+from agui import clock
 from agui.errors import Unavailable
 from agui.models import Run
 from agui.runlog.memory import RunLog
@@ -58,13 +58,13 @@ class Replica(RunLog):
 
     entry: str = ""
     ask_to_stop: Callable[[], object] | None = None
-    heard_at: float = field(default_factory=time.monotonic)
+    heard_at: float = field(default_factory=clock.monotonic)
     missed_at: float | None = None
     """Since when nobody works on the run."""
 
     def add_entry(self, position: str, fields: dict[bytes, bytes]) -> None:
         """Add an entry of the stream: a frame, the end, or the reason of a refusal."""
-        self.heard_at = time.monotonic()
+        self.heard_at = clock.monotonic()
         self.missed_at = None
         number, _, part = position.partition("-")
         if b"refused" in fields:
@@ -98,7 +98,7 @@ class Replicas:
         self._inbox_position = "0-0"
         self._marked_at = 0.0
         self._asking: set[asyncio.Task[None]] = set()
-        self._swept_at = time.monotonic()
+        self._swept_at = clock.monotonic()
 
     async def follow(self, entry: str, scope: str, thread_id: str) -> Replica:
         """The copy of a run's log. Raises Away."""
@@ -131,8 +131,8 @@ class Replicas:
                 reachable = await self._pull()
                 await self._mark_read()
                 await self._end_dead(reachable=reachable)
-                if time.monotonic() - self._swept_at > SWEEP_SECONDS:
-                    self._swept_at = time.monotonic()
+                if clock.monotonic() - self._swept_at > SWEEP_SECONDS:
+                    self._swept_at = clock.monotonic()
                     await self._recovery.sweep()
             except Exception:
                 logger.exception("The runs of other processes could not be read")
@@ -167,14 +167,14 @@ class Replicas:
     async def _mark_read(self) -> None:
         """Tell the other processes which of their runs have readers here."""
         keys = [read_key(replica.key) for replica in self._running() if replica.readers]
-        if keys and time.monotonic() - self._marked_at > READ_KEY_MS / 3000:
-            self._marked_at = time.monotonic()
+        if keys and clock.monotonic() - self._marked_at > READ_KEY_MS / 3000:
+            self._marked_at = clock.monotonic()
             with suppress(Away):
                 await self._server.mark(keys, READ_KEY_MS)
 
     async def _end_dead(self, *, reachable: bool) -> None:
         """End the silent runs that nobody works on any more."""
-        oldest = time.monotonic() - SILENT_SECONDS
+        oldest = clock.monotonic() - SILENT_SECONDS
         silent = [replica for replica in self._running() if replica.heard_at < oldest]
         if not silent:
             return
@@ -188,11 +188,11 @@ class Replicas:
                 status == "" and await self._is_prepared(replica, reachable=reachable)
             ):
                 replica.missed_at = None
-                replica.heard_at = time.monotonic()
+                replica.heard_at = clock.monotonic()
             elif replica.missed_at is None:
                 # The last frames may be on their way.
-                replica.missed_at = time.monotonic()
-            elif status in ENDINGS or time.monotonic() - replica.missed_at > LAST_WORDS_SECONDS:
+                replica.missed_at = clock.monotonic()
+            elif status in ENDINGS or clock.monotonic() - replica.missed_at > LAST_WORDS_SECONDS:
                 await self._end(replica, status, reachable=reachable)
 
     async def _is_prepared(self, replica: Replica, *, reachable: bool) -> bool:

@@ -3,7 +3,6 @@
 import asyncio
 import hashlib
 import logging
-import time
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from redis.exceptions import ConnectionError, NoScriptError, RedisError
 
+from agui import clock
 from agui.namespaces import owner_of
 
 logger = logging.getLogger("agui.runlog")
@@ -160,7 +160,7 @@ class Server:
     @asynccontextmanager
     async def _connected(self, seconds: float | None = None) -> AsyncGenerator[Any]:
         """Enter a connection; at its end errors become Away, and nobody asks for AWAY_SECONDS."""
-        if time.monotonic() < self._away_until:
+        if clock.monotonic() < self._away_until:
             raise Away
         client = self._client
         if client is None or self._home is not asyncio.get_running_loop():
@@ -170,7 +170,7 @@ class Server:
                 yield client
         # The timeout raises TimeoutError, which is an OSError.
         except (RedisError, OSError) as error:
-            self._away_until = time.monotonic() + AWAY_SECONDS
+            self._away_until = clock.monotonic() + AWAY_SECONDS
             if not self._is_away:
                 logger.error(
                     "Redis is away (%s): runs go on, but no other process can follow them.",

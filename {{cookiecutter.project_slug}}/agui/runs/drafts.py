@@ -7,7 +7,6 @@ for the thread, or a sweep, puts the draft into the thread (recovery.py).
 import asyncio
 import contextvars
 import logging
-import time
 from collections.abc import Callable, Collection
 from contextlib import nullcontext, suppress
 from functools import partial
@@ -16,6 +15,7 @@ from typing import Any
 from django.db import DataError, IntegrityError, router, transaction
 from django.db.models.functions import Now
 
+from agui import clock
 from agui.blocking.executor import run_in_thread
 from agui.models import Run
 from agui.runs.life import life
@@ -70,16 +70,16 @@ class Checkpoints:
         self._due.set()
 
     async def _write_on(self) -> None:
-        due = time.monotonic() + DRAFT_SECONDS
+        due = clock.monotonic() + DRAFT_SECONDS
         while True:
             with suppress(TimeoutError):
-                async with asyncio.timeout(max(0, due - time.monotonic())):
+                async with asyncio.timeout(max(0, due - clock.monotonic())):
                     await self._due.wait()
             hurried, self._hurried = self._hurried, set()
             self._due.clear()
-            is_due = time.monotonic() >= due
+            is_due = clock.monotonic() >= due
             if is_due:
-                due = time.monotonic() + DRAFT_SECONDS
+                due = clock.monotonic() + DRAFT_SECONDS
             try:
                 await self.write(None if is_due else hurried)
             except Exception:

@@ -4,11 +4,11 @@ If a process is cut off from its database for long, others take it for dead, and
 with its runs. When the process is back, it must not call tools a second time.
 """
 
-import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
 
+from agui import clock
 from agui.blocking.executor import in_database
 from agui.errors import RunFailed
 from agui.models import Run
@@ -28,17 +28,17 @@ class Fence:
 
     async def call(self, tool: Callable[[], Awaitable[Any]]) -> Any:
         """Call a tool. Raises RunFailed if another process has the run."""
-        asked_at = time.monotonic()
+        asked_at = clock.monotonic()
         await in_database(self._check)
         # Ask again if the event loop was blocked, or the database is slow.
-        while time.monotonic() - asked_at > GOOD_SECONDS:
-            asked_at = time.monotonic()
+        while clock.monotonic() - asked_at > GOOD_SECONDS:
+            asked_at = clock.monotonic()
             await in_database(self._check)
         begin = noting.get()
 
         def begin_if_ours(function: Callable[[], Any]) -> Any:
             # This runs in the tool's thread, for which the call may have waited for long.
-            if time.monotonic() - asked_at > GOOD_SECONDS:
+            if clock.monotonic() - asked_at > GOOD_SECONDS:
                 self._check()
             return begin(function)
 

@@ -17,7 +17,6 @@ import hashlib
 import logging
 import os
 import threading
-import time
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import datetime
@@ -29,7 +28,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import QuerySet
 from django.db.models.functions import Now
 
-from agui import conf
+from agui import clock, conf
 from agui.blocking.executor import closing, run_in_thread
 from agui.models import Run
 from agui.runs.processes import is_there, process_name
@@ -221,7 +220,7 @@ class Life:
 
     def look(self, connection: BaseDatabaseWrapper) -> None:
         """Find out which signs of life have changed."""
-        began = time.monotonic()
+        began = clock.monotonic()
         if began - self._looked_at > PAUSE_SECONDS:
             self._forget()
         self._looked_at = began
@@ -229,7 +228,7 @@ class Life:
         query = AT_WORK.format(order=connection.ops.quote_name("order"))
         at_work = Run.objects.using(connection.alias).raw(query)
         signs = [Sign(run.pk, run.process, run.seen_at) for run in at_work]
-        now = time.monotonic()
+        now = clock.monotonic()
         self._seen = {sign: self._seen.get(sign, now) for sign in signs}
         silent = []
         for sign, since in self._seen.items():

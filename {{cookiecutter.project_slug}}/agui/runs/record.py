@@ -1,7 +1,6 @@
 """One active run, and what is kept of it: while it is active, and however it ends."""
 
 import logging
-import time
 from collections.abc import AsyncGenerator, Callable, Collection
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,7 +14,7 @@ from pydantic_ai.messages import ModelMessage
 from pydantic_ai.usage import RunUsage
 from pydantic_core import to_jsonable_python
 
-from agui import conf, parts
+from agui import clock, conf, parts
 from agui.agents.endpoint import Endpoint
 from agui.agents.hooks import Hooks, ServedRun
 from agui.agents.model_files import EVENT as FILES_LEFT_OUT
@@ -86,7 +85,7 @@ class ActiveRun(RunState):
     status: Run.Status = Run.Status.FAILED
     first_event_ms: int | None = None
     is_recorded: bool = False
-    started: float = field(default_factory=time.monotonic)
+    started: float = field(default_factory=clock.monotonic)
 
     def __post_init__(self) -> None:
         window = conf.get().delta_window_seconds
@@ -110,7 +109,7 @@ class ActiveRun(RunState):
             self.first_event_ms = self.milliseconds()
 
     def milliseconds(self) -> int:
-        return round((time.monotonic() - self.started) * 1000)
+        return round((clock.monotonic() - self.started) * 1000)
 
     def capabilities(self) -> list[AbstractCapability[AgentDeps]]:
         """List the capabilities that only this run has, beside those of its agent."""

@@ -1,18 +1,16 @@
 """From the start and the end of a tool call to its audit event."""
 
-import time
 from collections.abc import Container, Iterable
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from django.utils import timezone
 from pydantic import ValidationError
 from pydantic_ai import ModelRetry
 from pydantic_ai.exceptions import ToolFailed, ToolFailedError, ToolRetryError
 from pydantic_ai.messages import ToolCallPart, ToolReturnPart
 
-from agui import conf
+from agui import clock, conf
 from agui.tools.audit import AuditEvent, Outcome
 from agui.tools.redaction import redact, redact_text
 from agui.tools.secret_arguments import REDACTED, Path, hide, secret_paths
@@ -61,7 +59,7 @@ class ToolCallTimer:
             proposed = call
             call = replace(call, args=edited)
         self._approvals[call.tool_call_id] = approved_by, proposed
-        self._started[call.tool_call_id] = (call, timezone.now(), time.perf_counter())
+        self._started[call.tool_call_id] = (call, clock.now(), clock.monotonic())
 
     def blame(self, call_id: str, error: BaseException) -> None:
         """Record why a call failed, if the exception has more to say than the model is told."""
@@ -93,7 +91,7 @@ class ToolCallTimer:
     def _describe(
         self, call_id: str, outcome: Outcome, error: str | None, size: int | None = None
     ) -> AuditEvent:
-        call, started_at, clock = self._started.pop(call_id)
+        call, started_at, began = self._started.pop(call_id)
         approved_by, proposed = self._approvals.pop(call_id)
         cause = self._causes.pop(call_id, None)
         if error is not None and cause is not None:
@@ -108,7 +106,7 @@ class ToolCallTimer:
             tool_name=call.tool_name,
             arguments=self._redacted(call),
             started_at=started_at,
-            duration_ms=round((time.perf_counter() - clock) * 1000, 3),
+            duration_ms=round((clock.monotonic() - began) * 1000, 3),
             outcome=outcome,
             error=error,
             result_size=size,

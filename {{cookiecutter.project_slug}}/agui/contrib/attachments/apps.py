@@ -5,9 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 from django.db.models.signals import post_delete
 from django.urls import reverse
-from django.utils import timezone
 
-from agui import conf
+from agui import clock, conf
 from agui.contrib.attachments.conf import AttachmentsSettings
 from agui.later import Later
 from agui.parts import NamedFile, Outdated, Part, PersonalData
@@ -100,7 +99,7 @@ class AttachmentsConfig(Part):
         hours = conf.part(AttachmentsSettings).retention_hours
         if hours is None:
             return []
-        return [unused.unused_files(timezone.now() - timedelta(hours=hours))]
+        return [unused.unused_files(clock.now() - timedelta(hours=hours))]
 
     def named_files(self, messages: "Sequence[ModelMessage]") -> list[list[NamedFile]]:
         return records.named_files(messages)

@@ -3,7 +3,7 @@
 import json
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 import anyio
@@ -33,6 +33,7 @@ from pydantic_ai.messages import ModelResponseStreamEvent
 from pydantic_ai.models import StreamedResponse
 from pydantic_ai.usage import RequestUsage
 
+from agui import clock
 from agui.contrib.client.errors import AGUIProtocolError, AGUIRunError, AGUIStatusError
 from agui.contrib.client.known import Known
 from agui.contrib.client.outgoing import INTERRUPT, MESSAGE_ID, PROVIDER
@@ -85,7 +86,7 @@ class AGUIStreamedResponse(StreamedResponse):
             # The server has begun no run for this client: a run of the thread belongs to another.
             self.is_over = True
             raise
-        self.timestamp = datetime.now(UTC)
+        self.timestamp = clock.utc_now()
         self._update_details()
 
     async def _get_event_iterator(self) -> AsyncIterator[ModelResponseStreamEvent]:

@@ -11,8 +11,8 @@ from django.db.models import F, Sum
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path
-from django.utils import timezone
 
+from agui import clock
 from agui.contrib.dashboard.figures import total
 from agui.contrib.dashboard.models import RunSpan
 from agui.contrib.dashboard.page import (
@@ -60,7 +60,7 @@ class DashboardAdmin(admin.ModelAdmin):
         span = request.GET.get("range")
         if span not in RANGES:
             span = "24h"
-        periods = periods_of(span, timezone.now())
+        periods = periods_of(span, clock.now())
         parts = figures_of(periods)
         whole = total(parts)
         users = top_users(request.user, midnight(periods[0].begin).date())

@@ -2,11 +2,11 @@
 
 import asyncio
 import contextvars
-import time
 from collections.abc import Iterable
 from contextlib import AbstractContextManager
 from typing import Any
 
+from agui import clock
 from agui.parts import Outdated, Part
 
 # The answer comes first: a user is waiting for it.
@@ -24,7 +24,7 @@ class DashboardConfig(Part):
 
     def run_context(self, run: Any) -> AbstractContextManager[Any]:
         """Count the past hours beside the first run of each hour."""
-        hour = int(time.time() // 3600)
+        hour = int(clock.timestamp() // 3600)
         if hour != self.hour:
             self.hour = hour
             loop = asyncio.get_running_loop()

@@ -12,6 +12,7 @@ from django.db import router, transaction
 from django.db.models import Min
 from django.utils import timezone
 
+from agui import clock
 from agui.contrib.dashboard.count import count
 from agui.contrib.dashboard.figures import Figures, total
 from agui.contrib.dashboard.models import RunSpan
@@ -41,7 +42,7 @@ def read_figures(since: datetime) -> dict[datetime, Figures]:
 
 def roll_up() -> datetime:
     """Count the hours that are over. Return the beginning of the first hour that is not over."""
-    now = timezone.now()
+    now = clock.now()
     oldest = _day(now - KEPT)
     end = _hour(now - MARGIN)
     begin = max(oldest, _counted_until() or _first_day() or end)

@@ -7,11 +7,11 @@ from functools import cache
 
 from dbos import DBOSClient, EnqueueOptions, WorkflowStatus
 from django.db import connections, router
-from django.utils import timezone
 from psycopg.errors import UndefinedTable
 from sqlalchemy import URL
 from sqlalchemy.exc import ProgrammingError
 
+from agui import clock
 from agui.models import Run
 
 logger = logging.getLogger("agui.durable")
@@ -94,7 +94,7 @@ def forget_ended() -> None:
 
     Their rows also say which have ended: a worker may have been killed before it told the queue.
     """
-    before = (timezone.now() - timedelta(hours=1)).isoformat()
+    before = (clock.now() - timedelta(hours=1)).isoformat()
     while True:
         workflows = client().list_workflows(
             name=WORKFLOW, end_time=before, limit=BATCH, load_input=False, load_output=False

@@ -4,7 +4,6 @@ import asyncio
 import logging
 import os
 import signal
-import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 
@@ -12,7 +11,7 @@ from asgiref.sync import ThreadSensitiveContext
 from dbos import DBOS, WorkflowStatus
 from django.db.models.functions import Now
 
-from agui import conf, parts
+from agui import clock, conf, parts
 from agui.blocking.executor import in_database, owner
 from agui.blocking.patience import Patience, patience
 from agui.contrib.durable.models import ToolOutcome
@@ -74,8 +73,8 @@ async def work() -> None:
     while not leaving.is_set():
         try:
             await in_database(take_over)
-            if time.monotonic() - tidied_at > TIDY_SECONDS:
-                tidied_at = time.monotonic()
+            if clock.monotonic() - tidied_at > TIDY_SECONDS:
+                tidied_at = clock.monotonic()
                 await in_database(forget_ended)
         except Exception:
             logger.exception("The runs of dead workers could not be looked for")

@@ -14,11 +14,10 @@ from typing import Any
 from django.core.serializers.json import DjangoJSONEncoder
 from django.db.models import Model, QuerySet
 from django.db.models.fields.files import FieldFile
-from django.utils import timezone
 from pydantic_ai import DeferredToolRequests
 from pydantic_ai.messages import ModelMessage
 
-from agui import parts
+from agui import clock, parts
 from agui.actor import Actor
 from agui.models import ApiToken, AuditRecord, Message, Run, Thread
 from agui.namespaces import FIRST_AGENT, all_scopes, split_scope
@@ -81,7 +80,7 @@ def write_document(
 def _document(
     actors: list[Actor], threads: Items | None, save_file: SaveFile | None
 ) -> Iterator[str]:
-    head = {"exported_at": timezone.now(), "user": _describe(actors[0].user)}
+    head = {"exported_at": clock.now(), "user": _describe(actors[0].user)}
     yield from _object(head, _lists(actors, threads, save_file))
     yield "\n"
 

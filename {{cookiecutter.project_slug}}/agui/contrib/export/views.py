@@ -4,8 +4,8 @@ from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 from django.http import HttpRequest, StreamingHttpResponse
-from django.utils import timezone
 
+from agui import clock
 from agui.actor import Actor
 from agui.blocking.executor import in_database, owner, release_connections
 from agui.contrib.export.document import read_threads, write_document
@@ -24,7 +24,7 @@ class ExportView(AgentView):
         threads = None
         if not isinstance(store, ModelConversationStore):
             threads = await read_threads(store, actor)
-        name = f"agent-data-{timezone.now():%Y-%m-%d}.json"
+        name = f"agent-data-{clock.now():%Y-%m-%d}.json"
         headers = {
             "Content-Type": "application/json",
             "Content-Disposition": f'attachment; filename="{name}"',

@@ -4,8 +4,8 @@ import json
 from typing import Any, TypedDict
 
 from django.db import IntegrityError
-from django.utils import timezone
 
+from agui import clock
 from agui.actor import Actor
 from agui.contrib.feedback.models import Feedback
 from agui.errors import NotFound
@@ -60,7 +60,7 @@ def give_feedback(
     # Line by line, because clean() replaces control characters.
     lines = map(clean, comment.strip().splitlines())
     rating = Rating(value=value, comment="\n".join(lines))
-    changes = {**rating, "updated_at": timezone.now()}
+    changes = {**rating, "updated_at": clock.now()}
     origin = {"entry": entry.pk, "run": _find_run(entry)}
     try:
         thread.feedback.update_or_create(

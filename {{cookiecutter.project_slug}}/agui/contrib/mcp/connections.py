@@ -7,7 +7,6 @@ connection.
 
 import asyncio
 import logging
-import time
 from contextvars import Context
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -18,7 +17,7 @@ from pydantic_ai.exceptions import ToolFailed
 from pydantic_ai.messages import BinaryContent
 from pydantic_core import to_json
 
-from agui import conf
+from agui import clock, conf
 from agui.contrib.mcp.conf import McpSettings
 from agui.contrib.mcp.servers import Server
 from agui.contrib.mcp.sessions import Headers, Session, detach
@@ -55,17 +54,17 @@ class Connection:
         self._away_until = float("-inf")
         self._listing: asyncio.Task[bool] | None = None
         self._calls = 0
-        self.used_at = time.monotonic()
+        self.used_at = clock.monotonic()
 
     @property
     def is_idle(self) -> bool:
         if self._calls or self._listing:
             return False
-        return time.monotonic() - self.used_at >= IDLE_SECONDS
+        return clock.monotonic() - self.used_at >= IDLE_SECONDS
 
     async def tools(self) -> list[Tool]:
         """Return the tools that the server has now. Raises ServerAway."""
-        self.used_at = time.monotonic()
+        self.used_at = clock.monotonic()
         if self.used_at < self._away_until:
             raise ServerAway(self.server.name)
         keep_seconds = FAR_SECONDS if self.server.url else NEAR_SECONDS
@@ -86,7 +85,7 @@ class Connection:
             return False
         finally:
             self._listing = None
-        self._listed_at = time.monotonic()
+        self._listed_at = clock.monotonic()
         return True
 
     def _usable(self, tools: list[Tool]) -> list[Tool]:
@@ -123,7 +122,7 @@ class Connection:
             return await self._call(name, arguments)
         finally:
             self._calls -= 1
-            self.used_at = time.monotonic()
+            self.used_at = clock.monotonic()
 
     async def _call(self, name: str, arguments: dict[str, Any]) -> Any:
         session = None
@@ -156,7 +155,7 @@ class Connection:
     def _be_away(self, session: Session | None, error: Exception) -> None:
         logger.warning("The MCP server %r can't be reached: %r", self.server.name, error)
         self._lose(session)
-        self._away_until = time.monotonic() + RETRY_SECONDS
+        self._away_until = clock.monotonic() + RETRY_SECONDS
 
     def _lose(self, session: Session | None) -> None:
         if session is not None:

@@ -10,7 +10,6 @@ This module is imported only if AGUI["OBSERVE"]["TELEMETRY"] is on.
 import atexit
 import os
 import threading
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -27,7 +26,7 @@ from opentelemetry.sdk.trace.export import BatchSpanProcessor
 from opentelemetry.trace import ProxyTracerProvider, Span, StatusCode
 from pydantic_ai import Agent, InstrumentationSettings
 
-from agui import conf
+from agui import clock, conf
 from agui.contrib.observe.conf import ObserveSettings
 
 if TYPE_CHECKING:
@@ -159,7 +158,7 @@ def _end(span: Span, run: "ActiveRun", telemetry: Telemetry) -> None:
         span.set_status(StatusCode.ERROR)
     span.set_attributes(ending)
     span.end()
-    telemetry.durations.record(time.monotonic() - run.started, ending)
+    telemetry.durations.record(clock.monotonic() - run.started, ending)
 
 
 @contextmanager

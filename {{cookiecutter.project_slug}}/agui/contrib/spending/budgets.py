@@ -5,7 +5,6 @@ user's own, then the largest of their groups', then AGUI["SPENDING"]. It is chec
 begins and before each further request to the model.
 """
 
-import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
@@ -16,7 +15,7 @@ from typing import Any, NamedTuple
 from django.db.models import Q
 from django.utils import timezone
 
-from agui import conf
+from agui import clock, conf
 from agui.blocking.executor import in_database
 from agui.contrib.spending.conf import SpendingSettings
 from agui.contrib.spending.ledger import Spent, spent_by_day, today
@@ -62,11 +61,11 @@ class Belief:
 
     @property
     def is_fresh(self) -> bool:
-        return time.monotonic() < self.until
+        return clock.monotonic() < self.until
 
     def renew(self) -> None:
         self.is_so = Budget.objects.exists()
-        self.until = time.monotonic() + BELIEVED_SECONDS
+        self.until = clock.monotonic() + BELIEVED_SECONDS
 
 
 belief = Belief()
@@ -94,7 +93,7 @@ async def check_budget(user: Any, scope: str) -> None:
     used_up = await in_database(find_used_up, user, scope)
     if used_up:
         period, resets_at = used_up
-        seconds = max(1, ceil((resets_at - timezone.now()).total_seconds()))
+        seconds = max(1, ceil((resets_at - clock.now()).total_seconds()))
         raise BudgetExceeded(
             f"Your budget for this {period} is used up.",
             headers={"Retry-After": str(seconds)},

@@ -13,7 +13,7 @@ from django.db import connections, router
 from django.db.models import Exists, Field, OuterRef, Q
 from django.utils import timezone
 
-from agui import conf
+from agui import clock, conf
 from agui.contrib.spending.conf import SpendingSettings
 from agui.contrib.spending.models import RunSpending, Spending
 from agui.models import Run
@@ -142,7 +142,7 @@ def _recorded(key: str) -> dict[str, Spent]:
 
 def outdated() -> Iterator[Outdated]:
     """List old spending, and what runs have left that never ended."""
-    now = timezone.now()
+    now = clock.now()
     # Visitors' spending counts for their budget, of a month at most, while their session lasts.
     session_days = settings.SESSION_COOKIE_AGE // (24 * 60 * 60) + 1
     visit = timedelta(days=max(MONTH_DAYS, session_days))
@@ -158,7 +158,7 @@ def outdated() -> Iterator[Outdated]:
 
 def today() -> date:
     """Return the day in the site's time zone, whatever the user's is."""
-    return timezone.localdate(timezone=timezone.get_default_timezone())
+    return timezone.localdate(clock.now(), timezone.get_default_timezone())
 
 
 def dump_spent(spent: ByModel) -> dict[str, Any]:

@@ -1,11 +1,12 @@
 """Ask the person for approvals and answers: from AG-UI's interrupts to a resume."""
 
 import json
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 from rich.text import Text
 
+from agui import clock
 from agui.contrib.terminal.conversation import Conversation
 from agui.contrib.terminal.keyboard import Keyboard
 from agui.contrib.terminal.printable import one_line, printable
@@ -131,7 +132,7 @@ def called(interrupt: dict[str, Any], conversation: Conversation) -> tuple[str, 
 def has_expired(interrupt: dict[str, Any]) -> bool:
     """Return whether it is too late to answer: the server then only accepts a dismissal."""
     try:
-        return datetime.fromisoformat(interrupt["expiresAt"]) < datetime.now(UTC)
+        return datetime.fromisoformat(interrupt["expiresAt"]) < clock.utc_now()
     except (KeyError, TypeError, ValueError):
         # There is no time, or it has no time zone.
         return False

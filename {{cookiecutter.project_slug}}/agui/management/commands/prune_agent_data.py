@@ -19,10 +19,9 @@ from django.contrib.sessions.backends.db import SessionStore as DatabaseSessionS
 from django.core.management.base import BaseCommand, CommandError
 from django.db import connections, router
 from django.db.models import Exists, OuterRef, Q, QuerySet
-from django.utils import timezone
 from pydantic_ai.conversation_store import ConversationConflict
 
-from agui import conf, parts
+from agui import clock, conf, parts
 from agui.models import ApiToken, AuditRecord, Run, Thread
 from agui.parts import Outdated, Part
 from agui.stores.deletion import delete_thread
@@ -71,8 +70,8 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        self.now = timezone.now()
-        self.pause_at = time.monotonic() + WORK_SECONDS
+        self.now = clock.now()
+        self.pause_at = clock.monotonic() + WORK_SECONDS
         self.dry_run: bool = options["dry_run"]
         self.failed = False
         self.counted: set[int] = set()  # The threads that a dry run has counted.
@@ -131,9 +130,9 @@ class Command(BaseCommand):
     def pause(self) -> None:
         """Let other processes write to SQLite from time to time."""
         database = connections[router.db_for_write(Thread)]
-        if database.vendor == "sqlite" and time.monotonic() > self.pause_at:
+        if database.vendor == "sqlite" and clock.monotonic() > self.pause_at:
             time.sleep(PAUSE_SECONDS)
-            self.pause_at = time.monotonic() + WORK_SECONDS
+            self.pause_at = clock.monotonic() + WORK_SECONDS
 
     def before(self, **age: int) -> datetime:
         return self.now - timedelta(**age)

@@ -5,8 +5,8 @@ from typing import Any
 
 from django.contrib.auth import get_user_model
 from django.core.management.base import BaseCommand, CommandError
-from django.utils import timezone
 
+from agui import clock
 from agui.http.tokens import SHOWN_CHARS
 from agui.models import ApiToken
 
@@ -44,5 +44,5 @@ class Command(BaseCommand):
                 raise CommandError(
                     "There is no token with this prefix: the admin lists all, by their prefixes."
                 )
-        revoked = tokens.filter(revoked_at=None).update(revoked_at=timezone.now())
+        revoked = tokens.filter(revoked_at=None).update(revoked_at=clock.now())
         self.stdout.write(f"Tokens revoked: {revoked}.")

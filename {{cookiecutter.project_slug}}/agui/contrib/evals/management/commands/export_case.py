@@ -8,9 +8,9 @@ from typing import Any
 
 from django.contrib.auth import get_user_model
 from django.core.management.base import BaseCommand, CommandError
-from django.utils import timezone
 from pydantic_ai.messages import ModelMessage
 
+from agui import clock
 from agui.models import Thread
 from agui.protocol.outbound import wire_messages
 from agui.stores.rows import read_entries
@@ -86,7 +86,7 @@ def case_of(thread: Thread) -> dict[str, Any]:
         "metadata": {
             "thread": thread.thread_id,
             "owner": owner_of(thread),
-            "exported": f"{timezone.now():%Y-%m-%d}",
+            "exported": f"{clock.now():%Y-%m-%d}",
         },
         "inputs": inputs,
         "expected_output": {"answers": answers, "calls": calls},
