@@ -4,7 +4,6 @@ import os
 import re
 import shutil
 import subprocess
-import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -17,6 +16,7 @@ OF_THE_MACHINE = ["/etc/hosts", "/etc/resolv.conf", "/etc/ssl/certs"]
 OF_PIP = ["/etc/pip.conf", "/etc/xdg/pip/pip.conf", "~/.config/pip/pip.conf", "~/.pip/pip.conf"]
 # Only this process sees the mounts, and they end with it.
 ENTER = """
+mount -t tmpfs tmpfs "$0/tmp"
 while [ "$1" != -- ]; do
     if [ -d "$1" ]; then
         mkdir -p "$0$1"
@@ -76,7 +76,7 @@ class DebianRoot:
     @property
     def prefix(self) -> list[str]:
         """What begins a command that is to run in it, in the directory that it is called in."""
-        paths = [*OF_THE_MACHINE, *pip_paths(), tempfile.gettempdir(), *map(str, self.shared)]
+        paths = [*OF_THE_MACHINE, *pip_paths(), *map(str, self.shared)]
         there = [path for path in dict.fromkeys(paths) if Path(path).exists()]
         return [*ALONE, "sh", "-ec", ENTER, str(self.path), *there, "--"]
 
