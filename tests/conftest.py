@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 import snapshot
 from cookiecutter.main import cookiecutter
+from packaging.requirements import Requirement
 from postgresql import PostgreSQL, find_memory, find_postgresql, postgresql
 from servers import LiveProject, serve
 
@@ -27,6 +28,8 @@ PROVIDERS = ["demo", "openai", "anthropic", "google"]
 CACHE = ROOT / ".test-cache"
 # A test file names its tier with a marker; a test without one is fast.
 TIERS = ["engine", "browser", "servers", "clients", "nightly"]
+# The Pythons that a project may run on.
+PYTHONS = ["3.11", "3.12", "3.13", "3.14"]
 
 
 def at_night(*values: object) -> list[Any]:
@@ -36,6 +39,8 @@ def at_night(*values: object) -> list[Any]:
 
 # The engine's tests run in a generated project (test_engine.py), the element's by Node (test_javascript.py).
 collect_ignore = ["engine", "element"]
+if sys.version_info >= (3, 13):  # All other tests show what these do.
+    collect_ignore.append("test_newest_python.py")
 
 
 def pytest_configure() -> None:
@@ -197,6 +202,17 @@ def make_environment(rendered: dict[str, Path], *others: str) -> Path:
         subprocess.run([*command, "--no-deps", *evals], check=True)
 
     return cached("venv", text, install)
+
+
+def pins(project: Path, python: str = f"3.{sys.version_info.minor}") -> dict[str, str]:
+    """Names and versions that constraints.txt pins for a Python."""
+    found: dict[str, str] = {}
+    for line in (project / "constraints.txt").read_text().splitlines():
+        pin = Requirement(line)
+        if pin.marker is None or pin.marker.evaluate({"python_version": python}):
+            assert pin.name not in found, f"{pin.name} is pinned twice for Python {python}"
+            found[pin.name] = str(pin.specifier).removeprefix("==")
+    return found
 
 
 def cached(name: str, contents: str, make: Callable[[Path], None]) -> Path:

@@ -80,7 +80,7 @@ class LiveProject:
 
     def manage(self, *arguments: str) -> str:
         """Run manage.py; its standard output."""
-        return manage(self.path, *arguments, **self.settings)
+        return manage(self.path, *arguments, prefix=self.prefix, **self.settings)
 
     def client(self, token: str | None = None) -> "Client":
         return Client(self.port, token)
@@ -166,9 +166,9 @@ def project_environment(**changes: str) -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if not unwanted.search(name)} | changes
 
 
-def manage(project: Path, *arguments: str, **settings: str) -> str:
+def manage(project: Path, *arguments: str, prefix: Sequence[str] = (), **settings: str) -> str:
     done = subprocess.run(
-        [project / ".venv/bin/python", "manage.py", *arguments],
+        [*prefix, project / ".venv/bin/python", "manage.py", *arguments],
         cwd=project,
         env=project_environment(**settings),
         capture_output=True,
@@ -233,17 +233,19 @@ def wait_until_healthy(port: int, process: subprocess.Popen[bytes], log: Path, s
 
 
 @contextmanager
-def serve(project: Path, server: type[LiveProject] = LiveProject, **settings: str) -> Iterator[LiveProject]:
+def serve(
+    project: Path, server: type[LiveProject] = LiveProject, prefix: Sequence[str] = (), **settings: str
+) -> Iterator[LiveProject]:
     """Migrate, make the first administrator if there is none, and serve until the block ends."""
-    manage(project, "migrate", "--verbosity", "0", **settings)
-    output = manage(project, "create_first_admin", **settings)
+    manage(project, "migrate", "--verbosity", "0", prefix=prefix, **settings)
+    output = manage(project, "create_first_admin", prefix=prefix, **settings)
     credentials = project / ".first_admin"
     if output:
         credentials.write_text(output)
     username, password, token = (
         credential(credentials.read_text(), label) for label in ("Username", "Password", "API token")
     )
-    live = server(project, free_port(), username, password, token, settings)
+    live = server(project, free_port(), username, password, token, settings, prefix)
     try:
         live.start()
         yield live

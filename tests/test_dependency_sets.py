@@ -11,6 +11,9 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from conftest import PYTHONS, pins
+from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
 from servers import project_environment
 from test_cli import tree
 from test_engine import run_engine_tests
@@ -71,13 +74,32 @@ def test_pip_and_uv_install_the_same(bake, plain_path: str):  # noqa: F811
     assert make(by_uv, "setup").returncode == 0
     assert make(by_pip, "setup", PATH=plain_path).returncode == 0
     assert installed(by_uv) == installed(by_pip)
-    pins = dict(line.split("==") for line in (by_uv / "constraints.txt").read_text().splitlines())
-    assert [name for name, version in installed(by_uv).items() if pins.get(name, version) != version] == []
+    pinned = pins(by_uv)
+    assert [name for name, version in installed(by_uv).items() if pinned.get(name, version) != version] == []
     # And what pip can't do is said, with nothing changed.
     done = make(by_pip, "setup", "VERSIONS=lowest", PATH=plain_path)
     assert done.returncode == 2
     assert "VERSIONS=lowest needs uv" in done.stderr
     assert make(by_pip, "setup", PATH=plain_path).stdout.count("Installing") == 0
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("python", PYTHONS)
+def test_pins_fit_each_python(rendered, python: str):
+    """Each package that a project may need has the pinned version, and a wheel of it, for this Python."""
+    if not shutil.which("uv"):
+        pytest.skip("uv is not on the PATH")
+    project = rendered["demo"]
+    latest = f"{python}.99"  # without its first releases, which some packages no longer support
+    command = ["uv", "pip", "compile", "--quiet", "--no-header", "--no-annotate", "--all-extras", "--group", "dev"]
+    command += ["--python-version", latest, "--only-binary", ":all:", "-c", "constraints.txt"]
+    command += [other / "pyproject.toml" for other in rendered.values()]
+    done = subprocess.run(command, cwd=project, env=project_environment(), capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    pinned = pins(project, python)
+    chosen = {requirement.name: requirement for requirement in map(Requirement, done.stdout.splitlines())}
+    assert chosen["django"].specifier == SpecifierSet(f"=={pinned['django']}")
+    assert set(chosen) - set(pinned) == set()
 
 
 def test_going_back_to_the_pins_installs_them_again(bake, furnish):

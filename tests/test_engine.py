@@ -4,6 +4,7 @@ import os
 import re
 import shutil
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -16,13 +17,14 @@ pytestmark = pytest.mark.engine
 ENGINE = ROOT / "tests/engine"
 
 
-def run_engine_tests(project: Path, *arguments: str | Path, **settings: str) -> str:
+def run_engine_tests(project: Path, *arguments: str | Path, prefix: Sequence[str] = (), **settings: str) -> str:
     """What pytest prints of tests that pass; all of them, on as many processors as are left for this process."""
     processors = (os.cpu_count() or 1) // int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
     workers = processors if processors > 1 else 0
+    pytest_command = ["-B", "-m", "pytest", "-q", "-rs"]
     python_path = f"{project}{os.pathsep}{ENGINE.parent}"
     done = subprocess.run(
-        [project / ".venv/bin/python", "-B", "-m", "pytest", "-q", "-rs", f"--numprocesses={workers}", *arguments],
+        [*prefix, project / ".venv/bin/python", *pytest_command, f"--numprocesses={workers}", *arguments],
         cwd=ENGINE,
         env=project_environment(PYTHONPATH=python_path, **settings),
         capture_output=True,

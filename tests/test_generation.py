@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from conftest import PROVIDERS, ROOT, TEMPLATE_NAME
+from conftest import PROVIDERS, PYTHONS, ROOT, TEMPLATE_NAME, pins
 
 RENDERED = {"README.md", "pyproject.toml", ".env.example", "compose.yaml"}
 JUNK = re.compile(r"__pycache__|\.pyc$|\.DS_Store|sqlite3|\.venv|node_modules|_cache|\.orig$|\.rej$|~$")
@@ -153,7 +153,9 @@ def test_no_path_and_no_registry_is_in_the_project(project: Path, template: Path
 
 def test_constraints_are_pins_only(project: Path):
     lines = (project / "constraints.txt").read_text().splitlines()
-    assert [line for line in lines if not re.fullmatch(r"[a-z0-9][a-z0-9.-]*==[0-9][\w.]*", line)] == []
+    pin = re.compile(r"[a-z0-9][a-z0-9.-]*==[0-9][\w.]*(; python_version (<|>=) \"3\.\d+\")?")
+    assert [line for line in lines if not pin.fullmatch(line)] == []
+    assert len({frozenset(pins(project, python)) for python in PYTHONS}) == 1
 
 
 def test_untracked_files_stay_out_of_the_repository():

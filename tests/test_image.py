@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 import test_dotnet
 import yaml
+from conftest import pins
 from cookiecutter.main import cookiecutter
 from nginx import find_nginx, nginx
 from postgresql import PostgreSQL
@@ -186,10 +187,10 @@ def test_image_has_what_it_needs_and_no_more(site: Site):
     root = site.image.root
     assert not (root / "app/.env").exists()
     assert not {"pytest", "mypy", "ruff"} & {path.name for path in (root / "venv/bin").iterdir()}
-    pins = set((root / "app/constraints.txt").read_text().split())
+    pinned = {f"{name}=={version}" for name, version in pins(root / "app").items()}
     installed = site.image.run("uv", "pip", "freeze", "--python", "/venv").split()
     assert installed
-    assert [one for one in installed if one not in pins] == []
+    assert [one for one in installed if one not in pinned] == []
 
 
 def test_everybody_may_read_the_application(site: Site):

@@ -2,8 +2,10 @@
 
 import json
 import os
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from io import StringIO
 from pathlib import Path
 
@@ -152,7 +154,8 @@ def test_what_passes_is_told_and_the_project_s_own_database_stays_as_it_is(evalu
     assert "says goodbye" in done.stdout
     assert "Evaluation Summary: manners" in done.stdout
     assert done.stdout.splitlines()[-1] == "2 of 2 cases passed."
-    assert not path.exists() or path.stat().st_size == 0
+    with closing(sqlite3.connect(path)) as database:
+        assert database.execute("SELECT name FROM sqlite_master").fetchall() == []
 
 
 def test_what_does_not_pass_fails_the_command(evaluate):

@@ -129,17 +129,18 @@ async def test_the_last_page_costs_no_more_than_the_first():
 
 
 def test_a_list_reads_no_runs_that_have_ended():
-    threads = [f"t{number}" for number in range(PAGE)]
+    # SQLite may read a table from end to end if the list is most of it.
+    threads = [f"t{number}" for number in range(10 * PAGE)]
     costs = []
     for count in (FEW, MANY):
-        for thread in threads:
-            ended = {"thread_id": thread, "run_id": "r", "scope": "user:1", "status": "finished"}
-            Run.objects.bulk_create(Run(**ended) for _ in range(count // PAGE))
+        ended = {"run_id": "r", "scope": "user:1", "status": "finished"}
+        for _ in range(count // PAGE):
+            Run.objects.bulk_create(Run(thread_id=thread, **ended) for thread in threads)
         with connection.cursor() as cursor:
             cursor.execute("ANALYZE")
         statements = Statements()
         with connection.execute_wrapper(statements):
-            assert open_threads("user:1", threads) == (set(), set())
+            assert open_threads("user:1", threads[:PAGE]) == (set(), set())
         costs.append(sum(steps_of(sql, params) for sql, params in statements.all))
     assert costs[1] <= costs[0] * HARDLY_MORE
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import sqlite3
+from contextlib import closing
 from typing import Any
 
 import pytest
@@ -168,8 +169,7 @@ def test_what_postgresql_refuses_is_not_asked_again(state: str | None, away: boo
 
 
 def test_what_sqlite_refuses_is_not_asked_again():
-    connection = sqlite3.connect(":memory:")
-    with pytest.raises(sqlite3.OperationalError) as refused:
+    with closing(sqlite3.connect(":memory:")) as connection, pytest.raises(sqlite3.OperationalError) as refused:
         connection.execute("SELECT * FROM nothing")
     error = OperationalError("no such table")
     error.__cause__ = refused.value
