@@ -10,14 +10,14 @@ from servers import LiveProject, serve, wait_until
 pytestmark = pytest.mark.servers
 
 TOOL = '\n\n@tool(registry)\ndef extra({parameter}) -> str:\n    """Do it."""\n    return "Done."\n'
-# The file, what is appended to it, and what the developer reads then. All but the last are raised in another file.
+# The file, what is appended to it, and what the developer reads then. All but the second are raised in another file.
 MISTAKES = [
     ("tools.py", TOOL.format(parameter="").replace('    """Do it."""\n', ""), "has no docstring"),
+    ("urls.py", "\n1 / 0\n", "ZeroDivisionError"),
     ("tools.py", TOOL.format(parameter="") * 2, "is registered twice"),
     ("tools.py", TOOL.format(parameter="value: type(registry)"), "extra"),
     ("skills.py", '\nskills.add("", "", "")\n', "name"),
     ("agent.py", "\nimport json\njson.loads('x')\n", "JSONDecodeError"),
-    ("urls.py", "\n1 / 0\n", "ZeroDivisionError"),
 ]
 
 
@@ -74,7 +74,10 @@ def save_until(live: LiveProject, path: Path, text: str, is_seen: Callable[[], b
     wait_until(is_seen_now, else_show=lambda: live.log.read_text()[-3000:])
 
 
-@pytest.mark.parametrize(("file", "code", "words"), MISTAKES)
+@pytest.mark.parametrize(
+    ("file", "code", "words"),
+    [*MISTAKES[:2], *(pytest.param(*mistake, marks=pytest.mark.nightly) for mistake in MISTAKES[2:])],
+)
 def test_server_comes_back_after_a_mistake(server, file: str, code: str, words: str):
     path = server.path / "assistant" / file
     right, position = path.read_text(), len(server.log.read_text())
