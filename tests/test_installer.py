@@ -78,11 +78,23 @@ class Person(AbstractBaseUser, PermissionsMixin):
     objects = People()
     USERNAME_FIELD = "email"
 """
-OWN_TESTS = """from unittest import TestCase
+OWN_TESTS = """from django.contrib.auth import get_user_model
+from django.test import TestCase, TransactionTestCase
+
+from agui.testing import Chat, say
 
 
 class Own(TestCase):
-    def test_nothing(self): ...
+    def test_threads(self):
+        self.client.force_login(get_user_model().objects.create_user("ada"))
+        self.assertEqual(self.client.get("/assistant/agent/threads/").json()["threads"], [])
+
+
+class Runs(TransactionTestCase):
+    async def test_a_run(self):
+        ada = await get_user_model().objects.acreate_user("ada")
+        answer = await Chat(ada, say("Hello."), url="/assistant/agent/").send("Hi")
+        self.assertEqual(answer.text, "Hello.")
 """
 PROJECT_TOML = """[project]
 name = "shop"
@@ -243,7 +255,7 @@ def test_the_projects_own_tests_pass_as_before(shop, has_admin):
     installed(shop)
     command = [shop / ".venv/bin/python", "manage.py", "test"]
     done = subprocess.run(command, cwd=shop, env=project_environment(), capture_output=True, text=True, timeout=900)
-    assert (done.returncode, "Ran 1 test in" in done.stderr) == (0, True), done.stderr
+    assert (done.returncode, "Ran 2 tests in" in done.stderr) == (0, True), done.stderr
 
 
 def test_files_that_git_ignores_are_named(shop):

@@ -18,7 +18,6 @@ from uuid import uuid4
 
 import pytest
 from _pytest.runner import runtestprotocol
-from asgiref.sync import sync_to_async
 from django.apps import apps
 from django.contrib.auth import get_user_model
 from django.db import connection, connections, router, transaction
@@ -28,21 +27,19 @@ from pydantic_ai.messages import ToolReturnPart
 from pydantic_ai.models import Model
 
 import agui.clock
-from agui import AgentConfig, DjangoAGUIView, ToolRegistry, conf, get_urls
-from agui.blocking.executor import close_kept_connections, in_database
+from agui import AgentConfig, DjangoAGUIView, ToolRegistry, get_urls
+from agui.blocking.executor import in_database
 from agui.http.tokens import create_token
 from agui.models import Run
 from agui.runs import life as signs_of_life
 from agui.runs.live import LiveRuns, live
-from agui.testing import Request, ScriptedModel, collect
+from agui.testing import Request, ScriptedModel, close_connections, collect
 from engine import urls
 from engine.clock import Clock, the_clock
 from engine.recipe_pages import read_recipes
 from engine.recipes import Recipe
 
 models.ALLOW_MODEL_REQUESTS = False
-# What the engine does for its owner's tests is off in its own, which are of what it does in production.
-conf.is_testing = lambda: False
 
 # What the engine asks what time it is.
 agui.clock.time = agui.clock.timezone = the_clock  # type: ignore[assignment]
@@ -227,9 +224,9 @@ def watch(clock: Clock) -> Callable[..., Awaitable[None]]:
 
 @pytest.fixture(autouse=True)
 def no_connection_outlives_its_test() -> Iterator[None]:
-    """PostgreSQL can't drop the test database while a thread of the engine is connected to it."""
+    """PostgreSQL can't drop the test database while a thread is connected to it."""
     yield
-    close_kept_connections()
+    close_connections()
 
 
 @pytest.fixture(autouse=True)
@@ -266,9 +263,6 @@ async def no_run_outlives_its_test(shared_logs: None) -> AsyncIterator[None]:
             await asyncio.wait([counting])
     live.followers.clear()
     await live.logs.aclose()
-    await asyncio.to_thread(signs_of_life.life.stop)
-    # asgiref's worker thread keeps its connection: PostgreSQL could not drop the test database.
-    await sync_to_async(connections.close_all)()
 
 
 @pytest.fixture

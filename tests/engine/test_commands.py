@@ -99,12 +99,6 @@ def test_garbage_is_collected_as_usual_in_a_server_that_has_started(tmp_path):
 
 
 ALONE = """
-import sys
-
-def test_alone(client):
-    assert client.get("/livez").status_code == 200
-    assert not {"pydantic_ai", "ag_ui", "twisted"} & {*sys.modules}
-
 def test_that_builds_an_agent():
     from agui.contract import agents
     from pydantic_ai import models
@@ -119,14 +113,25 @@ def test_after_somebody_has_changed_it():
 def test_after_it():
     from pydantic_ai import models
     assert models.ALLOW_MODEL_REQUESTS is False
+
+def test_the_environment(settings):
+    from agui import conf
+    assert settings.AGENT_MODEL == "demo"
+    assert conf.get().redis_url is None
+    assert conf.get().read_environment is False
 """
 
 
-def test_a_test_without_an_agent_imports_none_and_no_test_asks_a_real_model(tmp_path):
+def test_no_test_of_a_project_asks_a_real_model_or_depends_on_the_environment(tmp_path):
     conftest = (settings.BASE_DIR / "conftest.py").read_text()
     (tmp_path / "conftest.py").write_text(conftest)
     (tmp_path / "test_alone.py").write_text(ALONE)
-    environment = os.environ | {"DEBUG": "1", "PYTHONPATH": str(settings.BASE_DIR)}
+    environment = os.environ | {
+        "DEBUG": "1",
+        "PYTHONPATH": str(settings.BASE_DIR),
+        "AGENT_MODEL": "test",
+        "REDIS_URL": "redis://127.0.0.1:1/0",
+    }
     options = ["-q", "-p", "no:cacheprovider", "-c", str(settings.BASE_DIR / "pyproject.toml")]
     done = subprocess.run(
         [sys.executable, "-m", "pytest", *options, f"--rootdir={tmp_path}", "--ds=config.settings", str(tmp_path)],

@@ -20,6 +20,8 @@ from engine.serving import CUT, Answers, serving
 pytestmark = pytest.mark.django_db(transaction=True)
 
 WEBM = b"\x1a\x45\xdf\xa3 sesame"
+EAR = "http://ear.example/v1"
+ALONE = {"READ_ENVIRONMENT": False}
 HEARD = {"content-type": "application/json"}, b'{"text": " Buy milk. "}'
 
 
@@ -28,6 +30,12 @@ class Parrot:
 
     async def transcribe(self, audio, name, media_type, language):
         return f"{len(audio)} {name} {media_type} {language}"
+
+
+@pytest.mark.parametrize(("choice", "url"), [({}, EAR), ({"READ_ENVIRONMENT": True}, EAR), (ALONE, None)])
+def test_the_service_is_named_in_the_environment_unless_that_is_not_read(monkeypatch, choice, url):
+    monkeypatch.setenv("TRANSCRIPTION_URL", EAR)
+    assert conf.load(choice).voice.url == url
 
 
 async def record(client: Client, audio=WEBM, **form):

@@ -13,7 +13,6 @@ from functools import cache, lru_cache
 from typing import Any, Literal, TypeVar, cast
 
 from django.conf import settings
-from django.core import mail
 from django.core.exceptions import ImproperlyConfigured
 from django.core.signals import setting_changed
 from pydantic import Field, ValidationError, create_model, field_validator
@@ -189,6 +188,9 @@ class EngineSettings(Section):
         False, description="Sends used tokens to clients; this reveals the provider and the model."
     )
     send_reasoning: bool = Field(True, description="Streams the model's reasoning to clients.")
+    read_environment: bool = Field(
+        True, description="Whether variables of the environment complete the sections of parts."
+    )
 
     @field_validator("redis_url")
     @classmethod
@@ -211,7 +213,7 @@ def load(raw: Any = None, context: Any = None) -> EngineSettings:
         raw = getattr(settings, "AGUI", {})
     sections = {part.key: part.settings for part in parts.installed() if part.settings}
     model = _with_parts(tuple(sections.items()))
-    if isinstance(raw, dict) and not is_testing():
+    if isinstance(raw, dict) and raw.get("READ_ENVIRONMENT", True):
         raw = _with_environment(raw, sections)
     try:
         return model.model_validate(raw, context=context)
@@ -238,7 +240,7 @@ def _with_environment(raw: dict[str, Any], sections: dict[str, type[Section]]) -
     for key, section in sections.items():
         values = raw.get(key, {})
         if isinstance(values, dict):
-            complete[key] = section.read_environment() | values
+            complete[key] = section.collect_environment() | values
     return complete
 
 
@@ -249,14 +251,6 @@ def mistake(problem: object, *keys: str) -> ImproperlyConfigured:
         value = getattr(value, key.lower())
     name = "AGUI" + "".join(f"[{key!r}]" for key in keys)
     return ImproperlyConfigured(f"{name} = {value!r}: {problem}.")
-
-
-def is_testing() -> bool:
-    """Whether Django's test environment is set up.
-
-    Then the engine ignores .env, and keeps no connections.
-    """
-    return hasattr(mail, "outbox")
 
 
 def agent_model() -> Any:

@@ -42,7 +42,7 @@ class Section(BaseModel):
     """Whether an error must not quote a wrong value."""
 
     @classmethod
-    def read_environment(cls) -> dict[str, Any]:
+    def collect_environment(cls) -> dict[str, Any]:
         """Read the variables that are set, by key."""
         values: dict[str, Any] = {}
         for name, variable in cls.environment.items():

@@ -6,7 +6,6 @@ Most commands of `manage.py` need no agent.
 from functools import cache
 
 from django.utils.module_loading import autodiscover_modules
-from pydantic_ai import models
 
 from agui import conf, parts
 from agui.stores.base import store_class
@@ -19,8 +18,6 @@ def discover() -> None:
     This takes long enough to hold up a busy server, so a server calls it when it starts. Raises
     ImproperlyConfigured if a setting names something that can't be used.
     """
-    if conf.is_testing():
-        models.ALLOW_MODEL_REQUESTS = False
     conf.load()
     store_class()
     autodiscover_modules("tools", "skills")

@@ -1,10 +1,14 @@
-"""Where blocking code runs: bounded pools of threads, and their database connections."""
+"""Where blocking code runs: bounded pools of threads, and their database connections.
+
+What is kept for the next call ends with the last event loop that used it. A server has one loop. A
+test, a command, and a request to a WSGI server have a loop each, so nothing outlives them: a test
+database can't be dropped while there are connections to it.
+"""
 
 import asyncio
 import math
-import sys
 import threading
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable
 from contextvars import Context, ContextVar, copy_context
 from functools import partial
 from typing import Any, Literal, TypeVar
@@ -36,6 +40,9 @@ owner: ContextVar[str | None] = ContextVar("agui_owner", default=None)
 _given_up: ContextVar[threading.Event | None] = ContextVar("agui_given_up", default=None)
 
 _executors: dict[tuple[Pool, int], FairThreads] = {}
+_loops: dict[asyncio.AbstractEventLoop, AsyncGenerator[None]] = {}
+"""The event loops that use the threads, each with a generator that is closed when the loop ends."""
+_loops_lock = threading.Lock()
 _thread = threading.local()
 _kept: WeakSet[BaseDatabaseWrapper] = WeakSet()
 _lasting: WeakSet[ThreadSensitiveContext] = WeakSet()
@@ -53,7 +60,9 @@ async def run_in_thread(fn: Callable[..., R], *args: Any, pool: Pool = "tools") 
     Cancelling does not stop running code, unless that calls `stop_if_given_up`. Code that still
     waits for a thread never starts.
     """
-    if pool == "tools" or _are_pooled() or conf.is_testing():
+    if asyncio.get_running_loop() not in _loops:
+        await _keep_until_loop_ends()
+    if pool == "tools" or _are_pooled():
         with_connections = _with_clean_connections
     else:
         with_connections = _with_kept_connections
@@ -81,11 +90,12 @@ def stop_if_given_up() -> None:
 async def in_database(fn: Callable[..., R], *args: Any, pool: Pool = "database") -> R:
     """Run a query of the engine on one of a few threads that keep their connections.
 
-    In a transaction of a TestCase it runs in the test's own thread, since no other thread sees its
-    rows. A run waits for a database that is away.
+    If synchronous code has started this event loop (`async_to_sync`, as a TestCase does) and has an
+    open transaction, the query runs in that code's thread: no other thread sees its rows. A run
+    waits for a database that is away.
     """
-    can_be_test = "django.test" in sys.modules and getattr(AsyncToSync.executors, "current", None)
-    if can_be_test and await sync_to_async(_is_in_transaction)():
+    is_awaited_by_thread = asyncio.get_running_loop() in AsyncToSync.loop_thread_executors
+    if is_awaited_by_thread and await sync_to_async(_is_in_transaction)():
         return await sync_to_async(fn)(*args)
     return await wait_for_database(lambda: run_in_thread(fn, *args, pool=pool))
 
@@ -110,10 +120,10 @@ def _with_clean_connections(fn: Callable[..., R], *args: Any) -> R:
     try:
         return _call(fn, *args)
     finally:
-        if conf.is_testing():  # Dropping the test database needs all connections closed.
-            connections.close_all()
-        else:
-            close_old_connections()
+        close_old_connections()
+        for connection in connections.all(initialized_only=True):
+            if connection.connection is not None:
+                _keep(connection)
 
 
 def _are_pooled() -> bool:
@@ -151,10 +161,15 @@ def _renew_connections() -> None:
             "CONN_MAX_AGE": KEEP_SECONDS,
             "CONN_HEALTH_CHECKS": True,
         }
-        if connection not in _kept:
-            _kept.add(connection)
-            connection.inc_thread_sharing()
+        _keep(connection)
     close_old_connections()
+
+
+def _keep(connection: BaseDatabaseWrapper) -> None:
+    """Let other threads close a connection of this thread."""
+    if connection not in _kept:
+        _kept.add(connection)
+        connection.inc_thread_sharing()
 
 
 def _call(fn: Callable[..., R], *args: Any) -> R:
@@ -166,17 +181,52 @@ def _call(fn: Callable[..., R], *args: Any) -> R:
 
 
 def close_kept_connections() -> None:
-    """End the threads that keep connections, after their calls, and close the connections.
+    """End the threads that keep connections, after their calls, and close the connections."""
+    _end(_take_executors())
 
-    A test database can't be dropped while there are connections to it.
-    """
+
+def _take_executors() -> list[FairThreads]:
+    """Take the pools away from new calls. The threads of tools stay, because they may hang."""
+    keys = [key for key in list(_executors) if key[0] != "tools"]
+    return [_executors.pop(key) for key in keys]
+
+
+def _end(executors: list[FairThreads]) -> None:
     for close in closing:
         close()
-    for pool, threads in list(_executors):
-        if pool != "tools":  # The threads of tools may hang, and keep no connections.
-            _executors.pop((pool, threads)).shutdown()
+    for executor in executors:
+        executor.shutdown()
     for connection in list(_kept):
-        connection.close()
+        # The method of SQLite's class leaves a connection open if its database is in memory.
+        BaseDatabaseWrapper.close(connection)
+
+
+async def _keep_until_loop_ends() -> None:
+    """Keep threads and connections at least as long as this event loop."""
+    loop = asyncio.get_running_loop()
+    waiting = _wait_for_end(loop)
+    with _loops_lock:
+        _loops[loop] = waiting
+    await anext(waiting)
+
+
+async def _wait_for_end(loop: asyncio.AbstractEventLoop) -> AsyncGenerator[None]:
+    """Wait until the event loop ends, which closes its asynchronous generators."""
+    try:
+        yield
+    finally:
+        await _leave(loop)
+
+
+async def _leave(loop: asyncio.AbstractEventLoop) -> None:
+    """End what is kept if this is the last event loop."""
+    with _loops_lock:
+        del _loops[loop]
+        if _loops:
+            return
+        # A loop that begins to use threads now gets new ones.
+        executors = _take_executors()
+    await asyncio.to_thread(_end, executors)
 
 
 async def release_connections() -> None:

@@ -28,7 +28,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import QuerySet
 from django.db.models.functions import Now
 
-from agui import clock, conf
+from agui import clock
 from agui.blocking.executor import closing, run_in_thread
 from agui.models import Run
 from agui.runs.processes import is_there, process_name
@@ -127,9 +127,9 @@ class Life:
 
     def start(self) -> None:
         """Start the thread that looks after runs, unless it is running."""
-        if conf.is_testing():
-            return  # There is no other process.
         if self._thread is not None and self._pid == os.getpid():
+            return
+        if _is_private(connections[router.db_for_write(Run)]):
             return
         self._pid = os.getpid()
         self._ended = threading.Event()
@@ -140,7 +140,7 @@ class Life:
         self._thread.start()
 
     def stop(self) -> None:
-        """End the thread and close its connection: tests can't drop a database that has some."""
+        """End the thread and close its connection."""
         if self._thread is not None and self._pid == os.getpid():
             self._ended.set()
             self._thread.join()
@@ -254,6 +254,11 @@ def _has_locks(connection: BaseDatabaseWrapper) -> bool:
     """Whether a process can hold a lock through a connection: not if a pooler shares it."""
     is_shared = connection.settings_dict.get("DISABLE_SERVER_SIDE_CURSORS")
     return connection.vendor == "postgresql" and not is_shared
+
+
+def _is_private(connection: BaseDatabaseWrapper) -> bool:
+    """Whether no other process can use the database: SQLite's databases in memory are such."""
+    return connection.vendor == "sqlite" and connection.is_in_memory_db()
 
 
 def _update_seen(rows: QuerySet[Run]) -> int:

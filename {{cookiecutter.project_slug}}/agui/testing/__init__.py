@@ -9,10 +9,11 @@
 
 An answer is a step, a list of steps, or a Response. A script may be endless:
 `itertools.repeat(say("Hi"))`. `Chat` combines both: a user at the endpoint, with a script instead
-of the model.
+of the model. `plugin` has the fixtures that a project's `conftest.py` takes over in one line.
 """
 
 from agui.testing.chat import Answer, Chat, Frame, ToolUse, collect, event_types, read_frames
+from agui.testing.connections import close_connections
 from agui.testing.script import (
     Part,
     Pause,
@@ -39,6 +40,7 @@ __all__ = [
     "Step",
     "ToolUse",
     "call",
+    "close_connections",
     "collect",
     "event_types",
     "fail",

@@ -107,8 +107,6 @@ def scratch() -> Iterator[None]:
         if apps.is_installed("agui.contrib.durable"):
             local["DURABLE"] = {"RUN_EXECUTOR": "local"}
         with override_settings(AGUI=local, MEDIA_ROOT=folder, SECURE_SSL_REDIRECT=False):
-            # The settings are read here, because a test environment ignores environment variables.
-            conf.get()
             setup_test_environment(debug=settings.DEBUG)
             databases = setup_databases(verbosity=0, interactive=False, serialized_aliases=set())
             try:

@@ -1,0 +1,143 @@
+"""What the engine keeps for its next query: threads and connections, which end with the last event loop."""
+
+import asyncio
+import os
+import subprocess
+import sys
+import threading
+from typing import Any
+
+import pytest
+from asgiref.sync import async_to_sync, sync_to_async
+from django.conf import settings as django_settings
+from django.contrib.auth import get_user_model
+from django.db import connection, connections, transaction
+from django.db.backends.sqlite3.base import DatabaseWrapper
+
+from agui.blocking.executor import in_database, run_in_thread
+from agui.models import Run
+from agui.runs.life import life
+from agui.testing import close_connections
+
+OWN_TESTS = """
+from asgiref.sync import async_to_sync
+from django.contrib.auth import get_user_model
+from django.test import TestCase, TransactionTestCase
+from pydantic_ai.models.test import TestModel
+
+from agui.testing import Chat
+
+
+class InATransaction(TestCase):
+    def test_threads(self):
+        self.client.force_login(get_user_model().objects.create_user("ada"))
+        self.assertEqual(self.client.get("/agent/threads/").json()["threads"], [])
+
+
+class Committed(TransactionTestCase):
+    async def test_a_run(self):
+        ada = await get_user_model().objects.acreate_user("ada")
+        answer = await Chat(ada, model=TestModel(call_tools=[], custom_output_text="Yes.")).send("Hello")
+        self.assertEqual((answer.text, answer.error), ("Yes.", None))
+
+    def test_a_run_of_synchronous_code(self):
+        ada = get_user_model().objects.create_user("ada")
+        chat = Chat(ada, model=TestModel(call_tools=[], custom_output_text="Yes."))
+        self.assertEqual(async_to_sync(chat.send)("Hello").text, "Yes.")
+"""
+OWN_SETTINGS = """
+from config.settings import *
+DATABASES["default"]["TEST"] = {test}
+"""
+
+
+def open_connection() -> Any:
+    connection.ensure_connection()
+    return connections[connection.alias]
+
+
+def threads_of_queries() -> list[str]:
+    return [thread.name for thread in threading.enumerate() if thread.name.startswith("agui-database")]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_is_kept_ends_with_the_last_event_loop():
+    with asyncio.Runner() as server:
+        kept = server.run(in_database(open_connection))
+        asyncio.run(in_database(open_connection))
+        assert kept.connection
+        assert threads_of_queries()
+        server.run(in_database(open_connection))
+    assert kept.connection is None
+    assert threads_of_queries() == []
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_next_event_loop_gets_new_threads():
+    for _ in range(2):
+        assert asyncio.run(in_database(Run.objects.count)) == 0
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_lasting_connection_of_a_tool_is_closed_at_the_end(monkeypatch):
+    monkeypatch.setitem(connections.settings[connection.alias], "CONN_MAX_AGE", 600)
+    with asyncio.Runner() as server:
+        # A connection that is open already has its age.
+        server.run(run_in_thread(connections.close_all))
+        lasting = server.run(run_in_thread(open_connection))
+        assert lasting.connection
+    assert lasting.connection is None
+
+
+@pytest.mark.django_db(transaction=True)
+def test_close_connections_closes_those_of_asynchronous_queries():
+    # A loop that nobody ends, as between the tests of a session.
+    with asyncio.Runner() as session:
+        used = [session.run(sync_to_async(open_connection)()), session.run(in_database(open_connection))]
+        assert all(one.connection for one in used)
+        close_connections()
+        assert [one.connection for one in used] == [None, None]
+        assert session.run(in_database(Run.objects.count)) == 0
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_query_for_synchronous_code_belongs_to_its_transaction():
+    with transaction.atomic():
+        get_user_model().objects.create_user("ada")
+        assert async_to_sync(in_database)(get_user_model().objects.count) == 1
+
+
+def test_a_database_in_memory_gets_no_signs_of_life():
+    """No other process could see them. A second connection to it would only meet locked tables."""
+    life.stop()
+    usual = connections[connection.alias]
+    name = "file:signs?mode=memory&cache=shared"
+    connections[connection.alias] = DatabaseWrapper({**usual.settings_dict, "NAME": name, "OPTIONS": {}})
+    try:
+        life.start()
+        assert "agui-life" not in [thread.name for thread in threading.enumerate()]
+    finally:
+        connections[connection.alias] = usual
+
+
+@pytest.mark.parametrize("kind", ["server or file", "in memory"])
+def test_a_projects_own_tests_need_nothing_of_the_engine(tmp_path, kind):
+    """Django's own runner drops the test database, although the project has no fixture for the engine."""
+    if kind == "in memory" and connection.vendor != "sqlite":
+        pytest.skip("Only SQLite has databases in memory")
+    name = f"test_{os.getpid()}_own" if connection.vendor == "postgresql" else str(tmp_path / "own.sqlite3")
+    (tmp_path / "own_settings.py").write_text(OWN_SETTINGS.format(test={} if kind == "in memory" else {"NAME": name}))
+    (tmp_path / "test_own.py").write_text(OWN_TESTS)
+    command = [sys.executable, "-Walways", "manage.py", "test", "--noinput", "-t", tmp_path, tmp_path]
+    done = subprocess.run(
+        command,
+        cwd=django_settings.BASE_DIR,
+        env=os.environ | {"DEBUG": "1", "DJANGO_SETTINGS_MODULE": "own_settings", "PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "Ran 3 tests" in done.stderr
+    for sign in ("WARNING", "ERROR", "ResourceWarning", "accessed by other users"):
+        assert sign not in done.stderr, done.stderr

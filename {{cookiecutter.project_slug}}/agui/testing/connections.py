@@ -1,0 +1,17 @@
+"""What a test leaves behind: connections to its database."""
+
+from asgiref.sync import SyncToAsync
+from django.db import connections
+
+from agui.blocking.executor import close_kept_connections
+
+
+def close_connections() -> None:
+    """Close the connections that the engine and async code keep for the next test.
+
+    PostgreSQL can't drop a test database while there are connections to it. Call this after each
+    test, and never from a coroutine. It ends the engine's threads, and closes the connections of
+    the thread in which asgiref runs async queries. The test's own connection stays.
+    """
+    close_kept_connections()
+    SyncToAsync.single_thread_executor.submit(connections.close_all).result()
