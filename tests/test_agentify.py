@@ -229,6 +229,7 @@ def test_tools_of_a_model(shop: Path):
     assert "api_token" not in text
 
 
+@pytest.mark.nightly
 def test_language_model_is_tried_with_the_tools(shop: Path):
     said = run(shop, "python", "manage.py", "evaluate")
     assert re.search(r"^(\d+) of \1 cases passed", said, re.MULTILINE), said[-3000:]

@@ -263,6 +263,7 @@ def test_phone_keeps_its_keyboard_down(new_page, live_project, signed_in):
 # --- The choice of a model
 
 
+@pytest.mark.nightly
 def test_chosen_model_goes_with_each_run_and_is_kept(new_page, live_project, signed_in):
     offered = ["quick"]
 

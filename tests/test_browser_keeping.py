@@ -48,6 +48,7 @@ def test_conversation_is_pinned_by_keyboard(drawer):
     expect(drawer.get_by_role("heading", name="Pinned")).to_have_count(0)
 
 
+@pytest.mark.nightly
 def test_conversation_is_archived_and_comes_back(drawer):
     page = drawer.page
     more(drawer, "second").click()

@@ -177,6 +177,7 @@ def test_feedback_is_kept_and_seen_in_the_admin(scripted):
     expect(scripted.get_by_text(thread)).to_be_visible()
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", ["agui/run/", "agui_spending/spending/", "agui_dashboard/runspan/?range=7d"])
 def test_what_runs_cost_fits_a_small_laptop_in_the_admin(scripted, name):
     scripted.set_viewport_size({"width": 1280, "height": 800})

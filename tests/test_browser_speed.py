@@ -113,6 +113,7 @@ def test_first_load_is_light_in_development(new_page, live_project):
     assert {"agui/agui-chat.js", "agui/agui-chat.css"} <= set(weights)
 
 
+@pytest.mark.nightly
 def test_production_loads_nothing_that_may_be_stale(new_page, production, collected):
     """Every file is named after its content, those that are imported on demand included, and kept for ever."""
     page = new_page()

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from conftest import at_night
 from servers import LiveProject, free_port, project_environment, serve
 from terminal import Screen, Terminal, terminal
 from test_python_client import FILES, microsoft_server, pydantic_server, wait_until_listening  # noqa: F401
@@ -51,7 +52,7 @@ def ask(chat: Terminal, text: str) -> None:
     chat.type(f"{text}\r")
 
 
-@pytest.mark.parametrize("url", [False, True], ids=["own agent", "over HTTP"])
+@pytest.mark.parametrize("url", [False, *at_night(True)], ids=["own agent", "over HTTP"])
 def test_conversation_with_an_approval(chat, url: bool):
     with chat(url=url) as person:
         ask(person, 'add_task title="Buy milk" category=home')
@@ -77,6 +78,7 @@ def test_conversation_with_an_approval(chat, url: bool):
     assert "Deleted 0 finished tasks." in lines
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(("columns", "rows"), [(40, 10), (80, 24), (200, 50)])
 def test_what_streams_is_drawn_once(chat, columns: int, rows: int):
     """The answer is longer than a small screen, and is drawn anew many times."""
@@ -109,6 +111,7 @@ def test_control_c_stops_the_answer_and_typing_does_not_disturb_it(chat, slow_pr
     assert "^C" not in person.screen.text
 
 
+@pytest.mark.nightly
 def test_stop_stops_the_answer_too(chat, slow_project: LiveProject):
     with chat(url=True, project=slow_project) as person:
         ask(person, "help")
@@ -120,6 +123,7 @@ def test_stop_stops_the_answer_too(chat, slow_project: LiveProject):
     assert "and restart." not in person.output
 
 
+@pytest.mark.nightly
 def test_control_c_leaves_a_question_open(chat):
     with chat() as person:
         ask(person, "/new")
@@ -186,6 +190,7 @@ def other_agent(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]
         process.wait()
 
 
+@pytest.mark.nightly
 def test_agent_of_others(other_agent: str, live_project: LiveProject, tmp_path: Path):
     """All that was said goes along with each message: the agent counts what its user said."""
     python = live_project.path / ".venv/bin/python"

@@ -200,6 +200,7 @@ def answers(port: int) -> bool:
         return False
 
 
+@pytest.mark.nightly
 def test_copilotkit_does_what_a_page_does(runtime: int, token: str, tmp_path: Path):
     (request,) = [block for block in blocks("CopilotKit") if block.language == "sh"]
     assert request.output
@@ -207,6 +208,7 @@ def test_copilotkit_does_what_a_page_does(runtime: int, token: str, tmp_path: Pa
     check_output(run("sh", "-eu", "-c", script, cwd=tmp_path, AGENT_TOKEN=token), request.output)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("program", ["text.mjs", "tools.mjs", "approval.mjs", "state.mjs"])
 def test_copilotkit_runtime_loses_nothing(
     program: str, runtime: int, packages: Path, live_project: LiveProject, token: str, tmp_path: Path
@@ -222,6 +224,7 @@ def test_copilotkit_runtime_loses_nothing(
     run_program("@ag-ui/client", program, ["node"], tmp_path, token)
 
 
+@pytest.mark.nightly
 def test_copilotkit_runtime_tells_nobody_else(runtime: int, live_project: LiveProject, token: str):
     body = run_input("a secret")
     assert "RUN_FINISHED" in ask_runtime(runtime, "agent/default/run", token, body)[1]
@@ -264,6 +267,7 @@ def microsoft() -> Path:
     return cached("microsoft", f"{sys.version}\n{requirements.read_text()}", install) / "bin/python"
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("program", programs("Microsoft Agent Framework"))
 def test_microsoft_agent_framework(
     program: str, microsoft: Path, live_project: LiveProject, token: str, tmp_path: Path

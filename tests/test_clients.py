@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from breaking_proxy import BOTH, MUTATIONS, NOTHING, Scenario, breaking_proxy
-from conftest import ROOT, npm_install
+from conftest import ROOT, at_night, npm_install
 from servers import LiveProject, serve
 
 pytestmark = pytest.mark.clients
@@ -80,14 +80,14 @@ def run_suite(suite: Path, scripted_project: LiveProject, other_token: str):
     return run
 
 
-@pytest.mark.parametrize("client", BOTH)
+@pytest.mark.parametrize("client", [BOTH[0], *at_night(*BOTH[1:])])
 def test_official_client_understands_everything(client: str, run_suite):
     result = run_suite(client)
     assert result.returncode == 0, result.stdout[-8000:]
     assert "# tests 0" not in result.stdout
 
 
-@pytest.mark.parametrize("client", BOTH)
+@pytest.mark.parametrize("client", [BOTH[0], *at_night(*BOTH[1:])])
 def test_official_client_meets_an_expired_question(client: str, run_suite, expiring_project: LiveProject):
     result = run_suite(client, "expiry.mjs", url=expiring_project.url)
     assert result.returncode == 0, result.stdout[-8000:]
@@ -121,12 +121,14 @@ def verdicts(run_suite, scripted_project: LiveProject) -> dict[tuple[str, Scenar
     return found
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("client", BOTH)
 def test_proxy_that_breaks_nothing_is_not_noticed(client: str, verdicts):
     scenarios = {mutation.scenario for mutation in MUTATIONS.values() if client in mutation.clients}
     assert {verdicts[client, scenario, NOTHING] for scenario in scenarios} == {"ok"}
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("client", "name"), [(client, name) for name, mutation in MUTATIONS.items() for client in mutation.clients]
 )

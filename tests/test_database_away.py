@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from conftest import ROOT, at_night, furnish_project
+from conftest import ROOT, furnish_project
 from postgresql import PostgreSQL, find_memory, find_postgresql, postgresql
 from servers import serve, wait_until
 from test_kill import Watched, check_records, kept, read_thread
@@ -29,7 +29,8 @@ def server() -> Iterator[PostgreSQL]:
         yield server
 
 
-@pytest.mark.parametrize("mode", ["immediate", *at_night("fast")])
+@pytest.mark.nightly
+@pytest.mark.parametrize("mode", ["fast", "immediate"])
 def test_runs_wait_for_a_database_that_is_away(
     rendered, environment: Path, tmp_path: Path, server: PostgreSQL, mode: str
 ):

@@ -77,6 +77,7 @@ def test_it_has_every_route_with_its_methods(live: LiveProject):
     assert documented == served | HEALTH
 
 
+@pytest.mark.nightly
 def test_the_server_does_what_it_says(live: LiveProject, tmp_path: Path):
     command = [sys.executable, "-m", "schemathesis.cli", "--config-file", ROOT / "tests/schemathesis.toml", "run"]
     options = ["--phases=examples,coverage,fuzzing", "--max-examples=5", "--generation-deterministic", "--no-color"]

@@ -103,6 +103,7 @@ def verdicts(
     return found
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(("server", "name"), [(server, name) for server, names in PLAYED.items() for name in names])
 def test_another_server_is_understood(server: str, name: str, verdicts: dict[tuple[str, str], str]):
     assert verdicts[server, name] == "ok", verdicts[server, name]

@@ -44,6 +44,7 @@ def test_reducer_agrees_with_the_official_client_on_generated_streams(compare):
     assert len(told["types"]) == EVENT_TYPES
 
 
+@pytest.mark.nightly
 def test_reducer_agrees_with_the_official_client_on_live_streams(compare, run_suite, live_project, tmp_path):  # noqa: F811
     record = tmp_path / "record"
     run_suite("@ag-ui/client", AGUI_RECORD=str(record))  # Whether it passes is for test_clients.py to say
@@ -67,6 +68,7 @@ BREAKS = {
 }
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", BREAKS)
 def test_broken_reducer_is_noticed(name: str, compare, tmp_path: Path):
     broken = tmp_path / "agui"

@@ -12,7 +12,7 @@ from threading import Event
 from typing import Any
 
 import pytest
-from conftest import furnish_project
+from conftest import at_night, furnish_project
 from servers import HANG_SECONDS, LiveProject, events, is_listening, run_input, serve, text_of, wait_until
 
 pytestmark = pytest.mark.servers
@@ -183,7 +183,7 @@ def end_in_mid_run(live: LiveProject) -> list[dict[str, Any]]:
     return long.events
 
 
-@pytest.mark.parametrize("server", ["daphne", "uvicorn"])
+@pytest.mark.parametrize("server", ["daphne", *at_night("uvicorn")])
 def test_what_was_asked_is_answered_and_nobody_else_is_let_in(live: Served, server: str):
     if server != live.server:
         live.stop()

@@ -36,6 +36,7 @@ def cells(page: Page, text: str):
     return page.get_by_role("cell", name=text, exact=True)
 
 
+@pytest.mark.nightly
 def test_each_step_shows_what_the_tutorial_says(opened, bake, furnish, tmp_path: Path):
     project = bake(parts="everything")
     furnish(project)

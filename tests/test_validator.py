@@ -158,6 +158,7 @@ def test_every_kind_of_stream_is_valid(recorder: Recorder, kind: str, tmp_path: 
     check(recorder, kind, tmp_path / "stream.sse")
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("version", ["0.9", None])
 @pytest.mark.parametrize("kind", OLDER)
 def test_streams_for_older_clients_are_valid(recorder: Recorder, kind: str, version: str | None, tmp_path: Path):

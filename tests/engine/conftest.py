@@ -230,7 +230,10 @@ def no_connection_outlives_its_test() -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True)
-def endpoint() -> None:
+def endpoint(settings: Any) -> None:
+    # A test that overrides settings inside another override leaves the outer one behind.
+    if settings.ROOT_URLCONF != "engine.urls":
+        settings.ROOT_URLCONF = "engine.urls"
     urls.effects.clear()
     urls.hanging.clear()
     urls.let_go.clear()

@@ -258,7 +258,7 @@ def _has_locks(connection: BaseDatabaseWrapper) -> bool:
 
 def _is_private(connection: BaseDatabaseWrapper) -> bool:
     """Whether no other process can use the database: SQLite's databases in memory are such."""
-    return connection.vendor == "sqlite" and connection.is_in_memory_db()
+    return connection.vendor == "sqlite" and connection.is_in_memory_db()  # type: ignore[attr-defined]
 
 
 def _update_seen(rows: QuerySet[Run]) -> int:
