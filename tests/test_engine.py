@@ -40,26 +40,29 @@ def run_engine_tests(project: Path, *arguments: str | Path, prefix: Sequence[str
 @pytest.mark.parametrize(
     "half", [pytest.param(half, marks=pytest.mark.xdist_group(f"engine-{half}")) for half in (0, 1)]
 )
-def test_engine_on_sqlite(bake, furnish, half: int):
+@pytest.mark.parametrize("chosen", ["not nightly", *at_night("nightly")])
+def test_engine_on_sqlite(bake, furnish, chosen: str, half: int):
     project = bake()
     furnish(project)
-    told = run_engine_tests(project, *sorted(ENGINE.glob("test_*.py"))[half::2])
+    told = run_engine_tests(project, "-m", chosen, *sorted(ENGINE.glob("test_*.py"))[half::2])
     # Each extra is installed, so only a program that this machine lacks can be a reason.
     assert not os.environ.get("REQUIRE_ALL") or " skipped" not in told
 
 
 @pytest.mark.xdist_group("engine-postgresql")
 @pytest.mark.parametrize(
-    "chosen",
-    ["database", *at_night("not database")],
-    ids=["the database's", "the others"],
+    ("name", "chosen"),
+    [
+        ("by_day", "database and not nightly"),
+        pytest.param("at_night", "nightly or not database", marks=pytest.mark.nightly),
+    ],
 )
 def test_engine_on_postgresql(
-    bake, furnish, postgresql_server: PostgreSQL, tmp_path: Path, request: pytest.FixtureRequest, chosen: str
+    bake, furnish, postgresql_server: PostgreSQL, tmp_path: Path, request: pytest.FixtureRequest, name: str, chosen: str
 ):
     project = bake()
     furnish(project)
-    settings = {"DATABASE_URL": postgresql_server.create(chosen.replace(" ", "_"))}
+    settings = {"DATABASE_URL": postgresql_server.create(f"engine_{name}")}
     if find_redis():
         redis = RedisServer(tmp_path)
         redis.start()

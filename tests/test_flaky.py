@@ -27,13 +27,15 @@ def test_never():
 SETTINGS = "[pytest]\ntestpaths = .\nmarkers =\n    browser\n    engine\n"
 
 
-def run_suite(directory: Path, tier: str, *, is_broken: bool = False) -> subprocess.CompletedProcess[str]:
+def run_suite(
+    directory: Path, tier: str, *, is_broken: bool = False, processes: int = 0
+) -> subprocess.CompletedProcess[str]:
     (directory / "pytest.ini").write_text(SETTINGS)
     (directory / "conftest.py").write_text('pytest_plugins = ["flaky"]\n')
     (directory / "test_suite.py").write_text(SUITE.format(tier=tier, is_broken=is_broken))
     (directory / "tried").unlink(missing_ok=True)
     return subprocess.run(
-        [sys.executable, "-B", "-m", "pytest", "--numprocesses=1", "-p", "no:cacheprovider"],
+        [sys.executable, "-B", "-m", "pytest", f"--numprocesses={processes}", "-p", "no:cacheprovider"],
         cwd=directory,
         env={**os.environ, "PYTHONPATH": str(ROOT / "tests")},
         capture_output=True,
@@ -46,7 +48,7 @@ def flaky_runs(directory: Path) -> list[list[str]]:
 
 
 def test_a_test_that_passes_when_it_is_tried_again_is_named(tmp_path: Path):
-    done = run_suite(tmp_path, "browser")
+    done = run_suite(tmp_path, "browser", processes=1)
     assert done.returncode == 0, done.stdout
     assert "flaky: test_suite.py::test_once\n" in done.stdout
     assert flaky_runs(tmp_path) == [["test_suite.py::test_once"]]

@@ -321,6 +321,7 @@ def fill(user, count):
     )
 
 
+@pytest.mark.nightly
 def test_memory_does_not_grow_with_the_conversation(user):
     def peak(count):
         fill(user, count)

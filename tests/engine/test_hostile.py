@@ -496,6 +496,7 @@ MANY: dict[str, tuple[dict[str, Any], Any]] = {
 }
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", MANY)
 async def test_very_many(client: Client, settings: Any, name: str):
     settings.AGUI = {"HISTORY_MESSAGES": None}  # Else the model reads none of what came before

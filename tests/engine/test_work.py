@@ -175,6 +175,7 @@ PROMPTS = {
 }
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("prompt", PROMPTS)
 @pytest.mark.parametrize("tools", OFFERED)
 def test_demo_model_bounds_what_it_reads(tools, prompt):
@@ -220,6 +221,7 @@ PIECES = [
 PIECES += ["".join(pair) for pair in permutations([" ", "a", "!", "'", "@", "and", "="], 2)]
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("piece", PIECES)
 def test_demo_model_is_linear_in_a_message(piece, monkeypatch):
     """Four times as long takes four times as long. Quadratic would be sixteen."""
