@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from conftest import ROOT, at_night
+from conftest import ROOT
 from postgresql import PostgreSQL
 from redis_server import RedisServer, find_redis
 from servers import project_environment
@@ -40,13 +40,19 @@ def run_engine_tests(project: Path, *arguments: str | Path, prefix: Sequence[str
 @pytest.mark.parametrize(
     "half", [pytest.param(half, marks=pytest.mark.xdist_group(f"engine-{half}")) for half in (0, 1)]
 )
-@pytest.mark.parametrize("chosen", ["not nightly", *at_night("nightly")])
-def test_engine_on_sqlite(bake, furnish, chosen: str, half: int):
+def test_engine_on_sqlite(bake, furnish, half: int):
     project = bake()
     furnish(project)
-    told = run_engine_tests(project, "-m", chosen, *sorted(ENGINE.glob("test_*.py"))[half::2])
+    told = run_engine_tests(project, "-m", "not nightly", *sorted(ENGINE.glob("test_*.py"))[half::2])
     # Each extra is installed, so only a program that this machine lacks can be a reason.
     assert not os.environ.get("REQUIRE_ALL") or " skipped" not in told
+
+
+@pytest.mark.nightly
+def test_engine_on_sqlite_with_large_inputs(bake, furnish):
+    project = bake()
+    furnish(project)
+    run_engine_tests(project, "-m", "nightly")
 
 
 @pytest.mark.xdist_group("engine-postgresql")
