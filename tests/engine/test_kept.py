@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 from typing import Any
 
 import pytest
@@ -14,10 +15,13 @@ from django.contrib.auth import get_user_model
 from django.db import connection, connections, transaction
 from django.db.backends.sqlite3.base import DatabaseWrapper
 
+from agui.blocking import workers
 from agui.blocking.executor import in_database, run_in_thread
 from agui.models import Run
 from agui.runs.life import life
 from agui.testing import close_connections
+
+pytestmark = pytest.mark.database
 
 OWN_TESTS = """
 from asgiref.sync import async_to_sync
@@ -87,6 +91,72 @@ def test_a_lasting_connection_of_a_tool_is_closed_at_the_end(monkeypatch):
         lasting = server.run(run_in_thread(open_connection))
         assert lasting.connection
     assert lasting.connection is None
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_tool_at_work_keeps_its_connection_when_the_last_event_loop_ends():
+    begun, go_on, seen = threading.Event(), threading.Event(), []
+
+    def write() -> None:
+        with transaction.atomic():
+            user = get_user_model().objects.create_user("ada")
+            begun.set()
+            go_on.wait(60)
+            seen.append(get_user_model().objects.get(pk=user.pk).username)
+        seen.append(connections[connection.alias])
+
+    with asyncio.Runner() as server:
+        server.run(give_up(write, begun))
+    go_on.set()
+    wait_until(lambda: len(seen) == 2)
+    assert seen[0] == "ada"
+    wait_until(lambda: seen[1].connection is None)
+    assert get_user_model().objects.filter(username="ada").exists()
+
+
+async def give_up(tool: Any, begun: threading.Event) -> None:
+    """Start a tool whose run is cancelled while it is at work."""
+    task = asyncio.create_task(run_in_thread(tool))
+    await asyncio.to_thread(begun.wait, 60)
+    task.cancel()
+
+
+def wait_until(condition: Any) -> None:
+    deadline = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_loop_that_begins_while_another_one_ends_is_left_alone(monkeypatch):
+    ending, go_on = threading.Event(), threading.Event()
+
+    def end_slowly(_: bool) -> None:
+        ending.set()
+        go_on.wait(60)
+
+    monkeypatch.setattr(workers, "closing", [end_slowly])
+    old = threading.Thread(target=asyncio.run, args=(in_database(Run.objects.count),))
+    old.start()
+    assert ending.wait(60)
+    monkeypatch.setattr(workers, "closing", [])
+    with asyncio.Runner() as server:
+        kept = server.run(in_database(open_connection))
+        go_on.set()
+        old.join(60)
+        assert kept.connection
+        assert server.run(in_database(Run.objects.count)) == 0
+    assert kept.connection is None
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_loop_that_never_says_that_it_ends_holds_up_nobody():
+    silent = asyncio.new_event_loop()
+    silent.run_until_complete(in_database(Run.objects.count))
+    silent.close()
+    kept = asyncio.run(in_database(open_connection))
+    assert kept.connection is None
 
 
 @pytest.mark.django_db(transaction=True)

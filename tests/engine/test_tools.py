@@ -40,7 +40,8 @@ from pydantic_ai.messages import ToolReturnPart
 
 from agui import AgentDeps, ToolBinding, ToolCategory, ToolRegistry, ToolSpec, needs_confirmation, tool
 from agui.blocking import executor
-from agui.blocking.executor import close_kept_connections, owner, run_in_thread
+from agui.blocking.executor import owner, run_in_thread
+from agui.blocking.workers import end_workers
 from agui.testing import ScriptedModel, call, say
 from agui.tools.approval import confirmation_metadata
 from agui.tools.call import DENIED, FAILED, TIMED_OUT, build_toolset
@@ -604,7 +605,7 @@ async def test_no_connection_is_closed_while_it_is_used():
     answer = asyncio.create_task(run_in_thread(ask, pool="figures"))
     assert await asyncio.to_thread(asked.wait, 60)
     threading.Timer(0.1, release.set).start()
-    await asyncio.to_thread(close_kept_connections)
+    await asyncio.to_thread(end_workers)
     assert release.is_set()
     assert await answer == (1,)
 

@@ -125,7 +125,8 @@ below it. Read them in this order:
         scoped.py            the owners of threads
         deletion.py          how threads are deleted, with everything that belongs to them
     blocking/   where does blocking code run
-        executor.py          bounded pools of threads, and their connections
+        executor.py          calls on pools of threads, and their connections
+        workers.py           the pools that event loops share, until the last loop ends
         fair_threads.py      threads that users share
         patience.py          how long a run waits for a database that is away
 

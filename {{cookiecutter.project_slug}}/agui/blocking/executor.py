@@ -1,26 +1,20 @@
-"""Where blocking code runs: bounded pools of threads, and their database connections.
-
-What is kept for the next call ends with the last event loop that used it. A server has one loop. A
-test, a command, and a request to a WSGI server have a loop each, so nothing outlives them: a test
-database can't be dropped while there are connections to it.
-"""
+"""Where blocking code runs: bounded pools of threads, and their database connections."""
 
 import asyncio
 import math
 import threading
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import Callable
 from contextvars import Context, ContextVar, copy_context
-from functools import partial
 from typing import Any, Literal, TypeVar
 from weakref import WeakSet
 
 from asgiref.sync import AsyncToSync, SyncToAsync, ThreadSensitiveContext, sync_to_async
 from django.db import close_old_connections, connections
-from django.db.backends.base.base import BaseDatabaseWrapper
 
 from agui import clock, conf
 from agui.blocking.fair_threads import FairThreads
 from agui.blocking.patience import wait_for_database
+from agui.blocking.workers import Workers, workers_of_loop
 
 R = TypeVar("R")
 Pool = Literal["tools", "audit", "database", "checkpoints", "figures", "reading", "files"]
@@ -31,20 +25,12 @@ KEEP_SECONDS = 60
 # A request or a run that lasts this long gives back its thread.
 RELEASE_SECONDS = 1
 
-closing: list[Callable[[], None]] = []
-"""Functions of other modules that end their threads with kept connections."""
-
 # The owner of this request or run: threads are shared fairly between owners.
 owner: ContextVar[str | None] = ContextVar("agui_owner", default=None)
 
 _given_up: ContextVar[threading.Event | None] = ContextVar("agui_given_up", default=None)
 
-_executors: dict[tuple[Pool, int], FairThreads] = {}
-_loops: dict[asyncio.AbstractEventLoop, AsyncGenerator[None]] = {}
-"""The event loops that use the threads, each with a generator that is closed when the loop ends."""
-_loops_lock = threading.Lock()
 _thread = threading.local()
-_kept: WeakSet[BaseDatabaseWrapper] = WeakSet()
 _lasting: WeakSet[ThreadSensitiveContext] = WeakSet()
 _releasing: set[asyncio.Task[None]] = set()
 
@@ -60,8 +46,7 @@ async def run_in_thread(fn: Callable[..., R], *args: Any, pool: Pool = "tools") 
     Cancelling does not stop running code, unless that calls `stop_if_given_up`. Code that still
     waits for a thread never starts.
     """
-    if asyncio.get_running_loop() not in _loops:
-        await _keep_until_loop_ends()
+    workers = await workers_of_loop()
     if pool == "tools" or _are_pooled():
         with_connections = _with_clean_connections
     else:
@@ -69,9 +54,13 @@ async def run_in_thread(fn: Callable[..., R], *args: Any, pool: Pool = "tools") 
     context = copy_context()
     given_up = threading.Event()
     context.run(_given_up.set, given_up)
-    call = partial(context.run, with_connections, fn, *args)
+
+    def call() -> R:
+        with workers.at_work(may_hang=pool == "tools"):
+            return context.run(with_connections, fn, *args)
+
     try:
-        return await asyncio.wrap_future(_threads(pool).submit(owner.get(), call))
+        return await asyncio.wrap_future(_threads(workers, pool).submit(owner.get(), call))
     except asyncio.CancelledError:
         given_up.set()
         raise
@@ -104,13 +93,11 @@ def _is_in_transaction() -> bool:
     return any(connection.in_atomic_block for connection in connections.all(initialized_only=True))
 
 
-def _threads(pool: Pool) -> FairThreads:
+def _threads(workers: Workers, pool: Pool) -> FairThreads:
     """Return the pool, of the size in AGUI["TOOL_THREADS"] or AGUI["DATABASE_THREADS"]."""
     settings = conf.get()
     size = settings.tool_threads if pool == "tools" else settings.database_threads
-    if (pool, size) not in _executors:
-        _executors.setdefault((pool, size), FairThreads(size, f"agui-{pool}"))
-    return _executors[pool, size]
+    return workers.pool(pool, size)
 
 
 def _with_clean_connections(fn: Callable[..., R], *args: Any) -> R:
@@ -121,9 +108,6 @@ def _with_clean_connections(fn: Callable[..., R], *args: Any) -> R:
         return _call(fn, *args)
     finally:
         close_old_connections()
-        for connection in connections.all(initialized_only=True):
-            if connection.connection is not None:
-                _keep(connection)
 
 
 def _are_pooled() -> bool:
@@ -161,15 +145,7 @@ def _renew_connections() -> None:
             "CONN_MAX_AGE": KEEP_SECONDS,
             "CONN_HEALTH_CHECKS": True,
         }
-        _keep(connection)
     close_old_connections()
-
-
-def _keep(connection: BaseDatabaseWrapper) -> None:
-    """Let other threads close a connection of this thread."""
-    if connection not in _kept:
-        _kept.add(connection)
-        connection.inc_thread_sharing()
 
 
 def _call(fn: Callable[..., R], *args: Any) -> R:
@@ -178,55 +154,6 @@ def _call(fn: Callable[..., R], *args: Any) -> R:
     except StopIteration as error:
         # A future can't carry a StopIteration: awaiting it would never end.
         raise RuntimeError("A StopIteration left the function.") from error
-
-
-def close_kept_connections() -> None:
-    """End the threads that keep connections, after their calls, and close the connections."""
-    _end(_take_executors())
-
-
-def _take_executors() -> list[FairThreads]:
-    """Take the pools away from new calls. The threads of tools stay, because they may hang."""
-    keys = [key for key in list(_executors) if key[0] != "tools"]
-    return [_executors.pop(key) for key in keys]
-
-
-def _end(executors: list[FairThreads]) -> None:
-    for close in closing:
-        close()
-    for executor in executors:
-        executor.shutdown()
-    for connection in list(_kept):
-        # The method of SQLite's class leaves a connection open if its database is in memory.
-        BaseDatabaseWrapper.close(connection)
-
-
-async def _keep_until_loop_ends() -> None:
-    """Keep threads and connections at least as long as this event loop."""
-    loop = asyncio.get_running_loop()
-    waiting = _wait_for_end(loop)
-    with _loops_lock:
-        _loops[loop] = waiting
-    await anext(waiting)
-
-
-async def _wait_for_end(loop: asyncio.AbstractEventLoop) -> AsyncGenerator[None]:
-    """Wait until the event loop ends, which closes its asynchronous generators."""
-    try:
-        yield
-    finally:
-        await _leave(loop)
-
-
-async def _leave(loop: asyncio.AbstractEventLoop) -> None:
-    """End what is kept if this is the last event loop."""
-    with _loops_lock:
-        del _loops[loop]
-        if _loops:
-            return
-        # A loop that begins to use threads now gets new ones.
-        executors = _take_executors()
-    await asyncio.to_thread(_end, executors)
 
 
 async def release_connections() -> None:

@@ -46,14 +46,14 @@ class FairThreads:
         return job.future
 
     def shutdown(self) -> None:
-        """Drop the calls that wait, and wait for those that run."""
+        """Drop the calls that wait, and start no other. Those that run are not waited for."""
         with self._lock:
             waiting = self._waiting
             self._waiting = {}
         for jobs in waiting.values():
             for job in jobs:
                 job.future.cancel()
-        self._pool.shutdown()
+        self._pool.shutdown(wait=False)
 
     def _start_waiting(self) -> None:
         """Start calls as long as a thread is free for one. The caller holds the lock."""

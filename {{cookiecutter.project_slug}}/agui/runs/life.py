@@ -29,7 +29,8 @@ from django.db.models import QuerySet
 from django.db.models.functions import Now
 
 from agui import clock
-from agui.blocking.executor import closing, run_in_thread
+from agui.blocking.executor import run_in_thread
+from agui.blocking.workers import closing
 from agui.models import Run
 from agui.runs.processes import is_there, process_name
 
@@ -40,10 +41,10 @@ DEAD_SECONDS = 12
 # After a longer pause between two looks, this process may have missed signs of life.
 PAUSE_SECONDS = 6
 RETRY_SECONDS = 1
+STOP_SECONDS = 10  # At most; the thread ends after its query.
 # The first number of all our advisory locks, by which they can be listed. It spells "agui".
 LOCKS = 0x61677569
-# If a host disappears, the server has to notice, to free the lock, and the client has to notice, to
-# connect again.
+# If a host disappears, the server has to free its lock, and the client has to connect again.
 PATIENCE = {
     "connect_timeout": 5,
     "keepalives_idle": 3,
@@ -86,6 +87,7 @@ class Life:
         self._runs: dict[str, Callable[[], object]] = {}
         self._thread: threading.Thread | None = None
         self._pid = 0
+        self._lock = threading.Lock()
         self._ended = threading.Event()
         self._is_up = threading.Event()
         self._seen: dict[Sign, float] = {}
@@ -127,24 +129,28 @@ class Life:
 
     def start(self) -> None:
         """Start the thread that looks after runs, unless it is running."""
-        if self._thread is not None and self._pid == os.getpid():
-            return
         if _is_private(connections[router.db_for_write(Run)]):
             return
-        self._pid = os.getpid()
-        self._ended = threading.Event()
-        self._is_up = threading.Event()
-        self._thread = threading.Thread(
-            target=self._live, args=(self._ended, self._is_up), name="agui-life", daemon=True
-        )
-        self._thread.start()
+        with self._lock:
+            if self._thread is not None and self._pid == os.getpid():
+                return
+            self._pid = os.getpid()
+            self._ended = threading.Event()
+            self._is_up = threading.Event()
+            self._thread = threading.Thread(
+                target=self._live, args=(self._ended, self._is_up), name="agui-life", daemon=True
+            )
+            self._thread.start()
 
-    def stop(self) -> None:
-        """End the thread and close its connection."""
-        if self._thread is not None and self._pid == os.getpid():
+    def stop(self, in_any_case: bool = True) -> None:
+        """End the thread, or only if there are no runs, which may be of a newer event loop."""
+        if self._runs and not in_any_case:
+            return
+        with self._lock:
+            thread, self._thread = self._thread, None
             self._ended.set()
-            self._thread.join()
-        self._thread = None
+        if thread is not None and self._pid == os.getpid():
+            thread.join(STOP_SECONDS)
 
     def is_dead(self, run: Run) -> bool:
         """Whether there is a proof that the process of a run has ended."""

@@ -3,7 +3,7 @@
 from asgiref.sync import SyncToAsync
 from django.db import connections
 
-from agui.blocking.executor import close_kept_connections
+from agui.blocking.workers import end_workers
 
 
 def close_connections() -> None:
@@ -13,5 +13,5 @@ def close_connections() -> None:
     test, and never from a coroutine. It ends the engine's threads, and closes the connections of
     the thread in which asgiref runs async queries. The test's own connection stays.
     """
-    close_kept_connections()
+    end_workers()
     SyncToAsync.single_thread_executor.submit(connections.close_all).result()
