@@ -21,6 +21,8 @@ EXTRAS ?= postgres redis otel web durable mcp drf-mcp
 PROCESSES ?= $(shell $(PYTHON) -c 'import os; print(2 * (os.cpu_count() or 1))')
 # Of the project that `make check` generates.
 PARTS ?= everything
+# Whole runs keep what was flaky in them (tests/flaky.py).
+HISTORY = $(if $(TIER),,FLAKY_HISTORY="$(CURDIR)/.test-cache/flaky.jsonl")
 PYTEST := PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -B -m pytest
 
 help: ## List the commands
@@ -39,7 +41,7 @@ test: .venv/.dev ## Test the template and the projects that it makes (TIER=brows
 ifdef ARGS
 	$(PYTEST) $(ARGS)
 else
-	$(PYTEST) --numprocesses $(PROCESSES) --dist loadgroup -m "$(SELECTED) and not alone"
+	$(HISTORY) $(PYTEST) --numprocesses $(PROCESSES) --dist loadgroup -m "$(SELECTED) and not alone"
 ifneq ($(findstring nightly,$(TIER)),)
 	$(PYTEST) --numprocesses 2 --dist load -m "$(SELECTED) and alone"
 endif

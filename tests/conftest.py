@@ -44,7 +44,7 @@ if sys.version_info >= (3, 13):  # All other tests show what these do.
 
 
 def pytest_configure() -> None:
-    """Let Ctrl-C end the servers of a run in the background, too: a shell lets that ignore it."""
+    """Restore Ctrl-C for the servers that tests end with it: a shell makes a run in the background ignore it."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -52,6 +52,7 @@ def pytest_configure() -> None:
 # --- Every test is of one tier; the files of a tier are shared out among processors
 
 
+@pytest.hookimpl(tryfirst=True)  # Before xdist, which looks for the groups.
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Put what takes longest first, so that no processor is left alone with it; a file's tests share its servers."""
     for item in items:

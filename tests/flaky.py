@@ -1,10 +1,11 @@
 """Run a failed test of real processes or browsers once more, and report a test that passes only then as flaky.
 
-A run prints the names at its end, and `make test` keeps those of its last runs in `.test-cache/flaky.jsonl`, a line for
-each run. A name that stands in two of ten runs is a defect.
+A run prints the names at its end. `make test` keeps those of its last ten runs in `.test-cache/flaky.jsonl`, a line for
+each run: it sets FLAKY_HISTORY. A name that stands in two of ten runs is a defect.
 """
 
 import json
+import os
 import time
 from collections import Counter
 from pathlib import Path
@@ -24,14 +25,20 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     if hasattr(config, "workerinput"):
         return  # The main process has the reports of all workers.
-    failed = {report.nodeid for kind in ("failed", "error") for report in terminalreporter.getreports(kind)}
-    flaky = sorted({report.nodeid for report in terminalreporter.getreports("rerun")} - failed)
+    reports = {kind: terminalreporter.getreports(kind) for kind in ("failed", "error", "rerun")}
+    names = {kind: {name_of(report) for report in found} for kind, found in reports.items()}
+    flaky = sorted(names["rerun"] - names["failed"] - names["error"])
     for name in flaky:
         terminalreporter.write_line(f"flaky: {name}", yellow=True)
-    # A run of chosen files pushes no run of all tests out of the history.
-    if config.args_source is pytest.Config.ArgsSource.TESTPATHS and not config.option.collectonly:
-        for name, count in record(flaky, config.rootpath / ".test-cache/flaky.jsonl").items():
+    if history := os.environ.get("FLAKY_HISTORY"):
+        for name, count in record(flaky, Path(history)).items():
             terminalreporter.write_line(f"flaky in {count} of the last {RUNS} runs, a defect: {name}", red=True)
+
+
+def name_of(report: pytest.TestReport) -> str:
+    """Return a test's id without the group that xdist appends to it."""
+    path, separator, rest = report.nodeid.rpartition("]")
+    return path + separator + rest.partition("@")[0]
 
 
 def record(flaky: list[str], history: Path) -> dict[str, int]:
@@ -39,7 +46,7 @@ def record(flaky: list[str], history: Path) -> dict[str, int]:
     lines = history.read_text().splitlines() if history.exists() else []
     run = {"ended": time.strftime("%Y-%m-%d %H:%M:%S"), "flaky": flaky}
     lines = [*lines, json.dumps(run)][-RUNS:]
-    history.parent.mkdir(exist_ok=True)
+    history.parent.mkdir(parents=True, exist_ok=True)
     history.write_text("\n".join(lines) + "\n")
     counts = Counter(name for line in lines for name in json.loads(line)["flaky"])
     return {name: count for name, count in counts.items() if count > 1}

@@ -13,6 +13,7 @@ SUITE = """
 from pathlib import Path
 import pytest
 
+@pytest.mark.xdist_group("group")
 @pytest.mark.{tier}
 def test_once():
     tried = Path("tried")
@@ -34,10 +35,11 @@ def run_suite(
     (directory / "conftest.py").write_text('pytest_plugins = ["flaky"]\n')
     (directory / "test_suite.py").write_text(SUITE.format(tier=tier, is_broken=is_broken))
     (directory / "tried").unlink(missing_ok=True)
+    command = [sys.executable, "-B", "-m", "pytest", "-p", "no:cacheprovider"]
     return subprocess.run(
-        [sys.executable, "-B", "-m", "pytest", f"--numprocesses={processes}", "-p", "no:cacheprovider"],
+        [*command, f"--numprocesses={processes}", "--dist=loadgroup"],
         cwd=directory,
-        env={**os.environ, "PYTHONPATH": str(ROOT / "tests")},
+        env={**os.environ, "PYTHONPATH": str(ROOT / "tests"), "FLAKY_HISTORY": ".test-cache/flaky.jsonl"},
         capture_output=True,
         text=True,
     )

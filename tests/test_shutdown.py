@@ -57,7 +57,7 @@ from agui.runs import shutdown
 from agui.server import daphne_patches
 from config.urls import urlpatterns
 
-daphne_patches.ANSWER_SECONDS = shutdown.SAVE_SECONDS = shutdown.SEND_SECONDS = 60
+daphne_patches.ANSWER_SECONDS = shutdown.SAVE_SECONDS = shutdown.SEND_SECONDS = 3600  # A wait for it is a hang
 BASE = Path(__file__).parent
 
 

@@ -87,7 +87,8 @@ def test_templates_workflow_tests_pushes_on_two_pythons_and_each_night_all_versi
     test, nightly, versions = (parsed["jobs"][name] for name in ("test", "nightly", "versions"))
     assert test["strategy"]["matrix"] == {"python": [PYTHONS[0], "3.13"]}
     assert commands(test)[-1] == ".ci/run"
-    [kept] = [step["with"]["path"] for step in test["steps"] if "upload-artifact" in step.get("uses", "")]
+    [kept] = [step["with"]["path"] for step in test["steps"] if "actions/cache" in step.get("uses", "")]
+    assert test["env"] == nightly["env"] == {"PYTHON": "python"}
     assert kept in (ROOT / "docs/contributing.md").read_text()
     assert commands(nightly)[-1] == ".ci/run nightly"
     for job in (nightly, versions):

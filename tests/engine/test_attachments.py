@@ -24,7 +24,7 @@ from agui.contrib.attachments.views import AttachmentsView, AttachmentView, Chun
 from agui.errors import TooLarge
 from engine.conftest import Client
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.database]
 
 URL = "/agent/attachments/"
 PNG = b"\x89PNG\r\n\x1a\n" + b"\x00" * 100

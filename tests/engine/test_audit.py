@@ -40,6 +40,8 @@ from agui.tools.secret_arguments import REDACTED
 from agui.tools.timer import ToolCallTimer
 from engine.conftest import Client
 
+pytestmark = pytest.mark.database
+
 EVENT = AuditEvent(
     user_id=None,
     thread_id="t1",

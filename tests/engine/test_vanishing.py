@@ -16,8 +16,6 @@ from agui.stores.deletion import delete_thread
 from agui.testing import say
 from engine.conftest import Client, run_input, script
 
-pytestmark = [pytest.mark.database, pytest.mark.nightly]
-
 FIRST = {"id": "u1", "role": "user", "content": "One"}
 REQUESTS: dict[str, tuple[str, str, Callable[[dict[str, Any]], Any]]] = {
     "read": ("GET", "threads/t1/", lambda thread: None),
