@@ -37,7 +37,7 @@ http {{
         [find_nginx(), "-c", directory / "nginx.conf", "-e", directory / "error.log"], stderr=subprocess.DEVNULL
     )
     try:
-        wait_until(lambda: is_listening(port), else_show=(directory / "error.log").read_text)
+        wait_until(lambda: is_listening(port), failure_message=(directory / "error.log").read_text)
         yield port
     finally:
         process.terminate()

@@ -25,7 +25,7 @@ class RedisServer:
                 stdout=log,
                 stderr=log,
             )
-        wait_until(lambda: self.ask("PING") == "PONG", else_show=(self.directory / "redis.log").read_text)
+        wait_until(lambda: self.ask("PING") == "PONG", failure_message=(self.directory / "redis.log").read_text)
 
     def stop(self) -> None:
         self.process.kill()

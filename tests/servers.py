@@ -200,16 +200,16 @@ def wait_until(
     condition: Callable[[], Result],
     *,
     seconds: float = HANG_SECONDS,
-    else_show: Callable[[], object] = lambda: "It did not happen.",
+    failure_message: Callable[[], object] = lambda: "It did not happen.",
 ) -> Result:
-    """Ask until there is a true answer, and return it. The one way to wait for what tells nobody that it has happened.
+    """Ask until there is a true answer, and return it: for an event that no call can wait for.
 
     The pause between two questions spares the processor, and the deadline ends a hang: no test's outcome may depend on
     how long either is.
     """
     deadline = time.monotonic() + seconds
     while not (answer := condition()):
-        assert time.monotonic() < deadline, else_show()
+        assert time.monotonic() < deadline, failure_message()
         time.sleep(0.02)
     return answer
 
@@ -229,7 +229,7 @@ def wait_until_healthy(port: int, process: subprocess.Popen[bytes], log: Path, s
             return Client(port).fetch("GET", "/healthz")[0] == 200
         return False
 
-    wait_until(is_healthy, seconds=seconds, else_show=lambda: f"The server did not start:\n{log.read_text()}")
+    wait_until(is_healthy, seconds=seconds, failure_message=lambda: f"The server did not start:\n{log.read_text()}")
 
 
 @contextmanager

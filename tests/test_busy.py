@@ -168,7 +168,7 @@ class Run:
 
         # One process may have to do with all runs one after the other.
         seconds = HANG_SECONDS + 10 * BUSY_SECONDS
-        wait_until(ends, seconds=seconds, else_show=lambda: (self.name, self.stream[-1:]))
+        wait_until(ends, seconds=seconds, failure_message=lambda: (self.name, self.stream[-1:]))
         return self
 
     def go_on(self) -> None:

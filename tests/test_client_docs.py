@@ -176,7 +176,7 @@ def runtime(live_project: LiveProject, tmp_path_factory: pytest.TempPathFactory)
             assert process.poll() is None, log.read_text()
             return answers(port)
 
-        wait_until(is_up, else_show=log.read_text)
+        wait_until(is_up, failure_message=log.read_text)
         yield port
     finally:
         process.terminate()

@@ -51,7 +51,7 @@ def test_runs_wait_for_a_database_that_is_away(
             status, _ = live.client(live.token).fetch("GET", "/agent/threads/")
             # None can end before it has missed the database.
             (project / "go-on").touch()
-            wait_until(lambda: live.log.read_text().count(WAITS) == RUNS, else_show=live.log.read_text)
+            wait_until(lambda: live.log.read_text().count(WAITS) == RUNS, failure_message=live.log.read_text)
             assert not any(future.done() for future in following)
             server.start()
         for future in following:

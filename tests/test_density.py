@@ -28,7 +28,7 @@ def test_no_module_is_long():
 
 def test_no_module_of_the_element_is_long():
     lengths = {path.name: len(path.read_text().splitlines()) for path in ELEMENT.glob("*.js")}
-    lengths.pop("agui-chat.js")  # It begins with the manual of its public surface.
+    assert lengths.pop("agui-chat.js") <= 400  # It begins with the manual of its public surface.
     assert {name: lines for name, lines in lengths.items() if lines > 300} == {}
 
 

@@ -474,7 +474,7 @@ def served(project: Path) -> Iterator[Client]:
             assert process.poll() is None, log.read_text()
             return is_listening(port)
 
-        wait_until(is_up, else_show=log.read_text)
+        wait_until(is_up, failure_message=log.read_text)
         yield Client(port)
     finally:
         process.terminate()

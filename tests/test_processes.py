@@ -137,7 +137,7 @@ class Reading:
             return self.has_ended
 
         if not self.has_ended:
-            wait_until(ends, else_show=lambda: (self.thread_id, self.frames[-1:]))
+            wait_until(ends, failure_message=lambda: (self.thread_id, self.frames[-1:]))
         self.check()
         return self
 

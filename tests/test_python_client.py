@@ -73,7 +73,7 @@ def wait_until_listening(port: int, process: subprocess.Popen[bytes], log: Path)
         assert process.poll() is None, log.read_text()
         return is_listening(port)
 
-    wait_until(is_up, else_show=log.read_text)
+    wait_until(is_up, failure_message=log.read_text)
 
 
 @pytest.fixture(scope="session")

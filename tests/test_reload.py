@@ -71,7 +71,7 @@ def save_until(live: LiveProject, path: Path, text: str, is_seen: Callable[[], b
             live.start()
         return False
 
-    wait_until(is_seen_now, else_show=lambda: live.log.read_text()[-3000:])
+    wait_until(is_seen_now, failure_message=lambda: live.log.read_text()[-3000:])
 
 
 @pytest.mark.parametrize(

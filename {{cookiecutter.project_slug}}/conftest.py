@@ -9,7 +9,7 @@ pytest_plugins = ["agui.testing.plugin"]
 
 
 @pytest.fixture(autouse=True)
-def fast_and_alone(settings: Any) -> None:
+def use_local_cache_and_fast_hashes(settings: Any) -> None:
     settings.CACHES = {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}}
     # Real hashers are slow on purpose: half a second for each user that a test creates.
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]

@@ -24,7 +24,7 @@ class Clock:
         self._stands_at = self.monotonic()
         self._moment = at or datetime.now(UTC)
 
-    def go_on(self) -> None:
+    def resume(self) -> None:
         if self._stands_at is not None:
             self._ahead = max(self._ahead, self._stands_at - time.monotonic())
         self._stands_at = None

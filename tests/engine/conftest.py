@@ -41,7 +41,7 @@ from engine.recipes import Recipe
 
 models.ALLOW_MODEL_REQUESTS = False
 
-# What the engine asks what time it is.
+# The engine's modules ask this clock for the time.
 agui.clock.time = agui.clock.timezone = the_clock  # type: ignore[assignment]
 
 # Rows that migrations make, and that no test changes.
@@ -207,7 +207,7 @@ def clock() -> Iterator[Clock]:
     """Let the time of the engine stand still, until the test turns it: `clock.advance(60)`."""
     the_clock.stop()
     yield the_clock
-    the_clock.go_on()
+    the_clock.resume()
 
 
 @pytest.fixture

@@ -39,7 +39,7 @@ from pydantic_ai import (
 from pydantic_ai.messages import ToolReturnPart
 
 from agui import AgentDeps, ToolBinding, ToolCategory, ToolRegistry, ToolSpec, needs_confirmation, tool
-from agui.blocking import executor
+from agui.blocking import executor, workers
 from agui.blocking.executor import owner, run_in_thread
 from agui.blocking.workers import end_workers
 from agui.testing import ScriptedModel, call, say
@@ -604,10 +604,13 @@ async def test_no_connection_is_closed_while_it_is_used():
 
     answer = asyncio.create_task(run_in_thread(ask, pool="figures"))
     assert await asyncio.to_thread(asked.wait, 60)
-    threading.Timer(0.1, release.set).start()
-    await asyncio.to_thread(end_workers)
-    assert release.is_set()
+    used, ending = workers._current, asyncio.create_task(asyncio.to_thread(end_workers))
+    while not used.has_ended:  # noqa: ASYNC110
+        await asyncio.sleep(0)
+    assert not ending.done()
+    release.set()
     assert await answer == (1,)
+    await ending
 
 
 @pytest.mark.django_db(transaction=True)

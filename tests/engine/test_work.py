@@ -236,6 +236,7 @@ def test_demo_model_is_linear_in_a_message(piece, monkeypatch):
     assert seconds(answer(32_000)) < 9 * seconds(answer(8_000)) + 0.05
 
 
+@pytest.mark.nightly
 def test_demo_model_is_linear_in_blanks_at_the_end_of_a_result():
     def split(size: int) -> Callable[[], Any]:
         part = ToolReturnPart("t", "x" + " " * size, tool_call_id="c", outcome="failed")

@@ -262,9 +262,9 @@ def _has_locks(connection: BaseDatabaseWrapper) -> bool:
     return connection.vendor == "postgresql" and not is_shared
 
 
-def _is_private(connection: BaseDatabaseWrapper) -> bool:
+def _is_private(database: BaseDatabaseWrapper) -> bool:
     """Whether no other process can use the database: SQLite's databases in memory are such."""
-    return connection.vendor == "sqlite" and connection.is_in_memory_db()  # type: ignore[attr-defined]
+    return database.vendor == "sqlite" and database.is_in_memory_db()  # type: ignore[attr-defined]
 
 
 def _update_seen(rows: QuerySet[Run]) -> int:
