@@ -221,6 +221,8 @@ def test_draft_stays_with_its_conversation(chat):
     message_box(chat).press("Enter")
     finished(chat)
     assert thread_id(chat) != first
+    chat.reload()
+    expect(message_box(chat)).to_have_value("")
     chat.get_by_role("button", name="New chat").first.click()
     expect(message_box(chat)).to_have_value("")
 
