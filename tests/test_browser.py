@@ -10,7 +10,6 @@ import pytest
 from pages import (
     SLOW_ANSWER,
     Page,
-    Proxy,
     Route,
     answers,
     drawn,
@@ -33,20 +32,15 @@ pytestmark = pytest.mark.browser
 # --- The first visit
 
 
-def test_signed_out_visitor_meets_the_login_page(new_page, live_project):
+def test_first_visit_leads_through_the_login_and_asks_for_no_history_and_no_other_host(new_page, live_project):
     page = new_page(live_project.url)
     assert "/login/" in page.url
+    requests: list[str] = []
+    page.on("request", lambda request: requests.append(request.url))
     page.get_by_label("Username").fill("nobody")
     page.get_by_label("Password").fill("wrong")
     page.get_by_role("button", name="Sign in").click()
     expect(page.get_by_role("alert")).to_be_visible()
-    sign_in(page, live_project)
-
-
-def test_first_visit_asks_for_no_history_and_for_no_other_host(new_page, live_project):
-    page = new_page(live_project.url)
-    requests: list[str] = []
-    page.on("request", lambda request: requests.append(request.url))
     sign_in(page, live_project)
     expect(page.get_by_role("heading", level=1)).to_be_visible()
     expect(page.locator(".chip").first).to_be_visible()
@@ -54,24 +48,7 @@ def test_first_visit_asks_for_no_history_and_for_no_other_host(new_page, live_pr
     assert not [url for url in requests if not url.startswith((live_project.url, "data:"))]
 
 
-def test_signing_out_leads_back_to_the_login_page(new_page, live_project):
-    page = sign_in(new_page(live_project.url), live_project)
-    page.get_by_role("button", name="Account").click()
-    page.get_by_role("button", name="Sign out").click()
-    expect(page.get_by_label("Password")).to_be_visible()
-
-
 # --- A conversation
-
-
-def test_text_streams_in(scripted, go_on):
-    say(scripted, "slow")
-    prose = scripted.locator(".assistant .prose")
-    expect(prose).to_contain_text("word3")
-    assert "end." not in prose.inner_text()
-    go_on()
-    expect(prose).to_contain_text("end.")
-    assert answers(scripted) == [SLOW_ANSWER]
 
 
 def test_markdown_becomes_elements(chat):
@@ -113,14 +90,10 @@ def test_enter_sends_and_shift_enter_makes_a_line(chat):
     expect(message_box(chat)).to_have_value("")
 
 
-@pytest.mark.parametrize("how", ["button", "Escape"])
-def test_stop_ends_the_run_and_keeps_the_text(scripted, how):
+def test_escape_stops_the_run_and_keeps_the_text(scripted):
     say(scripted, "slow")
     expect(scripted.locator(".assistant .prose")).to_contain_text("word2")
-    if how == "button":
-        scripted.get_by_role("button", name="Stop").click()
-    else:
-        message_box(scripted).press("Escape")
+    message_box(scripted).press("Escape")
     expect(scripted.get_by_text("Stopped.")).to_be_visible()
     [text] = answers(scripted)
     assert text.startswith("word0 word1 word2")
@@ -138,30 +111,13 @@ def test_approval_asks_with_the_tools_own_words_and_runs_once(chat):
     say(chat, "delete finished tasks")
     card = chat.locator(".tool[data-status=waiting]")
     expect(card.locator(".question")).to_contain_text("They can't be restored.")
+    expect(card.get_by_role("button", name="Edit", exact=True)).to_have_count(0)  # it has no arguments
     expect(chat.get_by_role("button", name="Send", exact=True)).to_be_disabled()
     card.get_by_role("button", name="Approve").click()
     expect(chat.locator(".tool")).to_have_attribute("data-status", "success")
     finished(chat)
     assert len([m for m in stored(chat)["messages"] if m["role"] == "tool"]) == 1
     expect(message_box(chat)).to_be_focused()
-
-
-def test_denied_tool_does_not_run_and_the_agent_goes_on(chat):
-    say(chat, "delete finished tasks")
-    chat.get_by_role("button", name="Deny").click()
-    chat.get_by_label("Reason").press("Enter")
-    expect(chat.locator(".tool")).to_have_attribute("data-status", "denied")
-    finished(chat)
-    chat.reload()
-    expect(chat.locator(".tool")).to_have_attribute("data-status", "denied")
-
-
-def test_open_question_survives_a_reload(chat):
-    say(chat, "delete finished tasks")
-    expect(chat.get_by_role("button", name="Approve")).to_be_visible()
-    chat.reload()
-    chat.get_by_role("button", name="Approve").click()
-    expect(chat.locator(".tool")).to_have_attribute("data-status", "success")
 
 
 def expect_statuses(page: Page, *statuses: str) -> None:
@@ -172,6 +128,12 @@ def expect_statuses(page: Page, *statuses: str) -> None:
 
 
 def test_several_questions_are_answered_in_one_request(scripted):
+    # One beside a call that needs none.
+    say(scripted, "both")
+    expect_statuses(scripted, "success", "waiting")
+    scripted.get_by_role("button", name="Approve").click()
+    finished(scripted)
+    expect_statuses(scripted, "success", "success")
     say(scripted, "delete twice")
     expect(scripted.get_by_role("button", name="Approve")).to_have_count(2)
     resumes: list[list] = []
@@ -183,15 +145,9 @@ def test_several_questions_are_answered_in_one_request(scripted):
     scripted.get_by_role("button", name="Approve").last.click()
     finished(scripted)
     assert [[entry["payload"]["approved"] for entry in resume] for resume in resumes] == [[False, True]]
-    expect_statuses(scripted, "denied", "success")
-
-
-def test_question_beside_a_finished_call(scripted):
-    say(scripted, "both")
-    expect(scripted.locator(".tool[data-status=waiting]")).to_have_count(1)
-    scripted.get_by_role("button", name="Approve").click()
-    finished(scripted)
-    expect_statuses(scripted, "success", "success")
+    for _ in range(2):
+        expect_statuses(scripted, "success", "success", "denied", "success")
+        scripted.reload()
 
 
 # --- Questions
@@ -356,31 +312,27 @@ def test_only_what_is_required_has_to_be_filled_in(chat):
     }
 
 
-@pytest.mark.parametrize(
-    ("schema", "fill", "payload"),
-    [
-        (None, lambda page: page.get_by_label("Your answer").fill("words"), "words"),
-        ({"type": "string"}, lambda page: page.get_by_label("Your answer").fill("words"), "words"),
-        ({"type": "integer", "title": "Years"}, lambda page: page.get_by_label("Years").fill("7"), 7),
-        ({"enum": ["a", 1]}, lambda page: page.get_by_label("Your answer").select_option("1"), 1),
-        ({"type": "boolean"}, lambda page: page.get_by_label("Yes").check(), True),
-        ({"anyOf": [{"type": "string"}, {"type": "null"}]}, lambda page: None, None),
-    ],
-    ids=["no schema", "string", "integer", "enum", "boolean", "optional"],
-)
-def test_question_for_one_value(chat, schema, fill, payload):
-    sent = ask(chat, question("q", schema))
-    fill(chat)
-    send_answer(chat)
+def test_questions_for_one_value_each(chat):
+    schemas = {
+        "integer": {"type": "integer", "title": "Years"},
+        "enum": {"enum": ["a", 1]},
+        "boolean": {"type": "boolean"},
+        "optional": {"anyOf": [{"type": "string"}, {"type": "null"}]},
+    }
+    sent = ask(chat, *(question(name, schema) for name, schema in schemas.items()))
+    forms = {name: chat.get_by_role("group", name=f"Question {name}?") for name in schemas}
+    forms["integer"].get_by_label("Years").fill("7")
+    forms["enum"].get_by_label("Your answer").select_option("1")
+    forms["boolean"].get_by_label("Yes").check()
+    for form in forms.values():
+        form.get_by_role("button", name="Send answer").click()
     finished(chat)
-    assert sent[1]["resume"] == [{"interruptId": "q", "status": "resolved", "payload": payload}]
-
-
-def test_question_is_skipped_without_filling_in_anything(chat):
-    sent = ask(chat, question("q", BOOKING))
-    chat.get_by_role("button", name="Skip").click()
-    finished(chat)
-    assert sent[1]["resume"] == [{"interruptId": "q", "status": "cancelled"}]
+    assert sent[1]["resume"] == [
+        {"interruptId": "integer", "status": "resolved", "payload": 7},
+        {"interruptId": "enum", "status": "resolved", "payload": 1},
+        {"interruptId": "boolean", "status": "resolved", "payload": True},
+        {"interruptId": "optional", "status": "resolved", "payload": None},
+    ]
 
 
 def test_question_is_reached_and_answered_with_the_keyboard(chat):
@@ -448,15 +400,15 @@ def test_question_about_an_unknown_call_stands_alone_and_keeps_what_is_typed(cha
 PAST = "2020-01-01T00:00:00Z"
 
 
-@pytest.mark.parametrize("late", [approval("a", "c", expiresAt=PAST), question("q", BOOKING, expiresAt=PAST)])
-def test_what_has_expired_can_only_be_dismissed(chat, late):
-    sent = ask(chat, late, calls=("c",))
-    group = chat.get_by_role("group", name=late["message"])
-    expect(group).to_contain_text("expired")
-    expect(group.get_by_role("button")).to_have_text(["Dismiss"])
-    group.get_by_role("button").click()
+def test_what_has_expired_can_only_be_dismissed(chat):
+    sent = ask(chat, approval("a", "c", expiresAt=PAST), question("q", BOOKING, expiresAt=PAST), calls=("c",))
+    for name in ("Really?", "Question q?"):
+        group = chat.get_by_role("group", name=name)
+        expect(group).to_contain_text("expired")
+        expect(group.get_by_role("button")).to_have_text(["Dismiss"])
+        group.get_by_role("button").click()
     finished(chat)
-    assert sent[1]["resume"] == [{"interruptId": late["id"], "status": "cancelled"}]
+    assert sent[1]["resume"] == [{"interruptId": name, "status": "cancelled"} for name in ("a", "q")]
 
 
 def test_question_expires_while_it_is_shown(new_page, live_project, signed_in):
@@ -476,9 +428,9 @@ def test_question_expires_while_it_is_shown(new_page, live_project, signed_in):
     assert [entry["status"] for entry in sent[1]["resume"]] == ["cancelled", "cancelled"]
 
 
-@pytest.mark.parametrize("code", ["interrupt_unknown", "interrupt_expired"])
-def test_refused_answer_brings_the_questions_that_are_really_open(chat, code):
-    stub_runs(chat, asking(question("q")), [STARTED, {"type": "RUN_ERROR", "message": "Not this one.", "code": code}])
+def test_refused_answer_brings_the_questions_that_are_really_open(chat):
+    refusal = {"type": "RUN_ERROR", "message": "Not this one.", "code": "interrupt_unknown"}
+    stub_runs(chat, asking(question("q")), [STARTED, refusal])
     stub_thread(chat, [{"id": "u", "role": "user", "content": "as stored"}], [question("really open")])
     say(chat, "hello")
     chat.get_by_role("button", name="Skip").click()
@@ -584,11 +536,6 @@ def test_unknown_activity_is_folded_json_and_events_of_others_show_nothing(chat)
 
 
 # --- Skills
-
-
-def test_chip_sends_a_complete_prompt(chat):
-    chat.get_by_role("button", name="Plan my day").click()
-    expect(chat.locator(".bubble")).to_contain_text("open tasks")
 
 
 def test_palette_is_used_with_the_keyboard(chat):
@@ -772,24 +719,24 @@ def test_files_are_dropped_and_a_folder_is_refused(chat, tmp_path):
     expect(panel).not_to_have_class(re.compile("dropping"))
 
 
-@pytest.mark.parametrize(
-    ("texts", "files"),
-    [({}, 1), ({"text/plain": "pasted.txt"}, 1), ({"text/plain": "cells", "text/html": "<table>"}, 0)],
-    ids=["picture", "from a file manager", "from an office program"],
-)
-def test_files_are_pasted_but_not_the_picture_of_a_text(chat, texts, files):
-    is_text = message_box(chat).evaluate(
-        """(input, texts) => {
-            const clipboardData = new DataTransfer();
-            for (const [type, text] of Object.entries(texts)) clipboardData.setData(type, text);
-            clipboardData.items.add(new File(["pasted"], "pasted.txt"));
-            const options = { clipboardData, bubbles: true, composed: true, cancelable: true };
-            return input.dispatchEvent(new ClipboardEvent("paste", options));
-        }""",
-        texts,
-    )
-    assert is_text == (not files)
-    expect(chat.locator(".tray .file[data-status=ready]")).to_have_count(files)
+PASTE = """(input, texts) => {
+    const clipboardData = new DataTransfer();
+    for (const [type, text] of Object.entries(texts)) clipboardData.setData(type, text);
+    clipboardData.items.add(new File(["pasted"], "pasted.txt"));
+    const options = { clipboardData, bubbles: true, composed: true, cancelable: true };
+    return input.dispatchEvent(new ClipboardEvent("paste", options));
+}"""
+
+
+def test_files_are_pasted_but_not_the_picture_of_a_text(chat):
+    ready = chat.locator(".tray .file[data-status=ready]")
+    is_text = message_box(chat).evaluate(PASTE, {"text/plain": "cells", "text/html": "<table>"})  # an office program's
+    assert is_text
+    drawn(chat)
+    expect(ready).to_have_count(0)
+    for count, texts in enumerate([{}, {"text/plain": "pasted.txt"}], start=1):  # a picture, and a file manager's file
+        assert not message_box(chat).evaluate(PASTE, texts)
+        expect(ready).to_have_count(count)
 
 
 def test_progress_is_told_and_a_message_waits_for_its_files(chat):
@@ -1052,32 +999,6 @@ def test_reload_in_the_middle_of_a_run_loses_and_doubles_nothing(scripted, go_on
     assert [text.strip() for text in stored_texts(scripted, "assistant")] == [SLOW_ANSWER]
 
 
-def test_lost_connection_is_followed_from_the_last_event(new_page, scripted_project, go_on):
-    proxy = Proxy(scripted_project.port)
-    page = sign_in(new_page(proxy.url), scripted_project)
-    say(page, "slow")
-    expect(page.locator(".assistant .prose")).to_contain_text("word4")
-    proxy.cut()
-    go_on()
-    finished(page)
-    assert answers(page) == [SLOW_ANSWER]
-    sent = b"".join(proxy.requests)
-    assert sent.count(b"POST /agent/ ") == 1
-    assert re.search(rb"last-event-id: \S+:\d+", sent, re.IGNORECASE)
-    proxy.close()
-
-
-def test_unreachable_server_is_told_and_retried_without_sending_twice(chat):
-    chat.route("**/agent/", lambda route: route.abort())
-    say(chat, "hello")
-    expect(chat.get_by_role("alert")).to_contain_text("connection to the server was lost")
-    chat.unroute("**/agent/")
-    chat.get_by_role("button", name="Try again").click()
-    finished(chat)
-    expect(chat.get_by_role("alert")).to_have_count(0)
-    assert stored_texts(chat, "user") == ["hello"]
-
-
 def test_message_that_arrived_unseen_is_not_sent_again(chat):
     def deliver_and_drop(route: Route) -> None:
         route.fetch()
@@ -1092,39 +1013,19 @@ def test_message_that_arrived_unseen_is_not_sent_again(chat):
     assert chat.locator(".bubble").all_inner_texts() == ["hello"]
 
 
-def test_failed_run_is_told_and_retried(scripted):
-    say(scripted, f"fail {os.urandom(4).hex()}")
-    alert = scripted.get_by_role("alert")
-    expect(alert).to_contain_text("Run ")
-    expect(alert).not_to_contain_text("secret detail")
-    scripted.get_by_role("button", name="Try again").click()
-    finished(scripted)
-    expect(scripted.locator(".assistant .prose")).to_contain_text("end.")
-    assert len(answers(scripted)) == 1
-    assert len(stored_texts(scripted, "user")) == 1
-
-
-def test_signed_out_meanwhile_is_told_with_the_way_back(chat):
-    chat.context.clear_cookies()
-    say(chat, "hello")
-    expect(chat.get_by_role("alert")).to_contain_text("signed out")
-    expect(chat.get_by_role("link", name="Sign in")).to_have_attribute("href", re.compile("/login/"))
-
-
 # --- Looks and safety
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_page_follows_the_systems_colours(new_page, live_project, scheme):
-    page = sign_in(new_page(live_project.url, color_scheme=scheme), live_project)
-    red = page.locator(".panel").evaluate("e => +getComputedStyle(e).backgroundColor.match(/[\\d.]+/)[0]")
-    assert (red > 128) == (scheme == "light")
+RED = "e => +getComputedStyle(e).backgroundColor.match(/[\\d.]+/)[0]"
 
 
-def test_theme_attribute_wins(chat):
-    expect(message_box(chat)).to_be_visible()
+def test_page_follows_the_systems_colours_unless_it_has_a_theme(chat):
+    panel = chat.locator(".panel")
+    for scheme in ("dark", "light"):
+        chat.emulate_media(color_scheme=scheme)
+        assert (panel.evaluate(RED) > 128) == (scheme == "light")
     chat.locator("agui-chat").evaluate("e => e.setAttribute('theme', 'dark')")
-    assert chat.locator(".panel").evaluate("e => +getComputedStyle(e).backgroundColor.match(/[\\d.]+/)[0]") < 128
+    assert panel.evaluate(RED) < 128
 
 
 def test_phone_shows_everything_without_scrolling_sideways(new_page, live_project):
@@ -1133,25 +1034,6 @@ def test_phone_shows_everything_without_scrolling_sideways(new_page, live_projec
     expect(page.get_by_role("button", name="Approve")).to_be_in_viewport()
     assert page.evaluate("document.documentElement.scrollWidth") <= 380
     assert page.locator(".log").evaluate("e => e.scrollWidth - e.clientWidth") <= 0
-
-
-def test_floating_chat_opens_and_closes(chat):
-    chat.locator("agui-chat").evaluate("e => { e.setAttribute('placement', 'floating'); e.toggle(true); }")
-    expect(message_box(chat)).to_be_hidden()
-    chat.get_by_role("button", name="Open the chat").click()
-    expect(message_box(chat)).to_be_focused()
-    message_box(chat).press("Escape")
-    expect(chat.get_by_role("button", name="Open the chat")).to_be_focused()
-
-
-def test_text_is_readable_before_markdown_is(new_page, live_project):
-    page = new_page()
-    page.route("**/markdown-nodes*.js*", lambda route: route.abort())
-    page.goto(live_project.url)
-    sign_in(page, live_project)
-    say(page, "list tasks")
-    finished(page)
-    expect(page.locator(".prose.plain").first).to_contain_text("`list_tasks`")
 
 
 def test_names_and_texts_of_tools_are_never_markup(chat):

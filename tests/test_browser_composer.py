@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 
 import pytest
-from pages import Page, drawn, expect, finished, message_box, say, stored_texts, thread_id
+from pages import SLOW_ANSWER, Page, answers, drawn, expect, finished, message_box, say, stored_texts, thread_id
 
 pytestmark = pytest.mark.browser
 
@@ -73,12 +73,14 @@ def test_message_waits_for_the_answer_and_stop_stays_in_reach(scripted, go_on):
     expect(send).to_be_disabled()
     message_box(scripted).press("Enter")
     expect(message_box(scripted)).to_have_value("then that")
+    assert "end." not in scripted.locator(".assistant .prose").inner_text()
     go_on()
     expect(scripted.locator(".queued")).to_be_hidden()
     expect(scripted.locator(".bubble:visible")).to_have_count(2)
     finished(scripted)
     assert stored_texts(scripted, "user") == ["slow", "first this"]
     expect(message_box(scripted)).to_have_value("then that")
+    assert answers(scripted)[0] == SLOW_ANSWER
 
 
 def test_arrow_up_edits_the_last_message(scripted):
@@ -219,6 +221,8 @@ def test_draft_stays_with_its_conversation(chat):
     message_box(chat).press("Enter")
     finished(chat)
     assert thread_id(chat) != first
+    chat.reload()
+    expect(message_box(chat)).to_have_value("")
     chat.get_by_role("button", name="New chat").first.click()
     expect(message_box(chat)).to_have_value("")
 

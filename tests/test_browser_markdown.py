@@ -241,23 +241,6 @@ def test_what_stands_is_left_alone_while_the_rest_grows(lab):
     assert replaced == []
 
 
-def test_reading_a_long_answer_is_not_quadratic(lab):
-    """What is finished is not read again: the same tokens cost the same at its end as at its beginning."""
-    lengths = lab(
-        """const { read } = await import("/static/agui/markdown-nodes.js");
-        let [rest, links, lengths] = ["", new Map(), []];
-        for (let number = 0; number < 300; number++) {
-            rest += `Paragraph **${number}** with some words in it.\\n\\n- an item\\n\\n`;
-            const { done, links: known } = read(rest, true, links, { copy: "" });
-            rest = rest.slice(done.length);
-            links = known;
-            lengths.push(rest.length);
-        }
-        return lengths;"""
-    )
-    assert max(lengths) < 100
-
-
 PAYLOADS = [
     # Elements that run, load or send
     "<script>window.pwned = 1</script>",
@@ -452,7 +435,7 @@ def test_without_what_reads_markdown_the_text_is_plain_and_readable(chat):
     chat.reload()
     say(chat, "list tasks")
     finished(chat)
-    expect(chat.locator(".prose.plain").last).to_contain_text("`")
+    expect(chat.locator(".prose.plain").first).to_contain_text("`list_tasks`")
     expect(chat.locator(".prose code")).to_have_count(0)
 
 

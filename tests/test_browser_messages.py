@@ -3,7 +3,20 @@
 import re
 
 import pytest
-from pages import Page, answers, expect, finished, lasting, message_box, open_stream, origin, say, stored, thread_id
+from pages import (
+    Page,
+    answers,
+    expect,
+    finished,
+    lasting,
+    message_box,
+    open_stream,
+    origin,
+    say,
+    stored,
+    stored_texts,
+    thread_id,
+)
 
 pytestmark = pytest.mark.browser
 
@@ -109,38 +122,31 @@ def copied(page: Page) -> str:
     return page.evaluate("navigator.clipboard.readText()")
 
 
-@pytest.mark.parametrize("allowed", [True, False])
-def test_an_answer_is_copied_whole_and_as_markdown(chat, allowed):
+def test_an_answer_is_copied_whole_and_as_markdown_or_the_page_says_that_it_can_not(chat):
     ask(chat, 'add a task title="Buy milk" category=home')
-    if allowed:
-        chat.context.grant_permissions(["clipboard-read", "clipboard-write"])
-    else:
-        chat.evaluate("() => { navigator.clipboard.writeText = () => Promise.reject(); }")
+    chat.evaluate("() => { navigator.clipboard.writeText = () => Promise.reject(); }")
     lasting(chat)
     button(chat, "Copy the answer").click()
     expect(bar(chat).get_by_role("status")).to_have_text("Copied")
     texts = [m["content"] for m in stored(chat)["messages"] if m["role"] == "assistant" and m.get("content")]
     assert copied(chat) == "\n\n".join(texts)
     expect(button(chat, "Copy the answer")).to_be_focused()
-
-
-def test_a_copy_that_fails_says_so(scripted):
-    ask(scripted, "hello")
-    scripted.evaluate("navigator.clipboard.writeText = () => Promise.reject(); document.execCommand = () => false")
-    lasting(scripted)
-    button(scripted, "Copy the answer").click()
-    expect(bar(scripted).get_by_role("status")).to_have_text("The browser does not let this page copy.")
+    chat.evaluate("() => { document.execCommand = () => false; }")
+    button(chat, "Copy the answer").click()
+    expect(bar(chat).get_by_role("status")).to_have_text("The browser does not let this page copy.")
 
 
 def test_a_failure_has_a_number_to_quote_and_is_tried_again(scripted):
     say(scripted, "fail, and be quoted")
     scripted.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    expect(scripted.get_by_role("alert")).not_to_contain_text("secret detail")
     button(scripted, "Copy the run's number").click()
     expect(scripted.locator(".failure .icon-check")).to_be_visible()
     assert re.fullmatch("[0-9a-f]{8}", copied(scripted))
     button(scripted, "Try again").click()
     finished(scripted)
     assert answers(scripted) == ["word0 word1 word2 word3 end."]
+    assert stored_texts(scripted, "user") == ["fail, and be quoted"]
 
 
 # --- Feedback
@@ -154,7 +160,7 @@ def test_feedback_is_kept_and_seen_in_the_admin(scripted):
     ask(scripted, "judge me")
     lasting(scripted)
     good, bad = button(scripted, "Good answer"), button(scripted, "Bad answer")
-    good.click()
+    good.dblclick()  # judges once
     expect(bar(scripted).get_by_role("status")).to_have_text("Thank you.")
     assert judged(scripted) == [{"value": 1, "comment": ""}]
     bad.click()
@@ -187,14 +193,6 @@ def test_what_runs_cost_fits_a_small_laptop_in_the_admin(scripted, name):
     expect(scripted.locator("#result_list tbody tr, .agui-plot svg").first).to_be_visible()
     wider = scripted.locator("html, .results").evaluate_all("all => all.map(e => e.scrollWidth - e.clientWidth)")
     assert max(wider) <= 0
-
-
-def test_double_click_judges_once(scripted):
-    ask(scripted, "judge me")
-    lasting(scripted)
-    button(scripted, "Good answer").dblclick()
-    expect(bar(scripted).get_by_role("status")).to_have_text("Thank you.")
-    assert judged(scripted) == [{"value": 1, "comment": ""}]
 
 
 def test_feedback_is_taken_back_and_what_is_not_saved_is_not_shown(scripted):

@@ -73,3 +73,16 @@ test("an example that comes in pieces is in the end as if it had come at once", 
     }
   }
 });
+
+test("what is finished of a long answer is not read again, so that reading it is not quadratic", () => {
+  let [rest, links] = ["", new Map()];
+  const lengths = [];
+  for (let number = 0; number < 300; number++) {
+    rest += `Paragraph **${number}** with some words in it.\n\n- an item\n\n`;
+    const found = read(rest, true, links, { copy: "" });
+    rest = rest.slice(found.done.length);
+    links = found.links;
+    lengths.push(rest.length);
+  }
+  assert.ok(Math.max(...lengths) < 100, `${Math.max(...lengths)} characters are read again`);
+});
