@@ -213,17 +213,34 @@ async def play(client: Client, answers: list, thread: str) -> tuple[list[dict], 
     return [plain({**one, "outcome": None}) for one in told], plain(messages)
 
 
+def count_of_text_frames() -> int:
+    return sum(b"TEXT_MESSAGE_CONTENT" in frame for log in live.logs._active.values() for frame in log.frames)
+
+
+def has_text(event) -> bool:
+    match event:
+        case PartStartEvent(part=TextPart(content=content)):
+            return bool(content)
+        case PartDeltaEvent(delta=TextPartDelta(content_delta=content)):
+            return bool(content)
+    return False
+
+
 @pytest.fixture
 def slow_model(monkeypatch, settings) -> None:
-    """Let a run handle each delta before the next one comes."""
+    """Let a run handle each delta before the next one comes: what has a text is in the log then."""
     settings.AGUI = {"DELTA_WINDOW_SECONDS": 1e-6}
     stream = ScriptedStream._get_event_iterator
 
     async def slowly(self):
         async for event in stream(self):
+            before = count_of_text_frames()
             yield event
-            for _ in range(100):
+            # Other events have no frame of their own.
+            for turn in range(100_000 if has_text(event) else 100):
                 await asyncio.sleep(0)
+                if turn >= 100 and count_of_text_frames() != before:
+                    break
 
     monkeypatch.setattr(ScriptedStream, "_get_event_iterator", slowly)
 
