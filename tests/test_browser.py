@@ -128,7 +128,7 @@ def expect_statuses(page: Page, *statuses: str) -> None:
 
 
 def test_several_questions_are_answered_in_one_request(scripted):
-    # One beside a call that needs none.
+    # A question beside a call that needs none.
     say(scripted, "both")
     expect_statuses(scripted, "success", "waiting")
     scripted.get_by_role("button", name="Approve").click()

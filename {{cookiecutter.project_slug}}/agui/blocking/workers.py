@@ -53,13 +53,14 @@ class Workers:
             yield
         finally:
             with self._changed:
+                # An end that waits goes on after this block, even if a connection can't be closed.
+                self._busy -= not may_hang
+                self._changed.notify_all()
                 for connection in connections.all(initialized_only=True):
                     if self.has_ended:
                         close(connection)
                     elif connection.connection is not None:
                         self._idle.add(_shared(connection))
-                self._busy -= not may_hang
-                self._changed.notify_all()
 
     def end(self, wait_seconds: float | None) -> None:
         """Start no call any more, and close the connections of calls that have ended.
@@ -71,7 +72,8 @@ class Workers:
             for connection in self._idle:
                 close(connection)
             self._idle.clear()
-        for pool in self._pools.values():
+            pools = list(self._pools.values())
+        for pool in pools:
             pool.shutdown()
         with self._changed:
             self._changed.wait_for(lambda: not self._busy, wait_seconds)
