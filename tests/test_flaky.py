@@ -35,11 +35,16 @@ def run_suite(
     (directory / "conftest.py").write_text('pytest_plugins = ["flaky"]\n')
     (directory / "test_suite.py").write_text(SUITE.format(tier=tier, is_broken=is_broken))
     (directory / "tried").unlink(missing_ok=True)
-    command = [sys.executable, "-B", "-m", "pytest", "-p", "no:cacheprovider"]
+    plugins = ["-p", "xdist", "-p", "pytest_rerunfailures", "-p", "no:cacheprovider"]
     return subprocess.run(
-        [*command, f"--numprocesses={processes}", "--dist=loadgroup"],
+        [sys.executable, "-m", "pytest", *plugins, f"--numprocesses={processes}", "--dist=loadgroup"],
         cwd=directory,
-        env={**os.environ, "PYTHONPATH": str(ROOT / "tests"), "FLAKY_HISTORY": ".test-cache/flaky.jsonl"},
+        env=os.environ
+        | {
+            "PYTHONPATH": str(ROOT / "tests"),
+            "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+            "FLAKY_HISTORY": ".test-cache/flaky.jsonl",
+        },
         capture_output=True,
         text=True,
     )
