@@ -56,7 +56,7 @@ def test_each_step_shows_what_the_tutorial_says(opened, bake, furnish, tmp_path:
         page = opened(live)
         [prompt] = ASK.prompts
         ask(page, prompt)
-        expect(page.get_by_text("Take this book off your list?")).to_be_visible()
+        expect(page.get_by_text("Take “Dracula” off your list?")).to_be_visible()
         keep_picture(page, tmp_path / "approval.png")
         page.get_by_role("button", name="Deny").click()
         page.get_by_role("button", name="Deny").click()

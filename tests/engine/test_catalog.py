@@ -210,7 +210,8 @@ async def test_an_interrupt_of_a_toolset_has_its_tools_words(client, mount, name
     mount(ToolRegistry(), [call(name, year=1999)], toolsets=[FunctionToolset(asking)])
     (interrupt,) = (await client.run("Archive"))[-1]["outcome"]["interrupts"]
     assert interrupt["message"] == message
-    assert interrupt["metadata"] == {"toolName": name, "arguments": '{"year": 1999}', **told}
+    arguments = {"arguments": '{"year": 1999}', "input": {"year": 1999}}
+    assert interrupt["metadata"] == {"toolName": name, "kind": "approval", **arguments, **told}
 
 
 async def test_a_question_of_a_toolset_has_its_tools_label(client, mount):

@@ -107,7 +107,8 @@ async def test_a_tool_may_ask_from_within_with_whatever_it_has(client: Client):
         [interrupt] = (await client.run("Ask"))[-1]["outcome"]["interrupts"]
     assert interrupt["message"] == "Shall I?"
     words = {"x-confirm": "Shall I?", "x-category": "other", "x-summary": "Ask"}
-    assert interrupt["metadata"] == {"toolName": "ask", "who": "ada", "arguments": "{}", **words}
+    words |= {"kind": "approval", "arguments": "{}", "input": {}}
+    assert interrupt["metadata"] == {"toolName": "ask", "who": "ada", **words}
     with script(say("Done.")):
         await client.run(resume=[decision("c1")])
     assert effects == ["asked"]

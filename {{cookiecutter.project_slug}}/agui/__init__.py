@@ -94,6 +94,7 @@ below it. Read them in this order:
         call.py              how a run calls a tool
         approval.py          who may call a tool, and after which question
         definitions.py       what an approval holds for
+        questions.py         the words of a question, in which no value leaves its line
         toolset.py           a registry's tools, as a run gets them
         search.py            search among many tools
         results.py           the limit of a result
@@ -169,6 +170,7 @@ if TYPE_CHECKING:
         NullAuditLogger,
         resolve_audit_logger,
     )
+    from agui.tools.questions import display_value
     from agui.tools.registry import ToolBinding, ToolRegistry, tool
     from agui.tools.schema import (
         X_CATEGORY_KEY,
@@ -217,6 +219,7 @@ _MODULES = {
     "build_agent": "agui.agents.build",
     "build_input_schema": "agui.tools.schema",
     "build_tool_catalog": "agui.http.catalogs",
+    "display_value": "agui.tools.questions",
     "get_urls": "agui.urls",
     "needs_confirmation": "agui.tools.approval",
     "resolve_audit_logger": "agui.tools.audit",
@@ -259,6 +262,7 @@ __all__ = [
     "build_agent",
     "build_input_schema",
     "build_tool_catalog",
+    "display_value",
     "get_urls",
     "needs_confirmation",
     "resolve_audit_logger",

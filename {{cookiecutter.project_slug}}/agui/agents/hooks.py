@@ -21,6 +21,7 @@ from pydantic_ai.messages import (
 from pydantic_ai.models import Model, ModelRequestContext
 from pydantic_ai.run import AgentRunResult
 from pydantic_ai.tools import ToolDefinition
+from pydantic_ai.toolsets import AbstractToolset
 
 from agui.agents.model_files import ReadableFiles
 from agui.agents.page_context import add_to_last_prompt
@@ -29,6 +30,7 @@ from agui.tools.definitions import Asked, check_approval, describe_call
 from agui.tools.results import call_in_bounds
 from agui.tools.search import defer_many
 from agui.tools.timer import ToolCallTimer
+from agui.tools.toolset import AsksAnew
 
 ToolCall = Callable[[], Awaitable[Any]]
 
@@ -48,6 +50,8 @@ class ServedRun:
     """Decides which files the model gets."""
     asked: dict[str, Asked] = field(default_factory=dict)
     """What the user is told about each tool call, by the call's id."""
+    asks_anew: bool = False
+    """Whether the user has changed what a tool had asked about in its own words."""
     agent_run_id: str | None = None
     """pydantic-ai's id of the run; None before the agent runs."""
 
@@ -93,6 +97,10 @@ class Hooks(AbstractCapability[Any]):
             return model
         return served.join_deltas(served.files.model(model))
 
+    def get_wrapper_toolset(self, toolset: AbstractToolset[Any]) -> AbstractToolset[Any] | None:
+        served = self.served
+        return AsksAnew(toolset) if served and served.asks_anew else None
+
     async def before_model_request(
         self, ctx: RunContext[Any], request_context: ModelRequestContext
     ) -> ModelRequestContext:
@@ -121,9 +129,10 @@ class Hooks(AbstractCapability[Any]):
     ) -> dict[str, Any]:
         served = self.served
         if served:
-            asked = served.asked[call.tool_call_id] = describe_call(call, tool_def, args)
+            answered = ctx.tool_call_metadata or {}
+            asked = served.asked[call.tool_call_id] = describe_call(call, tool_def, args, answered)
             if ctx.tool_call_approved:
-                check_approval(tool_def, asked, ctx.tool_call_metadata or {})
+                check_approval(tool_def, asked, answered)
         return args
 
     async def wrap_tool_execute(

@@ -115,7 +115,7 @@ def _entry(binding: ToolBinding) -> dict[str, Any]:
         "description": metadata.get(X_DESCRIPTION_KEY) or spec.description,
         "category": str(spec.category) if has_category else None,
         "destructive": spec.destructive,
-        "confirm": spec.confirm,
+        "confirm": None if callable(spec.confirm) else spec.confirm,
         "secrets": secret_paths(binding.input_schema),
     }
     return {key: value for key, value in entry.items() if value}

@@ -21,7 +21,7 @@ from pydantic_ai.ui.ag_ui import AGUIAdapter
 from agui.errors import RunFailed
 from agui.protocol.interrupts import MAX_REASON_CHARS, PREFIX, OpenInterrupt, open_interrupts
 from agui.protocol.types import ResumeEntry, RunAgentInput
-from agui.tools.definitions import DEFINITION_KEY
+from agui.tools.definitions import CHANGED_KEY, DEFINITION_KEY, OWN_WORDS_KEY
 from agui.tools.registry import ToolRegistry
 
 # The schema of an answer to a question without a schema.
@@ -84,13 +84,19 @@ def _read_approvals(
     results.metadata = {}
     for interrupt, _ in answers:
         call = interrupt.call
-        results.metadata[call.tool_call_id] = {DEFINITION_KEY: interrupt.definition}
+        answered: dict[str, Any] = {
+            DEFINITION_KEY: interrupt.definition,
+            OWN_WORDS_KEY: interrupt.own_words,
+        }
+        results.metadata[call.tool_call_id] = answered
         approval = results.approvals[call.tool_call_id]
         if isinstance(approval, ToolApproved):
             arguments = _approved_arguments(interrupt, approval.override_args)
             approval.override_args = arguments
             if arguments is not None:
                 _check_arguments(call.tool_name, arguments, registry)
+            if arguments is not interrupt.edited:
+                answered[CHANGED_KEY] = interrupt.own_words
         # The reason is kept in the audit trail, and the model reads it with each turn.
         if isinstance(approval, ToolDenied) and len(approval.message) > MAX_REASON_CHARS:
             raise RunFailed("invalid_resume")
@@ -111,8 +117,8 @@ def _approved_arguments(
         try:
             given = interrupt.call.args_as_dict(raise_if_invalid=True)
         except (ValueError, AssertionError):
-            return edited
-    exact: dict[str, Any] = restored(edited, given)
+            given = {}
+    exact = _only_editable(interrupt, restored(edited, given), given)
     if json.dumps(exact, sort_keys=True) == json.dumps(given, sort_keys=True):
         return interrupt.edited
     return exact
@@ -153,6 +159,24 @@ def _check_arguments(tool_name: str, arguments: dict[str, Any], registry: ToolRe
             registry.get(tool_name).validate(arguments)
         except ValidationError:
             raise RunFailed("invalid_resume") from None
+
+
+def _only_editable(
+    interrupt: OpenInterrupt, edited: dict[str, Any], given: dict[str, Any]
+) -> dict[str, Any]:
+    """Keep the arguments that the user may not change. Raises RunFailed if a client changed one."""
+    if interrupt.editable is True:
+        return edited
+    free = interrupt.editable or []
+    result = {name: value for name, value in edited.items() if name in free}
+    with_defaults = {**json.loads(interrupt.arguments or "{}"), **given}
+    for name, value in edited.items():
+        if name not in free and value != with_defaults.get(name):
+            raise RunFailed("invalid_resume")
+    for name, value in given.items():
+        if name not in free:
+            result[name] = value
+    return result
 
 
 def _read_answer(interrupt: OpenInterrupt, entry: ResumeEntry) -> Any:

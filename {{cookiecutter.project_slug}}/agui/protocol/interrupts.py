@@ -17,8 +17,15 @@ from agui import clock, conf
 from agui.protocol.types import Interrupt, RunAgentInput
 from agui.stores.annotations import METADATA_KEY
 from agui.stores.codec import to_json
-from agui.tools.definitions import Asked
-from agui.tools.schema import PARAMETERS_KEY, X_CONFIRM_KEY, X_SUMMARY_KEY, prettify
+from agui.tools.definitions import Asked, has_own_words
+from agui.tools.questions import in_lines
+from agui.tools.schema import (
+    PARAMETERS_KEY,
+    X_CONFIRM_KEY,
+    X_EDITABLE_KEY,
+    X_SUMMARY_KEY,
+    prettify,
+)
 
 # pydantic-ai expects this before the call's id in an answer.
 PREFIX = "int-"
@@ -28,7 +35,8 @@ APPROVAL_SCHEMA: dict[str, Any] = {
     "properties": {
         "approved": {"type": "boolean"},
         "editedArgs": {"type": "object"},
-        "reason": {"type": "string", "maxLength": MAX_REASON_CHARS},
+        # Some clients show their buttons only for texts without a limit. The server checks it.
+        "reason": {"type": "string"},
     },
     "required": ["approved"],
 }
@@ -60,6 +68,8 @@ class OpenInterrupt:
     expires_at: str | None
     definition: str | None = None
     """A digest of the tool's definition that the user is asked about."""
+    own_words: bool = False
+    """Whether the tool asks in words of its own, made from the arguments."""
     arguments: str | None = None
     """All arguments that the tool will get, as JSON, with the defaults."""
     edited: dict[str, Any] | None = None
@@ -80,6 +90,10 @@ class OpenInterrupt:
             metadata.pop("response_schema", None)
         if self.arguments is not None:
             metadata["arguments"] = self.arguments
+        if self.is_approval:
+            # TanStack AI's names.
+            metadata.setdefault("kind", "approval")
+            metadata.setdefault("input", self._input)
         if self.edited is not None:
             metadata["edited"] = json.dumps(self.edited, ensure_ascii=False)
         return Interrupt(
@@ -93,6 +107,13 @@ class OpenInterrupt:
         )
 
     @property
+    def _input(self) -> Any:
+        try:
+            return json.loads(self.arguments or self.call.args_as_json_str())
+        except ValueError:
+            return {}
+
+    @property
     def schema(self) -> dict[str, Any] | None:
         """The JSON Schema of an answer; None for a question that takes any answer."""
         if self.is_approval:
@@ -103,18 +124,37 @@ class OpenInterrupt:
     @property
     def _approval_schema(self) -> dict[str, Any]:
         """The JSON Schema of an approval: edited arguments have to fit the tool's parameters."""
+        properties = dict(APPROVAL_SCHEMA["properties"])
+        if self.editable is False:
+            del properties["editedArgs"]
+            return {**APPROVAL_SCHEMA, "properties": properties}
         parameters = self.metadata.get(PARAMETERS_KEY)
         if not parameters or not isinstance(parameters, dict):
             return APPROVAL_SCHEMA
         edited = dict(parameters)
         definitions = edited.pop("$defs", None)
-        properties = dict(APPROVAL_SCHEMA["properties"])
         if edited:
+            edited["properties"] = self._marked(edited.get("properties") or {})
             properties["editedArgs"] = edited
         schema = {**APPROVAL_SCHEMA, "properties": properties}
         if definitions:
             schema["$defs"] = definitions
         return schema
+
+    @property
+    def editable(self) -> bool | list[str]:
+        """Whether the user may change the arguments, or the names of those that they may change."""
+        editable = self.metadata.get(X_EDITABLE_KEY, True)
+        return editable if isinstance(editable, bool | list) else True
+
+    def _marked(self, properties: dict[str, Any]) -> dict[str, Any]:
+        """Mark the arguments that the user may not change."""
+        if not isinstance(self.editable, list):
+            return properties
+        marked = dict(properties)
+        for name in properties.keys() - set(self.editable):
+            marked[name] = {**properties[name], "readOnly": True}
+        return marked
 
     @property
     def expired(self) -> bool:
@@ -143,14 +183,16 @@ def ask(
         if call.tool_name in frontend and not is_approval:
             continue
         # The run's key makes the id unique for each time that the user is asked.
-        own = {"id": f"{PREFIX}{call.tool_call_id}-{run_key[:8]}", "expires_at": expires_at}
+        unique_id = f"{PREFIX}{call.tool_call_id}-{run_key[:8]}"
+        own: dict[str, Any] = {"id": unique_id, "expires_at": expires_at}
         metadata = requests.metadata.get(call.tool_call_id) or {}
         about = asked.get(call.tool_call_id)
         if about and is_approval:
             own["definition"] = about.definition
+            own["own_words"] = about.had_own_words or has_own_words(about.told, metadata)
             own["arguments"] = about.arguments
             own["edited"] = edited.get(call.tool_call_id)
-            metadata = {**about.told, **metadata}
+            metadata = in_lines({**about.told, **metadata})
         elif about:
             metadata = {X_SUMMARY_KEY: about.told[X_SUMMARY_KEY], **metadata}
         # A tool may tell anything, such as lazy translations, so only its JSON form is stored.

@@ -95,6 +95,7 @@ class ActiveRun(RunState):
             join_deltas=lambda model: joining(model, window, run.writer),
             fence=Fence(self.log.key).call,
             page_context=describe_page(self.setup.deps.context),
+            asks_anew=self.turn.asks_anew,
         )
 
     def stop(self, code: str) -> None:

@@ -2,7 +2,7 @@
 
 import inspect
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -15,7 +15,14 @@ from agui import conf
 from agui.blocking.executor import in_database, release_connections, run_in_thread
 from agui.blocking.patience import wait_for_database
 from agui.deps import AgentDeps
-from agui.tools.schema import PARAMETERS_KEY, X_DESTRUCTIVE_KEY, ToolSpec, x_keys
+from agui.tools.schema import (
+    PARAMETERS_KEY,
+    X_CONFIRM_KEY,
+    X_DESTRUCTIVE_KEY,
+    X_SUMMARY_KEY,
+    ToolSpec,
+    x_keys,
+)
 
 logger = logging.getLogger("agui.tools")
 
@@ -37,8 +44,8 @@ def needs_confirmation(spec: ToolSpec) -> bool:
 
 def confirmation_metadata(spec: ToolSpec) -> dict[str, Any]:
     """Describe the tool to the client, in an interrupt."""
-    keys = x_keys(spec.destructive, spec.category, spec.confirm, spec.label)
-    return {"toolName": spec.name, X_DESTRUCTIVE_KEY: spec.destructive, **keys}
+    named = {"toolName": spec.name, X_DESTRUCTIVE_KEY: spec.destructive}
+    return {**named, **x_keys(spec), X_SUMMARY_KEY: spec.label}
 
 
 async def is_permitted(spec: ToolSpec, user: Any, *, afresh: bool = False) -> bool:
@@ -98,11 +105,7 @@ async def _prepare(
 ) -> ToolDefinition | None:
     """Call the author's function. If it fails, the tool is hidden and the run goes on."""
     try:
-        if inspect.iscoroutinefunction(author):
-            prepared = await author(ctx, definition)
-        else:
-            # The function may query the database.
-            prepared = await run_in_thread(author, ctx, definition)
+        prepared = await call_beside(author, ctx, definition)
         if prepared is None:
             return None
         return replace(prepared, name=definition.name)
@@ -111,11 +114,22 @@ async def _prepare(
         return None
 
 
-def build_question(spec: ToolSpec, parameters: dict[str, Any]) -> Callable[..., None]:
+async def call_beside(author: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
+    """Call an author's function: in a thread if it may block, as it may query the database."""
+    if inspect.iscoroutinefunction(author):
+        return await author(*arguments, **named)
+    return await run_in_thread(partial(author, *arguments, **named))
+
+
+def build_question(spec: ToolSpec, parameters: dict[str, Any]) -> Callable[..., Awaitable[None]]:
     """Build what asks for approval, once the arguments are known to be valid."""
 
-    def ask(ctx: RunContext[AgentDeps], /, **arguments: Any) -> None:
-        if needs_confirmation(spec) and not ctx.tool_call_approved:
-            raise ApprovalRequired({**confirmation_metadata(spec), PARAMETERS_KEY: parameters})
+    async def ask(ctx: RunContext[AgentDeps], /, **arguments: Any) -> None:
+        if not needs_confirmation(spec) or ctx.tool_call_approved:
+            return
+        metadata = {**confirmation_metadata(spec), PARAMETERS_KEY: parameters}
+        if callable(spec.confirm):
+            metadata[X_CONFIRM_KEY] = await call_beside(spec.confirm, ctx, **arguments)
+        raise ApprovalRequired(metadata)
 
     return ask

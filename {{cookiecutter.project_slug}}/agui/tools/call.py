@@ -1,11 +1,9 @@
 """How a run calls a tool: with the user's permission, in its time, and safe from its failures."""
 
 import asyncio
-import inspect
 import logging
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 from django.core.exceptions import PermissionDenied
@@ -24,10 +22,15 @@ from pydantic_ai.messages import ToolReturn
 from pydantic_core import PydanticSerializationError
 
 from agui import conf
-from agui.blocking.executor import run_in_thread
 from agui.deps import AgentDeps
 from agui.errors import RunFailed
-from agui.tools.approval import build_prepare, build_question, is_gated, is_permitted
+from agui.tools.approval import (
+    build_prepare,
+    build_question,
+    call_beside,
+    is_gated,
+    is_permitted,
+)
 from agui.tools.registry import ToolBinding, ToolRegistry
 from agui.tools.schema import ToolSpec
 from agui.tools.search import DEFER_KEY
@@ -102,27 +105,24 @@ def _build_validator(spec: ToolSpec, parameters: dict[str, Any]) -> Callable[...
     """Build the check of valid arguments: first by the author's validator, then by the user."""
     ask = build_question(spec, parameters) if is_gated(spec) else None
     author = spec.args_validator
-    if author is None:
-        return ask
+    if author is None and ask is None:
+        return None
 
     async def validate(ctx: RunContext[AgentDeps], /, **arguments: Any) -> None:
         try:
-            if inspect.iscoroutinefunction(author):
-                await author(ctx, **arguments)
-            else:
-                # The validator may query the database.
-                await run_in_thread(partial(author, ctx, **arguments))
+            if author:
+                await call_beside(author, ctx, **arguments)
+            if ask:
+                await ask(ctx, **arguments)
         except CONTROL_FLOW:
             raise
         except Exception as error:
             logger.exception(
-                "Tool %r is not called in run %s: its args_validator= failed.",
+                "Tool %r is not called in run %s: its args_validator= or confirm= failed.",
                 spec.name,
                 ctx.run_id,
             )
             raise ToolFailed(FAILED) from error
-        if ask:
-            ask(ctx, **arguments)
 
     return validate
 

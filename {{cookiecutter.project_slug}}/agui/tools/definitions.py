@@ -1,7 +1,8 @@
 """What a user approves: a call of a tool as it is defined now, with all of its arguments.
 
 An approval holds for the definition that the user was asked about. If a deploy or another server
-has changed the tool's name, arguments or question since, the user is asked again.
+has changed the tool's name, arguments or question since, the user is asked again. A question that
+was made from the arguments holds for these arguments: if the user changes them, the tool asks anew.
 """
 
 import hashlib
@@ -20,6 +21,9 @@ from agui.tools.schema import PARAMETERS_KEY, X_SUMMARY_KEY, prettify
 GONE = "This tool no longer exists. Nothing was done."
 # In the metadata of an answer: the digest of the definition that the user was asked about.
 DEFINITION_KEY = "definition"
+# There, too: the question was made from the arguments, and the user has changed them since.
+OWN_WORDS_KEY = "own_words"
+CHANGED_KEY = "changed"
 
 
 @dataclass(frozen=True)
@@ -32,11 +36,25 @@ class Asked:
     """What an interrupt tells about the tool, unless the tool itself says something else."""
     arguments: str
     """All arguments as JSON: as the model wrote them, with the defaults."""
+    had_own_words: bool = False
+    """Whether the question that the user has answered was made from the arguments."""
 
 
-def describe_call(call: ToolCallPart, tool_def: ToolDefinition, args: dict[str, Any]) -> Asked:
-    """Describe a call, as its tool is defined now. `args` are the validated arguments."""
-    return Asked(digest(tool_def), describe(tool_def), all_arguments(call, args))
+def describe_call(
+    call: ToolCallPart, tool_def: ToolDefinition, args: dict[str, Any], answered: dict[str, Any]
+) -> Asked:
+    """Describe a call, as its tool is defined now.
+
+    `args` are the validated arguments, and `answered` is the metadata of the user's answer.
+    """
+    own_words = bool(answered.get(OWN_WORDS_KEY))
+    return Asked(digest(tool_def), describe(tool_def), all_arguments(call, args), own_words)
+
+
+def has_own_words(told: dict[str, Any], metadata: dict[str, Any]) -> bool:
+    """Whether a tool has asked in words that its definition does not have."""
+    own = {key: value for key, value in metadata.items() if value and key != PARAMETERS_KEY}
+    return any(told.get(key) != value for key, value in own.items())
 
 
 def check_approval(tool_def: ToolDefinition, asked: Asked, metadata: dict[str, Any]) -> None:

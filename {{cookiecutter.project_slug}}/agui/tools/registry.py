@@ -11,7 +11,7 @@ sees it. A registry knows no run: `build_toolset` turns it into what pydantic-ai
 """
 
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import partial
@@ -23,9 +23,7 @@ from agui.blocking.executor import run_in_thread
 from agui.tools.schema import (
     ToolOptions,
     ToolSpec,
-    check_options,
     check_spec,
-    options_of,
     parse,
     x_keys,
 )
@@ -101,8 +99,7 @@ class ToolRegistry:
                 "name=."
             )
         parsed = parse(spec)
-        extensions = x_keys(spec.destructive, spec.category, spec.confirm, spec.summary)
-        schema = {**parsed.function_schema.json_schema, **extensions}
+        schema = {**parsed.function_schema.json_schema, **x_keys(spec)}
         binding = ToolBinding(spec, schema, parsed)
         self._bindings[spec.name] = binding
         return binding
@@ -185,3 +182,31 @@ def tool(
         return fn
 
     return decorate
+
+
+def check_options(name: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Rename options to ToolSpec's fields. Raises TypeError for an unknown one, with the cure."""
+    named = dict(options)
+    if "retries" in named:
+        if "max_retries" in named:
+            raise TypeError(
+                f"Tool {name!r} has retries= and max_retries=, which are the same: leave one out."
+            )
+        named["max_retries"] = named.pop("retries")
+    for option in named:
+        if option not in ToolOptions.__annotations__:
+            options_text = ", ".join(sorted(ToolOptions.__annotations__))
+            raise TypeError(
+                f"Tool {name!r}: there is no option {option!r}. Use one of {options_text}. What "
+                "only pydantic-ai knows goes into "
+                f"AgentConfig(toolsets=[FunctionToolset([Tool(..., {option}=...)])])."
+            )
+    return named
+
+
+def options_of(tool: Tool[Any]) -> dict[str, Any]:
+    """Read the options of a pydantic-ai Tool."""
+    names = set(ToolOptions.__annotations__) & vars(tool).keys()
+    options = {name: getattr(tool, name) for name in names}
+    options["defer_loading"] = tool.defer_loading or None
+    return options

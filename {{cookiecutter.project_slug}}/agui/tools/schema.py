@@ -3,7 +3,7 @@
 import inspect
 import re
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, TypedDict
@@ -18,6 +18,8 @@ X_DESTRUCTIVE_KEY = "x-destructive"
 X_CATEGORY_KEY = "x-category"
 X_CONFIRM_KEY = "x-confirm"
 X_SUMMARY_KEY = "x-summary"
+# Which arguments the user may change before they approve: false, or the names of some.
+X_EDITABLE_KEY = "x-editable"
 # In a tool's metadata: a description for people, instead of the model's.
 X_DESCRIPTION_KEY = "x-description"
 # With an open approval: the schema of the arguments, so that the user can edit them.
@@ -44,7 +46,8 @@ class ToolOptions(TypedDict, total=False):
 
     destructive: bool
     category: ToolCategory
-    confirm: str | None
+    confirm: str | Callable[..., Any] | None
+    editable: bool | Sequence[str]
     summary: str | None
     permission: str | None
     requires_approval: bool
@@ -79,8 +82,13 @@ class ToolSpec:
     destructive: bool = False
     """Each call needs the user's approval."""
     category: ToolCategory = ToolCategory.OTHER
-    confirm: str | None = None
-    """The question that the approval asks."""
+    confirm: str | Callable[..., Any] | None = None
+    """The question that the approval asks, or a function of ctx and the parameters that returns it.
+
+    A question is one line of text; a list has more lines.
+    """
+    editable: bool | Sequence[str] = True
+    """Whether the user may change the arguments before they approve, or the names of those."""
     summary: str | None = None
     """A label for people; by default the prettified name."""
     permission: str | None = None
@@ -150,6 +158,8 @@ def _mistake_in(spec: ToolSpec) -> str | None:
     if spec.args_validator is not None and not callable(spec.args_validator):
         cure = "give a function of ctx and the parameters."
         return f"args_validator={spec.args_validator!r}: {cure}"
+    if isinstance(spec.editable, str):
+        return f"editable={spec.editable!r}: give a list of parameters, True or False."
     if spec.metadata is not None and not isinstance(spec.metadata, dict):
         return f"metadata={spec.metadata!r}: give a dict."
     if spec.permission is not None and not re.fullmatch(r"\w+\.\w+", spec.permission):
@@ -162,55 +172,27 @@ def build_input_schema(
     *,
     destructive: bool = False,
     category: ToolCategory = ToolCategory.OTHER,
-    confirm: str | None = None,
+    confirm: str | Callable[..., Any] | None = None,
     summary: str | None = None,
 ) -> dict[str, Any]:
     """Derive the JSON Schema of a function's parameters, with the x-* keys at its root."""
-    schema = parse(ToolSpec(fn.__name__, fn, "")).function_schema.json_schema
-    return {**schema, **x_keys(destructive, category, confirm, summary)}
+    spec = ToolSpec(fn.__name__, fn, "", destructive, category, confirm, summary=summary)
+    return {**parse(spec).function_schema.json_schema, **x_keys(spec)}
 
 
-def x_keys(
-    destructive: bool, category: ToolCategory, confirm: str | None, summary: str | None
-) -> dict[str, Any]:
-    """Build the x-* keys, without those that have no value."""
+def x_keys(spec: ToolSpec) -> dict[str, Any]:
+    """Build the x-* keys of a tool, without those that have no value."""
     keys: dict[str, Any] = {}
-    if destructive:
+    if spec.destructive:
         keys[X_DESTRUCTIVE_KEY] = True
-    keys[X_CATEGORY_KEY] = str(category)
-    if confirm is not None:
-        keys[X_CONFIRM_KEY] = confirm
-    if summary is not None:
-        keys[X_SUMMARY_KEY] = summary
+    keys[X_CATEGORY_KEY] = str(spec.category)
+    if spec.confirm is not None and not callable(spec.confirm):
+        keys[X_CONFIRM_KEY] = spec.confirm
+    if spec.summary is not None:
+        keys[X_SUMMARY_KEY] = spec.summary
+    if spec.editable is not True:
+        keys[X_EDITABLE_KEY] = list(spec.editable) if spec.editable else False
     return keys
-
-
-def check_options(name: str, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Rename options to ToolSpec's fields. Raises TypeError for an unknown one, with the cure."""
-    named = dict(options)
-    if "retries" in named:
-        if "max_retries" in named:
-            raise TypeError(
-                f"Tool {name!r} has retries= and max_retries=, which are the same: leave one out."
-            )
-        named["max_retries"] = named.pop("retries")
-    for option in named:
-        if option not in ToolOptions.__annotations__:
-            options_text = ", ".join(sorted(ToolOptions.__annotations__))
-            raise TypeError(
-                f"Tool {name!r}: there is no option {option!r}. Use one of {options_text}. What "
-                "only pydantic-ai knows goes into "
-                f"AgentConfig(toolsets=[FunctionToolset([Tool(..., {option}=...)])])."
-            )
-    return named
-
-
-def options_of(tool: Tool[Any]) -> dict[str, Any]:
-    """Read the options of a pydantic-ai Tool."""
-    names = set(ToolOptions.__annotations__) & vars(tool).keys()
-    options = {name: getattr(tool, name) for name in names}
-    options["defer_loading"] = tool.defer_loading or None
-    return options
 
 
 def parse(spec: ToolSpec) -> Tool[Any]:

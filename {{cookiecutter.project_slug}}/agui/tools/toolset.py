@@ -1,14 +1,15 @@
 """The tools of a registry, as a run gets them."""
 
 from abc import abstractmethod
-from collections.abc import Iterable, Set
+from collections.abc import Callable, Iterable, Set
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 from pydantic_ai import FunctionToolset, RunContext
-from pydantic_ai.toolsets import AbstractToolset, ToolsetTool
+from pydantic_ai.toolsets import AbstractToolset, ToolsetTool, WrapperToolset
 
+from agui.tools.definitions import CHANGED_KEY
 from agui.tools.registry import ToolBinding
 
 ToolsByName = dict[str, ToolsetTool[Any]]
@@ -35,6 +36,33 @@ def known_names(toolsets: Iterable[AbstractToolset[Any]]) -> set[str]:
         elif isinstance(toolset, ListedToolset):
             names |= toolset.names
     return names
+
+
+class AsksAnew(WrapperToolset[Any]):
+    """Calls a tool as if nobody had approved it, if the question was about other arguments."""
+
+    async def get_tools(self, ctx: RunContext[Any]) -> dict[str, ToolsetTool[Any]]:
+        tools = await super().get_tools(ctx)
+        for name, tool in tools.items():
+            if tool.args_validator_func is not None:
+                validate = partial(_validate_anew, tool.args_validator_func)
+                tools[name] = replace(tool, args_validator_func=validate)
+        return tools
+
+    async def call_tool(
+        self, name: str, tool_args: dict[str, Any], ctx: RunContext[Any], tool: ToolsetTool[Any]
+    ) -> Any:
+        return await super().call_tool(name, tool_args, _as_asked(ctx), tool)
+
+
+def _validate_anew(validate: Callable[..., Any], ctx: RunContext[Any], /, **arguments: Any) -> Any:
+    return validate(_as_asked(ctx), **arguments)
+
+
+def _as_asked(ctx: RunContext[Any]) -> RunContext[Any]:
+    if (ctx.tool_call_metadata or {}).get(CHANGED_KEY):
+        return replace(ctx, tool_call_approved=False)
+    return ctx
 
 
 class Toolset(FunctionToolset[Any]):

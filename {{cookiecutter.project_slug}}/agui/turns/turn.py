@@ -18,6 +18,7 @@ from agui.stores.annotations import annotation
 from agui.stores.base import Beginning, ThreadStore
 from agui.stores.codec import to_json
 from agui.stores.tree import prompt_id
+from agui.tools.definitions import CHANGED_KEY
 
 
 @dataclass
@@ -62,6 +63,12 @@ class Turn:
             if approval.override_args is not None:
                 edited[call_id] = approval.override_args
         return edited
+
+    @property
+    def asks_anew(self) -> bool:
+        """Whether the user has changed arguments that a tool had asked about in its own words."""
+        answered = self.answers.metadata if self.answers else {}
+        return any(metadata.get(CHANGED_KEY) for metadata in answered.values())
 
     def _approvals(self) -> dict[str, ToolApproved]:
         approvals = {}

@@ -144,7 +144,7 @@ class DrfMcpToolset(ListedToolset):
             spec.fn, name, spec.description, entry["inputSchema"], takes_ctx=True
         )
         parsed.function_schema = replace(parsed.function_schema, validator=_arguments.validator)
-        keys = x_keys(spec.destructive, spec.category, spec.confirm, spec.summary)
+        keys = x_keys(spec)
         return ToolBinding(spec, {**entry["inputSchema"], **keys}, parsed)
 
     def _call(self, name: str) -> Callable[..., Any]:

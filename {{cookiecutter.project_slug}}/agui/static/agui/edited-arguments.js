@@ -27,11 +27,25 @@ export function withDefaults(edited, given, all) {
 }
 
 /**
- * Return the schema of what the arguments may be changed to, if there are any.
- * @param {Schema} [schema] of the answer
+ * Return the schema of the arguments, if there are any that may be changed.
+ * @param {Schema} [schema] of the answer @returns {Schema | null}
  */
 export function editable(schema) {
   const own = schema?.properties?.editedArgs;
-  if (!own?.properties || !Object.keys(own.properties).length) return null;
+  if (!Object.values(own?.properties ?? {}).some(isFree)) return null;
   return { ...own, $defs: schema?.$defs };
+}
+
+/**
+ * Leave out the arguments that nobody may change: a form returns them unchanged.
+ * @param {Schema | null} schema @returns {Schema | null}
+ */
+export function onlyFree(schema) {
+  const free = Object.entries(schema?.properties ?? {}).filter(([, one]) => isFree(one));
+  return schema && { ...schema, properties: Object.fromEntries(free) };
+}
+
+/** @param {Schema} schema of an argument */
+function isFree({ readOnly }) {
+  return !readOnly;
 }

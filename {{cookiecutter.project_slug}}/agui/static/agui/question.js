@@ -5,10 +5,10 @@
  * ask.
  */
 import { answerForm } from "./answer-form.js";
-import { argumentList } from "./arguments.js";
+import { argumentList, hidden } from "./arguments.js";
 import { asksInput, isExpired } from "./conversation.js";
 import { h, setAttribute } from "./dom.js";
-import { argumentsOf, editable, withDefaults } from "./edited-arguments.js";
+import { argumentsOf, editable, onlyFree, withDefaults } from "./edited-arguments.js";
 import { secretsOf } from "./schema-parts.js";
 import { format } from "./strings.js";
 
@@ -40,6 +40,7 @@ export const QUESTION_WORDS = {
 export class Question {
   #strings;
   #decide;
+  #context;
   /**
    * The last state drawn. A form is rebuilt only if the state changes, so that typed text survives.
    */
@@ -49,9 +50,10 @@ export class Question {
   element = h("div", { class: "question", role: "group", tabindex: "-1" });
 
   /** @param {import("./tool-card.js").Context} context */
-  constructor({ strings, decide }) {
-    this.#strings = { ...QUESTION_WORDS, ...strings };
-    this.#decide = decide;
+  constructor(context) {
+    this.#strings = { ...QUESTION_WORDS, ...context.strings };
+    this.#decide = context.decide;
+    this.#context = context;
   }
 
   /**
@@ -119,10 +121,13 @@ export class Question {
     // changes.
     const { arguments: all = json, edited: given = json ?? all } = metadata ?? {};
     const schema = given === undefined ? null : editable(responseSchema);
+    const secrets = schema
+      ? secretsOf([schema], schema)
+      : hidden(this.#context.tools.get(metadata?.toolName ?? "")?.secrets ?? []);
     /** @param {string} [text] */
     const about = (text) => {
       if (text === undefined) return "";
-      return argumentList(text, this.#strings, secretsOf([schema], schema));
+      return argumentList(text, this.#strings, secrets);
     };
     /** @param {Approval} payload */
     const decide = (payload) => {
@@ -147,7 +152,8 @@ export class Question {
     let changes;
     /** @type {HTMLElement | undefined} */
     let denial;
-    const openForm = () => show((changes ??= this.#changes(schema, given, style, decide, back)));
+    const form = onlyFree(schema);
+    const openForm = () => show((changes ??= this.#changes(form, given, style, decide, back)));
     const change = { class: "button", onclick: openForm };
     const openDenial = () => show((denial ??= this.#denial(decide, back)), about(all));
     const no = { class: "button", part: "deny", onclick: openDenial };

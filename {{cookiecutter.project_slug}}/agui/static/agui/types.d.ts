@@ -105,6 +105,7 @@ export interface Schema {
   const?: unknown;
   enum?: unknown[];
   format?: string;
+  readOnly?: boolean;
   writeOnly?: boolean;
   pattern?: string;
   minLength?: number;
