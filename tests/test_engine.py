@@ -20,7 +20,7 @@ ENGINE = ROOT / "tests/engine"
 def run_engine_tests(
     project: Path, *arguments: str | Path, prefix: Sequence[str] = (), processes: int = 0, **settings: str
 ) -> str:
-    """What pytest prints of tests that pass; all of them, in this process's own child or in as many as are asked for."""
+    """What pytest prints of tests that pass; all of them, in one process or in several."""
     pytest_command = ["-B", "-m", "pytest", "-q", "-rs"]
     python_path = f"{project}{os.pathsep}{ENGINE.parent}"
     done = subprocess.run(

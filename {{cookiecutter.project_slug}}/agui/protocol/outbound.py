@@ -28,6 +28,7 @@ from agui import conf
 from agui.blocking.executor import stop_if_given_up
 from agui.errors import Unprocessable
 from agui.stores.annotations import annotation
+from agui.stores.tree import results_first
 
 # The size of what a message may hold that the model does not read, such as the names of files.
 MAX_EXTRA_BYTES = 16_000
@@ -40,7 +41,7 @@ def wire_messages(messages: Iterable[ModelMessage]) -> list[Wire]:
     """Turn stored messages into AG-UI's, as they were streamed or sent, with tools' activities."""
     thread = WireThread()
     shown: dict[str, Wire] = {}
-    for message in messages:
+    for message in results_first(messages):
         stop_if_given_up()
         activities: dict[str | None, list[Wire]] = defaultdict(list)
         for activity in annotation(message, "activities") or ():

@@ -67,6 +67,24 @@ class BranchingStore(ScopedStore):
         links = await self.read_links([record.head_id])
         return {link.prompt_id: link for link in links.values() if link.prompt_id in message_ids}
 
+    async def find_prompt_after(
+        self, conversation_id: str, message_ids: Collection[str]
+    ) -> Link | None:
+        """Find the message of the user that follows the last one of these in the current line.
+
+        Returns None if none of them is in the line, or the user has said nothing since.
+        """
+        record = await self.read_record(conversation_id)
+        if record is None or not record.head_id:
+            return None
+        after = None
+        for link in walk_line(await self.read_links([record.head_id]), record.head_id):
+            if link.prompt_id in message_ids:
+                return after
+            if link.prompt_id:
+                after = link
+        return None
+
     async def ending_at(
         self,
         conversation_id: str,

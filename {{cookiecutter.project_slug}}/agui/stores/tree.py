@@ -3,7 +3,7 @@
 A line leads from a message along the parents to the first message.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from pydantic_ai.conversation_store import ConversationEntry
@@ -34,6 +34,20 @@ def prompt_id(message: ModelMessage) -> str:
     if UserPromptPart in kinds and ToolReturnPart not in kinds:
         return next(iter(annotation(message, "ids") or ()), "")
     return ""
+
+
+def results_first(messages: Iterable[ModelMessage]) -> Iterator[ModelMessage]:
+    """Put the results of calls before what the user said beside the answers to their questions."""
+    prompts: list[ModelMessage] = []
+    for message in messages:
+        if prompt_id(message):
+            prompts.append(message)
+            continue
+        if isinstance(message, ModelResponse):
+            yield from prompts
+            prompts = []
+        yield message
+    yield from prompts
 
 
 def walk_line(links: Mapping[str, Link], end: str | None) -> Iterator[Link]:

@@ -6,6 +6,7 @@ without any approval. It stores the new turn before the run begins, so that the 
 the run ends.
 """
 
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
@@ -33,6 +34,8 @@ from agui.turns.turn import Turn, read_state, readable, up_to_a_prompt
 # The server ignores system and developer messages, which would be instructions, and activities,
 # which only pages use.
 TRUSTED_ROLES = ("user", "assistant", "tool", "reasoning")
+# How many of the user's messages before a new one tell where in the thread a client is.
+MAX_SHOWN = 100
 
 
 async def take_turn(
@@ -159,19 +162,47 @@ async def _new_messages(
     if conversation.revision is None:
         return store, conversation, await load_aside(messages, run_input)
     results = load_results(messages, conversation)
-    if run_input.resume:
-        return store, conversation, results
     prompts = _last_prompts(messages)
     known = await _known_prompts(store, prompts, conversation)
-    if prompts and prompts[-1].id in known and not results:
-        # The client sends a known message last to edit it, or to get another answer.
-        new = await load_aside(prompts[-1:], run_input)
-        view, earlier = await _cut_before(store, actor, conversation, known[prompts[-1].id])
-        return view, earlier, new
     # If the last message is new, the known ones before it are turns whose answers the client may
     # never have seen.
     fresh = [message for message in prompts if message.id not in known]
+    edited = None
+    if run_input.resume or results:
+        # What the user says beside their answers follows the results of the calls.
+        pass
+    elif fresh:
+        edited = await _left_out(store, conversation, messages, fresh[0])
+    elif prompts:
+        # The client sends a known message last to edit it, or to get another answer.
+        fresh = prompts[-1:]
+        edited = known[fresh[0].id]
+    if edited:
+        store, conversation = await _cut_before(store, actor, conversation, edited)
     return store, conversation, [*results, *await load_aside(fresh, run_input)]
+
+
+async def _left_out(
+    store: ThreadStore, conversation: Conversation, messages: Sequence[Message], new: Message
+) -> Link | None:
+    """Find the stored message of the user that follows those which a client shows before a new one.
+
+    The client leaves it out if the new message is an edit of it under an id of its own.
+    """
+    shown: deque[str] = deque(maxlen=MAX_SHOWN)
+    for message in messages:
+        if message is new:
+            break
+        if message.role == "user":
+            shown.append(message.id)
+    loaded = [prompt_id(message) for message in conversation.messages]
+    last = next(filter(None, reversed(loaded)), None)
+    if not shown or last in shown:
+        return None
+    known = await store.find_prompts(conversation.conversation_id, shown)
+    if not known:
+        return None
+    return await store.find_prompt_after(conversation.conversation_id, known)
 
 
 def _last_prompts(messages: Sequence[Message]) -> list[Message]:

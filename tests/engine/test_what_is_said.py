@@ -1,0 +1,279 @@
+"""What a user says reaches the thread and the model, whatever else a request has."""
+
+import random
+from itertools import count
+from typing import Any
+
+import pytest
+from pydantic_ai.messages import ModelRequest, ToolReturnPart, UserPromptPart
+
+from agui.testing import call, fail, say
+from engine.conftest import Client, asked, decision, script
+from engine.urls import effects
+from engine.wire import check_stream
+
+
+def user(text: str, message_id: str) -> dict:
+    return {"id": message_id, "role": "user", "content": text}
+
+
+def assistant(text: str, message_id: str) -> dict:
+    return {"id": message_id, "role": "assistant", "content": text}
+
+
+async def pause(client: Client) -> None:
+    with script(call("wipe", what="disk", _id="c1")):
+        await client.run("", messages=[user("Wipe the disk", "u1")])
+
+
+async def texts(client: Client, role: str = "user") -> list[str]:
+    return [one["content"] for one in (await client.thread())["messages"] if one["role"] == role and one.get("content")]
+
+
+ANSWERS = {
+    "approved": ({"payload": {"approved": True}}, ["disk"], "wiped disk"),
+    "denied": ({"payload": {"approved": False, "reason": "No."}}, [], "No."),
+    "cancelled": ({"status": "cancelled"}, [], "Cancelled by user."),
+}
+
+
+@pytest.mark.parametrize("shown", ["new", "all", "with the call"])
+@pytest.mark.parametrize("name", ANSWERS)
+async def test_a_message_beside_an_answer_is_a_turn_after_it(client: Client, name: str, shown: str):
+    answer, done, result = ANSWERS[name]
+    await pause(client)
+    before = (await client.thread())["messages"] if shown == "with the call" else [user("Wipe the disk", "u1")]
+    messages = [*(before if shown != "new" else []), user("Paint it instead", "u2")]
+    resume = [{**decision("c1"), **answer}]
+    with script(say("I paint.")) as model:
+        events = await client.run("", messages=messages, resume=resume)
+    check_stream(events, calls=("c1",))
+    assert effects == done
+    requests = [message for message in model.requests[0].messages if isinstance(message, ModelRequest)]
+    last = [part for message in requests[-2:] for part in message.parts]
+    assert [type(part) for part in last[-2:]] == [ToolReturnPart, UserPromptPart]
+    assert last[-1].content == "Paint it instead"
+    stored = (await client.thread())["messages"]
+    assert [one["role"] for one in stored] == ["user", "assistant", "tool", "user", "assistant"]
+    assert (stored[2]["content"], stored[3]["id"]) == (result, "u2")
+    assert await texts(client) == ["Wipe the disk", "Paint it instead"]
+    # The next turn has everything in its order, too.
+    with script(say("Yes.")) as model:
+        await client.run("Done?")
+    kinds = [type(part).__name__ for message in model.requests[0].messages for part in message.parts]
+    assert kinds == ["UserPromptPart", "ToolCallPart", "ToolReturnPart", "UserPromptPart", "TextPart", "UserPromptPart"]
+
+
+async def test_known_messages_beside_an_answer_are_no_turn(client: Client):
+    """The .NET client sends them again."""
+    await pause(client)
+    with script(say("Wiped.")):
+        await client.run("", messages=[user("Wipe the disk", "u1")], resume=[decision("c1")])
+    assert await texts(client) == ["Wipe the disk"]
+    assert effects == ["disk"]
+
+
+async def test_an_answer_that_is_refused_stores_no_message(client: Client):
+    await pause(client)
+    asked["c9"] = "int-c9"
+    events = await client.run("", messages=[user("And hello", "u2")], resume=[decision("c9")])
+    assert events[-1]["code"] == "interrupt_unknown"
+    assert await texts(client) == ["Wipe the disk"]
+
+
+async def converse(client: Client, *turns: str) -> list[dict]:
+    """Let the client see a conversation: each of these turns has an answer."""
+    shown: list[dict] = []
+    for number, text in enumerate(turns):
+        with script(say(f"To {text}")):
+            await client.run("", messages=[*shown, user(text, f"u{number}")])
+        shown = (await client.thread())["messages"]
+    return shown
+
+
+async def test_an_edit_under_a_new_id_takes_the_place_of_the_message(client: Client):
+    shown = await converse(client, "One", "Two", "Three")
+    with script(say("To two and a half")) as model:
+        await client.run("", messages=[*shown[:2], user("Two and a half", "other")])
+    assert await texts(client) == ["One", "Two and a half"]
+    assert [part.content for message in model.requests[0].messages for part in message.parts] == [
+        "One",
+        "To One",
+        "Two and a half",
+    ]
+    # What it replaces is a version of it, and stays.
+    thread = await client.thread()
+    [versions] = thread["branches"].values()
+    assert sorted((one["text"], one["current"]) for one in versions) == [("Two", False), ("Two and a half", True)]
+
+
+@pytest.mark.parametrize("shown", [[], ["u0", "u1"], ["u1"], ["unknown"]])
+async def test_a_message_at_the_end_is_appended(client: Client, shown: list[str]):
+    await converse(client, "One", "Two")
+    before = [*(user("...", one) for one in shown), assistant("...", "a")]
+    with script(say("To three")):
+        await client.run("", messages=[*before, user("Three", "new")])
+    assert await texts(client) == ["One", "Two", "Three"]
+
+
+async def test_a_client_that_names_answers_in_its_own_way_is_at_the_end(client: Client):
+    await converse(client, "One", "Two")
+    messages = [user("One", "u0"), assistant("To One", "x"), user("Two", "u1"), assistant("To Two", "y")]
+    with script(say("To three")):
+        await client.run("", messages=[*messages, user("Three", "new")])
+    assert await texts(client) == ["One", "Two", "Three"]
+
+
+async def test_an_edit_far_back_in_a_long_thread(client: Client, settings):
+    settings.AGUI = {**settings.AGUI, "HISTORY_MESSAGES": 4}
+    shown = await converse(client, *map(str, range(6)))
+    with script(say("Again")):
+        await client.run("", messages=[shown[0], shown[1], user("1b", "new")])
+    assert await texts(client) == ["0", "1b"]
+
+
+# --- Sequences of requests, against a model of what the thread has to keep
+
+PAINT = {"name": "paint", "description": "Paint", "parameters": {"type": "object", "properties": {}}}
+
+
+class Person:
+    """Talks to the agent in any order, and remembers what has to be in the thread."""
+
+    def __init__(self, client: Client, seed: int) -> None:
+        self.client = client
+        self.random = random.Random(seed)  # noqa: S311
+        self.line: list[tuple[str, str]] = []
+        """The ids and the texts of the user's messages that have to be in the thread."""
+        self.waits_for = ""
+        """What the thread waits for: an approval, a result of the page, or ''."""
+        self.numbers = count()
+        self.steps: list[str] = []
+
+    async def live(self, steps: int) -> None:
+        for _ in range(steps):
+            await self.step()
+            await self.check()
+
+    async def step(self) -> None:
+        ways = [self.speak, self.fail, self.ask, self.call_the_page]
+        if self.line:
+            ways += [self.edit, self.edit_anew, self.try_again]
+        if self.waits_for == "approval":
+            ways = [self.answer, self.answer, self.answer_wrongly, self.speak_too_early]
+        if self.waits_for == "page":
+            ways = [self.return_result]
+        way = self.random.choice(ways)
+        self.steps.append(way.__name__)
+        await way()
+
+    def new(self) -> dict:
+        number = next(self.numbers)
+        return user(f"text {number}", f"id {number}")
+
+    async def shown(self, until: int | None = None) -> list[dict]:
+        """What a client sends before a new message: all that it shows, or nothing."""
+        if not self.line or self.random.random() < 0.3:
+            return []
+        messages = (await self.client.thread())["messages"]
+        if until is None:
+            return messages
+        places = [index for index, one in enumerate(messages) if one["role"] == "user"]
+        return messages[: places[until]]
+
+    async def post(self, messages: list[dict], *answers: Any, **body: Any) -> list[dict]:
+        self.waits_for = ""
+        with script(*answers):
+            return await self.client.run("", messages=messages, **body)
+
+    def append(self, *messages: dict) -> None:
+        self.line += [(one["id"], one["content"]) for one in messages]
+
+    async def speak(self) -> None:
+        message = self.new()
+        await self.post([*await self.shown(), message], say("Yes."))
+        self.append(message)
+
+    async def fail(self) -> None:
+        message = self.new()
+        await self.post([*await self.shown(), message], fail(RuntimeError("away")))
+        self.append(message)
+
+    async def ask(self) -> None:
+        message = self.new()
+        await self.post([*await self.shown(), message], call("wipe", what="x", _id=f"c{next(self.numbers)}"))
+        self.append(message)
+        self.waits_for = "approval"
+
+    async def call_the_page(self) -> None:
+        message = self.new()
+        answer = call("paint", _id=f"p{next(self.numbers)}")
+        await self.post([*await self.shown(), message], answer, tools=[PAINT])
+        self.append(message)
+        self.waits_for = "page"
+
+    async def edit(self) -> None:
+        place = self.random.randrange(len(self.line))
+        message = user(self.new()["content"], self.line[place][0])
+        await self.post([*await self.shown(place), message], say("Yes."))
+        self.line = self.line[:place]
+        self.append(message)
+
+    async def edit_anew(self) -> None:
+        """Edit a message under an id of its own. Only the messages before it tell which one it was."""
+        place = self.random.randrange(len(self.line))
+        shown = (await self.client.thread())["messages"]
+        places = [index for index, one in enumerate(shown) if one["role"] == "user"]
+        message = self.new()
+        await self.post([*shown[: places[place]], message], say("Yes."))
+        # Nothing tells a first message apart from one more.
+        self.line = self.line[:place] if place else self.line
+        self.append(message)
+
+    async def try_again(self) -> None:
+        place = self.random.randrange(len(self.line))
+        message = user(self.line[place][1], self.line[place][0])
+        await self.post([*await self.shown(place), message], say("Yes."))
+        self.line = self.line[: place + 1]
+
+    async def answer(self) -> None:
+        ways = [{"status": "cancelled"}, {"payload": {"approved": False}}, {"payload": {"approved": True}}]
+        [pending] = (await self.client.thread())["pending"]
+        entry = {"interruptId": pending["id"], "status": "resolved", **self.random.choice(ways)}
+        more = [self.new() for _ in range(self.random.choice([0, 0, 1, 2]))]
+        await self.post([*await self.shown(), *more], say("Yes."), resume=[entry])
+        self.append(*more)
+
+    async def answer_wrongly(self) -> None:
+        entry = {"interruptId": "int-none", "status": "cancelled"}
+        await self.post([*await self.shown(), self.new()], resume=[entry])
+        self.waits_for = "approval"
+
+    async def speak_too_early(self) -> None:
+        await self.post([*await self.shown(), self.new()])
+        self.waits_for = "approval"
+
+    async def return_result(self) -> None:
+        messages = (await self.client.thread())["messages"]
+        calls = [one for message in messages for one in message.get("toolCalls", ())]
+        result = {"id": f"r{next(self.numbers)}", "role": "tool", "toolCallId": calls[-1]["id"], "content": "painted"}
+        more = [self.new() for _ in range(self.random.choice([0, 0, 1]))]
+        await self.post([*messages, result, *more], say("Yes."), tools=[PAINT])
+        self.append(*more)
+
+    async def check(self) -> None:
+        thread = await self.client.thread()
+        said = [(one["id"], one["content"]) for one in thread["messages"] if one["role"] == "user"]
+        assert said == self.line, self.steps
+        assert bool(thread["pending"]) == (self.waits_for == "approval"), self.steps
+
+
+@pytest.mark.parametrize("seed", range(20))
+async def test_whatever_is_said_is_in_the_thread(client: Client, seed: int):
+    await Person(client, seed).live(12)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("seed", range(20, 400))
+async def test_whatever_is_said_in_other_orders(client: Client, seed: int):
+    await Person(client, seed).live(25)
