@@ -1,11 +1,12 @@
 """What would fail later is said at start-up, with its cure."""
 
-from typing import Self
+from typing import Any, Self
 
 import pytest
 from django.core.checks import run_checks
 from django.http import HttpRequest
 
+from agui import AgentConfig, DjangoAGUIView, ToolRegistry, get_urls
 from agui.contrib.session_store.store import DjangoSessionConversationStore
 from agui.models import Run
 from agui.runs.processes import process_name
@@ -27,6 +28,45 @@ def test_where_it_is_deployed_it_says_that_one_process_serves_the_site(settings)
     settings.AGUI = {**settings.AGUI, "REDIS_URL": None}
     found = {str(message.id) for message in run_checks(include_deployment_checks=True)}
     assert "agui.I001" in found
+
+
+def deployed(settings, monkeypatch, model: str) -> list[Any]:
+    for key in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY"):
+        monkeypatch.delenv(key, raising=False)
+    settings.DEBUG = False
+    view = DjangoAGUIView(ToolRegistry(), AgentConfig(model=model, name="shop"))
+    settings.ROOT_URLCONF = type("Urls", (), {"urlpatterns": get_urls(view)})
+    found = run_checks(include_deployment_checks=True)
+    return [message for message in found if message.id in ("agui.E012", "agui.W003")]
+
+
+@pytest.mark.django_db  # Django 6.1's own checks ask it
+@pytest.mark.parametrize(
+    ("model", "reason"),
+    [
+        ("anthropic:claude-sonnet-5-5", "needs ANTHROPIC_API_KEY"),
+        ("openai:gpt-6.1-terra,anthropic:claude-sonnet-5-5", "needs OPENAI_API_KEY and ANTHROPIC_API_KEY"),
+        ("gpt-4o", "write the provider before it"),
+        ("python:nothing.there", "can't be imported"),
+    ],
+)
+def test_an_agent_that_can_not_answer_is_no_agent_to_deploy(settings, monkeypatch, model, reason):
+    [error] = deployed(settings, monkeypatch, model)
+    assert error.id == "agui.E012"
+    assert "'shop'" in error.msg
+    assert reason in error.msg
+
+
+@pytest.mark.django_db  # Django 6.1's own checks ask it
+@pytest.mark.parametrize("model", ["demo", "python:pydantic_ai.models.test.TestModel,demo"])
+def test_a_demo_model_is_told_where_it_is_deployed(settings, monkeypatch, model):
+    [warning] = deployed(settings, monkeypatch, model)
+    assert warning.id == "agui.W003"
+
+
+@pytest.mark.django_db  # Django 6.1's own checks ask it
+def test_a_model_that_can_answer_is_not_told(settings, monkeypatch):
+    assert deployed(settings, monkeypatch, "python:pydantic_ai.models.test.TestModel") == []
 
 
 @pytest.mark.django_db  # Django 6.1's own checks ask it

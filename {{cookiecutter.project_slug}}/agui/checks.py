@@ -113,9 +113,24 @@ def check_throttle(**kwargs: Any) -> list[checks.CheckMessage]:
 
 
 def check_agents(**kwargs: Any) -> list[checks.CheckMessage]:
-    """Import every agent, which raises the mistakes in it."""
-    warm_up.import_agents()
-    return []
+    """Can each agent answer? Builds all agents, which raises other mistakes in them."""
+    messages: list[checks.CheckMessage] = []
+    for name, model in warm_up.models_of_agents().items():
+        if isinstance(model, Exception):
+            error = checks.Error(
+                f"The agent {name!r} can't answer: {model}",
+                hint="The server would not start.",
+                id="agui.E012",
+            )
+            messages.append(error)
+        elif warm_up.is_demo(model):
+            warning = checks.Warning(
+                f"The offline demo model answers for the agent {name!r}.",
+                hint="Set AGENT_MODEL to a language model, such as openai:gpt-6.1-terra.",
+                id="agui.W003",
+            )
+            messages.append(warning)
+    return messages
 
 
 def check_processes(**kwargs: Any) -> list[checks.CheckMessage]:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from django.core.exceptions import ImproperlyConfigured
 from django.urls import URLResolver, get_resolver
 
 from agui.agents.discovery import discover
@@ -23,6 +24,24 @@ def build_agents() -> None:
     for view in import_agents():
         if isinstance(view, DjangoAGUIView):
             _ = view.agent
+
+
+def models_of_agents() -> dict[str, Any]:
+    """Find the model of every agent that the routes name, or why it has none."""
+    models: dict[str, Any] = {}
+    for view in import_agents():
+        if isinstance(view, DjangoAGUIView):
+            try:
+                models[view.endpoint.config.name] = view.agent.model
+            except ImproperlyConfigured as error:
+                models[view.endpoint.config.name] = error
+    return models
+
+
+def is_demo(model: Any) -> bool:
+    """Whether a model is the demo model, or falls back to it."""
+    chain = getattr(model, "models", None) or [model]
+    return any(getattr(one, "model_name", "") == "demo" for one in chain)
 
 
 def _views(patterns: Iterable[Any]) -> Iterator[Any]:
