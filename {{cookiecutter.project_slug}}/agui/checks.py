@@ -18,6 +18,7 @@ warm_up = Later("agui.server.warm_up")
 
 def register() -> None:
     checks.register(check_applications)
+    checks.register(check_time_zones)
     checks.register(check_parts)
     checks.register(check_model)
     checks.register(check_prices)
@@ -41,6 +42,20 @@ def check_applications(**kwargs: Any) -> list[checks.CheckMessage]:
             hint="Put it first: otherwise `runserver` is a WSGI server, which can't run agents. "
             "Set ASGI_APPLICATION, too.",
             id="agui.E001",
+        )
+    ]
+
+
+def check_time_zones(**kwargs: Any) -> list[checks.CheckMessage]:
+    """Does the project store times with their zone? The engine's times have one."""
+    if settings.USE_TZ:
+        return []
+    return [
+        checks.Error(
+            "USE_TZ is False, and the engine stores times with their time zone.",
+            hint="Set USE_TZ = True. Django's documentation of time zones has a guide for projects "
+            "that change it.",
+            id="agui.E013",
         )
     ]
 

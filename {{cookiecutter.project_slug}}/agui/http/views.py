@@ -59,6 +59,8 @@ class AgentView:
     runs_agents: ClassVar[bool] = False
     # The middleware skips these views: `enforce_csrf` knows which requests need a CSRF token.
     csrf_exempt = True
+    # Django's LoginRequiredMiddleware would redirect to a page, and knows no API tokens.
+    login_required = False
 
     def __init__(
         self,

@@ -6,6 +6,7 @@ Load balancers and containers ask these.
 import logging
 
 from asgiref.sync import sync_to_async
+from django.contrib.auth.decorators import login_not_required
 from django.db import DatabaseError, connection
 from django.http import HttpRequest, JsonResponse
 from django.views.decorators.http import require_safe
@@ -21,12 +22,14 @@ logger = logging.getLogger("agui.health")
 
 
 @require_safe
+@login_not_required
 async def livez(request: HttpRequest) -> JsonResponse:
     """Answer 200, even if others are away. A process that doesn't answer needs a restart."""
     return JsonResponse({"status": "ok"}, headers={"Cache-Control": "no-store"})
 
 
 @require_safe
+@login_not_required
 async def healthz(request: HttpRequest) -> JsonResponse:
     """Answer 200 if the database answers and the process is not about to end, and 503 otherwise.
 

@@ -17,7 +17,8 @@ import { ThreadMemory } from "./thread-memory.js";
  *   data-strings-url, data-login-url - the addresses
  * @attr data-max-upload-bytes, data-max-recording-bytes, data-feedback, data-models - what the
  *   server accepts and offers
- * @attr data-csrf-token, user-key, data-thread-memory - the user, and what the browser remembers
+ * @attr data-csrf-token, data-csrf-header, data-csrf-cookie, user-key, data-thread-memory - the
+ *   user, and what the browser remembers
  * @attr lang, data-strings, title-text, description-text - the words
  * @attr theme, placement, collapsed - the look
  *   A form with data-agui-sign-out, anywhere on the page, signs out and removes the user's data.
@@ -136,9 +137,11 @@ export class AguiChatElement extends HTMLElement {
 
   /** Headers for every request, read each time: credentials may change. */
   getHeaders() {
-    const cookie = /(?:^|; )csrftoken=([^;]+)/.exec(document.cookie)?.[1];
-    const token = cookie ?? this.dataset.csrfToken;
-    return /** @type {Record<string, string>} */ (token ? { "X-CSRFToken": token } : {});
+    const { csrfCookie = "csrftoken", csrfHeader = "X-CSRFToken", csrfToken } = this.dataset;
+    const start = `${csrfCookie}=`;
+    const cookie = document.cookie.split("; ").find((one) => one.startsWith(start));
+    const token = cookie?.slice(start.length) || csrfToken;
+    return /** @type {Record<string, string>} */ (token ? { [csrfHeader]: token } : {});
   }
 
   /** @param {string} url @param {RequestInit} init @returns {Promise<Response>} */
