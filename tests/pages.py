@@ -260,7 +260,7 @@ def say(page: Page, text: str) -> None:
 def new_chat(page: Page) -> None:
     """Begin an empty conversation in the same page."""
     page.get_by_role("button", name="New chat").first.click()
-    expect(page.locator(".message")).to_have_count(0)
+    expect(page.locator(".messages .message")).to_have_count(0)
 
 
 def seen(page: Page, text: str) -> None:
