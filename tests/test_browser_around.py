@@ -81,12 +81,25 @@ def test_answer_is_quoted_and_read_aloud(chat: Page):
 # --- News of a run
 
 
+def look_away(page: Page) -> None:
+    """Look at another tab, until the page waits for the end of its run: what does so is loaded now."""
+    page.evaluate("""() => {
+        const chat = document.querySelector("agui-chat");
+        window.waits = false;
+        chat.addEventListener = (type, ...rest) => {
+            EventTarget.prototype.addEventListener.call(chat, type, ...rest);
+            window.waits ||= type === "ag-ui-run-finished";
+        };
+    }""")
+    page.evaluate(LOOK_AWAY, True)
+    page.wait_for_function("() => window.waits")
+
+
 def test_title_and_notification_tell_of_a_run_that_ends_while_nobody_looks(chat: Page):
     # A notification tells nothing of the conversation.
     chat.evaluate(NOTIFICATIONS.replace("PERMISSION", "granted"))
     push = open_stream(chat)
-    chat.evaluate(LOOK_AWAY, True)
-    chat.wait_for_load_state("networkidle")
+    look_away(chat)
     push({"type": "RUN_ERROR", "message": "secret", "code": "model_error"})
     chat.wait_for_function("() => told.length === 1")
     assert chat.evaluate("told") == [["Assistant", "The answer has failed"]]
@@ -97,8 +110,7 @@ def test_title_and_notification_tell_of_a_run_that_ends_while_nobody_looks(chat:
     chat.evaluate(NOTIFICATIONS.replace("PERMISSION", "default"))
     title = chat.title()
     push = open_stream(chat)
-    chat.evaluate(LOOK_AWAY, True)
-    chat.wait_for_load_state("networkidle")  # The module has come.
+    look_away(chat)
     push({"type": "RUN_FINISHED", "threadId": "t", "runId": "r"})
     chat.wait_for_function("() => document.title.startsWith('● ')")
     assert chat.evaluate("[told, asked]") == [[], 0]  # Nobody has allowed it.
@@ -111,8 +123,7 @@ def test_title_and_notification_tell_of_a_run_that_ends_while_nobody_looks(chat:
     new_chat(chat)
     chat.evaluate(NOTIFICATIONS.replace("PERMISSION", "default"))
     push = open_stream(chat)
-    chat.evaluate(LOOK_AWAY, True)
-    chat.wait_for_load_state("networkidle")
+    look_away(chat)
     push({"type": "RUN_FINISHED", "threadId": "t", "runId": "r"})
     chat.wait_for_function("() => document.title.startsWith('● ')")
     chat.evaluate(LOOK_AWAY, False)
