@@ -257,6 +257,12 @@ def say(page: Page, text: str) -> None:
     drawn(page)
 
 
+def new_chat(page: Page) -> None:
+    """Begin an empty conversation in the same page."""
+    page.get_by_role("button", name="New chat").first.click()
+    expect(page.locator(".messages .message")).to_have_count(0)
+
+
 def seen(page: Page, text: str) -> None:
     """Say it, see the answer, and wait until the server knows that: nothing is on its way any more."""
     with page.expect_response(lambda response: response.request.method == "PATCH"):
@@ -276,8 +282,11 @@ def open_stream(page: Page):
     """Start a run whose events come when they are pushed."""
     page.locator("agui-chat").evaluate("""chat => {
         const headers = { "Content-Type": "text/event-stream" };
-        chat.request = async () => new Response(new ReadableStream({ start: (stream) => {
-            window.push = (event) => stream.enqueue(new TextEncoder().encode(`data: ${JSON.stringify(event)}\\n\\n`));
+        const text = new TextEncoder();
+        window.push = undefined;
+        chat.request = async (url) => new Response(new ReadableStream({ start: (stream) => {
+            if (new URL(url, location).pathname !== "/agent/") return;
+            window.push = (event) => stream.enqueue(text.encode(`data: ${JSON.stringify(event)}\\n\\n`));
         } }), { headers });
     }""")
     say(page, "hello")

@@ -17,7 +17,7 @@ from pages import (
     finished,
     first,
     message_box,
-    open_stream,
+    new_chat,
     origin,
     say,
     seen,
@@ -51,16 +51,13 @@ def test_first_visit_leads_through_the_login_and_asks_for_no_history_and_no_othe
 # --- A conversation
 
 
-def test_markdown_becomes_elements(chat):
-    say(chat, 'add a task title="Write a report" category=work')
-    finished(chat)
-    say(chat, "list tasks")
-    finished(chat)
-    expect(chat.locator(".prose code").first).to_be_visible()
-    expect(chat.locator(".prose table").last).to_contain_text("Write a report")
-
-
-def test_tool_card_tells_what_went_in_and_out(chat):
+def test_answers_cards_and_reasoning_are_elements_that_nothing_was_parsed_for(chat):
+    """The browser would refuse markup in a string, report it, and so fail any test of this page."""
+    policy = chat.request.get(chat.url).headers["content-security-policy"]
+    assert "require-trusted-types-for 'script'" in policy
+    assert "trusted-types 'none'" in policy
+    assert "unsafe" not in policy
+    chat.evaluate("addEventListener('securitypolicyviolation', (event) => (window.refused = event.violatedDirective))")
     say(chat, 'add a task title="Buy milk" category=home')
     card = chat.locator(".tool", has_text="Add task")
     expect(card).to_have_attribute("data-status", "success")
@@ -69,24 +66,30 @@ def test_tool_card_tells_what_went_in_and_out(chat):
     expect(lists).to_have_count(2)
     expect(lists.first).to_have_text("titleBuy milkcategoryhome")
     expect(lists.last).to_contain_text("doneFalse", ignore_case=True)
-
-
-def test_reasoning_is_folded(chat):
+    finished(chat)
     say(chat, "Think about it: list tasks")
     finished(chat)
+    expect(chat.locator(".prose code").first).to_be_visible()
+    expect(chat.locator(".prose table").last).to_contain_text("Buy milk")
     reasoning = chat.locator(".reasoning")
     expect(reasoning.locator(".prose")).to_be_hidden()
     reasoning.locator("summary").click()
     expect(reasoning.locator(".prose")).not_to_be_empty()
+    assert chat.evaluate("window.refused") is None
 
 
-def test_enter_sends_and_shift_enter_makes_a_line(chat):
+def test_enter_sends_but_not_that_of_shift_or_of_an_input_method(chat):
     message_box(chat).press_sequentially("first line")
     message_box(chat).press("Shift+Enter")
-    message_box(chat).press_sequentially("second line")
+    message_box(chat).press_sequentially("日本")
+    for init in ("isComposing: true", "keyCode: 229"):
+        message_box(chat).evaluate(
+            f"(input) => input.dispatchEvent(new KeyboardEvent('keydown', {{ key: 'Enter', bubbles: true, {init} }}))"
+        )
+    drawn(chat)
     expect(chat.locator(".bubble")).to_have_count(0)
     message_box(chat).press("Enter")
-    expect(chat.locator(".bubble")).to_have_text("first line\nsecond line", use_inner_text=True)
+    expect(chat.locator(".bubble")).to_have_text("first line\n日本", use_inner_text=True)
     expect(message_box(chat)).to_have_value("")
 
 
@@ -108,7 +111,12 @@ def test_escape_stops_the_run_and_keeps_the_text(scripted):
 
 
 def test_approval_asks_with_the_tools_own_words_and_runs_once(chat):
+    # What shows questions can't be loaded at first.
+    chat.route("**/question*.js*", lambda route: route.abort())
     say(chat, "delete finished tasks")
+    expect(chat.get_by_role("alert")).to_contain_text("connection to the server was lost")
+    chat.unroute("**/question*.js*")
+    chat.get_by_role("button", name="Try again").click()
     card = chat.locator(".tool[data-status=waiting]")
     expect(card.locator(".question")).to_contain_text("They can't be restored.")
     expect(card.get_by_role("button", name="Edit", exact=True)).to_have_count(0)  # it has no arguments
@@ -148,6 +156,38 @@ def test_several_questions_are_answered_in_one_request(scripted):
     for _ in range(2):
         expect_statuses(scripted, "success", "success", "denied", "success")
         scripted.reload()
+
+
+def test_reason_of_a_denial_and_answer_of_a_form_reach_their_tools(scripted):
+    say(scripted, "once twice")
+    cards = scripted.locator(".tool:visible")
+    for number in range(2):
+        card = cards.nth(number)
+        card.get_by_role("button", name="Deny").click()
+        card.get_by_label("Reason").fill(f"Reason {number}.")
+        card.get_by_role("button", name="Deny").click()
+    finished(scripted)
+    for number in range(2):
+        card = cards.nth(number)
+        expect(card).to_contain_text("Denied")
+        card.locator("summary").click()
+        expect(card.locator("pre")).to_have_text(f"Reason {number}.")
+    new_chat(scripted)
+    say(scripted, "plan a trip")
+    form = scripted.get_by_role("group", name="When do you go?")
+    expect(form).to_be_visible()
+    scripted.reload()
+    form.get_by_label("Day").select_option("Tuesday")
+    form.get_by_label("Code").fill("what only the server refuses")
+    send_answer(scripted)
+    expect(scripted.get_by_role("alert")).to_contain_text("does not have the form")
+    form.get_by_label("Code").fill("")
+    send_answer(scripted)
+    finished(scripted)
+    expect(scripted.locator(".tool")).to_have_attribute("data-status", "success")
+    expect(scripted.get_by_role("alert")).to_be_hidden()
+    [result] = [json.loads(m["content"]) for m in stored(scripted)["messages"] if m["role"] == "tool"]
+    assert result == {"day": "Tuesday", "people": 2}
 
 
 # --- Questions
@@ -214,8 +254,8 @@ def stub_runs(page: Page, *runs: list[dict]) -> list[dict]:
     return sent
 
 
-def stub_thread(page: Page, messages: list[dict], pending: list[dict]) -> None:
-    thread = {"messages": messages, "pending": pending, "state": {}, "running": False, "title": ""}
+def stub_thread(page: Page, messages: list[dict], pending: list[dict], **more: object) -> None:
+    thread = {"messages": messages, "pending": pending, "state": {}, "running": False, "title": ""} | more
     page.route(re.compile(r"/agent/threads/[^/]+/$"), lambda route: route.fulfill(json=thread))
 
 
@@ -231,7 +271,7 @@ def send_answer(page: Page) -> None:
     page.get_by_role("button", name="Send answer").click()
 
 
-def test_question_becomes_a_form_in_the_card_of_its_tool(chat):
+def test_question_becomes_a_form_and_asks_only_for_what_is_required(chat):
     sent = ask(chat, question("q", BOOKING, toolCallId="c"), calls=("c",))
     card = chat.locator(".tool")
     expect(card).to_contain_text("Needs your answer")
@@ -266,27 +306,8 @@ def test_question_becomes_a_form_in_the_card_of_its_tool(chat):
     assert sent[1]["resume"] == [{"interruptId": "q", "status": "resolved", "payload": answer}]
     assert sent[1]["messages"] == []
     expect(message_box(chat)).to_be_focused()
-
-
-def test_question_of_a_tool_gets_its_answer(scripted):
-    say(scripted, "plan a trip")
-    form = scripted.get_by_role("group", name="When do you go?")
-    expect(form).to_be_visible()
-    scripted.reload()
-    form.get_by_label("Day").select_option("Tuesday")
-    form.get_by_label("Code").fill("what only the server refuses")
-    send_answer(scripted)
-    expect(scripted.get_by_role("alert")).to_contain_text("does not have the form")
-    form.get_by_label("Code").fill("")
-    send_answer(scripted)
-    finished(scripted)
-    expect(scripted.locator(".tool")).to_have_attribute("data-status", "success")
-    expect(scripted.get_by_role("alert")).to_be_hidden()
-    [result] = [json.loads(m["content"]) for m in stored(scripted)["messages"] if m["role"] == "tool"]
-    assert result == {"day": "Tuesday", "people": 2}
-
-
-def test_only_what_is_required_has_to_be_filled_in(chat):
+    # The same form again, filled in as little as possible.
+    new_chat(chat)
     sent = ask(chat, question("q", BOOKING))
     chat.get_by_label("Arrival").fill("2026-05-01")
     chat.get_by_role("group", name="Smoker").get_by_label("Yes").check()
@@ -312,7 +333,7 @@ def test_only_what_is_required_has_to_be_filled_in(chat):
     }
 
 
-def test_questions_for_one_value_each(chat):
+def test_questions_for_one_value_each_are_answered_by_mouse_or_keyboard(chat):
     schemas = {
         "integer": {"type": "integer", "title": "Years"},
         "enum": {"enum": ["a", 1]},
@@ -333,9 +354,7 @@ def test_questions_for_one_value_each(chat):
         {"interruptId": "boolean", "status": "resolved", "payload": True},
         {"interruptId": "optional", "status": "resolved", "payload": None},
     ]
-
-
-def test_question_is_reached_and_answered_with_the_keyboard(chat):
+    new_chat(chat)
     sent = ask(chat, question("q", {"type": "string"}))
     expect(chat.get_by_role("group", name="Question q?")).to_be_focused()
     chat.keyboard.press("Enter")
@@ -347,20 +366,23 @@ def test_question_is_reached_and_answered_with_the_keyboard(chat):
     assert sent[1]["resume"][0]["payload"] == "words"
 
 
-@pytest.mark.parametrize(("late", "calls"), [("standing-questions", ()), ("tool-card", ("c",))])
-def test_question_has_the_focus_although_its_place_comes_late(chat, late, calls):
+def test_question_has_the_focus_although_its_place_comes_late(chat, live_project):
     held: list[Route] = []
-    chat.route(f"**/{late}.js", lambda route: held.append(route))
-    stub_runs(chat, asking(question("q", toolCallId="c"), calls=calls))
-    chat.evaluate("async () => void (await import('/static/agui/question.js'))")
-    say(chat, "hello")
-    expect(chat.locator(".composer")).to_have_attribute("data-status", "waiting")
-    drawn(chat)
-    first(chat, held).continue_()
-    expect(chat.get_by_role("group", name="Question q?")).to_be_focused()
+    for late, calls in (("tool-card", ("c",)), ("standing-questions", ())):
+        chat.goto(live_project.url)
+        chat.evaluate("async () => void (await import('/static/agui/question.js'))")
+        chat.route(f"**/{late}.js", lambda route: held.append(route))
+        stub_runs(chat, asking(question("q", toolCallId="c"), calls=calls))
+        say(chat, "hello")
+        expect(chat.locator(".composer")).to_have_attribute("data-status", "waiting")
+        drawn(chat)
+        first(chat, held).continue_()
+        expect(chat.get_by_role("group", name="Question q?")).to_be_focused()
+        held.clear()
+        chat.unroute(f"**/{late}.js")
 
 
-def test_approvals_and_questions_are_answered_together(chat):
+def test_approvals_and_questions_are_answered_together_and_keep_what_is_typed(chat):
     sent = ask(chat, approval("a", "c"), question("q", toolCallId="d"), question("alone"), calls=("c", "d"))
     first, last = chat.get_by_role("group", name="Question q?"), chat.get_by_role("group", name="Question alone?")
     first.get_by_label("Your answer").fill("old")
@@ -382,9 +404,8 @@ def test_approvals_and_questions_are_answered_together(chat):
         {"interruptId": "q", "status": "resolved", "payload": "new"},
         {"interruptId": "alone", "status": "cancelled"},
     ]
-
-
-def test_question_about_an_unknown_call_stands_alone_and_keeps_what_is_typed(chat):
+    # A question about an unknown call stands alone.
+    new_chat(chat)
     ask(chat, question("q", toolCallId="unknown"), question("other"))
     box = chat.get_by_role("group", name="Question q?").get_by_label("Your answer")
     box.press_sequentially("half a ")
@@ -400,21 +421,19 @@ def test_question_about_an_unknown_call_stands_alone_and_keeps_what_is_typed(cha
 PAST = "2020-01-01T00:00:00Z"
 
 
-def test_what_has_expired_can_only_be_dismissed(chat):
-    sent = ask(chat, approval("a", "c", expiresAt=PAST), question("q", BOOKING, expiresAt=PAST), calls=("c",))
-    for name in ("Really?", "Question q?"):
-        group = chat.get_by_role("group", name=name)
-        expect(group).to_contain_text("expired")
-        expect(group.get_by_role("button")).to_have_text(["Dismiss"])
-        group.get_by_role("button").click()
-    finished(chat)
-    assert sent[1]["resume"] == [{"interruptId": name, "status": "cancelled"} for name in ("a", "q")]
-
-
-def test_question_expires_while_it_is_shown(new_page, live_project, signed_in):
+def test_what_has_expired_can_only_be_dismissed_even_if_it_does_while_it_is_shown(new_page, live_project, signed_in):
     page = new_page(storage_state=signed_in)
     page.clock.install()
     page.goto(live_project.url)
+    sent = ask(page, approval("a", "c", expiresAt=PAST), question("q", BOOKING, expiresAt=PAST), calls=("c",))
+    for name in ("Really?", "Question q?"):
+        group = page.get_by_role("group", name=name)
+        expect(group).to_contain_text("expired")
+        expect(group.get_by_role("button")).to_have_text(["Dismiss"])
+        group.get_by_role("button").click()
+    finished(page)
+    assert sent[1]["resume"] == [{"interruptId": name, "status": "cancelled"} for name in ("a", "q")]
+    new_chat(page)
     soon = page.evaluate("new Date(Date.now() + 3600_000).toISOString()")
     sent = ask(page, approval("a", "c", expiresAt=soon), question("q"), calls=("c",))
     page.get_by_role("button", name="Approve").click()
@@ -439,78 +458,83 @@ def test_refused_answer_brings_the_questions_that_are_really_open(chat):
     expect(chat.get_by_role("alert")).to_contain_text("Not this one.")
     expect(chat.get_by_role("button", name="Try again")).to_have_count(0)
     expect(chat.locator(".bubble")).to_have_text("as stored")
+    # What was typed stays, in a question that stands alone and in one that is in the card of its tool.
+    for calls in ((), ("c",)):
+        new_chat(chat)
+        open_question = question("q", toolCallId="c")
+        refusal = [STARTED, {"type": "RUN_ERROR", "message": "Not in this form.", "code": "invalid_resume"}]
+        sent = stub_runs(chat, asking(open_question, calls=calls), refusal, [STARTED, FINISHED])
+        call = {"id": "c", "type": "function", "function": {"name": "book_room", "arguments": "{}"}}
+        stub_thread(chat, [{"id": "m", "role": "assistant", "toolCalls": [call]}] if calls else [], [open_question])
+        say(chat, "hello")
+        chat.get_by_label("Your answer").fill("many words")
+        send_answer(chat)
+        expect(chat.get_by_role("alert")).to_contain_text("Not in this form.")
+        expect(chat.get_by_role("group", name="Question q?")).to_be_focused()
+        expect(chat.get_by_label("Your answer")).to_have_value("many words")
+        send_answer(chat)
+        finished(chat)
+        expect(chat.get_by_role("alert")).to_be_hidden()
+        assert len(sent) == 3
 
 
-@pytest.mark.parametrize("calls", [(), ("c",)], ids=["alone", "in a card"])
-def test_refused_form_keeps_what_was_typed(chat, calls):
-    open_question = question("q", toolCallId="c")
-    refusal = [STARTED, {"type": "RUN_ERROR", "message": "Not in this form.", "code": "invalid_resume"}]
-    sent = stub_runs(chat, asking(open_question, calls=calls), refusal, [STARTED, FINISHED])
-    call = {"id": "c", "type": "function", "function": {"name": "book_room", "arguments": "{}"}}
-    stub_thread(chat, [{"id": "m", "role": "assistant", "toolCalls": [call]}] if calls else [], [open_question])
-    say(chat, "hello")
-    chat.get_by_label("Your answer").fill("many words")
-    send_answer(chat)
-    expect(chat.get_by_role("alert")).to_contain_text("Not in this form.")
-    expect(chat.get_by_role("group", name="Question q?")).to_be_focused()
-    expect(chat.get_by_label("Your answer")).to_have_value("many words")
-    send_answer(chat)
-    finished(chat)
-    expect(chat.get_by_role("alert")).to_be_hidden()
-    assert len(sent) == 3
-
-
-def test_message_to_a_conversation_that_waits_is_given_back(chat):
-    stub_runs(chat, [STARTED, {"type": "RUN_ERROR", "message": "Answer first.", "code": "interrupt_pending"}])
+def test_message_to_a_conversation_that_waits_is_given_back_with_its_files(chat):
+    refusal = [STARTED, {"type": "RUN_ERROR", "message": "Answer first.", "code": "interrupt_pending"}]
+    stub_runs(chat, refusal)
     stub_thread(chat, [], [question("q")])
     say(chat, "my words")
     expect(chat.get_by_role("group", name="Question q?")).to_be_focused()
     expect(message_box(chat)).to_have_value("my words")
     expect(chat.locator(".bubble")).to_have_count(0)
     expect(chat.get_by_role("alert")).to_contain_text("Answer first.")
+    new_chat(chat)
+    message_box(chat).fill("")
+    stub_runs(chat, refusal)
+    attached(chat, notes_txt=b"notes")
+    send_button(chat).click()
+    expect(chat.get_by_role("group", name="Question q?")).to_be_visible()
+    expect(chip(chat, "notes.txt")).to_have_attribute("data-status", "ready")
+    expect(message_box(chat)).to_have_value("")
 
 
-def test_question_that_can_not_be_loaded_is_told_and_retried(chat):
-    chat.route("**/question*.js*", lambda route: route.abort())
-    say(chat, "delete finished tasks")
-    expect(chat.get_by_role("alert")).to_contain_text("connection to the server was lost")
-    chat.unroute("**/question*.js*")
-    chat.get_by_role("button", name="Try again").click()
-    chat.get_by_role("button", name="Approve").click()
-    expect(chat.locator(".tool")).to_have_attribute("data-status", "success")
+# On how many lines the text of an element is.
+LINES = """(element) => {
+    const range = document.createRange();
+    range.selectNodeContents(element);
+    return new Set([...range.getClientRects()].map(({ top }) => Math.round(top))).size;
+}"""
 
 
-def test_long_form_begins_at_its_beginning_on_a_phone(new_page, live_project, signed_in):
+def test_phone_shows_the_beginning_of_a_form_and_nothing_sideways(new_page, live_project, signed_in):
     page = new_page(live_project.url, viewport={"width": 380, "height": 780}, storage_state=signed_in)
+    say(page, "delete finished tasks")
+    expect(page.get_by_role("button", name="Approve")).to_be_in_viewport()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 380
+    assert page.locator(".log").evaluate("e => e.scrollWidth - e.clientWidth") <= 0
+    new_chat(page)
     ask(page, question("q", BOOKING))
     expect(page.get_by_text("Question q?")).to_be_in_viewport()
     expect(page.get_by_label("Guest")).to_be_in_viewport()
     page.get_by_label("Billing").check()
     assert page.locator(".log").evaluate("e => e.scrollWidth - e.clientWidth") <= 0
+    new_chat(page)
+    row = "| 2026-12-24T10:00:00 | 1,240.50 | a long remark of a customer about the colour of the parcel |"
+    text = f"| when | total | what |\n|---|---:|:---:|\n{row}"
+    answer = {"messageId": "m", "type": "TEXT_MESSAGE_CONTENT", "delta": text}
+    stub_runs(page, [STARTED, {"messageId": "m", "type": "TEXT_MESSAGE_START", "role": "assistant"}, answer, FINISHED])
+    say(page, "hello")
+    # Columns keep their alignment, and figures do not break.
+    cells = page.locator("agui-chat .prose td")
+    expect(cells).to_have_count(3)
+    assert [cell.evaluate("e => getComputedStyle(e).textAlign") for cell in cells.all()][1:] == ["right", "center"]
+    assert [cells.nth(index).evaluate(LINES) for index in range(2)] == [1, 1]
+    assert cells.nth(2).evaluate(LINES) > 1
 
 
 # --- Progress
 
 
-def test_active_step_is_shown_while_the_run_is_on(chat):
-    push = open_stream(chat)
-    push({"type": "STEP_STARTED", "stepName": "Read the archive"})
-    expect(chat.locator(".working")).to_have_text("Read the archive")
-    # Message toolbars have a status of their own.
-    expect(chat.get_by_role("status").filter(has_text="Read the archive")).to_have_count(1)
-    text = {"messageId": "m", "role": "assistant", "delta": "Some text."}
-    push({"type": "STEP_STARTED", "stepName": "Search"}, {"type": "TEXT_MESSAGE_CHUNK"} | text)
-    expect(chat.locator(".working")).to_have_text("Search")
-    expect(chat.locator(".working")).to_be_visible()
-    push({"type": "STEP_FINISHED", "stepName": "Search"})
-    expect(chat.locator(".working")).to_have_text("Read the archive")
-    push({"type": "STEP_FINISHED", "stepName": "Read the archive"})
-    expect(chat.locator(".working")).to_be_hidden()
-    push(FINISHED)
-    finished(chat)
-
-
-def test_unknown_activity_is_folded_json_and_events_of_others_show_nothing(chat):
+def test_what_is_unknown_is_folded_json_or_nothing_and_never_markup(chat, live_project):
     activity = {"messageId": "p", "activityType": "made-up"}
     stub_runs(
         chat,
@@ -533,51 +557,48 @@ def test_unknown_activity_is_folded_json_and_events_of_others_show_nothing(chat)
     expect(activity_view.locator("pre")).to_be_hidden()
     activity_view.locator("summary").click()
     expect(activity_view.locator("pre")).to_have_text('{\n  "done": 2\n}', use_inner_text=True)
+    # Names and texts of tools.
+    new_chat(chat)
+    markup = '<img src=x onerror="window.pwned=1">'
+    events = [
+        STARTED,
+        *tool_call("c", markup, {markup: markup}),
+        {"type": "TOOL_CALL_RESULT", "messageId": "n", "toolCallId": "c", "content": markup},
+        {"type": "ACTIVITY_SNAPSHOT", "messageId": "a", "activityType": markup, "content": {markup: markup}},
+        {"type": "RUN_ERROR", "message": markup, "code": markup},
+    ]
+    stub_runs(chat, events)
+    say(chat, markup)
+    expect(chat.get_by_role("alert")).to_contain_text(markup)
+    expect(chat.locator(".bubble")).to_have_text(markup)
+    chat.locator(".tool summary").click()
+    expect(chat.locator(".tool dl")).to_contain_text(markup)
+    chat.locator(".activity summary").click()
+    expect(chat.locator(".activity pre")).to_contain_text("onerror")
+    expect(chat.locator("agui-chat img")).to_have_count(0)
+    assert chat.evaluate("window.pwned") is None
+    # What the server has stored, perhaps by a newer version.
+    messages = [
+        {"id": "u", "role": "user", "content": "plan", "attachments": [{"id": "1", "name": "old.txt"}]},
+        {"id": "p", "role": "activity", "activityType": "plan", "content": {"done": 2}},
+        {"id": "n", "role": "new-in-2.0", "content": "?"},
+        {"id": "a", "role": "assistant", "content": "Planned."},
+    ]
+    branches = {"u": [{"id": "e1", "text": "plan", "current": True}, {"id": "e2", "text": "no", "current": False}]}
+    stub_thread(chat, messages, [], branches=branches)
+    chat.goto(f"{live_project.url}/?thread=t")
+    expect(chat.locator(".assistant .prose")).to_have_text("Planned.")
+    expect(sent_file(chat, "old.txt")).to_be_visible()
+    chat.locator(".activity summary").click()
+    expect(chat.locator(".activity pre")).to_have_text('{\n  "done": 2\n}', use_inner_text=True)
+    assert chat.locator(".message").evaluate_all("all => all.map(one => one.classList[1])") == [
+        "user",
+        "activity",
+        "assistant",
+    ]
 
 
 # --- Skills
-
-
-def test_palette_is_used_with_the_keyboard(chat):
-    message_box(chat).press_sequentially("/")
-    expect(chat.get_by_role("option")).not_to_have_count(0)
-    message_box(chat).press_sequentially("add")
-    expect(chat.get_by_role("option", selected=True)).to_contain_text("/add_tasks")
-    message_box(chat).press("Enter")
-    expect(chat.get_by_role("listbox")).to_be_hidden()
-    assert (
-        chat.evaluate("""() => {
-        const input = document.querySelector("agui-chat").shadowRoot.querySelector("textarea");
-        return input.value.slice(input.selectionStart, input.selectionEnd);
-    }""")
-        == "{topic}"
-    )
-    expect(chat.locator(".bubble")).to_have_count(0)
-
-
-def test_palette_opens_although_the_skills_arrive_late(new_page, live_project):
-    page = new_page()
-    held: list[Route] = []
-    page.route("**/agent/skills/", lambda route: held.append(route))
-    page.goto(live_project.url)
-    with page.expect_request("**/agent/skills/"):
-        sign_in(page, live_project)
-    message_box(page).press_sequentially("/")
-    options = page.get_by_role("option")
-    expect(options).to_have_count(1)  # the page of shortcuts
-    first(page, held).continue_()
-    expect(options.nth(1)).to_be_visible()
-
-
-def test_enter_waits_for_the_palette_that_it_chooses_from(chat):
-    held: list[Route] = []
-    chat.route(re.compile(r"/palette[.\w]*\.js"), lambda route: held.append(route))
-    message_box(chat).press_sequentially("/?")
-    loading = first(chat, held)
-    message_box(chat).press("Enter")
-    loading.continue_()
-    expect(chat.get_by_role("dialog", name="Keyboard shortcuts")).to_be_visible()
-    expect(chat.locator(".bubble")).to_have_count(0)
 
 
 # The user types on and presses Enter before the page is drawn again.
@@ -588,20 +609,63 @@ TYPED_AT_ONCE = """input => {
 }"""
 
 
-def test_enter_chooses_from_the_list_for_the_newest_text(chat):
-    message_box(chat).press_sequentially("/")
-    expect(chat.get_by_role("option").nth(1)).to_be_visible()
-    message_box(chat).evaluate(TYPED_AT_ONCE)
-    expect(chat.get_by_role("dialog", name="Keyboard shortcuts")).to_be_visible()
-    expect(chat.locator(".bubble")).to_have_count(0)
-
-
-def test_escape_closes_the_palette(chat):
-    message_box(chat).press_sequentially("/")
-    expect(chat.get_by_role("listbox")).to_be_visible()
-    message_box(chat).press("Escape")
-    expect(chat.get_by_role("listbox")).to_be_hidden()
-    expect(message_box(chat)).to_have_value("/")
+def test_palette_is_used_with_the_keyboard_even_if_it_comes_late(new_page, live_project, signed_in):
+    page = new_page(storage_state=signed_in)
+    palette: list[Route] = []
+    skills: list[Route] = []
+    page.route(re.compile(r"/palette[.\w]*\.js"), lambda route: palette.append(route))
+    page.route("**/agent/skills/", lambda route: skills.append(route))
+    page.goto(live_project.url)
+    first(page, skills)
+    box, options = message_box(page), page.get_by_role("option")
+    shortcuts = page.get_by_role("dialog", name="Keyboard shortcuts")
+    # Enter waits for the palette that it chooses from.
+    box.press_sequentially("/?")
+    loading = first(page, palette)
+    box.press("Enter")
+    loading.continue_()
+    expect(shortcuts).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(box).to_have_value("")
+    # The skills arrive when it is open.
+    box.press_sequentially("/")
+    expect(options).to_have_count(1)  # the page of shortcuts
+    first(page, skills).continue_()
+    expect(options.nth(1)).to_be_visible()
+    # Enter chooses from the list for the newest text.
+    box.evaluate(TYPED_AT_ONCE)
+    expect(shortcuts).to_be_visible()
+    page.keyboard.press("Escape")
+    box.press_sequentially("/keyb")
+    expect(options).to_have_count(1)
+    box.press("Enter")
+    expect(shortcuts).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(box).to_have_value("")
+    box.press_sequentially("/")
+    expect(page.get_by_role("listbox")).to_be_visible()
+    box.press("Escape")
+    expect(page.get_by_role("listbox")).to_be_hidden()
+    expect(box).to_have_value("/")
+    box.fill("")
+    box.press_sequentially("/")
+    expect(options).not_to_have_count(0)
+    box.press_sequentially("add")
+    expect(page.get_by_role("option", selected=True)).to_contain_text("/add_tasks")
+    box.press("Enter")
+    expect(page.get_by_role("listbox")).to_be_hidden()
+    selected = "input => input.value.slice(input.selectionStart, input.selectionEnd)"
+    assert box.evaluate(selected) == "{topic}"
+    expect(page.locator(".bubble")).to_have_count(0)
+    # A question mark shows the shortcuts if no input has the focus.
+    box.fill("")
+    box.press_sequentially("why?")
+    expect(box).to_have_value("why?")
+    box.blur()
+    page.keyboard.press("?")
+    expect(shortcuts).to_contain_text("Shift+Enter")
+    page.keyboard.press("Escape")
+    expect(shortcuts).to_have_count(0)
 
 
 # --- Files
@@ -651,36 +715,41 @@ def sent_file(page: Page, name: str):
     return page.locator(".user").get_by_role("link", name=name)
 
 
-def test_files_are_picked_sent_and_come_back_after_a_reload(scripted):
+def test_files_are_picked_sent_read_and_come_back_after_a_reload(scripted):
     with scripted.expect_file_chooser() as chooser:
         scripted.get_by_role("button", name="Attach files").click()
     assert chooser.value.is_multiple()
     chooser.value.set_files(
         [
-            {"name": "notes.txt", "mimeType": "text/plain", "buffer": b"one\ntwo"},
+            {"name": "notes.txt", "mimeType": "text/plain", "buffer": b"one\n<b>two</b>"},
             {"name": "<b>x.png", "mimeType": "image/png", "buffer": PIXEL},
         ]
     )
     expect(chip(scripted, "<b>x.png").locator("canvas")).to_be_visible()
-    expect(chip(scripted, "notes.txt")).to_contain_text("TXT · 7 bytes")
+    expect(chip(scripted, "notes.txt")).to_contain_text("TXT · 14 bytes")
     expect(message_box(scripted)).to_be_focused()
     expect(send_button(scripted)).to_be_enabled()
-    say(scripted, "what is this?")
+    say(scripted, "read this")
     expect(scripted.locator(".tray .file")).to_have_count(0)
     finished(scripted)
     [message] = [one for one in stored(scripted)["messages"] if one["role"] == "user"]
     assert [one["name"] for one in message["metadata"]["attachments"]] == ["notes.txt", "<b>x.png"]
     for _ in range(2):
-        expect(scripted.locator(".bubble")).to_have_text("what is this?")
-        for name, content in (("notes.txt", b"one\ntwo"), ("<b>x.png", PIXEL)):
+        expect(scripted.locator(".bubble")).to_have_text("read this")
+        for name, content in (("notes.txt", b"one\n<b>two</b>"), ("<b>x.png", PIXEL)):
             with scripted.expect_download() as download:
                 sent_file(scripted, name).click()
             assert download.value.path().read_bytes() == content
         assert download.value.suggested_filename.endswith("x.png")
+        # What the agent reads of a file reads well.
+        text, picture = (scripted.locator(".tool", has_text=name) for name in ("Read notes.txt", "x.png"))
+        text.locator("summary").click()
+        expect(text.locator("pre")).to_have_text("one\n<b>two</b>", use_inner_text=True)
+        picture.locator("summary").click()
+        expect(picture.locator(".tool-body")).to_have_text("The assistant was given the file as it is.")
         scripted.reload()
-
-
-def test_message_may_be_nothing_but_files(scripted):
+    # A message may be nothing but files.
+    new_chat(scripted)
     attached(scripted, notes_txt=b"one", more_txt=b"two")
     send_button(scripted).click()
     expect(sent_file(scripted, "more.txt")).to_be_visible()
@@ -728,7 +797,16 @@ PASTE = """(input, texts) => {
 }"""
 
 
-def test_files_are_pasted_but_not_the_picture_of_a_text(chat):
+def test_files_are_refused_pasted_and_tried_again_if_they_were_lost(chat, tmp_path):
+    attach(chat, tool_exe=b"MZ\0\0\1")
+    expect(chip(chat, "tool.exe")).to_contain_text("This kind of file is not accepted.")
+    expect(chat.locator(".tray [role=status]")).to_contain_text("tool.exe could not be attached: This kind")
+    message_box(chat).fill("go")
+    expect(send_button(chat)).to_be_disabled()
+    expect(chip(chat, "tool.exe").get_by_role("button")).to_have_count(1)
+    chat.get_by_role("button", name="Remove tool.exe").click()
+    expect(send_button(chat)).to_be_enabled()
+    expect(message_box(chat)).to_be_focused()
     ready = chat.locator(".tray .file[data-status=ready]")
     is_text = message_box(chat).evaluate(PASTE, {"text/plain": "cells", "text/html": "<table>"})  # an office program's
     assert is_text
@@ -737,12 +815,35 @@ def test_files_are_pasted_but_not_the_picture_of_a_text(chat):
     for count, texts in enumerate([{}, {"text/plain": "pasted.txt"}], start=1):  # a picture, and a file manager's file
         assert not message_box(chat).evaluate(PASTE, texts)
         expect(ready).to_have_count(count)
+    # A file over the limit is not even sent.
+    limit = int(chat.locator("agui-chat").get_attribute("data-max-upload-bytes"))
+    uploads: list[str] = []
+    chat.on("request", lambda request: uploads.append(request.url) if "/attachments/" in request.url else None)
+    with (tmp_path / "big.pdf").open("wb") as big:
+        big.truncate(limit + 1)
+    chat.locator("input[type=file]").set_input_files(tmp_path / "big.pdf")
+    expect(chip(chat, "big.pdf")).to_contain_text("at most 10.5 MB")
+    assert uploads == []
+    chat.route("**/agent/attachments/", lambda route: route.abort(), times=1)
+    attach(chat, notes_txt=b"notes")
+    expect(chip(chat, "notes.txt")).to_contain_text("connection to the server was lost")
+    chat.get_by_role("button", name="Try notes.txt again").click()
+    expect(chip(chat, "notes.txt")).to_have_attribute("data-status", "ready")
+    expect(chip(chat, "notes.txt")).to_contain_text("5 bytes")
+    expect(chat.get_by_role("button", name="Remove notes.txt")).to_be_focused()
 
 
 def test_progress_is_told_and_a_message_waits_for_its_files(chat):
     hurry = crawl(chat)
     runs: list[str] = []
     chat.on("request", lambda request: runs.append(request.url) if request.url.endswith("/agent/") else None)
+    # To remove a file stops its upload.
+    attach(chat, big_pdf=BIG)
+    expect(chat.get_by_role("progressbar")).not_to_have_js_property("value", 0)
+    with chat.expect_event("requestfailed") as failed:
+        chat.get_by_role("button", name="Remove big.pdf").press("Enter")
+    assert failed.value.failure == "net::ERR_ABORTED"
+    expect(chat.locator(".tray .file")).to_have_count(0)
     message_box(chat).fill("wait for it")
     chat.evaluate("""() => {
         window.seen = [];
@@ -772,18 +873,6 @@ def test_progress_is_told_and_a_message_waits_for_its_files(chat):
     expect(sent_file(chat, "big.pdf")).to_be_visible()
 
 
-def test_server_refuses_a_kind_of_file_and_says_so(chat):
-    attach(chat, tool_exe=b"MZ\0\0\1")
-    expect(chip(chat, "tool.exe")).to_contain_text("This kind of file is not accepted.")
-    expect(chat.locator(".tray [role=status]")).to_contain_text("tool.exe could not be attached: This kind")
-    message_box(chat).fill("go")
-    expect(send_button(chat)).to_be_disabled()
-    expect(chip(chat, "tool.exe").get_by_role("button")).to_have_count(1)
-    chat.get_by_role("button", name="Remove tool.exe").click()
-    expect(send_button(chat)).to_be_enabled()
-    expect(message_box(chat)).to_be_focused()
-
-
 @pytest.mark.nightly
 @pytest.mark.parametrize(
     ("answer", "reason"),
@@ -798,37 +887,6 @@ def test_server_says_that_a_file_is_too_large(chat, answer, reason):
     attach(chat, big_pdf=b"%PDF-")
     expect(chip(chat, "big.pdf")).to_contain_text(reason)
     expect(chat.get_by_role("button", name="Try big.pdf again")).to_have_count(0)
-
-
-def test_file_over_the_limit_is_not_even_sent(chat, tmp_path):
-    limit = int(chat.locator("agui-chat").get_attribute("data-max-upload-bytes"))
-    uploads: list[str] = []
-    chat.on("request", lambda request: uploads.append(request.url) if "/attachments/" in request.url else None)
-    with (tmp_path / "big.pdf").open("wb") as big:
-        big.truncate(limit + 1)
-    chat.locator("input[type=file]").set_input_files(tmp_path / "big.pdf")
-    expect(chip(chat, "big.pdf")).to_contain_text("at most 10.5 MB")
-    assert uploads == []
-
-
-def test_lost_upload_is_tried_again(chat):
-    chat.route("**/agent/attachments/", lambda route: route.abort(), times=1)
-    attach(chat, notes_txt=b"notes")
-    expect(chip(chat, "notes.txt")).to_contain_text("connection to the server was lost")
-    chat.get_by_role("button", name="Try notes.txt again").click()
-    expect(chip(chat, "notes.txt")).to_have_attribute("data-status", "ready")
-    expect(chip(chat, "notes.txt")).to_contain_text("5 bytes")
-    expect(chat.get_by_role("button", name="Remove notes.txt")).to_be_focused()
-
-
-def test_removing_a_file_stops_its_upload(chat):
-    crawl(chat)
-    attach(chat, big_pdf=BIG)
-    expect(chat.get_by_role("progressbar")).not_to_have_js_property("value", 0)
-    with chat.expect_event("requestfailed") as failed:
-        chat.get_by_role("button", name="Remove big.pdf").press("Enter")
-    assert failed.value.failure == "net::ERR_ABORTED"
-    expect(chat.locator(".tray .file")).to_have_count(0)
 
 
 @pytest.mark.nightly
@@ -891,29 +949,6 @@ def test_file_that_is_gone_is_told(chat):
     expect(chat.locator(".user .file").get_by_text("There is no such attachment.")).to_be_visible()
 
 
-def test_files_of_a_message_that_was_not_taken_are_given_back(chat):
-    attached(chat, notes_txt=b"notes")
-    stub_runs(chat, [STARTED, {"type": "RUN_ERROR", "message": "Answer first.", "code": "interrupt_pending"}])
-    stub_thread(chat, [], [question("q")])
-    send_button(chat).click()
-    expect(chat.get_by_role("group", name="Question q?")).to_be_visible()
-    expect(chip(chat, "notes.txt")).to_have_attribute("data-status", "ready")
-    expect(message_box(chat)).to_have_value("")
-
-
-def test_what_the_agent_reads_of_a_file_reads_well(scripted):
-    attached(scripted, notes_txt=b"one\n<b>two</b>", x_png=PIXEL)
-    say(scripted, "read")
-    finished(scripted)
-    for _ in range(2):
-        text, picture = (scripted.locator(".tool", has_text=name) for name in ("Read notes.txt", "Read x.png"))
-        text.locator("summary").click()
-        expect(text.locator("pre")).to_have_text("one\n<b>two</b>", use_inner_text=True)
-        picture.locator("summary").click()
-        expect(picture.locator(".tool-body")).to_have_text("The assistant was given the file as it is.")
-        scripted.reload()
-
-
 @pytest.mark.nightly
 def test_page_without_attachments_knows_nothing_of_files(new_page, live_project, signed_in):
     page = new_page(storage_state=signed_in)
@@ -958,28 +993,6 @@ def test_files_fit_on_a_phone(new_page, live_project, signed_in):
             page.locator(".user .file").scroll_into_view_if_needed()
 
 
-def test_stored_thread_shows_activities_and_passes_over_what_is_new(chat, live_project):
-    messages = [
-        {"id": "u", "role": "user", "content": "plan", "attachments": [{"id": "1", "name": "old.txt"}]},
-        {"id": "p", "role": "activity", "activityType": "plan", "content": {"done": 2}},
-        {"id": "n", "role": "new-in-2.0", "content": "?"},
-        {"id": "a", "role": "assistant", "content": "Planned."},
-    ]
-    branches = {"u": [{"id": "e1", "text": "plan", "current": True}, {"id": "e2", "text": "no", "current": False}]}
-    thread = {"messages": messages, "pending": [], "state": {}, "running": False, "title": "", "branches": branches}
-    chat.route(re.compile(r"/agent/threads/[^/]+/$"), lambda route: route.fulfill(json=thread))
-    chat.goto(f"{live_project.url}/?thread=t")
-    expect(chat.locator(".assistant .prose")).to_have_text("Planned.")
-    expect(sent_file(chat, "old.txt")).to_be_visible()
-    chat.locator(".activity summary").click()
-    expect(chat.locator(".activity pre")).to_have_text('{\n  "done": 2\n}', use_inner_text=True)
-    assert chat.locator(".message").evaluate_all("all => all.map(one => one.classList[1])") == [
-        "user",
-        "activity",
-        "assistant",
-    ]
-
-
 # --- What goes wrong
 
 
@@ -997,86 +1010,3 @@ def test_reload_in_the_middle_of_a_run_loses_and_doubles_nothing(scripted, go_on
     assert scripted.locator(".bubble").all_inner_texts() == ["slow"]
     assert len(posts) == 1
     assert [text.strip() for text in stored_texts(scripted, "assistant")] == [SLOW_ANSWER]
-
-
-def test_message_that_arrived_unseen_is_not_sent_again(chat):
-    def deliver_and_drop(route: Route) -> None:
-        route.fetch()
-        route.abort()
-
-    chat.route("**/agent/", deliver_and_drop, times=1)
-    say(chat, "hello")
-    chat.get_by_role("button", name="Try again").click()
-    finished(chat)
-    expect(chat.locator(".assistant").first).to_be_visible()
-    assert stored_texts(chat, "user") == ["hello"]
-    assert chat.locator(".bubble").all_inner_texts() == ["hello"]
-
-
-# --- Looks and safety
-
-
-RED = "e => +getComputedStyle(e).backgroundColor.match(/[\\d.]+/)[0]"
-
-
-def test_page_follows_the_systems_colours_unless_it_has_a_theme(chat):
-    panel = chat.locator(".panel")
-    for scheme in ("dark", "light"):
-        chat.emulate_media(color_scheme=scheme)
-        assert (panel.evaluate(RED) > 128) == (scheme == "light")
-    chat.locator("agui-chat").evaluate("e => e.setAttribute('theme', 'dark')")
-    assert panel.evaluate(RED) < 128
-
-
-def test_phone_shows_everything_without_scrolling_sideways(new_page, live_project):
-    page = sign_in(new_page(live_project.url, viewport={"width": 380, "height": 780}), live_project)
-    say(page, "delete finished tasks")
-    expect(page.get_by_role("button", name="Approve")).to_be_in_viewport()
-    assert page.evaluate("document.documentElement.scrollWidth") <= 380
-    assert page.locator(".log").evaluate("e => e.scrollWidth - e.clientWidth") <= 0
-
-
-def test_names_and_texts_of_tools_are_never_markup(chat):
-    markup = '<img src=x onerror="window.pwned=1">'
-    frames = [
-        {"type": "RUN_STARTED", "threadId": "t", "runId": "r"},
-        {"type": "TOOL_CALL_START", "toolCallId": "c", "toolCallName": markup, "parentMessageId": "m"},
-        {"type": "TOOL_CALL_ARGS", "toolCallId": "c", "delta": json.dumps({markup: markup})},
-        {"type": "TOOL_CALL_END", "toolCallId": "c"},
-        {"type": "TOOL_CALL_RESULT", "messageId": "n", "toolCallId": "c", "content": markup},
-        {"type": "ACTIVITY_SNAPSHOT", "messageId": "a", "activityType": markup, "content": {markup: markup}},
-        {"type": "RUN_ERROR", "message": markup, "code": markup},
-    ]
-    body = "".join(f"id: r:{number}\ndata: {json.dumps(frame)}\n\n" for number, frame in enumerate(frames))
-    chat.route("**/agent/", lambda route: route.fulfill(content_type="text/event-stream", body=body))
-    say(chat, markup)
-    expect(chat.get_by_role("alert")).to_contain_text(markup)
-    expect(chat.locator(".bubble")).to_have_text(markup)
-    chat.locator(".tool summary").click()
-    expect(chat.locator(".tool dl")).to_contain_text(markup)
-    chat.locator(".activity summary").click()
-    expect(chat.locator(".activity pre")).to_contain_text("onerror")
-    expect(chat.locator("agui-chat img")).to_have_count(0)
-    assert chat.evaluate("window.pwned") is None
-
-
-# On how many lines the text of an element is.
-LINES = """(element) => {
-    const range = document.createRange();
-    range.selectNodeContents(element);
-    return new Set([...range.getClientRects()].map(({ top }) => Math.round(top))).size;
-}"""
-
-
-def test_columns_keep_their_alignment_and_figures_do_not_break(chat):
-    chat.set_viewport_size({"width": 380, "height": 800})
-    row = "| 2026-12-24T10:00:00 | 1,240.50 | a long remark of a customer about the colour of the parcel |"
-    text = f"| when | total | what |\n|---|---:|:---:|\n{row}"
-    answer = {"messageId": "m", "type": "TEXT_MESSAGE_CONTENT", "delta": text}
-    stub_runs(chat, [STARTED, {"messageId": "m", "type": "TEXT_MESSAGE_START", "role": "assistant"}, answer, FINISHED])
-    say(chat, "hello")
-    cells = chat.locator("agui-chat .prose td")
-    expect(cells).to_have_count(3)
-    assert [cell.evaluate("e => getComputedStyle(e).textAlign") for cell in cells.all()][1:] == ["right", "center"]
-    assert [cells.nth(index).evaluate(LINES) for index in range(2)] == [1, 1]
-    assert cells.nth(2).evaluate(LINES) > 1

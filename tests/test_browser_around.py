@@ -1,9 +1,9 @@
-"""What users find around the messages: shortcuts, quotations, a voice, news of a run, drafts, in a real Chromium."""
+"""What users find around the messages: quotations, a voice, news of a run, drafts, in a real Chromium."""
 
 import json
 
 import pytest
-from pages import Page, drawn, expect, finished, message_box, open_stream, say, thread_id
+from pages import Page, drawn, expect, finished, message_box, new_chat, open_stream, say, thread_id
 
 pytestmark = pytest.mark.browser
 
@@ -42,33 +42,10 @@ def answered(page: Page, text: str) -> None:
     finished(page)
 
 
-# --- Shortcuts
+# --- Quotations, and a voice
 
 
-def test_question_mark_shows_the_shortcuts_if_no_input_has_the_focus(chat: Page):
-    message_box(chat).press_sequentially("why?")
-    expect(message_box(chat)).to_have_value("why?")
-    message_box(chat).blur()
-    chat.keyboard.press("?")
-    dialog = chat.get_by_role("dialog", name="Keyboard shortcuts")
-    expect(dialog).to_contain_text("Shift+Enter")
-    chat.keyboard.press("Escape")
-    expect(dialog).to_have_count(0)
-
-
-def test_palette_has_the_shortcuts(chat: Page):
-    message_box(chat).press_sequentially("/keyb")
-    expect(chat.get_by_role("option")).to_have_count(1)
-    message_box(chat).press("Enter")
-    expect(chat.get_by_role("dialog", name="Keyboard shortcuts")).to_be_visible()
-    chat.keyboard.press("Escape")
-    expect(message_box(chat)).to_have_value("")
-
-
-# --- Quotations
-
-
-def test_selected_passage_is_quoted(chat: Page):
+def test_answer_is_quoted_and_read_aloud(chat: Page):
     answered(chat, "First *line*.\n\nSecond.")
     message_box(chat).fill("Look:")
     expect(chat.locator(".assistant .prose p")).to_have_count(2)  # Markdown comes after the text.
@@ -78,9 +55,9 @@ def test_selected_passage_is_quoted(chat: Page):
     expect(message_box(chat)).to_have_value("Look:\n\n> First line.\n\n")
     expect(message_box(chat)).to_be_focused()
     expect(chat.locator(".quote-selection")).to_have_count(0)
-
-
-def test_answer_is_quoted_by_keyboard_and_cut(chat: Page):
+    # By keyboard, and cut.
+    new_chat(chat)
+    message_box(chat).fill("")
     answered(chat, "<img src=x>\n" + "long " * 3000)
     chat.get_by_role("button", name="Quote", exact=True).focus()
     chat.keyboard.press("Enter")
@@ -89,12 +66,7 @@ def test_answer_is_quoted_by_keyboard_and_cut(chat: Page):
     assert value.startswith("> <img src=x>\n> long long")
     assert value.endswith("…\n\n")
     assert len(value) < 4100
-
-
-# --- A voice
-
-
-def test_answer_is_read_aloud_and_stops(chat: Page):
+    new_chat(chat)
     chat.evaluate(VOICE)
     answered(chat, "# Plan\n\nSee [it](https://example.com).\n\n```\ncode\n```")
     button = chat.get_by_role("button", name="Read aloud")
@@ -109,12 +81,36 @@ def test_answer_is_read_aloud_and_stops(chat: Page):
 # --- News of a run
 
 
-def test_title_tells_of_a_run_that_ends_while_nobody_looks(chat: Page):
+def look_away(page: Page) -> None:
+    """Look at another tab, until the page waits for the end of its run: what does so is loaded now."""
+    page.evaluate("""() => {
+        const chat = document.querySelector("agui-chat");
+        window.waits = false;
+        chat.addEventListener = (type, ...rest) => {
+            EventTarget.prototype.addEventListener.call(chat, type, ...rest);
+            window.waits ||= type === "ag-ui-run-finished";
+        };
+    }""")
+    page.evaluate(LOOK_AWAY, True)
+    page.wait_for_function("() => window.waits")
+
+
+def test_title_and_notification_tell_of_a_run_that_ends_while_nobody_looks(chat: Page):
+    # A notification tells nothing of the conversation.
+    chat.evaluate(NOTIFICATIONS.replace("PERMISSION", "granted"))
+    push = open_stream(chat)
+    look_away(chat)
+    push({"type": "RUN_ERROR", "message": "secret", "code": "model_error"})
+    chat.wait_for_function("() => told.length === 1")
+    assert chat.evaluate("told") == [["Assistant", "The answer has failed"]]
+    chat.evaluate(LOOK_AWAY, False)
+    drawn(chat)
+    expect(chat.get_by_text("Notify me the next time")).to_have_count(0)
+    new_chat(chat)
     chat.evaluate(NOTIFICATIONS.replace("PERMISSION", "default"))
     title = chat.title()
     push = open_stream(chat)
-    chat.evaluate(LOOK_AWAY, True)
-    chat.wait_for_load_state("networkidle")  # The module has come.
+    look_away(chat)
     push({"type": "RUN_FINISHED", "threadId": "t", "runId": "r"})
     chat.wait_for_function("() => document.title.startsWith('● ')")
     assert chat.evaluate("[told, asked]") == [[], 0]  # Nobody has allowed it.
@@ -123,26 +119,11 @@ def test_title_tells_of_a_run_that_ends_while_nobody_looks(chat: Page):
     chat.get_by_role("button", name="Notify me the next time").click()
     chat.wait_for_function("() => asked === 1")
     expect(chat.get_by_text("An answer came while you were away.")).to_have_count(0)
-
-
-def test_notification_tells_nothing_of_the_conversation(chat: Page):
-    chat.evaluate(NOTIFICATIONS.replace("PERMISSION", "granted"))
-    push = open_stream(chat)
-    chat.evaluate(LOOK_AWAY, True)
-    chat.wait_for_load_state("networkidle")
-    push({"type": "RUN_ERROR", "message": "secret", "code": "model_error"})
-    chat.wait_for_function("() => told.length === 1")
-    assert chat.evaluate("told") == [["Assistant", "The answer has failed"]]
-    chat.evaluate(LOOK_AWAY, False)
-    drawn(chat)
-    expect(chat.get_by_text("Notify me the next time")).to_have_count(0)
-
-
-def test_offer_of_notifications_that_was_declined_does_not_come_again(chat: Page):
+    # An offer that was declined does not come again.
+    new_chat(chat)
     chat.evaluate(NOTIFICATIONS.replace("PERMISSION", "default"))
     push = open_stream(chat)
-    chat.evaluate(LOOK_AWAY, True)
-    chat.wait_for_load_state("networkidle")
+    look_away(chat)
     push({"type": "RUN_FINISHED", "threadId": "t", "runId": "r"})
     chat.wait_for_function("() => document.title.startsWith('● ')")
     chat.evaluate(LOOK_AWAY, False)
@@ -171,7 +152,18 @@ def test_draft_outlives_its_tab_and_goes_with_the_user(chat: Page):
     assert "secret" not in other.evaluate("JSON.stringify([{ ...localStorage }, { ...sessionStorage }])")
 
 
-def test_drafts_are_bounded(chat: Page):
+def test_drafts_are_bounded_and_none_if_somebody_has_written_over_them(chat: Page):
+    message_box(chat).fill("x")
+    chat.evaluate("""() => {
+        const key = Object.keys(localStorage).find((key) => key.endsWith(":drafts"));
+        localStorage[key] = "{broken";
+        sessionStorage.clear();
+    }""")
+    chat.reload()
+    expect(message_box(chat)).to_have_value("")
+    message_box(chat).fill("y")
+    chat.reload()
+    expect(message_box(chat)).to_have_value("y")
     key = chat.evaluate("""() => {
         const chat = document.querySelector("agui-chat");
         for (let n = 0; n < 60; n++) {
@@ -186,17 +178,3 @@ def test_drafts_are_bounded(chat: Page):
     message_box(chat).fill("x" * 200_000)
     kept = chat.evaluate("() => [...Object.values(localStorage), ...Object.values(sessionStorage)]")
     assert not [text for text in kept if len(text) > 50_000]
-
-
-def test_drafts_that_somebody_has_written_over_are_none(chat: Page):
-    message_box(chat).fill("x")
-    chat.evaluate("""() => {
-        const key = Object.keys(localStorage).find((key) => key.endsWith(":drafts"));
-        localStorage[key] = "{broken";
-        sessionStorage.clear();
-    }""")
-    chat.reload()
-    expect(message_box(chat)).to_have_value("")
-    message_box(chat).fill("y")
-    chat.reload()
-    expect(message_box(chat)).to_have_value("y")

@@ -4,7 +4,7 @@ import json
 import re
 
 import pytest
-from pages import Page, Route, drawn, expect, finished, lasting, message_box, open_stream, say
+from pages import Page, Route, drawn, expect, finished, lasting, message_box, new_chat, open_stream, say
 
 pytestmark = pytest.mark.browser
 
@@ -56,7 +56,7 @@ def cards(page: Page):
 # --- Tool calls
 
 
-def test_long_list_of_calls_folds_and_what_failed_stays(chat):
+def test_calls_fold_and_their_results_read_well_and_are_copied(chat):
     # An agent that calls one after the other, and at last two at once.
     calls = [event for n in range(6) for event in [*begun(f"c{n}", parent=f"p{n}"), ended(f"c{n}", duration_ms=n)]]
     failed = [*begun("f", "add_task", parent="p6"), *begun("g", parent="p6")]
@@ -70,31 +70,8 @@ def test_long_list_of_calls_folds_and_what_failed_stays(chat):
     chat.get_by_role("button", name="8 tools used").click()
     expect(cards(chat)).to_have_count(8)
     expect(cards(chat).nth(3)).to_contain_text("Done · 3ms")
-
-
-def test_code_and_results_are_copied_on_a_page_that_is_not_served_securely(chat):
-    chat.context.grant_permissions(["clipboard-read", "clipboard-write"])
-    words = [
-        {"type": "TEXT_MESSAGE_START", "messageId": "m", "role": "assistant"},
-        {"type": "TEXT_MESSAGE_CONTENT", "messageId": "m", "delta": "```sh\nmake run\n```"},
-        {"type": "TEXT_MESSAGE_END", "messageId": "m"},
-    ]
-    answer_with(chat, [STARTED, *begun("a"), ended("a", ROWS), *words, FINISHED])
-    say(chat, "hello")
-    card, code = cards(chat).first, chat.locator(".code")
-    card.locator("summary").click()
-    lasting(chat)
-    for place, text in ((code, "make run"), (card, json.dumps(ROWS))):
-        chat.evaluate("Object.defineProperty(navigator, 'clipboard', { value: undefined, configurable: true })")
-        place.get_by_role("button", name="Copy").click()
-        expect(place.get_by_role("button", name="Copied")).to_be_visible()
-        chat.evaluate("delete navigator.clipboard")
-        given = chat.evaluate("navigator.clipboard.readText()")
-        assert given == text or json.loads(given) == json.loads(text)
-    expect(chat.locator("textarea.visually-hidden")).to_have_count(0)
-
-
-def test_results_read_well_and_long_ones_are_shown_whole_when_asked_for(chat):
+    # Results read well, and long ones are shown whole when asked for.
+    new_chat(chat)
     chat.context.grant_permissions(["clipboard-read", "clipboard-write"])
     long = "word " * 2000
     answer_with(chat, [STARTED, *begun("a"), *begun("b", "add_task"), ended("b", long), ended("a", ROWS), FINISHED])
@@ -117,18 +94,36 @@ def test_results_read_well_and_long_ones_are_shown_whole_when_asked_for(chat):
     more.click()
     expect(second.locator("pre")).to_have_js_property("innerText", long)
     expect(second.locator("pre")).to_be_focused()
-
-
-def test_rows_that_make_no_table_are_shown_as_they_are(chat):
+    # Rows that make no table are shown as they are.
+    new_chat(chat)
     empty, wide = [{}], [{f"column{n}": n} for n in range(70)]
     answer_with(chat, [STARTED, *begun("a"), *begun("b"), ended("a", empty), ended("b", wide), FINISHED])
     say(chat, "hello")
     for card, rows in ((cards(chat).first, empty), (cards(chat).last, wide)):
         card.locator("summary").click()
         expect(card.locator("pre").last).to_have_text(json.dumps(rows, indent=2))
+    # On a page that is not served securely there is no clipboard.
+    new_chat(chat)
+    words = [
+        {"type": "TEXT_MESSAGE_START", "messageId": "m", "role": "assistant"},
+        {"type": "TEXT_MESSAGE_CONTENT", "messageId": "m", "delta": "```sh\nmake run\n```"},
+        {"type": "TEXT_MESSAGE_END", "messageId": "m"},
+    ]
+    answer_with(chat, [STARTED, *begun("a"), ended("a", ROWS), *words, FINISHED])
+    say(chat, "hello")
+    card, code = cards(chat).first, chat.locator(".code")
+    card.locator("summary").click()
+    for place, text in ((code, "make run"), (card, json.dumps(ROWS))):
+        chat.evaluate("Object.defineProperty(navigator, 'clipboard', { value: undefined, configurable: true })")
+        place.get_by_role("button", name="Copy").click()
+        expect(place.get_by_role("button", name="Copied")).to_be_visible()
+        chat.evaluate("delete navigator.clipboard")
+        given = chat.evaluate("navigator.clipboard.readText()")
+        assert given == text or json.loads(given) == json.loads(text)
+    expect(chat.locator("textarea.visually-hidden")).to_have_count(0)
 
 
-def test_running_tool_tells_its_step_its_progress_and_its_time(chat):
+def test_running_tool_tells_its_step_and_progress_and_a_step_of_the_run_is_shown_below(chat):
     push = open_stream(chat)
     push(*begun("c"), *begun("d"))
     card, of_call = cards(chat).first, {"metadata": {"toolCallId": "c"}}
@@ -145,6 +140,22 @@ def test_running_tool_tells_its_step_its_progress_and_its_time(chat):
     push({"type": "STEP_FINISHED", "stepName": "Search"} | of_call, ended("c", duration_ms=4200), ended("d"), FINISHED)
     expect(card).to_contain_text("Done · 4.2s")
     expect(card.get_by_role("progressbar")).to_be_hidden()
+    new_chat(chat)
+    push = open_stream(chat)
+    push({"type": "STEP_STARTED", "stepName": "Read the archive"})
+    expect(chat.locator(".working")).to_have_text("Read the archive")
+    # Message toolbars have a status of their own.
+    expect(chat.get_by_role("status").filter(has_text="Read the archive")).to_have_count(1)
+    text = {"messageId": "m", "role": "assistant", "delta": "Some text."}
+    push({"type": "STEP_STARTED", "stepName": "Search"}, {"type": "TEXT_MESSAGE_CHUNK"} | text)
+    expect(chat.locator(".working")).to_have_text("Search")
+    expect(chat.locator(".working")).to_be_visible()
+    push({"type": "STEP_FINISHED", "stepName": "Search"})
+    expect(chat.locator(".working")).to_have_text("Read the archive")
+    push({"type": "STEP_FINISHED", "stepName": "Read the archive"})
+    expect(chat.locator(".working")).to_be_hidden()
+    push(FINISHED)
+    finished(chat)
 
 
 # --- Approvals
@@ -198,9 +209,31 @@ def test_arguments_are_edited_before_they_are_approved(chat):
     edited = {"title": "Milk", "priority": 5, "place": "home", "tags": ["b"]}
     payload = {"approved": True, "editedArgs": edited}
     assert sent[1]["resume"] == [{"interruptId": "it", "status": "resolved", "payload": payload}]
-
-
-def test_editing_one_argument_leaves_the_others_as_they_were(chat):
+    # The card has the arguments that ran, and who changed them.
+    new_chat(chat)
+    ran = {"title": "Milk", "priority": 5, "place": "home", "tags": []}
+    result = ended("call-it", "Published.", editedArguments=json.dumps(ran), editedBy="Ada Lovelace")
+    answer_with(chat, asking(approval("it")), [STARTED, result, FINISHED])
+    say(chat, "hello")
+    chat.get_by_role("button", name="Edit", exact=True).click()
+    chat.get_by_label("Title").fill("Milk")
+    chat.get_by_role("button", name="Approve with changes").click()
+    finished(chat)
+    card = cards(chat).first
+    expect(card.locator("summary")).to_contain_text("Done · Changed")
+    card.locator("summary").click()
+    expect(card).to_contain_text("Changed by Ada Lovelace before it ran.")
+    expect(card.locator("dd")).to_have_text(["Milk", "5", "home", "Empty"])
+    # An approval whose form was not touched is a plain one.
+    new_chat(chat)
+    sent = answer_with(chat, asking(approval("it")), [STARTED, FINISHED])
+    say(chat, "hello")
+    chat.get_by_role("button", name="Edit", exact=True).click()
+    chat.get_by_role("button", name="Approve with changes").click()
+    finished(chat)
+    assert sent[1]["resume"] == [{"interruptId": "it", "status": "resolved", "payload": {"approved": True}}]
+    # To edit one argument leaves the others as they were.
+    new_chat(chat)
     given = {
         "body": "Dear Grace,\nthank you.\n",
         "when": "2026-12-20T08:30:15",
@@ -235,7 +268,7 @@ def test_editing_one_argument_leaves_the_others_as_they_were(chat):
     assert entry["payload"] == {"approved": True, "editedArgs": given | {"when": "2026-12-21T08:30:15"}}
 
 
-def test_the_question_shows_all_that_the_tool_will_get_in_a_form_that_people_read(chat):
+def test_question_shows_all_that_the_tool_will_get_and_a_denial_may_have_a_reason(chat):
     given = {
         "to": {"street": "Main"},
         "when": "2026-12-20T08:30:00",
@@ -263,34 +296,7 @@ def test_the_question_shows_all_that_the_tool_will_get_in_a_form_that_people_rea
     expect(shown).to_have_text(
         [re.compile("Main.*a.*b"), *times, "••••••••", "Dear Sir", "12345678901234567890"], use_inner_text=False
     )
-
-
-def test_the_card_has_the_arguments_that_ran_and_who_changed_them(chat):
-    ran = {"title": "Milk", "priority": 5, "place": "home", "tags": []}
-    result = ended("call-it", "Published.", editedArguments=json.dumps(ran), editedBy="Ada Lovelace")
-    answer_with(chat, asking(approval("it")), [STARTED, result, FINISHED])
-    say(chat, "hello")
-    chat.get_by_role("button", name="Edit", exact=True).click()
-    chat.get_by_label("Title").fill("Milk")
-    chat.get_by_role("button", name="Approve with changes").click()
-    finished(chat)
-    card = cards(chat).first
-    expect(card.locator("summary")).to_contain_text("Done · Changed")
-    card.locator("summary").click()
-    expect(card).to_contain_text("Changed by Ada Lovelace before it ran.")
-    expect(card.locator("dd")).to_have_text(["Milk", "5", "home", "Empty"])
-
-
-def test_an_approval_whose_form_was_not_touched_is_a_plain_one(chat):
-    sent = answer_with(chat, asking(approval("it")), [STARTED, FINISHED])
-    say(chat, "hello")
-    chat.get_by_role("button", name="Edit", exact=True).click()
-    chat.get_by_role("button", name="Approve with changes").click()
-    finished(chat)
-    assert sent[1]["resume"] == [{"interruptId": "it", "status": "resolved", "payload": {"approved": True}}]
-
-
-def test_reason_of_a_denial_is_optional_and_goes_with_it(chat):
+    new_chat(chat)
     sent = answer_with(chat, asking(approval("one"), approval("two")), [STARTED, FINISHED])
     say(chat, "hello")
     first, second = (chat.get_by_role("group", name=f"Publish {name}?") for name in ("one", "two"))
@@ -311,21 +317,6 @@ def test_reason_of_a_denial_is_optional_and_goes_with_it(chat):
     finished(chat)
     payloads = [entry["payload"] for entry in sent[1]["resume"]]
     assert payloads == [{"approved": False, "reason": "Not today."}, {"approved": False}]
-
-
-def test_reason_reaches_the_agent(scripted):
-    say(scripted, "once twice")
-    for name in range(2):
-        card = cards(scripted).nth(name)
-        card.get_by_role("button", name="Deny").click()
-        card.get_by_label("Reason").fill(f"Reason {name}.")
-        card.get_by_role("button", name="Deny").click()
-    finished(scripted)
-    for name in range(2):
-        card = cards(scripted).nth(name)
-        expect(card).to_contain_text("Denied")
-        card.locator("summary").click()
-        expect(card.locator("pre")).to_have_text(f"Reason {name}.")
 
 
 # --- Questions
@@ -385,7 +376,7 @@ CHART = {
 }
 
 
-def test_plan_changes_in_its_place(chat):
+def test_plans_tables_and_charts_change_in_their_place(chat):
     push = open_stream(chat)
     steps = [{"title": "Search", "status": "done"}, {"title": "Book", "status": "running"}, {"title": "Pay"}]
     push(shown("plan", {"title": "Trip", "steps": steps}))
@@ -397,9 +388,8 @@ def test_plan_changes_in_its_place(chat):
     expect(items).to_have_text(["Done: Search", "Failed: Book", "To do: Pay"])
     expect(chat.locator(".activity")).to_contain_text("1 of 3 done")
     assert items.nth(1).evaluate("item => item === window.item")
-
-
-def test_table_is_sorted_and_stays_so_while_it_grows(chat):
+    # A table stays sorted while it grows.
+    new_chat(chat)
     push = open_stream(chat)
     push(shown("table", {"title": "Trains", "columns": ["train", "price"], "rows": [["b", 9], ["a", 10], ["c", None]]}))
     table = chat.get_by_role("region", name="Trains")
@@ -412,77 +402,8 @@ def test_table_is_sorted_and_stays_so_while_it_grows(chat):
     expect(table.locator("tbody td:first-child")).to_have_text(["a", "d", "b", "c"])
     expect(heads.last.get_by_role("button")).to_be_focused()
     assert heads.last.evaluate("head => getComputedStyle(head).textAlign") == "end"
-
-
-@pytest.mark.parametrize("columns", [[], ["train", "price"]])
-def test_table_without_rows_is_a_table(chat, columns):
-    push = open_stream(chat)
-    push(shown("table", {"title": "Trains", "columns": columns, "rows": []}))
-    card = chat.locator(".activity")
-    expect(card).to_contain_text("Trains")
-    expect(card).to_contain_text("No rows")
-    expect(card.get_by_role("columnheader")).to_have_text([name.capitalize() for name in columns])
-    expect(card.locator("pre")).to_have_count(0)
-    push(changed("table", {"op": "add", "path": "/rows/-", "value": {"train": "b", "price": 9}}))
-    expect(card.get_by_role("cell")).to_have_text(["b", "9"])
-    expect(card.get_by_text("No rows")).to_be_hidden()
-
-
-def test_table_says_its_values_as_a_person_does(chat):
-    push = open_stream(chat)
-    rows = [
-        {"number": 7, "patient_name": "Ada", "starts_at": "2026-12-11T08:30:00Z", "fee": "19.50"},
-        {"number": 8, "patient_name": "Alan", "starts_at": "2026-12-12T08:30:00", "fee": "9.50"},
-    ]
-    push(shown("table", {"title": "Visits", "columns": [*rows[0]], "rows": rows}))
-    table = chat.get_by_role("region", name="Visits")
-    expect(table.get_by_role("columnheader")).to_have_text(["Number", "Patient name", "Starts at", "Fee"])
-    expect(table.locator("tbody td:nth-child(3)").first).to_have_text(re.compile(r"^Dec 11, 2026, 8:30\sAM UTC$"))
-    expect(table.locator("tbody td:nth-child(3)").last).to_have_text(re.compile(r"^Dec 12, 2026, 8:30\sAM$"))
-    align = "cell => getComputedStyle(cell).textAlign"
-    cells = table.locator("tbody tr").first.locator("td")
-    assert [cell.evaluate(align) for cell in cells.all()] == ["start", "start", "start", "end"]
-    table.get_by_role("button", name="Fee").click()
-    expect(table.locator("tbody td:last-child")).to_have_text(["9.50", "19.50"])
-
-
-def log_gap(page: Page) -> int:
-    """How many pixels the log is away from its end, once all is drawn."""
-    drawn(page)
-    drawn(page)
-    return page.locator(".log").evaluate("log => log.scrollHeight - log.scrollTop - log.clientHeight")
-
-
-def test_log_follows_to_the_end_past_charts_and_tables(chat):
-    push = open_stream(chat)
-    jump = chat.get_by_role("button", name="Go to the latest message")
-    table = {"title": "Rows", "columns": ["a"], "rows": [[n] for n in range(30)]}
-    for number in range(3):
-        push(shown("chart", CHART, f"chart{number}"))
-        expect(chat.locator(".plot > svg")).to_have_count(number + 1)
-        assert log_gap(chat) < 2
-        push(shown("table", table, f"table{number}"))
-        expect(chat.locator(".activity .data-table")).to_have_count(number + 1)
-        assert log_gap(chat) < 2
-    expect(jump).to_be_hidden()
-    chat.locator(".log").evaluate("log => log.scrollBy(0, -200)")
-    expect(jump).to_be_visible()
-    push(shown("chart", CHART, "last"))
-    expect(chat.locator(".plot > svg")).to_have_count(4)
-    assert log_gap(chat) > 200
-
-
-def test_open_question_is_in_sight_when_charts_are_drawn_before_it(chat):
-    charts = [shown("chart", CHART, f"a{n}") for n in range(3)]
-    started, *rest = asking(approval("it"))
-    answer_with(chat, [started, *charts, *rest])
-    say(chat, "hello")
-    expect(chat.locator(".plot > svg")).to_have_count(3)
-    expect(chat.get_by_role("button", name="Approve", exact=True)).to_be_in_viewport()
-    assert log_gap(chat) < 2
-
-
-def test_chart_is_a_picture_with_its_numbers_beneath(chat):
+    # A chart is a picture with its numbers beneath.
+    new_chat(chat)
     push = open_stream(chat)
     push(shown("chart", CHART))
     picture = chat.get_by_role("img", name="Tasks")
@@ -503,25 +424,75 @@ def test_chart_is_a_picture_with_its_numbers_beneath(chat):
     expect(picture).to_have_accessible_description(re.compile("^Line chart"))
 
 
+def test_table_says_its_values_as_a_person_does_and_is_one_without_rows(chat):
+    push = open_stream(chat)
+    rows = [
+        {"number": 7, "patient_name": "Ada", "starts_at": "2026-12-11T08:30:00Z", "fee": "19.50"},
+        {"number": 8, "patient_name": "Alan", "starts_at": "2026-12-12T08:30:00", "fee": "9.50"},
+    ]
+    push(shown("table", {"title": "Visits", "columns": [*rows[0]], "rows": rows}))
+    table = chat.get_by_role("region", name="Visits")
+    expect(table.get_by_role("columnheader")).to_have_text(["Number", "Patient name", "Starts at", "Fee"])
+    expect(table.locator("tbody td:nth-child(3)").first).to_have_text(re.compile(r"^Dec 11, 2026, 8:30\sAM UTC$"))
+    expect(table.locator("tbody td:nth-child(3)").last).to_have_text(re.compile(r"^Dec 12, 2026, 8:30\sAM$"))
+    align = "cell => getComputedStyle(cell).textAlign"
+    cells = table.locator("tbody tr").first.locator("td")
+    assert [cell.evaluate(align) for cell in cells.all()] == ["start", "start", "start", "end"]
+    table.get_by_role("button", name="Fee").click()
+    expect(table.locator("tbody td:last-child")).to_have_text(["9.50", "19.50"])
+    for columns in ([], ["train", "price"]):
+        new_chat(chat)
+        push = open_stream(chat)
+        push(shown("table", {"title": "Trains", "columns": columns, "rows": []}))
+        card = chat.locator(".activity")
+        expect(card).to_contain_text("Trains")
+        expect(card).to_contain_text("No rows")
+        expect(card.get_by_role("columnheader")).to_have_text([name.capitalize() for name in columns])
+        expect(card.locator("pre")).to_have_count(0)
+        push(changed("table", {"op": "add", "path": "/rows/-", "value": {"train": "b", "price": 9}}))
+        expect(card.get_by_role("cell")).to_have_text(["b", "9"])
+        expect(card.get_by_text("No rows")).to_be_hidden()
+
+
+def log_gap(page: Page) -> int:
+    """How many pixels the log is away from its end, once all is drawn."""
+    drawn(page)
+    drawn(page)
+    return page.locator(".log").evaluate("log => log.scrollHeight - log.scrollTop - log.clientHeight")
+
+
+def test_log_follows_to_the_end_past_charts_and_tables(chat):
+    # An open question is in sight although charts are drawn before it.
+    charts = [shown("chart", CHART, f"a{n}") for n in range(3)]
+    started, *rest = asking(approval("it"))
+    answer_with(chat, [started, *charts, *rest])
+    say(chat, "hello")
+    expect(chat.locator(".plot > svg")).to_have_count(3)
+    expect(chat.get_by_role("button", name="Approve", exact=True)).to_be_in_viewport()
+    assert log_gap(chat) < 2
+    new_chat(chat)
+    push = open_stream(chat)
+    jump = chat.get_by_role("button", name="Go to the latest message")
+    table = {"title": "Rows", "columns": ["a"], "rows": [[n] for n in range(30)]}
+    for number in range(3):
+        push(shown("chart", CHART, f"chart{number}"))
+        expect(chat.locator(".plot > svg")).to_have_count(number + 1)
+        assert log_gap(chat) < 2
+        push(shown("table", table, f"table{number}"))
+        expect(chat.locator(".activity .data-table")).to_have_count(number + 1)
+        assert log_gap(chat) < 2
+    expect(jump).to_be_hidden()
+    chat.locator(".log").evaluate("log => log.scrollBy(0, -200)")
+    expect(jump).to_be_visible()
+    push(shown("chart", CHART, "last"))
+    expect(chat.locator(".plot > svg")).to_have_count(4)
+    assert log_gap(chat) > 200
+
+
 ODD = [
     *([], [0], [7], [None], [None, None], [-1, -2], [3, 3, 3], [1e300, -1e300], [5e-324, 1e-323], [0.1, None, 0.2]),
     [n * (-1) ** n for n in range(5000)],
 ]
-
-
-def test_charts_of_odd_numbers_are_drawn_without_a_nan(chat):
-    charts = [
-        {"type": kind, "labels": [str(n) for n in range(len(values))], "series": [{"values": values}]}
-        for kind in ("bar", "stacked", "line", "area", "pie", "donut")
-        for values in ODD
-    ]
-    answer_with(chat, [STARTED, *(shown("chart", one, f"a{n}") for n, one in enumerate(charts)), FINISHED])
-    say(chat, "hello")
-    pictures = chat.locator(".plot > svg")
-    expect(pictures).to_have_count(len(charts))
-    expect(chat.locator(".plot text", has_text="No data")).to_have_count(3 * 6)
-    html = "".join(pictures.evaluate_all("all => all.map(one => one.outerHTML)"))
-    assert not re.search(r"NaN|Infinity|undefined|\de[+-]?\d", html)
 
 
 HOSTILE = [
@@ -541,16 +512,29 @@ HOSTILE = [
 ]
 
 
-def test_what_can_not_be_drawn_is_folded_json(chat):
+def test_odd_numbers_are_drawn_and_what_can_not_be_is_folded_json_and_never_markup(chat):
+    # No chart of odd numbers has a NaN.
+    charts = [
+        {"type": kind, "labels": [str(n) for n in range(len(values))], "series": [{"values": values}]}
+        for kind in ("bar", "stacked", "line", "area", "pie", "donut")
+        for values in ODD
+    ]
+    answer_with(chat, [STARTED, *(shown("chart", one, f"a{n}") for n, one in enumerate(charts)), FINISHED])
+    say(chat, "hello")
+    pictures = chat.locator(".plot > svg")
+    expect(pictures).to_have_count(len(charts))
+    expect(chat.locator(".plot text", has_text="No data")).to_have_count(3 * 6)
+    html = "".join(pictures.evaluate_all("all => all.map(one => one.outerHTML)"))
+    assert not re.search(r"NaN|Infinity|undefined|\de[+-]?\d", html)
+    new_chat(chat)
     answer_with(chat, [STARTED, *(shown(kind, one, f"a{n}") for n, (kind, one) in enumerate(HOSTILE)), FINISHED])
     say(chat, "hello")
     folded = chat.locator(".activity > details")
     expect(folded).to_have_count(len(HOSTILE))
     expect(folded.locator("summary")).to_have_text([kind for kind, _ in HOSTILE])
     expect(message_box(chat)).to_be_editable()
-
-
-def test_markup_and_odd_names_in_what_is_shown_are_text(chat):
+    # Markup and odd names are text.
+    new_chat(chat)
     markup = "<img src=x onerror='window.pwned = 1'>"
     rows = [{"__proto__": markup, "constructor": markup, markup: {"a": markup}}, {markup: None}]
     contents = [
@@ -568,27 +552,6 @@ def test_markup_and_odd_names_in_what_is_shown_are_text(chat):
     assert chat.evaluate("[window.pwned, {}.status]") == [None, None]
 
 
-def test_page_draws_its_own_activities_in_its_own_elements(chat):
-    push = open_stream(chat)
-    push(shown("map", {"city": "Rome"}))
-    expect(chat.locator(".activity > details")).to_be_visible()
-    chat.evaluate("""document.querySelector("agui-chat").registerActivity("map", (content, element) => {
-        if (!content.city) throw new Error("no city");
-        element.className = "my-map";
-        element.textContent = `Map of ${content.city}`;
-    })""")
-    mine = chat.locator("agui-chat > .my-map")
-    expect(mine).to_have_text("Map of Rome")
-    push(changed("map", {"op": "replace", "path": "/city", "value": "Oslo"}))
-    expect(mine).to_have_text("Map of Oslo")
-    push(changed("map", {"op": "remove", "path": "/city"}))
-    expect(chat.locator(".activity > details")).to_be_visible()
-    push(changed("map", {"op": "add", "path": "/city", "value": "Bern"}), FINISHED)
-    expect(mine).to_have_text("Map of Bern")
-    chat.get_by_role("button", name="New chat").click()
-    expect(mine).to_have_count(0)
-
-
 # In the order in which they are seen: each stands in a slot, where its message is.
 TEXTS_FROM_ABOVE = """(texts) => {
     const cards = [...document.querySelectorAll("agui-chat > .my-stock")];
@@ -597,21 +560,7 @@ TEXTS_FROM_ABOVE = """(texts) => {
 }"""
 
 
-def test_page_draws_its_own_events_in_the_conversation(chat):
-    chat.locator("agui-chat").evaluate("""chat => chat.registerEvent("stock", (value, element) => {
-        element.className = "my-stock";
-        element.textContent = `${value.name}: ${value.count}`;
-    })""")
-    push = open_stream(chat)
-    stock = {"type": "CUSTOM", "name": "stock", "value": {"id": 1, "name": "Tea", "count": 3}}
-    push(stock, stock | {"value": {"name": "Rum", "count": 1}}, stock | {"name": "other"})
-    chat.wait_for_function(TEXTS_FROM_ABOVE, arg=["Tea: 3", "Rum: 1"])
-    push(stock | {"value": {"id": 1, "name": "Tea", "count": 2}}, FINISHED)
-    chat.wait_for_function(TEXTS_FROM_ABOVE, arg=["Tea: 2", "Rum: 1"])
-    expect(chat.locator(".message.activity")).to_have_count(2)
-
-
-def test_page_adds_buttons_to_answers_the_input_and_the_header(chat):
+def test_page_adds_buttons_and_draws_its_own_activities_and_events(chat):
     def register(place: str) -> None:
         chat.locator("agui-chat").evaluate(
             """(chat, on) => chat.registerAction({
@@ -640,6 +589,37 @@ def test_page_adds_buttons_to_answers_the_input_and_the_header(chat):
     assert told["threadId"]
     wrong = "chat => { try { chat.registerAction({ name: 'x' }) } catch (error) { return error.name } }"
     assert chat.locator("agui-chat").evaluate(wrong) == "TypeError"
+    # The page's own elements show activities.
+    new_chat(chat)
+    push = open_stream(chat)
+    push(shown("map", {"city": "Rome"}))
+    expect(chat.locator(".activity > details")).to_be_visible()
+    chat.evaluate("""document.querySelector("agui-chat").registerActivity("map", (content, element) => {
+        if (!content.city) throw new Error("no city");
+        element.className = "my-map";
+        element.textContent = `Map of ${content.city}`;
+    })""")
+    mine = chat.locator("agui-chat > .my-map")
+    expect(mine).to_have_text("Map of Rome")
+    push(changed("map", {"op": "replace", "path": "/city", "value": "Oslo"}))
+    expect(mine).to_have_text("Map of Oslo")
+    push(changed("map", {"op": "remove", "path": "/city"}))
+    expect(chat.locator(".activity > details")).to_be_visible()
+    push(changed("map", {"op": "add", "path": "/city", "value": "Bern"}), FINISHED)
+    expect(mine).to_have_text("Map of Bern")
+    chat.get_by_role("button", name="New chat").click()
+    expect(mine).to_have_count(0)
+    chat.locator("agui-chat").evaluate("""chat => chat.registerEvent("stock", (value, element) => {
+        element.className = "my-stock";
+        element.textContent = `${value.name}: ${value.count}`;
+    })""")
+    push = open_stream(chat)
+    stock = {"type": "CUSTOM", "name": "stock", "value": {"id": 1, "name": "Tea", "count": 3}}
+    push(stock, stock | {"value": {"name": "Rum", "count": 1}}, stock | {"name": "other"})
+    chat.wait_for_function(TEXTS_FROM_ABOVE, arg=["Tea: 3", "Rum: 1"])
+    push(stock | {"value": {"id": 1, "name": "Tea", "count": 2}}, FINISHED)
+    chat.wait_for_function(TEXTS_FROM_ABOVE, arg=["Tea: 2", "Rum: 1"])
+    expect(chat.locator(".message.activity")).to_have_count(2)
 
 
 def test_demo_draws_a_chart_that_is_there_again_after_a_reload(chat):

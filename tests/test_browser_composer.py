@@ -6,7 +6,19 @@ import re
 from collections.abc import Callable
 
 import pytest
-from pages import SLOW_ANSWER, Page, answers, drawn, expect, finished, message_box, say, stored_texts, thread_id
+from pages import (
+    SLOW_ANSWER,
+    Page,
+    answers,
+    drawn,
+    expect,
+    finished,
+    message_box,
+    new_chat,
+    say,
+    stored_texts,
+    thread_id,
+)
 
 pytestmark = pytest.mark.browser
 
@@ -54,7 +66,7 @@ def skilled(new_page: Callable[..., Page], live_project, signed_in: dict) -> Pag
 # --- While an answer is written
 
 
-def test_message_waits_for_the_answer_and_stop_stays_in_reach(scripted, go_on):
+def test_message_waits_for_the_answer_and_arrow_up_edits_the_last(scripted, go_on):
     say(scripted, "slow")
     expect(scripted.locator(".assistant .prose")).to_contain_text("word1")
     stop, send = (
@@ -81,9 +93,7 @@ def test_message_waits_for_the_answer_and_stop_stays_in_reach(scripted, go_on):
     assert stored_texts(scripted, "user") == ["slow", "first this"]
     expect(message_box(scripted)).to_have_value("then that")
     assert answers(scripted)[0] == SLOW_ANSWER
-
-
-def test_arrow_up_edits_the_last_message(scripted):
+    new_chat(scripted)
     say(scripted, "hello")
     finished(scripted)
     expect(scripted.get_by_role("button", name="Edit the message")).to_have_count(1)
@@ -96,22 +106,10 @@ def test_arrow_up_edits_the_last_message(scripted):
     expect(scripted.locator(".editor textarea")).to_have_value("hello")
 
 
-def test_enter_of_an_input_method_sends_nothing(chat):
-    message_box(chat).fill("日本")
-    for init in ("isComposing: true", "keyCode: 229"):
-        message_box(chat).evaluate(
-            f"(input) => input.dispatchEvent(new KeyboardEvent('keydown', {{ key: 'Enter', bubbles: true, {init} }}))"
-        )
-    drawn(chat)
-    expect(chat.locator(".bubble")).to_have_count(0)
-    message_box(chat).press("Enter")
-    expect(chat.locator(".bubble")).to_have_text("日本")
-
-
 # --- Skills
 
 
-def test_blanks_are_filled_in_one_after_the_other_and_not_forgotten(skilled):
+def test_blanks_are_filled_in_one_after_the_other_and_the_palette_takes_what_is_written(skilled):
     skilled.get_by_role("button", name="Write a mail").click()
     press = skilled.keyboard.press
     expect(message_box(skilled)).to_have_value("To {name} of {topic}, {name}.")
@@ -136,32 +134,8 @@ def test_blanks_are_filled_in_one_after_the_other_and_not_forgotten(skilled):
     # The page says nothing about a text that nobody has called a blank.
     say(skilled, "a {brace}")
     expect(skilled.locator(".bubble")).to_have_count(2)
-
-
-def test_the_page_fills_blanks_and_a_skill_without_any_is_sent(skilled):
-    give = """(values) => {
-        document.querySelector("agui-chat").getSkillContext = () => {
-            if (!values) throw new Error("The page is not ready.");
-            return values;
-        };
-    }"""
-    chip = skilled.get_by_role("button", name="Explain")
-    for values, text, selected in (
-        ({"selection": "", "page": None}, "Explain {selection} of { page }.", "{selection}"),
-        (None, "Explain {selection} of { page }.", "{selection}"),
-        ({"selection": "Tea for {two}"}, "Explain Tea for {two} of { page }.", "{ page }"),
-    ):
-        skilled.evaluate(give, values)
-        chip.click()
-        expect(message_box(skilled)).to_have_value(text)
-        assert skilled.evaluate(SELECTED) == selected
-        message_box(skilled).fill("")
-    skilled.evaluate(give, {"selection": "Tea for {two}", "page": 7})
-    chip.click()
-    expect(skilled.locator(".bubble")).to_have_text("Explain Tea for {two} of 7.")
-
-
-def test_palette_opens_from_a_button_grouped_and_takes_what_is_written(skilled):
+    # The palette opens from a button, grouped.
+    new_chat(skilled)
     message_box(skilled).fill("the garden")
     skilled.get_by_role("button", name="Skills").click()
     listbox = skilled.get_by_role("listbox")
@@ -194,7 +168,29 @@ def test_palette_opens_from_a_button_grouped_and_takes_what_is_written(skilled):
     expect(listbox).to_be_hidden()
 
 
-def test_chip_that_is_sent_at_once_leaves_the_draft(skilled):
+def test_the_page_fills_blanks_and_a_skill_without_any_is_sent(skilled):
+    give = """(values) => {
+        document.querySelector("agui-chat").getSkillContext = () => {
+            if (!values) throw new Error("The page is not ready.");
+            return values;
+        };
+    }"""
+    chip = skilled.get_by_role("button", name="Explain")
+    for values, text, selected in (
+        ({"selection": "", "page": None}, "Explain {selection} of { page }.", "{selection}"),
+        (None, "Explain {selection} of { page }.", "{selection}"),
+        ({"selection": "Tea for {two}"}, "Explain Tea for {two} of { page }.", "{ page }"),
+    ):
+        skilled.evaluate(give, values)
+        chip.click()
+        expect(message_box(skilled)).to_have_value(text)
+        assert skilled.evaluate(SELECTED) == selected
+        message_box(skilled).fill("")
+    skilled.evaluate(give, {"selection": "Tea for {two}", "page": 7})
+    chip.click()
+    expect(skilled.locator(".bubble")).to_have_text("Explain Tea for {two} of 7.")
+    # A chip that is sent at once leaves the draft.
+    new_chat(skilled)
     message_box(skilled).fill("a draft")
     skilled.get_by_role("button", name="Plan my day").click()
     expect(skilled.locator(".bubble")).to_have_text("Plan it.")
@@ -225,9 +221,8 @@ def test_draft_stays_with_its_conversation(chat):
     expect(message_box(chat)).to_have_value("")
     chat.get_by_role("button", name="New chat").first.click()
     expect(message_box(chat)).to_have_value("")
-
-
-def test_what_is_written_before_a_new_chat_is_drawn_stays(chat):
+    # What is written before a new chat is drawn stays.
+    new_chat(chat)
     say(chat, "hello")
     finished(chat)
     message_box(chat).fill("for the old one")

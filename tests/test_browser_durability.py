@@ -16,6 +16,7 @@ from pages import (
     finished,
     first,
     message_box,
+    new_chat,
     origin,
     say,
     seen,
@@ -87,56 +88,24 @@ def losing_one_run(page: Page, *, deliver: bool) -> Iterator[None]:
     first(page, lost)
 
 
-# --- A server that has no room, or is about to end
-
-
-def refuse(page: Page, **times: int) -> None:
-    """Answer as a process does that takes no more runs."""
-    told = {"error": "at_capacity", "message": "The server is busy."}
-    page.route("**/agent/", lambda route: route.fulfill(status=503, json=told), **times)
-
-
-def test_message_that_no_process_takes_is_sent_again(chat):
-    refuse(chat, times=2)
-    bodies = runs_of(chat)
-    say(chat, "list_tasks")
-    finished(chat)
-    assert len(bodies) == 3
-    assert bodies[0] == bodies[1] == bodies[2]
-
-
-def test_message_that_is_never_taken_can_be_sent_again(chat):
-    refuse(chat)
-    bodies = runs_of(chat)
-    say(chat, "list_tasks")
-    again = chat.get_by_role("button", name="Try again")
-    expect(again).to_be_visible()
-    assert len(bodies) == 5
-    chat.unroute("**/agent/")
-    again.click()
-    finished(chat)
-    assert stored_texts(chat, "user") == ["list_tasks"]
-
-
 # --- Leaving at the worst moment
 
 
-@pytest.mark.parametrize("deliver", [False, True], ids=["never left", "answer unseen"])
-def test_message_sent_right_before_a_reload_arrives_once(chat, deliver):
-    with losing_one_run(chat, deliver=deliver):
-        say(chat, "list tasks")
-    expect(bubbles(chat)).to_have_text("list tasks")
-    runs = runs_of(chat)
-    chat.reload()
-    expect(chat.locator(".assistant").first).to_be_visible()
-    finished(chat)
-    assert stored_texts(chat, "user") == ["list tasks"]
-    assert bubbles(chat).all_inner_texts() == ["list tasks"]
-    assert len(runs) == (0 if deliver else 1)
-    nothing_is_kept(chat)
-
-
-def test_message_sent_right_before_a_new_chat_arrives(chat):
+def test_message_sent_right_before_a_reload_arrives_once(chat):
+    for deliver in (False, True):  # It never left, or its answer was not seen.
+        with losing_one_run(chat, deliver=deliver):
+            say(chat, "list tasks")
+        expect(bubbles(chat)).to_have_text("list tasks")
+        runs = runs_of(chat)
+        chat.reload()
+        expect(chat.locator(".assistant").first).to_be_visible()
+        finished(chat)
+        assert stored_texts(chat, "user") == ["list tasks"]
+        assert bubbles(chat).all_inner_texts() == ["list tasks"]
+        assert len(runs) == (0 if deliver else 1)
+        nothing_is_kept(chat)
+        new_chat(chat)
+    # Nor is one lost that is sent right before a new chat.
     say(chat, "list tasks")
     chat.get_by_role("button", name="New chat").click()
     expect(bubbles(chat)).to_have_count(0)
@@ -146,48 +115,51 @@ def test_message_sent_right_before_a_new_chat_arrives(chat):
     assert stored_texts(chat, "user") == ["list tasks"]
 
 
-@pytest.mark.parametrize("deliver", [False, True], ids=["never left", "answer unseen"])
-def test_approval_given_right_before_a_reload_counts_once(chat, deliver):
-    say(chat, "delete finished tasks")
-    approve = chat.get_by_role("button", name="Approve")
-    expect(approve).to_be_visible()
-    with losing_one_run(chat, deliver=deliver):
-        approve.click()
-    expect(approve).to_have_count(0)
-    runs = runs_of(chat)
-    chat.reload()
-    expect(chat.locator(".tool")).to_have_attribute("data-status", "success")
-    finished(chat)
-    assert len([m for m in stored(chat)["messages"] if m["role"] == "tool"]) == 1
-    assert len(runs) == (0 if deliver else 1)
+def test_approval_given_right_before_a_reload_counts_once(chat):
+    for deliver in (False, True):
+        say(chat, "delete finished tasks")
+        approve = chat.get_by_role("button", name="Approve")
+        expect(approve).to_be_visible()
+        with losing_one_run(chat, deliver=deliver):
+            approve.click()
+        expect(approve).to_have_count(0)
+        runs = runs_of(chat)
+        chat.reload()
+        expect(chat.locator(".tool")).to_have_attribute("data-status", "success")
+        finished(chat)
+        assert len([m for m in stored(chat)["messages"] if m["role"] == "tool"]) == 1
+        assert len(runs) == (0 if deliver else 1)
+        new_chat(chat)
 
 
-@pytest.mark.parametrize("deliver", [False, True], ids=["never left", "answer unseen"])
-def test_edit_made_right_before_a_reload_makes_one_version(chat, deliver):
-    say(chat, "hello")
-    finished(chat)
-    prompt = stored(chat)["messages"][0]["id"]
-    with losing_one_run(chat, deliver=deliver):
-        session(chat, "session.edit(argument, 'list tasks')", prompt)
-    expect(bubbles(chat)).to_have_text("list tasks")
-    runs = runs_of(chat)
-    chat.reload()
-    expect(chat.locator(".assistant").first).to_be_visible()
-    finished(chat)
-    expect(bubbles(chat)).to_have_text("list tasks")
-    assert [b["text"] for b in stored(chat)["branches"][prompt]] == ["hello", "list tasks"]
-    assert len(runs) == (0 if deliver else 1)
-    switch_to_the_first_version(chat, prompt)
-    expect(bubbles(chat)).to_have_text("hello")
+def test_edit_made_right_before_a_reload_makes_one_version(chat):
+    for deliver in (False, True):
+        say(chat, "hello")
+        finished(chat)
+        prompt = stored(chat)["messages"][0]["id"]
+        with losing_one_run(chat, deliver=deliver):
+            session(chat, "session.edit(argument, 'list tasks')", prompt)
+        expect(bubbles(chat)).to_have_text("list tasks")
+        runs = runs_of(chat)
+        chat.reload()
+        expect(chat.locator(".assistant").first).to_be_visible()
+        finished(chat)
+        expect(bubbles(chat)).to_have_text("list tasks")
+        assert [b["text"] for b in stored(chat)["branches"][prompt]] == ["hello", "list tasks"]
+        assert len(runs) == (0 if deliver else 1)
+        switch_to_the_first_version(chat, prompt)
+        expect(bubbles(chat)).to_have_text("hello")
+        new_chat(chat)
 
 
 # --- Networks
 
 
-def test_sleeping_connection_is_replaced_when_the_page_wakes_up(new_page, scripted_project, go_on):
+def test_run_is_followed_through_sleep_and_a_time_without_network(new_page, scripted_project, go_on):
     proxy = Proxy(scripted_project.port)
     page = sign_in(new_page(proxy.url), scripted_project)
     runs = runs_of(page)
+    # The page replaces a connection that sleeps when it wakes up.
     say(page, "slow")
     expect(page.locator(".assistant .prose")).to_contain_text("word3")
     proxy.sleep()
@@ -196,12 +168,24 @@ def test_sleeping_connection_is_replaced_when_the_page_wakes_up(new_page, script
     finished(page)
     assert answers(page) == [SLOW_ANSWER]
     assert len(runs) == 1
-    proxy.close()
-
-
-def test_message_that_sleeps_on_its_way_arrives_once(new_page, scripted_project):
-    proxy = Proxy(scripted_project.port)
-    page = sign_in(new_page(proxy.url), scripted_project)
+    new_chat(page)
+    proxy.requests.clear()
+    say(page, "slow")
+    expect(page.locator(".assistant .prose")).to_contain_text("word3")
+    proxy.is_down = True
+    proxy.cut()
+    expect(page.get_by_text("Connecting again")).to_be_visible()
+    proxy.is_down = False
+    page.evaluate("window.dispatchEvent(new Event('online'))")
+    go_on()
+    finished(page)
+    assert answers(page) == [SLOW_ANSWER]
+    assert len(runs) == 2
+    sent = b"".join(proxy.requests)
+    assert sent.count(b"POST /agent/ ") == 1
+    assert re.search(rb"last-event-id: \S+:\d+", sent, re.IGNORECASE)
+    # A message that sleeps on its way arrives once.
+    new_chat(page)
     proxy.is_asleep = True
     proxy.cut()
     say(page, "hello")
@@ -214,28 +198,7 @@ def test_message_that_sleeps_on_its_way_arrives_once(new_page, scripted_project)
     proxy.close()
 
 
-def test_run_is_followed_through_a_time_without_network(new_page, scripted_project, go_on):
-    proxy = Proxy(scripted_project.port)
-    page = sign_in(new_page(proxy.url), scripted_project)
-    runs = runs_of(page)
-    say(page, "slow")
-    expect(page.locator(".assistant .prose")).to_contain_text("word3")
-    proxy.is_down = True
-    proxy.cut()
-    expect(page.get_by_text("Connecting again")).to_be_visible()
-    proxy.is_down = False
-    page.evaluate("window.dispatchEvent(new Event('online'))")
-    go_on()
-    finished(page)
-    assert answers(page) == [SLOW_ANSWER]
-    assert len(runs) == 1
-    sent = b"".join(proxy.requests)
-    assert sent.count(b"POST /agent/ ") == 1
-    assert re.search(rb"last-event-id: \S+:\d+", sent, re.IGNORECASE)
-    proxy.close()
-
-
-def test_message_written_without_network_is_sent_when_it_is_back(chat):
+def test_message_that_was_lost_or_arrived_unseen_is_sent_once(chat):
     chat.context.set_offline(True)
     say(chat, "list tasks")
     expect(chat.get_by_role("alert")).to_contain_text("connection to the server was lost")
@@ -244,19 +207,19 @@ def test_message_written_without_network_is_sent_when_it_is_back(chat):
     finished(chat)
     expect(chat.get_by_role("alert")).to_have_count(0)
     assert stored_texts(chat, "user") == ["list tasks"]
+    new_chat(chat)
 
+    def deliver_and_drop(route: Route) -> None:
+        route.fetch()
+        route.abort()
 
-def test_retry_after_a_lost_run_answers_nothing_anew(scripted, go_on):
-    say(scripted, "slow")
-    expect(scripted.locator(".assistant .prose")).to_contain_text("word3")
-    runs = runs_of(scripted)
-    session(scripted, "session.close(); session.fail({ code: 'connection_lost' })")
-    expect(scripted.get_by_role("toolbar", name="This answer")).to_be_visible()  # the button moves no more
-    scripted.get_by_role("button", name="Try again").click()
-    go_on()
-    expect(scripted.locator(".assistant .prose")).to_contain_text("end.")
-    assert answers(scripted) == [SLOW_ANSWER]
-    assert runs == []
+    chat.route("**/agent/", deliver_and_drop, times=1)
+    say(chat, "hello")
+    chat.get_by_role("button", name="Try again").click()
+    finished(chat)
+    expect(chat.locator(".assistant").first).to_be_visible()
+    assert stored_texts(chat, "user") == ["hello"]
+    assert bubbles(chat).all_inner_texts() == ["hello"]
 
 
 # --- Other tabs
@@ -276,21 +239,7 @@ def tabs(scripted) -> tuple[Page, Page]:
     return two_tabs(scripted)
 
 
-def test_tab_follows_a_run_of_another(tabs, go_on):
-    one, other = tabs
-    runs = runs_of(other)
-    say(one, "slow")
-    expect(other.locator(".assistant .prose").last).to_contain_text("word3")
-    expect(other.get_by_role("button", name="Stop")).to_be_visible()
-    go_on()
-    finished(one)
-    finished(other)
-    assert answers(other) == answers(one)
-    assert bubbles(other).all_inner_texts() == ["hello", "slow"]
-    assert runs == []
-
-
-def test_tab_sees_versions_titles_and_deletion(tabs):
+def test_tab_follows_versions_titles_runs_and_deletion_in_another(tabs, go_on):
     one, other = tabs
     prompt = stored(one)["messages"][0]["id"]
     session(one, "session.edit(argument, 'good day')", prompt)
@@ -301,6 +250,16 @@ def test_tab_sees_versions_titles_and_deletion(tabs):
     expect(bubbles(other)).to_have_text("hello")
     one.locator("agui-chat").evaluate("e => e.client.rename(e.threadId, 'Greetings')")
     other.wait_for_function("() => document.querySelector('agui-chat').session.title === 'Greetings'")
+    runs = runs_of(other)
+    say(one, "slow")
+    expect(other.locator(".assistant .prose").last).to_contain_text("word3")
+    expect(other.get_by_role("button", name="Stop")).to_be_visible()
+    go_on()
+    finished(one)
+    finished(other)
+    assert answers(other) == answers(one)
+    assert bubbles(other).all_inner_texts() == ["hello", "slow"]
+    assert runs == []
     one.locator("agui-chat").evaluate("e => e.client.remove(e.threadId)")
     for page in tabs:
         expect(bubbles(page)).to_have_count(0)
@@ -357,7 +316,20 @@ def test_page_that_was_away_shows_what_was_said_elsewhere(new_page, scripted):
 
 
 def test_signing_out_leaves_nothing_behind(new_page, scripted_project):
-    one, other = two_tabs(sign_in(new_page(scripted_project.url), scripted_project))
+    first = new_page(scripted_project.url)
+    # What was kept for somebody else is removed when one signs in, but not what is the page's own.
+    first.evaluate("""() => {
+        const key = `agui-chat:${encodeURIComponent("/agent/")}:other:draft`;
+        sessionStorage.setItem(key, "a secret");
+        localStorage.setItem(key, "a secret");
+        localStorage.setItem("agui-chat-like", "of the page");
+    }""")
+    sign_in(first, scripted_project)
+    expect(first.locator(".chip").first).to_be_visible()
+    assert kept(first) == ["agui-chat-like"]
+    expect(message_box(first)).to_have_value("")
+    first.evaluate("localStorage.removeItem('agui-chat-like')")
+    one, other = two_tabs(first)
     message_box(one).press_sequentially("a secret")
     message_box(other).press_sequentially("another one")
     assert kept(one)
@@ -385,23 +357,10 @@ def test_session_that_ends_is_noticed_by_all_tabs_and_gives_the_words_back(tabs)
         nothing_is_kept(page)
 
 
-def test_what_was_kept_for_somebody_else_is_removed(chat):
-    chat.evaluate("""() => {
-        const { key } = { key: `agui-chat:${encodeURIComponent("/agent/")}:other:draft` };
-        sessionStorage.setItem(key, "a secret");
-        localStorage.setItem(key, "a secret");
-        localStorage.setItem("agui-chat-like", "of the page");
-    }""")
-    chat.reload()
-    expect(chat.locator(".chip").first).to_be_visible()
-    assert kept(chat) == ["agui-chat-like"]
-    expect(message_box(chat)).to_have_value("")
-
-
 # --- Stop and queue
 
 
-def test_stop_before_the_first_event(scripted):
+def test_stop_before_the_first_event_and_a_retry_that_answers_nothing_anew(scripted, go_on):
     held: list[Route] = []
     scripted.route("**/agent/", lambda route: held.append(route))
     say(scripted, "slow")
@@ -410,6 +369,19 @@ def test_stop_before_the_first_event(scripted):
     expect(scripted.get_by_text("Stopped.")).to_be_visible()
     assert "end." not in "".join(answers(scripted))
     assert stored(scripted)["running"] is False
+    scripted.unroute("**/agent/")
+    # The connection to a run is lost for good, and the user tries again.
+    new_chat(scripted)
+    say(scripted, "slow")
+    expect(scripted.locator(".assistant .prose")).to_contain_text("word3")
+    runs = runs_of(scripted)
+    session(scripted, "session.close(); session.fail({ code: 'connection_lost' })")
+    expect(scripted.get_by_role("toolbar", name="This answer")).to_be_visible()  # the button moves no more
+    scripted.get_by_role("button", name="Try again").click()
+    go_on()
+    expect(scripted.locator(".assistant .prose")).to_contain_text("end.")
+    assert answers(scripted) == [SLOW_ANSWER]
+    assert runs == []
 
 
 def test_queued_message_is_sent_when_the_run_has_ended(scripted, go_on):

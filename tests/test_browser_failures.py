@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from conftest import at_night
-from pages import Page, drawn, expect, finished, open_stream, say, stored
+from pages import Page, drawn, expect, finished, new_chat, open_stream, say, stored
 
 pytestmark = pytest.mark.browser
 
@@ -55,35 +55,43 @@ def break_off(page: Page, code: str, *before: dict) -> None:
     expect(page.locator(".failure:visible")).to_be_visible()
 
 
-@pytest.mark.parametrize("code", [code for code in STATES if code != "empty_answer"])
-def test_the_next_step_fits_the_error(looked_at: Page, code: str):
-    message, _, step, besides = STATES[code]
-    break_off(looked_at, code)
+def test_the_next_step_fits_the_error(looked_at: Page):
     failure = looked_at.locator(".failure:visible")
-    expect(failure).to_contain_text(message)
-    expect(failure).to_contain_text(besides)
-    offered = [one for one in failure.locator("button.button").all_inner_texts() if one]
-    assert offered == ([step] if step else [])
-    overflow = looked_at.locator("agui-chat .log").evaluate("log => log.scrollWidth - log.clientWidth")
-    assert overflow <= 0
-    shoot(looked_at, f"{code}-{looked_at.look}")
-
-
-def test_an_empty_answer_is_not_a_row_of_thumbs(looked_at: Page):
-    start = {"type": "TEXT_MESSAGE_START", "messageId": "a", "role": "assistant"}
-    break_off(looked_at, "empty_answer", start, {"type": "TEXT_MESSAGE_END", "messageId": "a"})
-    expect(looked_at.locator(".failure:visible")).to_contain_text("The model's answer was empty. Try again.")
-    expect(looked_at.get_by_role("toolbar", name="This answer")).to_have_count(0)
-    expect(button(looked_at, "Good answer")).to_have_count(0)
-    expect(button(looked_at, "Try again")).to_have_count(1)
-    shoot(looked_at, f"thumbs-{looked_at.look}")
-
-
-def test_a_new_chat_is_one_click_away(chat: Page):
-    break_off(chat, "context_window")
-    chat.locator(".failure").get_by_role("button", name="New chat").click()
-    expect(chat.locator(".message")).to_have_count(0)
-    expect(chat.locator(".failure:visible")).to_have_count(0)
+    for code, (message, _, step, besides) in STATES.items():
+        if code == "empty_answer":
+            start = {"type": "TEXT_MESSAGE_START", "messageId": "a", "role": "assistant"}
+            break_off(looked_at, code, start, {"type": "TEXT_MESSAGE_END", "messageId": "a"})
+            # It is not a row of thumbs.
+            expect(looked_at.get_by_role("toolbar", name="This answer")).to_have_count(0)
+            expect(button(looked_at, "Good answer")).to_have_count(0)
+            expect(button(looked_at, "Try again")).to_have_count(1)
+        else:
+            break_off(looked_at, code)
+        expect(failure).to_contain_text(message)
+        expect(failure).to_contain_text(besides)
+        offered = [one for one in failure.locator("button.button").all_inner_texts() if one]
+        assert offered == ([step] if step else [])
+        overflow = looked_at.locator("agui-chat .log").evaluate("log => log.scrollWidth - log.clientWidth")
+        assert overflow <= 0
+        shoot(looked_at, f"{code}-{looked_at.look}")
+        if step == "New chat":  # One click away
+            failure.get_by_role("button", name="New chat").click()
+            expect(looked_at.locator(".message")).to_have_count(0)
+            expect(failure).to_have_count(0)
+        else:
+            new_chat(looked_at)
+    # A file that the model can't read is told below the answer.
+    push = open_stream(looked_at)
+    files = [{"mime": "audio/wav", "size": 3}]
+    push(
+        {"type": "TEXT_MESSAGE_START", "messageId": "a", "role": "assistant"},
+        {"type": "TEXT_MESSAGE_CONTENT", "messageId": "a", "delta": "I can't hear it."},
+        {"type": "TEXT_MESSAGE_END", "messageId": "a"},
+        {"type": "CUSTOM", "name": "files_left_out", "value": {"messageId": "a", "files": files}},
+        {"type": "RUN_FINISHED", "threadId": "t", "runId": "r"},
+    )
+    expect(looked_at.locator(".turn-note")).to_contain_text("can't read a file of this conversation")
+    shoot(looked_at, f"file-{looked_at.look}")
 
 
 def test_a_model_that_hangs_is_told_of_after_some_seconds(new_page, live_project, signed_in):
@@ -102,7 +110,17 @@ def test_a_model_that_hangs_is_told_of_after_some_seconds(new_page, live_project
     expect(page.locator(".working")).to_be_hidden()
 
 
-def test_an_error_stays_with_its_turn(scripted: Page):
+def test_an_error_stays_with_its_turn_and_is_tried_again_in_its_place(scripted: Page):
+    say(scripted, "fail, and be tried anew")
+    expect(scripted.locator(".failure:visible")).to_be_visible()
+    scripted.reload()
+    expect(scripted.locator(".failure:visible")).to_contain_text("The run failed on the server.")
+    button(scripted, "Try again").click()
+    finished(scripted)
+    expect(scripted.locator(".failure:visible")).to_have_count(0)
+    expect(scripted.locator(".user")).to_have_count(1)
+    expect(scripted.locator(".assistant")).to_contain_text("end.")
+    new_chat(scripted)
     say(scripted, "fail, and go on")
     expect(scripted.locator(".failure:visible")).to_be_visible()
     number = scripted.locator(".failure small:last-child").inner_text()
@@ -121,32 +139,6 @@ def test_an_error_stays_with_its_turn(scripted: Page):
     shoot(scripted, "stays-after-reload")
     [told] = stored(scripted)["failures"].values()
     assert told["code"] == "internal_error"
-
-
-def test_after_a_reload_it_is_tried_again_in_its_place(scripted: Page):
-    say(scripted, "fail, and be tried anew")
-    expect(scripted.locator(".failure:visible")).to_be_visible()
-    scripted.reload()
-    expect(scripted.locator(".failure:visible")).to_contain_text("The run failed on the server.")
-    button(scripted, "Try again").click()
-    finished(scripted)
-    expect(scripted.locator(".failure:visible")).to_have_count(0)
-    expect(scripted.locator(".user")).to_have_count(1)
-    expect(scripted.locator(".assistant")).to_contain_text("end.")
-
-
-def test_a_file_that_the_model_can_not_read_is_told_below_the_answer(looked_at: Page):
-    push = open_stream(looked_at)
-    files = [{"mime": "audio/wav", "size": 3}]
-    push(
-        {"type": "TEXT_MESSAGE_START", "messageId": "a", "role": "assistant"},
-        {"type": "TEXT_MESSAGE_CONTENT", "messageId": "a", "delta": "I can't hear it."},
-        {"type": "TEXT_MESSAGE_END", "messageId": "a"},
-        {"type": "CUSTOM", "name": "files_left_out", "value": {"messageId": "a", "files": files}},
-        {"type": "RUN_FINISHED", "threadId": "t", "runId": "r"},
-    )
-    expect(looked_at.locator(".turn-note")).to_contain_text("can't read a file of this conversation")
-    shoot(looked_at, f"file-{looked_at.look}")
 
 
 def test_a_failure_is_told_even_if_the_server_is_out_of_reach(chat: Page):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from conftest import at_night, npm_install
-from pages import expect, finished, open_stream, say
+from pages import expect, finished, new_chat, open_stream, say
 
 pytestmark = pytest.mark.browser
 
@@ -157,30 +157,26 @@ def test_elements_are_those_of_markeds_own_html(lab):
     found = lab("return argument.map((text) => [text, shown(text), expected(text)]);")
     assert [one for one in found if one[1] != one[2]] == []
     assert len(found) > 60
-
-
-def test_every_beginning_of_a_text_is_read_as_marked_reads_it(lab):
-    """Without raw HTML: there the browser repairs what is half open in its own way."""
+    # Every beginning of a text, too. Without raw HTML: there the browser repairs what is half open in its own way.
     found = lab(
         """return argument.flatMap((text) => [...text].map((_, at) => text.slice(0, at)))
             .map((text) => [text, shown(text), expected(text)]).filter(([, ours, theirs]) => ours !== theirs)""",
         [text for text in SAMPLES if "<" not in text],
     )
     assert found == []
-
-
-def test_text_that_came_in_pieces_is_as_if_at_once(lab):
-    found = lab(
-        """return argument.flatMap((text) => [1, 2, 3, 7].map((step) => {
-            let view;
-            for (view of growing(text, step));
-            const whole = make();
-            whole.update(text);
-            whole.element.remove();
-            return view.element.isEqualNode(whole.element) ? [] : [[text, view.element.innerHTML, whole.element.innerHTML]];
-        }).flat())"""
+    # A link is never within a link.
+    nested = lab(
+        """const view = make();
+        return argument.filter((text) => { view.update(text); return view.element.querySelector("a a"); });""",
+        [
+            "![a [b](/c) d](/e)",
+            "![![a](/b)](/c)",
+            "[![a](/b)](/c)",
+            "![[[foo](uri1)](uri2)](uri3)",
+            "[a <https://b.example> c](/d)",
+        ],
     )
-    assert found == []
+    assert nested == []
 
 
 CALM = [
@@ -198,8 +194,19 @@ CALM = [
 ]
 
 
-def test_half_written_markup_does_not_jump_about(lab):
-    """At every moment there is a beginning of what there will be in the end: no star, bracket or tick in between."""
+def test_text_that_grows_is_as_if_at_once_and_does_not_jump_about(lab):
+    found = lab(
+        """return argument.flatMap((text) => [1, 2, 3, 7].map((step) => {
+            let view;
+            for (view of growing(text, step));
+            const whole = make();
+            whole.update(text);
+            whole.element.remove();
+            return view.element.isEqualNode(whole.element) ? [] : [[text, view.element.innerHTML, whole.element.innerHTML]];
+        }).flat())"""
+    )
+    assert found == []
+    # At every moment there is a beginning of what there will be in the end: no star, bracket or tick in between.
     found = lab(
         """return argument.flatMap((text) => {
             const seen = [];
@@ -213,9 +220,7 @@ def test_half_written_markup_does_not_jump_about(lab):
         CALM,
     )
     assert found == []
-
-
-def test_what_stands_is_left_alone_while_the_rest_grows(lab):
+    # What stands is left alone while the rest grows.
     text = "\n\n".join(
         [
             "Intro **bold**.",
@@ -396,7 +401,7 @@ def test_no_text_can_do_anything(chat, live_project):
     assert chat.url.startswith(live_project.url)
 
 
-def test_rare_names_of_characters_are_loaded_when_a_text_has_one(chat, live_project):
+def test_rare_names_are_loaded_when_a_text_has_one_and_a_text_is_plain_without_what_reads_markdown(chat):
     names = []
     chat.on("request", lambda request: names.append(request.url) if "entities" in request.url else None)
     say(chat, "say &amp; and &lt;")
@@ -413,24 +418,6 @@ def test_rare_names_of_characters_are_loaded_when_a_text_has_one(chat, live_proj
     )
     expect(chat.locator("#names")).to_have_text("Grüße → &nosuchname; &uuml;")
     assert len(names) == 1
-
-
-def test_a_link_is_never_within_a_link(lab):
-    nested = lab(
-        """const view = make();
-        return argument.filter((text) => { view.update(text); return view.element.querySelector("a a"); });""",
-        [
-            "![a [b](/c) d](/e)",
-            "![![a](/b)](/c)",
-            "[![a](/b)](/c)",
-            "![[[foo](uri1)](uri2)](uri3)",
-            "[a <https://b.example> c](/d)",
-        ],
-    )
-    assert nested == []
-
-
-def test_without_what_reads_markdown_the_text_is_plain_and_readable(chat):
     chat.route("**/markdown-nodes*.js*", lambda route: route.abort())
     chat.reload()
     say(chat, "list tasks")
@@ -461,29 +448,6 @@ def show_answer(page, text: str) -> None:
     finished(page)
 
 
-@pytest.mark.parametrize("scheme", ["dark", *at_night("light")])
-def test_code_has_colours_that_can_be_read_and_lines_that_wrap(new_page, live_project, signed_in, scheme: str):
-    page = new_page(live_project.url, storage_state=signed_in, color_scheme=scheme)
-    show_answer(page, CODE)
-    code = page.locator(".code code")
-    expect(code.locator(".keyword", has_text="return")).to_be_visible()
-    colours = code.evaluate("""code => {
-        const number = (colour) => colour.match(/[\\d.]+/g).slice(0, 3).map(Number);
-        const background = getComputedStyle(code.closest(".panel")).backgroundColor;
-        return [background, ...[...code.children].map((one) => getComputedStyle(one).color)].map(number);
-    }""")
-    assert len({tuple(one) for one in colours[1:]}) == 5
-    assert min(contrast(colours[0], one) for one in colours[1:]) >= 4.5
-    assert code.evaluate("code => code.textContent") == CODE.split("\n", 1)[1].removesuffix("\n```")
-    wrap = page.get_by_role("button", name="Wrap lines")
-    wrap.focus()
-    wrap.press("Enter")
-    expect(wrap).to_have_attribute("aria-pressed", "true")
-    assert page.locator(".code pre").evaluate("pre => pre.scrollWidth <= pre.clientWidth")
-    wrap.press("Enter")
-    assert page.locator(".code pre").evaluate("pre => pre.scrollWidth > pre.clientWidth")
-
-
 @pytest.mark.nightly
 def test_code_in_forced_colours_has_those_of_the_system(new_page, live_project, signed_in):
     """Words of a language and what a change removes then differ by their shape."""
@@ -506,26 +470,13 @@ def test_code_in_forced_colours_has_those_of_the_system(new_page, live_project, 
     assert page.locator(".code .removed").evaluate("one => getComputedStyle(one).textDecorationLine") == "line-through"
 
 
-def test_code_that_is_not_wide_has_no_button_to_wrap_it(chat):
-    show_answer(chat, "```js\nlet a = 1;\n```\n\n```\nno language\n```")
-    expect(chat.locator(".code .number")).to_have_text("1")
-    expect(chat.get_by_role("button", name="Wrap lines")).to_have_count(0)
-
-
-def test_a_giant_block_of_code_is_shown_at_once(chat):
-    """Of hostile code too much would be elements: the rest stays plain."""
-    show_answer(chat, "```js\n" + "1 a( " * 13_000 + "\n```")
-    expect(chat.locator(".code .number").first).to_be_attached()
-    assert chat.locator(".code code > *").count() == 5000
-
-
 ROWS = ["**b** | $1,200.00", "**a** | $90.00", "**=1+1** | -$3", "**d** |", "**c** | $5.50"] + [
     f"**{name}** | $7{number}" for number, name in enumerate("efghi")
 ]
 PRICES = "| Item | Price |\n|---|---:|\n" + "".join(f"| {row} |\n" for row in ROWS)
 
 
-def test_a_large_table_is_sorted_and_saved(chat):
+def test_a_large_table_is_sorted_and_saved_and_giant_code_is_shown_at_once(chat):
     show_answer(chat, PRICES)
     price = chat.get_by_role("button", name="Price")
     names = chat.locator(".prose tbody tr strong")
@@ -541,12 +492,21 @@ def test_a_large_table_is_sorted_and_saved(chat):
     rows = download.value.path().read_text("utf-8-sig").splitlines()
     others = [f"{name},$7{number}" for number, name in enumerate("efghi")]
     assert rows == ["Item,Price", 'b,"$1,200.00"', "a,$90.00", *reversed(others), "c,$5.50", "'=1+1,'-$3", "d,"]
-
-
-def test_a_small_table_is_left_as_it_is(chat):
+    # A small table is left as it is.
+    new_chat(chat)
     show_answer(chat, "| a | b |\n|---|---|\n| 1 | 2 |")
     expect(chat.locator(".prose td").first).to_have_text("1")
     assert chat.locator(".prose .sort").count() == 0
+    # Code that is not wide has no button to wrap it.
+    new_chat(chat)
+    show_answer(chat, "```js\nlet a = 1;\n```\n\n```\nno language\n```")
+    expect(chat.locator(".code .number")).to_have_text("1")
+    expect(chat.get_by_role("button", name="Wrap lines")).to_have_count(0)
+    # Of hostile code too much would be elements: the rest stays plain.
+    new_chat(chat)
+    show_answer(chat, "```js\n" + "1 a( " * 13_000 + "\n```")
+    expect(chat.locator(".code .number").first).to_be_attached()
+    assert chat.locator(".code code > *").count() == 5000
 
 
 FORMULAS = r"""The roots $x_{1,2} = \frac{-b \pm \sqrt{b^2 - 4ac}}{2a}$ cost $5 or $10, not \(\foo{y}\).
@@ -560,8 +520,28 @@ WIDE = r"\[ " + " + ".join(f"x_{{{number}}}" for number in range(60)) + r" \]"
 
 
 @pytest.mark.parametrize("scheme", ["dark", *at_night("light")])
-def test_formulas_are_drawn_with_their_source_and_prices_stay(new_page, live_project, signed_in, scheme: str):
+def test_code_and_formulas_have_colours_that_can_be_read(new_page, live_project, signed_in, scheme: str):
     page = new_page(live_project.url, storage_state=signed_in, color_scheme=scheme)
+    show_answer(page, CODE)
+    code = page.locator(".code code")
+    expect(code.locator(".keyword", has_text="return")).to_be_visible()
+    colours = code.evaluate("""code => {
+        const number = (colour) => colour.match(/[\\d.]+/g).slice(0, 3).map(Number);
+        const background = getComputedStyle(code.closest(".panel")).backgroundColor;
+        return [background, ...[...code.children].map((one) => getComputedStyle(one).color)].map(number);
+    }""")
+    assert len({tuple(one) for one in colours[1:]}) == 5
+    assert min(contrast(colours[0], one) for one in colours[1:]) >= 4.5
+    assert code.evaluate("code => code.textContent") == CODE.split("\n", 1)[1].removesuffix("\n```")
+    wrap = page.get_by_role("button", name="Wrap lines")
+    wrap.focus()
+    wrap.press("Enter")
+    expect(wrap).to_have_attribute("aria-pressed", "true")
+    assert page.locator(".code pre").evaluate("pre => pre.scrollWidth <= pre.clientWidth")
+    wrap.press("Enter")
+    assert page.locator(".code pre").evaluate("pre => pre.scrollWidth > pre.clientWidth")
+    # Formulas are drawn with their source, and prices stay.
+    new_chat(page)
     show_answer(page, FORMULAS)
     formulas = page.locator(".prose math")
     expect(formulas).to_have_count(2)

@@ -10,6 +10,7 @@ from pages import (
     finished,
     lasting,
     message_box,
+    new_chat,
     open_stream,
     origin,
     say,
@@ -44,7 +45,7 @@ def versions(page: Page) -> dict:
 # --- Versions
 
 
-def test_an_edited_message_is_a_new_version_and_the_pager_leads_back(scripted):
+def test_an_edited_message_and_another_answer_are_new_versions(scripted):
     ask(scripted, "first try")
     button(scripted, "Edit the message").click()
     box = scripted.get_by_role("textbox", name="Edit the message")
@@ -64,9 +65,7 @@ def test_an_edited_message_is_a_new_version_and_the_pager_leads_back(scripted):
     scripted.reload()
     expect(scripted.locator(".bubble")).to_have_text(["first try"])
     expect(scripted.get_by_text("1 / 2")).to_be_visible()
-
-
-def test_an_answer_is_given_again(scripted):
+    new_chat(scripted)
     ask(scripted, "hello")
     [before] = [m["id"] for m in stored(scripted)["messages"] if m["role"] == "assistant"]
     button(scripted, "Answer again").click()
@@ -136,19 +135,6 @@ def test_an_answer_is_copied_whole_and_as_markdown_or_the_page_says_that_it_can_
     expect(bar(chat).get_by_role("status")).to_have_text("The browser does not let this page copy.")
 
 
-def test_a_failure_has_a_number_to_quote_and_is_tried_again(scripted):
-    say(scripted, "fail, and be quoted")
-    scripted.context.grant_permissions(["clipboard-read", "clipboard-write"])
-    expect(scripted.get_by_role("alert")).not_to_contain_text("secret detail")
-    button(scripted, "Copy the run's number").click()
-    expect(scripted.locator(".failure .icon-check")).to_be_visible()
-    assert re.fullmatch("[0-9a-f]{8}", copied(scripted))
-    button(scripted, "Try again").click()
-    finished(scripted)
-    assert answers(scripted) == ["word0 word1 word2 word3 end."]
-    assert stored_texts(scripted, "user") == ["fail, and be quoted"]
-
-
 # --- Feedback
 
 
@@ -156,9 +142,26 @@ def judged(page: Page) -> list:
     return list(stored(page)["feedback"].values())
 
 
-def test_feedback_is_kept_and_seen_in_the_admin(scripted):
+def test_feedback_is_kept_or_taken_back_and_seen_in_the_admin(scripted):
+    # It is taken back, and what is not saved is not shown.
     ask(scripted, "judge me")
     lasting(scripted)
+    bad = button(scripted, "Bad answer")
+    bad.click()
+    scripted.get_by_role("textbox", name="What was wrong with it? (optional)").press("Escape")
+    expect(bad).to_be_focused()
+    expect(bad).to_have_attribute("aria-pressed", "true")
+    with scripted.expect_response("**/feedback/"):
+        bad.click()
+    expect(bad).to_have_attribute("aria-pressed", "false")
+    scripted.route("**/feedback/", lambda route: route.abort())
+    button(scripted, "Good answer").click()
+    expect(bar(scripted).get_by_role("status")).to_have_text("This could not be saved.")
+    expect(button(scripted, "Good answer")).to_have_attribute("aria-pressed", "false")
+    assert judged(scripted) == []
+    scripted.unroute("**/feedback/")
+    new_chat(scripted)
+    ask(scripted, "judge me")
     good, bad = button(scripted, "Good answer"), button(scripted, "Bad answer")
     good.dblclick()  # judges once
     expect(bar(scripted).get_by_role("status")).to_have_text("Thank you.")
@@ -195,35 +198,10 @@ def test_what_runs_cost_fits_a_small_laptop_in_the_admin(scripted, name):
     assert max(wider) <= 0
 
 
-def test_feedback_is_taken_back_and_what_is_not_saved_is_not_shown(scripted):
-    ask(scripted, "judge me")
-    lasting(scripted)
-    bad = button(scripted, "Bad answer")
-    bad.click()
-    scripted.get_by_role("textbox", name="What was wrong with it? (optional)").press("Escape")
-    expect(bad).to_be_focused()
-    expect(bad).to_have_attribute("aria-pressed", "true")
-    with scripted.expect_response("**/feedback/"):
-        bad.click()
-    expect(bad).to_have_attribute("aria-pressed", "false")
-    scripted.route("**/feedback/", lambda route: route.abort())
-    button(scripted, "Good answer").click()
-    expect(bar(scripted).get_by_role("status")).to_have_text("This could not be saved.")
-    expect(button(scripted, "Good answer")).to_have_attribute("aria-pressed", "false")
-    assert judged(scripted) == []
-
-
-def test_where_the_server_keeps_no_feedback_none_is_asked_for(scripted):
-    scripted.evaluate("document.querySelector('agui-chat').removeAttribute('data-feedback')")
-    ask(scripted, "hello")
-    expect(button(scripted, "Copy the answer")).to_be_visible()
-    expect(scripted.get_by_role("button", name="Good answer")).to_have_count(0)
-
-
 # --- While a run is on
 
 
-def test_nothing_is_offered_that_would_be_refused(scripted):
+def test_nothing_is_offered_that_would_be_refused_or_that_the_server_lacks(scripted):
     ask(scripted, "hello")
     say(scripted, "slow")
     expect(scripted.locator(".assistant .prose").last).to_contain_text("word1")
@@ -233,6 +211,12 @@ def test_nothing_is_offered_that_would_be_refused(scripted):
     button(scripted, "Stop").click()
     expect(scripted.get_by_text("Stopped.")).to_be_visible()
     expect(scripted.get_by_role("button", name="Edit the message")).to_have_count(2)
+    # Where the server keeps no feedback none is asked for.
+    new_chat(scripted)
+    scripted.evaluate("document.querySelector('agui-chat').removeAttribute('data-feedback')")
+    ask(scripted, "hello")
+    expect(button(scripted, "Copy the answer")).to_be_visible()
+    expect(scripted.get_by_role("button", name="Good answer")).to_have_count(0)
 
 
 def test_a_message_that_waits_is_rewritten_or_removed(scripted, go_on):
@@ -260,7 +244,18 @@ def test_a_message_that_waits_is_rewritten_or_removed(scripted, go_on):
 # --- What it took
 
 
-def test_usage_is_shown_when_the_server_tells_it(scripted):
+def test_usage_is_shown_when_the_server_tells_it_and_a_failure_has_a_number_to_quote(scripted):
+    say(scripted, "fail, and be quoted")
+    scripted.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    expect(scripted.get_by_role("alert")).not_to_contain_text("secret detail")
+    button(scripted, "Copy the run's number").click()
+    expect(scripted.locator(".failure .icon-check")).to_be_visible()
+    assert re.fullmatch("[0-9a-f]{8}", copied(scripted))
+    button(scripted, "Try again").click()
+    finished(scripted)
+    assert answers(scripted) == ["word0 word1 word2 word3 end."]
+    assert stored_texts(scripted, "user") == ["fail, and be quoted"]
+    new_chat(scripted)
     usage = [{"inputTokens": 1200, "outputTokens": 30}, {"inputTokens": 34, "outputTokens": 5}]
     push = open_stream(scripted)
     push({"type": "TEXT_MESSAGE_CHUNK", "messageId": "a", "delta": "Hello."})

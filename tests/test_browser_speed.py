@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from page_costs import answer, open_thread, settle, stream
-from pages import Page, Response, expect, finished, message_box, open_stream, say, sign_in
+from pages import Page, Response, expect, finished, message_box, new_chat, open_stream, say, sign_in
 from servers import LiveProject, serve
 from test_javascript import run_element_tests
 
@@ -187,23 +187,13 @@ def messages(page: Page):
     return page.locator(".message")
 
 
-def test_long_thread_opens_at_its_end_without_drawing_all_of_it(chat):
+def test_long_thread_opens_at_its_end_and_earlier_messages_come_as_the_reader_scrolls_up(chat):
     cost = open_thread(chat, 2000)
     print(cost)
     assert cost["main_ms"] < 1000  # of processor time: an idle machine takes a quarter of that
     expect(messages(chat)).to_have_count(20)
     expect(chat.get_by_text("Answer 1999.")).to_be_in_viewport()
-
-
-def test_long_thread_is_drawn_in_whole_turns(chat):
-    """The toolbar of an answer copies all of it, so none begins in the middle of one."""
-    open_thread(chat, 2001)
-    expect(chat.locator(".messages > :first-child")).to_have_class("message user")
-    expect(messages(chat)).to_have_count(21)
-
-
-def test_earlier_messages_come_as_the_reader_scrolls_up_and_nothing_moves(chat):
-    open_thread(chat, 2000)
+    # Nothing moves when earlier messages come.
     expect(chat.locator(".prose code").last).to_be_visible()  # Markdown has its own height, and comes after the text
     settle(chat)
     first = chat.get_by_text("Question 1982", exact=True)
@@ -225,18 +215,20 @@ def test_earlier_messages_come_as_the_reader_scrolls_up_and_nothing_moves(chat):
     earlier.focus()
     earlier.press("Enter")
     expect(chat.get_by_text("Question 1940", exact=True)).to_be_attached()
-
-
-def test_other_thread_leaves_nothing_of_a_long_one(chat):
-    open_thread(chat, 2000)
+    # Another thread has nothing of a long one.
     chat.get_by_role("button", name="New chat").first.click()
     expect(chat.locator(".message")).to_have_count(0)
     say(chat, "list tasks")
     finished(chat)
     assert messages(chat).count() < 10
+    # It is drawn in whole turns: the toolbar of an answer copies all of it, so none begins in the middle of one.
+    new_chat(chat)
+    open_thread(chat, 2001)
+    expect(chat.locator(".messages > :first-child")).to_have_class("message user")
+    expect(messages(chat)).to_have_count(21)
 
 
-def test_frames_of_a_stream_touch_only_what_is_written(chat):
+def test_frames_of_a_stream_touch_and_read_only_what_is_written(chat):
     open_thread(chat, 2000)
     expect(chat.locator(".prose .keyword").last).to_be_visible()  # what reads Markdown and code has been used
     settle(chat)
@@ -253,9 +245,7 @@ def test_frames_of_a_stream_touch_only_what_is_written(chat):
     print(cost)
     assert chat.evaluate("[...touched].filter(Boolean).map((prose) => prose.innerText.slice(0, 6))") == ["Part 0"]
     assert cost["layouts"] < 2 * cost["frames"]
-
-
-def test_frames_of_a_stream_read_no_message_that_is_not_drawn(chat):
+    new_chat(chat)
     open_thread(chat, 2000)
     push = open_stream(chat)
     chunk = {"type": "TEXT_MESSAGE_CHUNK", "messageId": "a"}

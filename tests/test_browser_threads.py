@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import contextmanager
 
 import pytest
-from pages import Page, Route, drawn, expect, finished, first, lasting, message_box, origin, say, thread_id
+from pages import Page, Route, drawn, expect, finished, first, lasting, message_box, new_chat, origin, say, thread_id
 from servers import LiveProject, wait_until
 
 pytestmark = pytest.mark.browser
@@ -15,8 +15,7 @@ NARROW = {"width": 700, "height": 800}
 
 # Users with conversations a minute apart, the first one the newest, and how many days old each is.
 PEOPLE: dict[str, tuple[int, list[int]]] = {
-    "search": (12, []),
-    "days": (5, [0, 1, 3, 40, 800]),
+    "search": (12, [0] * 8 + [1, 3, 40, 800]),
     "pages": (70, []),
     "undo": (6, []),
     "timed": (5, []),
@@ -146,12 +145,17 @@ def expect_focus_on(page: Page, text: str) -> None:
 # --- The list
 
 
-def test_search_finds_what_was_said_and_says_how_many(page_of):
+def test_conversations_are_grouped_by_day_and_the_search_says_how_many(page_of):
     page = page_of("search")
     drawer = open_drawer(page)
     search = drawer.get_by_role("searchbox", name="Search")
     expect(search).to_be_focused()
     expect(rows(drawer)).to_have_count(12)
+    names = drawer.get_by_role("heading", level=3).all_inner_texts()
+    assert names[0] in ("Today", "Yesterday")  # The first minutes of a day
+    assert "Last 7 days" in names
+    assert re.fullmatch(r"[A-Z][a-z]+ \d{4}", names[-1])
+    expect_numbers(drawer, [*range(12)])
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url) if "q=" in request.url else None)
     search.evaluate("""search => {
@@ -168,17 +172,6 @@ def test_search_finds_what_was_said_and_says_how_many(page_of):
     search.press("Escape")
     expect(rows(drawer)).to_have_count(12)
     expect(search).to_have_value("")
-
-
-def test_conversations_are_grouped_by_day(page_of):
-    drawer = open_drawer(page_of("days"))
-    headings = drawer.get_by_role("heading", level=3)
-    expect(rows(drawer)).to_have_count(5)
-    names = headings.all_inner_texts()
-    assert names[0] in ("Today", "Yesterday")  # The first minutes of a day
-    assert "Last 7 days" in names
-    assert re.fullmatch(r"[A-Z][a-z]+ \d{4}", names[-1])
-    expect_numbers(drawer, [0, 1, 2, 3, 4])
 
 
 def test_more_are_loaded_where_the_list_ends_and_none_twice(page_of):
@@ -250,40 +243,38 @@ def test_deletion_is_sent_when_its_time_is_over_and_not_while_somebody_looks_at_
     assert kept(page) == ["timed-03", "timed-04"]
 
 
-@pytest.mark.parametrize("how", ["reload", "close"])
-def test_deletion_is_sent_when_the_page_goes_away(page_of, how):
+def test_deletion_is_sent_when_the_page_goes_away(page_of):
     tab = page_of("leave")
-    before = kept(tab)
-    page = tab.context.new_page()
-    page.goto(tab.url)
-    drawer = open_drawer(page)
-    delete(drawer, drawer.locator(".thread-title").first.inner_text())
-    if how == "reload":
-        page.reload()
-    else:
-        page.close(run_before_unload=True)
-    # What was sent while the page went away may take a moment.
-    wait_until(lambda: kept(tab) == before[1:])
+    for leave in (Page.reload, lambda page: page.close(run_before_unload=True)):
+        before = kept(tab)
+        page = tab.context.new_page()
+        page.goto(tab.url)
+        drawer = open_drawer(page)
+        delete(drawer, drawer.locator(".thread-title").first.inner_text())
+        leave(page)
+        # What was sent while the page went away may take a moment.
+        wait_until(lambda before=before: kept(tab) == before[1:])
 
 
-@pytest.mark.parametrize("closed", [False, True])
-def test_deletion_that_fails_brings_the_conversation_back_and_says_so(page_of, closed):
+def test_deletion_that_fails_brings_the_conversation_back_and_says_so(page_of):
     page = page_of("rename")
     page.route("**/threads/*/", lambda route: route.abort() if route.request.method == "DELETE" else route.continue_())
     lasting(page)
     drawer = open_drawer(page)
     delete(drawer, "Question 01")
     expect(rows(drawer)).to_have_count(2)
-    if closed:
-        page.keyboard.press("Escape")
-    else:
-        delete(drawer, "Question 02")
+    delete(drawer, "Question 02")
     expect(page.get_by_text("“Question 01 of rename” could not be deleted.").first).to_be_visible()
-    if closed:
-        drawer = open_drawer(page)
-    else:
-        # This row still has its own time.
-        drawer.get_by_role("button", name="Undo", exact=True).click()
+    # This row still has its own time.
+    drawer.get_by_role("button", name="Undo", exact=True).click()
+    expect(rows(drawer)).to_have_count(3)
+    expect_numbers(drawer, [0, 1, 2])
+    # The same if the list is closed.
+    delete(drawer, "Question 00")
+    expect(rows(drawer)).to_have_count(2)
+    page.keyboard.press("Escape")
+    expect(page.get_by_text("“Question 00 of rename” could not be deleted.").first).to_be_visible()
+    drawer = open_drawer(page)
     expect(rows(drawer)).to_have_count(3)
     expect_numbers(drawer, [0, 1, 2])
 
@@ -403,6 +394,21 @@ def test_answer_from_elsewhere_is_marked_until_it_is_shown(page_of):
         row.locator(".thread").click()
     expect(open_drawer(page).get_by_text("New answer")).to_have_count(0)
     assert not [one for one in page.request.get(f"{origin(page)}/agent/threads/").json()["threads"] if one["unread"]]
+    # The launcher tells of one, too.
+    page.keyboard.press("Escape")
+    new_chat(page)
+    say_elsewhere(page, "unread-01", "hello")
+    page.evaluate("""() => {
+        const chat = document.querySelector("agui-chat");
+        chat.dataset.threadMemory = "session";
+        chat.setAttribute("collapsed", "");
+        chat.setAttribute("placement", "floating");
+    }""")
+    page.get_by_role("button", name="Open the chat: there is a new answer").click()
+    expect(message_box(page)).to_be_visible()
+    expect(page.locator(".panel.news")).to_be_visible()
+    expect(rows(open_drawer(page)).filter(has_text="Question 01")).to_contain_text("New answer")
+    expect(page.locator(".panel.news")).to_have_count(0)
 
 
 def test_answer_that_ends_while_nobody_looks_is_marked(scripted, go_on):
@@ -418,22 +424,6 @@ def test_answer_that_ends_while_nobody_looks_is_marked(scripted, go_on):
     expect(mark).to_have_text("New answer")
 
 
-def test_launcher_tells_of_a_new_answer(page_of, live_project):
-    page = page_of("unread")
-    say_elsewhere(page, "unread-01", "hello")
-    page.evaluate("""() => {
-        const chat = document.querySelector("agui-chat");
-        chat.dataset.threadMemory = "session";
-        chat.setAttribute("collapsed", "");
-        chat.setAttribute("placement", "floating");
-    }""")
-    page.get_by_role("button", name="Open the chat: there is a new answer").click()
-    expect(message_box(page)).to_be_visible()
-    expect(page.locator(".panel.news")).to_be_visible()
-    expect(rows(open_drawer(page)).filter(has_text="Question 01")).to_contain_text("New answer")
-    expect(page.locator(".panel.news")).to_have_count(0)
-
-
 # --- Which is open
 
 
@@ -446,21 +436,7 @@ def test_link_leads_through_the_login_to_its_conversation(new_page, live_project
     expect(page).to_have_url(re.compile(r"/\?thread=link-01$"))
 
 
-def test_link_to_nowhere_says_so(page_of, sessions):
-    page = page_of("link", "/?thread=link-00")
-    expect(page.get_by_text("Answer 00")).to_be_visible()
-    page.goto(f"{origin(page)}/?thread=nowhere")
-    expect(page.get_by_role("status").filter(has_text="That conversation is not there")).to_be_visible()
-    expect(page).not_to_have_url(re.compile("thread="))
-    expect(page.locator(".chip").first).to_be_visible()
-    page.go_back()
-    expect(page.get_by_text("Answer 00")).to_be_visible()
-    say(page, "hello")
-    finished(page)
-    expect(page.get_by_text("That conversation is not there")).to_have_count(0)
-
-
-def test_back_and_forward_go_from_one_to_the_next(page_of):
+def test_back_and_forward_go_from_one_to_the_next_and_a_link_to_nowhere_says_so(page_of):
     page = page_of("link", "/?thread=link-00")
     expect(page.get_by_text("Answer 00")).to_be_visible()
     rows(open_drawer(page)).filter(has_text="Question 01").locator(".thread").click()
@@ -473,6 +449,15 @@ def test_back_and_forward_go_from_one_to_the_next(page_of):
     expect(page.get_by_text("Answer 00")).to_be_visible()
     page.go_forward()
     expect(page.get_by_text("Answer 01")).to_be_visible()
+    page.goto(f"{origin(page)}/?thread=nowhere")
+    expect(page.get_by_role("status").filter(has_text="That conversation is not there")).to_be_visible()
+    expect(page).not_to_have_url(re.compile("thread="))
+    expect(page.locator(".chip").first).to_be_visible()
+    page.go_back()
+    expect(page.get_by_text("Answer 01")).to_be_visible()
+    say(page, "hello")
+    finished(page)
+    expect(page.get_by_text("That conversation is not there")).to_have_count(0)
 
 
 def test_page_is_told_the_title(page_of):

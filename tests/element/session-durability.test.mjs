@@ -315,3 +315,35 @@ test("stop while a message is on its way leaves another run alone, and gives the
   assert.equal(cancelled, 0);
   assert.equal(session.queued, null);
 });
+
+/** Do this to the end of its run: the pauses between its requests take no time. */
+async function runAtOnce(t, session, action) {
+  t.mock.timers.enable({ apis: ["setTimeout"] });
+  let isOver = false;
+  const end = run(session, action).then(() => (isOver = true));
+  while (!isOver) {
+    await new Promise((resolve) => setImmediate(resolve));
+    t.mock.timers.tick(1000);
+  }
+  await end;
+  t.mock.timers.reset();
+}
+
+const noRoom = () => new HttpError(503, { error: "at_capacity", message: "The server is busy." });
+
+test("a message that no process takes is sent again", async (t) => {
+  const { server, session } = sessionOf(noRoom(), noRoom(), [started, ...said("a", "Hi."), finished]);
+  await runAtOnce(t, session, () => session.send("hello"));
+  assert.deepEqual([server.bodies.length, new Set(server.bodies).size], [3, 1]);
+  assert.deepEqual([session.conversation.error, texts(session)], [null, ["hello", "Hi."]]);
+});
+
+test("a message that is never taken can be sent again", async (t) => {
+  const { server, session } = sessionOf(...Array.from({ length: 5 }, noRoom), [started, ...said("a", "Hi."), finished]);
+  server.stored = new HttpError(404, {});
+  await runAtOnce(t, session, () => session.send("hello"));
+  assert.deepEqual([server.bodies.length, session.conversation.error.code], [5, "at_capacity"]);
+  await run(session, () => session.retry());
+  assert.equal(new Set(server.bodies).size, 1);
+  assert.deepEqual([server.bodies.length, texts(session)], [6, ["hello", "Hi."]]);
+});

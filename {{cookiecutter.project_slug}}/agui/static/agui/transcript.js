@@ -177,7 +177,8 @@ export class Transcript {
 
   /** Edit the queued message or the last one sent; false if there is none. */
   editLast() {
-    const button = [...this.log.querySelectorAll(".user .icon-edit")].at(-1)?.closest("button");
+    const edits = this.log.querySelectorAll(".user:not([hidden]) .icon-edit");
+    const button = [...edits].at(-1)?.closest("button");
     if (button && !button.hidden) button.click();
     return Boolean(button && !button.hidden);
   }
