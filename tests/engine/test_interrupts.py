@@ -94,6 +94,21 @@ async def test_definitions_of_the_arguments_are_where_they_are_looked_up(client:
     assert not fits({"approved": True, "editedArgs": {"spot": {"x": "left"}}})
 
 
+async def test_other_peoples_buttons_can_answer(client: Client):
+    """assistant-ui has a button if it can see that the server takes its answer, TanStack AI if it knows the names."""
+    for name, arguments in {"wipe": {"what": "a"}, "place": {"spot": {"x": 1}}}.items():
+        with script(call(name, **arguments)):
+            [interrupt] = (await client.run("Go", thread=name))[-1]["outcome"]["interrupts"]
+        schema = interrupt["responseSchema"]
+        assert schema.keys() == {"type", "properties", "required"}
+        assert (schema["type"], schema["required"]) == ("object", ["approved"])
+        assert schema["properties"]["approved"] == {"type": "boolean"}
+        assert schema["properties"]["reason"] == {"type": "string"}
+        metadata = interrupt["metadata"]
+        assert (metadata["kind"], metadata["toolName"]) == ("approval", name)
+        assert metadata["input"] == json.loads(metadata["arguments"])
+
+
 async def test_cancelled_means_not_executed(client: Client):
     await pause(client)
     with script(say("Fine.")):

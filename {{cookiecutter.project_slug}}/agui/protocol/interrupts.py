@@ -132,14 +132,13 @@ class OpenInterrupt:
         if not parameters or not isinstance(parameters, dict):
             return APPROVAL_SCHEMA
         edited = dict(parameters)
-        definitions = edited.pop("$defs", None)
-        if edited:
-            edited["properties"] = self._marked(edited.get("properties") or {})
-            properties["editedArgs"] = edited
-        schema = {**APPROVAL_SCHEMA, "properties": properties}
-        if definitions:
-            schema["$defs"] = definitions
-        return schema
+        if "$defs" in edited:
+            # With an address of its own, the schema keeps its definitions: some clients show their
+            # buttons only for answers without any.
+            edited = {"$id": f"urn:agui:{self.call.tool_name}", **edited}
+        edited["properties"] = self._marked(edited.get("properties") or {})
+        properties["editedArgs"] = edited
+        return {**APPROVAL_SCHEMA, "properties": properties}
 
     @property
     def editable(self) -> bool | list[str]:

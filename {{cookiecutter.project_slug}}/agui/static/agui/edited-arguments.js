@@ -33,7 +33,7 @@ export function withDefaults(edited, given, all) {
 export function editable(schema) {
   const own = schema?.properties?.editedArgs;
   if (!Object.values(own?.properties ?? {}).some(isFree)) return null;
-  return { ...own, $defs: schema?.$defs };
+  return own;
 }
 
 /**
