@@ -11,7 +11,7 @@ import jsonpatch
 import pytest
 from pydantic_ai import BinaryContent, RunContext, Tool
 
-from agui import AgentDeps, show_activity
+from agui import AgentDeps, ToolRegistry, show_activity, show_chart, show_plan, show_table, tool
 from agui.events.progress import Page, ProtocolEvent
 from agui.models import Message
 from agui.protocol.outbound import to_wire
@@ -471,3 +471,22 @@ async def test_progress_arrives_while_the_tool_is_at_work(client: Client):
                 if event["type"] == "STEP_STARTED":
                     read.set()
     assert types.index("STEP_STARTED") < types.index("TOOL_CALL_RESULT")
+
+
+async def test_charts_of_one_tool_stand_side_by_side_by_their_titles(client: Client, mount):
+    registry = ToolRegistry()
+
+    @tool(registry)
+    async def compare(ctx: RunContext[AgentDeps]) -> str:
+        """Compare."""
+        for title in ("North", "South", "North"):
+            await show_chart(ctx, title, labels=["Mon"], series={"Trains": [len(title)]})
+            await show_table(ctx, title, [{"train": title}])
+            await show_plan(ctx, title, {"Search": "done"})
+        return "compared"
+
+    mount(registry, call("compare"), say("Done."))
+    await client.run("Compare")
+    messages = (await client.thread())["messages"]
+    shown = [(one["activityType"], one["content"]["title"]) for one in messages if one["role"] == "activity"]
+    assert sorted(shown) == [(kind, title) for kind in ("chart", "plan", "table") for title in ("North", "South")]

@@ -6,10 +6,11 @@
         ctx, "Prices", labels=["Mon", "Tue"], series={"Trains": [89.9, 42.0]}, type="line", unit="€"
     )
 
-If a tool calls one of them again, that replaces what it has shown. `show_activity` shows anything
-else.
+If a tool call shows the same title again, that replaces what it has shown; other titles stand side
+by side. `show_activity` shows anything else.
 """
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, get_args
 
@@ -27,7 +28,7 @@ async def show_plan(
 ) -> None:
     """Show a checklist: the steps of the work, and how far it is."""
     listed = [{"title": name, "status": status} for name, status in steps.items()]
-    await show_activity(ctx, "plan", {"title": title, "steps": listed})
+    await _show(ctx, "plan", {"title": title, "steps": listed})
 
 
 async def show_table(
@@ -38,7 +39,7 @@ async def show_table(
     for row in rows:
         columns.update(dict.fromkeys(row))
     cells = [[row.get(column) for column in columns] for row in rows]
-    await show_activity(ctx, "table", {"title": title, "columns": list(columns), "rows": cells})
+    await _show(ctx, "table", {"title": title, "columns": list(columns), "rows": cells})
 
 
 async def show_chart(
@@ -67,4 +68,11 @@ async def show_chart(
         listed.append({"name": name, "values": list(values)})
     chart = {"title": title, "type": type, "labels": list(labels), "series": listed, "unit": unit}
     # An empty title or unit is left out.
-    await show_activity(ctx, "chart", {key: value for key, value in chart.items() if value != ""})
+    await _show(ctx, "chart", {key: value for key, value in chart.items() if value != ""})
+
+
+async def _show(ctx: RunContext[AgentDeps], activity_type: str, content: dict[str, Any]) -> None:
+    title = str(content.get("title", ""))
+    digest = hashlib.sha256(title.encode(errors="replace")).hexdigest()[:12]
+    message_id = f"{activity_type}-{ctx.tool_call_id}-{digest}"
+    await show_activity(ctx, activity_type, content, message_id=message_id)
