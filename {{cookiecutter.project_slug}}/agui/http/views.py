@@ -57,10 +57,8 @@ class AgentView:
 
     methods: ClassVar[frozenset[str]] = frozenset({"GET"})
     runs_agents: ClassVar[bool] = False
-    # The middleware skips these views: `enforce_csrf` knows which requests need a CSRF token.
-    csrf_exempt = True
-    # Django's LoginRequiredMiddleware would redirect to a page, and knows no API tokens.
-    login_required = False
+    # Django's middleware skips these views: `authenticate` and `enforce_csrf` know API tokens, too.
+    csrf_exempt, login_required = True, False
 
     def __init__(
         self,
