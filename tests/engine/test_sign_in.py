@@ -12,7 +12,7 @@ from django.test import RequestFactory
 from agui.http.sign_in import ADDRESS_FACTOR, SHARED_NETWORKS, _network
 
 PASSWORD = "lovelace-1815"
-chance = random.Random(7)
+chance = random.Random(7)  # noqa: S311
 IPV4 = [IPv4Address(chance.getrandbits(32)) for _ in range(200)]
 IPV6 = [IPv6Address(chance.getrandbits(128) & chance.getrandbits(128)) for _ in range(200)]
 IPV6 += [ip_address(text) for text in ("2001:db8::", "2001:db8::1", "::", "::1", "fe80::1", "64:ff9b::1")]
