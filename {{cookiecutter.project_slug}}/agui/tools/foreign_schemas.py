@@ -31,6 +31,9 @@ def _is_small(schema: Any, steps: Iterator[int]) -> bool:
             return False
         # `within` are the definitions that led to the value.
         value, within = waiting.pop()
+        # Each reference to a long list would put all of its items into `waiting`.
+        if isinstance(value, dict | list) and len(value) + len(waiting) > MAX_VALUES:
+            return False
         if isinstance(value, list):
             waiting.extend((item, within) for item in value)
         elif isinstance(value, dict):
