@@ -31,9 +31,6 @@ def _is_small(schema: Any, steps: Iterator[int]) -> bool:
             return False
         # `within` are the definitions that led to the value.
         value, within = waiting.pop()
-        # Each reference to a long list would put all of its items into `waiting`.
-        if isinstance(value, dict | list) and len(value) + len(waiting) > MAX_VALUES:
-            return False
         if isinstance(value, list):
             waiting.extend((item, within) for item in value)
         elif isinstance(value, dict):
@@ -42,6 +39,9 @@ def _is_small(schema: Any, steps: Iterator[int]) -> bool:
             # A definition that contains itself counts once.
             if isinstance(pointer, str) and pointer not in within:
                 if len(pointer) > MAX_POINTER_CHARS or len(within) == MAX_DEPTH:
+                    return False
+                # Each reference to a long list puts all of its items there.
+                if len(waiting) > MAX_VALUES:
                     return False
                 if pointer not in resolved:
                     resolved[pointer] = resolve(schema, pointer)
