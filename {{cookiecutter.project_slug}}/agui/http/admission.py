@@ -52,7 +52,7 @@ def admit(path: str, header_names: Iterable[bytes]) -> Admission:
 
 def _max_site_bytes(has_credentials: bool) -> float:
     """Return the largest body for a path that is no agent's: only known users upload files."""
-    limit = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
+    limit: int | None = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
     if has_credentials:
         limit = conf.get().max_site_body_bytes
     return math.inf if limit is None else limit
