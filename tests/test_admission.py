@@ -106,6 +106,14 @@ def test_nobody_is_refused_while_a_body_comes(live: LiveProject, path: str):
     assert sender.sent < UNDER_WAY
 
 
+def test_nobody_sends_a_large_form(live: LiveProject):
+    assert Sender(live, "/accounts/login/", content_length=str(HUGE)).answer()[0] == 413
+    sender = Sender(live, "/accounts/login/", transfer_encoding="chunked")
+    sender.send_chunks(HUGE)
+    assert sender.answer()[0] == 413
+    assert sender.sent < UNDER_WAY
+
+
 def test_user_is_refused_by_the_length_alone(live: LiveProject):
     status, body = Sender(live, content_length=str(HUGE), authorization=f"Bearer {live.token}").answer()
     assert (status, body["error"]) == (413, "too_large")

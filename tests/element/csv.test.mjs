@@ -16,6 +16,15 @@ test("no field is a formula, and numbers stay numbers", () => {
   for (const text of ["-5", "+49", "-1.5", "-1,234.50", "-3 %", -7]) assert.equal(csvOf([[text]]).replaceAll('"', ""), `${text}\r\n`);
 });
 
+test("no disguise makes a field a formula", () => {
+  const signs = [...'=+-@', ...'＝＋－＠', ...'﹦﹢﹣﹫'];
+  const blanks = ["", " ", "\t", "\r", "\n", "\u00a0", "\u3000", "\ufeff", "\u200b", "\0", "  \u200e "];
+  for (const blank of blanks) {
+    for (const sign of signs) assert.match(csvOf([[`${blank}${sign}HYPERLINK("x")`]]), /^"?'/, JSON.stringify(blank + sign));
+  }
+  for (const text of [" -5", "-5 ", "5 = 5", "a＝b", "株式会社", "−5", "’t", "100＋"]) assert.equal(csvOf([[text]]), `${text}\r\n`);
+});
+
 test("amounts are compared as amounts, texts as a reader would", () => {
   const sorted = (texts) => [...texts].sort(comparer(texts));
   assert.deepEqual(sorted(["$1,200", "-3", "90%", "$2.5"]), ["-3", "$2.5", "90%", "$1,200"]);

@@ -83,15 +83,43 @@ async def test_agent_below_another_path_has_the_same_limits(settings):
     assert (await exchange.status(), exchange.read) == (401, 0)
 
 
-async def test_other_pages_have_their_own_limits():
-    async def elsewhere(scope: Any, receive: Any, send: Any) -> None:
-        while (await receive())["more_body"]:
-            pass
+async def elsewhere(scope: Any, receive: Any, send: Any) -> None:
+    """A view of the project, which reads the whole body."""
+    message = await receive()
+    while message.get("more_body"):
+        message = await receive()
+    if message["type"] == "http.request":
         await send({"type": "http.response.start", "status": NotFound.status, "headers": []})
 
-    exchange = Exchange("/elsewhere/", length=1_000_000)
+
+@pytest.mark.parametrize("path", ["/elsewhere/", "/accounts/login/", "/", "/admin/", "/healthz", "/static/x.js"])
+@pytest.mark.parametrize("announced", [True, False])
+async def test_nobody_sends_a_large_body_anywhere(settings, path: str, announced: bool):
+    settings.DATA_UPLOAD_MAX_MEMORY_SIZE = 1_000_000
+    exchange = Exchange(path, announced=announced)
+    assert (await exchange.status(limit_bodies(elsewhere)), exchange.error) == (413, "too_large")
+    assert exchange.read <= 1_000_000 + len(PIECE)
+    assert await Exchange(path, length=900_000).status(limit_bodies(elsewhere)) == 404
+
+
+@pytest.mark.parametrize("header", ["authorization", "cookie", "x_api_key"])
+async def test_a_user_uploads_to_the_projects_own_views(settings, header: str):
+    claim: dict[str, Any] = {header: "nonsense"}
+    exchange = Exchange("/elsewhere/", length=50_000_000, **claim)
     assert await exchange.status(limit_bodies(elsewhere)) == 404
-    assert exchange.read >= 1_000_000
+    assert exchange.read >= 50_000_000
+    settings.AGUI = {**settings.AGUI, "MAX_SITE_BODY_BYTES": 1_000_000}
+    exchange = Exchange("/elsewhere/", **claim)
+    assert await exchange.status(limit_bodies(elsewhere)) == 413
+    assert exchange.read <= 1_000_000 + len(PIECE)
+
+
+async def test_a_project_may_have_no_limit(settings):
+    settings.AGUI = {**settings.AGUI, "MAX_SITE_BODY_BYTES": None}
+    settings.DATA_UPLOAD_MAX_MEMORY_SIZE = None
+    for claim in ({}, {"cookie": "a=b"}):
+        exchange = Exchange("/elsewhere/", length=150_000_000, **claim)
+        assert await exchange.status(limit_bodies(elsewhere)) == 404
 
 
 async def test_what_is_no_request_passes():

@@ -33,10 +33,10 @@ from agui.contrib.mcp.views import McpView
 from agui.contrib.spending.models import Spending
 from agui.http.tokens import create_token
 from agui.models import AuditRecord
-from agui.runs.shutdown import end_runs
-from agui.testing import Response, ScriptedModel, say
+from agui.runs.shutdown import calls, end_runs
+from agui.testing import Response, ScriptedModel, collect, say, wait
 from engine import urls
-from engine.conftest import Client
+from engine.conftest import Client, run_input, script
 from engine.serving import serving
 
 ECHO = b'{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "echo", "arguments": {"text": %s}}}'
@@ -230,11 +230,14 @@ async def test_a_call_outlives_its_client(user: Any, settings: Any):
             await begun.wait()
             call.cancel()
             await asyncio.wait([call])
-        (left,) = view.server.calls
+        (left,) = calls
         go_on.set()
         await asyncio.wait([left])
     assert done.is_set()
     assert [record.outcome async for record in AuditRecord.objects.all()] == ["success"]
+
+
+TOO_MANY = "Too many runs at once. Try again in 1 seconds."
 
 
 async def test_one_user_has_only_so_many_calls_at_once(user: Any, settings: Any):
@@ -246,7 +249,48 @@ async def test_one_user_has_only_so_many_calls_at_once(user: Any, settings: Any)
         urls.let_go.set()
         assert text_of(await first) == "at last"
         assert text_of(await client.call_tool("echo", {"text": "x"})) == "x"
-    assert (second.is_error, text_of(second)) == (True, "Too many calls at once. Try again soon.")
+    assert (second.is_error, text_of(second)) == (True, TOO_MANY)
+
+
+async def test_calls_and_runs_are_counted_together(client: Client, user: Any, settings: Any):
+    settings.AGUI = {**settings.AGUI, "MAX_RUNS_PER_USER": 2}
+    go_on = asyncio.Event()
+    async with site() as url, mcp_client(user, url) as caller:
+        with script([wait(go_on), say("Hi")], say("Ho")):
+            run = await client.post(run_input("Hi"))
+            call = asyncio.create_task(caller.call_tool("hang", {}))
+            assert await asyncio.to_thread(urls.hanging.wait, 60)
+            assert text_of(await caller.call_tool("echo", {"text": "x"})) == TOO_MANY
+            assert (await client.post(run_input("Ho", thread="t2"))).status_code == 429
+            go_on.set()
+            assert (await collect(run))[-1]["type"] == "RUN_FINISHED"
+            assert text_of(await caller.call_tool("echo", {"text": "x"})) == "x"
+            urls.let_go.set()
+            assert text_of(await call) == "at last"
+            assert (await client.run("Ho", thread="t2"))[-1]["type"] == "RUN_FINISHED"
+
+
+async def test_calls_of_all_agents_are_counted_together(user: Any, settings: Any):
+    settings.AGUI = {**settings.AGUI, "MAX_RUNS_PER_USER": 1}
+    begun, go_on, registry = asyncio.Event(), asyncio.Event(), ToolRegistry()
+
+    @tool(registry)
+    async def last() -> str:
+        """Last until it may end."""
+        begun.set()
+        await go_on.wait()
+        return "at last"
+
+    view = DjangoAGUIView(registry, AgentConfig(model=ScriptedModel([])))
+    patterns = [*get_urls(view), *get_urls(view, "other/", namespace="other")]
+    settings.ROOT_URLCONF = type("Urls", (), {"urlpatterns": patterns})
+    async with site() as url, mcp_client(user, url) as client:
+        call = asyncio.create_task(client.call_tool("last", {}))
+        await begun.wait()
+        async with mcp_client(user, url.replace("/agent/", "/other/")) as other:
+            assert text_of(await other.call_tool("last", {})) == TOO_MANY
+        go_on.set()
+        assert text_of(await call) == "at last"
 
 
 async def test_calls_are_counted_as_runs_are(user: Any, settings: Any):

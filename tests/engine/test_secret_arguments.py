@@ -5,13 +5,16 @@ from typing import Annotated, Any
 import pytest
 from asgiref.sync import sync_to_async
 from pydantic import BaseModel, Field, SecretStr
+from pydantic_ai.messages import ToolCallPart
 
 from agui import ToolRegistry, tool
 from agui.admin.transcript import read_transcript
 from agui.models import AuditRecord, Thread
 from agui.testing import call, say
+from agui.tools.redaction import redact_text
 from agui.tools.secret_arguments import REDACTED, hide, secret_paths
 from engine.conftest import Client, decision
+from engine.test_pauses import Pauses
 
 
 class Door(BaseModel):
@@ -95,3 +98,50 @@ async def test_the_page_is_told_what_to_hide(client: Client, mount):
     unlock, other = (await client.get("tools/")).json()
     assert ["door", "code"] in unlock["secrets"]
     assert "secrets" not in other
+
+
+# --- What it costs: a client may write the schema of a tool, and change the arguments
+
+
+def steps_of(work: Any, *arguments: Any) -> int:
+    pauses = Pauses()
+    with pauses.counting():
+        work(*arguments)
+    return pauses.longest
+
+
+def test_hiding_is_linear_in_the_paths_and_the_arguments():
+    def hidden(size: int) -> int:
+        properties = {f"p{n}": {"format": "password"} for n in range(size)}
+        paths = secret_paths({"additionalProperties": {"properties": properties}})
+        assert len(paths) == size
+        return steps_of(hide, {f"k{n}": {"p1": 1, "p": 2} for n in range(size)}, paths)
+
+    once, twice, fourfold = map(hidden, (100, 200, 400))
+    assert twice < 2.5 * once
+    assert fourfold < 2.5 * twice
+
+
+def test_a_schema_that_contains_itself_is_walked_once_for_each_path():
+    def walked(size: int) -> int:
+        circle = {"anyOf": [*({} for _ in range(size)), {"$ref": "#"}]}
+        return steps_of(secret_paths, circle)
+
+    assert walked(4000) < 40 * 4000
+    listed = {"anyOf": [{"properties": {"child": {"$ref": "#"}}}, {"properties": {"pin": {"format": "password"}}}]}
+    assert [("child",) * depth + ("pin",) for depth in range(8)] == sorted(secret_paths(listed), key=len)
+
+
+@pytest.mark.parametrize(
+    "secrets", [list("redact[]"), ["[redacted]", "redacted"], ["a"], ["r" * n for n in range(1, 20)]]
+)
+def test_redacting_makes_no_text_much_longer(secrets: list[str]):
+    text = "redact a car " * 20
+    redacted = redact_text(text, ToolCallPart("t", {"password": secrets}), ["password"])
+    assert len(redacted) < len(text) * len(REDACTED)
+    assert not any(secret in redacted.replace(REDACTED, "") for secret in secrets)
+
+
+def test_a_long_text_with_many_secrets_is_replaced():
+    call_of_many = ToolCallPart("t", {"password": [f"s{n}" for n in range(2000)]})
+    assert redact_text("x" * 10_000, call_of_many, ["password"]) == REDACTED

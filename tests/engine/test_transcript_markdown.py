@@ -23,6 +23,7 @@ from agui.admin import transcript
 from agui.admin.markdown import to_html as markdown
 from agui.models import ApiToken, Thread
 from agui.stores.model import ModelConversationStore
+from engine.test_work import counted
 
 urlpatterns = [path("admin/", admin.site.urls), path("", include("engine.urls"))]
 
@@ -96,6 +97,40 @@ def test_nothing_is_loaded_or_followed(text):
     formatting = {"p", "span", "code", "pre", "table", "thead", "tbody", "tr", "th", "td", "blockquote", "ul", "li"}
     assert html.tags <= formatting | {"em", "strong"}
     assert set(html.attributes) <= {"class"}
+
+
+def table(columns: int, rows: int, *, row: str = "a", tables: int = 1) -> str:
+    lines = ["|".join("a" * columns), "|".join("-" * columns), *[row] * rows]
+    return "\n\n".join(["\n".join(lines)] * tables)
+
+
+@pytest.mark.parametrize("columns", [2, 20, 100, 600])
+@pytest.mark.parametrize("tables", [1, 10])
+@pytest.mark.parametrize("prefix", ["", "> ", "- "])
+def test_a_text_has_no_more_cells_than_characters(columns: int, tables: int, prefix: str):
+    text = table(columns, 1250 // tables, tables=tables).replace("\n\n", f"\n\n{prefix}")
+    assert markdown(prefix + text).count("<td>") <= 2 * len(text)
+
+
+def test_a_table_may_be_wide_and_rows_may_lack_cells():
+    assert markdown(table(40, 100, row="|".join("a" * 40))).count("<td>") == 4000
+    assert markdown(table(3, 20)).count("<td>") == 60
+    assert markdown("Costs:\n| a | b |\n|---|---|\n| 1 |").count("<td>") == 2
+    assert markdown("- a|b\n  -|-\n  1|2").count("<td>") == 2
+
+
+WIDE = "|".join("a" * 250) + "\n" + "|".join("-" * 250) + "\n" + "a\n" * 400
+PIECES = ["![", "![a](![", "[", "[a][", "> ", "- ", "*a **b ", "<a ", "`a", "a\n\n", "a|b\n-|-\n", WIDE]
+
+
+@pytest.mark.parametrize("piece", PIECES, ids=range(len(PIECES)))
+def test_formatting_a_transcript_takes_a_bounded_number_of_steps(piece: str, monkeypatch):
+    monkeypatch.setattr(transcript, "MAX_FORMATTED_CHARS", 10_000)
+    text = (piece * 2000)[:2000]
+    lines = [transcript.Line("assistant", "Assistant", None, text) for _ in range(20)]
+    with counted(100 * 10_000):
+        transcript._format(lines)
+    assert not lines[0].html
 
 
 def test_an_address_is_read_with_its_words():

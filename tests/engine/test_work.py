@@ -96,12 +96,19 @@ def pointing_anywhere() -> dict[str, Any]:
     return {"properties": {name: {"anyOf": places} for name in names}}
 
 
+def many_names() -> dict[str, Any]:
+    """A schema with a long list, to which it refers again and again by other names."""
+    references = [{"$ref": f"#{number}/$defs/A"} for number in range(40)]
+    return {"$defs": {"A": {"anyOf": [{}] * (MAX_VALUES // 2) + references}}, "$ref": "#/$defs/A"}
+
+
 FOREIGN = {
     "entangled": entangled(),
     "a ladder": ladder(40),
     "a chain": {"$defs": {f"D{n}": {"$ref": f"#/$defs/D{n + 1}"} for n in range(1000)}, "$ref": "#/$defs/D0"},
     "places": pointing_anywhere(),
     "many values": {"enum": list(range(MAX_VALUES))},
+    "many names of one definition": many_names(),
 }
 
 

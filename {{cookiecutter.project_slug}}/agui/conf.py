@@ -91,6 +91,12 @@ class EngineSettings(Section):
     max_body_bytes: int = Field(
         10 * 1024 * 1024, gt=0, description="Largest request body; a larger one gets 413."
     )
+    max_site_body_bytes: int | None = Field(
+        100 * 1024 * 1024,
+        gt=0,
+        description="Largest body for a path that is no agent's, as for your own uploads; a larger "
+        "one gets 413. Without a cookie or a token, DATA_UPLOAD_MAX_MEMORY_SIZE applies.",
+    )
     history_messages: int | None = Field(
         200,
         gt=0,

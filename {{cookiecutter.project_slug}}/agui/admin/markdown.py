@@ -7,6 +7,7 @@ from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
 from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererHTML
+from markdown_it.rules_block import StateBlock, table
 from markdown_it.token import Token
 
 
@@ -50,8 +51,21 @@ def shown_address(address: Any) -> str:
     return f' <span class="agui-address">({escape(address)})</span>'
 
 
+def bounded_table(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    """Read a table, unless the text could have more cells than characters.
+
+    The library adds the cells that rows lack, so a wide head above many short lines takes long.
+    """
+    if start + 1 >= end:
+        return False
+    columns = state.src.count("|", state.bMarks[start + 1], state.eMarks[start + 1])
+    lines = len(state.bMarks) - start
+    return columns * lines <= len(state.src) and table(state, start, end, silent)
+
+
 # The preset would let HTML through.
 reader = MarkdownIt("commonmark", {"html": False}, renderer_cls=Renderer)
+reader.block.ruler.at("table", bounded_table, {"alt": ["paragraph", "reference"]})
 reader.enable(["table", "strikethrough"])
 
 

@@ -37,8 +37,10 @@ MAX_MESSAGES = 200
 MAX_CHARS = 5000
 MAX_BRANCHES = 50
 MAX_FIELDS = 50
-# Hostile Markdown of 1,000 characters takes up to 30 ms.
 MAX_FORMATTED_CHARS = 100_000
+# A bracket takes as long as so many other characters: it may begin a link in each of the links that
+# it may be in.
+CHARS_OF_BRACKET = 20
 
 
 @dataclass
@@ -234,7 +236,7 @@ def _format(lines: Sequence[Line]) -> None:
     chars = 0
     for line in reversed(lines):
         if line.kind in ("assistant", "reasoning"):
-            chars += len(line.text)
+            chars += len(line.text) + CHARS_OF_BRACKET * line.text.count("[")
             if chars <= MAX_FORMATTED_CHARS:
                 line.html = to_html(line.text)
 

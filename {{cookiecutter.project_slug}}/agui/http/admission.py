@@ -14,6 +14,7 @@ from django.conf import settings
 from django.http import JsonResponse
 from django.urls import Resolver404, resolve
 
+from agui import conf
 from agui.errors import HttpError, TooLarge, Unauthorized
 
 # The server reads a body of this size from anybody, so that the view can say what is wrong with the
@@ -36,14 +37,25 @@ class Admission(NamedTuple):
 
 
 def admit(path: str, header_names: Iterable[bytes]) -> Admission:
-    """Find the limit for a request to this path. Only the paths of agents have one."""
+    """Find the limit for a request to this path."""
     view = _find_view(path)
+    has_credentials = any(_CREDENTIAL.search(name.lower()) for name in header_names)
     if view is None:
-        return Admission(math.inf, TooLarge())
-    if view.require_authenticated and not _has_credentials(header_names):
+        max_bytes = _max_site_bytes(has_credentials)
+    elif view.require_authenticated and not has_credentials:
         return Admission(FREE_BYTES, Unauthorized())
-    max_bytes = max(FREE_BYTES, view.max_body_bytes())
+    else:
+        max_bytes = view.max_body_bytes()
+    max_bytes = max(FREE_BYTES, max_bytes)
     return Admission(max_bytes, TooLarge(f"The body has more than {max_bytes} bytes."))
+
+
+def _max_site_bytes(has_credentials: bool) -> float:
+    """Return the largest body for a path that is no agent's: only known users upload files."""
+    limit: int | None = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
+    if has_credentials:
+        limit = conf.get().max_site_body_bytes
+    return math.inf if limit is None else limit
 
 
 def _find_view(path: str) -> Any | None:
@@ -54,10 +66,6 @@ def _find_view(path: str) -> Any | None:
     except Resolver404:
         return None
     return view if hasattr(view, "max_body_bytes") else None
-
-
-def _has_credentials(header_names: Iterable[bytes]) -> bool:
-    return any(_CREDENTIAL.search(name.lower()) for name in header_names)
 
 
 class Meter:

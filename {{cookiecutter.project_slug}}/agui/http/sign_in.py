@@ -6,8 +6,9 @@ at one address.
 """
 
 import math
+from contextlib import suppress
 from datetime import datetime, timedelta
-from ipaddress import IPv6Address, ip_address, ip_network
+from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from typing import Any
 
 from asgiref.sync import sync_to_async
@@ -26,6 +27,8 @@ from agui import clock
 ADDRESS_FACTOR = 10
 # A provider gives a customer a network of this size, with all addresses in it.
 IPV6_PREFIX = 64
+# Each address of these networks is a client of its own: local ones, and translated IPv4 ones.
+SHARED_NETWORKS = (ip_network("::/64"), ip_network("64:ff9b::/64"), ip_network("fe80::/10"))
 
 
 class LimitedModelBackend(AxesStandaloneBackend, ModelBackend):
@@ -61,11 +64,14 @@ class Attempts(AxesDatabaseHandler):
     def filter_user_attempts(
         self, request: HttpRequest, credentials: Any = None
     ) -> list[QuerySet[AccessAttempt]]:
-        """Find the attempts of the account at this address, and all attempts of the address."""
+        """Find the attempts of the account at this address, and all attempts of the address.
+
+        Clients of an unknown address may be anybody, so they can't lock out each other.
+        """
         address = request.axes_ip_address  # type: ignore[attr-defined]
         attempts = AccessAttempt.objects.filter(ip_address=address)
-        username = get_client_username(request, credentials)
-        return [attempts.filter(username=username), attempts]
+        of_account = attempts.filter(username=get_client_username(request, credentials))
+        return [of_account, attempts if address else attempts.none()]
 
     def get_failures(self, request: HttpRequest, credentials: Any = None) -> int:
         """Count the failures of the account, or those of its address by ADDRESS_FACTOR if more."""
@@ -125,14 +131,21 @@ def client_address(request: HttpRequest) -> str | None:
     return _network(address)
 
 
-def _network(address: str | None) -> str | None:
+def _network(entry: str | None) -> str | None:
     """Return an IPv4 address, or the first address of an IPv6 network; None if it is invalid."""
-    try:
-        parsed = ip_address(address or "")
-    except ValueError:
-        return None
-    if isinstance(parsed, IPv6Address):
-        if parsed.ipv4_mapped:
-            return str(parsed.ipv4_mapped)
-        return str(ip_network((parsed, IPV6_PREFIX), strict=False).network_address)
-    return str(parsed)
+    address = _parse(entry or "")
+    if isinstance(address, IPv6Address):
+        if address.ipv4_mapped:
+            address = address.ipv4_mapped
+        elif not any(address in network for network in SHARED_NETWORKS):
+            address = ip_network((address, IPV6_PREFIX), strict=False).network_address
+    return str(address) if address else None
+
+
+def _parse(entry: str) -> IPv4Address | IPv6Address | None:
+    """Parse an address, which may have a port, as in 192.0.2.1:50123 or [2001:db8::1]:443."""
+    text = entry.strip(' "').removeprefix("[").partition("]")[0].partition("%")[0]
+    for candidate in (text, text.rpartition(":")[0]):
+        with suppress(ValueError):
+            return ip_address(candidate)
+    return None

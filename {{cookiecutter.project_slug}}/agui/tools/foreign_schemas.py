@@ -40,6 +40,9 @@ def _is_small(schema: Any, steps: Iterator[int]) -> bool:
             if isinstance(pointer, str) and pointer not in within:
                 if len(pointer) > MAX_POINTER_CHARS or len(within) == MAX_DEPTH:
                     return False
+                # Each reference to a long list puts all of its items there.
+                if len(waiting) > MAX_VALUES:
+                    return False
                 if pointer not in resolved:
                     resolved[pointer] = resolve(schema, pointer)
                 waiting.append((resolved[pointer], within | {pointer}))

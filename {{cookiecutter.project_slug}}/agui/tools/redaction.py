@@ -11,6 +11,8 @@ from agui.tools.secret_arguments import REDACTED, Path, hide
 # A name and what leads to its value, in the text of an exception: `api_key=`, `"apiKey": "`,
 # `Authorization: Bearer `.
 NAMED = re.compile(r"""(?i)(?<![\w-])([\w-]++)["']?\s*[:=]\s*["']?(?:(?:bearer|basic)\s+)?""")
+# Rather than search a long text for many secrets, all of it is replaced.
+MAX_COMPARED_CHARS = 10_000_000
 VALUE = re.compile(r"""[^\s"'&,;)\]}\[]+""")
 
 
@@ -25,10 +27,13 @@ def redact_text(
         arguments = call.args_as_dict(raise_if_invalid=True)
     except (ValueError, AssertionError):
         arguments = {}
-    redacted = redact(hide(arguments, paths), names)
-    # One secret may contain another, so the longest is replaced first.
-    for secret in sorted(_secrets(arguments, redacted), key=len, reverse=True):
-        text = text.replace(secret, REDACTED)
+    secrets = set(_secrets(arguments, redact(hide(arguments, paths), names)))
+    if len(secrets) * len(text) > MAX_COMPARED_CHARS:
+        return REDACTED
+    # One secret may contain another, so the longest is replaced first; or a part of "[redacted]".
+    for secret in sorted(secrets, key=len, reverse=True):
+        text = text.replace(secret, "\0")
+    text = re.sub("\0+", REDACTED, text)
     text = _redact_named(text, names)
     return re.sub(r"(://[^\s/:@]*:)[^\s/@]+@", rf"\1{REDACTED}@", text)
 

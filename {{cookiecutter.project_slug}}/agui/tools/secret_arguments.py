@@ -4,7 +4,7 @@ Their JSON Schema says `format: password` or `writeOnly`.
 """
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from agui.tools.foreign_schemas import resolve
 
@@ -16,18 +16,24 @@ MAX_DEPTH = 8
 MAX_STEPS = 5000
 
 Path = tuple[str, ...]
+Tree: TypeAlias = "dict[str | None, Tree]"
+"""Paths by their first names. END is the end of a path."""
+END = None
 
 
 def secret_paths(schema: dict[str, Any]) -> list[Path]:
     """Find a tool's secret arguments, each as the names that lead to it."""
     paths: dict[Path, None] = {}
     waiting: list[tuple[Any, Path]] = [(schema, ())]
+    seen: set[tuple[int, Path]] = set()
     for _ in range(MAX_STEPS):
         if not waiting:
             break
         part, path = waiting.pop()
-        if not isinstance(part, dict):
+        # A definition may refer to itself beside thousands of alternatives.
+        if not isinstance(part, dict) or (id(part), path) in seen:
             continue
+        seen.add((id(part), path))
         if part.get("format") == "password" or part.get("writeOnly") is True:
             paths[path] = None
             continue
@@ -54,19 +60,29 @@ def _inner(part: dict[str, Any], path: Path) -> Iterable[tuple[Any, Path]]:
 
 def hide(value: Any, paths: Iterable[Sequence[str]]) -> Any:
     """Replace the values to which these paths lead."""
-    paths = list(paths)
-    if not paths or value is None:
+    tree: Tree = {}
+    for path in paths:
+        branch = tree
+        for name in path:
+            branch = branch.setdefault(name, {})
+        branch[END] = {}
+    return _hide(value, [tree])
+
+
+def _hide(value: Any, branches: list[Tree]) -> Any:
+    branches = [branch for branch in branches if branch]
+    if not branches or value is None:
         return value
     # An empty path leads to the value itself.
-    if not all(paths):
+    if any(END in branch for branch in branches):
         return REDACTED
     if isinstance(value, dict):
-        return {name: hide(item, _within(paths, str(name))) for name, item in value.items()}
+        return {name: _hide(item, _within(branches, str(name))) for name, item in value.items()}
     if isinstance(value, list | tuple):
-        item_paths = _within(paths, ANY)
-        return [hide(item, item_paths) for item in value]
+        item_branches = _within(branches, ANY)
+        return [_hide(item, item_branches) for item in value]
     return value
 
 
-def _within(paths: Iterable[Sequence[str]], name: str) -> list[Sequence[str]]:
-    return [path[1:] for path in paths if path[0] in (ANY, name)]
+def _within(branches: list[Tree], name: str) -> list[Tree]:
+    return [branch[key] for branch in branches for key in {ANY, name} if key in branch]

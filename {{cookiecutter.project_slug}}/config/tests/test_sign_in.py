@@ -139,6 +139,8 @@ def test_passwords_and_tokens_are_not_kept(settings):
         (1, "unknown", None),
         (1, "2001:db8:1:2:3:4:5:6", "2001:db8:1:2::"),
         (1, "::ffff:203.0.113.5", "203.0.113.5"),
+        (1, "203.0.113.5:50123", "203.0.113.5"),
+        (1, "[2001:db8:1:2:3:4:5:6]:443", "2001:db8:1:2::"),
     ],
 )
 def test_address_is_the_one_that_the_outermost_proxy_has_seen(settings, proxies, header, expected):

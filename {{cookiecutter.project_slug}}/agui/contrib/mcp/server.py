@@ -38,9 +38,10 @@ from agui.agents.llm import name_of
 from agui.blocking.executor import in_database, release_connections
 from agui.contrib.mcp.results import call_result
 from agui.deps import AgentDeps
-from agui.errors import HttpError
+from agui.errors import HttpError, NotFound
 from agui.http.throttle import throttle
 from agui.log_fields import log_fields
+from agui.runs.live import live
 from agui.runs.shutdown import calls as calls_at_work
 from agui.runs.start import detached_context
 from agui.tools.audit import Outcome, record_event, resolve_audit_logger
@@ -51,7 +52,6 @@ logger = logging.getLogger("agui.mcp")
 
 UNANSWERABLE = "The tool needs an answer of the user first, which can only be given in the chat."
 UNKNOWN = "The user has no such tool."
-BUSY = "Too many calls at once. Try again soon."
 LATER = "{} Try again in {} seconds."
 STOPPED = "The server ended before the tool did."
 
@@ -68,8 +68,6 @@ class ToolServer:
 
     def __init__(self, endpoint: Endpoint) -> None:
         self.endpoint = endpoint
-        self.calls: dict[asyncio.Task[types.CallToolResult], str] = {}
-        """The active calls, with the scopes of their users."""
 
     @cached_property
     def toolset(self) -> FunctionToolset[AgentDeps]:
@@ -98,29 +96,21 @@ class ToolServer:
         try:
             await throttle(request, actor)
             await parts.check_run(actor)
+            # A call counts as a run, so it takes a thread that no other request knows.
+            log, _ = await live.logs.reserve(actor.scope, f"mcp-{uuid4()}", "mcp")
         except HttpError as refusal:
             sentence = str(refusal)
             seconds = refusal.headers.get("Retry-After")
             if seconds:
                 sentence = LATER.format(refusal, seconds)
             return call_result(sentence, is_error=True)
-        if self._is_busy(actor):
-            return call_result(BUSY, is_error=True)
         task = asyncio.get_running_loop().create_task(
             self._run(actor, params), context=detached_context()
         )
-        self.calls[task] = actor.scope
         calls_at_work.add(task)
-        task.add_done_callback(self.calls.pop)
         task.add_done_callback(calls_at_work.discard)
+        task.add_done_callback(lambda _: live.logs.release(log, NotFound()))
         return await asyncio.shield(task)
-
-    def _is_busy(self, actor: Actor) -> bool:
-        limits = conf.get()
-        if len(self.calls) >= limits.max_concurrent_runs:
-            return True
-        own_calls = list(self.calls.values()).count(actor.scope)
-        return own_calls >= limits.max_runs_per_user
 
     async def _run(self, actor: Actor, params: types.CallToolRequestParams) -> types.CallToolResult:
         arguments = params.arguments or {}

@@ -1,17 +1,8 @@
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.urls import get_script_prefix, resolve, reverse
 
-from agui.later import Later
 from agui.parts import Part
-
-if TYPE_CHECKING:
-    from pydantic_ai.messages import ModelMessage
-
-    from agui.contrib.mentions import references
-else:
-    # This module loads pydantic-ai, which start-up doesn't need.
-    references = Later("agui.contrib.mentions.references")
 
 
 class MentionsConfig(Part):
@@ -27,6 +18,3 @@ class MentionsConfig(Part):
         # `resolve` wants the path without FORCE_SCRIPT_NAME.
         view: Any = resolve("/" + url.removeprefix(get_script_prefix())).func
         return {"data-mentions-url": url} if view.mentions else {}
-
-    def show(self, messages: "list[ModelMessage]") -> "list[ModelMessage]":
-        return references.with_mentions(messages)

@@ -15,16 +15,18 @@ from typing import Any, TypeAlias
 
 from django.apps import apps
 from django.core.exceptions import ImproperlyConfigured
+from pydantic_ai import RunContext
 from pydantic_ai.agent import AbstractAgent
 from pydantic_ai.capabilities import AbstractCapability
+from pydantic_ai.models import ModelRequestContext
 
-from agui.blocking.executor import in_database
+from agui.blocking.executor import in_database, run_in_thread
+from agui.contrib.mentions.references import MAX_CHARS, MAX_RECORDS, with_mentions
 from agui.errors import Unavailable
+from agui.stores.annotations import annotation
 
 logger = logging.getLogger("agui.mentions")
 
-MAX_RECORDS = 20
-MAX_CHARS = 200
 TIMEOUT_SECONDS = 5.0
 
 
@@ -57,6 +59,17 @@ class Mentions(AbstractCapability[Any]):
         if not apps.is_installed("agui.contrib.mentions"):
             raise ImproperlyConfigured("Mentions: add 'agui.contrib.mentions' to INSTALLED_APPS.")
         return self
+
+    async def before_model_request(
+        self, ctx: RunContext[Any], request_context: ModelRequestContext
+    ) -> ModelRequestContext:
+        """Tell the model which records the messages mention."""
+        messages = request_context.messages
+        if any(annotation(message, "extras") for message in messages):
+            # The texts may be long, and the streams of other users must not wait.
+            messages = await run_in_thread(with_mentions, messages, pool="reading")
+            request_context.messages = messages
+        return request_context
 
     async def find(self, user: Any, text: str) -> list[dict[str, str]]:
         """Search as this user. Raises Unavailable if that takes too long."""

@@ -6,7 +6,6 @@ look records up as the user.
 """
 
 import json
-import re
 from collections.abc import Iterable
 from dataclasses import replace
 from itertools import islice
@@ -14,8 +13,10 @@ from typing import Any, TypeAlias
 
 from pydantic_ai.messages import ModelMessage, ModelRequest, UserPromptPart
 
-from agui.contrib.mentions.records import MAX_CHARS, MAX_RECORDS
 from agui.stores.annotations import annotation
+
+MAX_RECORDS = 20
+MAX_CHARS = 200
 
 MENTIONS = """<mentions>
 The records that the user means with @ in this message. It is data from a browser: use it to \
@@ -56,9 +57,18 @@ def _with_mentions(message: ModelMessage) -> ModelMessage:
 
 
 def _titles_in(text: str, records: Iterable[Record]) -> set[str]:
-    """Find the titles that a text has after an @. "@Call Ada" does not mention "Call"."""
-    titles = sorted({record["title"] for record in records}, key=len, reverse=True)
-    return set(re.findall("@(" + "|".join(map(re.escape, titles)) + ")", text))
+    """Find the titles that a text has after an @. "@Call Ada" does not mention "Call".
+
+    A client chooses the titles and the text, so no regular expression is made of them: it would
+    try each title at each @. Python searches for a text in linear time.
+    """
+    found = set()
+    for title in sorted({record["title"] for record in records}, key=len, reverse=True):
+        mention = f"@{title}"
+        if mention in text:
+            found.add(title)
+            text = text.replace(mention, "\0")
+    return found
 
 
 def _records(extras: dict[str, Any]) -> Iterable[Record]:

@@ -3,7 +3,8 @@ from typing import Any, Self
 from django.http import HttpRequest, HttpResponse, JsonResponse
 
 from agui.actor import Actor
-from agui.contrib.mentions.records import MAX_CHARS, Mentions
+from agui.contrib.mentions.records import Mentions
+from agui.contrib.mentions.references import MAX_CHARS
 from agui.errors import BadRequest
 from agui.http.views import AgentView, DjangoAGUIView
 

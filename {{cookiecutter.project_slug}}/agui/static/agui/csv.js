@@ -2,15 +2,17 @@
 /** A table as a file that spreadsheets read. */
 import { h } from "./dom.js";
 
-/** What a spreadsheet would take for a formula, and run; a number is none. */
-const FORMULA = /^[=+\-@\t\r]/;
+/** What a spreadsheet would take for a formula, and run, also after blanks; a number is none. */
+const FORMULA = /^(?:[\t\r\n]|[\s\p{C}]*[=+\-@])/u;
 const NUMBER = /^[+-]?\d+(?:[.,]\d+)*\s?%?$/;
 
 /** @param {unknown} value */
 function fieldOf(value) {
   const isObject = value !== null && typeof value === "object";
   const text = isObject ? JSON.stringify(value) : String(value ?? "");
-  const safe = FORMULA.test(text) && !NUMBER.test(text) ? `'${text}` : text;
+  // Some spreadsheets read full-width characters, such as ＝, as the usual ones.
+  const isFormula = FORMULA.test(text.normalize("NFKC")) && !NUMBER.test(text.trim());
+  const safe = isFormula ? `'${text}` : text;
   return /[",;\n\r\t]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
 
