@@ -102,7 +102,8 @@ def describe(
         actions=actions_of(model, methods or ()),
         choosable=reader.choosable,
         not_set=reader.not_set,
-        not_created=_why_not_created(model, owner, reader.missing),
+        not_created=_why_not_created(model, owner, reader.missing)
+        or _why_not_by_form(rules, settable),
     )
 
 
@@ -128,6 +129,12 @@ def _why_not_created(model: type[models.Model], owner: Owner | None, missing: st
     if missing:
         return f"the tools don't set the {missing.replace('_', ' ')} that it needs"
     return ""
+
+
+def _why_not_by_form(rules: FormRules, settable: Iterable[str] | None) -> str:
+    if rules.creatable is None or rules.creatable or settable is not None:
+        return ""
+    return f"{rules.source} doesn't either"
 
 
 def is_own_model(model: type[models.Model]) -> bool:

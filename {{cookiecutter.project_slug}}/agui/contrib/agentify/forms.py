@@ -72,15 +72,18 @@ def _visible_in(forms: Iterable[Any]) -> Names | None:
 def _rules_of_admin(model_admin: Any) -> FormRules:
     """Ask the admin as it would be asked for a member of the staff who is no superuser."""
     source = type(model_admin).__name__
+    request = _request()
     try:
-        request = _request()
+        creatable = changeable = Names()
         row = model_admin.model()
-        creatable = _fields_of_admin(model_admin, request, None)
-        changeable = _fields_of_admin(model_admin, request, row)
+        if model_admin.has_change_permission(request, row):
+            changeable = _fields_of_admin(model_admin, request, row)
+        if model_admin.has_add_permission(request):
+            creatable = _fields_of_admin(model_admin, request, None)
         visible = {*creatable, *changeable, *_shown_by(model_admin, request, row)}
     except Exception as error:  # The project's methods may ask more of the request.
         logger.warning("%s says nothing of the fields without a real request: %r", source, error)
-        return FormRules(source, frozenset(), frozenset(), _static_fields(model_admin))
+        return FormRules(source, Names(), Names(), _static_fields(model_admin))
     return FormRules(source, creatable, changeable, frozenset(visible))
 
 

@@ -38,7 +38,9 @@ ACCESS = word_set(
     "invitation invite join login magic onetime pairing private recovery reset security share "
     "signin signup sms sso unlock verification verify"
 )
-ACCESS_CODE = re.compile(rf"(?:{'|'.join(sorted(ACCESS))})(?:.*[^a-z])?(?:code|link|uri|url)s?$")
+CARRIERS = word_set("code codes link links uri uris url urls")
+# The same in one word, such as "invitecode".
+ACCESS_CODE = re.compile(rf"(?:{'|'.join(sorted(ACCESS))})(?:code|link|uri|url)s?")
 # Models that are about secrets, and what they keep those in.
 SECRET_MODEL = word_set("authenticator mfa otp passkey session sessions totp webauthn")
 OPAQUE = word_set("blob data payload state value values")
@@ -57,10 +59,10 @@ _contains_secret = secret_test(SECRET_PARTS)
 
 def is_secret_name(name: str) -> bool:
     """Whether a value of this name is a secret."""
-    if _contains_secret(name) or words_of(name) & SECRET_WORDS:
+    words = words_of(name)
+    if _contains_secret(name) or words & SECRET_WORDS or words & ACCESS and words & CARRIERS:
         return True
-    snake = _snake(name)
-    return bool(ACCESS_CODE.search(snake) or ACCESS_CODE.search(snake.replace("_", "")))
+    return bool(ACCESS_CODE.search(_snake(name).replace("_", "")))
 
 
 def words_of(name: str) -> frozenset[str]:

@@ -75,7 +75,8 @@ def one_line(value: Any, max_chars: int = MAX_CHARS) -> str:
             letters.append(f"[U+{ord(letter):04X}]")
         else:
             letters.append(letter)
-    return _cut(" ".join("".join(letters).split()), max_chars)
+    text = " ".join("".join(letters).split())
+    return _cut(re.sub("⏎(?: ⏎)+", "⏎", text), max_chars)
 
 
 def _cut(text: str, max_chars: int) -> str:

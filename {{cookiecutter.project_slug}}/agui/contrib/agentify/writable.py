@@ -27,7 +27,7 @@ DECIDED = word_set(
     "commission completed confirmed cost count counter created credit credits currency debit "
     "deleted delivered deposit disabled discount discounts enabled error expires "
     "expired expiration expiry external failed failure featured fee fees finished flag flags "
-    "fraud free hidden imported internal invoice invoiced last level locked margin "
+    "fraud free hidden imported internal invoice invoiced joined level locked login margin "
     "modified moderation owner paid payed payment payments pending plan points premium price "
     "priority processed published rank rate rating refund refunded rejected review "
     "reviewed reviewer risk salary score seller settled shipped source stage state "
@@ -66,7 +66,7 @@ def is_writable(field: Any, kind: str, rules: FormRules, *, is_owned: bool) -> b
         return field.name in rules.creatable | (rules.changeable or frozenset())
     if not is_owned:
         return True
-    if words_of(field.name) & DECIDED:
+    if words_of(field.name) & DECIDED or _identifies_user(field):
         return False
     if field.is_relation:
         return not is_user(field.related_model) and not _is_decided(field.related_model)
@@ -77,3 +77,10 @@ def _is_decided(model: type[models.Model]) -> bool:
     if model._meta.label == "contenttypes.ContentType":
         return True
     return bool(words_of(model.__name__) & (DECIDED | PRIVILEGES))
+
+
+def _identifies_user(field: Any) -> bool:
+    """Whether a user signs in, or gets a new password, by this field."""
+    user_model: Any = get_user_model()
+    names = (user_model.USERNAME_FIELD, getattr(user_model, "EMAIL_FIELD", ""))
+    return issubclass(field.model, user_model) and field.name in names
