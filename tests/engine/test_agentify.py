@@ -16,7 +16,7 @@ from django.test.utils import isolate_apps
 
 from agui.contrib.agentify import forms
 from agui.contrib.agentify.describe import describe
-from agui.contrib.agentify.names import names_of
+from agui.contrib.agentify.names import name_of, names_of
 from agui.contrib.agentify.refusal import Refused
 from agui.contrib.agentify.secrets import has_secret_key, is_secret_name
 from agui.contrib.agentify.write_tests import write_tests
@@ -359,6 +359,22 @@ def test_staff_set_what_the_admin_lets_them(registered, attributes, creatable, c
     assert set_by(info_of(account)) == (creatable.split(), changeable.split())
 
 
+def test_what_the_admin_forbids_is_no_tool(registered):
+    account = accounts()
+
+    def never(*_):
+        return False
+
+    registered(account, has_add_permission=never, has_change_permission=never, has_delete_permission=never)
+    source = written(account)
+    assert [
+        line for line in source.splitlines() if line.startswith(("def create_", "def change_", "def delete_"))
+    ] == []
+    tests = write_tests(info_of(account))
+    assert "create_thing" not in tests
+    assert "delete_thing" not in tests
+
+
 def test_owner_sees_no_more_than_the_admin_shows(registered):
     account = accounts()
     registered(account, fields=["bio", "total"])
@@ -436,6 +452,13 @@ def test_what_is_no_action_is_refused_in_a_sentence(name):
 
 
 # --- What is written
+
+
+def test_name_that_is_taken_is_told_with_the_reason():
+    thing = model("Rental", user=key(User))
+    assert name_of(thing, lambda names: "") == ("rental", "")
+    taken = {"rental": "the assistant has a tool 'create_rental' already"}
+    assert name_of(thing, lambda names: taken.get(names.singular, "")) == ("users_rental", taken["rental"])
 
 
 @pytest.mark.parametrize("name", ["user", "or_skip", "order"])

@@ -31,6 +31,7 @@ class FormRules:
     changeable: Names | None = None
     visible: Names | None = None
     """The fields that may be shown; None is all."""
+    deletable: bool = True
 
     def allows_showing(self, name: str) -> bool:
         return self.visible is None or name in self.visible
@@ -49,11 +50,11 @@ def rules_of(model: type[models.Model], *, is_owned: bool) -> FormRules:
     forms = [form for form in _forms_of(model) if not (is_owned and _is_of_staff(form))]
     if not forms:
         # What staff may write says nothing of what an owner may.
-        return FormRules(visible=rules.visible)
+        return FormRules(visible=rules.visible, deletable=rules.deletable)
     fields = frozenset.intersection(*map(_fields_of_form, forms))
     source = " and ".join(form.__name__ for form in forms)
     visible = rules.visible if model_admin is not None else _visible_in(forms)
-    return FormRules(source, fields, fields, visible)
+    return FormRules(source, fields, fields, visible, rules.deletable)
 
 
 def _visible_in(forms: Iterable[Any]) -> Names | None:
@@ -80,11 +81,12 @@ def _rules_of_admin(model_admin: Any) -> FormRules:
             changeable = _fields_of_admin(model_admin, request, row)
         if model_admin.has_add_permission(request):
             creatable = _fields_of_admin(model_admin, request, None)
+        deletable = bool(model_admin.has_delete_permission(request, row))
         visible = {*creatable, *changeable, *_shown_by(model_admin, request, row)}
     except Exception as error:  # The project's methods may ask more of the request.
         logger.warning("%s says nothing of the fields without a real request: %r", source, error)
         return FormRules(source, Names(), Names(), _static_fields(model_admin))
-    return FormRules(source, creatable, changeable, frozenset(visible))
+    return FormRules(source, creatable, changeable, frozenset(visible), deletable)
 
 
 def _static_fields(model_admin: Any) -> Names:

@@ -60,7 +60,9 @@ _contains_secret = secret_test(SECRET_PARTS)
 def is_secret_name(name: str) -> bool:
     """Whether a value of this name is a secret."""
     words = words_of(name)
-    if _contains_secret(name) or words & SECRET_WORDS or words & ACCESS and words & CARRIERS:
+    if _contains_secret(name) or words & SECRET_WORDS:
+        return True
+    if words & ACCESS and words & CARRIERS:
         return True
     return bool(ACCESS_CODE.search(_snake(name).replace("_", "")))
 

@@ -43,7 +43,8 @@ class ToolsWriter:
             blocks.append(self.create_tool())
         if self.changeable:
             blocks.append(self.change_tool())
-        blocks.append(self.delete_tool())
+        if self.info.rules.deletable:
+            blocks.append(self.delete_tool())
         for name, about in self.info.actions.items():
             blocks.append(self.action_tool(name, about))
         body = "\n\n\n".join("\n".join(block) for block in blocks)
