@@ -200,6 +200,7 @@ def parcels() -> dict[str, type[models.Model]]:
     return {
         "packed by staff": model("Parcel", order=key(order), packed_by=key(User), name=text()),
         "members": model("Project", members=models.ManyToManyField(User, related_name="+"), name=text()),
+        "a profile of somebody": model("Deed", approver_profile=key(customer), name=text()),
         "two ways": model("Loan", lender=key(User), borrower=key(User), name=text()),
         "anything": model(
             "Note",
@@ -211,7 +212,7 @@ def parcels() -> dict[str, type[models.Model]]:
     }
 
 
-@pytest.mark.parametrize("name", ["packed by staff", "members", "two ways", "anything"])
+@pytest.mark.parametrize("name", ["packed by staff", "members", "a profile of somebody", "two ways", "anything"])
 def test_rows_whose_owner_is_not_sure_are_not_chosen_and_not_named(name):
     related = parcels()[name]
     claim = model("Claim", thing=key(related), note=text(), user=key(User))
@@ -253,6 +254,17 @@ def accounts(**more) -> type[models.Model]:
     return model(
         "Account", **flags, **texts, bio=text(blank=True), born=models.DateField(null=True), user=key(User), **more
     )
+
+
+@pytest.mark.parametrize(
+    "name", ["EmailAddress", "SocialAccount", "AccessToken", "LoginHistory", "TOTPDevice", "AuditLog", "DeviceGrant"]
+)
+def test_owner_does_not_write_what_they_are_known_by_nor_what_has_happened(name):
+    fields = {one: text() for one in ("email", "provider", "uid", "username", "phone_number", "redirect_uri")}
+    known_by = model(name, **fields, user=key(User))
+    assert settable(known_by, "user") == []
+    if name not in ("EmailAddress", "SocialAccount"):
+        assert settable(model(f"Own{name}", note=text(), user=key(User)), "user") == []
 
 
 @pytest.fixture

@@ -47,8 +47,11 @@ def _is_same(model: Any, related: Any) -> bool:
 
 def _is_ownership(path: str, owner: Owner) -> bool:
     """Whether a way to a user is one to the owner: "approved_by" is another one."""
-    last = path.split("__")[-1]
-    return last in OWNERS or last == owner.path.split("__")[-1]
+    if path == owner.path or owner.path.endswith(f"__{path}"):
+        return True
+    if "__" in owner.path and path.endswith(f"__{owner.path}"):
+        return True
+    return set(path.split("__")) <= OWNERS
 
 
 def belongs_to_somebody(model: Any) -> bool:

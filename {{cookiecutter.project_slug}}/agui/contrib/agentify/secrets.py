@@ -175,9 +175,12 @@ def without_secrets(text: str) -> str:
     """Replace the secrets in a text: in JSON, in `name=value`, in URLs, keys and JWTs."""
     if text[:1] in ("{", "["):
         try:
-            return json.dumps(_cleaned(json.loads(text)), ensure_ascii=False)
+            value = json.loads(text)
+            cleaned = _cleaned(value)
         except (ValueError, RecursionError):
             pass
+        else:
+            return text if cleaned == value else json.dumps(cleaned, ensure_ascii=False)
     text = redact_text(text, ToolCallPart("", {}), SECRET_NAMES)
     return KEYS.sub(REDACTED, text)
 

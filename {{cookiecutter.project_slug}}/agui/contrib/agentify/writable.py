@@ -7,7 +7,7 @@ from django.db import models
 
 from agui.contrib.agentify.forms import FormRules
 from agui.contrib.agentify.owners import is_user
-from agui.contrib.agentify.secrets import word_set, words_of
+from agui.contrib.agentify.secrets import is_secret_name, word_set, words_of
 
 # Fields that say what somebody may do. No tool sets them by default, whatever a form has.
 PRIVILEGES = word_set(
@@ -19,20 +19,25 @@ PRIVILEGES = word_set(
 PRIVILEGED_MODELS = frozenset(["auth.Group", "auth.Permission"])
 # Fields of a user that decide whether they may sign in.
 OF_USERS = word_set("active disabled enabled locked suspended")
-# Fields that an owner doesn't write if the project has no form for them: what is decided, counted
-# and paid by others.
+# Fields that an owner doesn't write if the project has no form for them: what others decide, count
+# and pay for, and what somebody is known by.
 DECIDED = word_set(
-    "accepted active activated added agent amount archived assigned assignee assignees attempts "
-    "balance billing blocked bonus budget by cancelled changed charge checked closed "
+    "accepted activated active added agent amount archived assigned assignee assignees attempts "
+    "balance billing blocked bonus budget by callback cancelled changed charge checked closed "
     "commission completed confirmed cost count counter created credit credits currency debit "
-    "deleted delivered deposit disabled discount discounts enabled error expires "
-    "expired expiration expiry external failed failure featured fee fees finished flag flags "
-    "fraud free hidden imported internal invoice invoiced joined level locked login margin "
-    "modified moderation owner paid payed payment payments pending plan points premium price "
-    "priority processed published rank rate rating refund refunded rejected review "
-    "reviewed reviewer risk salary score seller settled shipped source stage state "
-    "status stock subscription suspended system tax tenant tier total trial updated valid "
-    "validated vat visible wallet"
+    "deleted delivered deposit disabled discount discounts domain email emails enabled error "
+    "expiration expired expires expiry external failed failure featured fee fees finished flag "
+    "flags fraud free hidden host hostname imported internal invoice invoiced ip joined level "
+    "locked login margin mobile moderation modified origins owner paid payed payment payments "
+    "pending phone plan points premium price priority processed provider published rank rate "
+    "rating redirect refund refunded rejected review reviewed reviewer risk salary score seller "
+    "settled shipped source stage state status stock subscription suspended system tax tenant "
+    "tier total trial uid updated uri uris username valid validated vat visible wallet webhook"
+)
+# Models that keep what has happened, or that let somebody in.
+KEPT = word_set(
+    "audit authenticator device devices grant grants history log logs mfa otp revision session "
+    "sessions version"
 )
 # What an owner writes themselves: texts and dates.
 CONTENT = frozenset(["date", "datetime", "str", "time"])
@@ -66,7 +71,7 @@ def is_writable(field: Any, kind: str, rules: FormRules, *, is_owned: bool) -> b
         return field.name in rules.creatable | (rules.changeable or frozenset())
     if not is_owned:
         return True
-    if words_of(field.name) & DECIDED or _identifies_user(field):
+    if words_of(field.name) & DECIDED or _is_kept(field.model):
         return False
     if field.is_relation:
         return not is_user(field.related_model) and not _is_decided(field.related_model)
@@ -79,8 +84,5 @@ def _is_decided(model: type[models.Model]) -> bool:
     return bool(words_of(model.__name__) & (DECIDED | PRIVILEGES))
 
 
-def _identifies_user(field: Any) -> bool:
-    """Whether a user signs in, or gets a new password, by this field."""
-    user_model: Any = get_user_model()
-    names = (user_model.USERNAME_FIELD, getattr(user_model, "EMAIL_FIELD", ""))
-    return issubclass(field.model, user_model) and field.name in names
+def _is_kept(model: type[models.Model]) -> bool:
+    return bool(words_of(model.__name__) & KEPT) or is_secret_name(model.__name__)

@@ -66,7 +66,8 @@ class Command(BaseCommand):
             owner = answer["owner"] if answer else self.ask_owner(model)
         check_users(owner)
         methods = names_in(options["methods"], answer.get("methods", []))
-        settable = names_in(options["fields"], answer.get("fields"))
+        # An empty list is the default again.
+        settable = names_in(options["fields"], answer.get("fields")) or None
         name = answer.get("name") or self.name(model, answers)
         known = {label: given["owner"] for label, given in answers.items() if given["owner"]}
         try:
