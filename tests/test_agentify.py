@@ -141,7 +141,7 @@ async def test_nothing_is_deleted_without_a_yes(ada, order):
     [interrupt] = answer.interrupts
     assert interrupt["message"].startswith(f"Delete order {order.pk}?\\n")
     assert interrupt["metadata"]["x-destructive"] is True
-    assert "status: open" in interrupt["message"]
+    assert "status: “open”" in interrupt["message"]
     assert await Order.objects.filter(pk=order.pk).aexists()
     await chat.deny()
     assert await Order.objects.filter(pk=order.pk).aexists()
@@ -175,8 +175,8 @@ async def test_question_about_a_new_row_names_the_others(ada, order):
     title, _, _, *lines = interrupt["message"].split("\\n")
     assert title == "Create an order?"
     assert [line.partition(":")[0] for line in lines] == ["customer", "product", "note"]
-    assert lines[0].startswith(f"customer: customer {order.customer_id} (sample-")
-    assert lines[2] == "note: one ⏎ two ⏎ three"
+    assert lines[0].startswith(f"customer: customer {order.customer_id} (“sample-")
+    assert lines[2] == "note: “one two three”"
     assert interrupt["metadata"]["x-destructive"] is False
 
 

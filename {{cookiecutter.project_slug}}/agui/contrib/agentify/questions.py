@@ -8,10 +8,11 @@ from django.db import models
 from django.db.models.deletion import Collector, ProtectedError, RestrictedError
 from pydantic_ai import ApprovalRequired, RunContext
 
-from agui.contrib.agentify.shown import one_line, row_name, shown
+from agui.contrib.agentify.shown import id_text, row_name, shown
 from agui.contrib.agentify.values import MAX_ITEMS
 from agui.deps import AgentDeps
 from agui.tools.approval import needs_confirmation
+from agui.tools.questions import one_line
 from agui.tools.schema import X_CONFIRM_KEY, X_DESTRUCTIVE_KEY, ToolSpec
 
 Context = RunContext[AgentDeps]
@@ -48,7 +49,7 @@ def question(
         lines += _lines_of_arguments(ctx, arguments, related or {})
         # A client shows what destroys in red.
         destroys = not name.startswith(HARMLESS)
-        raise ApprovalRequired({X_DESTRUCTIVE_KEY: destroys, X_CONFIRM_KEY: "\n".join(lines)})
+        raise ApprovalRequired({X_DESTRUCTIVE_KEY: destroys, X_CONFIRM_KEY: lines})
 
     return ask
 
@@ -57,7 +58,7 @@ class Missing:
     """An id without a row in the user's reach."""
 
     def __init__(self, queryset: models.QuerySet[Any], pk: Any) -> None:
-        self.name = f"{one_line(queryset.model._meta.verbose_name)} {shown(pk)}"
+        self.name = f"{one_line(queryset.model._meta.verbose_name)} {id_text(pk)}"
 
 
 def _find(queryset: models.QuerySet[Any], pk: Any) -> models.Model | Missing:
@@ -71,20 +72,22 @@ def _lines_of_row(row: models.Model | Missing, fields: Iterable[str]) -> list[st
     lines = []
     for path in fields:
         name, _, label = path.partition(".")
-        lines += _line(name, shown(_value(row, name, label)))
+        lines += _line(name, _text(row, name, label))
     return lines
 
 
-def _value(row: Any, name: str, label: str) -> Any:
-    if row._meta.get_field(name).many_to_many:
-        return None
+def _text(row: Any, name: str, label: str) -> str:
+    """Write the value of a field, or the related row."""
+    field = row._meta.get_field(name)
+    if field.many_to_many:
+        return ""
     if not label:
-        return getattr(row, row._meta.get_field(name).attname)
+        return shown(getattr(row, field.attname))
     try:
         related = getattr(row, name)
     except ObjectDoesNotExist:
-        return None
-    return related and f"{shown(getattr(related, label))} ({shown(related.pk)})"
+        return ""
+    return f"{shown(getattr(related, label))} ({id_text(related.pk)})" if related else ""
 
 
 def _line(name: str, text: str) -> list[str]:
