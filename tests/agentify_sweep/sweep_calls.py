@@ -158,11 +158,13 @@ def test_secrets_never_leave(path: str):
     fill_in(row, name, "hunter2")
     ctx = as_user(user)
     results = [getattr(module, f"list_{names.plural}")(ctx), getattr(module, f"read_{names.singular}")(ctx, row.pk)]
+    assert "hunter2" not in str(results)
     ctx.tool_call_approved, ctx.tool_name = False, f"delete_{names.singular}"
-    ask: Any = registry.get(ctx.tool_name).spec.args_validator
-    with pytest.raises(ApprovalRequired) as asked:
-        ask(ctx, **{f"{names.singular}_id": row.pk})
-    assert "hunter2" not in f"{results} {asked.value.metadata}"
+    if ctx.tool_name in registry:  # Some admins forbid it.
+        ask: Any = registry.get(ctx.tool_name).spec.args_validator
+        with pytest.raises(ApprovalRequired) as asked:
+            ask(ctx, **{f"{names.singular}_id": row.pk})
+        assert "hunter2" not in str(asked.value.metadata)
 
 
 def prepare_user(label: str, answer: dict[str, str]) -> tuple[Any, Any]:
