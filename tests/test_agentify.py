@@ -10,6 +10,7 @@ from servers import project_environment
 
 pytestmark = pytest.mark.engine
 TOOLS = "assistant/tools_order.py"
+SAID = "rental.log"
 CLOSE = '        """Close the order."""\n'
 
 MODELS = f'''\
@@ -56,7 +57,28 @@ class Order(models.Model):
     def close(self) -> None:
 {CLOSE}        self.status = self.Status.CLOSED
         self.save()
+
+
+class Rental(models.Model):
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE)
+    approved_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.CASCADE, related_name="+"
+    )
+    extends = models.ForeignKey("self", null=True, blank=True, on_delete=models.SET_NULL)
+    title = models.CharField(max_length=200)
+    is_refunded = models.BooleanField(default=False)
+
+    def __str__(self) -> str:
+        return f"rental {{self.pk}} of {{self.user}}"
 '''
+REGISTRY = "registry = ToolRegistry()\n"
+OWN_TOOL = """
+
+@tool(registry)
+def create_rental(title: str) -> str:
+    \"\"\"Rent something, in the project's own way.\"\"\"
+    return title
+"""
 
 # Tests in the project: what its owner would try in the chat.
 CHATS = """\
@@ -68,7 +90,7 @@ from django.contrib.auth.models import Permission
 from agui.contract import demo_chat
 from agui.contrib.agentify.samples import make
 from agui.testing import Chat, call, say
-from shop.models import Order, Product
+from shop.models import Order, Product, Rental
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -117,8 +139,9 @@ async def test_nothing_is_deleted_without_a_yes(ada, order):
     chat = Chat(ada, call("delete_order", order_id=order.pk), say("Done."))
     answer = await chat.send("Delete it")
     [interrupt] = answer.interrupts
-    assert interrupt["message"].startswith("Delete this order?\\n")
-    assert "status: open" in interrupt["message"]
+    assert interrupt["message"].startswith(f"Delete order {order.pk}?\\n")
+    assert interrupt["metadata"]["x-destructive"] is True
+    assert "status: “open”" in interrupt["message"]
     assert await Order.objects.filter(pk=order.pk).aexists()
     await chat.deny()
     assert await Order.objects.filter(pk=order.pk).aexists()
@@ -143,6 +166,32 @@ async def test_an_approval_does_not_reach_a_foreign_row(ada):
     assert "status" not in interrupt["message"]
     await chat.approve()
     assert await Order.objects.filter(pk=foreign.pk).aexists()
+
+
+async def test_question_about_a_new_row_names_the_others(ada, order):
+    made = {"customer": order.customer_id, "product": order.product_id, "note": "one\\ntwo\\u2028three"}
+    chat = Chat(ada, call("create_order", **made), say("Done."))
+    [interrupt] = (await chat.send("Create it")).interrupts
+    title, _, _, *lines = interrupt["message"].split("\\n")
+    assert title == "Create an order?"
+    assert [line.partition(":")[0] for line in lines] == ["customer", "product", "note"]
+    assert lines[0].startswith(f"customer: customer {order.customer_id} (“sample-")
+    assert lines[2] == "note: “one two three”"
+    assert interrupt["metadata"]["x-destructive"] is False
+
+
+@pytest.mark.parametrize("owner", ["ada", "bob"])
+async def test_row_of_the_same_model_is_chosen_by_its_owner(ada, owner):
+    bob = await sync_to_async(user_named)("bob")
+    mine = await Rental.objects.acreate(user=ada, title="Dune", approved_by=bob)
+    other = await Rental.objects.acreate(user=ada if owner == "ada" else bob, title="Emma", approved_by=ada)
+    arguments = {"shop_rental_id": mine.pk, "extends": other.pk}
+    chat = Chat(ada, call("change_shop_rental", **arguments), say("Done."))
+    [interrupt] = (await chat.send("Extend it")).interrupts
+    assert interrupt["message"].startswith(f"Change rental {mine.pk} of ada?\\n")
+    await chat.approve()
+    await mine.arefresh_from_db()
+    assert mine.extends_id == (other.pk if owner == "ada" else None)
 
 
 async def test_without_an_owner_tools_are_for_staff(ada):
@@ -200,8 +249,11 @@ def shop(template: Path, cookiecutter_config: Path, environment: Path, tmp_path_
     (project / "shop/models.py").write_text(MODELS)
     change(project / "config/settings.py", '    "users",\n', '    "users",\n    "shop",\n')
     run(project, "python", "manage.py", "makemigrations", "shop")
-    agentify(project, "shop.Order", "--owner", "customer__user")
+    change(project / "assistant/tools.py", REGISTRY, REGISTRY + OWN_TOOL)
+    agentify(project, "shop.Order", "--owner", "customer__user", "--methods", "close")
     agentify(project, "shop.Product", "--owner", "")
+    agentify(project, "users.User", "--owner", "pk")
+    (project / SAID).write_text(agentify(project, "shop.Rental", "--owner", "user"))
     return project
 
 
@@ -213,12 +265,25 @@ def test_what_is_written_passes_the_checks(shop: Path):
 @pytest.mark.nightly
 def test_what_is_written_passes_its_tests_and_the_contract(shop: Path):
     (shop / "assistant/tests/test_chats.py").write_text(CHATS)
-    names = ["order", "product"]
+    names = ["order", "product", "shop_rental", "user"]
     tests = [f"assistant/tests/test_tools_{name}.py" for name in names]
     more = ["assistant/tests/test_chats.py", "assistant/tests/test_contract.py"]
     said = run(shop, "pytest", "-q", "-rs", *tests, *more)
     (shop / "assistant/tests/test_chats.py").unlink()
     assert "SKIPPED" not in said
+
+
+def test_name_of_an_own_tool_is_told(shop: Path):
+    said = (shop / SAID).read_text()
+    assert "The tools call the rows 'shop_rental', because the assistant has a tool 'create_rental' already." in said
+    assert "No tool sets approved_by, is_refunded." in said
+
+
+def test_what_can_not_be_a_tool_is_refused_in_a_sentence(shop: Path):
+    said = agentify(shop, "sessions.Session", "--owner", "", status=1)
+    assert "sessions.Session can't have tools: its rows are identified by a secret" in said
+    said = agentify(shop, "shop.Order", "--methods", "last_visit,get_total", status=1)
+    assert "Order.get_total can't be a tool: there is no such method." in said
 
 
 def test_tools_of_a_model(shop: Path):
@@ -255,7 +320,7 @@ def test_path_that_leads_to_no_user_is_refused(shop: Path):
 
 def test_changed_model_is_merged_and_an_edit_stays(shop: Path):
     change(shop / TOOLS, "Delete an order for good.", "Delete an order, which nobody can undo.")
-    field = "    rush = models.BooleanField(default=False)\n"
+    field = "    rush = models.CharField(max_length=20, blank=True)\n"
     change(shop / "shop/models.py", "    note = models.TextField", f"{field}    note = models.TextField")
     said = agentify(shop, "shop.Order")
     assert f"{TOOLS}: merged with your edits." in said

@@ -1,4 +1,4 @@
-"""The settings of a project with eight of other people's apps, and with what they need."""
+"""The settings of a project with other people's apps, and with what they need."""
 
 from config.settings import *  # noqa: F403
 from config.settings import INSTALLED_APPS, MIDDLEWARE
@@ -74,9 +74,14 @@ INSTALLED_APPS = [
     *(f"machina.apps.{name}" for name in MACHINA),
     "filer",
     *("allauth", "allauth.account", "allauth.socialaccount", "allauth.mfa", "allauth.usersessions"),
-    "django_celery_beat",
-    "django_q",
+    *("django_celery_beat", "django_celery_results", "django_q"),
+    *("django_otp", "django_otp.plugins.otp_totp", "django_otp.plugins.otp_hotp"),
+    *("django_otp.plugins.otp_static", "django_otp.plugins.otp_email"),
+    *("oauth2_provider", "social_django", "knox", "rest_framework.authtoken", "rest_framework_api_key"),
+    "rest_framework_simplejwt.token_blacklist",
+    *("guardian", "invitations", "push_notifications", "reversion", "simple_history", "waffle"),
 ]
+INSTALLED_APPS = list(dict.fromkeys(INSTALLED_APPS))
 MIDDLEWARE = [*MIDDLEWARE, "allauth.account.middleware.AccountMiddleware"]
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 SITE_ID = 1

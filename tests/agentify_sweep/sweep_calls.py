@@ -14,14 +14,17 @@ from agui.contract import demo_chat
 from agui.contrib.agentify.names import Names, names_of
 from agui.contrib.agentify.rows import plain
 from agui.contrib.agentify.samples import CanNotMake, as_user, make, make_user
+from agui.contrib.agentify.secrets import has_secret_key
 from asgiref.sync import sync_to_async
 from assistant.tools import registry
 from django.apps import apps
 from django.contrib.auth.models import Permission
 from django.contrib.contenttypes.models import ContentType
-from pydantic_ai import ModelRetry
+from pydantic_ai import ApprovalRequired, ModelRetry
 
 ANSWERS = json.loads(Path(".agentify/answers.json").read_text())
+SECRETS = Path("secrets.json")
+"""The fields of the sweep's apps that hold secrets, as people see it who have read those apps."""
 CALLS = 10_000
 
 
@@ -106,6 +109,62 @@ def test_rows_of_another_user_are_never_returned():
     for subject in subjects:
         assert subject.model._base_manager.filter(pk=subject.row.pk).exists(), subject.names.row
     print(f"FOREIGN {calls} calls of {len(cases)} tools of {len(subjects)} models")
+
+
+@pytest.mark.django_db
+def test_rows_of_another_user_are_never_accepted():
+    ada, bob = make_user(), make_user()
+    subjects = make_subjects(ada, bob)
+    foreign = {subject.model: subject.row for subject in subjects} | {type(bob): bob}
+    checked = 0
+    for subject in subjects:
+        for name, choices in vars(subject.module).items():
+            if name.endswith("_choices"):
+                allowed = choices(as_user(ada))
+                row = foreign.get(allowed.model)
+                checked += row is not None
+                assert row is None or not allowed.filter(pk=row.pk).exists(), (subject.names.row, name)
+    print(f"CHOICES {checked}")
+
+
+def fill_in(row: Any, name: str, value: str) -> None:
+    """Store a text in a field of a row, past what the app would store there."""
+    field = row._meta.get_field(name)
+    limit = getattr(field, "max_length", None)
+    if field.get_internal_type() == "JSONField":
+        type(row)._base_manager.filter(pk=row.pk).update(**{name: {"text": value}})
+    else:
+        type(row)._base_manager.filter(pk=row.pk).update(**{name: value[:limit]})
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("path", json.loads(SECRETS.read_text()) if SECRETS.exists() else [])
+def test_secrets_never_leave(path: str):
+    label, _, name = path.rpartition(".")
+    model = apps.get_model(label)
+    answer = ANSWERS.get(label)
+    if answer is None:
+        assert has_secret_key(model)  # It was refused.
+        return
+    names = names_of(answer["name"])
+    module = import_module(f"assistant.{names.module}")
+    listing = registry.get(f"list_{names.plural}")
+    assert name not in {*module.SHOWN, *getattr(module, "DETAILS", []), *listing.input_schema["properties"]}
+    user = make_user(is_staff=not answer["owner"])
+    try:
+        row = make(model, answer["owner"], user)
+    except CanNotMake as error:
+        pytest.skip(str(error))
+    fill_in(row, name, "hunter2")
+    ctx = as_user(user)
+    results = [getattr(module, f"list_{names.plural}")(ctx), getattr(module, f"read_{names.singular}")(ctx, row.pk)]
+    assert "hunter2" not in str(results)
+    ctx.tool_call_approved, ctx.tool_name = False, f"delete_{names.singular}"
+    if ctx.tool_name in registry:  # Some admins forbid it.
+        ask: Any = registry.get(ctx.tool_name).spec.args_validator
+        with pytest.raises(ApprovalRequired) as asked:
+            ask(ctx, **{f"{names.singular}_id": row.pk})
+        assert "hunter2" not in str(asked.value.metadata)
 
 
 def prepare_user(label: str, answer: dict[str, str]) -> tuple[Any, Any]:

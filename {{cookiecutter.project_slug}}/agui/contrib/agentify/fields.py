@@ -63,7 +63,10 @@ class FieldInfo:
     required: bool = False
     """A new row needs a value."""
     can_be_empty: bool = False
-    editable: bool = True
+    creatable: bool = True
+    """The tool that creates a row takes it."""
+    changeable: bool = True
+    """The tool that changes a row takes it."""
     custom: bool = False
     """Its class is not Django's: it may not be searched or compared."""
     related: Any = None
@@ -72,6 +75,10 @@ class FieldInfo:
     """The field of the related row that is shown; "" shows the id only."""
     adds_itself: bool = False
     """Django sets the value when the row is created."""
+
+    @property
+    def editable(self) -> bool:
+        return self.creatable or self.changeable
 
     @property
     def is_text(self) -> bool:

@@ -40,17 +40,23 @@ def names_of(singular: str) -> Names:
     return Names(singular, plural_of(singular))
 
 
-def name_of(model: type[models.Model], is_taken: Callable[[Names], bool]) -> str:
-    """Name a model's rows after its class, with the app's label in front if that is needed."""
+def name_of(model: type[models.Model], why_taken: Callable[[Names], str]) -> tuple[str, str]:
+    """Name a model's rows after its class, with the app's label in front if that is needed.
+
+    Returns the name, and why it is not the class's; "" if it is.
+    """
     short = snake_case(model.__name__)[:MAX_CHARS].strip("_")
-    if not shares_its_name(model) and not is_taken(names_of(short)):
-        return short
+    reason = why_taken(names_of(short))
+    if shares_its_name(model):
+        reason = f"another model is called {model.__name__}, too"
+    if not reason:
+        return short, ""
     label = snake_case(model._meta.app_label)
     long = f"{label}_{short}"[:MAX_CHARS].strip("_")
-    if is_taken(names_of(long)):
+    if why_taken(names_of(long)):
         # PeriodicTask and PeriodicTasks of one app.
         long = f"{long[: MAX_CHARS - 4]}_row"
-    return long
+    return long, reason
 
 
 def shares_its_name(model: type[models.Model]) -> bool:

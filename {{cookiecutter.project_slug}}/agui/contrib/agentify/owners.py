@@ -7,11 +7,9 @@ from django.contrib.auth import get_user_model
 from django.core.exceptions import FieldDoesNotExist
 from django.db import models
 
+from agui.contrib.agentify.refusal import Refused
+
 MAX_STEPS = 3
-
-
-class NotAnOwner(ValueError):
-    """A path does not lead to a user. The message says why."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +31,7 @@ class Owner:
 
 
 def read_owner(model: type[models.Model], path: str) -> Owner:
-    """Check a path from a model to the user. Raises NotAnOwner."""
+    """Check a path from a model to the user. Raises Refused."""
     user_model = get_user_model()
     current: Any = model
     is_many = False
@@ -43,19 +41,19 @@ def read_owner(model: type[models.Model], path: str) -> Owner:
         try:
             field = model_field(current, step)
         except FieldDoesNotExist:
-            raise NotAnOwner(f"{current.__name__} has no field {step!r}.") from None
+            raise Refused(f"{current.__name__} has no field {step!r}.") from None
         if field is None:
             break
         first = first or field
         if not field.is_relation or field.related_model is None:
-            raise NotAnOwner(
+            raise Refused(
                 f"{step!r} of {current.__name__} is no relation to another model: the path must "
                 f"lead to {user_model.__name__}."
             )
         is_many = is_many or field.one_to_many or field.many_to_many
         current = field.related_model
     if not issubclass(user_model, current) and not issubclass(current, user_model):
-        raise NotAnOwner(f"{path!r} leads to {current.__name__}, not to {user_model.__name__}.")
+        raise Refused(f"{path!r} leads to {current.__name__}, not to {user_model.__name__}.")
     is_forward = first is None or (first.concrete and not first.auto_created)
     return Owner(path, steps[0], bool(is_forward), bool(is_many))
 
@@ -93,6 +91,27 @@ def guess_paths(model: type[models.Model], steps: int = MAX_STEPS) -> list[str]:
             return found
         waiting = following
     return []
+
+
+def members_of(model: Any) -> list[str]:
+    """List the relations by which several users may share a row of a model."""
+    names = []
+    for field in model._meta.get_fields():
+        related: Any = field.related_model if field.is_relation else None
+        if not isinstance(related, type) or getattr(field, "parent_link", False):
+            continue
+        if _is_shared(field, related):
+            names.append(field.name)
+    return names
+
+
+def _is_shared(field: Any, related: Any) -> bool:
+    """Whether a relation is many-to-many, a user's own key, or of rows that are called members."""
+    if is_user(related):
+        return not field.concrete or bool(field.many_to_many)
+    return bool(
+        field.one_to_many and "member" in related.__name__.lower() and guess_paths(related, 1)
+    )
 
 
 def is_user(model: Any) -> bool:

@@ -2,16 +2,16 @@
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from agui.contrib.agentify.describe import ModelInfo
 from agui.contrib.agentify.fields import FieldInfo, type_of
 from agui.contrib.agentify.source import WIDTH
 
-MAX_FILTERS = 12
+MAX_FILTERS = 8
 MAX_SEARCHED = 8
-MAX_ORDERINGS = 8
+MAX_ORDERINGS = 4
 RANGES = {
     "int": ("min", "max"),
     "float": ("min", "max"),
@@ -46,7 +46,8 @@ class Filter:
     name: str
     lookup: str
     annotation: str
-    about: str
+    about: str = ""
+    """What its name and its type don't tell."""
 
 
 def imports_of(body: str) -> tuple[Modules, Modules]:
@@ -109,7 +110,7 @@ def changeable_of(info: ModelInfo) -> list[FieldInfo]:
     """List the fields that a tool may change: a row keeps its primary key."""
     pk: Any = info.model._meta.pk
     keys = getattr(pk, "field_names", (pk.name,))
-    return [item for item in info.editable if item.name not in keys]
+    return [item for item in info.fields if item.changeable and item.name not in keys]
 
 
 def emptied_of(info: ModelInfo) -> list[str]:
@@ -126,7 +127,7 @@ def filters_of(info: ModelInfo) -> list[Filter]:
         for one in _filters_of_field(item, info):
             name = argument(one.name)
             if name not in filters and len(filters) < MAX_FILTERS:
-                filters[name] = Filter(name, one.lookup, one.annotation, one.about)
+                filters[name] = replace(one, name=name)
     return list(filters.values())
 
 
@@ -135,15 +136,13 @@ def _filters_of_field(item: FieldInfo, info: ModelInfo) -> Iterable[Filter]:
     if item.related:
         if info.owner and info.owner.path == item.name:
             return
-        yield Filter(item.name, item.name, item.type, f"Only rows with this {words}, by its id.")
+        yield Filter(item.name, item.name, item.type, f"The id of the {words}.")
     elif item.choices or item.type == "bool":
-        yield Filter(item.name, item.name, plain_type(item), f"Only rows with this {words}.")
+        yield Filter(item.name, item.name, plain_type(item))
     elif item.type in RANGES:
         lowest, highest = RANGES[item.type]
-        sides = [(lowest, "gte", "at least"), (highest, "lte", "at most")]
-        for suffix, lookup, relation in sides:
-            about = f"Only rows whose {words} is {relation} this."
-            yield Filter(f"{item.name}_{suffix}", f"{item.name}__{lookup}", item.type, about)
+        for suffix, lookup in [(lowest, "gte"), (highest, "lte")]:
+            yield Filter(f"{item.name}_{suffix}", f"{item.name}__{lookup}", item.type)
 
 
 def searched_fields(info: ModelInfo) -> list[str]:

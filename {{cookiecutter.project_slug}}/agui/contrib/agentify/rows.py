@@ -8,17 +8,36 @@ from typing import Any, TypeVar
 from django.apps import apps
 from django.core.exceptions import ObjectDoesNotExist, PermissionDenied, ValidationError
 from django.db import DataError, IntegrityError, models, transaction
-from django.db.models.deletion import Collector, ProtectedError, RestrictedError
-from pydantic_ai import ApprovalRequired, ModelRetry, RunContext
+from django.db.models.deletion import ProtectedError, RestrictedError
+from pydantic_ai import ModelRetry
 from pydantic_ai.tools import ToolDefinition
 
+from agui.contrib.agentify.questions import Context, question
+from agui.contrib.agentify.secrets import has_secret_key, is_key_of_secret, names_secret
+from agui.contrib.agentify.shown import row_name
 from agui.contrib.agentify.values import MAX_CHARS, MAX_CHARS_ALONE, MAX_ITEMS, plain
-from agui.deps import AgentDeps
-from agui.tools.approval import needs_confirmation
-from agui.tools.schema import X_CONFIRM_KEY, X_DESTRUCTIVE_KEY, ToolSpec
+from agui.tools.secret_arguments import REDACTED
 
-Context = RunContext[AgentDeps]
-
+__all__ = [
+    "act",
+    "as_json",
+    "check_staff",
+    "delete",
+    "for_staff",
+    "get",
+    "is_staff",
+    "list_rows",
+    "model",
+    "narrow",
+    "pick",
+    "pick_many",
+    "plain",
+    "question",
+    "read",
+    "save",
+    "search",
+    "url_of",
+]
 
 M = TypeVar("M", bound=models.Model)
 Row = dict[str, Any]
@@ -113,7 +132,7 @@ def as_json(row: models.Model, shown: Iterable[str], max_chars: int = MAX_CHARS)
 
     "customer.name" shows the related customer's id and name.
     """
-    result: Row = {"id": plain(row.pk)}
+    result: Row = {"id": _id_of(row)}
     for path in shown:
         name, _, label = path.partition(".")
         result[name] = _shown(row, name, label, max_chars)
@@ -132,13 +151,21 @@ def read(row: models.Model, shown: Iterable[str]) -> Row:
 def url_of(row: Any) -> str:
     """Return the address of a row's page; "" if it has none."""
     try:
-        return str(row.get_absolute_url())
+        url = str(row.get_absolute_url())
     except Exception:  # The project's method may fail for a row that has no page yet.
         return ""
+    return "" if names_secret(row, url) else url
+
+
+def _id_of(row: models.Model) -> Any:
+    """Return a row's id. A file that was written by an older version may ask for a token's."""
+    return REDACTED if has_secret_key(type(row)) else plain(row.pk)
 
 
 def _shown(row: models.Model, name: str, label: str, max_chars: int) -> Any:
     field = row._meta.get_field(name)
+    if field.is_relation and is_key_of_secret(field):
+        return REDACTED
     if field.many_to_many:
         return [_related(item, label) for item in getattr(row, name).all()[:MAX_ITEMS]]
     if not label:
@@ -153,8 +180,8 @@ def _related(row: models.Model | None, label: str) -> Any:
     if row is None:
         return None
     if not label:
-        return plain(row.pk)
-    return {"id": plain(row.pk), label: plain(getattr(row, label))}
+        return _id_of(row)
+    return {"id": _id_of(row), label: plain(getattr(row, label))}
 
 
 # --- Change rows
@@ -206,14 +233,27 @@ def _mistakes(error: ValidationError) -> list[str]:
 
 
 def act(row: models.Model, action: Callable[[], Any], shown: Sequence[str]) -> Row:
-    """Call a method of a row, and return what the row is then. Its result may be anything."""
+    """Call a method of a row, and return its result and what the row is then."""
     try:
         with transaction.atomic():
-            action()
+            result = action()
     except ValidationError as error:
         raise ModelRetry(" ".join(_mistakes(error))) from error
     current = type(row)._base_manager.filter(pk=row.pk).first()
-    return {"id": plain(row.pk)} if current is None else as_json(current, shown)
+    after = {"id": _id_of(row)} if current is None else as_json(current, shown)
+    return {"result": _result(row, result), "row": after}
+
+
+def _result(row: models.Model, value: Any) -> Any:
+    """Return a method's result as JSON: rows by name, and never a secret of the row."""
+    if isinstance(value, models.QuerySet):
+        value = list(value[:MAX_ITEMS])
+    if isinstance(value, models.Model):
+        return row_name(value)
+    if isinstance(value, list | tuple):
+        return [_result(row, item) for item in value[:MAX_ITEMS]]
+    result = plain(value, MAX_CHARS_ALONE)
+    return REDACTED if names_secret(row, str(result)) else result
 
 
 def delete(row: models.Model) -> str:
@@ -225,72 +265,3 @@ def delete(row: models.Model) -> str:
     except (ProtectedError, RestrictedError, IntegrityError) as error:
         raise ModelRetry(f"Other rows need the {name}, so it can't be deleted.") from error
     return f"Deleted: {name}."
-
-
-# --- Ask before a change
-
-
-def question(
-    text: str,
-    rows_of: Callable[[Context], Any] | None = None,
-    id_name: str = "",
-    shown: Sequence[str] = (),
-) -> Callable[..., None]:
-    """Build a tool's `args_validator`, which asks the user about a row and the new values.
-
-    The tool's argument `id_name` is the id of a row of `rows_of`. A new row has none.
-    """
-
-    def ask(ctx: Context, /, **arguments: Any) -> None:
-        lines = [text]
-        if rows_of:
-            is_deletion = (ctx.tool_name or "").startswith("delete_")
-            pk = arguments.pop(id_name)
-            lines += _lines_of_row(rows_of(ctx), pk, shown, is_deletion=is_deletion)
-        given = {name: value for name, value in arguments.items() if value is not None}
-        if given:
-            lines += ["", "New values:", *_lines(given)]
-        spec = ToolSpec(ctx.tool_name or "", ask, text, destructive=True)
-        if needs_confirmation(spec) and not ctx.tool_call_approved:
-            raise ApprovalRequired({X_DESTRUCTIVE_KEY: True, X_CONFIRM_KEY: "\n".join(lines)})
-
-    return ask
-
-
-def _lines_of_row(
-    queryset: models.QuerySet[Any], pk: Any, shown: Sequence[str], *, is_deletion: bool
-) -> list[str]:
-    row = queryset.filter(pk=pk).first()
-    if row is None:
-        # The user is asked in any case. After a yes, the tool tells the model.
-        return [f"There is no {_name_of(queryset.model)} {pk!r}, so nothing will change."]
-    lines = _lines(as_json(row, shown))
-    return [*lines, *_lines_of_deletion(row)] if is_deletion else lines
-
-
-def _lines(values: Row) -> list[str]:
-    lines = []
-    for name, value in values.items():
-        shown = plain(value)
-        if isinstance(shown, dict) and "id" in shown:
-            shown = " ".join(str(item) for item in reversed(shown.values()))
-        if shown not in (None, "", []):
-            lines.append(f"{name.replace('_', ' ')}: {shown}")
-    return lines
-
-
-def _lines_of_deletion(row: models.Model) -> list[str]:
-    """List the other rows that are deleted with a row."""
-    collector = Collector(using=row._state.db or "default", origin=row)
-    try:
-        collector.collect([row])
-    except (ProtectedError, RestrictedError):
-        return []
-    counts: dict[str, int] = {}
-    for model, instances in collector.data.items():
-        if model is not type(row):
-            counts[str(model._meta.verbose_name_plural)] = len(instances)
-    for queryset in collector.fast_deletes:
-        name = str(queryset.model._meta.verbose_name_plural)
-        counts[name] = counts.get(name, 0) + queryset.count()
-    return [f"This also deletes {count} {name}." for name, count in counts.items() if count]

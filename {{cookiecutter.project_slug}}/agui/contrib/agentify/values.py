@@ -3,9 +3,10 @@
 from datetime import date, datetime, time
 from typing import Any
 
+from django.db import models
 from django.db.models.fields.files import FieldFile
 
-from agui.contrib.agentify.secrets import is_secret_name
+from agui.contrib.agentify.secrets import is_secret_name, text_of, without_secrets
 from agui.tools.secret_arguments import REDACTED
 
 MAX_CHARS = 200
@@ -15,6 +16,8 @@ MAX_CHARS_ALONE = 5000
 MAX_ITEMS = 50
 """Of a list in a JSON field, or of related rows."""
 MAX_DEPTH = 5
+MAX_READ = 100_000
+"""Characters of a text in which secrets are looked for. The rest is never returned."""
 
 
 def plain(value: Any, max_chars: int = MAX_CHARS, depth: int = 0) -> Any:
@@ -27,6 +30,8 @@ def plain(value: Any, max_chars: int = MAX_CHARS, depth: int = 0) -> Any:
         return value.name or None
     if isinstance(value, bytes | memoryview):
         return REDACTED
+    if isinstance(value, models.Model):
+        value = text_of(value)
     if depth > MAX_DEPTH:
         return "…"
     if isinstance(value, dict):
@@ -39,7 +44,7 @@ def plain(value: Any, max_chars: int = MAX_CHARS, depth: int = 0) -> Any:
         return [plain(item, max_chars, depth + 1) for item in list(value)[:MAX_ITEMS]]
     if isinstance(value, float) and value - value == 0:  # neither infinite nor NaN
         return value
-    text = str(value)
+    text = without_secrets(str(value)[:MAX_READ])
     if len(text) > max_chars:
-        return f"{text[:max_chars]}… ({len(text)} characters)"
+        return f"{text[:max_chars]}… ({len(str(value))} characters)"
     return text

@@ -2,7 +2,7 @@
 
 from agui.contrib.agentify.describe import ModelInfo
 from agui.contrib.agentify.parameters import alias_of, emptied_of, imports_of, orderings_of
-from agui.contrib.agentify.source import call, imports, listing, paragraph, quoted
+from agui.contrib.agentify.source import WIDTH, call, imports, listing, paragraph, quoted
 from agui.contrib.agentify.variables import is_imported, variables_of
 
 Lines = list[str]
@@ -25,7 +25,7 @@ def _docstring(info: ModelInfo) -> Lines:
     else:
         text = "Nobody has said who owns a row, so these tools are for staff."
     if info.rules.source:
-        text += f" `{info.rules.source}` decides which fields are shown and edited."
+        text += f" `{info.rules.source}` decides which fields can be set."
     if info.not_created:
         text += f" No tool creates {info.names.a_row}: {info.not_created}."
     return [*lines, *paragraph(text), '"""']
@@ -66,8 +66,19 @@ def _constants(info: ModelInfo) -> Lines:
     if info.details:
         lines.append(f"# What is shown beside that if one {info.names.row} is read.")
         lines += listing("DETAILS", [item.shown for item in info.details])
+    lines += _not_set(info)
     lines += _choices(info)
     return lines
+
+
+def _not_set(info: ModelInfo) -> Lines:
+    """Name the fields that people may edit and the tools don't."""
+    if not info.not_set:
+        return []
+    told = [f"{name} ({reason})" if reason else name for name, reason in info.not_set.items()]
+    names = ", ".join(told)
+    text = f"No tool sets these fields, unless you name those to set with --fields: {names}."
+    return ["", *(f"# {line}" for line in paragraph(text, width=WIDTH - 2))]
 
 
 def _choices(info: ModelInfo) -> Lines:

@@ -1,5 +1,7 @@
 """Writes the module of a model's tools."""
 
+import re
+
 from agui.contrib.agentify.describe import ModelInfo
 from agui.contrib.agentify.fields import FieldInfo
 from agui.contrib.agentify.parameters import (
@@ -41,7 +43,8 @@ class ToolsWriter:
             blocks.append(self.create_tool())
         if self.changeable:
             blocks.append(self.change_tool())
-        blocks.append(self.delete_tool())
+        if self.info.rules.deletable:
+            blocks.append(self.delete_tool())
         for name, about in self.info.actions.items():
             blocks.append(self.action_tool(name, about))
         body = "\n\n\n".join("\n".join(block) for block in blocks)
@@ -51,8 +54,13 @@ class ToolsWriter:
 
     # --- The tools
 
-    def decorator(self, action: str, question: str = "", is_new: bool = False) -> Lines:
-        """Write `@tool(...)`. A question makes the tool destructive."""
+    def decorator(
+        self, action: str, question: str = "", related: Lines | None = None, is_new: bool = False
+    ) -> Lines:
+        """Write `@tool(...)`. A question makes the tool destructive.
+
+        `related` are parameters of related rows, each with the function of their choices.
+        """
         items = ["registry"]
         if question:
             items.append("destructive=True")
@@ -63,6 +71,8 @@ class ToolsWriter:
             arguments = [quoted(question)]
             if not is_new:
                 arguments += [self.rows_of, quoted(self.id_name), "SHOWN"]
+            if related:
+                arguments.append(inner("related={", related, "}", 12))
             items.append(inner("args_validator=rows.question(", arguments, ")"))
         return call("@tool(", items, ")")
 
@@ -85,15 +95,15 @@ class ToolsWriter:
         orderings = orderings_of(self.info)
         searched = searched_fields(self.info)
         parameters = ["limit: Annotated[int, Field(ge=1, le=100)] = 20"]
-        about = [("limit", "How many at most.")]
+        about = []
         if searched:
             parameters.append("search: str | None = None")
             about.append(("search", "A text that they contain."))
         for item in filters:
             parameters.append(f"{item.name}: {optional(item.annotation)} = None")
-            about.append((item.name, item.about))
+            if item.about:
+                about.append((item.name, item.about))
         parameters.append(f"order_by: Ordering = {quoted(orderings[0])}")
-        about.append(("order_by", "The field to order by; - puts the last one first."))
         lines = self.decorator("view")
         lines += self.function(f"list_{self.names.plural}", parameters, "list[dict[str, Any]]")
         summary = f"Find {self.names.rows}, by default the newest first."
@@ -122,14 +132,15 @@ class ToolsWriter:
         required = []
         optionals = []
         about = []
-        for item in self.info.editable:
+        for item in self.info.creatable:
             name = argument(item.name)
             if item.required:
                 required.append(f"{name}: {self.annotation(item)}")
             else:
                 optionals.append(f"{name}: {optional(self.annotation(item))} = None")
-            about.append((name, self.about(item)))
-        lines = self.decorator("add", f"Create this {names.row}?", is_new=True)
+            about += self.about(item, name)
+        related = self.related(self.info.creatable)
+        lines = self.decorator("add", f"Create {names.a_row}?", related, is_new=True)
         lines += self.function(
             f"create_{names.singular}", [*required, *optionals], "dict[str, Any]"
         )
@@ -153,12 +164,13 @@ class ToolsWriter:
         for item in changeable:
             name = argument(item.name, self.id_name)
             parameters.append(f"{name}: {optional(self.annotation(item))} = None")
-            about.append((name, self.about(item)))
+            about += self.about(item, name)
         emptied = self.emptied
         if emptied:
             parameters.append("empty: list[Emptied] | None = None")
             about.append(("empty", "The fields to empty."))
-        lines = self.decorator("change", f"Change this {names.row}?")
+        related = self.related(changeable, self.id_name)
+        lines = self.decorator("change", "Change {row}?", related)
         lines += self.function(f"change_{names.singular}", parameters, "dict[str, Any]")
         summary = f"Change fields of {names.a_row}. The fields that are left out stay as they are."
         lines += docstring(summary, about)
@@ -167,14 +179,14 @@ class ToolsWriter:
         return [*lines, "    return rows.as_json(row, SHOWN)"]
 
     def delete_tool(self) -> Lines:
-        lines = self.decorator("delete", f"Delete this {self.names.row}?")
+        lines = self.decorator("delete", "Delete {row}?")
         lines += self.function(f"delete_{self.names.singular}", [self.id_parameter], "str")
         lines += docstring(f"Delete {self.names.a_row} for good.", [self.id_about])
         return [*lines, *self.get_row(), "    return rows.delete(row)"]
 
     def action_tool(self, method: str, about: str) -> Lines:
         words = method.replace("_", " ")
-        lines = self.decorator("change", f"{words[:1].upper()}{words[1:]}: this {self.names.row}?")
+        lines = self.decorator("change", f"{words[:1].upper()}{words[1:]} {{row}}?")
         name = action_name(method, self.names.singular)
         lines += self.function(name, [self.id_parameter], "dict[str, Any]")
         summary = about or f"Call {method}() of {self.names.a_row}."
@@ -202,16 +214,26 @@ class ToolsWriter:
             return pk_type(item.related)
         return annotation(item)
 
-    def about(self, item: FieldInfo) -> str:
-        if item.type == "many":
-            return f"{item.about}, by their ids."
+    def about(self, item: FieldInfo, name: str) -> list[tuple[str, str]]:
+        """Describe a parameter, if its name doesn't."""
+        says_more = words_in(item.about) != words_in(item.name)
         if item.related:
-            return f"{item.about}, by its id."
-        return f"{item.about}."
+            one = "Their ids" if item.type == "many" else "Its id"
+            return [(name, f"{item.about}. {one}." if says_more else f"{one}.")]
+        return [(name, f"{item.about}.")] if says_more else []
+
+    def related(self, items: list[FieldInfo], id_name: str = "") -> Lines:
+        """List the parameters of related rows, each with the function of their choices."""
+        pairs = []
+        for item in items:
+            if item.related:
+                name = argument(item.name, id_name)
+                pairs.append(f"{quoted(name)}: {item.name}_choices")
+        return pairs
 
     def values(self, id_name: str = "") -> Lines:
         """Write what a tool sets: the values, and the related rows that the user may choose."""
-        items = self.changeable if id_name else self.info.editable
+        items = self.changeable if id_name else self.info.creatable
         pairs = []
         for item in items:
             name = argument(item.name, id_name)
@@ -235,3 +257,7 @@ class ToolsWriter:
 def action_name(method: str, singular: str) -> str:
     """Name the tool of a method: "cancel" of an order is `cancel_order`."""
     return f"{method}_{singular}"[:64]
+
+
+def words_in(text: str) -> list[str]:
+    return re.findall(r"[a-z0-9]+", text.lower())

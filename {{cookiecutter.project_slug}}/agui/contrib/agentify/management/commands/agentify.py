@@ -16,11 +16,12 @@ from django.db import models
 from agui.contrib.agentify.describe import ModelInfo, describe
 from agui.contrib.agentify.files import FOLDER, Workbench, Written, project_folder
 from agui.contrib.agentify.names import Names, name_of, names_of
-from agui.contrib.agentify.owners import NotAnOwner, guess_paths
+from agui.contrib.agentify.owners import guess_paths
+from agui.contrib.agentify.refusal import Refused
 from agui.contrib.agentify.wiring import IMPORT, add_import, write_model_tools
 from agui.contrib.agentify.write_evals import write_evals
 from agui.contrib.agentify.write_tests import write_tests
-from agui.contrib.agentify.write_tools import ToolsWriter
+from agui.contrib.agentify.write_tools import ToolsWriter, action_name
 
 OUTCOMES = {
     "written": "{path}: written.",
@@ -43,32 +44,55 @@ class Command(BaseCommand):
             help="The way from a row to the user who owns it, such as customer__user. Without it, "
             "the tools are for staff only.",
         )
+        parser.add_argument(
+            "--methods",
+            metavar="NAMES",
+            help="The methods of a row that become tools, such as ship,cancel.",
+        )
+        parser.add_argument(
+            "--fields",
+            metavar="NAMES",
+            help="The fields that the tools may set, such as note,status. Without it, those of "
+            "the project's own form or admin, or else what is safe.",
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         model = find_model(options["model"])
         bench = Workbench(project_folder())
         answers = bench.answers()
-        answer = answers.get(model._meta.label)
+        answer = answers.get(model._meta.label, {})
         owner = options["owner"]
         if owner is None:
             owner = answer["owner"] if answer else self.ask_owner(model)
         check_users(owner)
-        names = {given["name"] for given in answers.values()}
-        name = answer["name"] if answer else name_of(model, partial(is_taken, names))
+        methods = names_in(options["methods"], answer.get("methods", []))
+        # An empty list is the default again.
+        settable = names_in(options["fields"], answer.get("fields")) or None
+        name = answer.get("name") or self.name(model, answers)
         known = {label: given["owner"] for label, given in answers.items() if given["owner"]}
         try:
-            info = describe(model, names_of(name), owner, known)
-        except NotAnOwner as error:
+            info = describe(model, names_of(name), owner, known, methods, settable)
+        except Refused as error:
             raise CommandError(str(error)) from error
+        check_methods(info)
         outcomes = [bench.write(path, text) for path, text in files_of(info, bench.root)]
         for written in outcomes:
             self.report(written, bench.root)
         if any(written.outcome in ("conflict", "foreign") for written in outcomes):
             raise CommandError("The command did not write all files: see above.")
-        bench.remember(model._meta.label, {"owner": owner, "name": name})
+        given = {"owner": owner, "name": name, "methods": methods, "fields": settable}
+        bench.remember(model._meta.label, given)
         modules = [names_of(given["name"]).module for given in bench.answers().values()]
         write_model_tools(bench.root / "assistant", modules)
         self.finish(info, bench.root)
+
+    def name(self, model: type[models.Model], answers: dict[str, dict[str, Any]]) -> str:
+        """Name the rows, and say why if that is not the model's name."""
+        written = {given["name"] for given in answers.values()}
+        name, reason = name_of(model, partial(why_taken, written))
+        if reason:
+            self.stdout.write(f"The tools call the rows {name!r}, because {reason}.")
+        return name
 
     def ask_owner(self, model: type[models.Model]) -> str:
         """Ask who owns a row, if somebody is there to answer."""
@@ -93,6 +117,11 @@ class Command(BaseCommand):
         """Let the agent import the tools, and say what is left to do."""
         if not add_import(root / "assistant/agent.py"):
             self.stdout.write(f"Add this to assistant/agent.py: {IMPORT}")
+        if info.not_created:
+            self.stdout.write(f"No tool creates {info.names.a_row}: {info.not_created}.")
+        if info.not_set:
+            names = ", ".join(info.not_set)
+            self.stdout.write(f"No tool sets {names}. With --fields you name those to set.")
         who = "Staff" if info.owner is None else "Users"
         permissions = ", ".join(info.permission(name) for name in ("view", "add", "change"))
         self.stdout.write(
@@ -129,16 +158,46 @@ def check_users(owner: str) -> None:
         )
 
 
-def is_taken(written: Iterable[str], names: Names) -> bool:
-    """Whether other tools of the assistant have these names."""
+def names_in(text: str | None, before: list[str] | None) -> list[str] | None:
+    """Read a list of names; what was answered before if there is none."""
+    if text is None:
+        return before
+    return [name for name in text.replace(",", " ").split() if name]
+
+
+def why_taken(written: Iterable[str], names: Names) -> str:
+    """Say which other tools of the assistant have these names; "" if there are none."""
     for name in written:
         if names_of(name).plural == names.plural:
-            return True
-    registry = import_module("assistant.tools").registry
-    tools = [f"list_{names.plural}"]
-    for verb in ("read", "create", "change", "delete"):
-        tools.append(f"{verb}_{names.singular}")
-    return any(name in registry for name in tools)
+            return f"the tools of another model have the name {name!r}"
+    for name in tool_names(names):
+        if name in tools():
+            return f"the assistant has a tool {name!r} already"
+    return ""
+
+
+def tools() -> Any:
+    """Return the registry, with the tools that the agent has."""
+    import_module("assistant.agent")
+    return import_module("assistant.tools").registry
+
+
+def tool_names(names: Names) -> list[str]:
+    verbs = ("read", "create", "change", "delete")
+    return [f"list_{names.plural}", *(f"{verb}_{names.singular}" for verb in verbs)]
+
+
+def check_methods(info: ModelInfo) -> None:
+    """Raise CommandError if another tool has the name of a method's tool."""
+    own = f"assistant.{info.names.module}"
+    for method in info.actions:
+        name = action_name(method, info.names.singular)
+        is_other = name in tools() and tools().get(name).spec.fn.__module__ != own
+        if is_other or name in tool_names(info.names):
+            raise CommandError(
+                f"The assistant has a tool {name!r} already: leave {method} out of --methods, or "
+                "rename the tool."
+            )
 
 
 def files_of(info: ModelInfo, root: Path) -> list[tuple[Path, str]]:

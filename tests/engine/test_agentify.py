@@ -1,0 +1,509 @@
+"""What agentify takes from a model: which fields are secret, set and shown, and whose rows may be chosen."""
+
+import ast
+from itertools import product
+
+import pytest
+from django.contrib import admin
+from django.contrib.auth import get_user_model
+from django.contrib.auth.models import Group, Permission
+from django.contrib.contenttypes.fields import GenericForeignKey
+from django.contrib.contenttypes.models import ContentType
+from django.contrib.sessions.models import Session
+from django.db import models
+from django.forms import ModelForm
+from django.test.utils import isolate_apps
+
+from agui.contrib.agentify import forms
+from agui.contrib.agentify.describe import describe
+from agui.contrib.agentify.names import name_of, names_of
+from agui.contrib.agentify.refusal import Refused
+from agui.contrib.agentify.secrets import has_secret_key, is_secret_name
+from agui.contrib.agentify.write_tests import write_tests
+from agui.contrib.agentify.write_tools import ToolsWriter
+
+User = get_user_model()
+
+
+@pytest.fixture(autouse=True)
+def apart():
+    """Models of these tests stay out of the project's own."""
+    with isolate_apps("users", "django.contrib.auth", "django.contrib.contenttypes"):
+        yield
+
+
+def words(text: str) -> list[str]:
+    return text.split()
+
+
+def model(name: str, /, **attributes) -> type[models.Model]:
+    meta = type("Meta", (), {"app_label": "users"})
+    return type(models.Model)(name, (models.Model,), {"__module__": "users.models", "Meta": meta, **attributes})
+
+
+def text(**options) -> models.CharField:
+    return models.CharField(max_length=50, **options)
+
+
+def key(to, **options) -> models.ForeignKey:
+    return models.ForeignKey(to, models.CASCADE, related_name="+", **options)
+
+
+def info_of(model, owner="", **options):
+    return describe(model, names_of("thing"), owner, **options)
+
+
+def written(model, owner="", **options) -> str:
+    return ToolsWriter(info_of(model, owner, **options)).write()
+
+
+def set_by(info) -> tuple[list[str], list[str]]:
+    return [item.name for item in info.fields if item.creatable], [item.name for item in info.fields if item.changeable]
+
+
+def settable(model, owner="", **options) -> list[str]:
+    return [item.name for item in info_of(model, owner, **options).editable]
+
+
+# --- Secrets
+
+SECRET_NAMES = words(
+    "bearer jwt recovery_codes mfa_recovery magic_link invite_code reset_link dsn connection_string card_number cvv2 "
+    "pem session_data password_hash api_token totp_seed auth_code webhook_url otp tls_key cvc pin session_key"
+)
+HARMLESS_NAMES = words(
+    "title code country_code discount_code link website_url keyword monkey author status product_code pinned email "
+    "username opinion panel shipping_code url description redirect_uri tangible compass"
+)
+
+
+def spellings(name: str) -> list[str]:
+    words = name.split("_")
+    camel = words[0] + "".join(word.title() for word in words[1:])
+    return [
+        name,
+        camel,
+        name.upper(),
+        f"customer_{name}",
+        f"{name}_old",
+        f"{name}2",
+        f"stripe{camel[0].upper()}{camel[1:]}",
+    ]
+
+
+@pytest.mark.parametrize("name", SECRET_NAMES)
+def test_secret_names_in_any_spelling(name):
+    assert [one for one in spellings(name) if not is_secret_name(one)] == []
+
+
+@pytest.mark.parametrize("name", HARMLESS_NAMES)
+def test_harmless_names_are_no_secrets(name):
+    assert not is_secret_name(name)
+
+
+@pytest.mark.parametrize(
+    ("name", "field"),
+    [
+        ("Grant", "code"),
+        ("DeviceGrant", "user_code"),
+        ("Invitation", "link"),
+        ("Authenticator", "data"),
+        ("PhoneVerification", "code"),
+        ("CreditCard", "number"),
+        ("AccessToken", "value"),
+        ("PasswordReset", "url"),
+    ],
+)
+def test_model_makes_a_harmless_name_a_secret(name, field):
+    secret = model(name, **{field: text(), "note": text()}, user=key(User))
+    assert [item.name for item in info_of(secret, "user").shown] == ["note"]
+    harmless = model("Product", **{field: text(), "note": text()}, user=key(User))
+    assert field == "user_code" or len(info_of(harmless, "user").shown) == 2
+
+
+def test_copies_of_other_rows_may_hold_their_keys():
+    about = {"content_type": key(ContentType), "object_id": text(), "object_repr": text(), "action": text()}
+    entry = model("LogEntry", **about, change_message=text())
+    assert [item.name for item in info_of(entry).shown] == ["content_type", "action"]
+
+
+SECRET_KEYS = {
+    "named": lambda: model("Token", key=text(primary_key=True), user=key(User)),
+    "digest": lambda: model("Ticket", digest=text(primary_key=True), user=key(User)),
+    "model": lambda: model("APIKey", id=text(primary_key=True), user=key(User)),
+    "uuid": lambda: model("AccessToken", id=models.UUIDField(primary_key=True), user=key(User)),
+    "relation": lambda: model(
+        "Use", token=models.OneToOneField(SECRET_KEYS["digest"](), models.CASCADE, primary_key=True), user=key(User)
+    ),
+    "composite": lambda: model(
+        "Pair", pk=models.CompositePrimaryKey("day", "otp"), day=models.DateField(), otp=text(), user=key(User)
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SECRET_KEYS)
+def test_model_whose_key_is_a_secret_is_refused(name):
+    if name == "composite" and not hasattr(models, "CompositePrimaryKey"):
+        pytest.skip("Django has no composite keys.")
+    secret = SECRET_KEYS[name]()
+    for owner in ("", "user"):
+        with pytest.raises(
+            Refused, match=f"^users.{secret.__name__} can't have tools: its rows are identified by a secr"
+        ):
+            info_of(secret, owner)
+
+
+def test_djangos_sessions_are_refused():
+    assert has_secret_key(Session)
+
+
+def test_reference_to_a_row_with_a_secret_key_is_not_shown():
+    token = model("Token", key=text(primary_key=True))
+    code = model("Coupon", voucher=text(), pin_code=text(unique=True))
+    references = {
+        "used": key(token),
+        "many": models.ManyToManyField(token, related_name="+"),
+        "by_column": key(code, to_field="pin_code"),
+        "by_id": key(code),
+    }
+    info = info_of(model("Call", note=text(), **references, user=key(User)))
+    assert [item.name for item in [*info.shown, *info.details]] == ["by_id", "note", "user"]
+
+
+# --- Whose rows may be chosen
+
+
+def test_relation_to_the_same_model_follows_the_owner():
+    order = model("Order", approved_by=key(User), parent=key("self", null=True, blank=True), customer=key(User))
+    for owner in ("customer", "approved_by"):
+        info = info_of(order, owner)
+        assert info.choosable["parent"] == owner
+        assert f"Order.objects.filter({owner}=ctx.deps.user)" in written(order, owner)
+    assert "parent" in settable(order, "customer")
+
+
+def test_many_rows_of_the_same_model_follow_the_owner():
+    shared = model(
+        "Page",
+        friends=models.ManyToManyField("self"),
+        editors=models.ManyToManyField(User, related_name="+"),
+        author=key(User),
+    )
+    assert info_of(shared, "editors").choosable["friends"] == "editors"
+    assert "editors=ctx.deps.user).distinct()" in written(shared, "editors")
+
+
+def parcels() -> dict[str, type[models.Model]]:
+    """Models whose rows may be somebody's in ways that their shortest path to a user doesn't tell."""
+    customer = model("Customer", user=models.OneToOneField(User, models.CASCADE, related_name="+"), name=text())
+    order = model("Order", customer=key(customer), approved_by=key(User))
+    return {
+        "packed by staff": model("Parcel", order=key(order), packed_by=key(User), name=text()),
+        "members": model("Project", members=models.ManyToManyField(User, related_name="+"), name=text()),
+        "a profile of somebody": model("Deed", approver_profile=key(customer), name=text()),
+        "two ways": model("Loan", lender=key(User), borrower=key(User), name=text()),
+        "anything": model(
+            "Note",
+            content_type=key(ContentType),
+            object_id=models.IntegerField(),
+            about=GenericForeignKey(),
+            name=text(),
+        ),
+    }
+
+
+@pytest.mark.parametrize("name", ["packed by staff", "members", "a profile of somebody", "two ways", "anything"])
+def test_rows_whose_owner_is_not_sure_are_not_chosen_and_not_named(name):
+    related = parcels()[name]
+    claim = model("Claim", thing=key(related), note=text(), user=key(User))
+    info = info_of(claim, "user")
+    assert settable(claim, "user") == ["note"]
+    assert [item.shown for item in info.shown] == ["thing", "note"]
+    label = related._meta.label
+    assert f"run agentify {label} with its --owner first" in info.not_set["thing"]
+    assert "No tool creates" in written(claim, "user").replace("\n", " ")
+    with pytest.raises(Refused, match=f"Claim.thing can't be set: run agentify {label} with"):
+        info_of(claim, "user", settable=["thing"])
+    known = {label: "user" if name == "anything" else "pk"}
+    assert info_of(claim, "user", known=known).choosable["thing"] == known[label]
+
+
+def test_rows_of_nobody_and_of_the_owner_are_chosen():
+    customer = model("Customer", user=key(User), name=text())
+    product = model("Product", name=text())
+    order = model("Order", customer=key(customer), product=key(product), invoice=key(customer), helper=key(User))
+    info = info_of(order, "customer__user", settable=["product", "invoice", "helper"])
+    assert info.choosable == {"customer": "user", "product": "", "invoice": "user", "helper": "pk"}
+    assert [item.shown for item in info.shown] == ["customer.name", "product.name", "invoice", "helper"]
+
+
+# --- What may be set
+
+PRIVILEGES = words(
+    "is_staff is_superuser is_approved approved approved_at sms_limit limits max_quota throttling_failure_count role "
+    "is_verified email_verified user_permissions groups is_admin"
+)
+DECIDED = words(
+    "total is_refunded internal_notes status balance price paid_at credit plan points expires created level"
+)
+
+
+def accounts(**more) -> type[models.Model]:
+    flags = {name: models.BooleanField(default=False) for name in PRIVILEGES}
+    texts = {name: text(blank=True) for name in DECIDED}
+    return model(
+        "Account", **flags, **texts, bio=text(blank=True), born=models.DateField(null=True), user=key(User), **more
+    )
+
+
+@pytest.mark.parametrize(
+    "name", ["EmailAddress", "SocialAccount", "AccessToken", "LoginHistory", "TOTPDevice", "AuditLog", "DeviceGrant"]
+)
+def test_owner_does_not_write_what_they_are_known_by_nor_what_has_happened(name):
+    fields = {one: text() for one in ("email", "provider", "uid", "username", "phone_number", "redirect_uri")}
+    known_by = model(name, **fields, user=key(User))
+    assert settable(known_by, "user") == []
+    if name not in ("EmailAddress", "SocialAccount"):
+        assert settable(model(f"Own{name}", note=text(), user=key(User)), "user") == []
+
+
+@pytest.fixture
+def registered(monkeypatch):
+    """Let staff edit a model in the admin."""
+
+    def register(model, **attributes):
+        model_admin = type("ThingAdmin", (admin.ModelAdmin,), attributes)(model, admin.site)
+        monkeypatch.setitem(admin.site._registry, model, model_admin)
+
+    return register
+
+
+@pytest.fixture
+def own_forms(monkeypatch):
+    """Give the app of a model forms of these fields."""
+
+    def give(model, *field_lists, **attributes):
+        own = []
+        for index, fields in enumerate(field_lists):
+            meta = type("Meta", (), {"model": model, "fields": fields})
+            own.append(type(ModelForm)(f"Form{index}", (ModelForm,), {"Meta": meta, **attributes}))
+        monkeypatch.setattr(forms, "_forms_of", lambda _: own)
+
+    return give
+
+
+def test_owner_sets_texts_and_dates_if_there_is_no_form():
+    assert settable(accounts(), "user") == ["bio", "born"]
+
+
+def test_numbers_flags_and_choices_are_decided_by_others():
+    thing = model(
+        "Thing",
+        size=models.IntegerField(default=0),
+        fee=models.DecimalField(max_digits=5, decimal_places=2, default=0),
+        hot=models.BooleanField(default=False),
+        shape=text(choices=[("a", "A")], default="a"),
+        facts=models.JSONField(default=dict),
+        plan=key(model("Plan", name=text()), null=True),
+        wheel=key(model("Wheel", name=text()), null=True),
+        user=key(User),
+    )
+    assert settable(thing, "user") == ["wheel"]
+    assert settable(thing) == ["size", "fee", "hot", "shape", "facts", "plan", "wheel", "user"]
+
+
+def test_privileges_are_set_by_nobody_unless_they_are_named(registered, own_forms):
+    account = accounts(teams=models.ManyToManyField(Group, related_name="+"), rights=models.ManyToManyField(Permission))
+    hidden = {*PRIVILEGES, "teams", "rights"}
+    registered(account)
+    own_forms(account, "__all__")
+    for owner in ("", "user"):
+        assert not hidden & set(settable(account, owner))
+        assert set(info_of(account, owner).not_set) >= hidden
+        assert settable(account, owner, settable=["is_staff", "bio"]) == ["is_staff", "bio"]
+
+
+def test_users_do_not_unlock_themselves():
+    assert set(settable(User, "pk")) == {"first_name", "last_name"}
+    assert not {"is_active", "is_staff", "is_superuser", "groups", "user_permissions"} & set(settable(User))
+
+
+def test_owner_sets_what_all_forms_of_the_app_have_and_not_what_the_admin_has(registered, own_forms):
+    account = accounts()
+    registered(account)
+    assert settable(account, "user") == ["bio", "born"]
+    own_forms(account, ["bio", "status", "plan"], ["status", "bio"])
+    assert settable(account, "user") == ["status", "bio"]
+    assert "`Form0 and Form1` decides" in written(account, "user").replace("\n", " ")
+    own_forms(account, ["bio", "status"], bio=ModelForm.base_fields.get("bio") or text().formfield(disabled=True))
+    assert settable(account, "user") == ["status"]
+
+
+class PerPerson:
+    """Fields that depend on who asks, and on whether the row is there."""
+
+    def get_readonly_fields(self, request, obj=None):
+        fixed = ["status"] if obj else []
+        return fixed if request.user.is_superuser else [*fixed, "price"]
+
+
+class Demanding:
+    def get_fieldsets(self, request, obj=None):
+        raise LookupError(request.session["tenant"])
+
+
+@pytest.mark.parametrize(
+    ("attributes", "creatable", "changeable"),
+    [
+        ({"fields": ["bio", ("status", "price")]}, "status price bio", "status price bio"),
+        ({"fieldsets": [("", {"fields": ["bio"]}), ("More", {"fields": [("total",)]})]}, "total bio", "total bio"),
+        ({"fields": ["bio", "total"], "readonly_fields": ["total"]}, "bio", "bio"),
+        ({"exclude": [*DECIDED, "user"]}, "bio born", "bio born"),
+        ({"fields": ["status", "price", "bio"], "__bases__": PerPerson}, "status bio", "bio"),
+        ({"__bases__": Demanding}, "", ""),
+    ],
+)
+def test_staff_set_what_the_admin_lets_them(registered, attributes, creatable, changeable):
+    base = attributes.pop("__bases__", None)
+    methods = {name: value for name, value in vars(base).items() if name.startswith("get_")} if base else {}
+    account = accounts()
+    registered(account, **attributes, **methods)
+    assert set_by(info_of(account)) == (creatable.split(), changeable.split())
+
+
+def test_what_the_admin_forbids_is_no_tool(registered):
+    account = accounts()
+
+    def never(*_):
+        return False
+
+    registered(account, has_add_permission=never, has_change_permission=never, has_delete_permission=never)
+    source = written(account)
+    assert [
+        line for line in source.splitlines() if line.startswith(("def create_", "def change_", "def delete_"))
+    ] == []
+    tests = write_tests(info_of(account))
+    assert "create_thing" not in tests
+    assert "delete_thing" not in tests
+
+
+def test_owner_sees_no_more_than_the_admin_shows(registered):
+    account = accounts()
+    registered(account, fields=["bio", "total"])
+    assert [item.name for item in info_of(account, "user").shown] == ["total", "bio"]
+
+
+def test_fields_that_no_tool_sets_are_listed_without_the_secrets():
+    source = written(accounts(api_token=text()), "user")
+    comment = " ".join(line.removeprefix("# ") for line in source.splitlines() if line.startswith("# "))
+    assert {*PRIVILEGES, *DECIDED} <= set(comment.replace(",", " ").replace(".", " ").split())
+    assert "api_token" not in source
+
+
+@pytest.mark.parametrize("name", ["user", "api_token", "nothing", "id", "made"])
+def test_named_field_that_can_not_be_set_is_refused(name):
+    account = accounts(api_token=text(), made=models.DateTimeField(auto_now_add=True))
+    with pytest.raises(Refused, match=f"Account.{name} can't be set: it is no field"):
+        info_of(account, "user", settable=["bio", name])
+
+
+# --- Methods
+
+
+class Shop:
+    def ship(self):
+        """Ship it."""
+
+    def cancel(self, reason=""):
+        pass
+
+    def refund(self, amount):
+        pass
+
+    def get_total(self):
+        pass
+
+    def is_paid(self):
+        pass
+
+    def reset_password(self):
+        pass
+
+    async def arrive(self):
+        pass
+
+    @property
+    def price(self):
+        pass
+
+    @classmethod
+    def purge(cls):
+        pass
+
+
+def shops():
+    return model(
+        "Shop", **{name: value for name, value in vars(Shop).items() if not name.startswith("__")}, user=key(User)
+    )
+
+
+def test_methods_are_tools_only_if_they_are_named():
+    shop = shops()
+    assert info_of(shop).actions == {}
+    assert info_of(shop, methods=["ship", "cancel"]).actions == {"ship": "Ship it.", "cancel": ""}
+    assert "row.cancel, SHOWN" in written(shop, methods=["cancel"])
+
+
+@pytest.mark.parametrize(
+    "name",
+    words("refund get_total is_paid reset_password arrive price purge delete save full_clean nothing user objects"),
+)
+def test_what_is_no_action_is_refused_in_a_sentence(name):
+    with pytest.raises(Refused, match=rf"^Shop\.{name} can't be a tool: [^.]+\.$"):
+        info_of(shops(), methods=[name])
+
+
+# --- What is written
+
+
+def test_name_that_is_taken_is_told_with_the_reason():
+    thing = model("Rental", user=key(User))
+    assert name_of(thing, lambda names: "") == ("rental", "")
+    taken = {"rental": "the assistant has a tool 'create_rental' already"}
+    assert name_of(thing, lambda names: taken.get(names.singular, "")) == ("users_rental", taken["rental"])
+
+
+@pytest.mark.parametrize("name", ["user", "or_skip", "order"])
+def test_test_module_defines_and_imports_each_name_once(name):
+    source = write_tests(describe(model("Thing", user=key(User), note=text()), names_of(name), "user"))
+    names = [name for node in ast.parse(source).body for name in names_of_node(node)]
+    assert len(names) == len(set(names))
+
+
+def names_of_node(node: ast.stmt) -> list[str]:
+    if isinstance(node, ast.FunctionDef):
+        return [node.name]
+    return [alias.name for alias in node.names] if isinstance(node, ast.ImportFrom) else []
+
+
+def test_docstrings_say_nothing_twice():
+    thing = model("Thing", tz=text(), note=text(help_text="What the customer has said"), user=key(User))
+    source = written(thing, "user")
+    assert "Tz" not in source
+    assert "note: What the customer has said." in source
+
+
+def test_module_of_a_large_model_is_short():
+    fields = {f"{kind}_{letter}": maker() for (kind, maker), letter in product(KINDS.items(), "abcd")}
+    assert written(model("Large", **fields, user=key(User)), "user").count("\n") <= 300
+
+
+KINDS = {
+    "text": text,
+    "day": models.DateField,
+    "moment": models.DateTimeField,
+    "hot": models.BooleanField,
+    "size": models.IntegerField,
+    "weight": lambda: models.DecimalField(max_digits=5, decimal_places=2),
+    "shape": lambda: text(choices=[("a", "A"), ("b", "B")]),
+}
