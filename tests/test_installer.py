@@ -661,7 +661,7 @@ def test_the_guide_leads_to_an_approved_change_and_back(template: Path, tmp_path
 
     start, install, serve = commands("From `startproject` to an approved change")
     run(start, clone)
-    [model] = re.findall(r"^```python\n(.*?)^```$", (ROOT / "docs/existing-project.md").read_text(), re.M | re.S)
+    model, *_ = re.findall(r"^```python\n(.*?)^```$", (ROOT / "docs/existing-project.md").read_text(), re.M | re.S)
     (project / "orders/models.py").write_text(model)
     replace(project / "shop/settings.py", "INSTALLED_APPS = [", 'INSTALLED_APPS = [\n    "orders",')
     told = run(install, clone)

@@ -28,7 +28,7 @@ def register() -> None:
 
 
 def check_applications(**kwargs: Any) -> list[checks.CheckMessage]:
-    """Does `runserver` serve ASGI? Under WSGI a run would end with the request that started it."""
+    """Require that `runserver` serves ASGI: under WSGI a run would end with its request."""
     names = [config.name for config in apps.get_app_configs()]
     if "daphne" not in names:
         problem = "'daphne' is not in INSTALLED_APPS."
@@ -47,7 +47,7 @@ def check_applications(**kwargs: Any) -> list[checks.CheckMessage]:
 
 
 def check_time_zones(**kwargs: Any) -> list[checks.CheckMessage]:
-    """Does the project store times with their zone? The engine's times have one."""
+    """Require times with time zones: the engine stores such times."""
     if settings.USE_TZ:
         return []
     return [
@@ -61,7 +61,7 @@ def check_time_zones(**kwargs: Any) -> list[checks.CheckMessage]:
 
 
 def check_parts(**kwargs: Any) -> list[checks.CheckMessage]:
-    """Has each part the parts that it needs?"""
+    """Require the parts that the installed parts need."""
     names = {config.name for config in apps.get_app_configs()}
     errors: list[checks.CheckMessage] = []
     for part in parts.installed():
@@ -77,7 +77,7 @@ def check_parts(**kwargs: Any) -> list[checks.CheckMessage]:
 
 
 def check_model(**kwargs: Any) -> list[checks.CheckMessage]:
-    """Is the key of each model set? Without DEBUG, a missing key stops the server instead."""
+    """Warn of missing keys with DEBUG. Without it, a missing key stops the server."""
     if not settings.DEBUG:
         return []
     model = conf.agent_model()
@@ -97,7 +97,7 @@ def check_model(**kwargs: Any) -> list[checks.CheckMessage]:
 
 
 def check_prices(**kwargs: Any) -> list[checks.CheckMessage]:
-    """Has each model a known price? A limit in US dollars needs one."""
+    """Warn of models without a known price, if there is a limit in US dollars."""
     if conf.get().limits.cost is None:
         return []
     return [
@@ -112,7 +112,7 @@ def check_prices(**kwargs: Any) -> list[checks.CheckMessage]:
 
 
 def check_throttle(**kwargs: Any) -> list[checks.CheckMessage]:
-    """Does the cache count in one step? Otherwise two requests at once may count as one."""
+    """Require a cache that counts in one step: two requests at once must not count as one."""
     rates = conf.get().throttle
     backend = type(caches["default"])
     if not (rates.user or rates.token) or backend.incr is not BaseCache.incr:
@@ -128,7 +128,7 @@ def check_throttle(**kwargs: Any) -> list[checks.CheckMessage]:
 
 
 def check_agents(**kwargs: Any) -> list[checks.CheckMessage]:
-    """Can each agent answer? Builds all agents, which raises other mistakes in them."""
+    """Report agents that can't answer. Builds all agents, which raises other mistakes in them."""
     messages: list[checks.CheckMessage] = []
     for name, model in warm_up.models_of_agents().items():
         if isinstance(model, Exception):

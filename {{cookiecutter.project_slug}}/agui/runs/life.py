@@ -180,7 +180,7 @@ class Life:
             except Exception as error:
                 self._forget()
                 if not self._is_away:
-                    logger.warning("This process can't give a sign of life: %s", error)
+                    logger.warning("Heartbeat failed: %s", error)
                 pause = RETRY_SECONDS
                 self._is_away = True
                 if connection:
@@ -221,7 +221,7 @@ class Life:
         kept = set(map(str, remaining))
         for key, lost in runs.items():
             if key not in kept and key in self._runs:
-                logger.warning("Run %s is stopped: it no longer belongs to this process", key)
+                logger.warning("Stopping run %s: another process has taken it over", key)
                 lost()
 
     def look(self, connection: BaseDatabaseWrapper) -> None:

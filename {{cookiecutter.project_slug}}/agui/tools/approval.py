@@ -28,12 +28,12 @@ logger = logging.getLogger("agui.tools")
 
 
 def is_gated(spec: ToolSpec) -> bool:
-    """Does the tool ask for approval, unless the settings exempt it?"""
+    """Whether the tool asks for approval unless the settings exempt it."""
     return spec.destructive or spec.requires_approval
 
 
 def needs_confirmation(spec: ToolSpec) -> bool:
-    """Must the user approve each call of this tool, as the settings are now?"""
+    """Whether the user must approve each call of this tool, as the settings are now."""
     if not is_gated(spec):
         return False
     exempt = conf.get().auto_confirm
@@ -49,7 +49,7 @@ def confirmation_metadata(spec: ToolSpec) -> dict[str, Any]:
 
 
 async def is_permitted(spec: ToolSpec, user: Any, *, afresh: bool = False) -> bool:
-    """May this user call the tool?
+    """Whether this user may call the tool.
 
     A user object remembers its permissions; `afresh` asks the database.
     """

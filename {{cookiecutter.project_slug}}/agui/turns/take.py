@@ -93,7 +93,7 @@ def _check_new(
     new: Sequence[ModelMessage],
     answers: DeferredToolResults | None,
 ) -> None:
-    """Is there something to run on, and has each call of a page's tool its result?"""
+    """Raise unless there is something to answer and each call of a page's tool has its result."""
     if answers is not None and not answered(new) >= frontend_calls(waiting).keys():
         raise RunFailed("interrupt_pending")
     unanswered = conversation.messages and isinstance(conversation.messages[-1], ModelRequest)
