@@ -91,6 +91,12 @@ def test_files_that_a_page_names_exist(page: str):
     assert missing == []
 
 
+def test_tests_that_contributing_md_runs_exist():
+    named = re.findall(r"(?<!/)\btests/test_\w+\.py\b", (ROOT / "docs/contributing.md").read_text())
+    assert named
+    assert [path for path in named if not (ROOT / path).is_file()] == []
+
+
 @pytest.mark.parametrize("name", GUIDES)
 def test_settings_that_a_guide_names_exist(name: str):
     named = set(re.findall(r"`([A-Z]+(?:_[A-Z]+)+)\b[^`]*`", (DOCS / f"{name}.md").read_text()))
