@@ -88,10 +88,7 @@ class SpanReader {
     else if (sign[0] === "\\") this.#put({ type: "escape", text: sign[1] }, length);
     else if (sign[0] === "`") this.#readCode(sign);
     else if (" \t".includes(sign[0])) this.#put(plain(sign));
-    else {
-      const [before, after] = [this.#text[this.#at - 1], this.#text[this.#at + length]];
-      this.#put(markOf(sign, before, after));
-    }
+    else this.#put(markOf(this.#text, this.#at, sign));
   }
 
   /** @param {string} ticks */
