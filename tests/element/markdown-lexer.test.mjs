@@ -34,6 +34,11 @@ const HOSTILE = {
   "formulas that end in blanks": (n) => "$a ".repeat(n),
   "an amount before signs": (n) => `$a${"^".repeat(n)}$1`,
   "blocks of formulas that don't end": (n) => "\\[\na\n".repeat(n),
+  "environments that don't end": (n) => "\\begin{align}a".repeat(n),
+  "beginnings of environments": (n) => "\\begin{".repeat(n),
+  "notes": (n) => "[^a]: b\n".repeat(n),
+  "marks of notes": (n) => `${"[^a]".repeat(n)}\n\n[^a]: b`,
+  "items that don't end": (n) => `a <ul>${"<li>".repeat(n)}`,
   "labels within labels": (n) => `${"[a".repeat(n)}${"]".repeat(n)}\n\n[x]: y`,
 };
 

@@ -1,3 +1,4 @@
+# ruff: noqa: RUF001
 """Uploads: whose they are, what they may be, and how they come back."""
 
 import asyncio

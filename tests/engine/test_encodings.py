@@ -1,3 +1,4 @@
+# ruff: noqa: RUF001
 """Texts in the encodings of Excel and Windows: the right letters, or a refusal, and never other letters."""
 
 import codecs
@@ -78,12 +79,14 @@ def phrases(language: str) -> list[str]:
 
 
 def files(language: str, encoding: str, count: int, size: int):
-    choose = random.Random(f"{language} {encoding} {size}")
+    choose = random.Random(f"{language} {encoding} {size}")  # noqa: S311
     for number in range(count):
         text = ""
         while len(text) < size:
             phrase = choose.choice(phrases(language))
-            row = f"{' '.join(phrase.split()[:3])};{choose.randint(1, 9999)};{choose.choice(phrases(language))[:20]}\r\n"
+            row = (
+                f"{' '.join(phrase.split()[:3])};{choose.randint(1, 9999)};{choose.choice(phrases(language))[:20]}\r\n"
+            )
             text += row if number % 2 else f"{phrase}\n"
         data = text.encode(encoding, "ignore")
         yield data.decode(encoding), data
@@ -131,7 +134,7 @@ def test_one_letter_past_what_the_detector_reads_counts(monkeypatch):
 
 @pytest.mark.parametrize("size", [1, 2, 3, 8, 100, 5000])
 def test_bytes_at_random_are_no_text(size):
-    choose = random.Random(size)
+    choose = random.Random(size)  # noqa: S311
     found = [encoding_of(bytes([choose.randrange(128, 256), *choose.randbytes(size)])) for _ in range(50)]
     assert size <= 8 or found.count("") == 50
 
@@ -153,4 +156,3 @@ def test_bytes_at_random_are_no_text(size):
 )
 def test_broken_texts_and_other_files_are_refused(data):
     assert encoding_of(data) == ""
-

@@ -1,3 +1,4 @@
+# ruff: noqa: RUF001
 """Files that messages name: the model is told of them and reads them, and they stay as long as a thread needs them."""
 
 import json

@@ -1,3 +1,4 @@
+# ruff: noqa: RUF001
 """Conversations as an administrator reads them: formatted, and still nothing but text."""
 
 import itertools

@@ -9,6 +9,7 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import pairwise
 
 import chardet
 
@@ -25,11 +26,12 @@ BOMS = {
 WIDE = ("utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be")
 
 # Encodings of files that people have, by the detector's names.
-KNOWN = (
-    "big5hkscs cp1250 cp1251 cp1252 cp1253 cp1254 cp1255 cp1256 cp866 cp874 cp932 cp949 "
-    "euc_jis_2004 euc_kr gb18030 iso8859-1 iso8859-15 iso8859-2 iso8859-5 iso8859-6 iso8859-7 "
-    "iso8859-8 iso8859-9 koi8-r koi8-u shift_jis_2004 tis-620"
-).split()
+KNOWN = [
+    *("big5hkscs", "cp1250", "cp1251", "cp1252", "cp1253", "cp1254", "cp1255", "cp1256", "cp866"),
+    *("cp874", "cp932", "cp949", "euc_jis_2004", "euc_kr", "gb18030", "iso8859-1", "iso8859-15"),
+    *("iso8859-2", "iso8859-5", "iso8859-6", "iso8859-7", "iso8859-8", "iso8859-9", "koi8-r"),
+    *("koi8-u", "shift_jis_2004", "tis-620"),
+]
 # What the letters of an encoding are read as: Windows adds some to them.
 READ_AS = {"iso8859-1": "cp1252", "iso8859-9": "cp1254", "tis-620": "cp874", "euc_kr": "cp949"}
 # Encodings that are never taken for sure, but make others unsure.
@@ -46,7 +48,12 @@ LEAST_IF_WIDE = 0.05
 WORD = re.compile(r"[^\W\d_]+")
 # Invisible signs of Arabic and Hebrew.
 JOINED_LATIN = re.compile(r"[a-zA-Z][\u200c-\u200f]")
-IN_WORD = re.compile(r"([^\W\d_])([^\w\s\x00-\x7f’‘´`·‐–—…“”„«»／・、。]+)([^\W\d_])")
+# What may be within a word: apostrophes, dashes, dots, quotes.
+BETWEEN = (
+    r"\u2019\u2018\u00b4`\u00b7\u2010\u2013\u2014\u2026"
+    r"\u201c\u201d\u201e\u00ab\u00bb\uff0f\u30fb\u3001\u3002"
+)
+IN_WORD = re.compile(rf"([^\W\d_])([^\w\s\x00-\x7f{BETWEEN}]+)([^\W\d_])")
 TEXT_CONTROLS = set("\a\b\t\n\v\f\r\x1b")
 # Scripts without spaces between words: a word of another one may be right beside theirs.
 UNSPACED = {
@@ -192,8 +199,10 @@ def _is_word(word: str) -> bool:
         return scripts - UNSPACED <= {"LATIN"}
     if len(scripts - {"FEMININE", "MASCULINE"}) > 1:
         return False
-    pairs = zip(word, word[1:], strict=False)
-    return not any(a.islower() and b.isupper() and not (a + b).isascii() for a, b in pairs)
+    for first, second in pairwise(word):
+        if first.islower() and second.isupper() and not (first + second).isascii():
+            return False
+    return True
 
 
 def _is_unspaced(character: str) -> bool:
