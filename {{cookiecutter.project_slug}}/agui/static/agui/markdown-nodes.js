@@ -3,6 +3,7 @@
 import { completed } from "./markdown-tail.js";
 import { lex } from "./markdown-lexer.js";
 import { html } from "./markdown-html-reader.js";
+import { withoutEnd } from "./markdown-text.js";
 
 /** @typedef {string | [tag: string, attributes: Record<string, any>, children: any[]]} Node */
 /** @typedef {import("./markdown-lexer.js").Links} Links */
@@ -63,13 +64,23 @@ export function read(text, growing, links, { copy }) {
   return { ...found, lacks, isRich };
 }
 
+/**
+ * Complete half-written Markdown. Of a text that was cut off, nothing is left out but marks.
+ * @param {boolean | "cut"} growing @param {string} text
+ */
+function completedFor(growing, text) {
+  const whole = completed(text);
+  const keepsAll = growing === true || whole.startsWith(withoutEnd(text, " \n*_`~#-"));
+  return keepsAll ? whole : text;
+}
+
 /** @param {string} text @param {boolean | "cut"} growing @param {Links} links */
 function nodesAndRest(text, growing, links) {
   const source = text.replace(/\r\n?/g, "\n");
   const nothing = { length: 0, blocks: 0 };
   try {
     const known = new Map(links);
-    const tokens = lex(growing ? completed(source) : source, known);
+    const tokens = lex(growing ? completedFor(growing, source) : source, known);
     const length = (isGrowing && tokens.at(-1)?.at) || 0;
     const last = tokens.findIndex(({ at }) => at === length);
     const head = build(tokens.slice(0, last));
