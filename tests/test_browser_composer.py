@@ -122,6 +122,7 @@ KEYS_OF_AN_INPUT_METHOD = """(element) => {
 
 
 def test_no_listener_sees_a_key_of_an_input_method(scripted):
+    new_chat(scripted)
     say(scripted, "hello")
     finished(scripted)
     message_box(scripted).press("ArrowUp")
