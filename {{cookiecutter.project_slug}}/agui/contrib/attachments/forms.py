@@ -26,4 +26,4 @@ def keep_names(request: HttpRequest) -> None:
     def parse(meta: Any, post_data: Any) -> Any:
         return FormParser(meta, post_data, request.upload_handlers, request.encoding).parse()
 
-    request.parse_file_upload = parse  # type: ignore[method-assign]
+    request.parse_file_upload = parse  # type: ignore[method-assign, assignment]

@@ -50,8 +50,8 @@ export async function loadHtml() {
  * Read a text. `done` says how much of a growing text can't change any more, and how many nodes
  * that is.
  * @param {string} text
- * @param {boolean | "cut"} growing whether more will come, or would have come: half-written Markdown
- *   is then completed
+ * @param {boolean | "cut"} growing whether more will come, or would have come: half-written
+ *   Markdown is then completed
  * @param {Links} links the links that are defined so far
  * @param {{ copy: string }} strings the words of its buttons @returns {Found}
  */

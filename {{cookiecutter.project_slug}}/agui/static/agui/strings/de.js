@@ -243,7 +243,7 @@ export const STRINGS = {
   too_many_files: "Eine Nachricht kann nicht mehr Dateien haben.",
   unknown_kind: "Dateien dieser Art lassen sich nicht lesen. Möglich sind: {kinds}.",
   unknown_encoding:
-    "Dieser Text lässt sich nicht sicher lesen. Speichern Sie ihn als UTF-8 und senden Sie ihn neu.",
+    "Dieser Text ist nicht sicher lesbar. Speichern Sie ihn als UTF-8 und senden Sie ihn neu.",
   texts: "Texte",
   file_unreadable: "Das lässt sich nicht lesen: Es ist ein Ordner oder wurde inzwischen geändert.",
   not_a_stream: "Die Antwort des Servers ist nicht lesbar.",
