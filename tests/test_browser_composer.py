@@ -106,6 +106,36 @@ def test_message_waits_for_the_answer_and_arrow_up_edits_the_last(scripted, go_o
     expect(scripted.locator(".editor textarea")).to_have_value("hello")
 
 
+# Safari sends the Enter that accepts a word after the end of the composition, with the code 229 only.
+KEYS_OF_AN_INPUT_METHOD = """(element) => {
+    const reached = [];
+    const listener = ({ key }) => reached.push(key);
+    document.addEventListener("keydown", listener);
+    for (const init of [{ isComposing: true }, { keyCode: 229 }, {}]) {
+        for (const key of init.keyCode || init.isComposing ? ["Enter", "Escape", "Tab", "ArrowUp"] : ["F9"]) {
+            element.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, composed: true, ...init }));
+        }
+    }
+    document.removeEventListener("keydown", listener);
+    return reached;
+}"""
+
+
+def test_no_listener_sees_a_key_of_an_input_method(scripted):
+    new_chat(scripted)
+    say(scripted, "hello")
+    finished(scripted)
+    message_box(scripted).press("ArrowUp")
+    editor = scripted.locator(".editor textarea")
+    editor.fill("日本")
+    for element in [*scripted.locator(".panel textarea").all(), *scripted.locator(".panel button:visible").all()]:
+        assert element.evaluate(KEYS_OF_AN_INPUT_METHOD) == ["F9"]
+    drawn(scripted)
+    expect(editor).to_have_value("日本")
+    editor.press("Enter")
+    expect(scripted.locator(".bubble").first).to_have_text("日本")
+
+
 # --- Skills
 
 

@@ -187,3 +187,10 @@ for (const [event, types, expected] of [
 ]) {
   test(`${event} of ${types} ${expected ? "brings files" : "is not about files"}`, () => assert.equal(holdsFiles(event, types), expected));
 }
+
+test("a refused file says in words what can be sent", () => {
+  const accepted = ["image/png", "application/pdf", "text/plain", "application/x-unknown"];
+  assert.equal(reasonOf({ code: "unknown_kind", accepted, message: "no" }, STRINGS), "This kind of file can't be read. You can send: PNG, PDF, texts.");
+  assert.equal(reasonOf({ code: "unknown_kind", accepted }, { ...STRINGS, texts: "Texte", unknown_kind: "Nur {kinds}" }), "Nur PNG, PDF, Texte");
+  assert.match(reasonOf({ code: "unknown_encoding", message: "no" }, STRINGS), /UTF-8/);
+});

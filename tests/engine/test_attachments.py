@@ -1,3 +1,4 @@
+# ruff: noqa: RUF001
 """Uploads: whose they are, what they may be, and how they come back."""
 
 import asyncio
@@ -435,7 +436,15 @@ def no_handler(request):
 async def test_content_that_is_nothing_accepted_is_refused(client, content):
     response = await upload(client, content, "a.png", "image/png")
     assert response.status_code == 415
-    assert "text/plain" in json.loads(response.content)["message"]
+    answer = json.loads(response.content)
+    assert (answer["error"], "text/plain" in answer["accepted"]) == ("unknown_kind", True)
+    assert answer["message"].endswith("You can send: PNG, JPEG, GIF, WebP, PDF, texts.")
+
+
+async def test_text_whose_letters_are_not_sure_is_refused_with_what_to_do(client):
+    response = await upload(client, "franču, sesijas dati".encode("cp1257"), "a.txt")
+    answer = json.loads(response.content)
+    assert (response.status_code, answer["error"], "UTF-8" in answer["message"]) == (415, "unknown_encoding", True)
 
 
 async def test_type_that_the_settings_don_t_name_is_refused(client, settings):
@@ -498,14 +507,66 @@ def on_disk(content):
 
 def test_character_across_two_chunks_is_text():
     with on_disk(b"x" * (64 * 1024 - 1) + "ж".encode()) as upload:
-        assert inspect(upload)[0] == "text/plain"
+        assert inspect(upload).media_type == "text/plain"
 
 
 def test_type_of_a_large_file_is_told_by_its_beginning():
     with on_disk(PNG + b"\x00" * 200_000) as upload:
-        assert inspect(upload)[0] == "image/png"
+        assert inspect(upload).media_type == "image/png"
 
 
 def test_binary_tail_is_no_text():
-    with on_disk(b"x" * 100_000 + b"\xff") as upload:
-        assert inspect(upload)[0] == "application/octet-stream"
+    with on_disk(b"x" * 100_000 + b"\xff\x01") as upload:
+        assert inspect(upload).encoding == ""
+
+
+PDF = b"%PDF-1.4\n1 0 obj\n<<>>\nendobj\n%%EOF\n"
+
+
+@pytest.mark.parametrize(
+    "before", [b"", b"\n", b"\r\n \t", b"\xef\xbb\xbf", b"\xef\xbb\xbf\r\n", b"\0\0", b"\x1b%-12345X@PJL\n", b"x" * 900]
+)
+def test_pdf_begins_anywhere_in_its_first_bytes(before):
+    with on_disk(before + PDF + b"\n" * 500) as upload:
+        assert inspect(upload).media_type == "application/pdf"
+
+
+@pytest.mark.parametrize("text", ["See %PDF-1.4.", "A file\n%PDF-1.7\nis one.", "x" * 2000 + "%PDF-1.4\n%%EOF"])
+def test_text_about_pdf_is_a_text(text):
+    with on_disk(text.encode()) as upload:
+        assert inspect(upload).media_type == "text/plain"
+
+
+async def upload_as(client, filename: bytes, **headers):
+    """Post a form as browsers write it, byte by byte."""
+    head = b'--x\r\nContent-Disposition: form-data; name="file"; filename="' + filename + b'"\r\n'
+    body = head + b"Content-Type: text/plain\r\n\r\nHello\r\n--x--\r\n"
+    response = await client.http.post(URL, body, content_type="multipart/form-data; boundary=x", headers=headers)
+    return json.loads(response.content)["name"]
+
+
+NAMES = {
+    "👩\u200d👩\u200d👧 trip.txt": "👩\u200d👩\u200d👧 trip.txt",
+    "the %22best%22 one.txt": 'the "best" one.txt',
+    "می\u200cخواهم.csv": "می\u200cخواهم.csv",
+    "🏴\U000e0067\U000e0062\U000e007f.txt": "🏴\U000e0067\U000e0062\U000e007f.txt",
+    "100%25.txt": "100%25.txt",
+    "evil\u202etxt.exe": "eviltxt.exe",
+    "line%0Abreak\x00.txt": "line%0Abreak.txt",
+    "..%22": '.."',
+    "C:\\folder\\a.txt": "a.txt",
+    "../../b%22.txt": 'b".txt',
+}
+
+
+@pytest.mark.parametrize(("sent", "kept"), NAMES.items(), ids=range(len(NAMES)))
+async def test_name_comes_back_as_it_was(client, sent, kept):
+    assert await upload_as(client, sent.encode()) == kept
+
+
+async def test_name_is_the_same_if_the_check_of_the_token_has_read_the_form(client, user):
+    client.http = AsyncClient(enforce_csrf_checks=True)
+    await client.http.aforce_login(user)
+    client.http.cookies["csrftoken"] = "a" * 32
+    token = {"X-CSRFToken": "a" * 32}
+    assert await upload_as(client, "👩\u200d👧 %22a%22.txt".encode(), **token) == '👩\u200d👧 "a".txt'

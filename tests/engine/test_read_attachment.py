@@ -1,3 +1,4 @@
+# ruff: noqa: RUF001
 """Files that messages name: the model is told of them and reads them, and they stay as long as a thread needs them."""
 
 import json
@@ -45,8 +46,11 @@ def files_in(media):
     return [path.read_bytes() for path in media.rglob("*") if path.is_file()]
 
 
-async def upload(client: Client, content: bytes = b"Hello", name: str = "a.txt") -> dict:
-    response = await client.http.post("/agent/attachments/", {"file": SimpleUploadedFile(name, content)})
+async def upload(
+    client: Client, content: bytes = b"Hello", name: str = "a.txt", content_type: str = "text/plain"
+) -> dict:
+    file = SimpleUploadedFile(name, content, content_type)
+    response = await client.http.post("/agent/attachments/", {"file": file})
     assert response.status_code == 201
     return json.loads(response.content)
 
@@ -226,11 +230,35 @@ async def test_an_image_or_a_pdf_is_seen(client: Client, content: bytes, media_t
     assert (found.data, found.media_type, found.identifier) == (content, media_type, file["id"])
 
 
-@pytest.mark.parametrize("start", ["", "x"])
-async def test_a_long_text_is_read_page_by_page(client: Client, settings, start: str):
+@pytest.mark.parametrize(
+    ("content", "text"),
+    [
+        ("Name;Ort\nMüller, Zoë;Besançon\n".encode("cp1252"), "Name;Ort\nMüller, Zoë;Besançon\n"),
+        ("이름,도시\n보라,부산\n".encode("utf-16"), "이름,도시\n보라,부산\n"),
+        ("買い物リスト：パンと牛乳\n".encode("cp932"), "買い物リスト：パンと牛乳\n"),
+        ("\ufeffGrüße".encode(), "Grüße"),
+        (b"line one\n\0line two\n", "line one\n\ufffdline two\n"),
+    ],
+)
+async def test_a_text_in_another_encoding_is_read_with_the_right_letters(client: Client, content: bytes, text: str):
+    file = await upload(client, content)
+    assert (file["mime"], file["size"]) == ("text/plain", len(content))
+    assert (await read(client, file)).content["text"] == text
+    response = await client.http.get(file["url"])
+    assert b"".join([chunk async for chunk in response]) == content
+
+
+async def test_a_pdf_is_sent_without_what_stands_before_it(client: Client):
+    file = await upload(client, b"\xef\xbb\xbf\r\n" + PDF)
+    assert (await read(client, file)).content.data == PDF
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "cp1251"])
+@pytest.mark.parametrize("start", ["", "7"])
+async def test_a_long_text_is_read_page_by_page(client: Client, settings, start: str, encoding: str):
     settings.AGUI = {"ATTACHMENTS": {"READ_PAGE_BYTES": 1000}}
-    text = start + "ж" * 1200  # One of both starts has a character across the pages' edge
-    file = await upload(client, text.encode())
+    text = start + "жить надо, " * 120  # One of both starts has a character across the pages' edge
+    file = await upload(client, text.encode(encoding))
     pages, offset = [], 0
     while True:
         page = (await read(client, file, offset=offset)).content
@@ -296,7 +324,7 @@ async def test_a_file_that_is_gone_is_said_to_be(client: Client, media):
 
 async def test_a_file_of_no_known_kind_is_refused(client: Client, settings):
     settings.AGUI = {"ATTACHMENTS": {"TYPES": ["application/octet-stream"]}}
-    result = await read(client, await upload(client, b"\x00\xff"))
+    result = await read(client, await upload(client, b"\x00\xff\x01\x02", content_type="application/zip"))
     assert (result.outcome, result.content) == ("failed", "A file of the type application/octet-stream can't be read.")
 
 

@@ -1,5 +1,7 @@
+# ruff: noqa: RUF001
 """Conversations as an administrator reads them: formatted, and still nothing but text."""
 
+import itertools
 import json
 from html.parser import HTMLParser
 
@@ -9,6 +11,7 @@ from django.contrib import admin
 from django.contrib.auth import get_user_model
 from django.test import Client
 from django.urls import include, path
+from markdown_it import MarkdownIt
 from pydantic_ai.conversation import Conversation
 from pydantic_ai.messages import (
     ModelRequest,
@@ -89,6 +92,28 @@ def test_an_answer_is_formatted():
     assert "the list (https://example.com/tasks):" in html.text
     assert "**" not in html.text
     assert "style" not in html.attributes
+
+
+CJK = ["加粗内容", "ひらがな", "ﾊﾝｶｸ", "굵은 글씨", "𠮷野家", "が\u3099"]
+ENDS = [("", ""), ("（", "）"), ("“", "”"), ("「", "」"), ("", "。"), ("", "！"), ("", "……"), ("(", ")"), ("", "100%")]
+BESIDE = ["字", "の", "가", "𠮷", "，", "", " "]
+
+
+def test_emphasis_stands_in_texts_without_spaces():
+    """As on the page: cjk.test.mjs has more shapes."""
+    for word, (begin, end), before, after in itertools.product(CJK, ENDS, BESIDE, BESIDE):
+        for mark, tag in [("*", "em"), ("**", "strong"), ("~~", "s")]:
+            inner = f"{begin}{word}{end}"
+            html = markdown(f"x {before}{mark}{inner}{mark}{after}")
+            assert f"{before}<{tag}>{inner}</{tag}>{after.strip()}" in html
+    assert markdown("文件_备份_2024") == "<p>文件_备份_2024</p>\n"
+
+
+def test_other_scripts_are_read_by_common_mark_s_rules():
+    plain = MarkdownIt("commonmark", {"html": False})
+    for pieces in itertools.product(["a", "é", "!", '"', " ", "*", "**", "_"], repeat=4):
+        text = f"x {''.join(pieces)} *"
+        assert markdown(text) == plain.render(text)
 
 
 @pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))

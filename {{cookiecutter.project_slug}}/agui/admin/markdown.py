@@ -1,14 +1,50 @@
 """Markdown for readers in the admin: it loads nothing, and has no links to follow."""
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
 from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
 from markdown_it import MarkdownIt
+from markdown_it.parser_inline import ParserInline
 from markdown_it.renderer import RendererHTML
 from markdown_it.rules_block import StateBlock, table
+from markdown_it.rules_inline import StateInline
+from markdown_it.rules_inline.state_inline import Scanned
 from markdown_it.token import Token
+
+# As in markdown-emphasis.js: Chinese, Japanese and Korean letters and punctuation, by their blocks,
+# perhaps with other punctuation between them and a mark.
+CJK = (
+    "[\u1100-\u11ff\u20a9\u2329\u232a\u2e80-\ua4cf\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff"
+    "\ufe10-\ufe19\ufe30-\ufe6f\uff01-\uffee\U00016fe0-\U0001b2ff\U0001d300-\U0001d37f"
+    "\U0001f200\U0001f202-\U0001f265\U00020000-\U0003fffd]"
+)
+CJK_BEFORE = re.compile(rf"{CJK}(?:[^\w\s]|_){{0,11}}\Z")
+CJK_AFTER = re.compile(rf"(?:[^\w\s]|_){{0,11}}{CJK}")
+
+
+class InlineState(StateInline):
+    """Reads stars and tildes beside Chinese, Japanese and Korean as those between letters."""
+
+    def scanDelims(self, start: int, canSplitWord: bool) -> Scanned:
+        scanned = super().scanDelims(start, canSplitWord)
+        end = start + scanned.length
+        before, after = self.src[max(start - 12, 0) : start], self.src[end : end + 12]
+        if not canSplitWord or not (CJK_BEFORE.search(before) or CJK_AFTER.match(after)):
+            return scanned
+        can_open, can_close = after[:1].strip(), before[-1:].strip()
+        return Scanned(bool(can_open), bool(can_close), scanned.length)
+
+
+class InlineParser(ParserInline):
+    def parse(self, src: str, md: MarkdownIt, env: Any, tokens: list[Token]) -> list[Token]:
+        state = InlineState(src, md, env, tokens)
+        self.tokenize(state)
+        for rule in self.ruler2.getRules(""):
+            rule(state)
+        return state.tokens
 
 
 class Renderer(RendererHTML):
@@ -65,6 +101,7 @@ def bounded_table(state: StateBlock, start: int, end: int, silent: bool) -> bool
 
 # The preset would let HTML through.
 reader = MarkdownIt("commonmark", {"html": False}, renderer_cls=Renderer)
+reader.inline = InlineParser()
 reader.block.ruler.at("table", bounded_table, {"alt": ["paragraph", "reference"]})
 reader.enable(["table", "strikethrough"])
 

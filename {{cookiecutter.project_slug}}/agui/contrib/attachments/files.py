@@ -7,6 +7,8 @@ compared, so that nobody learns what they have.
 
 import codecs
 import hashlib
+import re
+from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4
 
@@ -17,12 +19,13 @@ from django.db.models import Sum
 from agui import conf
 from agui.actor import Actor
 from agui.contrib.attachments.conf import AttachmentsSettings
+from agui.contrib.attachments.encodings import encoding_of
 from agui.contrib.attachments.models import Attachment
 from agui.errors import TooLarge, UnsupportedMediaType
 
 CHUNK_BYTES = 64 * 1024
 UNKNOWN_TYPE = "application/octet-stream"
-# Control characters that no text holds: all but \a \b \t \n \v \f \r and escape.
+# Control characters that no text in UTF-8 has: all but \a \b \t \n \v \f \r and escape.
 NOT_TEXT = bytes({*range(32)} - {*range(7, 14), 27})
 
 # Each (offset, bytes) has to be there.
@@ -31,29 +34,74 @@ MAGIC: dict[str, tuple[tuple[int, bytes], ...]] = {
     "image/jpeg": ((0, b"\xff\xd8\xff"),),
     "image/gif": ((0, b"GIF8"), (5, b"a")),
     "image/webp": ((0, b"RIFF"), (8, b"WEBP")),
-    "application/pdf": ((0, b"%PDF-"),),
 }
+PDF = "application/pdf"
+# Mailers and printers put blanks, a byte order mark or lines of their own before it. A text that
+# speaks of PDF files has no end of one.
+HEAD_BYTES = 1024
+PDF_BEGIN = re.compile(rb"(?:\xef\xbb\xbf)?[\s\0]*%PDF-")
+PDF_WITHIN = re.compile(rb"%PDF-\d\.\d")
+PDF_END = b"%%EOF"
+
+# What users call the types that the settings name.
+KINDS = {
+    "image/png": "PNG",
+    "image/jpeg": "JPEG",
+    "image/gif": "GIF",
+    "image/webp": "WebP",
+    PDF: "PDF",
+    "text/plain": "texts",
+}
+
+
+@dataclass
+class Content:
+    """What a file is, by its content. `encoding` is "" for a text whose letters are not sure."""
+
+    media_type: str
+    digest: str
+    encoding: str = "utf-8"
+
+
+class UnknownKind(UnsupportedMediaType):
+    """Refuses a file of a kind that the settings don't accept."""
+
+    code = "unknown_kind"
+
+    def __init__(self, accepted: list[str]) -> None:
+        kinds = ", ".join(KINDS.get(media_type, media_type) for media_type in accepted)
+        super().__init__(
+            f"This kind of file can't be read. You can send: {kinds}.", accepted=accepted
+        )
+
+
+class UnknownEncoding(UnsupportedMediaType):
+    """Refuses a text whose letters could be others."""
+
+    code = "unknown_encoding"
+    message = "This text can't be read for sure. Save it as UTF-8 and send it again."
 
 
 def keep_upload(upload: UploadedFile, actor: Actor) -> Attachment:
     """Store an upload for its owner.
 
-    Raises UnsupportedMediaType for content that the settings don't allow, and TooLarge.
+    Raises UnknownKind for content that the settings don't accept, UnknownEncoding and TooLarge.
     """
-    media_type, digest = inspect(upload)
+    content = inspect(upload)
     accepted = conf.part(AttachmentsSettings).types
-    if media_type not in accepted:
-        raise UnsupportedMediaType(
-            f"This kind of file is not accepted. Accepted are: {', '.join(accepted)}."
-        )
+    if content.media_type not in accepted:
+        raise UnknownKind(accepted)
+    if not content.encoding:
+        raise UnknownEncoding
     attachment = Attachment(
         id=uuid4(),
         scope=actor.scope,
         owner=actor.user if actor.user.is_authenticated else None,
         name=upload.name or "file",
-        media_type=media_type,
+        media_type=content.media_type,
+        encoding=content.encoding,
         size=upload.size or 0,
-        digest=digest,
+        digest=content.digest,
     )
     if not share_file(attachment):
         save_file(attachment, upload)
@@ -105,34 +153,48 @@ def check_room(attachment: Attachment) -> None:
         )
 
 
-def inspect(upload: UploadedFile) -> tuple[str, str]:
-    """Return the media type and the SHA-256 of a file, reading it once."""
+def inspect(upload: UploadedFile) -> Content:
+    """Find out what a file is. Only a text in another encoding than UTF-8 is read at once."""
     digest = hashlib.sha256()
     decoder = codecs.getincrementaldecoder("utf-8")()
-    head, is_text = b"", True
+    head, end, is_utf8 = b"", b"", True
     upload.seek(0)
     for chunk in upload.chunks(CHUNK_BYTES):
         digest.update(chunk)
-        head = head or chunk[:16]
-        if is_text and len(chunk.translate(None, NOT_TEXT)) != len(chunk):
-            is_text = False
+        head = head or chunk[:HEAD_BYTES]
+        end = (end + chunk)[-HEAD_BYTES:]
+        # ISO 2022, an encoding of Japanese, has escapes and nothing but ASCII.
+        if len(chunk.translate(None, NOT_TEXT)) != len(chunk) or b"\x1b$" in chunk:
+            is_utf8 = False
         try:
             decoder.decode(chunk)
         except UnicodeDecodeError:
-            is_text = False
+            is_utf8 = False
     pending, _ = decoder.getstate()
-    if pending:
-        # The file ends within a character.
-        is_text = False
-    fallback = "text/plain" if is_text else UNKNOWN_TYPE
-    return media_type_of(head) or fallback, digest.hexdigest()
+    media_type = media_type_of(head, end)
+    if media_type:
+        return Content(media_type, digest.hexdigest())
+    if is_utf8 and not pending:  # else the file ends within a character
+        return Content("text/plain", digest.hexdigest())
+    return _other_text(upload, digest.hexdigest())
 
 
-def media_type_of(head: bytes) -> str | None:
-    """Return the media type that a file's first 16 bytes announce; None if it is not known."""
+def _other_text(upload: UploadedFile, digest: str) -> Content:
+    is_small = (upload.size or 0) <= conf.get().max_read_bytes
+    upload.seek(0)
+    encoding = encoding_of(upload.read()) if is_small else ""
+    # The client's word decides only how the file is refused.
+    is_text = encoding or (upload.content_type or "").startswith("text/")
+    return Content("text/plain", digest, encoding) if is_text else Content(UNKNOWN_TYPE, digest)
+
+
+def media_type_of(head: bytes, end: bytes = b"") -> str | None:
+    """Return the media type that a file's first and last 1024 bytes tell; None if unknown."""
     for media_type, marks in MAGIC.items():
         if all(head[offset : offset + len(mark)] == mark for offset, mark in marks):
             return media_type
+    if PDF_BEGIN.match(head) or (PDF_WITHIN.search(head) and PDF_END in end):
+        return PDF
     return None
 
 

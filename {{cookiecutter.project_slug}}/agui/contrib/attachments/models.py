@@ -12,6 +12,7 @@ class Attachment(Owned):
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     name = models.CharField(max_length=255)
     media_type = models.CharField(max_length=100)
+    encoding = models.CharField(max_length=20, default="utf-8", help_text="Of a text.")
     size = models.PositiveBigIntegerField(help_text="Bytes.")
     digest = models.CharField(max_length=64, help_text="SHA-256 of the content, in hexadecimal.")
     file = models.FileField(upload_to="attachments/%Y/%m/", max_length=255)

@@ -11,6 +11,7 @@ from pydantic_ai.tools import ToolDefinition
 
 from agui import conf
 from agui.contrib.attachments.conf import AttachmentsSettings
+from agui.contrib.attachments.files import PDF
 from agui.contrib.attachments.models import Attachment
 from agui.deps import AgentDeps
 from agui.tools.call import build_toolset
@@ -35,7 +36,7 @@ def read_attachment(
     attachment = _find(attachment_id, ctx.deps.scope)
     if attachment.media_type == "text/plain":
         return _read_text(attachment, offset)
-    if attachment.media_type.startswith("image/") or attachment.media_type == "application/pdf":
+    if attachment.media_type.startswith("image/") or attachment.media_type == PDF:
         return _read_whole(attachment)
     raise ToolFailed(f"A file of the type {attachment.media_type} can't be read.")
 
@@ -49,16 +50,22 @@ def _find(attachment_id: str, scope: str) -> Attachment:
 
 def _read_text(attachment: Attachment, offset: int) -> dict[str, Any]:
     """Read a page of a text. The text is a JSON string, so it can't fake the note beside it."""
-    offset = min(offset, attachment.size)
-    data = _read(attachment, offset, conf.part(AttachmentsSettings).read_page_bytes)
+    limit, size = conf.part(AttachmentsSettings).read_page_bytes, attachment.size
+    if attachment.encoding == "utf-8":
+        data = _read(attachment, min(offset, size), limit)
+    else:
+        # Offsets count bytes of UTF-8, as for any other text.
+        whole = _read(attachment, 0, size).decode(attachment.encoding, "replace").encode()
+        data, size = whole[offset : offset + limit], len(whole)
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
     following = offset + len(data)
-    text = decoder.decode(data, final=following >= attachment.size)
+    text = decoder.decode(data, final=following >= size)
     # The next page begins with the character that the end of this one has cut.
     cut, _ = decoder.getstate()
     following -= len(cut)
-    page = {"text": text, "bytes": attachment.size}
-    if data and following < attachment.size:
+    # PostgreSQL stores no zero byte.
+    page = {"text": text.removeprefix("\ufeff").replace("\0", "\ufffd"), "bytes": size}
+    if data and following < size:
         page["note"] = (
             "This is not all of the text. "
             f"To read on, call {READ_ATTACHMENT} with offset={following}."
@@ -74,6 +81,8 @@ def _read_whole(attachment: Attachment) -> BinaryContent:
             f"{limit} are the limit."
         )
     data = _read(attachment, 0, attachment.size)
+    if attachment.media_type == PDF:
+        data = data[max(data.find(b"%PDF-"), 0) :]  # providers expect no junk before it
     return BinaryContent(data, media_type=attachment.media_type, identifier=str(attachment.pk))
 
 

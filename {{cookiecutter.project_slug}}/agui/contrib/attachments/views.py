@@ -23,6 +23,7 @@ from agui.actor import Actor
 from agui.blocking.executor import release_connections, run_in_thread
 from agui.contrib.attachments.conf import AttachmentsSettings
 from agui.contrib.attachments.files import CHUNK_BYTES, keep_upload
+from agui.contrib.attachments.forms import keep_names
 from agui.contrib.attachments.models import Attachment
 from agui.errors import NotFound
 from agui.http.uploads import FORM_BYTES, check_upload_length, read_upload
@@ -39,6 +40,7 @@ class AttachmentsView(AgentView):
 
     def check_length(self, request: HttpRequest) -> None:
         check_upload_length(request, conf.part(AttachmentsSettings).max_bytes)
+        keep_names(request)
 
     async def respond(self, request: HttpRequest, actor: Actor, **kwargs: Any) -> HttpResponse:
         upload = await sync_to_async(read_upload)(request, conf.part(AttachmentsSettings).max_bytes)

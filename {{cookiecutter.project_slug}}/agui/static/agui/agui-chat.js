@@ -2,6 +2,7 @@
 import { Catalog } from "./catalog.js";
 import { ChatPage } from "./chat-page.js";
 import { AgentClient } from "./client.js";
+import { isOfInputMethod } from "./dom.js";
 import { onWake } from "./following.js";
 import { fetchModule } from "./lazy.js";
 import { Session } from "./session.js";
@@ -309,6 +310,11 @@ export class AguiChatElement extends HTMLElement {
       emit: (name, detail) => this.#emit(name, detail),
     });
     root.append(page.element);
+    // No listener in the chat sees a key of an input method.
+    const hide = (/** @type {Event} */ event) => {
+      if (isOfInputMethod(/** @type {KeyboardEvent} */ (event))) event.stopPropagation();
+    };
+    root.addEventListener("keydown", hide, { capture: true });
     return page;
   }
 

@@ -224,7 +224,7 @@ export class ChatPage {
   /** @param {KeyboardEvent} event */
   #escape(event) {
     const { host } = this.#parts;
-    if (event.key !== "Escape" || event.isComposing) return;
+    if (event.key !== "Escape") return;
     if (this.#companions.isModal) return;
     event.preventDefault();
     if (this.#session.busy) this.#session.stop();

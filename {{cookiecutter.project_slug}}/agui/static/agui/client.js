@@ -5,12 +5,14 @@ import { readEvents } from "./sse.js";
 /** A refusal of the server: its code, its sentence and the HTTP status. */
 export class HttpError extends Error {
   /**
-   * @param {number} status @param {{ error?: string, message?: string, resets_at?: string }} body
+   * @param {number} status @param {{ error?: string, message?: string, resets_at?: string,
+   *   accepted?: string[] }} body
    */
-  constructor(status, { error, message, resets_at } = {}) {
+  constructor(status, { error, message, resets_at, accepted } = {}) {
     super(message ?? `HTTP ${status}`);
     this.status = status;
     this.until = resets_at;
+    this.accepted = accepted;
     this.code = status === 401 ? "unauthorized" : (error ?? "http_error");
   }
 }

@@ -194,8 +194,6 @@ export class Composer {
 
   /** @param {KeyboardEvent} event */
   #keydown(event) {
-    // Here Enter accepts a word of an input method.
-    if (event.isComposing || event.keyCode === 229) return;
     const { key, shiftKey } = event;
     if (!this.#palette?.takes(event)) {
       if (key === "Escape" && this.#session.busy) this.#context.stop();

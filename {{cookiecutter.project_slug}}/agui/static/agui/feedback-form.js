@@ -46,7 +46,6 @@ export class FeedbackForm {
       failed.textContent = strings.feedbackFailed;
     });
     this.element.addEventListener("keydown", (event) => {
-      if (event.isComposing) return;
       if (event.key === "Escape") close(false);
       else if (event.key === "Enter" && !event.shiftKey && event.target === input)
         this.element.requestSubmit();

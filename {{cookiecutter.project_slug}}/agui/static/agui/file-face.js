@@ -13,6 +13,9 @@ export const FILE_WORDS = {
   file_over_limit: "This file is too large: at most {limit}.",
   too_many_files: "A message can't have more files.",
   file_unreadable: "This can't be read: it is a folder, or has changed.",
+  unknown_kind: "This kind of file can't be read. You can send: {kinds}.",
+  unknown_encoding: "This text can't be read for sure. Save it as UTF-8 and send it again.",
+  texts: "texts",
 };
 
 /**
@@ -42,6 +45,14 @@ export function fileList(strings, ...items) {
   return h("ul", look, ...items);
 }
 
+/** What people call the types of files. */
+const KINDS = new Map([
+  ["image/png", "PNG"],
+  ["image/jpeg", "JPEG"],
+  ["image/gif", "GIF"],
+  ["image/webp", "WebP"],
+  ["application/pdf", "PDF"],
+]);
 const SHEET =
   "M13.5 3.5H7A1.5 1.5 0 0 0 5.5 5v14A1.5 1.5 0 0 0 7 20.5h10a1.5 " +
   "1.5 0 0 0 1.5-1.5V8.5zM13.5 3.5v5h5";
@@ -81,14 +92,18 @@ export function fileFace(name, size, lang) {
 
 /**
  * Say why the upload failed.
- * @param {{ code?: string, message?: string }} error @param {Strings} strings
+ * @param {import("./uploads.js").Failure} error @param {Strings} strings
  * @param {number} [maxBytes]
  */
-export function reasonOf({ code, message }, strings, maxBytes) {
+export function reasonOf({ code, message, accepted }, strings, maxBytes) {
   /** @type {Record<string, unknown> & typeof FILE_WORDS} */
   const words = { ...FILE_WORDS, ...strings };
   if (code === "file_over_limit") {
     return format(words.file_over_limit, { limit: formatSize(Number(maxBytes), strings.lang) });
+  }
+  if (code === "unknown_kind" && accepted) {
+    const kinds = accepted.map((type) => KINDS.get(type) ?? (type === "text/plain" && words.texts));
+    return format(words.unknown_kind, { kinds: kinds.filter(Boolean).join(", ") });
   }
   return String(words[code ?? ""] ?? message ?? strings.failedTitle);
 }

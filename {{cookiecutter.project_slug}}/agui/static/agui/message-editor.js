@@ -59,7 +59,6 @@ export class MessageEditor {
 
   /** @param {KeyboardEvent} event */
   #keydown(event) {
-    if (event.isComposing) return;
     if (event.key === "Escape") this.#cancel();
     else if (event.key === "Enter" && !event.shiftKey && event.target === this.#input)
       this.#form.requestSubmit(this.#save);

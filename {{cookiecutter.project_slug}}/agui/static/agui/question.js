@@ -263,8 +263,8 @@ function approvalOf(decision) {
 
 /** @param {KeyboardEvent} event @param {boolean} mayHere */
 function sendWithEnter(event, mayHere) {
-  const { key, isComposing, target } = event;
-  if (key !== "Enter" || isComposing || !mayHere) return;
+  const { key, target } = event;
+  if (key !== "Enter" || !mayHere) return;
   if (!(target instanceof HTMLTextAreaElement)) return;
   event.preventDefault();
   target.form?.requestSubmit();

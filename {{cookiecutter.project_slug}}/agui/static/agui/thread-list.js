@@ -192,7 +192,7 @@ export class ThreadList {
     };
     input.addEventListener("keydown", (event) => {
       event.stopPropagation();
-      if (event.isComposing || !["Enter", "Escape"].includes(event.key)) return;
+      if (!["Enter", "Escape"].includes(event.key)) return;
       event.preventDefault();
       finish(event.key === "Enter", true);
     });

@@ -291,7 +291,7 @@ export class ThreadsDrawer {
       event.preventDefault();
       this.#list.focus();
       return;
-    } else if (event.key !== "Enter" || event.isComposing) return;
+    } else if (event.key !== "Enter") return;
     event.preventDefault();
     event.stopPropagation();
     this.#load();

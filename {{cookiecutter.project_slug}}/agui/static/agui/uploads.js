@@ -8,7 +8,10 @@
  * @typedef {{ id: string, name: string, mime: string, size: number }} Attachment in the server's
  *   answer, and in a message
  */
-/** @typedef {{ code?: string, message?: string, status?: number }} Failure */
+/**
+ * @typedef {{ code?: string, message?: string, status?: number, accepted?: string[] }} Failure
+ *   `accepted`: the media types that the server takes
+ */
 
 /**
  * @typedef {{

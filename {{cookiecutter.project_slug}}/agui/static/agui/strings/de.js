@@ -241,6 +241,10 @@ export const STRINGS = {
   file_too_large: "Diese Datei ist zu groß.",
   file_over_limit: "Diese Datei ist zu groß: höchstens {limit}.",
   too_many_files: "Eine Nachricht kann nicht mehr Dateien haben.",
+  unknown_kind: "Dateien dieser Art lassen sich nicht lesen. Möglich sind: {kinds}.",
+  unknown_encoding:
+    "Dieser Text ist nicht sicher lesbar. Speichern Sie ihn als UTF-8 und senden Sie ihn neu.",
+  texts: "Texte",
   file_unreadable: "Das lässt sich nicht lesen: Es ist ein Ordner oder wurde inzwischen geändert.",
   not_a_stream: "Die Antwort des Servers ist nicht lesbar.",
 
