@@ -13,9 +13,9 @@ from django.core.signals import request_started
 from django.db import close_old_connections, reset_queries
 
 from agui.contrib.client import AGUIClient
+from agui.contrib.fast.closing import close_on_loop
+from agui.contrib.fast.token_requests import keep_on_loop
 from agui.http.tokens import create_token
-from agui.server.closing import close_on_loop
-from agui.server.token_requests import keep_on_loop
 from agui.testing import ScriptedModel
 from engine.conftest import script
 

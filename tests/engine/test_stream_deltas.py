@@ -25,12 +25,12 @@ from pydantic_ai.messages import (
 from pydantic_ai.models.function import FunctionModel
 from pydantic_ai.models.wrapper import WrapperModel
 
+from agui.contrib.fast import texts
+from agui.contrib.fast.texts import TextWriter
 from agui.events import join_deltas as deltas
-from agui.events import texts
 from agui.events.adapter import EventStream
 from agui.events.frames import text_template, to_data
 from agui.events.join_deltas import join_deltas
-from agui.events.texts import TextWriter
 from agui.models import Run
 from agui.protocol.types import EventType
 from agui.runs.drafts import checkpoints

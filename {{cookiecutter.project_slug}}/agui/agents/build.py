@@ -12,7 +12,7 @@ from agui import conf, parts
 from agui.agents.config import AgentConfig, model_settings
 from agui.agents.hooks import Hooks
 from agui.agents.llm import resolve_model
-from agui.agents.upstream import LeanAgent
+from agui.contrib.fast.upstream import LeanAgent
 from agui.deps import AgentDeps
 from agui.tools.call import build_toolset
 from agui.tools.registry import ToolRegistry

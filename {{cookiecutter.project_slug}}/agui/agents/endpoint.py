@@ -12,7 +12,7 @@ from agui.agents.config import AgentConfig
 from agui.agents.discovery import discover
 from agui.agents.llm import choose_model, name_of, resolve_models
 from agui.agents.skills import SkillRegistry
-from agui.agents.upstream import make_faster
+from agui.contrib.fast.upstream import make_faster
 from agui.deps import AgentDeps
 from agui.tools.registry import ToolRegistry
 

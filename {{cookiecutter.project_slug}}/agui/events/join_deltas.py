@@ -32,7 +32,7 @@ from pydantic_ai.models.fallback import FallbackModel
 from pydantic_ai.models.wrapper import WrapperModel
 from pydantic_ai.settings import ModelSettings
 
-from agui.events.texts import TextWriter
+from agui.contrib.fast.texts import TextWriter
 
 logger = logging.getLogger("agui.runs")
 

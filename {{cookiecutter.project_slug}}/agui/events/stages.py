@@ -29,10 +29,10 @@ from pydantic_ai.ui import NativeEvent
 
 from agui import conf
 from agui.actor import name_of
+from agui.contrib.fast.texts import TextWriter, write_texts
 from agui.events.adapter import Adapter
 from agui.events.progress import share_progress
 from agui.events.run_state import OpenText, Outcome, RunSetup, RunState, ToolCalls, Unfinished
-from agui.events.texts import TextWriter, write_texts
 from agui.protocol.interrupts import open_interrupts
 from agui.protocol.message_ids import MessageIds
 from agui.protocol.outbound import outcome_of

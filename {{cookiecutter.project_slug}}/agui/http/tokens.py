@@ -18,9 +18,9 @@ from django.http import HttpRequest
 
 from agui import clock, conf
 from agui.blocking.executor import in_database
+from agui.contrib.fast.statements import select
 from agui.errors import Unauthorized
 from agui.models import ApiToken
-from agui.statements import select
 
 PREFIX = "agt_"
 SHOWN_CHARS = 12

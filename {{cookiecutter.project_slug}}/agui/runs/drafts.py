@@ -17,10 +17,10 @@ from django.db.models.functions import Now
 
 from agui import clock
 from agui.blocking.executor import run_in_thread
+from agui.contrib.fast.statements import update
 from agui.models import Run
 from agui.runs.life import life
 from agui.runs.processes import process_name
-from agui.statements import update
 
 logger = logging.getLogger("agui.runs")
 

@@ -19,11 +19,11 @@ from agui.agents.config import usage_limits
 from agui.agents.hooks import serving
 from agui.blocking.executor import release_connections
 from agui.blocking.patience import Patience, patience
+from agui.contrib.fast.texts import TextWriter
 from agui.events.adapter import Adapter
 from agui.events.failures import cause_of
 from agui.events.frames import frame, run_error, to_data
 from agui.events.stages import pass_stages
-from agui.events.texts import TextWriter
 from agui.log_fields import run_fields
 from agui.models import Run
 from agui.protocol.inbound import run_instructions

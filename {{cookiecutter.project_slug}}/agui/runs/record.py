@@ -21,12 +21,13 @@ from agui.agents.model_files import EVENT as FILES_LEFT_OUT
 from agui.agents.model_files import UNREAD
 from agui.agents.page_context import describe_page
 from agui.blocking.executor import in_database
+from agui.contrib.fast.statements import update
+from agui.contrib.fast.texts import TextWriter
 from agui.deps import AgentDeps
 from agui.errors import RunFailed
 from agui.events.join_deltas import joining
 from agui.events.progress import dump_state
 from agui.events.run_state import RunState
-from agui.events.texts import TextWriter
 from agui.models import Run
 from agui.parts import Addition, EndedRun
 from agui.protocol.files import without_bytes, without_drawings
@@ -36,7 +37,6 @@ from agui.runs.fence import Fence
 from agui.runs.new_messages import added, without_open_calls
 from agui.runs.processes import process_name
 from agui.runs.usage import add_broken_off, count_unpriced
-from agui.statements import update
 from agui.stores import codec
 from agui.stores.annotations import annotate
 from agui.stores.codec import same_json

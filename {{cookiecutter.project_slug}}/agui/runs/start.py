@@ -14,6 +14,7 @@ from agui import parts
 from agui.actor import Actor
 from agui.agents.endpoint import Endpoint
 from agui.blocking.executor import in_database, release_connections
+from agui.contrib.fast.statements import insert
 from agui.deps import AgentDeps
 from agui.errors import Conflict
 from agui.events.progress import Page, dump_state
@@ -29,7 +30,6 @@ from agui.runs.live import live
 from agui.runs.processes import process_name
 from agui.runs.record import ActiveRun
 from agui.runs.recovery import recover
-from agui.statements import insert
 from agui.stores.base import ThreadStore
 from agui.tools.audit import resolve_audit_logger
 from agui.tools.timer import ToolCallTimer

@@ -9,8 +9,8 @@ from agui.http.admission import Application, limit_bodies
 from agui.later import Later
 
 # These modules import models, so Django has to load the applications first.
-closing = Later("agui.server.closing")
-token_requests = Later("agui.server.token_requests")
+closing = Later("agui.contrib.fast.closing")
+token_requests = Later("agui.contrib.fast.token_requests")
 warm_up = Later("agui.server.warm_up")
 daphne_patches = Later("agui.server.daphne_patches")
 

@@ -18,8 +18,8 @@ from pydantic_ai.conversation_store import (
 from pydantic_ai.exceptions import UserError
 from pydantic_ai.messages import ModelMessage
 
+from agui.contrib.fast.statements import fetch, insert, insert_all, select, update
 from agui.models import Message, Thread
-from agui.statements import fetch, insert, insert_all, select, update
 from agui.stores import codec
 from agui.stores.summary import ends_in_an_answer, fold, preview_of, title_of, words_of
 from agui.stores.tree import Link, prompt_id

@@ -15,8 +15,8 @@ from django.utils.module_loading import import_string
 from agui import conf
 from agui.blocking.executor import run_in_thread
 from agui.blocking.patience import is_waiting, wait_for_database
+from agui.contrib.fast.statements import insert
 from agui.models import AuditRecord
-from agui.statements import insert
 
 logger = logging.getLogger("agui.audit")
 

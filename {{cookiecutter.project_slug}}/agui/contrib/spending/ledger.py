@@ -14,12 +14,12 @@ from django.db.models import Exists, Field, OuterRef, Q
 from django.utils import timezone
 
 from agui import clock, conf
+from agui.contrib.fast.statements import select
 from agui.contrib.spending.conf import SpendingSettings
 from agui.contrib.spending.models import RunSpending, Spending
 from agui.models import Run
 from agui.namespaces import all_scopes
 from agui.parts import Outdated
-from agui.statements import select
 
 if TYPE_CHECKING:
     from pydantic_ai.usage import RequestUsage, RunUsage

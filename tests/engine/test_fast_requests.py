@@ -26,11 +26,11 @@ from django.utils.deprecation import MiddlewareMixin
 from pydantic_ai import Agent
 
 from agui import DjangoAGUIView
+from agui.contrib.fast import token_requests
+from agui.contrib.fast.closing import close_on_loop
+from agui.contrib.fast.token_requests import keep_on_loop
 from agui.http.tokens import create_token
 from agui.http.views import AgentView
-from agui.server import token_requests
-from agui.server.closing import close_on_loop
-from agui.server.token_requests import keep_on_loop
 from agui.testing import say
 from engine.conftest import run_input, script
 from engine.urls import registry

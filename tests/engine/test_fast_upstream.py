@@ -16,8 +16,8 @@ from pydantic_ai.toolsets import CombinedToolset, _tool_search, function, prepar
 from pydantic_ai.toolsets.abstract import AGENT_TOOLSET_ID
 from pydantic_ai.usage import RunUsage
 
-from agui.agents import upstream
-from agui.agents.upstream import (
+from agui.contrib.fast import upstream
+from agui.contrib.fast.upstream import (
     COMPUTED,
     CombinedTool,
     LeanAgent,
