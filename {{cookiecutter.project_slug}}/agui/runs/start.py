@@ -10,11 +10,10 @@ from asgiref.sync import ThreadSensitiveContext
 from django.db.models.functions import Now
 from pydantic_ai.conversation import Conversation
 
-from agui import parts
+from agui import parts, statements
 from agui.actor import Actor
 from agui.agents.endpoint import Endpoint
 from agui.blocking.executor import in_database, release_connections
-from agui.contrib.fast.statements import insert
 from agui.deps import AgentDeps
 from agui.errors import Conflict
 from agui.events.progress import Page, dump_state
@@ -132,7 +131,7 @@ async def _begin(
             seen_at=Now(),
             revision=revision,
         )
-        insert(run)
+        statements.insert(run)
 
     await life.begin()
     conversation = await _load(store, actor.scope, run_input.thread_id)

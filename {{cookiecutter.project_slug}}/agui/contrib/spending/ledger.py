@@ -13,8 +13,7 @@ from django.db import connections, router
 from django.db.models import Exists, Field, OuterRef, Q
 from django.utils import timezone
 
-from agui import clock, conf
-from agui.contrib.fast.statements import select
+from agui import clock, conf, statements
 from agui.contrib.spending.conf import SpendingSettings
 from agui.contrib.spending.models import RunSpending, Spending
 from agui.models import Run
@@ -136,7 +135,7 @@ def record_end(key: str, scope: str, owner_id: Any, spent: ByModel) -> None:
 
 
 def _recorded(key: str) -> dict[str, Spent]:
-    rows = select(RunSpending, pk=key)
+    rows = statements.select(RunSpending, pk=key)
     return load_spent(rows[0].spent) if rows else {}
 
 

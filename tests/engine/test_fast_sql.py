@@ -17,11 +17,11 @@ from django.db.models.sql.compiler import SQLInsertCompiler, SQLUpdateCompiler
 from django.db.transaction import TransactionManagementError
 from django.utils.timezone import now
 
-from agui.contrib.fast.statements import insert, insert_all, select, update
 from agui.contrib.spending.models import RunSpending
 from agui.models import AuditRecord, Message, Run, Thread
 from agui.runs import drafts
 from agui.runs.processes import process_name
+from agui.statements import insert, insert_all, select, update
 from agui.testing import say
 from engine.conftest import Client, script
 
