@@ -61,7 +61,7 @@ class TextWriter:
         self.arrived: NativeEvent | None = None
         """The delta that has passed pydantic-ai last, and was written."""
         self._text_id = ""
-        self._template = text_template("")
+        self._template = (b"", b"", b"")
         self._last = b""
         """The frame that was written last."""
 
