@@ -70,7 +70,7 @@ def test_a_change_is_logged_once_with_the_version(caplog):
 
 
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.parametrize("gone", ["_fields", "_place", "_reader"])
+@pytest.mark.parametrize("gone", ["_fields", "_place", "_readers"])
 def test_a_statement_that_can_t_be_built_goes_django_s_way(monkeypatch, caplog, gone: str):
     for name in ("insert", "insert_all", "update", "select", "fetch"):
         monkeypatch.setattr(statements, name, getattr(statements, name))  # Plain SQL comes back after the test.

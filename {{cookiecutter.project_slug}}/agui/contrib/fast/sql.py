@@ -23,6 +23,8 @@ from agui.contrib.fast.guard import find, log_change
 M = TypeVar("M", bound=Model)
 Execute = Callable[[], Any]
 """Executes SQL that is complete. Until then nothing has happened."""
+Reader = tuple[str, Any, list[Any]]
+"""An attribute, and the expression and the converters that make its value of the database's."""
 
 INSERT = 'INSERT INTO "{table}" ({columns}) VALUES {rows}'
 UPDATE = 'UPDATE "{table}" SET {changes} WHERE {conditions}'
@@ -132,11 +134,11 @@ def select(model: type[Model], /, **where: Any) -> Execute:
 
 def fetch(model: type[M], sql: str, params: Sequence[Any]) -> Execute:
     connection = connections[router.db_for_read(model)]
-    fields = {field.column: _reader(field, connection) for field in model._meta.concrete_fields}
+    readers = _readers(model, connection)
 
     def to_row(columns: dict[str, Any]) -> M:
         values = {}
-        for name, (attribute, column, converters) in fields.items():
+        for name, (attribute, column, converters) in readers.items():
             if name in columns:
                 value = columns.pop(name)
                 for convert in converters:
@@ -155,13 +157,21 @@ def fetch(model: type[M], sql: str, params: Sequence[Any]) -> Execute:
     return execute
 
 
-def _reader(field: Field, connection: BaseDatabaseWrapper) -> tuple[str, Any, list[Any]]:
-    """Return the attribute of a field, and what converts its values of the database."""
-    if type(field) in TEXTS:
-        return field.attname, None, []
-    column = field.cached_col
-    converters = connection.ops.get_db_converters(column) + column.get_db_converters(connection)
-    return field.attname, column, converters
+def _readers(model: type[Model], connection: BaseDatabaseWrapper) -> dict[str, Reader]:
+    """Return what reads each column of a model, kept with the connection that it belongs to."""
+    kept: dict[type[Model], dict[str, Reader]] = vars(connection).setdefault("agui_readers", {})
+    if model not in kept:
+        readers: dict[str, Reader] = {}
+        for field in model._meta.concrete_fields:
+            column: Any = None
+            converters: list[Any] = []
+            if type(field) not in TEXTS:
+                column = field.cached_col
+                converters += connection.ops.get_db_converters(column)
+                converters += column.get_db_converters(connection)
+            readers[str(field.column)] = field.attname, column, converters
+        kept[model] = readers
+    return kept[model]
 
 
 def _conditions(

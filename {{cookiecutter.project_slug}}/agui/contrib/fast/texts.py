@@ -16,7 +16,6 @@ from contextlib import aclosing
 from functools import partial
 from weakref import proxy
 
-from ag_ui.core import TextMessageContentEvent
 from pydantic_ai.messages import PartDeltaEvent, TextPartDelta
 from pydantic_ai.ui import NativeEvent
 from pydantic_core import PydanticSerializationError, to_json
@@ -27,7 +26,7 @@ from agui.contrib.fast.guard import Changed
 from agui.events.frames import to_data
 from agui.events.join_deltas import joining
 from agui.parts import Part
-from agui.protocol.types import EventType
+from agui.protocol.types import EventType, TextMessageContentEvent
 from agui.runs.drive import write
 from agui.runs.record import ActiveRun
 
