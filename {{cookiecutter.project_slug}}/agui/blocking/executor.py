@@ -188,7 +188,9 @@ def release_thread_later() -> None:
 
 def _current_context() -> Any:
     """Return asgiref's context of this request or run, if there is one with threads."""
-    return None if _threads_of_contexts is None else _contexts.get(None)
+    if _threads_of_contexts is None:
+        return None
+    return _contexts.get(None)
 
 
 def _begin_to_release() -> None:

@@ -192,7 +192,9 @@ def _begin(run: ActiveRun) -> AsyncGenerator[BaseEvent]:
     for part in parts.installed():
         native = part.wrap_events(run, native)
     stages = pass_stages(native, adapter, run, partial(_finish, run))
-    return run.go_on(stages) if run.go_on else stages
+    if run.go_on:
+        return run.go_on(stages)
+    return stages
 
 
 async def _finish(run: ActiveRun, result: AgentRunResult[Any]) -> AsyncGenerator[BaseEvent]:
