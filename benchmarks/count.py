@@ -18,10 +18,10 @@ from pathlib import Path
 from typing import IO, cast
 
 from harness import PROJECT, Contestant, print_table
-from streams import OURS, THEIRS
+from streams import CORE, OURS, THEIRS
 
 BARE = Contestant("bare AGUIAdapter", "", "starlette_asgi:application")
-CONTESTANTS = [BARE, THEIRS, OURS]
+CONTESTANTS = [BARE, THEIRS, CORE, OURS]
 SCENARIOS = {"short answer": "hello", "tool and 50 deltas": "tool 50"}
 # Before turns are counted: imports, caches, connections, and what a server does in the background at its start.
 WARM_SECONDS = 15

@@ -17,6 +17,7 @@ from conversations import run_input
 from harness import Contestant, Server, pin, print_table, ratio, serve
 
 OURS = Contestant("template/daphne", "streams_settings", "streams_asgi:application")
+CORE = Contestant("template without fast/daphne", "core_settings", OURS.application)
 THEIRS = Contestant("django-ag-ui+store/daphne", "django_ag_ui_settings", "django_ag_ui_asgi:application")
 CONTESTANTS = [
     Contestant("raw ASGI/daphne", "", "raw_asgi:application"),
@@ -24,6 +25,7 @@ CONTESTANTS = [
     Contestant("AGUIAdapter/uvicorn", "", "starlette_asgi:application", "uvicorn"),
     Contestant("django-ag-ui/daphne", THEIRS.settings, THEIRS.application, path="/without-store/"),
     THEIRS,
+    CORE,
     OURS,
     Contestant("template/uvicorn", OURS.settings, OURS.application, "uvicorn"),
 ]

@@ -13,10 +13,10 @@ SLUG = "{{ cookiecutter.project_slug }}"  # pre_gen_project.py let only letters,
 PROVIDER = "{{ cookiecutter.model_provider }}"
 PARTS = "{{ cookiecutter.parts }}"
 
-STANDARD = {"attachments", "dashboard", "export", "feedback", "spending"}
+STANDARD = {"attachments", "dashboard", "export", "fast", "feedback", "spending"}
 # What belongs to a part outside of its folder: a page of docs/, other files, and lines of pyproject.toml. Its sections
 # of other pages begin with its name.
-PAGES = {"client": "client"}
+PAGES = {"client": "client", "fast": "fast"}
 FILES = {"evals": ["assistant/evals"]}
 # What AGENTS.md says of it.
 PHRASES = {

@@ -25,7 +25,7 @@ if not TEMPLATE.exists():
 
 PARTS = {
     "minimal": [],
-    "standard": ["attachments", "dashboard", "export", "feedback", "spending"],
+    "standard": ["attachments", "dashboard", "export", "fast", "feedback", "spending"],
     "everything": [
         "admin_chat",
         "agentify",
@@ -36,6 +36,7 @@ PARTS = {
         "durable",
         "evals",
         "export",
+        "fast",
         "feedback",
         "mcp",
         "mentions",

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from conftest import ROOT
+from conftest import ROOT, at_night
 from postgresql import PostgreSQL
 from redis_server import RedisServer, find_redis
 from servers import project_environment
@@ -72,6 +72,23 @@ def test_engine_on_postgresql(
         request.addfinalizer(redis.stop)
         settings["TEST_REDIS_URL"] = redis.url
     run_engine_tests(project, "-m", chosen, **settings)
+
+
+# What the part `fast` goes around: runs, streams, tokens, threads and rows.
+AROUND_FAST = ["test_run.py", "test_stream_deltas.py", "test_tokens.py", "test_queries.py", "test_middleware.py"]
+
+
+@pytest.mark.parametrize("files", [AROUND_FAST, *at_night([])], ids=["some", "all"])
+def test_engine_without_the_part_for_speed(bake, furnish, files: list[str]):
+    """The core passes the same tests without a patch, and with what its libraries document."""
+    project = bake(project_slug="unpatched")
+    settings = project / "config/settings.py"
+    line = '    "agui.contrib.fast",\n'
+    assert line in settings.read_text()
+    settings.write_text(settings.read_text().replace(line, ""))
+    furnish(project)
+    told = run_engine_tests(project, "-m", "not nightly", *files)
+    assert "test_fast_" not in told
 
 
 # What is left of assistant/ when somebody replaces the example: one tool, and no model of its own.

@@ -14,7 +14,7 @@ from test_guides import anchors
 pytestmark = pytest.mark.engine
 CONTRIB = ROOT / TEMPLATE_NAME / "agui/contrib"
 PARTS = sorted(path.name for path in CONTRIB.iterdir() if (path / "apps.py").exists())
-STANDARD = ["attachments", "dashboard", "export", "feedback", "spending"]
+STANDARD = ["attachments", "dashboard", "export", "fast", "feedback", "spending"]
 # Parts that another one can't do without.
 NEEDED = {"terminal": ["client"]}
 

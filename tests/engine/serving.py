@@ -12,10 +12,9 @@ from django.core.handlers.asgi import ASGIHandler
 from django.core.signals import request_started
 from django.db import close_old_connections, reset_queries
 
+from agui import parts
 from agui.contrib.client import AGUIClient
 from agui.http.tokens import create_token
-from agui.server.closing import close_on_loop
-from agui.server.token_requests import keep_on_loop
 from agui.testing import ScriptedModel
 from engine.conftest import script
 
@@ -130,10 +129,11 @@ async def site_that_says(user: Any, *answers: Any, around: Any = None) -> AsyncI
 @contextmanager
 def kept_on_loop() -> Iterator[Application]:
     """Django's application as a project's server runs it."""
-    application = ASGIHandler()
-    keep_on_loop(application)
+    application: Application = ASGIHandler()
+    for part in parts.installed():
+        application = part.wrap_application(application)
     try:
-        yield close_on_loop(application)
+        yield application
     finally:
         request_started.connect(reset_queries)
         request_started.connect(close_old_connections)

@@ -389,3 +389,12 @@ async def test_a_waiting_stream_holds_no_thread_and_no_connection(client: Client
         go_on.set()
         await asyncio.gather(*streams)
     assert all(b"whole." in b"".join(one) and b"RUN_FINISHED" in b"".join(one) for one in sent)
+
+
+async def test_a_turn_needs_no_name_of_asgiref_that_is_not_documented(client: Client, monkeypatch):
+    monkeypatch.setattr(executor, "_threads_of_contexts", None)
+    monkeypatch.setattr(executor, "_loops", None)
+    with script([say("Half, "), call("echo", text="hey")], [say("whole.")]):
+        events = await client.run("Hi")
+    assert events[-1]["type"] == "RUN_FINISHED"
+    assert (await client.thread())["messages"][-1]["content"] == "whole."

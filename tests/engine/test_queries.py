@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
 from math import inf
 from typing import Any
+from uuid import UUID
 
 import pytest
 from django.db import connections
@@ -15,7 +16,9 @@ from pydantic_ai.messages import ModelRequest, ModelResponse, TextPart, UserProm
 from agui.blocking.executor import in_database
 from agui.contrib.spending import budgets
 from agui.models import Message, Run, Thread
+from agui.runs import drafts
 from agui.runs.life import life
+from agui.runs.processes import process_name
 from agui.stores.annotations import annotate
 from agui.stores.model import ModelConversationStore
 from agui.testing import call, collect, say, wait
@@ -192,3 +195,23 @@ async def test_many_waiting_streams_hold_no_connection_of_their_own(client: Clie
     connection_created.disconnect(note)
     assert 0 < len(held) <= 4  # two for conversations, two for drafts
     assert await Run.objects.filter(status="finished").acount() == 12
+
+
+def test_a_draft_alone_is_one_statement(django_assert_num_queries):
+    run = Run.objects.create(thread_id="t", run_id="r", process=process_name())
+    with django_assert_num_queries(1):
+        drafts._write({str(run.pk): {"usage": {"requests": 1}}})
+    assert Run.objects.get().usage == {"requests": 1}
+
+
+def test_a_draft_that_fails_stops_no_other(caplog):
+    for number in range(3):
+        Run.objects.create(id=UUID(int=number), thread_id=f"t{number}", run_id="r", process=process_name())
+    columns: list[dict[str, Any]] = [
+        {"usage": {"requests": 1}},
+        {"usage": {}, "scope": None},
+        {"usage": {"requests": 3}},
+    ]
+    drafts._write({str(UUID(int=number)): draft for number, draft in enumerate(columns)})
+    assert [run.usage.get("requests") for run in Run.objects.order_by("thread_id")] == [1, None, 3]
+    assert "can't be written down" in caplog.text

@@ -1,16 +1,12 @@
-"""Deltas that come fast are joined, and texts become frames at once: nothing of what is said may change by that."""
+"""Deltas that come fast are joined: nothing of what is said may change by that."""
 
 import asyncio
 import json
-import random
 import re
 from collections import defaultdict
 from contextlib import aclosing
-from types import SimpleNamespace
 
 import pytest
-from ag_ui.core import TextMessageContentEvent
-from pydantic_ai._special_tokens import break_special_tokens
 from pydantic_ai.capabilities import AbstractCapability, on_event
 from pydantic_ai.exceptions import ModelHTTPError
 from pydantic_ai.messages import (
@@ -26,17 +22,12 @@ from pydantic_ai.models.function import FunctionModel
 from pydantic_ai.models.wrapper import WrapperModel
 
 from agui.events import join_deltas as deltas
-from agui.events import texts
-from agui.events.adapter import EventStream
-from agui.events.frames import text_template, to_data
-from agui.events.join_deltas import join_deltas
-from agui.events.texts import TextWriter
+from agui.events.join_deltas import ReadAhead, join_deltas
 from agui.models import Run
-from agui.protocol.types import EventType
 from agui.runs.drafts import checkpoints
 from agui.runs.live import live
 from agui.stores import codec
-from agui.testing import ScriptedModel, call, fail, say, think, wait
+from agui.testing import call, fail, say, think, wait
 from agui.testing.script import _ScriptedStream as ScriptedStream
 from agui.tools.registry import ToolRegistry
 from engine.conftest import Client, played_by, run_input, script
@@ -54,12 +45,11 @@ async def joined(*events, seconds: float = FOREVER) -> list:
         for event in events:
             yield event
 
-    return [event async for event in join_deltas(source(), seconds)]
+    return [event async for event in join_deltas(source(), ReadAhead(seconds))]
 
 
 async def test_the_library_has_what_is_built_on():
     assert deltas.can_join, "StreamedResponse has changed: find its events anew in agui/events/join_deltas.py"
-    assert text_template("m1"), "Events are encoded in another form: see agui/events/frames.py"
 
 
 async def test_what_comes_at_once_is_joined_and_only_what_belongs_together():
@@ -90,7 +80,7 @@ async def test_the_first_delta_and_the_end_of_a_part_are_not_held():
         while (event := await arrived.get()) is not None:
             yield event
 
-    async with aclosing(join_deltas(source(), FOREVER)) as events, asyncio.timeout(60):
+    async with aclosing(join_deltas(source(), ReadAhead(FOREVER))) as events, asyncio.timeout(60):
         arrived.put_nowait(text("1"))
         assert await anext(events) == text("1")
         waiting = asyncio.ensure_future(anext(events))
@@ -111,7 +101,7 @@ async def test_a_delta_after_a_pause_is_not_held_and_a_held_one_comes_by_itself(
             yield text(str(number))
             await go_on.get()
 
-    async with aclosing(join_deltas(source(), 0.02)) as events, asyncio.timeout(60):
+    async with aclosing(join_deltas(source(), ReadAhead(0.02))) as events, asyncio.timeout(60):
         for number in range(3):
             assert await anext(events) == text(str(number))
             go_on.put_nowait(None)
@@ -124,7 +114,7 @@ async def test_a_model_goes_on_from_an_end_only_when_that_has_been_passed_on():
         yield END
         reached.set()
 
-    async with aclosing(join_deltas(source(), FOREVER)) as events:
+    async with aclosing(join_deltas(source(), ReadAhead(FOREVER))) as events:
         await anext(events)
         for _ in range(5):
             await asyncio.sleep(0)
@@ -141,7 +131,7 @@ async def test_a_model_that_never_waits_is_read_no_further_than_it_is_passed_on(
             made.append(text("x"))
             yield made[-1]
 
-    async with aclosing(join_deltas(endless(), FOREVER)) as events:
+    async with aclosing(join_deltas(endless(), ReadAhead(FOREVER))) as events:
         taken = [len((await anext(events)).delta.content_delta) for _ in range(3)]
         assert len(made) <= sum(taken) + deltas.MOST_EVENTS
     assert max(taken) == deltas.MOST_EVENTS
@@ -154,7 +144,7 @@ async def test_what_came_before_an_error_is_passed_on():
         yield text("3")
         raise ModelHTTPError(500, "m")
 
-    events = join_deltas(broken(), FOREVER)
+    events = join_deltas(broken(), ReadAhead(FOREVER))
     assert await anext(events) == text("123")
     with pytest.raises(ModelHTTPError):
         await anext(events)
@@ -170,7 +160,7 @@ async def test_a_stream_that_is_left_closes_its_source():
         finally:
             closed.set()
 
-    async with aclosing(join_deltas(source(), FOREVER)) as events:
+    async with aclosing(join_deltas(source(), ReadAhead(FOREVER))) as events:
         await anext(events)
     assert closed.is_set()
 
@@ -245,54 +235,13 @@ def slow_model(monkeypatch, settings) -> None:
     monkeypatch.setattr(ScriptedStream, "_get_event_iterator", slowly)
 
 
-@pytest.fixture
-def at_once(monkeypatch) -> list[str]:
-    """The texts that were written without passing pydantic-ai."""
-    written = []
-    add = TextWriter.add_at_once
-
-    def noted(self, event):
-        is_written = add(self, event)
-        written.append(event.delta.content_delta if is_written else "")
-        return is_written
-
-    monkeypatch.setattr(TextWriter, "add_at_once", noted)
-    return written
-
-
 @pytest.mark.parametrize("answers", ANSWERS.values(), ids=ANSWERS)
-async def test_a_run_says_the_same_in_whatever_way(client: Client, settings, monkeypatch, at_once, request, answers):
+async def test_a_run_says_the_same_joined_or_not(client: Client, settings, request, answers):
     quick = await play(client, answers, "quick")
-    assert not at_once
     request.getfixturevalue("slow_model")
-    assert await play(client, answers, "past pydantic-ai") == quick
-    assert "".join(at_once)
-    monkeypatch.setattr(TextWriter, "add_at_once", lambda *_: False)
-    assert await play(client, answers, "through pydantic-ai") == quick
+    assert await play(client, answers, "slow") == quick
     settings.AGUI = {"DELTA_WINDOW_SECONDS": 0}
     assert await play(client, answers, "not joined") == quick
-    monkeypatch.setattr(texts, "delta_of_open_text", lambda *_: "")
-    assert await play(client, answers, "translated") == quick
-
-
-async def test_deltas_of_a_text_are_written_as_the_same_bytes(client: Client, settings, monkeypatch):
-    settings.AGUI = {"DELTA_WINDOW_SECONDS": 0}
-    translated = []
-    translate = EventStream.handle_text_delta
-
-    def noted(self, delta):
-        translated.append(delta.content_delta)
-        return translate(self, delta)
-
-    monkeypatch.setattr(EventStream, "handle_text_delta", noted)
-    with script([say("One, two, three.", chunks=8), say("\x7fé\ud83d\n", chunks=4)]):
-        response = await client.post(run_input("Hi"))
-        chunks = b"".join([chunk async for chunk in response])
-    frames = [line.removeprefix(b"data: ") for line in chunks.split(b"\n") if line.startswith(b"data: ")]
-    pieces = [frame for frame in frames if json.loads(frame)["type"] == EventType.TEXT_MESSAGE_CONTENT.value]
-    assert [to_data(TextMessageContentEvent.model_validate(json.loads(frame))) for frame in pieces] == pieces
-    assert len(pieces) == 12
-    assert translated == ["\ud83d"]
 
 
 TEXT = "One, two, three, four, five, six, seven, eight."
@@ -305,60 +254,6 @@ def events_in(stream: bytes) -> list[dict]:
 
 def told(events: list[dict]) -> str:
     return "".join(one["delta"] for one in events if one["type"] == "TEXT_MESSAGE_CONTENT")
-
-
-@pytest.mark.parametrize("seed", range(200))
-async def test_texts_keep_their_order_however_long_pydantic_ai_takes(monkeypatch, seed):
-    """Two texts, thoughts and other events, with pauses between them and on their way."""
-    monkeypatch.setattr(deltas, "PASS_SECONDS", 0.0005)
-    chance = random.Random(seed)  # noqa: S311
-    kinds = [*"000000000", "1", "thought", "end"]
-    sent = [text(f"{number} ") for number in range(3)]
-    for number in range(60):
-        kind = chance.choice(kinds)
-        thought = PartDeltaEvent(index=2, delta=ThinkingPartDelta(content_delta=f"{number} "))
-        sent.append({"thought": thought, "end": END}.get(kind) or text(f"{number} ", int(kind == "1")))
-    received = []
-
-    async def pause():
-        for _ in range(chance.choice([0, 0, 1, 2, 3, 30])):
-            await asyncio.sleep(0)
-
-    async def source():
-        for event in sent:
-            yield event
-            await pause()
-
-    def add_at_once(event):
-        assert isinstance(event.delta, TextPartDelta)
-        assert event.index == writer.arrived.index
-        received.append(event)
-        return True
-
-    writer = SimpleNamespace(arrived=None, add_at_once=add_at_once)
-    async with aclosing(join_deltas(source(), 1e-6, writer)) as events, asyncio.timeout(60):
-        async for event in events:
-            await pause()
-            received.append(event)
-            if isinstance(event, PartDeltaEvent) and isinstance(event.delta, TextPartDelta):
-                writer.arrived = event
-
-    def pieces(events):
-        for event in events:
-            if isinstance(event, PartDeltaEvent):
-                for piece in event.delta.content_delta.split():
-                    yield event.index, piece
-            else:
-                yield event
-
-    assert list(pieces(received)) == list(pieces(sent))
-
-
-async def test_only_the_first_delta_of_a_text_passes_pydantic_ai(client: Client, slow_model, at_once):
-    with script([say(TEXT, chunks=24), call("echo", text="hey")], [say(TEXT, chunks=24)]):
-        events = await client.run("Hi")
-    assert told(events) == 2 * TEXT
-    assert "".join(at_once) == 2 * TEXT[3:]
 
 
 class Listening(AbstractCapability):
@@ -386,36 +281,24 @@ class Wrapping(AbstractCapability):
         return Whispering(model)
 
 
-async def test_a_capability_that_listens_hears_every_delta(client: Client, mount, slow_model, at_once):
+async def test_a_capability_that_listens_hears_every_delta(client: Client, mount, slow_model):
     listening = Listening()
     mount(ToolRegistry(), [say(TEXT, chunks=24)], capabilities=[listening])
     assert told(await client.run("Hi")) == TEXT
     assert listening.heard == TEXT[1:]
-    assert not at_once
 
 
-async def test_a_capability_that_changes_what_is_said_gets_every_delta(client: Client, mount, slow_model, at_once):
+async def test_a_capability_that_changes_what_is_said_gets_every_delta(client: Client, mount, slow_model):
     mount(ToolRegistry(), [say(TEXT, chunks=len(TEXT))], capabilities=[Censoring()])
     assert told(await client.run("Hi")) == "O" + re.sub("[two]", "*", TEXT[1:])
-    assert not at_once
 
 
-async def test_a_capability_that_wraps_the_model_gets_every_delta(client: Client, mount, slow_model, at_once):
+async def test_a_capability_that_wraps_the_model_gets_every_delta(client: Client, mount, slow_model):
     mount(ToolRegistry(), [say(TEXT, chunks=24)], capabilities=[Wrapping()])
     assert told(await client.run("Hi")) == TEXT
-    assert not at_once
 
 
-async def test_a_model_whose_tokens_pydantic_ai_restores_is_read_through_it(client: Client, slow_model, at_once):
-    """Else a client would see the joiners that pydantic-ai has put into them."""
-    model = ScriptedModel([[say(TEXT + break_special_tokens("<|im_start|>") + TEXT, chunks=99)]])
-    model._profile = {"may_tokenize_special_tokens_in_content": True}
-    with played_by(model):
-        assert told(await client.run("Hi")) == TEXT + "<|im_start|>" + TEXT
-    assert not at_once
-
-
-async def test_a_draft_and_a_stopped_run_keep_what_was_told(client: Client, slow_model, at_once):
+async def test_a_draft_and_a_stopped_run_keep_what_was_told(client: Client, slow_model):
     received = b""
     with script([say(TEXT, chunks=24), wait(asyncio.Event())]):
         stream = aiter(await client.post(run_input("Hi")))
@@ -428,21 +311,18 @@ async def test_a_draft_and_a_stopped_run_keep_what_was_told(client: Client, slow
             log.stop()
             async for chunk in stream:
                 received += chunk
-    assert at_once
     assert draft.parts == [TextPart(TEXT)]
     assert told(events_in(received)) == TEXT
     assert (await client.thread())["messages"][-1]["content"] == TEXT
 
 
-async def test_a_text_without_an_end_reaches_the_limit_of_tokens(client: Client, settings, monkeypatch):
+async def test_a_text_without_an_end_reaches_the_limit_of_tokens(client: Client, settings):
     async def endless(messages, info):
         while True:
             yield "word "
             await asyncio.sleep(0)
 
-    # More than the first ten milliseconds have, which pass pydantic-ai anyway.
     settings.AGUI = {"LIMITS": {"OUTPUT_TOKENS": 5000}}
-    monkeypatch.setattr(deltas, "PASS_SECONDS", 0.05)
     async with asyncio.timeout(60):
         with played_by(FunctionModel(stream_function=endless)):
             events = await client.run("Hi")

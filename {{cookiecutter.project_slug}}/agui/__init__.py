@@ -11,8 +11,6 @@ below it. Read them in this order:
         health.py            does the process live, is it ready
         logs.py              how a line of the log is written
         middleware.py        all middleware in one thread
-        token_requests.py    no thread for a request with an API token
-        closing.py           no thread to close a response either
         daphne_app.py        daphne for INSTALLED_APPS, imported by `runserver` alone
         daphne_patches.py    slow readers, large bodies, and a graceful end
         static_files.py      the static files of production
@@ -50,7 +48,6 @@ below it. Read them in this order:
     events/     from the events of a run to frames
         stages.py            the stages that every event passes, in order
         run_state.py         what the stages of one run share
-        texts.py             the deltas of a text, which become frames at once
         adapter.py           stage: pydantic-ai's events as AG-UI's, with errors masked
         progress.py          stage: steps, activities and the shared state
         frames.py            one event, one numbered frame
@@ -74,7 +71,6 @@ below it. Read them in this order:
         build.py             the agent itself, with the tools and capabilities of the settings
         hooks.py             what the engine does around requests and tool calls
         page_context.py      what a page says about itself, as data
-        upstream.py          what would be faster in pydantic-ai, until it is
         discovery.py         the modules that an agent needs, imported on first use
         llm.py               which language model answers
         keys.py              the keys of language models
@@ -135,7 +131,7 @@ Every room may use conf.py (the settings) with conf_sections.py (their sections)
 part can add), errors.py (what clients learn about errors), models.py (the tables), actor.py (who
 acts), clock.py (what time it is), deps.py (what a tool sees as `ctx.deps`), log_fields.py (the run
 that a line of the log belongs to), money.py (amounts of US dollars), namespaces.py (agents, told
-apart), statements.py (rows that every turn reads and writes) and later.py (modules that are
+apart), statements.py (how every turn reads and writes rows) and later.py (modules that are
 imported on first use).
 Django's other modules are above the rooms: apps.py, admin/, checks.py, urls.py, management/ and
 templatetags/. Your tests use testing/ and contract.py.

@@ -1,6 +1,4 @@
-"""Parts: the optional Django apps of the engine. Each one's AppConfig is a Part.
-
-Your own parts use this class, too.
+"""Parts: the optional Django apps of the engine, and yours. Each one's AppConfig is a Part.
 
     class WeatherConfig(Part):
         name = "weather"
@@ -12,7 +10,7 @@ The core calls the methods of all parts in the order of INSTALLED_APPS, and neve
 does not catch what a part raises, so nobody overlooks a mistake in a part.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import cache
@@ -57,10 +55,7 @@ class EndedRun:
 
 @dataclass(frozen=True)
 class Addition:
-    """A value that belongs to an answer.
-
-    Clients get it as a CUSTOM event, and find it in the message's metadata.
-    """
+    """A value of an answer: clients get it as a CUSTOM event, and find it in the metadata."""
 
     name: str
     """The name of the event and of the metadata, such as "follow_ups"."""
@@ -87,7 +82,6 @@ class PersonalData:
     name: str
     """The key of the rows in the document, such as "attachments"."""
     rows: "QuerySet[Any]"
-    """The rows in the order of the document."""
     hidden: Collection[str] = ()
     """Fields that the document leaves out: keys, digests."""
 
@@ -140,6 +134,10 @@ class Part(AppConfig):
 
     def prepare(self) -> None:
         """Import what requests need, before the first one. Raises ImproperlyConfigured."""
+
+    def wrap_application(self, application: Any) -> Any:
+        """Wrap Django's ASGI application. The agents have been built."""
+        return application
 
     async def shutdown(self) -> None:
         """Close what the part holds. The runs have ended, and the server is about to end."""
@@ -220,6 +218,10 @@ class Part(AppConfig):
         """Return a context to enter while a run works. `run` is an ActiveRun (runs/record.py)."""
         return nullcontext()
 
+    def wrap_events(self, run: Any, events: AsyncGenerator[Any]) -> AsyncGenerator[Any]:
+        """Wrap the agent's events before the stages. `run` is an ActiveRun (runs/record.py)."""
+        return events
+
     def capabilities(self, run: Any) -> "list[AbstractCapability[AgentDeps]]":
         """Return capabilities for one run. `run` is an ActiveRun (runs/record.py)."""
         return []
@@ -250,7 +252,7 @@ class Part(AppConfig):
     def thread_deleted(self, thread_id: str, scope: str) -> None:
         """Delete the part's rows of a thread, in the transaction that deletes the thread."""
 
-    def named_files(self, messages: "Sequence[ModelMessage]") -> "list[list[NamedFile]]":
+    def named_files(self, messages: "list[ModelMessage]") -> "list[list[NamedFile]]":
         """Find files that messages name, for the admin: a list for each message, or none at all."""
         return []
 
@@ -288,10 +290,7 @@ def installed() -> tuple[Part, ...]:
 
 def executor() -> Part | None:
     """Return the part that executes runs; None if the process itself executes its runs."""
-    for part in installed():
-        if part.executes_runs():
-            return part
-    return None
+    return next((part for part in installed() if part.executes_runs()), None)
 
 
 async def check_run(actor: "Actor") -> None:

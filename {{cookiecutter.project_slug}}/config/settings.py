@@ -55,6 +55,7 @@ INSTALLED_APPS = [
     "agui.contrib.durable",
     "agui.contrib.evals",
     "agui.contrib.export",
+    "agui.contrib.fast",
     "agui.contrib.feedback",
     "agui.contrib.mcp",
     "agui.contrib.mentions",

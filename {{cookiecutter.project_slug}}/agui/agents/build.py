@@ -12,7 +12,6 @@ from agui import conf, parts
 from agui.agents.config import AgentConfig, model_settings
 from agui.agents.hooks import Hooks
 from agui.agents.llm import resolve_model
-from agui.agents.upstream import LeanAgent
 from agui.deps import AgentDeps
 from agui.tools.call import build_toolset
 from agui.tools.registry import ToolRegistry
@@ -34,7 +33,7 @@ def build_agent(registry: ToolRegistry, config: AgentConfig) -> Agent[AgentDeps,
     model = config.model
     if model is None:
         model = conf.agent_model()
-    return LeanAgent(
+    return Agent(
         resolve_model(model),
         name=config.name,
         description=config.description,

@@ -12,7 +12,6 @@ from agui.agents.config import AgentConfig
 from agui.agents.discovery import discover
 from agui.agents.llm import choose_model, name_of, resolve_models
 from agui.agents.skills import SkillRegistry
-from agui.agents.upstream import make_faster
 from agui.deps import AgentDeps
 from agui.tools.registry import ToolRegistry
 
@@ -32,7 +31,6 @@ class Endpoint:
         Raises an error if a tool, a setting or the name of a model is wrong.
         """
         discover()
-        make_faster()
         _ = self.models  # Refuses wrong names of models as early as other mistakes.
         return build_agent(self.registry, self.config)
 

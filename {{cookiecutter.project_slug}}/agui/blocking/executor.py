@@ -28,6 +28,12 @@ RELEASE_SECONDS = 1
 # The owner of this request or run: threads are shared fairly between owners.
 owner: ContextVar[str | None] = ContextVar("agui_owner", default=None)
 
+# The context of this task in asgiref, its threads by context, and the loops that threads wait for.
+# They are not documented: without them more threads are kept, and each query looks for its own.
+_contexts: Any = getattr(SyncToAsync, "thread_sensitive_context", ContextVar("unknown"))
+_threads_of_contexts: Any = getattr(SyncToAsync, "context_to_thread_executor", None)
+_loops: Any = getattr(AsyncToSync, "loop_thread_executors", None)
+
 _given_up: ContextVar[threading.Event | None] = ContextVar("agui_given_up", default=None)
 
 _thread = threading.local()
@@ -83,8 +89,8 @@ async def in_database(fn: Callable[..., R], *args: Any, pool: Pool = "database")
     open transaction, the query runs in that code's thread: no other thread sees its rows. A run
     waits for a database that is away.
     """
-    is_awaited_by_thread = asyncio.get_running_loop() in AsyncToSync.loop_thread_executors
-    if is_awaited_by_thread and await sync_to_async(_is_in_transaction)():
+    may_be_awaited = _loops is None or asyncio.get_running_loop() in _loops
+    if may_be_awaited and await sync_to_async(_is_in_transaction)():
         return await sync_to_async(fn)(*args)
     return await wait_for_database(lambda: run_in_thread(fn, *args, pool=pool))
 
@@ -158,8 +164,8 @@ def _call(fn: Callable[..., R], *args: Any) -> R:
 
 async def release_connections() -> None:
     """Close the connections of the thread that async ORM calls use here, before a long wait."""
-    context = SyncToAsync.thread_sensitive_context.get(None)
-    if context is None or context in SyncToAsync.context_to_thread_executor:
+    context = _current_context()
+    if context is None or context in _threads_of_contexts:
         await sync_to_async(_release_connections)()
         release_thread_later()
 
@@ -169,15 +175,22 @@ def release_thread_later() -> None:
 
     This happens after RELEASE_SECONDS: most requests end before.
     """
-    owner = SyncToAsync.thread_sensitive_context.get(None)
+    owner = _current_context()
     if owner is None or owner in _lasting:
         return
     _lasting.add(owner)
     # The timer gets nothing else of this context: it may name the thread of a synchronous
     # middleware, which is gone by then.
     context = Context()
-    context.run(SyncToAsync.thread_sensitive_context.set, owner)
+    context.run(_contexts.set, owner)
     asyncio.get_running_loop().call_later(RELEASE_SECONDS, _begin_to_release, context=context)
+
+
+def _current_context() -> Any:
+    """Return asgiref's context of this request or run, if there is one with threads."""
+    if _threads_of_contexts is None:
+        return None
+    return _contexts.get(None)
 
 
 def _begin_to_release() -> None:
@@ -187,10 +200,10 @@ def _begin_to_release() -> None:
 
 
 async def _release_thread() -> None:
-    owner = SyncToAsync.thread_sensitive_context.get()
-    if owner in SyncToAsync.context_to_thread_executor:
+    owner = _contexts.get()
+    if owner in _threads_of_contexts:
         await sync_to_async(_release_connections)()
-    thread = SyncToAsync.context_to_thread_executor.pop(owner, None)
+    thread = _threads_of_contexts.pop(owner, None)
     if thread is not None:
         # A query may have opened a connection again meanwhile. Later queries get another thread.
         thread.submit(_release_connections)

@@ -97,7 +97,7 @@ class EventStream(AGUIEventStream[AgentDeps, Any]):
 
     def _remember_start(self, event: BaseEvent) -> None:
         if isinstance(event, TextMessageStartEvent):
-            self.text_id = self.shared.text.last = event.message_id
+            self.text_id = self.shared.text_id = event.message_id
         elif isinstance(event, ReasoningMessageStartEvent):
             self.reasoning_id = event.message_id
 

@@ -2,24 +2,20 @@
 
 No other work of a run costs more than what pydantic-ai does for each delta. It handles fewer deltas
 if they are joined first. The first one passes at once, and so does each one after a pause.
-
-While a model sends nothing but one text, most of its deltas go to the clients without passing
-pydantic-ai, unless a capability listens to them. What pydantic-ai keeps is complete anyway, because
-the model's own stream has put it together.
 """
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from contextlib import aclosing, asynccontextmanager
 from copy import copy
 from dataclasses import replace
+from functools import partial
 from itertools import groupby
 from typing import Any
 
 import anyio
 from pydantic_ai import RunContext
-from pydantic_ai.capabilities import AbstractCapability
 from pydantic_ai.messages import (
     ModelMessage,
     ModelResponseStreamEvent,
@@ -32,8 +28,6 @@ from pydantic_ai.models.fallback import FallbackModel
 from pydantic_ai.models.wrapper import WrapperModel
 from pydantic_ai.settings import ModelSettings
 
-from agui.events.texts import TextWriter
-
 logger = logging.getLogger("agui.runs")
 
 # How many events a model may be ahead of its run. A model that never waits would stop all other
@@ -42,8 +36,6 @@ MOST_EVENTS = 200
 # A server that is late joins for longer: by this factor of the delay, and up to MOST_SECONDS.
 LATE_FACTOR = 4
 MOST_SECONDS = 0.2
-# How often a delta passes pydantic-ai all the same: it checks the limits of usage then.
-PASS_SECONDS = 0.5
 # The method of pydantic-ai's streams that yields their events. Each model's stream defines it.
 EVENTS = "_get_event_iterator"
 
@@ -56,28 +48,16 @@ if not can_join:
     )
 
 
-def joining(model: Model, seconds: float, writer: TextWriter | None) -> Model:
-    """Wrap a model: deltas of a part that come within `seconds` after others are joined.
-
-    With a `writer`, deltas of a text may go to it instead of passing pydantic-ai.
-    """
-    if not can_join or not seconds:
-        return model
-    if isinstance(model, FallbackModel):
-        # A FallbackModel reads the first event before it returns a stream, so wrap its models.
-        chain = copy(model)
-        chain.models = [JoiningModel(wrapped, seconds, writer) for wrapped in model.models]
-        return chain
-    return JoiningModel(model, seconds, writer)
-
-
 class JoiningModel(WrapperModel):
     """A model whose deltas are joined."""
 
-    def __init__(self, wrapped: Model, seconds: float, writer: TextWriter | None) -> None:
+    def __init__(self, wrapped: Model, seconds: float) -> None:
         super().__init__(wrapped)
         self.seconds = seconds
-        self.writer = writer
+
+    def read_ahead(self, ctx: RunContext[Any] | None) -> "ReadAhead":
+        """Return what reads the events of one request."""
+        return ReadAhead(self.seconds)
 
     @asynccontextmanager
     async def request_stream(
@@ -90,28 +70,25 @@ class JoiningModel(WrapperModel):
         request = messages, model_settings, model_request_parameters, run_context
         async with self.wrapped.request_stream(*request) as response:
             events = getattr(response, EVENTS)
-            writer = self.writer
-            if _is_heard(run_context):
-                writer = None
-            setattr(response, EVENTS, lambda: join_deltas(events(), self.seconds, writer))
+            read_ahead = partial(self.read_ahead, run_context)
+            setattr(response, EVENTS, lambda: join_deltas(events(), read_ahead()))
             yield response
 
 
-def _is_heard(ctx: RunContext[Any] | None) -> bool:
-    """Whether a capability reads or changes the deltas of a run, or wraps its model once more."""
-    if ctx is None or ctx.root_capability is None:
-        return True
-    root = ctx.root_capability
-    wrappers: list[Any] = []
-    root.apply(lambda one: wrappers.append(type(one).get_wrapper_model))
-    others = [one for one in wrappers if one is not AbstractCapability.get_wrapper_model]
-    delta = PartDeltaEvent(index=0, delta=TextPartDelta(""))
-    return root.has_wrap_run_event_stream or root.listens_to(delta) or len(others) > 1
+def joining(model: Model, seconds: float, join: Callable[..., Model] = JoiningModel) -> Model:
+    """Wrap a model: deltas of a part that come within `seconds` after others are joined."""
+    if not can_join or not seconds:
+        return model
+    if isinstance(model, FallbackModel):
+        # A FallbackModel reads the first event before it returns a stream, so wrap its models.
+        chain = copy(model)
+        chain.models = [join(wrapped, seconds) for wrapped in model.models]
+        return chain
+    return join(model, seconds)
 
 
-async def join_deltas(events: Events, seconds: float, writer: TextWriter | None = None) -> Events:
-    """Join the deltas that come within `seconds` after others. All other events pass at once."""
-    ahead = ReadAhead(seconds, writer)
+async def join_deltas(events: Events, ahead: "ReadAhead") -> Events:
+    """Join the deltas that come soon after others. All other events pass at once."""
     reading = asyncio.create_task(ahead.read(events))
     try:
         while taken := await ahead.take():
@@ -125,21 +102,14 @@ async def join_deltas(events: Events, seconds: float, writer: TextWriter | None 
 
 
 class ReadAhead:
-    """Reads deltas before the run asks for them.
+    """Reads deltas before the run asks for them, and holds them for `seconds`.
 
     After an event of another kind it waits until the run has taken everything.
     """
 
-    def __init__(self, seconds: float, writer: TextWriter | None) -> None:
+    def __init__(self, seconds: float) -> None:
         self._seconds = seconds
-        self._writer = writer
         self._events: list[ModelResponseStreamEvent] = []
-        self._texts: list[PartDeltaEvent] = []
-        """Deltas that the writer gets, and not pydantic-ai."""
-        self._passed: ModelResponseStreamEvent | None = None
-        """The event that the run has got last."""
-        self._pass_at = 0.0
-        """When a delta must pass again, by the loop's clock."""
         self._due = 0.0
         """When deltas may leave again, by the loop's clock."""
         self._ready_at = 0.0
@@ -155,54 +125,22 @@ class ReadAhead:
         try:
             async with aclosing(events):
                 async for event in events:
-                    if isinstance(event, PartDeltaEvent) and self._may_skip(event):
-                        self._texts.append(event)
-                    else:
-                        self._write()
-                        self._events.append(event)
-                    if not isinstance(event, PartDeltaEvent) or len(self._events) >= MOST_EVENTS:
-                        await self._pass_on()
-                    elif len(self._texts) >= MOST_EVENTS:
-                        self._leave(since=self._loop.time())
-                        await asyncio.sleep(0)
-                    elif self._loop.time() >= self._due:
-                        self._leave(since=self._loop.time())
-                    elif self._timer is None:
-                        self._timer = self._loop.call_at(self._due, self._leave, self._due)
+                    await self.add(event)
         finally:
-            try:
-                self._write()
-            finally:
-                self._has_ended = True
-                self._wake_up()
+            self.end()
 
-    def _may_skip(self, event: PartDeltaEvent) -> bool:
-        """Whether a delta goes on with the text whose last delta is the last event of the run.
-
-        pydantic-ai has left that one as it was: for some models it makes each event anew.
-        """
-        return (
-            self._writer is not None
-            and not self._events
-            and self._passed is not None
-            and self._passed is self._writer.arrived
-            and self._loop.time() < self._pass_at
-            and _joining_key(event) == _joining_key(self._passed)
-        )
-
-    def _leave(self, since: float) -> None:
-        """Let go what is held, and could have left `since` then."""
-        if self._texts:
-            self._hold_next(since)
-            self._write()
-        if self._events:
+    async def add(self, event: ModelResponseStreamEvent) -> None:
+        self._events.append(event)
+        if not isinstance(event, PartDeltaEvent) or len(self._events) >= MOST_EVENTS:
+            await self._pass_on()
+        elif self._loop.time() >= self._due:
             self._wake_up()
+        elif self._timer is None:
+            self._timer = self._loop.call_at(self._due, self._wake_up)
 
-    def _write(self) -> None:
-        texts, self._texts = self._texts, []
-        for event in _joined(texts):
-            if self._writer is None or not self._writer.add_at_once(event):
-                self._events.append(event)
+    def end(self) -> None:
+        self._has_ended = True
+        self._wake_up()
 
     async def _pass_on(self) -> None:
         """Wait until the run has taken all events, and asks for the next ones."""
@@ -223,10 +161,7 @@ class ReadAhead:
         await self._ready.wait()
         self._is_asking = False
         self._hold_next(since=self._ready_at)
-        self._pass_at = self._loop.time() + PASS_SECONDS
-        taken, self._events = list(_joined(self._events)), []
-        if taken:
-            self._passed = taken[-1]
+        taken, self._events = list(joined(self._events)), []
         if not self._has_ended:
             self._ready.clear()
         return taken
@@ -240,8 +175,9 @@ class ReadAhead:
         self._due = now + self._seconds + min(LATE_FACTOR * (now - since), MOST_SECONDS)
 
 
-def _joined(events: Sequence[Any]) -> Iterator[Any]:
-    for key, group in groupby(events, _joining_key):
+def joined(events: Sequence[Any]) -> Iterator[Any]:
+    """Join neighbours that belong together."""
+    for key, group in groupby(events, joining_key):
         neighbours = list(group)
         if isinstance(key, tuple) and len(neighbours) > 1:
             yield _join(neighbours)
@@ -249,7 +185,7 @@ def _joined(events: Sequence[Any]) -> Iterator[Any]:
             yield from neighbours
 
 
-def _joining_key(event: ModelResponseStreamEvent) -> Any:
+def joining_key(event: ModelResponseStreamEvent) -> Any:
     """Return a tuple that is equal for deltas that can be joined; for other events their own id."""
     if type(event) is not PartDeltaEvent:
         return id(event)

@@ -119,23 +119,14 @@ class ToolCalls:
     """How many milliseconds each call took, by its id."""
 
 
-@dataclass
-class OpenText:
-    """The texts of a run. The adapter sets `last`, and `in_sequence` sets `current`."""
-
-    last: str = ""
-    """The id of the text message that began last."""
-    current: str = ""
-    """The id of the text message that is open for clients; '' if another part is open."""
-
-
 @dataclass(kw_only=True)
 class RunState:
     """What the stages of one run share. Each stage gets only the fields that it needs."""
 
     setup: RunSetup
     calls: ToolCalls
-    text: OpenText = field(default_factory=OpenText)
+    text_id: str = ""
+    """The id of the text message that began last."""
     ids: MessageIds = field(default_factory=MessageIds)
     """The ids under which the client knows the run's messages."""
     unfinished: Unfinished = field(default_factory=Unfinished)

@@ -1,7 +1,6 @@
 """The stages that every event of a run passes. Each takes an iterator of events and returns one.
 
 native events  record_tool_calls    writes the audit trail, and notes how each call ended
-               write_texts          (texts.py) turns the deltas of a text into frames
 AG-UI events   Adapter              (adapter.py) pydantic-ai's translation, with errors masked
                shape_events         notes message ids, and drops what clients don't need
                in_sequence          keeps one part of the answer open at a time
@@ -31,8 +30,7 @@ from agui import conf
 from agui.actor import name_of
 from agui.events.adapter import Adapter
 from agui.events.progress import share_progress
-from agui.events.run_state import OpenText, Outcome, RunSetup, RunState, ToolCalls, Unfinished
-from agui.events.texts import TextWriter, write_texts
+from agui.events.run_state import Outcome, RunSetup, RunState, ToolCalls, Unfinished
 from agui.protocol.interrupts import open_interrupts
 from agui.protocol.message_ids import MessageIds
 from agui.protocol.outbound import outcome_of
@@ -73,20 +71,16 @@ def pass_stages(
     adapter: Adapter,
     run: RunState,
     finished: Callable[[Any], AsyncGenerator[BaseEvent]],
-    writer: TextWriter | None,
 ) -> AsyncGenerator[BaseEvent]:
     """Put the stages in line. Each one closes the one before it.
 
-    `finished` adds events before the last one. With a `writer`, texts skip the stages that would
-    only translate them.
+    `finished` adds events before the last one.
     """
     events = record_tool_calls(native, run.setup, run.calls, run.unfinished, run.outcome)
-    if writer:
-        events = write_texts(events, writer)
     # pydantic-ai's annotation says iterator, but it is a generator, which the next stage closes.
     translated: Any = adapter.transform_stream(events, on_complete=finished)
     shaped = shape_events(translated, run.setup, run.calls, run.ids, run.outcome)
-    return share_progress(in_sequence(shaped, run.text), run.setup.page)
+    return share_progress(in_sequence(shaped), run.setup.page)
 
 
 async def record_tool_calls(
@@ -194,9 +188,7 @@ def _add_metadata(
     event.metadata = metadata or None
 
 
-async def in_sequence(
-    events: AsyncGenerator[BaseEvent], text: OpenText
-) -> AsyncGenerator[BaseEvent]:
+async def in_sequence(events: AsyncGenerator[BaseEvent]) -> AsyncGenerator[BaseEvent]:
     """Keep one part open at a time.
 
     Some providers go on with a part after they began another one. By then pydantic-ai has ended the
@@ -230,7 +222,6 @@ async def in_sequence(
                     for opening in following.first:
                         yield opening
                 current = following
-                text.current = following.text_id if following else ""
             if event.type is EventType.REASONING_START:
                 spans.add(part_id(event))
             elif event.type is EventType.REASONING_END:
@@ -250,11 +241,6 @@ class Part:
     @property
     def id(self) -> str:
         return part_id(self.start)
-
-    @property
-    def text_id(self) -> str:
-        """The id of a text; '' for other parts."""
-        return self.id if isinstance(self.start, TextMessageStartEvent) else ""
 
     @property
     def first(self) -> list[BaseEvent]:

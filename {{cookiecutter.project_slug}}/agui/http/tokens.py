@@ -16,11 +16,10 @@ from typing import Any
 from django.contrib.auth import get_user_model
 from django.http import HttpRequest
 
-from agui import clock, conf
+from agui import clock, conf, statements
 from agui.blocking.executor import in_database
 from agui.errors import Unauthorized
 from agui.models import ApiToken
-from agui.statements import select
 
 PREFIX = "agt_"
 SHOWN_CHARS = 12
@@ -85,11 +84,11 @@ def bearer_token(request: HttpRequest) -> str | None:
 
 def _find_user(digest: str) -> Any:
     now = clock.now()
-    tokens = select(ApiToken, digest=digest)
+    tokens = statements.select(ApiToken, digest=digest)
     if not tokens or not _is_valid(tokens[0], now):
         raise Unauthorized(UNKNOWN)
     token = tokens[0]
-    users = select(get_user_model(), pk=token.user_id)
+    users = statements.select(get_user_model(), pk=token.user_id)
     if not users or not users[0].is_active:
         raise Unauthorized(UNKNOWN)
     if token.last_used_at is None or token.last_used_at <= now - USE_RESOLUTION:

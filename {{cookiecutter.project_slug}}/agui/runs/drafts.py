@@ -15,12 +15,11 @@ from typing import Any
 from django.db import DataError, IntegrityError, router, transaction
 from django.db.models.functions import Now
 
-from agui import clock
+from agui import clock, statements
 from agui.blocking.executor import run_in_thread
 from agui.models import Run
 from agui.runs.life import life
 from agui.runs.processes import process_name
-from agui.statements import update
 
 logger = logging.getLogger("agui.runs")
 
@@ -120,7 +119,7 @@ def _write(drafts: dict[str, dict[str, Any]]) -> None:
         for key, columns in drafts.items():
             try:
                 with atomic():
-                    update(Run, {"seen_at": Now(), **columns}, pk=key, **running)
+                    statements.update(Run, {"seen_at": Now(), **columns}, pk=key, **running)
             except (DataError, IntegrityError):
                 logger.exception("What run %s has reached can't be written down", key)
 

@@ -23,7 +23,6 @@ from agui.events.adapter import Adapter
 from agui.events.failures import cause_of
 from agui.events.frames import frame, run_error, to_data
 from agui.events.stages import pass_stages
-from agui.events.texts import TextWriter
 from agui.log_fields import run_fields
 from agui.models import Run
 from agui.protocol.inbound import run_instructions
@@ -123,11 +122,15 @@ def _append(run: ActiveRun, event: BaseEvent) -> bool:
         logger.exception("A %s of run %s can't be sent", event.type, run.log.key)
         return False
     run.record_event(event.type)
-    _write(run, data, is_needed=event.type.endswith(BRACKETS))
+    write(run, data, is_needed=event.type.endswith(BRACKETS))
     return True
 
 
-def _write(run: ActiveRun, data: bytes, *, is_needed: bool = False) -> None:
+def write(run: ActiveRun, data: bytes, *, is_needed: bool = False) -> None:
+    """Append the data of an event to the run's log.
+
+    A run that has reached the limit of its output stops, and then writes only what is needed.
+    """
     written = frame(run.log.key, len(run.log.frames) + 1, data)
     run.size += len(written)
     if run.size > conf.get().max_output_bytes:
@@ -186,12 +189,12 @@ def _begin(run: ActiveRun) -> AsyncGenerator[BaseEvent]:
         instructions=run_instructions(run.run_input, endpoint.skills, run.turn.text),
         capabilities=run.capabilities(),
     )
-    finished = partial(_finish, run)
-    if run.go_on is None:
-        run.writer = TextWriter(run.text, run.unfinished, partial(_write, run))
-        return pass_stages(native, adapter, run, finished, run.writer)
-    # `go_on` is one more stage. Texts have to pass it, so they must not skip the stages.
-    return run.go_on(pass_stages(native, adapter, run, finished, None))
+    for part in parts.installed():
+        native = part.wrap_events(run, native)
+    stages = pass_stages(native, adapter, run, partial(_finish, run))
+    if run.go_on:
+        return run.go_on(stages)
+    return stages
 
 
 async def _finish(run: ActiveRun, result: AgentRunResult[Any]) -> AsyncGenerator[BaseEvent]:

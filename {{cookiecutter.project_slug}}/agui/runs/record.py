@@ -3,8 +3,8 @@
 import logging
 from collections.abc import AsyncGenerator, Callable, Collection
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
-from weakref import proxy
 
 from django.contrib.auth import get_user_model
 from django.db import router, transaction
@@ -14,7 +14,7 @@ from pydantic_ai.messages import ModelMessage
 from pydantic_ai.usage import RunUsage
 from pydantic_core import to_jsonable_python
 
-from agui import clock, conf, parts
+from agui import clock, conf, parts, statements
 from agui.agents.endpoint import Endpoint
 from agui.agents.hooks import Hooks, ServedRun
 from agui.agents.model_files import EVENT as FILES_LEFT_OUT
@@ -26,7 +26,6 @@ from agui.errors import RunFailed
 from agui.events.join_deltas import joining
 from agui.events.progress import dump_state
 from agui.events.run_state import RunState
-from agui.events.texts import TextWriter
 from agui.models import Run
 from agui.parts import Addition, EndedRun
 from agui.protocol.files import without_bytes, without_drawings
@@ -36,7 +35,6 @@ from agui.runs.fence import Fence
 from agui.runs.new_messages import added, without_open_calls
 from agui.runs.processes import process_name
 from agui.runs.usage import add_broken_off, count_unpriced
-from agui.statements import update
 from agui.stores import codec
 from agui.stores.annotations import annotate
 from agui.stores.codec import same_json
@@ -75,8 +73,6 @@ class ActiveRun(RunState):
     """Records what the run's tools have done, if workers execute it."""
     go_on: Callable[[AsyncGenerator[BaseEvent]], AsyncGenerator[BaseEvent]] | None = None
     """A stage that joins the run's events to those of a process that died."""
-    writer: TextWriter | None = None
-    """Writes texts that skip the stages, unless they have to pass `go_on`."""
     usage: RunUsage = field(default_factory=RunUsage)
     size: int = 0
     """Bytes of all frames."""
@@ -88,11 +84,9 @@ class ActiveRun(RunState):
     started: float = field(default_factory=clock.monotonic)
 
     def __post_init__(self) -> None:
-        window = conf.get().delta_window_seconds
-        run = proxy(self)  # Contexts, such as that of a timer, keep `served` for longer.
         self.served = ServedRun(
             timer=self.calls.timer,
-            join_deltas=lambda model: joining(model, window, run.writer),
+            join_deltas=partial(joining, seconds=conf.get().delta_window_seconds),
             fence=Fence(self.log.key).call,
             page_context=describe_page(self.setup.deps.context),
             asks_anew=self.turn.asks_anew,
@@ -183,7 +177,7 @@ class ActiveRun(RunState):
 
         Both are stored with the answer's message.
         """
-        message_id = self.text.last
+        message_id = self.text_id
         additions = []
         left_out = self.served.files.left_out
         if left_out:
@@ -216,7 +210,7 @@ class ActiveRun(RunState):
                 "duration_ms": self.milliseconds(),
                 "draft": None,
             }
-            has_row = update(Run, columns, **self._own_row())
+            has_row = statements.update(Run, columns, **self._own_row())
             if not has_row and (self.journal or Run.objects.filter(pk=self.log.key).exists()):
                 # Another process took this one for dead, and has ended the run or goes on with it.
                 raise ConversationConflict(self.log.thread_id)
@@ -247,7 +241,7 @@ class ActiveRun(RunState):
 
         Returns False if the run was deleted, or belongs to another process.
         """
-        return bool(update(Run, {"process": process_name()}, **self._own_row()))
+        return bool(statements.update(Run, {"process": process_name()}, **self._own_row()))
 
     def _own_row(self) -> dict[str, Any]:
         """Select the run's row while the run belongs to this process and has not ended."""

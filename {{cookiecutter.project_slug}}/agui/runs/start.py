@@ -10,7 +10,7 @@ from asgiref.sync import ThreadSensitiveContext
 from django.db.models.functions import Now
 from pydantic_ai.conversation import Conversation
 
-from agui import parts
+from agui import parts, statements
 from agui.actor import Actor
 from agui.agents.endpoint import Endpoint
 from agui.blocking.executor import in_database, release_connections
@@ -29,7 +29,6 @@ from agui.runs.live import live
 from agui.runs.processes import process_name
 from agui.runs.record import ActiveRun
 from agui.runs.recovery import recover
-from agui.statements import insert
 from agui.stores.base import ThreadStore
 from agui.tools.audit import resolve_audit_logger
 from agui.tools.timer import ToolCallTimer
@@ -132,7 +131,7 @@ async def _begin(
             seen_at=Now(),
             revision=revision,
         )
-        insert(run)
+        statements.insert(run)
 
     await life.begin()
     conversation = await _load(store, actor.scope, run_input.thread_id)

@@ -5,12 +5,11 @@ import sys
 
 from django.core import asgi
 
+from agui import parts
 from agui.http.admission import Application, limit_bodies
 from agui.later import Later
 
 # These modules import models, so Django has to load the applications first.
-closing = Later("agui.server.closing")
-token_requests = Later("agui.server.token_requests")
 warm_up = Later("agui.server.warm_up")
 daphne_patches = Later("agui.server.daphne_patches")
 
@@ -23,12 +22,13 @@ def get_asgi_application() -> Application:
     """
     threshold = gc.get_threshold()
     gc.set_threshold(50_000, 20, 100)  # What modules make stays: searching it takes a tenth longer.
-    application = asgi.get_asgi_application()
+    application: Application = asgi.get_asgi_application()
     warm_up.build_agents()
-    token_requests.keep_on_loop(application)
+    for part in parts.installed():
+        application = part.wrap_application(application)
     if "daphne.server" in sys.modules:  # Other servers need neither the patches nor Twisted.
         daphne_patches.pace_daphne()
     # The objects of the start stay for good, so the garbage collector can skip them.
     gc.freeze()
     gc.set_threshold(*threshold)
-    return limit_bodies(closing.close_on_loop(application))
+    return limit_bodies(application)

@@ -18,8 +18,8 @@ from pydantic_ai.conversation_store import (
 from pydantic_ai.exceptions import UserError
 from pydantic_ai.messages import ModelMessage
 
+from agui import statements
 from agui.models import Message, Thread
-from agui.statements import fetch, insert, insert_all, select, update
 from agui.stores import codec
 from agui.stores.summary import ends_in_an_answer, fold, preview_of, title_of, words_of
 from agui.stores.tree import Link, prompt_id
@@ -81,7 +81,7 @@ def read_thread(conversation_id: str, scope: str, limit: int | None) -> Loaded:
 
     Raises LookupError if a message of the thread is missing.
     """
-    threads = fetch(Thread, THREAD, [conversation_id, scope])
+    threads = statements.fetch(Thread, THREAD, [conversation_id, scope])
     if not threads:
         return Loaded(None, [], has_open_run=False)
     row = _to_row(threads[0])
@@ -92,7 +92,7 @@ def read_thread(conversation_id: str, scope: str, limit: int | None) -> Loaded:
 def find_row(conversation_id: str, scope: str | None) -> Row | None:
     """Read the row of a thread. Raises UserError without a scope if several owners use the id."""
     owned = {} if scope is None else {"scope": scope}
-    threads = select(Thread, thread_id=conversation_id, **owned)
+    threads = statements.select(Thread, thread_id=conversation_id, **owned)
     if len(threads) > 1:
         raise UserError(
             f"Several owners have a conversation {conversation_id!r}: "
@@ -224,14 +224,14 @@ def _write(
                     del fields["branches"]
                 owned = {"thread_id": record.conversation_id, "scope": record.scope or ""}
                 _add_words(fields, title, preview)
-                if not update(Thread, fields, revision=expected_revision, **owned):
+                if not statements.update(Thread, fields, revision=expected_revision, **owned):
                     raise ConversationConflict(record.conversation_id)
-                pk = row.pk if row else select(Thread, **owned)[0].pk
+                pk = row.pk if row else statements.select(Thread, **owned)[0].pk
             if record.head_id is not None and record.head_id not in new_ids:
                 _hold(record)
             for message in new_rows:
                 message.thread_id = pk
-            insert_all(new_rows)
+            statements.insert_all(new_rows)
             if note is not None:
                 note(record.revision)
     except IntegrityError as error:
@@ -275,7 +275,7 @@ def _insert(record: ConversationRecord, fields: dict[str, Any], title: str, prev
         forked_at=record.forked_at or "",
         **fields,
     )
-    insert(thread)
+    statements.insert(thread)
     return thread.pk
 
 

@@ -12,11 +12,10 @@ from typing import Any, Literal, Protocol, runtime_checkable
 from django.core.exceptions import ImproperlyConfigured
 from django.utils.module_loading import import_string
 
-from agui import conf
+from agui import conf, statements
 from agui.blocking.executor import run_in_thread
 from agui.blocking.patience import is_waiting, wait_for_database
 from agui.models import AuditRecord
-from agui.statements import insert
 
 logger = logging.getLogger("agui.audit")
 
@@ -97,7 +96,7 @@ class ModelAuditLogger:
     """Stores events as AuditRecord rows, which the admin shows."""
 
     def record(self, event: AuditEvent) -> None:
-        insert(AuditRecord(**_storable({**asdict(event), "error": event.error or ""})))
+        statements.insert(AuditRecord(**_storable({**asdict(event), "error": event.error or ""})))
 
 
 def _storable(value: Any) -> Any:

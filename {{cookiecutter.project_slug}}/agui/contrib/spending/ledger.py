@@ -13,13 +13,12 @@ from django.db import connections, router
 from django.db.models import Exists, Field, OuterRef, Q
 from django.utils import timezone
 
-from agui import clock, conf
+from agui import clock, conf, statements
 from agui.contrib.spending.conf import SpendingSettings
 from agui.contrib.spending.models import RunSpending, Spending
 from agui.models import Run
 from agui.namespaces import all_scopes
 from agui.parts import Outdated
-from agui.statements import select
 
 if TYPE_CHECKING:
     from pydantic_ai.usage import RequestUsage, RunUsage
@@ -136,7 +135,7 @@ def record_end(key: str, scope: str, owner_id: Any, spent: ByModel) -> None:
 
 
 def _recorded(key: str) -> dict[str, Spent]:
-    rows = select(RunSpending, pk=key)
+    rows = statements.select(RunSpending, pk=key)
     return load_spent(rows[0].spent) if rows else {}
 
 

@@ -1,4 +1,4 @@
-"""Requests to an agent with an API token and no cookies: they need no thread.
+"""Run the middleware of requests with an API token and no cookies on the event loop.
 
 Django runs its middleware in a thread, because some of it asks the database. For these requests
 none does, so their hooks can run on the event loop. A middleware that is not named here, such as
@@ -13,7 +13,6 @@ from typing import Any
 from asgiref.sync import sync_to_async
 from django.conf import settings
 from django.core.handlers.asgi import ASGIHandler
-from django.core.handlers.exception import convert_exception_to_response
 from django.core.signals import request_started
 from django.db import close_old_connections, reset_queries
 from django.http import HttpRequest, HttpResponseBase
@@ -21,10 +20,11 @@ from django.urls import resolve
 from django.utils.deprecation import MiddlewareMixin
 from django.utils.module_loading import import_string
 
+from agui.contrib.fast.guard import Changed, find
 from agui.http.tokens import bearer_token
 from agui.http.views import AgentView
 
-logger = logging.getLogger("agui.views")
+logger = logging.getLogger("agui.fast")
 
 Hook = Callable[..., Any] | None
 GetResponse = Callable[[HttpRequest], Any]
@@ -51,11 +51,23 @@ WITHOUT_EFFECT = {
 }
 
 
+# Answers with an error's own page what a part of the chain raises.
+convert_exception_to_response: Any = find(
+    "django.core.handlers.exception:convert_exception_to_response", "get_response"
+)
+
+
 def keep_on_loop(handler: ASGIHandler) -> None:
-    """Make Django's handler answer such requests without a thread, if it knows all middleware."""
+    """Make Django's handler answer such requests without a thread, if it knows all middleware.
+
+    Raises Changed.
+    """
+    find("django.core.handlers.asgi:ASGIHandler.get_response_async", "self", "request")
     usual: GetResponse | None = getattr(handler, "_middleware_chain", None)
+    if usual is None:
+        raise Changed("has no ASGIHandler._middleware_chain")
     unknown = [path for path in settings.MIDDLEWARE if not _is_known(path)]
-    if usual is None or unknown:
+    if unknown:
         logger.info("Requests with API tokens use threads. Unknown middleware: %s", unknown)
         return
     short = _chain()

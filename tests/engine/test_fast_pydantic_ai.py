@@ -1,27 +1,29 @@
-"""What is made faster in pydantic-ai does the same, and steps aside where pydantic-ai has changed."""
+"""What is made faster in pydantic-ai does the same, and is left alone where pydantic-ai has changed."""
 
 import asyncio
 import dataclasses
-import logging
 from copy import copy
 from dataclasses import dataclass, field, fields
+from importlib import import_module
 from typing import Any
 
 import anyio
 import pytest
-from pydantic_ai import FunctionToolset, RunContext, ToolKind, _agent_graph, _utils, models, result, tool_manager
+from pydantic_ai import Agent, FunctionToolset, RunContext, ToolKind, _agent_graph, _utils, result
 from pydantic_ai.models.test import TestModel
 from pydantic_ai.tools import ToolDefinition
-from pydantic_ai.toolsets import CombinedToolset, _tool_search, function, prepared
+from pydantic_ai.toolsets import CombinedToolset
 from pydantic_ai.toolsets.abstract import AGENT_TOOLSET_ID
 from pydantic_ai.usage import RunUsage
 
-from agui.agents import upstream
-from agui.agents.upstream import (
-    COMPUTED,
-    CombinedTool,
-    LeanAgent,
+from agui.contrib.fast.guard import Changed
+from agui.contrib.fast.pydantic_ai_patches import (
+    COPIED,
+    REPLACING,
+    computed_by_type,
     copy_fields,
+    learn_fields,
+    leave_out_empty_toolsets,
     make_copies_fast,
     make_faster,
     make_locks_fast,
@@ -63,28 +65,29 @@ def test_fields_in_slots_are_copied_by_python():
     class Slotted:
         __slots__ = ("deps",)
 
-    make_copies_fast(Slotted)
+    with pytest.raises(Changed, match="Slotted"):
+        make_copies_fast(Slotted)
     context = Slotted()
     context.deps = "kept"  # type: ignore[attr-defined]
     assert copy(context).deps == "kept"  # type: ignore[attr-defined]
 
 
-def test_a_copy_of_pydantic_ai_s_own_stays(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture):
+def test_a_copy_of_pydantic_ai_s_own_stays(monkeypatch: pytest.MonkeyPatch):
     def own(context: Any) -> Any:
         return context
 
-    monkeypatch.setattr(upstream.RunContext, "__copy__", own, raising=False)
-    with caplog.at_level(logging.INFO, "agui.runs"):
+    monkeypatch.setattr(RunContext, "__copy__", own, raising=False)
+    with pytest.raises(Changed, match="__copy__"):
         make_copies_fast(RunContext)
     assert RunContext.__copy__ is own
-    assert "in its own way" in caplog.text
 
 
-@pytest.mark.parametrize("module", [_agent_graph, models, tool_manager, _tool_search, function, prepared])
-def test_pydantic_ai_copies_by_fields(module: Any, monkeypatch: pytest.MonkeyPatch):
+@pytest.mark.parametrize("name", REPLACING)
+def test_pydantic_ai_copies_by_fields(name: str, monkeypatch: pytest.MonkeyPatch):
+    module = import_module(name)
     monkeypatch.setattr(module, "replace", dataclasses.replace)
-    make_replacing_fast()
-    assert module.replace is replace
+    make_replacing_fast(name)
+    assert vars(module)["replace"] is replace
 
 
 async def copied() -> list[tuple[Any, dict[str, Any]]]:
@@ -92,7 +95,7 @@ async def copied() -> list[tuple[Any, dict[str, Any]]]:
     context = RunContext(deps=["kept"], model=TestModel(), usage=RunUsage(), run_step=3)
     tools = CombinedToolset([FunctionToolset([example_tool], id="tools")])
     tool = (await tools.get_tools(context))["example_tool"]
-    assert type(tool) is CombinedTool
+    assert type(tool).__name__ == "_CombinedToolsetTool"
     definition = {"defer_loading": True, "with_native": "tool_search"}
     return [
         (context, {"run_step": 4}),
@@ -115,7 +118,8 @@ async def test_a_copy_by_fields_is_as_python_makes_it():
         assert all(getattr(ours, one.name) is getattr(of_python, one.name) for one in fields(instance))
         assert vars(instance) == before
         types.add(type(instance))
-    assert types == set(COMPUTED)
+    assert types == set(computed_by_type)
+    assert len(types) == len(COPIED)
 
 
 async def test_the_kind_of_a_tool_is_computed_by_python():
@@ -148,24 +152,18 @@ class WithHook:
     def __post_init__(self) -> None: ...
 
 
-@pytest.mark.parametrize("changed", [WithComputedFields, WithHook])
-def test_a_context_that_computes_its_fields_is_replaced_by_python(
-    changed: type[Any], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-):
-    monkeypatch.setattr(upstream, "COMPUTED", {changed: set()})
-    monkeypatch.setattr(_agent_graph, "replace", dataclasses.replace)
-    with caplog.at_level(logging.INFO, "agui.runs"):
-        make_replacing_fast()
-    assert _agent_graph.replace is dataclasses.replace
-    assert "in its own way" in caplog.text
+@pytest.mark.parametrize("name", ["WithComputedFields", "WithHook"])
+def test_a_class_that_computes_its_fields_is_copied_by_python(name: str):
+    with pytest.raises(Changed, match=name):
+        learn_fields(f"{__name__}:{name}", set())
+    assert globals()[name] not in computed_by_type
 
 
-def test_a_graph_that_replaces_nothing_is_left_alone(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture):
-    monkeypatch.delattr(_agent_graph, "replace")
-    with caplog.at_level(logging.INFO, "agui.runs"):
-        make_replacing_fast()
-    assert not hasattr(_agent_graph, "replace")
-    assert "in its own way" in caplog.text
+def test_a_module_that_replaces_in_its_own_way_is_left_alone(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(_agent_graph, "replace", own := object())
+    with pytest.raises(Changed, match="of its own"):
+        make_replacing_fast("pydantic_ai._agent_graph")
+    assert _agent_graph.replace is own
 
 
 class Stream:
@@ -195,28 +193,25 @@ async def turns_to_take(lock: anyio.Lock) -> int:
 
 async def test_a_lock_that_nobody_has_is_taken_at_once():
     assert await turns_to_take(Stream(1).lock) > 0
-    make_locks_fast(Stream, "Stream")
+    make_locks_fast(f"{__name__}:Stream")
     init = Stream.__init__
-    make_locks_fast(Stream, "Stream")
+    make_locks_fast(f"{__name__}:Stream")
     assert Stream.__init__ is init
     stream = Stream(2)
     assert (stream.size, await turns_to_take(stream.lock)) == (2, 0)
     assert stream.lock.statistics().tasks_waiting == 0
 
 
-def test_a_stream_that_is_gone_is_told(caplog: pytest.LogCaptureFixture):
-    with caplog.at_level(logging.INFO, "agui.runs"):
-        make_locks_fast(None, "AgentStream")
-    assert "has no AgentStream" in caplog.text
-
-
 def test_an_agent_has_its_own_toolset_as_soon_as_that_has_a_tool():
     tools: FunctionToolset[Any] = FunctionToolset(id="tools")
-    agent = LeanAgent(TestModel(), toolsets=[tools])
+    agent = Agent(TestModel(), toolsets=[tools])
     assert list(agent.toolsets) == [tools]
     agent.tool_plain(lambda: "Noon.", name="tell_time")
     assert [one.id for one in agent.toolsets] == [AGENT_TOOLSET_ID, "tools"]
-    assert [one.id for one in LeanAgent(TestModel()).toolsets] == [AGENT_TOOLSET_ID]
+    assert [one.id for one in Agent(TestModel()).toolsets] == [AGENT_TOOLSET_ID]
+    build = Agent._build_toolset_list
+    leave_out_empty_toolsets()
+    assert Agent._build_toolset_list is build
 
 
 def test_the_engine_s_agent_has_one_toolset():
@@ -224,10 +219,11 @@ def test_the_engine_s_agent_has_one_toolset():
 
 
 def test_all_of_it_is_in_use_with_this_pydantic_ai(caplog: pytest.LogCaptureFixture):
-    with caplog.at_level(logging.INFO, "agui.runs"):
-        make_faster()
+    make_faster()
     assert not caplog.text
-    assert _agent_graph.replace is replace
+    for name in REPLACING:
+        assert vars(import_module(name))["replace"] is replace
     for stream in (result.AgentStream, _utils.PeekableAsyncStream):
         assert stream.__init__.__name__ == "__init__"
         assert hasattr(stream.__init__, "__wrapped__")
+    assert hasattr(Agent._build_toolset_list, "__wrapped__")

@@ -26,11 +26,11 @@ from django.utils.deprecation import MiddlewareMixin
 from pydantic_ai import Agent
 
 from agui import DjangoAGUIView
+from agui.contrib.fast import token_requests
+from agui.contrib.fast.closing import close_on_loop
+from agui.contrib.fast.token_requests import keep_on_loop
 from agui.http.tokens import create_token
 from agui.http.views import AgentView
-from agui.server import token_requests
-from agui.server.closing import close_on_loop
-from agui.server.token_requests import keep_on_loop
 from agui.testing import say
 from engine.conftest import run_input, script
 from engine.urls import registry
@@ -343,7 +343,7 @@ class Own(MiddlewareMixin):
 
 async def test_unknown_middleware_is_run(settings, make, chains, token: str, caplog):
     settings.MIDDLEWARE = [*project.MIDDLEWARE[:-1], f"{__name__}.Own", project.MIDDLEWARE[-1]]
-    with caplog.at_level(logging.INFO, "agui.views"):
+    with caplog.at_level(logging.INFO, "agui.fast"):
         _, kept = make()
     assert f"{__name__}.Own" in caplog.text
     _, headers, _ = await ask(kept, "GET", "/agent/threads/", authorization=token)
@@ -354,7 +354,7 @@ async def test_unknown_middleware_is_run(settings, make, chains, token: str, cap
 @pytest.mark.parametrize("change", ["process_view", "process_exception", "process_template_response", "__call__"])
 def test_library_that_has_changed_is_used_as_usual(make, monkeypatch, caplog, change: str):
     monkeypatch.setattr(XFrameOptionsMiddleware, change, lambda self, request, *args: None, raising=False)
-    with caplog.at_level(logging.INFO, "agui.views"):
+    with caplog.at_level(logging.INFO, "agui.fast"):
         _, kept = make()
     assert "XFrameOptionsMiddleware" in caplog.text
     assert kept._middleware_chain.__name__ != "choose"
@@ -371,7 +371,7 @@ async def test_hook_that_fails_is_answered_as_usual(make, chains, token: str, mo
 
 
 def test_projects_middleware_is_known(make, caplog):
-    with caplog.at_level(logging.INFO, "agui.views"):
+    with caplog.at_level(logging.INFO, "agui.fast"):
         _, kept = make()
     assert not caplog.text
     assert kept._middleware_chain.__name__ == "choose"
