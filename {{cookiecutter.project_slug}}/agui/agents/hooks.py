@@ -99,7 +99,9 @@ class Hooks(AbstractCapability[Any]):
 
     def get_wrapper_toolset(self, toolset: AbstractToolset[Any]) -> AbstractToolset[Any] | None:
         served = self.served
-        return AsksAnew(toolset) if served and served.asks_anew else None
+        if served and served.asks_anew:
+            return AsksAnew(toolset)
+        return None
 
     async def before_model_request(
         self, ctx: RunContext[Any], request_context: ModelRequestContext

@@ -24,7 +24,9 @@ def one_line(text: Any, limit: int = MAX_LINE_CHARS) -> str:
     # The limit comes first: a text of a row may be long.
     line = str(text)[: 4 * limit]
     line = BLANKS.sub(" ", INVISIBLE.sub("", line)).strip()
-    return line if len(line) <= limit else f"{line[: limit - 1]}…"
+    if len(line) <= limit:
+        return line
+    return f"{line[: limit - 1]}…"
 
 
 def display_value(value: Any) -> str:
@@ -50,8 +52,9 @@ def display_value(value: Any) -> str:
 
 def question_text(question: Any) -> str:
     """Write a question: one line, or a line for each item of a list."""
-    lines = question if isinstance(question, list | tuple) else [question]
-    return "\n".join(one_line(line) for line in lines[:MAX_LINES])
+    if not isinstance(question, list | tuple):
+        return one_line(question)
+    return "\n".join(map(one_line, question[:MAX_LINES]))
 
 
 def in_lines(metadata: Mapping[str, Any]) -> dict[str, Any]:

@@ -191,7 +191,7 @@ def x_keys(spec: ToolSpec) -> dict[str, Any]:
     if spec.summary is not None:
         keys[X_SUMMARY_KEY] = spec.summary
     if spec.editable is not True:
-        keys[X_EDITABLE_KEY] = list(spec.editable) if spec.editable else False
+        keys[X_EDITABLE_KEY] = list(spec.editable or ()) or False
     return keys
 
 

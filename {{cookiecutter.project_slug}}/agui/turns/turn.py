@@ -67,8 +67,9 @@ class Turn:
     @property
     def asks_anew(self) -> bool:
         """Whether the user has changed arguments that a tool had asked about in its own words."""
-        answered = self.answers.metadata if self.answers else {}
-        return any(metadata.get(CHANGED_KEY) for metadata in answered.values())
+        if self.answers is None:
+            return False
+        return any(metadata.get(CHANGED_KEY) for metadata in self.answers.metadata.values())
 
     def _approvals(self) -> dict[str, ToolApproved]:
         approvals = {}
