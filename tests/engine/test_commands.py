@@ -26,11 +26,15 @@ HEAVY = {*AGENT, "twisted", "autobahn", "cryptography", "markdown_it"}
 NAMES_CODE = """
 from config.settings import *
 AGUI |= {
-    "AGENT_FACTORY": "agui.build_agent",
+    "AGENT_FACTORY": "names_code.make_agent",
     "AUDIT_LOGGER": "agui.LoggingAuditLogger",
     "CONVERSATION_STORE": "agui.contrib.session_store.store.DjangoSessionConversationStore",
     "VOICE": {"BACKEND": "agui.contrib.voice.views.OpenAITranscriber"},
 }
+
+def make_agent(registry, config):
+    from pydantic_ai import Agent
+    return Agent("test")
 """
 
 

@@ -31,9 +31,10 @@ def redact_text(
     if len(secrets) * len(text) > MAX_COMPARED_CHARS:
         return REDACTED
     # One secret may contain another, so the longest is replaced first; or a part of "[redacted]".
+    mark = next(filter(lambda char: char not in text, map(chr, range(0xE000, 0xF900))), "\0")
     for secret in sorted(secrets, key=len, reverse=True):
-        text = text.replace(secret, "\0")
-    text = re.sub("\0+", REDACTED, text)
+        text = text.replace(secret, mark)
+    text = re.sub(f"{mark}+", REDACTED, text)
     text = _redact_named(text, names)
     return re.sub(r"(://[^\s/:@]*:)[^\s/@]+@", rf"\1{REDACTED}@", text)
 
