@@ -246,6 +246,20 @@ def test_text_that_grows_is_as_if_at_once_and_does_not_jump_about(lab):
     assert replaced == []
 
 
+def test_what_a_reader_has_opened_stays_open_while_it_grows(lab):
+    is_open = lab(
+        """const view = make(), details = () => view.element.querySelector("details");
+        view.update(argument.slice(0, argument.indexOf("Second")), true);
+        details().open = true;
+        view.update(argument, true);
+        const whileGrowing = details().open;
+        view.update(argument);
+        return [whileGrowing, details().open];""",
+        "<details><summary>More</summary>\n\nFirst part.\n\nSecond part.\n\n</details>\n\nAfter it.",
+    )
+    assert is_open == [True, True]
+
+
 PAYLOADS = [
     # Elements that run, load or send
     "<script>window.pwned = 1</script>",

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
+import { HttpError } from "./agui/client.js";
 import { FrontendTools } from "./agui/frontend-tools.js";
 import { misfit } from "./agui/misfit.js";
 import { Session } from "./agui/session.js";
@@ -149,6 +150,47 @@ test("an agent that calls for ever is left alone after a while, until the user s
     assert.deepEqual([runs, session.conversation.status], [total, "idle"]);
     assert.equal(session.conversation.calls[`c${total}`].status, "left");
   }
+});
+
+/** A session whose first run calls a tool of the page; `second` answers the run that brings the result. */
+function callingSession(second) {
+  const bodies = [];
+  const call = [{ type: "TOOL_CALL_START", toolCallId: "c", toolCallName: "tool" }, { type: "TOOL_CALL_END", toolCallId: "c" }];
+  const run = async (input) => {
+    bodies.push(input);
+    const events = bodies.length === 1 ? call : second();
+    return (async function* () {
+      for (const event of [{ type: "RUN_STARTED" }, ...events, { type: "RUN_FINISHED" }]) yield { id: "r:1", event };
+    })();
+  };
+  return { bodies, session: new Session({ run, hasThreads: false }) };
+}
+
+const ended = (session) => new Promise((done) => session.addEventListener("end", done, { once: true }));
+const TOOLS = new Map([["tool", { name: "tool", handler: () => "the result" }]]);
+
+test("a tool that the page registers after the run is called then", async () => {
+  const { bodies, session } = callingSession(() => []);
+  const first = ended(session);
+  session.send("Go on");
+  await first;
+  const second = ended(session);
+  session.offer(TOOLS);
+  await second;
+  assert.deepEqual(bodies[1]?.messages.map(({ role, content }) => [role, content]), [["tool", "the result"]]);
+});
+
+test("who is signed out meanwhile gets no result back as their own words", async () => {
+  const { bodies, session } = callingSession(() => {
+    throw new HttpError(401, {});
+  });
+  const returned = [];
+  session.addEventListener("returned", ({ detail }) => returned.push(detail));
+  session.offer(TOOLS);
+  const refused = new Promise((done) => session.addEventListener("change", () => session.conversation.error && done()));
+  session.send("Go on");
+  await refused;
+  assert.deepEqual([bodies.length, session.conversation.error.code, returned], [2, "unauthorized", []]);
 });
 
 test("only destructive tools ask, with their words", () => {

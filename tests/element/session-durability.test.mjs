@@ -293,6 +293,16 @@ test("what is read of the thread while a message goes out does not take its plac
   assert.equal(session.busy, false);
 });
 
+test("what can't be read again is an error only if the user has asked for it", async () => {
+  const { server, session } = sessionOf([started, ...said("a", "Hi."), finished]);
+  await run(session, () => session.send("hello"));
+  server.stored = lost();
+  await session.refresh();
+  assert.deepEqual([texts(session), session.conversation.error], [["hello", "Hi."], null]);
+  await session.refresh({ quietly: false });
+  assert.equal(session.conversation.error.code, "connection_lost");
+});
+
 test("stop while a message is on its way leaves another run alone, and gives the message back", async () => {
   const { server, session } = sessionOf(busy());
   let refuse;

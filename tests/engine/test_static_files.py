@@ -75,20 +75,29 @@ def test_small_modules_are_copied_unless_they_keep_state():
     assert joined["a.js"].startswith('import { small } from "./small.js";\n')
 
 
+def processed(directory: Path, files: dict[str, str]) -> dict[str, str]:
+    """Run what `collectstatic` runs over these files; the new text of each."""
+    for name, text in files.items():
+        path = directory / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text)
+    storage = StaticFiles(location=str(directory), base_url="/static/")
+    found = storage.post_process({name: (storage, name) for name in files})
+    return {name: (directory / new).read_text() for name, new, _ in found}
+
+
 def test_scripts_of_others_are_left_as_they_are(tmp_path: Path, settings: Any):
     """Django would look for what is imported in a comment, or only in a bundle, and stop."""
     theirs = '/* import { a } from "./nowhere.js"; */\nimport{b}from"./bundled";\n'
     ours = 'import { a } from "./shared.js";\n// why\nexport const b = a;\n'
-    for name, text in {"vendor/lib.js": theirs, "agui/agui-chat.js": ours, "agui/shared.js": SHARED}.items():
-        path = tmp_path / name
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(text)
-    storage = StaticFiles(location=str(tmp_path), base_url="/static/")
-    done = {
-        name: new
-        for name, new, _ in storage.post_process(
-            {name: (storage, name) for name in ("vendor/lib.js", "agui/agui-chat.js", "agui/shared.js")}
-        )
-    }
-    assert (tmp_path / done["vendor/lib.js"]).read_text() == theirs
-    assert "why" not in (tmp_path / done["agui/agui-chat.js"]).read_text()
+    texts = processed(tmp_path, {"vendor/lib.js": theirs, "agui/agui-chat.js": ours, "agui/shared.js": SHARED})
+    assert texts["vendor/lib.js"] == theirs
+    assert "why" not in texts["agui/agui-chat.js"]
+
+
+def test_files_are_named_after_their_content_where_others_load_them(tmp_path: Path, settings: Any):
+    chat = 'export const load = () => import("./later.js");\n'
+    files = {"agui/agui-chat.js": chat, "agui/later.js": SHARED, "vendor/dot.svg": "<svg/>"}
+    texts = processed(tmp_path, files | {"vendor/lib.css": 'a { background: url("dot.svg"); }\n'})
+    assert re.search(r"/later\.[0-9a-f]{12}\.js\b", texts["agui/agui-chat.js"])
+    assert re.search(r"\bdot\.[0-9a-f]{12}\.svg\b", texts["vendor/lib.css"])
