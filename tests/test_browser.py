@@ -799,7 +799,7 @@ PASTE = """(input, texts) => {
 
 def test_files_are_refused_pasted_and_tried_again_if_they_were_lost(chat, tmp_path):
     attach(chat, tool_exe=b"MZ\0\0\1")
-    expect(chip(chat, "tool.exe")).to_contain_text("This kind of file is not accepted.")
+    expect(chip(chat, "tool.exe")).to_contain_text("This kind of file can't be read.")
     expect(chat.locator(".tray [role=status]")).to_contain_text("tool.exe could not be attached: This kind")
     message_box(chat).fill("go")
     expect(send_button(chat)).to_be_disabled()

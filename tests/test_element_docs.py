@@ -36,7 +36,7 @@ def test_attributes():
     documented = named("Attributes", "attribute")
     datasets = re.findall(r"(?:this|chat|#host|host)\.dataset\.(\w+)", CODE)
     for fields in re.findall(r"const \{([^{}]*)\} = this\.dataset;", CODE):
-        datasets += [field.split(":")[0].strip() for field in fields.split(",") if field.strip()]
+        datasets += [re.split("[:=]", field)[0].strip() for field in fields.split(",") if field.strip()]
     plain = re.findall(r"(?:this|host)\.(?:get|has|toggle)Attribute\(\"([\w-]+)\"", CODE)
     styled = set(re.findall(r":host\(\[([\w-]+)", STYLE)) - {"hidden"}
     read = {*map(attribute, datasets), *plain, *styled, "lang"}

@@ -148,14 +148,16 @@ scenario("an answer counts once, also when the run then fails", async (talk) => 
   assert.deepEqual(await talk.effects(), ["wiped disk"]);
 });
 
-scenario("what else comes with an answer is not read", async (talk) => {
+scenario("a message beside an answer is a turn after it", async (talk) => {
   const { interrupts } = await pause(talk, WIPE);
   const page = talk.elsewhere({ initialMessages: structuredClone(talk.messages) });
   const content = `script: ${JSON.stringify([[call("record", { what: "b" })], [say("Done.")]])}`;
   page.agent.addMessage({ id: randomUUID(), role: "user", content });
   const { newMessages } = await page.resume(deny(interrupts[0]));
-  assert.equal(newMessages.at(-1).content, "So be it.");
-  assert.deepEqual(await talk.effects(), []);
+  assert.equal(newMessages.at(-1).content, "Done.");
+  assert.deepEqual(await talk.effects(), ["b"]);
+  const users = (await talk.thread()).messages.filter(({ role }) => role === "user");
+  assert.equal(users.at(-1).content, content);
 }, { compare: false });
 
 scenario("an answer for another thread is refused", async (talk) => {

@@ -176,7 +176,7 @@ def _named_files(messages: Sequence[ModelMessage]) -> list[list[NamedFile]]:
     """List the files that each message names. The parts of the project know them."""
     named: list[list[NamedFile]] = [[] for _ in messages]
     for part in parts.installed():
-        for files, more in zip(named, part.named_files(messages), strict=False):
+        for files, more in zip(named, part.named_files(list(messages)), strict=False):
             files += more
     return named
 

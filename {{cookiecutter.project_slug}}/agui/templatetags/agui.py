@@ -31,11 +31,11 @@ def agui_agent_attributes(agent: str = "") -> SafeString:
         "data-skills-url": reverse(f"{agent}:skills"),
         "data-threads-url": reverse(f"{agent}:threads"),
     }
-    if settings.CSRF_HEADER_NAME != "HTTP_X_CSRFTOKEN":
-        header = settings.CSRF_HEADER_NAME.removeprefix("HTTP_").replace("_", "-")
-        attributes["data-csrf-header"] = header
-    if settings.CSRF_COOKIE_NAME != "csrftoken":
-        attributes["data-csrf-cookie"] = settings.CSRF_COOKIE_NAME
+    header = settings.CSRF_HEADER_NAME.removeprefix("HTTP_").replace("_", "-")
+    own_names = {"data-csrf-header": header, "data-csrf-cookie": settings.CSRF_COOKIE_NAME}
+    for name, value in own_names.items():
+        if value not in ("X-CSRFTOKEN", "csrftoken"):
+            attributes[name] = value
     for part in parts.installed():
         for name, value in part.page_attributes(agent).items():
             attributes[name] = "" if value is None else value

@@ -2,7 +2,6 @@
 import { Catalog } from "./catalog.js";
 import { ChatPage } from "./chat-page.js";
 import { AgentClient } from "./client.js";
-import { isOfInputMethod } from "./dom.js";
 import { onWake } from "./following.js";
 import { fetchModule } from "./lazy.js";
 import { Session } from "./session.js";
@@ -136,13 +135,12 @@ export class AguiChatElement extends HTMLElement {
     return this.session.threadId;
   }
 
-  /** Headers for every request, read each time: credentials may change. */
+  /** Headers for each request: credentials may change. @returns {Record<string, string>} */
   getHeaders() {
     const { csrfCookie = "csrftoken", csrfHeader = "X-CSRFToken", csrfToken } = this.dataset;
-    const start = `${csrfCookie}=`;
-    const cookie = document.cookie.split("; ").find((one) => one.startsWith(start));
-    const token = cookie?.slice(start.length) || csrfToken;
-    return /** @type {Record<string, string>} */ (token ? { [csrfHeader]: token } : {});
+    const cookie = `; ${document.cookie}`.split(`; ${csrfCookie}=`)[1]?.split(";")[0];
+    const token = cookie ?? csrfToken;
+    return token ? { [csrfHeader]: token } : {};
   }
 
   /** @param {string} url @param {RequestInit} init @returns {Promise<Response>} */
@@ -310,11 +308,11 @@ export class AguiChatElement extends HTMLElement {
       emit: (name, detail) => this.#emit(name, detail),
     });
     root.append(page.element);
-    // No listener in the chat sees a key of an input method.
-    const hide = (/** @type {Event} */ event) => {
-      if (isOfInputMethod(/** @type {KeyboardEvent} */ (event))) event.stopPropagation();
+    // No listener sees a key of an input method. Safari's last Enter has only the code.
+    const hide = (/** @type {KeyboardEvent} */ event) => {
+      if (event.isComposing || event.keyCode === 229) event.stopPropagation();
     };
-    root.addEventListener("keydown", hide, { capture: true });
+    page.element.addEventListener("keydown", hide, { capture: true });
     return page;
   }
 

@@ -1,8 +1,7 @@
 // @ts-check
 /**
- * From events to state: a conversation as plain data, and how each AG-UI event changes it. Every
- * change makes a new object and leaves untouched messages identical, so that a view finds changes
- * with `!==`. The messages are AG-UI's own. `calls` has what they can't carry.
+ * A conversation as plain data, and how each AG-UI event changes it. Every change makes a new
+ * object, and leaves untouched messages identical. `calls` has what AG-UI's messages can't carry.
  */
 import { beginCall, finishCall, setCall, settle, wait } from "./calls.js";
 import { fetchModule } from "./lazy.js";

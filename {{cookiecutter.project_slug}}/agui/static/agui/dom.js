@@ -75,13 +75,6 @@ const ICONS = {
   down: "M12 5v14M5.5 12.5 12 19l6.5-6.5",
 };
 
-/**
- * Whether a key belongs to an input method, such as an Enter that accepts a word. In Safari that
- * Enter comes after the end of the composition, and only its code tells.
- * @param {KeyboardEvent} event
- */
-export const isOfInputMethod = ({ isComposing, keyCode }) => isComposing || keyCode === 229;
-
 /** @param {string} name @param {string} [path] for an icon that is not in PATHS */
 export function icon(name, path = ICONS[name]) {
   const svg = document.createElementNS(SVG, "svg");

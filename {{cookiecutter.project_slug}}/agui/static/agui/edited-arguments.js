@@ -32,8 +32,8 @@ export function withDefaults(edited, given, all) {
  */
 export function editable(schema) {
   const own = schema?.properties?.editedArgs;
-  if (!Object.values(own?.properties ?? {}).some(isFree)) return null;
-  return own;
+  if (!own || !Object.values(own.properties ?? {}).some(isFree)) return null;
+  return { $defs: schema?.$defs, ...own };
 }
 
 /**

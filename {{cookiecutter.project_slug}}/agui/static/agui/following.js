@@ -4,10 +4,7 @@ import { HttpError } from "./client.js";
 import { endsRun, loadFor } from "./conversation.js";
 
 const MAX_TRIES = 8;
-/**
- * How often to ask for a run that no server has begun. The pauses take eight seconds, in which
- * another server starts.
- */
+/** How often to ask for a run that no server has begun: for eight seconds. */
 const MAX_STARTS = 5;
 const MAX_PAUSE_MS = 15_000;
 /** How long to wait for the answer to a request, which may be on a dead connection. */
@@ -130,8 +127,7 @@ export class Following {
 }
 
 /**
- * Call back when the network returns, or the page after it was hidden, frozen or in the cache for
- * "back".
+ * Call back when the network returns, or the page after it was hidden or frozen.
  * @param {(wake: { online: boolean, awayMs: number }) => void} callback @param {AbortSignal} signal
  */
 export function onWake(callback, signal) {

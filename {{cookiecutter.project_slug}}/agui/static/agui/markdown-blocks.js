@@ -6,9 +6,6 @@ import { unescaped, withoutEnd } from "./markdown-text.js";
 /** @typedef {import("./markdown-lexer.js").Block} Block */
 /** @typedef {import("./markdown-line.js").Line} Line */
 
-/** The beginning of a note below the text, as GitHub has them. */
-export const FOOTNOTE = /^\[\^([\w-]{1,30})\]:[ \t]+(?=\S)/;
-
 /** @param {Block} block */
 export const isText = ({ type }) => type === "paragraph" || type === "table";
 
@@ -47,25 +44,10 @@ function endsCode({ indent, content }, fence) {
 /** Make the token of a finished block. @param {Block} block */
 export function finishBlock(block) {
   const { type, lines } = block;
-  if (type === "paragraph" && FOOTNOTE.test(lines[0] ?? "")) asFootnotes(block);
-  else if (type === "paragraph") block.text = blockText(lines);
+  if (type === "paragraph") block.text = blockText(lines);
   else if (type === "html") block.text = lines.join("\n").trimEnd();
   else if (type === "code") finishCode(block);
   else if (type === "list") finishList(block);
-}
-
-/** Make a paragraph of notes a list of them. @param {Block} block */
-function asFootnotes(block) {
-  block.type = "footnotes";
-  block.items = [];
-  block.text = "notes";
-  for (const line of block.lines) {
-    const [begin, label] = FOOTNOTE.exec(line) ?? [];
-    const text = line.slice(begin?.length ?? 0);
-    const last = block.items.at(-1)?.tokens[0];
-    if (label) block.items.push({ label, tokens: [{ type: "text", text }] });
-    else last.text += `\n${line}`;
-  }
 }
 
 /** @param {Block} code */

@@ -11,18 +11,6 @@ export const DEEPEST_SPAN = 100;
 /** @param {string} text */
 export const plain = (text) => ({ type: "text", text });
 
-/** Chinese, Japanese and Korean letters and punctuation, by their blocks, with variation marks. */
-const CJK =
-  "[\\u1100-\\u11ff\\u20a9\\u2329\\u232a\\u2e80-\\ua4cf\\ua960-\\ua97f\\uac00-\\ud7ff" +
-  "\\uf900-\\ufaff\\ufe10-\\ufe19\\ufe30-\\ufe6f\\uff01-\\uffee\\u{16fe0}-\\u{1b2ff}" +
-  "\\u{1d300}-\\u{1d37f}\\u{1f200}\\u{1f202}-\\u{1f265}\\u{20000}-\\u{3fffd}]\\p{M}*";
-/** Other punctuation that may be between such a letter and a mark: quotes, dashes, dots. */
-const BETWEEN = "[\\p{P}\\p{S}]*";
-const CJK_BEFORE = new RegExp(`${CJK}${BETWEEN}$`, "u");
-const CJK_AFTER = new RegExp(`^${BETWEEN}${CJK}`, "u");
-/** How many characters around a mark are looked at. */
-const NEAR = 12;
-
 /** @param {string} character */
 function kindOf(character) {
   if (/[a-z\d]/i.test(character)) return 0;
@@ -32,21 +20,16 @@ function kindOf(character) {
 
 /**
  * Describe a run of stars, underscores or tildes: may it open or close emphasis?
- *
- * Chinese, Japanese and Korean have no spaces between words, and full-width punctuation. Beside
- * these, stars and tildes stand as they do between letters: CommonMark's rules would show
- * `**重要。**今日は` as it is written. https://github.com/tats-u/markdown-cjk-friendly
- * @param {string} source @param {number} at where the run begins @param {string} text the run
+ * @param {string} text
+ * @param {string} before
+ * @param {string} after
  */
-export function markOf(source, at, text) {
+export function markOf(text, before = " ", after = " ") {
   const mark = text[0];
   const { length } = text;
-  const end = at + length;
-  const kindBefore = kindOf(source[at - 1] ?? " ");
-  const kindAfter = kindOf(source[end] ?? " ");
-  const isCjk = mark !== "_" && kindBefore !== kindAfter && isBesideCjk(source, at, end);
-  const left = kindAfter !== BLANK && (kindAfter !== POINT || kindBefore > 0 || isCjk);
-  const right = kindBefore !== BLANK && (kindBefore !== POINT || kindAfter > 0 || isCjk);
+  const [kindBefore, kindAfter] = [kindOf(before), kindOf(after)];
+  const left = kindAfter !== BLANK && (kindAfter !== POINT || kindBefore > 0);
+  const right = kindBefore !== BLANK && (kindBefore !== POINT || kindAfter > 0);
   if (mark === "~") {
     const isMark = length < 3 && mark;
     return { type: "text", text, mark: isMark, opens: left, closes: right, length };
@@ -54,12 +37,6 @@ export function markOf(source, at, text) {
   const opens = left && (mark === "*" || !right || kindBefore === POINT);
   const closes = right && (mark === "*" || !left || kindAfter === POINT);
   return { type: "text", text, mark, opens, closes, length };
-}
-
-/** @param {string} text @param {number} at @param {number} end of a mark */
-function isBesideCjk(text, at, end) {
-  const before = text.slice(Math.max(at - NEAR, 0), at);
-  return CJK_BEFORE.test(before) || CJK_AFTER.test(text.slice(end, end + NEAR));
 }
 
 /**

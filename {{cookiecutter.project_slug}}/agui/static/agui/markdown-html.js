@@ -27,8 +27,7 @@ const HTML_BLOCK = new RegExp(`^</?(?:${HTML_NAMES})(?=\\s|/?>|$)`, "i");
 const VERBATIM = /^<(script|pre|style|textarea)(?=[\s>]|$)/i;
 
 /** Bare tags that only format. */
-const BARE_TAG =
-  /^<(\/?)(br|b|i|u|s|em|strong|del|mark|kbd|sub|sup|ul|ol|li|details|summary)\s*\/?>$/i;
+const BARE_TAG = /^<(\/?)(br|b|i|u|s|em|strong|del|mark|kbd|sub|sup|details|summary)\s*\/?>$/i;
 /** The deepest nesting of tags: the functions that walk the tree are recursive. */
 const DEEPEST = 100;
 
@@ -85,7 +84,6 @@ export function addHtml(text, stack, add, decoded) {
     if (!tag) add(piece.startsWith("<") ? piece : decoded(piece));
     else if (tag === "br") add(["br", {}, []]);
     else if (!end) {
-      if (tag === "li" && stack.at(-1)[0] === "li") stack.pop(); // it needs no end
       const node = [tag, {}, []];
       add(node);
       if (stack.length < DEEPEST) stack.push(node);

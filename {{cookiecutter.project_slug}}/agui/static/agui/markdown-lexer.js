@@ -13,7 +13,7 @@ import { TableReader } from "./markdown-table.js";
 import { Line } from "./markdown-line.js";
 import { itemAt } from "./markdown-list.js";
 import { leafAt } from "./markdown-leaves.js";
-import { FOOTNOTE, blockText, continueBlock, finishBlock, isText } from "./markdown-blocks.js";
+import { blockText, continueBlock, finishBlock, isText } from "./markdown-blocks.js";
 
 /**
  * @typedef {{ type: string, at?: number, text?: any, tokens?: Token[], [key: string]: any }} Token
@@ -212,12 +212,7 @@ class BlockReader {
 
   /** Remove the definitions of links from a paragraph, and read them. @param {Block} paragraph */
   #define(paragraph) {
-    const [first = ""] = paragraph.lines;
-    for (const line of FOOTNOTE.test(first) ? paragraph.lines : []) {
-      const [, label] = FOOTNOTE.exec(line) ?? [];
-      if (label) this.#links.set(`^${label}`, { href: "", at: (this.#open[1] ?? paragraph).at });
-    }
-    if (first[0] !== "[" || first[1] === "^") return;
+    if (paragraph.lines[0]?.[0] !== "[") return;
     const text = paragraph.lines.join("\n");
     const block = this.#open[1] ?? paragraph;
     let at = 0;

@@ -7,10 +7,6 @@
  */
 export const MATH =
   /\$\$(?:\$?(?:\\[^]|[^\\$]))+\$\$|\$(?!\s)(?:\\[^]|[^\\$])+(?<!\s)\$(?!\d)|\\[([][^]+?\\[)\]]/y;
-/** A formula in an environment of its own. */
-const ENVIRONMENT =
-  /\\begin\{(equation|align|alignat|eqnarray|gather|multline)(\*?)\}([^]+?)\\end\{\1\2\}/y;
-const LONGEST_BEGIN = "\\begin{equation*}".length;
 /** Escaped brackets without a formula: with nothing or the number of a note in them. */
 const BARE = /\\[([](?:\\[\\)\]]|\d+\\\])/y;
 /**
@@ -25,7 +21,6 @@ export const HALF_MATH = /\\[([]|\$\$?(?=[^$]*$)(?:[^]{0,24}$|[^\\^{]*[\\^{])/y;
  * @param {Set<string>} missing receives what begins a formula that has no end
  */
 export function mathAt(text, at, missing) {
-  if (text.startsWith("\\begin{", at)) return environmentAt(text, at, missing);
   const pair = text.slice(at, at + 2);
   MATH.lastIndex = BARE.lastIndex = at;
   if (missing.has(pair) || BARE.test(text)) return null;
@@ -35,19 +30,4 @@ export function mathAt(text, at, missing) {
   const isBlock = pair === "$$" || pair === "\\[";
   const size = isBlock || pair === "\\(" ? 2 : 1;
   return { type: "math", text: found.slice(size, -size).trim(), isBlock, length: found.length };
-}
-
-/** @param {string} text @param {number} at @param {Set<string>} missing */
-function environmentAt(text, at, missing) {
-  const name = text.slice(at, text.indexOf("}", at) + 1);
-  if (name.length > LONGEST_BEGIN || missing.has(name)) return null;
-  ENVIRONMENT.lastIndex = at;
-  const [found, kind, , inside] = ENVIRONMENT.exec(text) ?? [];
-  if (!found) {
-    missing.add(name);
-    return null;
-  }
-  const isPlain = kind === "equation" || kind === "multline";
-  const tex = isPlain ? inside.trim() : `\\begin{${kind}}${inside}\\end{${kind}}`;
-  return { type: "math", text: tex, isBlock: true, length: found.length };
 }

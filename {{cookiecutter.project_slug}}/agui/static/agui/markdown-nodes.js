@@ -3,7 +3,6 @@
 import { completed } from "./markdown-tail.js";
 import { lex } from "./markdown-lexer.js";
 import { html } from "./markdown-html-reader.js";
-import { withoutEnd } from "./markdown-text.js";
 
 /** @typedef {string | [tag: string, attributes: Record<string, any>, children: any[]]} Node */
 /** @typedef {import("./markdown-lexer.js").Links} Links */
@@ -49,39 +48,27 @@ export async function loadHtml() {
 /**
  * Read a text. `done` says how much of a growing text can't change any more, and how many nodes
  * that is.
- * @param {string} text
- * @param {boolean | "cut"} growing whether more will come, or would have come: half-written
- *   Markdown is then completed
+ * @param {string} text @param {boolean} growing
  * @param {Links} links the links that are defined so far
  * @param {{ copy: string }} strings the words of its buttons @returns {Found}
  */
 export function read(text, growing, links, { copy }) {
   lacksNames = isRich = html.isMissing = false;
-  isGrowing = growing === true;
+  isGrowing = growing;
   copyWord = copy;
   const found = nodesAndRest(text, growing, links);
   const lacks = html.isMissing ? loadHtml : lacksNames ? loadNames : null;
   return { ...found, lacks, isRich };
 }
 
-/**
- * Complete half-written Markdown. Of a text that was cut off, nothing is left out but marks.
- * @param {boolean | "cut"} growing @param {string} text
- */
-function completedFor(growing, text) {
-  const whole = completed(text);
-  const keepsAll = growing === true || whole.startsWith(withoutEnd(text, " \n*_`~#-"));
-  return keepsAll ? whole : text;
-}
-
-/** @param {string} text @param {boolean | "cut"} growing @param {Links} links */
+/** @param {string} text @param {boolean} growing @param {Links} links */
 function nodesAndRest(text, growing, links) {
   const source = text.replace(/\r\n?/g, "\n");
   const nothing = { length: 0, blocks: 0 };
   try {
     const known = new Map(links);
-    const tokens = lex(growing ? completedFor(growing, source) : source, known);
-    const length = (isGrowing && tokens.at(-1)?.at) || 0;
+    const tokens = lex(growing ? completed(source) : source, known);
+    const length = (growing && tokens.at(-1)?.at) || 0;
     const last = tokens.findIndex(({ at }) => at === length);
     const head = build(tokens.slice(0, last));
     // The lexer reads a line end of two characters as one, so positions differ: then nothing is
@@ -157,8 +144,6 @@ function nodesOf(token, inLink) {
     case "code": return [codeBox(token)];
     case "list": return [listOf(token)];
     case "table": return [tableOf(token)];
-    case "footnote": return [["sup", {}, [text]]];
-    case "footnotes": return token.items.map(noteOf);
     case "link": case "image": return linkOf(token, linkText(token), inLink);
     case "text": return tokens ? inner() : [decoded(text)];
     case "escape": return [text];
@@ -176,9 +161,6 @@ function codeBox({ lang, text }) {
   // A wide block scrolls, so keyboard users must be able to focus it.
   return ["div", { class: "code", part: "code" }, [head, ["pre", { tabindex: "0" }, [code]]]];
 }
-
-/** @param {{ label: string, tokens: Token[] }} note */
-const noteOf = ({ label, tokens }) => ["p", {}, [["sup", {}, [label]], " ", ...children(tokens)]];
 
 /** @param {Token} token */
 function listOf({ ordered, start, items }) {

@@ -20,8 +20,6 @@ import { matchAt } from "./markdown-text.js";
 const SIGN = /[ \t]*\n[ \t]*|[ \t]+|\\(?:\n[ \t]*|[!-/:-@[-`{-~])|`+|\*+|_+|~+/y;
 const WORD = /[a-z\d]+|[^a-z\d]/iy;
 const LONGEST_LABEL = 999;
-/** The mark of a note. It is one only if the text has the note. */
-const FOOTNOTE_MARK = /\[\^([\w-]{1,30})\](?!:)/y;
 
 /** @param {string} text @param {Links} links @returns {Token[]} */
 export function spans(text, links) {
@@ -90,7 +88,10 @@ class SpanReader {
     else if (sign[0] === "\\") this.#put({ type: "escape", text: sign[1] }, length);
     else if (sign[0] === "`") this.#readCode(sign);
     else if (" \t".includes(sign[0])) this.#put(plain(sign));
-    else this.#put(markOf(this.#text, this.#at, sign));
+    else {
+      const [before, after] = [this.#text[this.#at - 1], this.#text[this.#at + length]];
+      this.#put(markOf(sign, before, after));
+    }
   }
 
   /** @param {string} ticks */
@@ -118,10 +119,6 @@ class SpanReader {
 
   /** @param {boolean} isImage */
   #openBracket(isImage) {
-    const [mark, label] = matchAt(FOOTNOTE_MARK, this.#text, this.#at) ?? [];
-    if (mark && this.#links.has(`^${label}`)) {
-      return this.#put({ type: "footnote", text: label }, mark.length);
-    }
     const text = isImage ? "![" : "[";
     this.#brackets.push({ index: this.#out.length, at: this.#at + text.length, isImage });
     this.#isLabel = true;

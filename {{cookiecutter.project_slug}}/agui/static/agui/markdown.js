@@ -29,7 +29,6 @@ export const loadMarkdown = () =>
 export class MarkdownView {
   element = h("div", { class: "prose", part: "prose", dir: "auto" });
   #text = "";
-  /** @type {boolean | "cut"} */
   #growing = false;
   #plain = true;
   #strings;
@@ -49,12 +48,11 @@ export class MarkdownView {
 
   /**
    * @param {string} text
-   * @param {boolean | "cut"} [growing] whether more will come, or would have come if nobody had
-   *   stopped it; half-written Markdown is then completed
+   * @param {boolean} [growing] whether more will come; half-written Markdown is then completed
    */
   update(text, growing = false) {
     if (text === this.#text && growing === this.#growing && this.#plain === !read) return;
-    if (growing !== true || !text.startsWith(this.#text)) this.#finished = { length: 0, blocks: 0 };
+    if (!growing || !text.startsWith(this.#text)) this.#finished = { length: 0, blocks: 0 };
     if (this.#plain) this.element.replaceChildren();
     this.#text = text;
     this.#growing = growing;
@@ -73,7 +71,7 @@ export class MarkdownView {
     patch(this.element, nodes, blocks);
     this.#finished = { length: length + done.length, blocks: blocks + done.blocks };
     this.#links = links;
-    if (isRich) this.#enrich([...this.element.children].slice(blocks), growing === true);
+    if (isRich) this.#enrich([...this.element.children].slice(blocks), growing);
     if (lacks) lacks().then(() => this.#showAgain());
   }
 

@@ -103,9 +103,7 @@ function assistantView(context) {
     const { conversation } = session;
     const text = textOf(message.content);
     prose.element.hidden = !text;
-    const isLast = conversation.messages.at(-1) === message;
-    const isCut = ["stopped", "failed"].includes(conversation.status) && "cut";
-    prose.update(text, isLast && (session.busy || isCut));
+    prose.update(text, session.busy && conversation.messages.at(-1) === message);
     const sources = message.metadata?.sources;
     if (sources) {
       lazy(() => import("./sources.js")).then((it) => it?.showSources(element, sources, context));

@@ -1,8 +1,5 @@
 // @ts-check
-/**
- * A session between the page and the server, and the source of its events. It has one open thread
- * (thread-work.js). This module doesn't use the DOM.
- */
+/** A session with the server, without the DOM. It has one open thread (thread-work.js). */
 import { fail } from "./conversation.js";
 import { Surroundings } from "./surroundings.js";
 import { ThreadWork } from "./thread-work.js";

@@ -1,11 +1,9 @@
 // @ts-check
 /** What a voice says of an answer. This module doesn't use the DOM. */
-import { ADDRESS } from "./markdown-addresses.js";
 
 const MAX_CHARS = 50_000;
 /** Some voices break off after about a quarter of a minute. */
 const PHRASE_CHARS = 220;
-const URLS = new RegExp(`<?https?://${ADDRESS}`, "giu");
 const MATH =
   /\$\$[^]+?\$\$|\\[([](?:(?!\\[([])[^])+?\\[)\]]|\$(?![\s$])[^$]+(?<!\s)\$(?!\d)/g;
 
@@ -20,7 +18,7 @@ export function phrasesOf(markdown) {
     .replace(/^ {0,3}(```|~~~)[^\n]*\n[\s\S]*?(^ {0,3}\1[^\n]*$|$(?![\s\S]))/gm, "")
     .replace(MATH, (math) => (/\\[a-z]/i.test(math) ? "" : math.replace(/\$|\\[([\])]/g, "")))
     .replace(/!?\[([^\][]*)\]\([^()\s]*\)/g, "$1")
-    .replace(URLS, "")
+    .replace(/<?https?:\/\/\S+/g, "")
     .replace(/^[ \t>]*(#{1,6}|[-*+]|\d{1,9}[.)]) +/gm, "")
     .replace(/^[\s|:-]+$/gm, "")
     .replace(/[|]/g, ", ")

@@ -3,7 +3,7 @@
  * The microphone: record speech, let the server transcribe it, and put the text into the input.
  * Only the user sends it. The first use loads this module with its texts.
  */
-import { h, icon, iconButton, isOfInputMethod, setAttribute, setText } from "./dom.js";
+import { h, icon, iconButton, setAttribute, setText } from "./dom.js";
 import { signInLink } from "./file-face.js";
 import { format } from "./strings.js";
 import { clockOf, spaced, waitOf } from "./spoken.js";
@@ -233,7 +233,8 @@ export class Voice {
    */
   #keydown(event) {
     const isInChat = event.composedPath().includes(this.#context.host);
-    const isMeant = (isInChat || event.target === document.body) && !isOfInputMethod(event);
+    const isOfInputMethod = event.isComposing || event.keyCode === 229;
+    const isMeant = (isInChat || event.target === document.body) && !isOfInputMethod;
     if (event.key !== "Escape" || !isMeant || this.#state === "failed") return;
     event.preventDefault();
     event.stopPropagation();
