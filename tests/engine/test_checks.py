@@ -58,6 +58,15 @@ def test_an_agent_that_can_not_answer_is_no_agent_to_deploy(settings, monkeypatc
 
 
 @pytest.mark.django_db  # Django 6.1's own checks ask it
+def test_an_agent_of_the_same_name_hides_no_other(settings):
+    views = [DjangoAGUIView(ToolRegistry(), AgentConfig(model=model)) for model in ("gpt-4o", "demo")]
+    patterns = [*get_urls(views[0]), *get_urls(views[1], "help/", namespace="help")]
+    settings.ROOT_URLCONF = type("Urls", (), {"urlpatterns": patterns})
+    found = {message.id for message in run_checks(include_deployment_checks=True)}
+    assert {"agui.E012", "agui.W003"} <= found
+
+
+@pytest.mark.django_db  # Django 6.1's own checks ask it
 @pytest.mark.parametrize("model", ["demo", "python:pydantic_ai.models.test.TestModel,demo"])
 def test_a_demo_model_is_told_where_it_is_deployed(settings, monkeypatch, model):
     [warning] = deployed(settings, monkeypatch, model)

@@ -257,7 +257,7 @@ async def test_a_pdf_is_sent_without_what_stands_before_it(client: Client):
 @pytest.mark.parametrize("start", ["", "7"])
 async def test_a_long_text_is_read_page_by_page(client: Client, settings, start: str, encoding: str):
     settings.AGUI = {"ATTACHMENTS": {"READ_PAGE_BYTES": 1000}}
-    text = start + "жить надо, " * 120  # One of both starts has a character across the pages' edge
+    text = start + "жить надо, " * 120  # With one of the starts, a character crosses the edge of a page
     file = await upload(client, text.encode(encoding))
     pages, offset = [], 0
     while True:

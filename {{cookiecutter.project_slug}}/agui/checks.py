@@ -130,7 +130,7 @@ def check_throttle(**kwargs: Any) -> list[checks.CheckMessage]:
 def check_agents(**kwargs: Any) -> list[checks.CheckMessage]:
     """Report agents that can't answer. Builds all agents, which raises other mistakes in them."""
     messages: list[checks.CheckMessage] = []
-    for name, model in warm_up.models_of_agents().items():
+    for name, model in warm_up.models_of_agents():
         if isinstance(model, Exception):
             error = checks.Error(
                 f"The agent {name!r} can't answer: {model}",

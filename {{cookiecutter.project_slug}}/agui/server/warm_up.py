@@ -26,16 +26,17 @@ def build_agents() -> None:
             _ = view.agent
 
 
-def models_of_agents() -> dict[str, Any]:
+def models_of_agents() -> list[tuple[str, Any]]:
     """Find the model of every agent that the routes name, or why it has none."""
-    models: dict[str, Any] = {}
+    models: dict[int, tuple[str, Any]] = {}  # Several routes lead to one agent.
     for view in import_agents():
         if isinstance(view, DjangoAGUIView):
+            name = view.endpoint.config.name
             try:
-                models[view.endpoint.config.name] = view.agent.model
+                models[id(view.endpoint)] = name, view.agent.model
             except ImproperlyConfigured as error:
-                models[view.endpoint.config.name] = error
-    return models
+                models[id(view.endpoint)] = name, error
+    return list(models.values())
 
 
 def is_demo(model: Any) -> bool:
