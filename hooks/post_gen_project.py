@@ -13,7 +13,8 @@ SLUG = "{{ cookiecutter.project_slug }}"  # pre_gen_project.py let only letters,
 PROVIDER = "{{ cookiecutter.model_provider }}"
 PARTS = "{{ cookiecutter.parts }}"
 
-STANDARD = {"attachments", "dashboard", "export", "fast", "feedback", "spending"}
+MINIMAL = {"admin"}
+STANDARD = {"admin", "attachments", "dashboard", "export", "fast", "feedback", "spending"}
 # What belongs to a part outside of its folder: a page of docs/, other files, and lines of pyproject.toml. Its sections
 # of other pages begin with its name.
 PAGES = {"client": "client", "fast": "fast"}
@@ -53,7 +54,7 @@ def main():
     if SLUG in pinned:
         sys.exit(f"project_slug {SLUG!r} is the name of a package that the project needs: choose another.")
     if PARTS != "everything":
-        chosen = STANDARD if PARTS == "standard" else set()
+        chosen = STANDARD if PARTS == "standard" else MINIMAL
         for path in sorted(Path("agui/contrib").iterdir()):
             if path.is_dir() and path.name not in chosen:
                 remove(path.name)

@@ -84,7 +84,7 @@ def run(options: argparse.Namespace) -> str:
 
 def install(root: Path, options: argparse.Namespace) -> str:
     found = project.read(root, options.python)
-    parts = options.parts or []
+    parts = options.parts or source.PARTS["minimal"]
     changes = plan(found, parts)
     if options.dry_run:
         return changes.describe()

@@ -24,9 +24,10 @@ if not TEMPLATE.exists():
     TEMPLATE = HERE.parent / "{{cookiecutter.project_slug}}"
 
 PARTS = {
-    "minimal": [],
-    "standard": ["attachments", "dashboard", "export", "fast", "feedback", "spending"],
+    "minimal": ["admin"],
+    "standard": ["admin", "attachments", "dashboard", "export", "fast", "feedback", "spending"],
     "everything": [
+        "admin",
         "admin_chat",
         "agentify",
         "attachments",
@@ -56,9 +57,12 @@ CORE_PACKAGES = [
     "ag-ui-protocol",
     "jsonpatch",
     "jsonschema",
-    "markdown-it-py",
 ]
-PART_PACKAGES = {"client": ["httpx2"], "terminal": ["rich"]}
+PART_PACKAGES = {
+    "admin": ["markdown-it-py"],
+    "client": ["httpx2"],
+    "terminal": ["markdown-it-py", "rich"],
+}
 # Extras of the template's project; without them these parts do nothing.
 PART_EXTRAS = {"drf_mcp": "drf-mcp", "durable": "durable", "mcp": "mcp", "observe": "otel"}
 

@@ -14,9 +14,9 @@ from test_guides import anchors
 pytestmark = pytest.mark.engine
 CONTRIB = ROOT / TEMPLATE_NAME / "agui/contrib"
 PARTS = sorted(path.name for path in CONTRIB.iterdir() if (path / "apps.py").exists())
-STANDARD = ["attachments", "dashboard", "export", "fast", "feedback", "spending"]
+STANDARD = ["admin", "attachments", "dashboard", "export", "fast", "feedback", "spending"]
 # Parts that another one can't do without.
-NEEDED = {"terminal": ["client"]}
+NEEDED = {"dashboard": ["admin"], "terminal": ["client"]}
 
 
 def run(project: Path, *commands: str) -> None:
@@ -44,10 +44,10 @@ def line_of(part: str) -> str:
 
 
 def installed(project: Path) -> list[str]:
-    return re.findall(r'"agui\.contrib\.(\w+)"', (project / "config/settings.py").read_text())
+    return sorted(re.findall(r'"agui\.contrib\.(\w+)"', (project / "config/settings.py").read_text()))
 
 
-@pytest.mark.parametrize(("answer", "parts"), [("everything", PARTS), ("standard", STANDARD), ("minimal", [])])
+@pytest.mark.parametrize(("answer", "parts"), [("everything", PARTS), ("standard", STANDARD), ("minimal", ["admin"])])
 def test_answer_chooses_the_parts(bake, answer: str, parts: list[str]):
     project = bake(parts=answer)
     there = sorted(path.name for path in (project / "agui/contrib").iterdir() if path.is_dir())
@@ -94,7 +94,7 @@ def named_parts(page: Path) -> set[str]:
     return set(re.findall(r"^##+ .*\n\n\*Part `(\w+)`\.\*$", page.read_text(), re.MULTILINE))
 
 
-@pytest.mark.parametrize(("answer", "parts"), [("everything", PARTS), ("standard", STANDARD), ("minimal", [])])
+@pytest.mark.parametrize(("answer", "parts"), [("everything", PARTS), ("standard", STANDARD), ("minimal", ["admin"])])
 def test_manual_has_the_sections_of_the_chosen_parts(bake, answer: str, parts: list[str]):
     project = bake(parts=answer)
     for page in (project / "docs").glob("*.md"):
@@ -129,6 +129,8 @@ def only(request: pytest.FixtureRequest, bake, furnish) -> Path:
     """A project with one part, and what that needs."""
     project = bake(parts="minimal")
     settings = project / "config/settings.py"
+    settings.write_text(settings.read_text().replace(line_of("admin"), ""))
+    shutil.rmtree(project / "agui/contrib/admin")
     for name in [request.param, *NEEDED.get(request.param, ())]:
         shutil.copytree(CONTRIB / name, project / "agui/contrib" / name)
         below = "agui.server.daphne_app.DaphneConfig" if name == "admin_chat" else "agui"

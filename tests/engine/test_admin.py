@@ -31,7 +31,7 @@ from pydantic_ai.messages import (
     UserPromptPart,
 )
 
-from agui.admin import lists as admin_lists
+from agui.contrib.admin import lists as admin_lists
 from agui.contrib.attachments.models import Attachment, AttachmentUse
 from agui.contrib.feedback.models import Feedback
 from agui.http.tokens import create_token, hash_token

@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field
 from pydantic_ai import ApprovalRequired, FunctionToolset, RunContext
 
 from agui import AgentDeps, ToolRegistry, tool
-from agui.admin.transcript import read_transcript
+from agui.contrib.admin.transcript import read_transcript
 from agui.models import AuditRecord, Thread
 from agui.testing import call, event_types, say
 from engine.conftest import Client, decision, results_of

@@ -8,7 +8,7 @@ from pydantic import BaseModel, Field, SecretStr
 from pydantic_ai.messages import ToolCallPart
 
 from agui import ToolRegistry, tool
-from agui.admin.transcript import read_transcript
+from agui.contrib.admin.transcript import read_transcript
 from agui.models import AuditRecord, Thread
 from agui.testing import call, say
 from agui.tools.redaction import redact_text

@@ -22,8 +22,8 @@ from pydantic_ai.messages import (
     UserPromptPart,
 )
 
-from agui.admin import transcript
-from agui.admin.markdown import to_html as markdown
+from agui.contrib.admin import transcript
+from agui.contrib.admin.markdown import to_html as markdown
 from agui.models import ApiToken, Thread
 from agui.stores.model import ModelConversationStore
 from engine.test_work import counted

@@ -133,7 +133,7 @@ acts), clock.py (what time it is), deps.py (what a tool sees as `ctx.deps`), log
 that a line of the log belongs to), money.py (amounts of US dollars), namespaces.py (agents, told
 apart), statements.py (how every turn reads and writes rows) and later.py (modules that are
 imported on first use).
-Django's other modules are above the rooms: apps.py, admin/, checks.py, urls.py, management/ and
+Django's other modules are above the rooms: apps.py, checks.py, urls.py, management/ and
 templatetags/. Your tests use testing/ and contract.py.
 
 The optional parts are in contrib/, each in its own folder.

@@ -47,6 +47,7 @@ INSTALLED_APPS = [
     "axes",
     "users",
     "agui",
+    "agui.contrib.admin",
     "agui.contrib.agentify",
     "agui.contrib.attachments",
     "agui.contrib.client",

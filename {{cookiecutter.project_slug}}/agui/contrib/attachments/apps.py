@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from pydantic_ai.toolsets import AbstractToolset
 
     from agui.actor import Actor
-    from agui.admin import lists
+    from agui.contrib.admin import lists
     from agui.contrib.attachments import files, models, records, references, tool, unused
     from agui.deps import AgentDeps
     from agui.models import Thread
 else:
     # These modules import models, which don't exist yet when Django imports this one.
     files = Later("agui.contrib.attachments.files")
-    lists = Later("agui.admin.lists")
+    lists = Later("agui.contrib.admin.lists")
     models = Later("agui.contrib.attachments.models")
     records = Later("agui.contrib.attachments.records")
     references = Later("agui.contrib.attachments.references")

@@ -17,6 +17,7 @@ class DashboardConfig(Part):
     name = "agui.contrib.dashboard"
     label = "agui_dashboard"
     verbose_name = "Agent: dashboard"
+    needs = ("agui.contrib.admin",)
 
     hour = 0
     """The hour of the last count, since the epoch."""

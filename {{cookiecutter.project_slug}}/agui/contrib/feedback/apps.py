@@ -8,12 +8,12 @@ if TYPE_CHECKING:
     from django.utils.safestring import SafeString
 
     from agui.actor import Actor
-    from agui.admin import lists
+    from agui.contrib.admin import lists
     from agui.contrib.feedback import models, ratings
     from agui.models import Thread
 else:
     # These modules import models, which don't exist yet when Django imports this one.
-    lists = Later("agui.admin.lists")
+    lists = Later("agui.contrib.admin.lists")
     models = Later("agui.contrib.feedback.models")
     ratings = Later("agui.contrib.feedback.ratings")
 

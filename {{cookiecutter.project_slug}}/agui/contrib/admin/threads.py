@@ -11,7 +11,7 @@ from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
 
 from agui import parts
-from agui.admin.lists import (
+from agui.contrib.admin.lists import (
     USERNAME,
     RecordAdmin,
     cost_of_usage,
@@ -28,12 +28,12 @@ from agui.models import AuditRecord, Message, Run, Thread
 if TYPE_CHECKING:
     from pydantic_ai import conversation_store
 
-    import agui.admin.transcript as transcript
+    import agui.contrib.admin.transcript as transcript
     from agui.stores import base, deletion
 else:
     base = Later("agui.stores.base")
     deletion = Later("agui.stores.deletion")
-    transcript = Later("agui.admin.transcript")
+    transcript = Later("agui.contrib.admin.transcript")
     conversation_store = Later("pydantic_ai.conversation_store")
 
 COST: Any = cost_of_usage

@@ -6,8 +6,8 @@ from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from agui.admin.lists import USERNAME, RecordAdmin, link, moment
-from agui.admin.threads import ThreadAdmin
+from agui.contrib.admin.lists import USERNAME, RecordAdmin, link, moment
+from agui.contrib.admin.threads import ThreadAdmin
 from agui.contrib.feedback.models import Feedback
 from agui.models import Run
 

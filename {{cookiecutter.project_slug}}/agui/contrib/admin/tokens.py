@@ -12,7 +12,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 
 from agui import clock, conf
-from agui.admin.lists import USERNAME, MadeOnce
+from agui.contrib.admin.lists import USERNAME, MadeOnce
 from agui.http.tokens import MAX_DAYS, mint
 from agui.models import ApiToken
 

@@ -8,7 +8,7 @@ from django.db.models import OuterRef, QuerySet, Subquery
 from django.http import HttpRequest
 from django.utils.safestring import SafeString
 
-from agui.admin.lists import (
+from agui.contrib.admin.lists import (
     USERNAME,
     RecordAdmin,
     cost,

@@ -6,7 +6,7 @@ from django.contrib import admin
 from django.contrib.auth import get_user_model
 from django.http import HttpRequest
 
-from agui.admin.lists import RecordAdmin, UserByName, cost, recent
+from agui.contrib.admin.lists import RecordAdmin, UserByName, cost, recent
 from agui.contrib.spending.budgets import first_day
 from agui.contrib.spending.ledger import Spent, spent_by_day, today
 from agui.contrib.spending.models import Budget, Spending

@@ -25,15 +25,15 @@ from django.utils.html import format_html
 from django.utils.http import urlencode
 from django.utils.safestring import SafeString
 
-from agui.admin.agents import AgentFilter, agent_column
+from agui.contrib.admin.agents import AgentFilter, agent_column
 from agui.later import Later
 from agui.money import dollars
 from agui.namespaces import owner_of, split_scope
 
 if TYPE_CHECKING:
-    import agui.admin.transcript as transcript
+    import agui.contrib.admin.transcript as transcript
 else:
-    transcript = Later("agui.admin.transcript")
+    transcript = Later("agui.contrib.admin.transcript")
 
 USERNAME = get_user_model().USERNAME_FIELD
 MAX_ROWS = 10_000
@@ -62,7 +62,7 @@ class RecordAdmin(admin.ModelAdmin):
     """The path of a row's scope, which names its owner and its agent."""
 
     class Media:
-        css = {"all": ["agui/admin.css"]}
+        css = {"all": ["agui_admin/admin.css"]}
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False

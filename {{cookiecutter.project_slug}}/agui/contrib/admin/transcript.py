@@ -21,7 +21,7 @@ from pydantic_ai.messages import (
 )
 
 from agui import parts
-from agui.admin.markdown import to_html
+from agui.contrib.admin.markdown import to_html
 from agui.models import Message, Thread
 from agui.parts import NamedFile
 from agui.protocol.interrupts import open_interrupts

@@ -11,7 +11,7 @@ from django.urls import URLPattern, path, reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from agui.admin.lists import USERNAME, RecordAdmin, count_of, link, moment, of, recent
+from agui.contrib.admin.lists import USERNAME, RecordAdmin, count_of, link, moment, of, recent
 from agui.contrib.attachments.models import Attachment, AttachmentUse
 from agui.errors import NotFound
 from agui.later import Later

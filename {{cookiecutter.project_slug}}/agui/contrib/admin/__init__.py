@@ -1,0 +1,1 @@
+"""Conversations, runs, tool calls and tokens in Django's admin."""
