@@ -11,7 +11,8 @@ the model.
 
 import json
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
@@ -70,6 +71,19 @@ class Refusal:
 
 
 @dataclass(frozen=True)
+class Body:
+    """A body as it is sent, piece by piece."""
+
+    chunks: Sequence[str | bytes]
+    status: int = 200
+    media_type: str = "text/event-stream"
+
+    def __iter__(self) -> Iterator[bytes]:
+        for chunk in self.chunks:
+            yield chunk.encode() if isinstance(chunk, str) else chunk
+
+
+@dataclass(frozen=True)
 class Received:
     """A request; its header names are in lower case."""
 
@@ -78,7 +92,7 @@ class Received:
     body: dict[str, Any]
 
 
-Reply = Answer | ToolUse | Extra | Refusal
+Reply = Answer | ToolUse | Extra | Refusal | Body
 
 
 class ProviderStub:
@@ -97,6 +111,13 @@ class ProviderStub:
                 if isinstance(reply, Refusal):
                     self._start(reply.status, "application/json", reply.headers)
                     self.wfile.write(json.dumps(reply.body).encode())
+                    return
+                if isinstance(reply, Body):
+                    self._start(reply.status, reply.media_type, {})
+                    # A client that has read enough hangs up.
+                    with suppress(ConnectionError):
+                        for chunk in reply:
+                            self.wfile.write(chunk)
                     return
                 self._start(200, "text/event-stream", {})
                 for frame in FORMATS.get(self.path, google)(reply):
