@@ -20,7 +20,7 @@ def model_of(api: str, stub: ProviderStub, flavour: str = "") -> Model:
 
 def http() -> httpx2.AsyncClient:
     """A client that reads no certificates, which takes longer than a test."""
-    return httpx2.AsyncClient(verify=ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT))
+    return httpx2.AsyncClient(verify=ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT), timeout=60)
 
 
 def _openai(url: str) -> Any:

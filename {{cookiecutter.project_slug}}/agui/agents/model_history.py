@@ -55,9 +55,9 @@ class FittingHistory:
         while isinstance(model, WrapperModel):
             model = model.wrapped
         self._model = model
-        # OpenAI's Responses have an id for more than the call itself, and a limit.
+        # OpenAI's two APIs have one address, and the Responses take no longer ids.
         names = {kind.__name__ for kind in type(model).__mro__}
-        self._takes_own_ids = "OpenAIResponsesModel" not in names
+        self._is_responses = "OpenAIResponsesModel" in names
         self.messages: list[ModelMessage] = []
         self._has_begun = False
         """Whether there are words of the user."""
@@ -72,10 +72,11 @@ class FittingHistory:
 
     def add_response(self, response: ModelResponse) -> None:
         self._drop_open_calls()
+        is_of_responses = (response.provider_response_id or "").startswith("resp_")
         is_own = (
-            self._takes_own_ids
-            and response.provider_name == self._model.system
+            response.provider_name == self._model.system
             and response.provider_url == self._model.base_url
+            and is_of_responses is self._is_responses
         )
         parts: list[Any] = []
         for part in response.parts:
@@ -158,11 +159,13 @@ def with_parts(message: Any, parts: list[Any]) -> Any:
     return replace(message, parts=parts)
 
 
-def is_blank(part: TextPart | ThinkingPart) -> bool:
-    if part.content.strip():
+def is_blank(part: TextPart | ThinkingPart | UserPromptPart) -> bool:
+    """Whether a part has neither words nor files. A thought may have a signature alone."""
+    if isinstance(part, UserPromptPart):
+        return not without_blanks(part).content
+    if isinstance(part, ThinkingPart) and (part.signature or part.provider_details):
         return False
-    # A thought may have nothing but its signature.
-    return isinstance(part, TextPart) or not (part.signature or part.provider_details)
+    return not part.content.strip()
 
 
 def without_blanks(prompt: UserPromptPart) -> UserPromptPart:
