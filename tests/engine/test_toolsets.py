@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from django.contrib.auth import get_user_model
 from django.core.exceptions import PermissionDenied
+from pydantic import SecretStr
 from pydantic_ai import ApprovalRequired, FunctionToolset, RunContext
 from pydantic_ai.toolsets import AbstractToolset, WrapperToolset
 
@@ -81,6 +82,12 @@ def ask(ctx: RunContext[AgentDeps]) -> str:
     if not ctx.tool_call_approved:
         raise ApprovalRequired
     return "asked"
+
+
+@toolset.tool_plain
+def sign_in(name: str, password: SecretStr) -> str:
+    """Take a secret."""
+    raise ValueError(password.get_secret_value())
 
 
 class Raises(WrapperToolset[AgentDeps]):
@@ -165,6 +172,14 @@ async def test_a_call_is_audited_with_its_cause_and_without_secrets(run: Any):
     [record] = [record async for record in AuditRecord.objects.all()]
     assert (record.tool_name, record.outcome) == ("broken", "failed")
     assert record.error.startswith("ValueError: ")
+
+
+async def test_a_secret_argument_is_in_no_audit(run: Any):
+    await run("sign_in", name="ada", password="hunter2")
+
+    [record] = [record async for record in AuditRecord.objects.all()]
+    assert record.arguments["name"] == "ada"
+    assert "hunter2" not in str(record.arguments) + record.error
 
 
 async def test_a_toolset_may_ask_the_user(client: Client, mount: Callable[..., Any]):
