@@ -85,7 +85,7 @@ def ask(ctx: RunContext[AgentDeps]) -> str:
 
 
 @toolset.tool_plain
-def sign_in(name: str, password: SecretStr) -> str:
+def sign_in(login: str, password: SecretStr) -> str:
     """Take a secret."""
     raise ValueError(password.get_secret_value())
 
@@ -175,10 +175,10 @@ async def test_a_call_is_audited_with_its_cause_and_without_secrets(run: Any):
 
 
 async def test_a_secret_argument_is_in_no_audit(run: Any):
-    await run("sign_in", name="ada", password="hunter2")
+    await run("sign_in", login="ada", password="hunter2")
 
     [record] = [record async for record in AuditRecord.objects.all()]
-    assert record.arguments["name"] == "ada"
+    assert record.arguments["login"] == "ada"
     assert "hunter2" not in str(record.arguments) + record.error
 
 
