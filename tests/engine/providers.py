@@ -1,4 +1,4 @@
-"""The real classes of providers, at a stub of their APIs: `model_of("chat", stub)`."""
+"""The real classes of providers, at a stub of their APIs: `model_of("chat", stub.url)`."""
 
 import ssl
 from typing import Any
@@ -7,15 +7,13 @@ import httpx2
 import pytest
 from pydantic_ai.models import Model
 
-from engine.provider_stub import ProviderStub
-
 APIS = ("chat", "responses", "anthropic", "google")
 KEY = "not-a-real-key"
 
 
-def model_of(api: str, stub: ProviderStub, flavour: str = "") -> Model:
+def model_of(api: str, url: str, flavour: str = "") -> Model:
     """A model of an API; `flavour` is pydantic-ai's provider, if it is not the API's own."""
-    return MAKERS[flavour or api](stub.url)
+    return MAKERS[flavour or api](url)
 
 
 def http() -> httpx2.AsyncClient:

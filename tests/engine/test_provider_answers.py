@@ -12,7 +12,7 @@ from pydantic_ai.models import override_allow_model_requests
 
 from agui import AgentConfig, DjangoAGUIView, ToolRegistry, get_urls, tool
 from engine.conftest import Client
-from engine.provider_stub import Answer, Body, ProviderStub
+from engine.provider_stub import Answer, Body, ProviderStub, calls_in, check_history
 from engine.providers import APIS, model_of
 from engine.wire import check_stream
 
@@ -81,9 +81,9 @@ async def play(name: str, client: Client, stub: ProviderStub, settings: Any) -> 
     [sent] = [sent for sent in INPUTS if sent["name"] == name]
     body = Body(sent["chunks"], sent.get("status", 200), sent.get("type", "text/event-stream"))
     stub.replies = [body] * 9 if "again" in sent else [body, *map(Body, sent.get("then", []))]
-    models = {api: model_of(api, stub) for api in APIS}
+    models = {api: model_of(api, stub.url) for api in APIS}
     notes: list[str] = []
-    serve(settings, notes, model=model_of(sent["api"], stub, sent.get("flavour", "")), models=models)
+    serve(settings, notes, model=model_of(sent["api"], stub.url, sent.get("flavour", "")), models=models)
     events = await client.run("Hi")
     check_stream(events, {"protocolVersion": "1.0"})
     turn = Turn(events, await client.thread(), list(notes))
@@ -93,56 +93,6 @@ async def play(name: str, client: Client, stub: ProviderStub, settings: Any) -> 
         assert after[-1]["type"] == "RUN_FINISHED", (api, after[-1])
         check_history(stub.requests[-1].body)
     return turn
-
-
-def calls_in(body: Any) -> tuple[list[str], list[str]]:
-    """The ids of the calls and of the results in a request to any of the APIs."""
-    calls, results = [], []
-
-    def look(value: Any) -> None:
-        if isinstance(value, list):
-            for item in value:
-                look(item)
-        elif isinstance(value, dict):
-            if value.get("type") == "function" and "id" in value:
-                calls.append(value["id"])
-            elif value.get("type") in ("tool_use", "function_call"):
-                calls.append(value["call_id"] if "call_id" in value else value["id"])
-            elif value.get("role") == "tool":
-                results.append(value["tool_call_id"])
-            elif value.get("type") in ("tool_result", "function_call_output"):
-                results.append(value["call_id"] if "call_id" in value else value["tool_use_id"])
-            for item in value.values():
-                look(item)
-
-    look(body.get("messages") or body.get("input") or body.get("contents"))
-    return calls, results
-
-
-def check_history(body: Any, own: tuple[str, ...] = ()) -> None:
-    """What all providers demand of a history: ids of calls, results, and no blank texts. `own` are ids of its own."""
-    calls, results = calls_in(body)
-    assert len(set(calls)) == len(calls)
-    assert sorted(calls) == sorted(results)
-    for call_id in calls:
-        assert call_id in own or re.fullmatch("[a-zA-Z0-9_-]{1,64}", call_id)
-    messages = body.get("messages") or body.get("input") or body.get("contents")
-    [first, *_] = [one for one in messages if one.get("role") not in ("system", "developer")]
-    assert first["role"] == "user"
-    for text in texts_in(messages):
-        assert text.strip()
-
-
-def texts_in(value: Any) -> Iterator[str]:
-    if isinstance(value, list):
-        for item in value:
-            yield from texts_in(item)
-    elif isinstance(value, dict):
-        for name, item in value.items():
-            if name in ("text", "content") and isinstance(item, str):
-                yield item
-            else:
-                yield from texts_in(item)
 
 
 def test_each_input_has_its_test():

@@ -10,9 +10,9 @@ from pydantic_ai.models import override_allow_model_requests
 
 from agui.testing import collect
 from engine.conftest import Client, run_input
-from engine.provider_stub import Answer, Body, ProviderStub, ToolUse
+from engine.provider_stub import Answer, Body, ProviderStub, ToolUse, calls_in, check_history
 from engine.providers import APIS, model_of
-from engine.test_provider_answers import calls_in, check_history, serve
+from engine.test_provider_answers import serve
 from engine.wire import check_stream
 
 INPUTS: list[dict[str, Any]] = json.loads((Path(__file__).parent / "inputs/histories.json").read_text())
@@ -38,7 +38,7 @@ async def send(client: Client, stub: ProviderStub, api: str, replies: list[Any],
 @pytest.fixture
 def served(settings: Any) -> Iterator[ProviderStub]:
     with ProviderStub() as stub, override_allow_model_requests(True):
-        serve(settings, [], model=model_of("chat", stub), models={api: model_of(api, stub) for api in APIS})
+        serve(settings, [], model=model_of("chat", stub.url), models={api: model_of(api, stub.url) for api in APIS})
         yield stub
 
 

@@ -229,7 +229,7 @@ class FilesModel(WrapperModel):
                 messages,
                 lambda m: stack.enter_async_context(self.wrapped.request_stream(m, *request)),
             )
-            yield mended(response, self.wrapped)
+            yield mended(response, self.wrapped, messages)
 
     async def _send(
         self, messages: list[ModelMessage], send: Callable[[list[ModelMessage]], Awaitable[R]]

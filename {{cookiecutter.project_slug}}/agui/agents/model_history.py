@@ -123,6 +123,8 @@ class FittingHistory:
 
     def _free_id(self, stored_id: str, is_own: bool) -> str:
         """Return an id that no other call has, always the same one for the same history."""
+        if self._model.base_url is None:
+            return stored_id  # Code of the project gets its own ids back.
         call_id = stored_id
         if not is_own and not ANY_ID.fullmatch(stored_id):
             call_id = ""

@@ -3,13 +3,13 @@
 pydantic-ai reads the streams of providers. What it leaves open is mended here, in its events and in
 the parts that it keeps, so that the stream, the thread and the next request say the same:
 
-- a tool call has the id that it began with, and no two calls of an answer have one id
+- a tool call has the id that it began with, and no two calls have one id
 - thoughts between tags are found wherever the provider cuts its text
 - white space alone is no text; a refusal and a drawing become words
 """
 
 import logging
-from collections.abc import AsyncGenerator, Callable, Iterator
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -17,6 +17,7 @@ from uuid import uuid4
 
 from pydantic_ai.messages import (
     FilePart,
+    ModelMessage,
     ModelResponseStreamEvent,
     PartDeltaEvent,
     PartStartEvent,
@@ -44,13 +45,19 @@ BETWEEN_TAGS = "content"
 NO_SOURCE = -1
 
 
-def mended(response: StreamedResponse, model: Model) -> StreamedResponse:
-    """Mend an answer while it streams. Nothing may have read the stream before."""
+def mended(
+    response: StreamedResponse, model: Model, messages: Sequence[ModelMessage]
+) -> StreamedResponse:
+    """Mend the answer to these messages while it streams. Nothing may have read the stream before.
+
+    A model without an address is code of the project, which may use ids of earlier calls again.
+    """
     kept = getattr(response, KEPT, None)
     if not hasattr(response, EVENTS) or not hasattr(kept, "_parts"):
         logger.warning("Not mending streams: this pydantic-ai has no %s or no %s.", EVENTS, KEPT)
         return response
-    answer = Answer(model.profile.get("thinking_tags", ("<think>", "</think>")), kept)
+    tags = model.profile.get("thinking_tags", ("<think>", "</think>"))
+    answer = Answer(tags, kept, messages if model.base_url else ())
     events = getattr(response, EVENTS)
 
     async def mended_events() -> AsyncGenerator[ModelResponseStreamEvent]:
@@ -100,8 +107,9 @@ class Piece:
 class Answer:
     """One answer while it streams."""
 
-    def __init__(self, tags: tuple[str, str], kept: Any) -> None:
+    def __init__(self, tags: tuple[str, str], kept: Any, before: Sequence[ModelMessage]) -> None:
         self._tags = tags
+        self._before = before
         self._kept = kept
         self._get_parts: Callable[[], list[Any]] = kept.get_parts
         self._pieces: list[Piece] = []
@@ -231,7 +239,10 @@ class Answer:
         return replace(event, index=piece.index, delta=delta)
 
     def _open_call(self, source: int, call: ToolCallPart) -> PartStartEvent:
-        ids = {piece.part.tool_call_id for piece in self._pieces if is_call(piece.part)}
+        parts = [piece.part for piece in self._pieces]
+        for message in self._before:
+            parts += message.parts
+        ids = {part.tool_call_id for part in parts if isinstance(part, ToolCallPart)}
         if not call.tool_call_id or call.tool_call_id in ids:
             call = replace(call, tool_call_id=f"call_{uuid4().hex}")
         started = self._open(source, call, call.args if isinstance(call.args, str) else "")
@@ -268,7 +279,3 @@ class Text:
 
 def is_between_tags(part: Any) -> bool:
     return isinstance(part, ThinkingPart) and part.id == BETWEEN_TAGS
-
-
-def is_call(part: Any) -> bool:
-    return isinstance(part, ToolCallPart)
