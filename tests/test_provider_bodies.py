@@ -14,7 +14,7 @@ import pytest
 from conftest import furnish_project
 from engine.provider_stub import Answer, Body, ProviderStub, calls_in, check_history
 from engine.wire import Stream, check_stream, read_stream
-from hypothesis import HealthCheck, Phase, event, given, note, settings
+from hypothesis import HealthCheck, Phase, given, note, settings
 from hypothesis import strategies as st
 from provider_bodies import DIALECTS, Sent, answers
 from servers import LiveProject, serve
@@ -103,6 +103,23 @@ def check_kept(stream: Stream, events: list[Any], messages: list[dict[str, Any]]
     assert set(results) <= set(calls)
 
 
+def play(live: LiveProject, stub: ProviderStub, first: Sent, second: Sent | None) -> str:
+    """Run on generated answers, then on with each of the models; returns how the first run ended."""
+    with closing(http.client.HTTPConnection("127.0.0.1", live.port, timeout=60)) as connection:
+        thread = Thread(live, connection, stub)
+        sent = [Body(one.chunks) for one in (first, second) if one]
+        stream, events = thread.run(first.api, *sent, *[Answer("Well.")] * 9)
+        end = end_of(stream)
+        assert end in ENDS, stream.ended
+        check_kept(stream, events, thread.read(), any(one.has_tags for one in (first, second) if one))
+        for other in DIALECTS:
+            stub.requests.clear()
+            after, _ = thread.run(other, Answer("Go on."))
+            assert end_of(after) == "finished", (other, after.ended)
+            check_history(stub.requests[-1].body, own=stream.calls if other == first.api else ())
+    return end
+
+
 @pytest.mark.parametrize("api", DIALECTS)
 @pytest.mark.parametrize("examples", [8, pytest.param(1500, marks=pytest.mark.nightly)])
 def test_a_run_survives_what_a_provider_sends(server: LiveProject, stub: ProviderStub, api: str, examples: int):
@@ -117,26 +134,12 @@ def test_a_run_survives_what_a_provider_sends(server: LiveProject, stub: Provide
         phases=[Phase.generate],
         suppress_health_check=list(HealthCheck),
     )
-    @given(answers(api), answers(api), st.booleans())
-    def play(first: Sent, second: Sent, is_odd_again: bool) -> None:
+    @given(answers(api), st.none() | answers(api))
+    def play_generated(first: Sent, second: Sent | None) -> None:
         note(repr(b"".join(first.chunks)))
-        with closing(http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)) as connection:
-            thread = Thread(server, connection, stub)
-            sent = [Body(first.chunks), *([Body(second.chunks)] if is_odd_again else [])]
-            stream, events = thread.run(api, *sent, *[Answer("Well.")] * 9)
-            end = end_of(stream)
-            assert end in ENDS, stream.ended
-            check_kept(stream, events, thread.read(), first.has_tags or second.has_tags)
-            own, _ = calls_in(stub.requests[-1].body)
-            for other in DIALECTS:
-                stub.requests.clear()
-                after, _ = thread.run(other, Answer("Go on."))
-                assert end_of(after) == "finished", (other, after.ended)
-                check_history(stub.requests[-1].body, own=stream.calls if other == api else ())
-        seen[end] += 1
-        event(end)
+        seen[play(server, stub, first, second)] += 1
 
-    play()
+    play_generated()
     print(api, dict(seen))
     assert len(seen) > 1
 

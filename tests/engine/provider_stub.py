@@ -303,14 +303,14 @@ def check_history(body: Any, own: Collection[str] = ()) -> None:
     """What all providers demand of a history: ids of calls, results, and no blank texts. `own` are ids of its own."""
     calls, results = calls_in(body)
     assert len(set(calls)) == len(calls)
-    assert sorted(calls) == sorted(results)
+    assert sorted(calls) == sorted(results), (calls, results)
     for call_id in calls:
         assert call_id in own or re.fullmatch("[a-zA-Z0-9_-]{1,64}", call_id)
     messages = body.get("messages") or body.get("input") or body.get("contents")
     [first, *_] = [one for one in messages if one.get("role") not in ("system", "developer")]
     assert first["role"] == "user"
     for text in texts_in(messages):
-        assert text.strip()
+        assert text.strip(), messages
 
 
 def texts_in(value: Any) -> Iterator[str]:

@@ -33,6 +33,7 @@ from pydantic_ai.models.wrapper import WrapperModel
 
 # The ids that every provider accepts.
 ANY_ID = re.compile("[a-zA-Z0-9_-]{1,64}")
+ODD = re.compile("[^a-zA-Z0-9_-]")
 # Some providers want the user's words first.
 BEGINNING = "[The assistant spoke first.]"
 
@@ -86,8 +87,7 @@ class FittingHistory:
                 stored_id = part.tool_call_id
                 call_id = self._free_id(stored_id, is_own)
                 self._open.setdefault(stored_id, deque()).append(call_id)
-                if call_id != stored_id:
-                    part = replace(part, tool_call_id=call_id)
+                part = renamed(part, call_id)
             elif isinstance(part, NativeToolCallPart):
                 self._native.add(part.tool_call_id)
             elif isinstance(part, NativeToolReturnPart) and part.tool_call_id not in self._native:
@@ -109,9 +109,7 @@ class FittingHistory:
                 call_ids = self._open.get(part.tool_call_id)
                 if not call_ids:
                     continue  # The call has its result, or there is no such call.
-                call_id = call_ids.popleft()
-                if call_id != part.tool_call_id:
-                    part = replace(part, tool_call_id=call_id)
+                part = renamed(part, call_ids.popleft())
             elif isinstance(part, UserPromptPart):
                 part = without_blanks(part)
                 if not part.content:
@@ -152,6 +150,14 @@ class FittingHistory:
             self.messages[self._answer] = with_parts(answer, parts)
         else:
             del self.messages[self._answer]
+
+
+def renamed(part: Any, call_id: str) -> Any:
+    """Return a call or a result with this id, and a name that every provider accepts."""
+    name = ODD.sub("_", part.tool_name)[:64] or "_"
+    if call_id == part.tool_call_id and name == part.tool_name:
+        return part
+    return replace(part, tool_call_id=call_id, tool_name=name)
 
 
 def with_parts(message: Any, parts: list[Any]) -> Any:

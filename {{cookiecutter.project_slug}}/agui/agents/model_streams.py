@@ -19,6 +19,8 @@ from pydantic_ai.messages import (
     FilePart,
     ModelMessage,
     ModelResponseStreamEvent,
+    NativeToolCallPart,
+    NativeToolReturnPart,
     PartDeltaEvent,
     PartStartEvent,
     TextPart,
@@ -121,12 +123,17 @@ class Answer:
 
     def parts(self) -> list[Any]:
         """Return the parts of the answer so far, each at the index that its events have."""
+        sources = self._sources()
+        return [piece.finished(sources[piece.source]) for piece in self._pieces]
+
+    def _sources(self) -> dict[int, Any]:
+        """Return the parts that pydantic-ai keeps, by their index in its events."""
         complete = iter(self._get_parts())
         sources: dict[int, Any] = {NO_SOURCE: None}
         for index, part in enumerate(self._kept._parts):
             if not isinstance(part, ToolCallPartDelta):
                 sources[index] = next(complete)
-        return [piece.finished(sources[piece.source]) for piece in self._pieces]
+        return sources
 
     def mend(self, event: ModelResponseStreamEvent) -> Events:
         if isinstance(event, PartStartEvent):
@@ -161,16 +168,16 @@ class Answer:
             yield replace(event, index=self._newest[source].index)
             return
         self._reserve(source)
-        if isinstance(part, ToolCallPart):
-            yield self._open_call(source, part)
-        else:
+        if not isinstance(part, ToolCallPart):
             yield self._open(source, part)
+        elif part.tool_name:
+            yield self._open_call(source, part)
 
     def _reserve(self, source: int) -> None:
         """Keep the place of parts before this one that begin later."""
         for index, part in enumerate(self._kept._parts[:source]):
-            is_text = isinstance(part, TextPart | ThinkingPart | ToolCallPartDelta)
-            if index not in self._newest and not is_text:
+            is_native = isinstance(part, NativeToolCallPart | NativeToolReturnPart)
+            if index not in self._newest and is_native:
                 self._open(index, part)
 
     def _go_on(self, event: PartDeltaEvent, delta: Any, source: int) -> Events:
@@ -181,6 +188,9 @@ class Answer:
             yield self._add_to_call(piece, event, delta)
         elif piece:
             yield replace(event, index=piece.index)
+        elif isinstance(delta, ToolCallPartDelta) and delta.tool_name_delta:
+            # A call begins with its name.
+            yield self._open_call(source, self._sources()[source])
 
     def _add(
         self,
