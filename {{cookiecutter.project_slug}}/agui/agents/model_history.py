@@ -82,7 +82,9 @@ class FittingHistory:
         parts: list[Any] = []
         for part in response.parts:
             if isinstance(part, TextPart | ThinkingPart) and is_blank(part):
-                continue
+                has_signature = isinstance(part, ThinkingPart) and part.signature
+                if not (is_own and has_signature):
+                    continue
             if isinstance(part, ToolCallPart):
                 stored_id = part.tool_call_id
                 call_id = self._free_id(stored_id, is_own)
@@ -168,11 +170,9 @@ def with_parts(message: Any, parts: list[Any]) -> Any:
 
 
 def is_blank(part: TextPart | ThinkingPart | UserPromptPart) -> bool:
-    """Whether a part has neither words nor files. A thought may have a signature alone."""
+    """Whether a part has neither words nor files."""
     if isinstance(part, UserPromptPart):
         return not without_blanks(part).content
-    if isinstance(part, ThinkingPart) and (part.signature or part.provider_details):
-        return False
     return not part.content.strip()
 
 
