@@ -161,6 +161,27 @@ async def test_a_thought_between_tags_is_no_part_of_the_answer(name, client, stu
     assert name == "only </think>" or turn.text == "Hello"
 
 
+async def test_a_thought_may_come_letter_by_letter(client, stub, settings):
+    text = "<think>Let me see</think>\n\nHello"
+    stub.replies = [Body([f"{chat_data(letter)}\n\n" for letter in text])]
+    serve(settings, [], model=model_of("chat", stub.url, "ollama"))
+    events = await client.run("Hi")
+    messages = (await client.thread())["messages"]
+
+    check_stream(events)
+    assert Turn(events, {}).text == "Hello"
+    assert [(one["role"], one["content"]) for one in messages[1:]] == [
+        ("reasoning", "Let me see"),
+        ("assistant", "Hello"),
+    ]
+
+
+def chat_data(text: str) -> str:
+    choices = [{"index": 0, "delta": {"content": text}, "finish_reason": None}]
+    chunk = {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m", "choices": choices}
+    return f"data: {json.dumps(chunk)}"
+
+
 @pytest.mark.parametrize("name", DRAWN)
 async def test_a_drawing_is_the_same_words_live_and_after_a_reload(name, client, stub, settings):
     turn = await play(name, client, stub, settings)

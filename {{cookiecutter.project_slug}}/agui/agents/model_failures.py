@@ -39,7 +39,7 @@ class UnreadableAnswer(UnexpectedModelBehavior):
 
 def refuse_errors_in_json(model: Any) -> None:
     """Let a model's HTTP client read what some gateways answer to a stream: 200, and an error."""
-    http = getattr(getattr(model, "client", None), "_client", None)
+    http: Any = getattr(getattr(model, "client", None), "_client", None)
     hooks = getattr(http, "event_hooks", None)
     if hooks and find_error not in hooks["response"]:
         http.event_hooks = {**hooks, "response": [*hooks["response"], find_error]}

@@ -105,6 +105,7 @@ class FittingHistory:
 
     def add_request(self, request: ModelRequest) -> None:
         parts: list[Any] = []
+        part: Any
         for part in request.parts:
             is_retry = isinstance(part, RetryPromptPart) and part.tool_name
             if is_retry or isinstance(part, ToolReturnPart):
@@ -137,7 +138,7 @@ class FittingHistory:
 
     def _drop_open_calls(self) -> None:
         """Drop the calls of the last answer that no result follows."""
-        without_result = set()
+        without_result: set[str] = set()
         for call_ids in self._open.values():
             without_result.update(call_ids)
         self._open = {}

@@ -54,7 +54,7 @@ def mended(
 
     A model without an address is code of the project, which may use ids of earlier calls again.
     """
-    kept = getattr(response, KEPT, None)
+    kept: Any = getattr(response, KEPT, None)
     if not hasattr(response, EVENTS) or not hasattr(kept, "_parts"):
         logger.warning("Not mending streams: this pydantic-ai has no %s or no %s.", EVENTS, KEPT)
         return response
@@ -215,8 +215,8 @@ class Answer:
                 if event and new == content and event.index == piece.index and not is_thought:
                     yield event  # As it is: `join_deltas` knows it again.
                 else:
-                    delta = ThinkingPartDelta(new) if is_thought else TextPartDelta(new)
-                    yield PartDeltaEvent(index=piece.index, delta=delta)
+                    kind = ThinkingPartDelta if is_thought else TextPartDelta
+                    yield PartDeltaEvent(index=piece.index, delta=kind(content_delta=new))
             elif not new.strip():
                 self._blank += "" if is_thought else new
             elif is_thought:
