@@ -215,9 +215,11 @@ def responses(plan: Plan) -> list[Any]:
     body |= {"parallel_tool_calls": True, "tool_choice": "auto"}
     strands: list[list[Event]] = []
     calls = 0
+    # Items have ids of their own, also across answers.
+    prefix = f"item_{draw(st.integers(0, 10**9))}"
     for index, (kind, content) in enumerate(plan.parts):
-        place = {"item_id": f"item_{index}", "output_index": index}
-        item: Event = {"id": f"item_{index}", "type": "message", "role": "assistant", "content": []}
+        place = {"item_id": f"{prefix}_{index}", "output_index": index}
+        item: Event = {"id": f"{prefix}_{index}", "type": "message", "role": "assistant", "content": []}
         part: Event = {"type": "output_text", "text": "", "annotations": []}
         deltas: list[Event] = []
         if kind in ("text", "refusal"):
@@ -241,7 +243,7 @@ def responses(plan: Plan) -> list[Any]:
             done = {**part, kinds.replace("output_", ""): content}
             item = {**item, "content": [done]}
         elif kind == "thought":
-            item = {"id": f"item_{index}", "type": "reasoning", "summary": []}
+            item = {"id": f"{prefix}_{index}", "type": "reasoning", "summary": []}
             for piece in cut(draw, content):
                 deltas.append(
                     {"type": "response.reasoning_summary_text.delta", **place, "summary_index": 0, "delta": piece}
@@ -250,7 +252,7 @@ def responses(plan: Plan) -> list[Any]:
             name, arguments, ids = content
             call_id = next(plan.ids(ids, calls))
             item = {
-                "id": f"item_{index}",
+                "id": f"{prefix}_{index}",
                 "type": "function_call",
                 "call_id": call_id,
                 "name": name,
@@ -265,7 +267,7 @@ def responses(plan: Plan) -> list[Any]:
             calls += 1
         else:
             item = {
-                "id": f"item_{index}",
+                "id": f"{prefix}_{index}",
                 "type": draw(st.sampled_from(["hologram", "web_search_call"])),
                 "status": "completed",
             }

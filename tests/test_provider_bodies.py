@@ -96,11 +96,11 @@ def check_kept(stream: Stream, events: list[Any], messages: list[dict[str, Any]]
     kept = {message["id"]: message.get("content", "") for message in messages if message["role"] == "assistant"}
     for message_id, text in texts.items():
         if text.strip() and not has_tags:
-            assert kept.get(message_id) == text
+            assert kept.get(message_id) == text, (text, messages)
     results = [message["toolCallId"] for message in messages if message["role"] == "tool"]
     calls = [call["id"] for message in messages for call in message.get("toolCalls", ())]
     assert len(set(calls)) == len(calls)
-    assert sorted(results) == sorted(stream.results)
+    assert sorted(results) == sorted(stream.results), (stream.results, messages)
     assert set(results) <= set(calls)
 
 

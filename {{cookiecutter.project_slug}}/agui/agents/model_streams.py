@@ -11,7 +11,8 @@ the parts that it keeps, so that the stream, the thread and the next request say
 import logging
 from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
+from functools import cached_property
 from typing import Any
 from uuid import uuid4
 
@@ -32,6 +33,7 @@ from pydantic_ai.messages import (
 )
 from pydantic_ai.models import Model, StreamedResponse
 
+from agui.agents.answer_pieces import NO_SOURCE, Piece, Text, is_between_tags
 from agui.agents.model_failures import failures_of
 from agui.agents.thinking_tags import TaggedText
 
@@ -42,9 +44,6 @@ Events = Iterator[ModelResponseStreamEvent]
 # Names of pydantic-ai: what yields a stream's events, and what keeps the parts of its answer.
 EVENTS = "_get_event_iterator"
 KEPT = "_parts_manager"
-# pydantic-ai gives this id to thoughts that it finds between tags.
-BETWEEN_TAGS = "content"
-NO_SOURCE = -1
 
 
 def mended(
@@ -68,42 +67,13 @@ def mended(
                 async for event in stream:
                     for new in answer.mend(event):
                         yield new
-        for new in answer.rest((response.provider_details or {}).get("refusal")):
-            yield new
+        if response.state != "suspended":
+            for new in answer.rest((response.provider_details or {}).get("refusal")):
+                yield new
 
     kept.get_parts = answer.parts
     setattr(response, EVENTS, mended_events)
     return response
-
-
-@dataclass
-class Piece:
-    """A part of the answer, as the run gets it."""
-
-    index: int
-    source: int
-    """The index of the part that pydantic-ai keeps."""
-    part: Any
-    """The part as it began. A call has its id and its name from here."""
-    texts: list[str] = field(default_factory=list)
-    """The text, or the arguments of a call, as they came."""
-    is_alone: bool = True
-    """Whether the source has only this call."""
-
-    def finished(self, source: Any) -> Any:
-        """Return the part so far; `source` is the part that pydantic-ai keeps."""
-        text = "".join(self.texts)
-        if isinstance(self.part, ToolCallPart):
-            args = source.args if self.is_alone else text
-            name, call_id = self.part.tool_name, self.part.tool_call_id
-            return replace(source, tool_name=name, tool_call_id=call_id, args=args)
-        if not isinstance(self.part, TextPart | ThinkingPart) or self.source == NO_SOURCE:
-            return source or self.part
-        if isinstance(self.part, ThinkingPart) and self.part.id != BETWEEN_TAGS:
-            return source
-        if type(source) is not type(self.part):
-            source = self.part
-        return source if source.content == text else replace(source, content=text)
 
 
 class Answer:
@@ -118,8 +88,23 @@ class Answer:
         self._newest: dict[int, Piece] = {}
         """The piece that goes on, by its source."""
         self._texts: dict[int, Text] = {}
+        self._last_text = NO_SOURCE
+        self._has_thought = False
+        """Whether pydantic-ai has found a thought between tags."""
+        self._looked_at = 0
+        """How many parts of pydantic-ai have a place, if they need one."""
         self._blank = ""
         """White space that is sent only if text follows."""
+
+    @cached_property
+    def _call_ids(self) -> set[str]:
+        """The ids that calls have: a new one needs another id."""
+        ids: set[str] = set()
+        for message in self._before:
+            ids.update(
+                part.tool_call_id for part in message.parts if isinstance(part, ToolCallPart)
+            )
+        return ids
 
     def parts(self) -> list[Any]:
         """Return the parts of the answer so far, each at the index that its events have."""
@@ -144,24 +129,38 @@ class Answer:
             yield event
 
     def rest(self, refusal: str | None) -> Events:
-        """Yield what was held back, and the words of a refusal if there are no others."""
-        yield from self._flush()
+        """Yield what is missing: held text, results, a refusal if there are no other words."""
+        for source in list(self._texts):
+            yield from self._add(source, "", is_last=True)
         if refusal and not any(isinstance(piece.part, TextPart) for piece in self._pieces):
             yield self._open(NO_SOURCE, TextPart(refusal), refusal)
+        open_calls = {}
+        for part in self.parts():
+            if isinstance(part, NativeToolCallPart):
+                open_calls[part.tool_call_id] = part.tool_name
+            elif isinstance(part, NativeToolReturnPart):
+                open_calls.pop(part.tool_call_id, None)
+        for call_id, name in open_calls.items():
+            result = NativeToolReturnPart(name, "", call_id, outcome="interrupted")
+            yield self._open(NO_SOURCE, result)
 
     def _start(self, event: PartStartEvent, part: Any, source: int) -> Events:
         if isinstance(part, FilePart):
             file = part.content
             part = TextPart(f"\n[{file.media_type}, {len(file.data)} bytes, not kept]\n")
         if isinstance(part, TextPart) or is_between_tags(part):
-            follows = any(is_between_tags(text.part) for text in self._texts.values())
+            is_thought = is_between_tags(part)
             tagged = TaggedText(
-                self._tags, is_thought=is_between_tags(part), follows_thought=follows
+                self._tags, is_thought=is_thought, follows_thought=self._has_thought
             )
+            self._has_thought = self._has_thought or is_thought
             self._texts[source] = Text(part, tagged)
+            self._last_text = source
             yield from self._add(source, part.content or "")
             return
-        yield from self._flush()
+        if self._last_text in self._texts:
+            # What was held back is no tag.
+            yield from self._add(self._last_text, "", is_last=True)
         self._blank = ""
         if source in self._newest:
             # The provider has sent the part anew.
@@ -175,10 +174,12 @@ class Answer:
 
     def _reserve(self, source: int) -> None:
         """Keep the place of parts before this one that begin later."""
-        for index, part in enumerate(self._kept._parts[:source]):
+        for index in range(self._looked_at, source):
+            part = self._kept._parts[index]
             is_native = isinstance(part, NativeToolCallPart | NativeToolReturnPart)
             if index not in self._newest and is_native:
                 self._open(index, part)
+        self._looked_at = max(self._looked_at, source)
 
     def _go_on(self, event: PartDeltaEvent, delta: Any, source: int) -> Events:
         piece = self._newest.get(source)
@@ -225,11 +226,6 @@ class Answer:
                 new, self._blank = self._blank + new, ""
                 yield self._open(source, text.words(new), new)
 
-    def _flush(self) -> Events:
-        """Yield what was held back because it could have become a tag."""
-        for source in list(self._texts):
-            yield from self._add(source, "", is_last=True)
-
     def _add_to_call(
         self, piece: Piece, event: PartDeltaEvent, delta: ToolCallPartDelta
     ) -> ModelResponseStreamEvent:
@@ -249,12 +245,9 @@ class Answer:
         return replace(event, index=piece.index, delta=delta)
 
     def _open_call(self, source: int, call: ToolCallPart) -> PartStartEvent:
-        parts = [piece.part for piece in self._pieces]
-        for message in self._before:
-            parts += message.parts
-        ids = {part.tool_call_id for part in parts if isinstance(part, ToolCallPart)}
-        if not call.tool_call_id or call.tool_call_id in ids:
+        if not call.tool_call_id or call.tool_call_id in self._call_ids:
             call = replace(call, tool_call_id=f"call_{uuid4().hex}")
+        self._call_ids.add(call.tool_call_id)
         started = self._open(source, call, call.args if isinstance(call.args, str) else "")
         self._pieces[-1].is_alone = (
             len([1 for piece in self._pieces if piece.source == source]) == 1
@@ -266,26 +259,3 @@ class Answer:
         self._pieces.append(piece)
         self._newest[source] = piece
         return PartStartEvent(index=piece.index, part=part)
-
-
-@dataclass
-class Text:
-    """A part of pydantic-ai that is a text, or a thought between tags."""
-
-    part: Any
-    """The part as it began."""
-    tagged: TaggedText
-
-    def thought(self, content: str) -> ThinkingPart:
-        if isinstance(self.part, ThinkingPart):
-            return replace(self.part, content=content)
-        return ThinkingPart(content, id=BETWEEN_TAGS)
-
-    def words(self, content: str) -> TextPart:
-        if isinstance(self.part, TextPart):
-            return replace(self.part, content=content)
-        return TextPart(content)
-
-
-def is_between_tags(part: Any) -> bool:
-    return isinstance(part, ThinkingPart) and part.id == BETWEEN_TAGS
