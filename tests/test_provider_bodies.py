@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from conftest import furnish_project
-from engine.provider_stub import Answer, Body, ProviderStub, calls_in, check_history
+from engine.provider_stub import Answer, Body, ProviderStub, check_history
 from engine.wire import Stream, check_stream, read_stream
 from hypothesis import HealthCheck, Phase, given, note, settings
 from hypothesis import strategies as st
