@@ -151,6 +151,8 @@ class Hooks(AbstractCapability[Any]):
 
         async def execute() -> Any:
             try:
+                if served is None:
+                    return await handler(args)
                 return await call_foreign(tool_def, lambda: handler(args))
             except Exception as error:
                 if timer:
