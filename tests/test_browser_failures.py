@@ -18,7 +18,7 @@ DEBUG = {
 }
 # By code: the sentence, more of the metadata, the button that is offered, and a text that is there besides.
 STATES = {
-    "model_refused": ("The model's provider refused the request.", {}, "Try again", "Run 3f2a91bc"),
+    "model_refused": ("The model or its provider refused the request.", {}, "Try again", "Run 3f2a91bc"),
     "empty_answer": ("The model's answer was empty. Try again.", {}, "Try again", "Run 3f2a91bc"),
     "context_window": ("The conversation is too long for the model. Start a new one.", {}, "New chat", "Run 3f2a91bc"),
     "budget_exceeded": ("Your budget is used up.", {"resets_at": TIME}, None, "You can go on from"),
@@ -139,6 +139,25 @@ def test_an_error_stays_with_its_turn_and_is_tried_again_in_its_place(scripted: 
     shoot(scripted, "stays-after-reload")
     [told] = stored(scripted)["failures"].values()
     assert told["code"] == "internal_error"
+
+
+def test_an_answer_that_is_not_whole_says_so_and_can_go_on(looked_at: Page):
+    push = open_stream(looked_at)
+    push(
+        {"type": "TEXT_MESSAGE_START", "messageId": "a", "role": "assistant"},
+        {"type": "TEXT_MESSAGE_CONTENT", "messageId": "a", "delta": "The first step is to"},
+        {"type": "TEXT_MESSAGE_END", "messageId": "a"},
+        {"type": "CUSTOM", "name": "answer_cut", "value": {"messageId": "a", "reason": "length"}},
+        {"type": "RUN_FINISHED", "threadId": "t", "runId": "r"},
+    )
+    note = looked_at.locator(".turn-note")
+    expect(note).to_contain_text("This answer is not whole.")
+    shoot(looked_at, f"cut-{looked_at.look}")
+    button(looked_at, "Continue").click()
+    expect(looked_at.locator(".user").last).to_contain_text("Continue")
+    # Only the newest answer goes on.
+    expect(button(looked_at, "Continue")).to_have_count(0)
+    expect(note).to_have_count(1)
 
 
 def test_a_failure_is_told_even_if_the_server_is_out_of_reach(chat: Page):

@@ -320,3 +320,10 @@ test("files that the model can't read are noted with the answer", () => {
   const { messages } = play([started, answer, { type: "CUSTOM", name: "files_left_out", value: { messageId: "a", files } }]);
   assert.deepEqual(messages[0].metadata, { files_left_out: files });
 });
+
+test("an answer that is not whole has the reason", () => {
+  const answer = { type: "TEXT_MESSAGE_START", messageId: "a", role: "assistant" };
+  const value = { messageId: "a", reason: "length" };
+  const { messages } = play([started, answer, { type: "CUSTOM", name: "answer_cut", value }]);
+  assert.deepEqual(messages[0].metadata, { answer_cut: "length" });
+});

@@ -10,8 +10,10 @@ the model.
 """
 
 import json
+import re
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
@@ -70,6 +72,19 @@ class Refusal:
 
 
 @dataclass(frozen=True)
+class Body:
+    """A body as it is sent, piece by piece."""
+
+    chunks: Sequence[str | bytes]
+    status: int = 200
+    media_type: str = "text/event-stream"
+
+    def __iter__(self) -> Iterator[bytes]:
+        for chunk in self.chunks:
+            yield chunk.encode() if isinstance(chunk, str) else chunk
+
+
+@dataclass(frozen=True)
 class Received:
     """A request; its header names are in lower case."""
 
@@ -78,7 +93,7 @@ class Received:
     body: dict[str, Any]
 
 
-Reply = Answer | ToolUse | Extra | Refusal
+Reply = Answer | ToolUse | Extra | Refusal | Body
 
 
 class ProviderStub:
@@ -97,6 +112,13 @@ class ProviderStub:
                 if isinstance(reply, Refusal):
                     self._start(reply.status, "application/json", reply.headers)
                     self.wfile.write(json.dumps(reply.body).encode())
+                    return
+                if isinstance(reply, Body):
+                    self._start(reply.status, reply.media_type, {})
+                    # A client that has read enough hangs up.
+                    with suppress(ConnectionError):
+                        for chunk in reply:
+                            self.wfile.write(chunk)
                     return
                 self._start(200, "text/event-stream", {})
                 for frame in FORMATS.get(self.path, google)(reply):
@@ -248,3 +270,56 @@ FORMATS: dict[str, Callable[[Any], Iterator[str]]] = {
     "/v1/responses": responses,
     "/v1/messages": messages,
 }
+
+
+# --- What a request to any of the APIs has
+
+
+def calls_in(body: Any) -> tuple[list[str], list[str]]:
+    """The ids of the calls and of the results in a request to any of the APIs."""
+    calls, results = [], []
+
+    def look(value: Any) -> None:
+        if isinstance(value, list):
+            for item in value:
+                look(item)
+        elif isinstance(value, dict):
+            if value.get("type") == "function" and "id" in value:
+                calls.append(value["id"])
+            elif value.get("type") in ("tool_use", "function_call"):
+                calls.append(value["call_id"] if "call_id" in value else value["id"])
+            elif value.get("role") == "tool":
+                results.append(value["tool_call_id"])
+            elif value.get("type") in ("tool_result", "function_call_output"):
+                results.append(value["call_id"] if "call_id" in value else value["tool_use_id"])
+            for item in value.values():
+                look(item)
+
+    look(body.get("messages") or body.get("input") or body.get("contents"))
+    return calls, results
+
+
+def check_history(body: Any, own: Collection[str] = ()) -> None:
+    """What all providers demand of a history: ids of calls, results, and no blank texts. `own` are ids of its own."""
+    calls, results = calls_in(body)
+    assert len(set(calls)) == len(calls)
+    assert sorted(calls) == sorted(results), (calls, results)
+    for call_id in calls:
+        assert call_id in own or re.fullmatch("[a-zA-Z0-9_-]{1,64}", call_id)
+    messages = body.get("messages") or body.get("input") or body.get("contents")
+    [first, *_] = [one for one in messages if one.get("role") not in ("system", "developer")]
+    assert first["role"] == "user"
+    for text in texts_in(messages):
+        assert text.strip(), messages
+
+
+def texts_in(value: Any) -> Iterator[str]:
+    if isinstance(value, list):
+        for item in value:
+            yield from texts_in(item)
+    elif isinstance(value, dict):
+        for name, item in value.items():
+            if name in ("text", "content") and isinstance(item, str):
+                yield item
+            else:
+                yield from texts_in(item)

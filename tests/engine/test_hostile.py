@@ -419,7 +419,7 @@ ODD_TEXTS = [
     "\x00",
     "a\x00b",
     "\ufeff",
-    "\u2028\u2029",
+    "a\u2028\u2029",
     "\x1b[2J",
     "\U0010ffff",
     "\r\n\r\ndata: x\n\n",

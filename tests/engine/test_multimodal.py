@@ -225,10 +225,9 @@ async def test_nor_is_a_file_that_the_model_made(client: Client, monkeypatch):
 
     monkeypatch.setattr(ModelResponsePartsManager, "paint", paint, raising=False)
     painted = Part("paint", [{}])
-    # On its own, a file is no answer: the model is asked again.
-    answers = [[think("Hm"), painted], [call("echo", text="x"), painted], [painted, say("There.")]]
+    answers = [[call("echo", text="x"), painted], [painted, say("There.")], [think("Hm"), painted]]
     with script(*answers, [say("Here:"), painted], say("Yes.")) as model:
-        events = [*await client.run("Paint"), *await client.run("And in red?")]
+        events = [*await client.run("Paint"), *await client.run("Alone"), *await client.run("And in red?")]
         assert DATA not in await kept(client)
         await client.run("Thanks")
     assert DATA not in json.dumps(events)
@@ -238,8 +237,13 @@ async def test_nor_is_a_file_that_the_model_made(client: Client, monkeypatch):
     assert messages == (await client.thread())["messages"]  # Their ids, too
     known = {message["id"]: message for message in messages}
     assert len(known) == len(messages)
-    streamed = [event["messageId"] for event in events if event["type"] == "TEXT_MESSAGE_START"]
-    assert [known[one]["content"][:6] for one in streamed[-2:]] == ["There.", "Here:\n"]
+    streamed: dict[str, str] = {}
+    for event in events:
+        if event["type"] == "TEXT_MESSAGE_CONTENT":
+            streamed[event["messageId"]] = streamed.get(event["messageId"], "") + event["delta"]
+    drawn = f"\n[image/png, {len(FILE.data)} bytes, not kept]\n"
+    assert list(streamed.values()) == [drawn, f"{drawn}There.", drawn, f"Here:{drawn}"]
+    assert {one: known[one]["content"] for one in streamed} == streamed
 
 
 def test_circles_are_left_to_whoever_writes_them_down():

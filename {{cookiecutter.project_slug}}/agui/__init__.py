@@ -77,6 +77,11 @@ below it. Read them in this order:
         prices.py            which language models have a known price
         skills.py            the prompts that a page offers
         model_files.py       the files that a language model is sent
+        model_history.py     the history that a language model is sent
+        thinking_tags.py     thoughts between tags in its text
+        model_streams.py     its answer, mended while it streams
+        answer_pieces.py     the pieces of the answer
+        model_failures.py    answers that can't be read, were refused, or are not whole
         file_addresses.py    which addresses a provider opens itself
         demo/model.py        the offline demo model
         demo/choice.py       which tools a message means to it

@@ -135,7 +135,7 @@ RUN_ERRORS = {
     "model_unavailable": "The model is busy or out of reach. Try again later.",
     "model_timeout": "The model did not answer in time. Try again.",
     "empty_answer": "The model's answer was empty. Try again.",
-    "model_refused": "The model's provider refused the request.",
+    "model_refused": "The model or its provider refused the request.",
     "context_window": "The conversation is too long for the model. Start a new one.",
     "usage_limit": "The run reached a limit on requests, tool calls, tokens or cost.",
     "output_limit": "The answer became too long and was stopped.",
@@ -162,7 +162,9 @@ HINTS = {
         "Look at the provider's status page, at your rate limits, and at the address in *_BASE_URL."
     ),
     "model_timeout": 'AGUI["MODEL_TIMEOUT_SECONDS"] says how long a model may be silent.',
-    "model_refused": "Look at AGENT_MODEL and at the provider's key in .env.",
+    "model_refused": (
+        "The model or a filter declined, or look at AGENT_MODEL and the provider's key in .env."
+    ),
     "empty_answer": (
         "Look at max_tokens in AgentConfig.model_settings, and at what *_BASE_URL answers."
     ),

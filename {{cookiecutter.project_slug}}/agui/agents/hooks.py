@@ -26,6 +26,7 @@ from pydantic_ai.toolsets import AbstractToolset
 from agui.agents.model_files import ReadableFiles
 from agui.agents.page_context import add_to_last_prompt
 from agui.tools.audit import AuditLogger, record_event, resolve_audit_logger
+from agui.tools.call import call_foreign
 from agui.tools.definitions import Asked, check_approval, describe_call
 from agui.tools.results import call_in_bounds
 from agui.tools.search import defer_many
@@ -150,7 +151,9 @@ class Hooks(AbstractCapability[Any]):
 
         async def execute() -> Any:
             try:
-                return await handler(args)
+                if served is None:
+                    return await handler(args)
+                return await call_foreign(tool_def, lambda: handler(args))
             except Exception as error:
                 if timer:
                     timer.blame(call.tool_call_id, error)

@@ -1,5 +1,6 @@
 """Which language model answers: by name, as a chain of fallbacks, or as a client chooses."""
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -29,6 +30,11 @@ from agui.later import Later
 # A server whose model answers needs no demo model.
 demo = Later("agui.agents.demo.model")
 
+TOO_LONG = re.compile(
+    "exceed_context_size|context_length|(exceed|maximum|longer).{0,40}context.?(length|size|window)"
+    "|(prompt|input) is too long",
+    re.IGNORECASE,
+)
 MAX_NAME_CHARS = 255  # The width of the column
 
 
@@ -148,7 +154,7 @@ def error_code(error: Exception) -> str | None:
         if "model_unavailable" in codes:
             return "model_unavailable"
         return codes[0]
-    if isinstance(error, ModelContextWindowExceededError):
+    if isinstance(error, ModelContextWindowExceededError) or _is_too_long(error):
         return "context_window"
     if isinstance(error, ModelRequestRejectedError | ModelQuotaExceededError | ContentFilterError):
         return "model_refused"
@@ -161,6 +167,13 @@ def error_code(error: Exception) -> str | None:
     if isinstance(error, UnexpectedModelBehavior):
         return "model_error"
     return None
+
+
+def _is_too_long(error: Exception) -> bool:
+    """Whether a server of a model says that it got too much: each has words of its own."""
+    if not isinstance(error, ModelHTTPError) or error.status_code not in (400, 413, 422):
+        return False
+    return bool(TOO_LONG.search(str(error.body)))
 
 
 def _is_refusal(status_code: int) -> bool:

@@ -32,6 +32,9 @@ from pydantic_ai.usage import RequestUsage
 
 from agui import conf
 from agui.agents.file_addresses import download, is_handed_on, media_type_of
+from agui.agents.model_failures import failures_of, refuse_errors_in_json
+from agui.agents.model_history import fitting
+from agui.agents.model_streams import mended
 from agui.stores.annotations import annotation
 
 logger = logging.getLogger("agui.runs")
@@ -192,6 +195,7 @@ class FilesModel(WrapperModel):
     def __init__(self, wrapped: Model, files: ReadableFiles) -> None:
         super().__init__(wrapped)
         self.files = files
+        refuse_errors_in_json(self.wrapped)
 
     async def request(
         self,
@@ -221,15 +225,22 @@ class FilesModel(WrapperModel):
     ) -> AsyncGenerator[StreamedResponse]:
         request = model_settings, model_request_parameters, run_context
         async with AsyncExitStack() as stack:
-            yield await self._send(
+            response = await self._send(
                 messages,
                 lambda m: stack.enter_async_context(self.wrapped.request_stream(m, *request)),
             )
+            yield mended(response, self.wrapped, messages)
 
     async def _send(
         self, messages: list[ModelMessage], send: Callable[[list[ModelMessage]], Awaitable[R]]
     ) -> R:
-        messages = await self.files.readable(self.wrapped, messages)
+        with failures_of(self.wrapped):
+            messages = fitting(await self.files.readable(self.wrapped, messages), self.wrapped)
+            return await self._try(messages, send)
+
+    async def _try(
+        self, messages: list[ModelMessage], send: Callable[[list[ModelMessage]], Awaitable[R]]
+    ) -> R:
         try:
             return await send(messages)
         except Exception as error:

@@ -4,7 +4,9 @@ import asyncio
 import math
 import threading
 from collections.abc import Callable
+from concurrent.futures import Executor, Future
 from contextvars import Context, ContextVar, copy_context
+from functools import partial
 from typing import Any, Literal, TypeVar
 from weakref import WeakSet
 
@@ -52,24 +54,44 @@ async def run_in_thread(fn: Callable[..., R], *args: Any, pool: Pool = "tools") 
     Cancelling does not stop running code, unless that calls `stop_if_given_up`. Code that still
     waits for a thread never starts.
     """
-    workers = await workers_of_loop()
+    given_up = threading.Event()
+    future = _submit(await workers_of_loop(), pool, given_up, fn, *args)
+    try:
+        return await asyncio.wrap_future(future)
+    except asyncio.CancelledError:
+        given_up.set()
+        raise
+
+
+def _submit(
+    workers: Workers, pool: Pool, given_up: threading.Event, fn: Callable[..., R], *args: Any
+) -> Future[R]:
     if pool == "tools" or _are_pooled():
         with_connections = _with_clean_connections
     else:
         with_connections = _with_kept_connections
     context = copy_context()
-    given_up = threading.Event()
     context.run(_given_up.set, given_up)
 
     def call() -> R:
         with workers.at_work(may_hang=pool == "tools"):
             return context.run(with_connections, fn, *args)
 
-    try:
-        return await asyncio.wrap_future(_threads(workers, pool).submit(owner.get(), call))
-    except asyncio.CancelledError:
-        given_up.set()
-        raise
+    return _threads(workers, pool).submit(owner.get(), call)
+
+
+class ToolThreads(Executor):
+    """The threads of the tools' pool, for functions that pydantic-ai calls."""
+
+    def __init__(self, workers: Workers) -> None:
+        self._workers = workers
+
+    def submit(self, fn: Callable[..., R], /, *args: Any, **kwargs: Any) -> Future[R]:
+        return _submit(self._workers, "tools", threading.Event(), partial(fn, *args, **kwargs))
+
+
+async def tool_threads() -> ToolThreads:
+    return ToolThreads(await workers_of_loop())
 
 
 def stop_if_given_up() -> None:

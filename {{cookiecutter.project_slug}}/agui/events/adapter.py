@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -18,6 +19,7 @@ from pydantic_ai import CustomEvent
 from pydantic_ai.exceptions import RunCancelled, RunTimedOut
 from pydantic_ai.messages import (
     FunctionToolResultEvent,
+    NativeToolReturnPart,
     TextPart,
     TextPartDelta,
     ThinkingPart,
@@ -100,6 +102,14 @@ class EventStream(AGUIEventStream[AgentDeps, Any]):
             self.text_id = self.shared.text_id = event.message_id
         elif isinstance(event, ReasoningMessageStartEvent):
             self.reasoning_id = event.message_id
+
+    async def handle_builtin_tool_return(
+        self, part: NativeToolReturnPart
+    ) -> AsyncIterator[BaseEvent]:
+        # A provider may send the result of a call that it has not sent.
+        with suppress(KeyError):
+            async for event in super().handle_builtin_tool_return(part):
+                yield event
 
     async def handle_custom_event(self, event: CustomEvent) -> AsyncIterator[BaseEvent]:
         async for translated in super().handle_custom_event(event):

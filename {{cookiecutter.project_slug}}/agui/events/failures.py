@@ -12,6 +12,7 @@ from uuid import UUID
 
 from django.conf import settings
 from pydantic_ai.exceptions import (
+    ContentFilterError,
     RunCancelled,
     RunTimedOut,
     UnexpectedModelBehavior,
@@ -22,6 +23,7 @@ from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCall
 
 from agui.agents import llm
 from agui.agents.keys import used_keys
+from agui.agents.model_failures import UnreadableAnswer
 from agui.errors import HINTS, RUN_ERRORS, RunFailed
 from agui.log_fields import trace_metadata
 from agui.models import Run
@@ -68,7 +70,8 @@ def error_code(error: BaseException, messages: Iterable[ModelMessage] = ()) -> s
         return "tool_name_conflict"
     if isinstance(error, UsageLimitExceeded):
         return "usage_limit"
-    if isinstance(error, UnexpectedModelBehavior) and _is_empty(messages):
+    is_known = isinstance(error, ContentFilterError | UnreadableAnswer)
+    if isinstance(error, UnexpectedModelBehavior) and not is_known and _is_empty(messages):
         return "empty_answer"
     if isinstance(error, Exception):
         return llm.error_code(error) or "internal_error"
@@ -81,7 +84,7 @@ def _is_empty(messages: Iterable[ModelMessage]) -> bool:
     if not answers:
         return False
     for part in answers[-1].parts:
-        if isinstance(part, ToolCallPart) or (isinstance(part, TextPart) and part.content):
+        if isinstance(part, ToolCallPart) or (isinstance(part, TextPart) and part.content.strip()):
             return False
     return True
 

@@ -209,7 +209,10 @@ async def in_sequence(events: AsyncGenerator[BaseEvent]) -> AsyncGenerator[BaseE
                 starts[part_id(event)] = event
                 following = Part(event)
             elif event.type in PIECES and not is_of_current:
-                start = starts[part_id(event)]
+                start = starts.get(part_id(event))
+                if start is None:
+                    # No client can read a piece of a part that has not begun.
+                    continue
                 is_thought = start.type is EventType.REASONING_MESSAGE_START
                 following = Part(start, needs_span=is_thought and part_id(event) not in spans)
             elif event.type in BEYOND or (event.type in ENDS and is_of_current):

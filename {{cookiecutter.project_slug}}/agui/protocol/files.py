@@ -1,24 +1,15 @@
-"""Words instead of files: the files that tools and models make are neither stored nor streamed."""
+"""Words instead of files: the files that tools make are neither stored nor streamed."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
 from operator import is_
 from typing import Any
-from uuid import uuid4
 
 from pydantic import BaseModel
 from pydantic_ai import BinaryContent
-from pydantic_ai.messages import (
-    BaseToolReturnPart,
-    FilePart,
-    ModelMessage,
-    ModelResponse,
-    TextPart,
-    UserPromptPart,
-)
+from pydantic_ai.messages import BaseToolReturnPart, ModelMessage, UserPromptPart
 
 from agui import parts
-from agui.stores.annotations import annotate, annotation
 
 
 def without_bytes(messages: Sequence[ModelMessage]) -> list[ModelMessage]:
@@ -49,24 +40,6 @@ def part_without_bytes(part: Any) -> Any:
         if content is not part.content or metadata is not part.metadata:
             return replace(part, content=content, metadata=metadata)
     return part
-
-
-def without_drawings(messages: Sequence[ModelMessage]) -> list[ModelMessage]:
-    """Replace each file that the model has made with words. The messages already have their ids.
-
-    A client was not sent the file, and reads the words later: they come last, with an id of their
-    own.
-    """
-    plain: list[ModelMessage] = []
-    for message in messages:
-        if isinstance(message, ModelResponse) and message.files:
-            parts = [part for part in message.parts if not isinstance(part, FilePart)]
-            for file in message.files:
-                parts.append(TextPart(f"\n{_words(file)}\n"))
-            message = replace(message, parts=parts)
-            annotate(message, ids=[*(annotation(message, "ids") or ()), str(uuid4())])
-        plain.append(message)
-    return plain
 
 
 def without_files(value: Any, tool_name: str = "") -> Any:

@@ -30,6 +30,7 @@ from pydantic_ai.messages import (
 from pydantic_ai.ui.ag_ui import AGUIAdapter
 
 from agui import conf
+from agui.agents.model_history import is_blank
 from agui.agents.skills import SkillRegistry
 from agui.blocking.executor import run_in_thread
 from agui.errors import Unprocessable
@@ -101,6 +102,8 @@ def _load(messages: Sequence[Message], run_input: RunAgentInput) -> list[ModelMe
         ) from None
     if not loaded or not isinstance(loaded[-1], ModelRequest):
         raise Unprocessable("The last message must be one by the user.")
+    if all(isinstance(part, UserPromptPart) and is_blank(part) for part in loaded[-1].parts):
+        raise Unprocessable("The message is empty: write something, or attach a file.")
     MessageIds(messages).stamp(loaded)
     return loaded
 

@@ -17,8 +17,10 @@ from pydantic_ai.run import AgentRunResult
 from agui import conf, parts
 from agui.agents.config import usage_limits
 from agui.agents.hooks import serving
+from agui.agents.model_failures import is_refusal
 from agui.blocking.executor import release_connections
 from agui.blocking.patience import Patience, patience
+from agui.errors import RunFailed
 from agui.events.adapter import Adapter
 from agui.events.failures import cause_of
 from agui.events.frames import frame, run_error, to_data
@@ -204,7 +206,9 @@ async def _finish(run: ActiveRun, result: AgentRunResult[Any]) -> AsyncGenerator
         status = Run.Status.PAUSED
         run.outcome.requests = result.output
         ask(result.output, run.run_input, run.log.key, run.served.asked, run.setup.edited)
-    additions = await run.additions(result.output)
+    elif is_refusal(result.response):
+        raise RunFailed("model_refused")
+    additions = await run.additions(result.output, result.response)
     await run.save(result.new_messages(), status)
     for event in additions:
         yield event

@@ -10,13 +10,14 @@ from django.contrib.auth import get_user_model
 from django.db import router, transaction
 from pydantic_ai.capabilities import AbstractCapability
 from pydantic_ai.conversation_store import ConversationConflict
-from pydantic_ai.messages import ModelMessage
+from pydantic_ai.messages import ModelMessage, ModelResponse
 from pydantic_ai.usage import RunUsage
 from pydantic_core import to_jsonable_python
 
 from agui import clock, conf, parts, statements
 from agui.agents.endpoint import Endpoint
 from agui.agents.hooks import Hooks, ServedRun
+from agui.agents.model_failures import reason_of_cut
 from agui.agents.model_files import EVENT as FILES_LEFT_OUT
 from agui.agents.model_files import UNREAD
 from agui.agents.page_context import describe_page
@@ -28,7 +29,7 @@ from agui.events.progress import dump_state
 from agui.events.run_state import RunState
 from agui.models import Run
 from agui.parts import Addition, EndedRun
-from agui.protocol.files import without_bytes, without_drawings
+from agui.protocol.files import without_bytes
 from agui.protocol.types import BaseEvent, CustomEvent, EventType, RunAgentInput
 from agui.runlog.memory import RunLog
 from agui.runs.fence import Fence
@@ -172,10 +173,10 @@ class ActiveRun(RunState):
         except Exception:
             logger.exception("The end of run %s could not be recorded", self.log.key)
 
-    async def additions(self, output: Any) -> list[BaseEvent]:
-        """Make events for files that the model could not read, and for what parts add to an answer.
+    async def additions(self, output: Any, response: ModelResponse) -> list[BaseEvent]:
+        """Make events for what an answer lacks, and for what parts add to it.
 
-        Both are stored with the answer's message.
+        They are stored with the answer's message.
         """
         message_id = self.text_id
         additions = []
@@ -183,6 +184,9 @@ class ActiveRun(RunState):
         if left_out:
             additions.append(Addition(FILES_LEFT_OUT, "files", list(left_out.values())))
         if message_id and isinstance(output, str):
+            reason = reason_of_cut(response)
+            if reason:
+                additions.append(Addition("answer_cut", "reason", reason))
             for part in parts.installed():
                 additions += await part.add_to_answer(self, output)
         events: list[BaseEvent] = []
@@ -279,4 +283,4 @@ class ActiveRun(RunState):
         left_out = self.served.files.left_out
         if new and left_out:
             annotate(new[-1], **{UNREAD: list(left_out)})
-        return without_drawings(new)
+        return new

@@ -9,6 +9,7 @@ from typing import Any
 from django.core.exceptions import PermissionDenied
 from pydantic import ConfigDict, TypeAdapter
 from pydantic_ai import (
+    Agent,
     ApprovalRequired,
     CallDeferred,
     FunctionToolset,
@@ -17,11 +18,20 @@ from pydantic_ai import (
     Tool,
     ToolDenied,
 )
-from pydantic_ai.exceptions import RunCancelled, SkipToolExecution, ToolFailed, UsageLimitExceeded
+from pydantic_ai.exceptions import (
+    RunCancelled,
+    SkipToolExecution,
+    ToolFailed,
+    ToolFailedError,
+    ToolRetryError,
+    UsageLimitExceeded,
+)
 from pydantic_ai.messages import ToolReturn
+from pydantic_ai.tools import ToolDefinition
 from pydantic_core import PydanticSerializationError
 
 from agui import conf
+from agui.blocking.executor import tool_threads
 from agui.deps import AgentDeps
 from agui.errors import RunFailed
 from agui.tools.approval import (
@@ -38,6 +48,9 @@ from agui.tools.toolset import Toolset
 
 logger = logging.getLogger("agui.tools")
 
+REGISTRY = "tools"
+"""The id of the toolset that has a registry's tools."""
+
 # What a model and a client learn about a failure. The log has the rest.
 FAILED = "The tool failed. The failure was logged."
 DENIED = "The user is not allowed to do this."
@@ -53,11 +66,13 @@ CONTROL_FLOW = (
     SkipToolExecution,
     RunCancelled,
     RunFailed,
+    ToolFailedError,
+    ToolRetryError,
     UsageLimitExceeded,
 )
 
 
-def build_toolset(registry: ToolRegistry, toolset_id: str = "tools") -> FunctionToolset[AgentDeps]:
+def build_toolset(registry: ToolRegistry, toolset_id: str = REGISTRY) -> FunctionToolset[AgentDeps]:
     """Build pydantic-ai's tools, once for all runs."""
     return Toolset([build_tool(binding) for binding in registry], id=toolset_id)
 
@@ -141,25 +156,42 @@ def _guard(binding: ToolBinding) -> Callable[..., Awaitable[Any]]:
     async def call(ctx: RunContext[AgentDeps], /, **arguments: Any) -> Any:
         if not await is_permitted(spec, getattr(ctx.deps, "user", None), afresh=True):
             return ToolDenied(DENIED)
-        clock = asyncio.timeout(sync_timeout)
-        try:
-            async with clock:
-                result = await binding.run(arguments, ctx)
-            check_result(result)
-        except CONTROL_FLOW:
-            raise
-        except PermissionDenied:
-            return ToolDenied(DENIED)
-        except Exception as error:
-            # The log's field run_id names the run.
-            if clock.expired():
-                logger.exception("Tool %r timed out.", spec.name)
-                raise ToolFailed(TIMED_OUT) from error
-            logger.exception("Tool %r failed.", spec.name)
-            raise ToolFailed(FAILED) from error
-        return result
+        return await _call_safely(spec.name, sync_timeout, lambda: binding.run(arguments, ctx))
 
     return call
+
+
+async def call_foreign(definition: ToolDefinition, call: Callable[[], Awaitable[Any]]) -> Any:
+    """Call a tool of a toolset as one of the registry: its failure ends its call, not the run.
+
+    A synchronous function gets a thread of the tools' pool.
+    """
+    if definition.toolset_id == REGISTRY:
+        return await call()
+    # pydantic-ai has the clock of a tool with a timeout of its own.
+    seconds = None if definition.timeout else conf.get().tool_timeout_seconds
+    with Agent.using_thread_executor(await tool_threads()):
+        return await _call_safely(definition.name, seconds, call)
+
+
+async def _call_safely(name: str, seconds: float | None, call: Callable[[], Awaitable[Any]]) -> Any:
+    clock = asyncio.timeout(seconds)
+    try:
+        async with clock:
+            result = await call()
+        check_result(result)
+    except CONTROL_FLOW:
+        raise
+    except PermissionDenied:
+        return ToolDenied(DENIED)
+    except Exception as error:
+        # The log's field run_id names the run.
+        if clock.expired():
+            logger.exception("Tool %r timed out.", name)
+            raise ToolFailed(TIMED_OUT) from error
+        logger.exception("Tool %r failed.", name)
+        raise ToolFailed(FAILED) from error
+    return result
 
 
 _any_json: TypeAdapter[Any] = TypeAdapter(Any, config=ConfigDict(ser_json_bytes="base64"))

@@ -39,7 +39,9 @@ export class Extras {
     const { list, column, failure } = this.#places;
     const { conversation: { failures, interrupts, error }, queued } = session;
     const hasNotes =
-      error || messages.some(({ id, metadata }) => failures[id] || metadata?.files_left_out);
+      error || messages.some(({ id, metadata }) => {
+        return failures[id] || metadata?.files_left_out || metadata?.answer_cut;
+      });
     this.#need(messages.length, "actions", async () => {
       const module = await lazy(() => import("./reading.js"));
       return module && new module.READING.MessageActions(context, list);

@@ -9,7 +9,7 @@ import { indexOf, patchCall, patchMessage, withMetadata } from "./patches.js";
 /** @typedef {import("./types.d.ts").Message} Message */
 
 /** What the server adds to a complete answer: events with the name of what its metadata gets. */
-const ADDITIONS = ["files_left_out", "follow_ups", "sources", "usage"];
+const ADDITIONS = ["answer_cut", "files_left_out", "follow_ups", "sources", "usage"];
 
 /** @type {Partial<import("./types.d.ts").Reducers>} */
 const reducers = {

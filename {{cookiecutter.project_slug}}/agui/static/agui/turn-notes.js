@@ -1,7 +1,7 @@
 // @ts-check
 /**
- * Notes on turns: a run has failed, with the next step, or the model could not read a file. The
- * first note loads this module.
+ * Notes on turns: a run has failed, with the next step; an answer is not whole; or the model could
+ * not read a file. The first note loads this module.
  */
 import { asksAgain } from "./conversation.js";
 import { h, icon, iconButton } from "./dom.js";
@@ -17,8 +17,13 @@ export const NOTE_WORDS = {
   runId: "Run {id}",
   copyRunId: "Copy the run's number",
   beginsAgain: "You can go on from {time}.",
+  answerCut: "This answer is not whole.",
+  goOn: "Continue",
   filesLeftOut: "The assistant can't read a file of this conversation and goes on without it.",
 };
+
+/** Metadata of messages that a note tells. */
+const NOTED = ["answer_cut", "files_left_out"];
 
 /** Failures after which the same message would fail again. */
 const NEEDS_NEW_CHAT = ["context_window"];
@@ -48,14 +53,17 @@ export class TurnNotes {
     this.#renderLast(error);
     const turns = turnsOf(messages);
     const noted = turns.flatMap(({ prompt, parts }, index) => {
-      const failure = (index < turns.length - 1 && failures[prompt?.id ?? ""]) || null;
-      const hasNote = failure || parts.some(({ metadata }) => metadata?.files_left_out);
+      const isLast = index === turns.length - 1;
+      const failure = (!isLast && failures[prompt?.id ?? ""]) || null;
+      const told = NOTED.filter((name) => parts.some(({ metadata }) => metadata?.[name]));
       const last = [prompt, ...parts].findLast((message) => message && views.has(message.id));
-      return prompt && last && hasNote ? [{ id: prompt.id, failure, last }] : [];
+      const hasNote = prompt && last && (failure || told.length);
+      return hasNote ? [{ id: prompt.id, failure, told, isLast, last }] : [];
     });
     const notes = reconcile(this.#notes, noted, {
-      key: ({ id, failure }) => `${id} ${failure?.runId}`,
-      make: ({ failure }) => this.#note(failure),
+      key: ({ id, failure, told, isLast }) => `${id} ${failure?.runId} ${told} ${isLast}`,
+      make: ({ failure, told, isLast }) =>
+        failure ? this.#failure(failure) : this.#note(told, isLast),
       drop: (note) => note.remove(),
     });
     for (const [index, { last }] of noted.entries()) {
@@ -65,9 +73,21 @@ export class TurnNotes {
     }
   }
 
-  /** @param {Failure | null} failure */
-  #note(failure) {
-    if (!failure) return h("p", { class: "notice turn-note" }, this.#strings.filesLeftOut);
+  /** @param {string[]} told names of metadata @param {boolean} isLast */
+  #note(told, isLast) {
+    const { answerCut, filesLeftOut, goOn } = this.#strings;
+    const note = h("div", { class: "notice turn-note" });
+    if (told.includes("files_left_out")) note.append(h("p", {}, filesLeftOut));
+    if (!told.includes("answer_cut")) return note;
+    note.append(h("p", {}, answerCut));
+    const host = /** @type {any} */ (this.#context.host);
+    const onclick = () => host.sendMessage(goOn);
+    if (isLast) note.append(h("button", { type: "button", class: "button", onclick }, goOn));
+    return note;
+  }
+
+  /** @param {Failure} failure */
+  #failure(failure) {
     return h(
       "div",
       { class: "failure turn-note", part: "error" },

@@ -245,6 +245,8 @@ export const STRINGS = {
   failedTitle: "حدث خطأ ما",
   slow: "لم يُجب النموذج بعد…",
   beginsAgain: "يمكنك المتابعة ابتداءً من {time}.",
+  answerCut: "هذه الإجابة غير كاملة.",
+  goOn: "متابعة",
   filesLeftOut: "لا يستطيع المساعد قراءة ملف من هذه المحادثة، ويتابع من دونه.",
   runId: "رقم التشغيل {id}",
   copyRunId: "نسخ رقم التشغيل",

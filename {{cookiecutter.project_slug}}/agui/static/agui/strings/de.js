@@ -232,6 +232,8 @@ export const STRINGS = {
   failedTitle: "Etwas ist schiefgegangen",
   slow: "Das Modell hat noch nicht geantwortet …",
   beginsAgain: "Ab {time} geht es weiter.",
+  answerCut: "Diese Antwort ist nicht vollständig.",
+  goOn: "Weiter",
   filesLeftOut:
     "Der Assistent kann eine Datei dieser Unterhaltung nicht lesen und macht ohne sie weiter.",
   runId: "Lauf {id}",

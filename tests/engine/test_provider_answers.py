@@ -1,0 +1,210 @@
+"""What providers really send: each answer of inputs/provider_answers.json, read by pydantic-ai's real classes."""
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic_ai.models import override_allow_model_requests
+
+from agui import AgentConfig, DjangoAGUIView, ToolRegistry, get_urls, tool
+from engine.conftest import Client
+from engine.provider_stub import Answer, Body, ProviderStub, calls_in, check_history
+from engine.providers import APIS, model_of
+from engine.wire import check_stream
+
+INPUTS: list[dict[str, Any]] = json.loads((Path(__file__).parent / "inputs/provider_answers.json").read_text())
+NAMES = [sent["name"] for sent in INPUTS]
+REFUSAL = "I won't write that letter."
+ONE_CALL = ["id changes after the first chunk", "a new id in each chunk", "id is null first, then real"]
+TWO_CALLS = ["two calls with index 0, whole", "two calls with one id, Chat"]
+REFUSED = [name for name in NAMES if re.search("refusal|without text|blocked", name) and "after" not in name]
+CUT = [name for name in NAMES if " after text" in name]
+UNKNOWN = [name for name in NAMES if name.startswith("unknown") or "not declared" in name]
+THOUGHT = ["<think> split over deltas", "only </think>"]
+DRAWN = [name for name in NAMES if name.startswith("image")]
+OTHERS = ["blank answer, Chat", "200 with an error as JSON", "context exceeded, llama.cpp"]
+
+
+@pytest.fixture
+def stub() -> Iterator[ProviderStub]:
+    with ProviderStub() as stub, override_allow_model_requests(True):
+        yield stub
+
+
+@dataclass
+class Turn:
+    """A run, and the thread after it."""
+
+    events: list[dict[str, Any]]
+    thread: dict[str, Any]
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def text(self) -> str:
+        return "".join(event["delta"] for event in self.events if event["type"] == "TEXT_MESSAGE_CONTENT")
+
+    @property
+    def answers(self) -> list[str]:
+        return [one["content"] for one in self.thread["messages"] if one["role"] == "assistant" and "content" in one]
+
+    @property
+    def failure(self) -> dict[str, Any]:
+        """What the thread says about the turn."""
+        [failure] = self.thread["failures"].values()
+        return failure
+
+
+def serve(settings: Any, notes: list[str], **config: Any) -> None:
+    registry = ToolRegistry()
+
+    @tool(registry)
+    def put_note(text: str) -> dict[str, Any]:
+        """Put a note down."""
+        notes.append(text)
+        return {"noted": text}
+
+    @tool(registry)
+    def ping() -> str:
+        """Answer."""
+        return "pong"
+
+    view = DjangoAGUIView(registry, AgentConfig(**config))
+    settings.ROOT_URLCONF = type("Urls", (), {"urlpatterns": get_urls(view)})
+
+
+async def play(name: str, client: Client, stub: ProviderStub, settings: Any) -> Turn:
+    """Let the provider send an input's answer, and run a further turn with each of the APIs."""
+    [sent] = [sent for sent in INPUTS if sent["name"] == name]
+    body = Body(sent["chunks"], sent.get("status", 200), sent.get("type", "text/event-stream"))
+    stub.replies = [body] * 9 if "again" in sent else [body, *map(Body, sent.get("then", []))]
+    models = {api: model_of(api, stub.url) for api in APIS}
+    notes: list[str] = []
+    serve(settings, notes, model=model_of(sent["api"], stub.url, sent.get("flavour", "")), models=models)
+    events = await client.run("Hi")
+    check_stream(events, {"protocolVersion": "1.0"})
+    turn = Turn(events, await client.thread(), list(notes))
+    for api in APIS:
+        stub.replies = [Answer("Go on.")]
+        after = await client.run("And now?", forwardedProps={"model": api})
+        assert after[-1]["type"] == "RUN_FINISHED", (api, after[-1])
+        check_history(stub.requests[-1].body)
+    return turn
+
+
+def test_each_input_has_its_test():
+    assert sorted(NAMES) == sorted([*ONE_CALL, *TWO_CALLS, *REFUSED, *CUT, *UNKNOWN, *THOUGHT, *DRAWN, *OTHERS])
+
+
+@pytest.mark.parametrize("name", ONE_CALL)
+async def test_a_call_has_one_id_in_the_stream_the_thread_and_the_next_request(name, client, stub, settings):
+    turn = await play(name, client, stub, settings)
+
+    assert turn.events[-1]["type"] == "RUN_FINISHED"
+    assert turn.notes == ["Tea"]
+    streamed = {event["toolCallId"] for event in turn.events if "toolCallId" in event}
+    [call] = [call for one in turn.thread["messages"] for call in one.get("toolCalls", ())]
+    [result] = [one["toolCallId"] for one in turn.thread["messages"] if one["role"] == "tool"]
+    sent = calls_in(stub.requests[1].body)
+    assert streamed == {call["id"]} == {result}
+    assert sent == ([result], [result])
+    assert json.loads(call["function"]["arguments"]) == {"text": "Tea"}
+
+
+@pytest.mark.parametrize("name", TWO_CALLS)
+async def test_calls_that_a_gateway_confuses_run_all_the_same(name, client, stub, settings):
+    turn = await play(name, client, stub, settings)
+
+    assert turn.events[-1]["type"] == "RUN_FINISHED"
+    assert sorted(turn.notes) == ["Bread", "Tea"]
+
+
+@pytest.mark.parametrize("name", REFUSED)
+async def test_a_refusal_is_called_so_and_has_the_models_words(name, client, stub, settings):
+    turn = await play(name, client, stub, settings)
+
+    assert turn.events[-1]["code"] == turn.failure["code"] == "model_refused"
+    words = [REFUSAL] if name.startswith("refusal") else []
+    assert turn.answers == words
+    assert turn.text == "".join(words)
+
+
+@pytest.mark.parametrize("name", CUT)
+async def test_an_answer_that_was_cut_off_says_so(name, client, stub, settings):
+    turn = await play(name, client, stub, settings)
+
+    [cut] = [event["value"] for event in turn.events if event["type"] == "CUSTOM" and event["name"] == "answer_cut"]
+    [answer] = [one for one in turn.thread["messages"] if one["role"] == "assistant"]
+    assert turn.text == answer["content"] == "The first step is to"
+    assert cut["messageId"] == answer["id"]
+    assert cut["reason"] == answer["metadata"]["answer_cut"]
+    assert cut["reason"] == ("length" if re.match("length|max", name) else "content_filter")
+
+
+@pytest.mark.parametrize("name", UNKNOWN)
+async def test_what_a_reader_does_not_know_loses_no_text(name, client, stub, settings):
+    turn = await play(name, client, stub, settings)
+
+    assert turn.events[-1].get("code", "model_error") == "model_error"
+    assert "".join(turn.answers) == turn.text
+
+
+@pytest.mark.parametrize("name", THOUGHT)
+async def test_a_thought_between_tags_is_no_part_of_the_answer(name, client, stub, settings):
+    turn = await play(name, client, stub, settings)
+
+    assert turn.answers == ["Hello"]
+    assert "think>" not in turn.text
+    assert name == "only </think>" or turn.text == "Hello"
+
+
+async def test_a_thought_may_come_letter_by_letter(client, stub, settings):
+    text = "<think>Let me see</think>\n\nHello"
+    stub.replies = [Body([f"{chat_data(letter)}\n\n" for letter in text])]
+    serve(settings, [], model=model_of("chat", stub.url, "ollama"))
+    events = await client.run("Hi")
+    messages = (await client.thread())["messages"]
+
+    check_stream(events)
+    assert Turn(events, {}).text == "Hello"
+    assert [(one["role"], one["content"]) for one in messages[1:]] == [
+        ("reasoning", "Let me see"),
+        ("assistant", "Hello"),
+    ]
+
+
+def chat_data(text: str) -> str:
+    choices = [{"index": 0, "delta": {"content": text}, "finish_reason": None}]
+    chunk = {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m", "choices": choices}
+    return f"data: {json.dumps(chunk)}"
+
+
+@pytest.mark.parametrize("name", DRAWN)
+async def test_a_drawing_is_the_same_words_live_and_after_a_reload(name, client, stub, settings):
+    turn = await play(name, client, stub, settings)
+
+    assert turn.answers == [turn.text]
+    assert "None" not in turn.text
+
+
+async def test_white_space_is_an_empty_answer(client, stub, settings):
+    turn = await play("blank answer, Chat", client, stub, settings)
+
+    assert turn.events[-1]["code"] == "empty_answer"
+    assert (turn.answers, turn.text) == ([], "")
+
+
+async def test_an_error_with_the_status_of_a_success_is_read(client, stub, settings):
+    settings.DEBUG = True
+    turn = await play("200 with an error as JSON", client, stub, settings)
+
+    assert "no model is loaded" in turn.events[-1]["metadata"]["debug"]["cause"]
+
+
+async def test_a_context_that_is_exceeded_has_its_code_from_any_server(client, stub, settings):
+    turn = await play("context exceeded, llama.cpp", client, stub, settings)
+
+    assert turn.events[-1]["code"] == "context_window"

@@ -1,0 +1,149 @@
+"""Thousands of generated answers of providers: a run survives each, and its thread goes on with any model."""
+
+import http.client
+import json
+import re
+import shutil
+import uuid
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import furnish_project
+from engine.provider_stub import Answer, Body, ProviderStub, check_history
+from engine.wire import Stream, check_stream, read_stream
+from hypothesis import HealthCheck, Phase, given, note, settings
+from hypothesis import strategies as st
+from provider_bodies import DIALECTS, Sent, answers
+from servers import LiveProject, serve
+
+pytestmark = [pytest.mark.servers, pytest.mark.filterwarnings("ignore:Generating overly large repr")]
+
+# What a provider may be blamed for.
+ENDS = {
+    "finished",
+    "model_error",
+    "model_refused",
+    "model_unavailable",
+    "empty_answer",
+    "context_window",
+    "usage_limit",
+}
+
+
+@pytest.fixture(scope="module")
+def stub() -> Iterator[ProviderStub]:
+    with ProviderStub() as stub:
+        yield stub
+
+
+@pytest.fixture(scope="module")
+def server(rendered, environment: Path, stub: ProviderStub, tmp_path_factory: Any) -> Iterator[LiveProject]:
+    project = tmp_path_factory.mktemp("streams") / "project"
+    shutil.copytree(rendered["demo"], project)
+    furnish_project(project, environment)
+    shutil.copytree(Path(__file__).parent / "fixtures/streams", project, dirs_exist_ok=True)
+    tests = str(Path(__file__).parent)
+    with serve(project, DJANGO_SETTINGS_MODULE="streams_settings", PYTHONPATH=tests, STUB_URL=stub.url) as live:
+        yield live
+
+
+class Thread:
+    """A conversation, on one connection."""
+
+    def __init__(self, live: LiveProject, connection: http.client.HTTPConnection, stub: ProviderStub) -> None:
+        self.id = str(uuid.uuid4())
+        self.headers = {"Authorization": f"Bearer {live.token}", "Content-Type": "application/json"}
+        self.connection = connection
+        self.stub = stub
+
+    def run(self, api: str, *replies: Any) -> tuple[Stream, list[Any]]:
+        self.stub.replies = list(replies)
+        body = {
+            "threadId": self.id,
+            "runId": str(uuid.uuid4()),
+            "protocolVersion": "1.0",
+            "messages": [{"id": str(uuid.uuid4()), "role": "user", "content": "Hi"}],
+            "forwardedProps": {"model": api},
+        }
+        self.connection.request("POST", "/agent/", json.dumps(body), self.headers)
+        with self.connection.getresponse() as response:
+            raw = response.read()
+        assert response.status == 200, raw
+        events = read_stream(raw)
+        return check_stream(events, body), events
+
+    def read(self) -> list[dict[str, Any]]:
+        self.connection.request("GET", f"/agent/threads/{self.id}/", headers=self.headers)
+        with self.connection.getresponse() as response:
+            return json.loads(response.read())["messages"]
+
+
+def end_of(stream: Stream) -> str:
+    ended = stream.ended or {}
+    return "finished" if ended["type"] == "RUN_FINISHED" else ended["code"]
+
+
+def check_kept(stream: Stream, events: list[Any], messages: list[dict[str, Any]], has_tags: bool) -> None:
+    """The thread has what a client has seen: the words of each message, each call with its result."""
+    # The thread may join texts, and put woven ones one after the other: no letter is lost.
+    seen = "".join(one["delta"] for one in events if one["type"] == "TEXT_MESSAGE_CONTENT")
+    kept = "".join(message.get("content", "") for message in messages if message["role"] == "assistant")
+    assert has_tags or not seen.strip() or Counter(seen) <= Counter(kept), (seen, messages)
+    results = [message["toolCallId"] for message in messages if message["role"] == "tool"]
+    calls = [call["id"] for message in messages for call in message.get("toolCalls", ())]
+    assert len(set(calls)) == len(calls)
+    assert sorted(results) == sorted(stream.results), (stream.results, messages)
+    assert set(results) <= set(calls)
+
+
+def play(live: LiveProject, stub: ProviderStub, first: Sent, second: Sent | None) -> str:
+    """Run on generated answers, then on with each of the models; returns how the first run ended."""
+    with closing(http.client.HTTPConnection("127.0.0.1", live.port, timeout=60)) as connection:
+        thread = Thread(live, connection, stub)
+        sent = [Body(one.chunks) for one in (first, second) if one]
+        stream, events = thread.run(first.api, *sent, *[Answer("Well.")] * 9)
+        end = end_of(stream)
+        assert end in ENDS, stream.ended
+        check_kept(stream, events, thread.read(), any(one.has_tags for one in (first, second) if one))
+        for other in DIALECTS:
+            stub.requests.clear()
+            after, _ = thread.run(other, Answer("Go on."))
+            assert end_of(after) == "finished", (other, after.ended)
+            check_history(stub.requests[-1].body, own=stream.calls if other == first.api else ())
+    return end
+
+
+@pytest.mark.parametrize("api", DIALECTS)
+@pytest.mark.parametrize("examples", [8, pytest.param(1500, marks=pytest.mark.nightly)])
+def test_a_run_survives_what_a_provider_sends(server: LiveProject, stub: ProviderStub, api: str, examples: int):
+    seen: Counter[str] = Counter()
+
+    @settings(
+        max_examples=examples,
+        deadline=None,
+        database=None,
+        derandomize=examples < 100,
+        # To make an example smaller takes hundreds of runs.
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(answers(api), st.none() | answers(api))
+    def play_generated(first: Sent, second: Sent | None) -> None:
+        note(repr(b"".join(first.chunks)))
+        seen[play(server, stub, first, second)] += 1
+
+    play_generated()
+    print(api, dict(seen))
+    assert len(seen) > 1
+
+
+def test_the_server_is_well_after_all(server: LiveProject):
+    log = server.log.read_text()
+    # What a provider sends may be unreadable, but not to the engine.
+    assert not re.search(r'File "[^"]*/agui/[^"]*", line .*\n.*\n(?: *[~^]+\n)? *\w+(?:Error|Exception)', log)
+    for complaint in ("Unhandled", "never awaited", "never retrieved", "Internal Server Error", "broke"):
+        assert complaint not in log, log[log.index(complaint) :][:3000]

@@ -1,0 +1,261 @@
+"""The answer of a provider, mended where it breaks the protocol of its own API.
+
+pydantic-ai reads the streams of providers. What it leaves open is mended here, in its events and in
+the parts that it keeps, so that the stream, the thread and the next request say the same:
+
+- a tool call has the id that it began with, and no two calls have one id
+- thoughts between tags are found wherever the provider cuts its text
+- white space alone is no text; a refusal and a drawing become words
+"""
+
+import logging
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+from contextlib import aclosing
+from dataclasses import replace
+from functools import cached_property
+from typing import Any
+from uuid import uuid4
+
+from pydantic_ai.messages import (
+    FilePart,
+    ModelMessage,
+    ModelResponseStreamEvent,
+    NativeToolCallPart,
+    NativeToolReturnPart,
+    PartDeltaEvent,
+    PartStartEvent,
+    TextPart,
+    TextPartDelta,
+    ThinkingPart,
+    ThinkingPartDelta,
+    ToolCallPart,
+    ToolCallPartDelta,
+)
+from pydantic_ai.models import Model, StreamedResponse
+
+from agui.agents.answer_pieces import NO_SOURCE, Piece, Text, is_between_tags
+from agui.agents.model_failures import failures_of
+from agui.agents.thinking_tags import TaggedText
+
+logger = logging.getLogger("agui.runs")
+
+Events = Iterator[ModelResponseStreamEvent]
+
+# Names of pydantic-ai: what yields a stream's events, and what keeps the parts of its answer.
+EVENTS = "_get_event_iterator"
+KEPT = "_parts_manager"
+
+
+def mended(
+    response: StreamedResponse, model: Model, messages: Sequence[ModelMessage]
+) -> StreamedResponse:
+    """Mend the answer to these messages while it streams. Nothing may have read the stream before.
+
+    A model without an address is code of the project, which may use ids of earlier calls again.
+    """
+    kept: Any = getattr(response, KEPT, None)
+    if not hasattr(response, EVENTS) or not hasattr(kept, "_parts"):
+        logger.warning("Not mending streams: this pydantic-ai has no %s or no %s.", EVENTS, KEPT)
+        return response
+    tags = model.profile.get("thinking_tags", ("<think>", "</think>"))
+    answer = Answer(tags, kept, messages if model.base_url else ())
+    events = getattr(response, EVENTS)
+
+    async def mended_events() -> AsyncGenerator[ModelResponseStreamEvent]:
+        with failures_of(model):
+            async with aclosing(events()) as stream:
+                async for event in stream:
+                    for new in answer.mend(event):
+                        yield new
+        if response.state != "suspended":
+            for new in answer.rest((response.provider_details or {}).get("refusal")):
+                yield new
+
+    kept.get_parts = answer.parts
+    setattr(response, EVENTS, mended_events)
+    return response
+
+
+class Answer:
+    """One answer while it streams."""
+
+    def __init__(self, tags: tuple[str, str], kept: Any, before: Sequence[ModelMessage]) -> None:
+        self._tags = tags
+        self._before = before
+        self._kept = kept
+        self._get_parts: Callable[[], list[Any]] = kept.get_parts
+        self._pieces: list[Piece] = []
+        self._newest: dict[int, Piece] = {}
+        """The piece that goes on, by its source."""
+        self._texts: dict[int, Text] = {}
+        self._last_text = NO_SOURCE
+        self._has_thought = False
+        """Whether pydantic-ai has found a thought between tags."""
+        self._looked_at = 0
+        """How many parts of pydantic-ai have a place, if they need one."""
+        self._blank = ""
+        """White space that is sent only if text follows."""
+
+    @cached_property
+    def _call_ids(self) -> set[str]:
+        """The ids that calls have: a new one needs another id."""
+        ids: set[str] = set()
+        for message in self._before:
+            ids.update(
+                part.tool_call_id for part in message.parts if isinstance(part, ToolCallPart)
+            )
+        return ids
+
+    def parts(self) -> list[Any]:
+        """Return the parts of the answer so far, each at the index that its events have."""
+        sources = self._sources()
+        return [piece.finished(sources[piece.source]) for piece in self._pieces]
+
+    def _sources(self) -> dict[int, Any]:
+        """Return the parts that pydantic-ai keeps, by their index in its events."""
+        complete = iter(self._get_parts())
+        sources: dict[int, Any] = {NO_SOURCE: None}
+        for index, part in enumerate(self._kept._parts):
+            if not isinstance(part, ToolCallPartDelta):
+                sources[index] = next(complete)
+        return sources
+
+    def mend(self, event: ModelResponseStreamEvent) -> Events:
+        if isinstance(event, PartStartEvent):
+            yield from self._start(event, event.part, event.index)
+        elif isinstance(event, PartDeltaEvent):
+            yield from self._go_on(event, event.delta, event.index)
+        else:
+            yield event
+
+    def rest(self, refusal: str | None) -> Events:
+        """Yield what is missing: held text, results, a refusal if there are no other words."""
+        for source in list(self._texts):
+            yield from self._add(source, "", is_last=True)
+        if refusal and not any(isinstance(piece.part, TextPart) for piece in self._pieces):
+            yield self._open(NO_SOURCE, TextPart(refusal), refusal)
+        open_calls = {}
+        for part in self.parts():
+            if isinstance(part, NativeToolCallPart):
+                open_calls[part.tool_call_id] = part.tool_name
+            elif isinstance(part, NativeToolReturnPart):
+                open_calls.pop(part.tool_call_id, None)
+        for call_id, name in open_calls.items():
+            result = NativeToolReturnPart(name, "", call_id, outcome="interrupted")
+            yield self._open(NO_SOURCE, result)
+
+    def _start(self, event: PartStartEvent, part: Any, source: int) -> Events:
+        if isinstance(part, FilePart):
+            file = part.content
+            part = TextPart(f"\n[{file.media_type}, {len(file.data)} bytes, not kept]\n")
+        if isinstance(part, TextPart) or is_between_tags(part):
+            is_thought = is_between_tags(part)
+            tagged = TaggedText(
+                self._tags, is_thought=is_thought, follows_thought=self._has_thought
+            )
+            self._has_thought = self._has_thought or is_thought
+            self._texts[source] = Text(part, tagged)
+            self._last_text = source
+            yield from self._add(source, part.content or "")
+            return
+        if self._last_text in self._texts:
+            # What was held back is no tag.
+            yield from self._add(self._last_text, "", is_last=True)
+        self._blank = ""
+        if source in self._newest:
+            # The provider has sent the part anew.
+            yield replace(event, index=self._newest[source].index)
+            return
+        self._reserve(source)
+        if not isinstance(part, ToolCallPart):
+            yield self._open(source, part)
+        elif part.tool_name:
+            yield self._open_call(source, part)
+
+    def _reserve(self, source: int) -> None:
+        """Keep the place of parts before this one that begin later."""
+        for index in range(self._looked_at, source):
+            part = self._kept._parts[index]
+            is_native = isinstance(part, NativeToolCallPart | NativeToolReturnPart)
+            if index not in self._newest and is_native:
+                self._open(index, part)
+        self._looked_at = max(self._looked_at, source)
+
+    def _go_on(self, event: PartDeltaEvent, delta: Any, source: int) -> Events:
+        piece = self._newest.get(source)
+        if source in self._texts and delta.content_delta:
+            yield from self._add(source, delta.content_delta, event)
+        elif piece and isinstance(piece.part, ToolCallPart):
+            yield self._add_to_call(piece, event, delta)
+        elif piece:
+            yield replace(event, index=piece.index)
+        elif isinstance(delta, ToolCallPartDelta) and delta.tool_name_delta:
+            # A call begins with its name.
+            yield self._open_call(source, self._sources()[source])
+
+    def _add(
+        self,
+        source: int,
+        content: str,
+        event: PartDeltaEvent | None = None,
+        *,
+        is_last: bool = False,
+    ) -> Events:
+        """Add to a text or to a thought between tags; `event` is the delta that brings it."""
+        text = self._texts[source]
+        for read in text.tagged.read(content, is_last=is_last):
+            piece = self._newest.get(source)
+            if read is None:
+                # Clients keep the thought in their text until they reload.
+                if piece:
+                    piece.texts.clear()
+                continue
+            is_thought, new = read
+            if piece and isinstance(piece.part, ThinkingPart) is is_thought:
+                piece.texts.append(new)
+                if event and new == content and event.index == piece.index and not is_thought:
+                    yield event  # As it is: `join_deltas` knows it again.
+                else:
+                    kind = ThinkingPartDelta if is_thought else TextPartDelta
+                    yield PartDeltaEvent(index=piece.index, delta=kind(content_delta=new))
+            elif not new.strip():
+                self._blank += "" if is_thought else new
+            elif is_thought:
+                yield self._open(source, text.thought(new), new)
+            else:
+                new, self._blank = self._blank + new, ""
+                yield self._open(source, text.words(new), new)
+
+    def _add_to_call(
+        self, piece: Piece, event: PartDeltaEvent, delta: ToolCallPartDelta
+    ) -> ModelResponseStreamEvent:
+        call, name, args = piece.part, delta.tool_name_delta, delta.args_delta
+        is_other = delta.tool_call_id and delta.tool_call_id != call.tool_call_id
+        if name and is_other and piece.texts:
+            # Some gateways give all calls the same place.
+            piece.is_alone = False
+            return self._open_call(piece.source, ToolCallPart(name, args, delta.tool_call_id or ""))
+        if name == call.tool_name:
+            name = None  # Some gateways repeat the name.
+        elif name:
+            piece.part = call = replace(call, tool_name=call.tool_name + name)
+        if isinstance(args, str):
+            piece.texts.append(args)
+        delta = replace(delta, tool_call_id=call.tool_call_id, tool_name_delta=name)
+        return replace(event, index=piece.index, delta=delta)
+
+    def _open_call(self, source: int, call: ToolCallPart) -> PartStartEvent:
+        if not call.tool_call_id or call.tool_call_id in self._call_ids:
+            call = replace(call, tool_call_id=f"call_{uuid4().hex}")
+        self._call_ids.add(call.tool_call_id)
+        started = self._open(source, call, call.args if isinstance(call.args, str) else "")
+        self._pieces[-1].is_alone = (
+            len([1 for piece in self._pieces if piece.source == source]) == 1
+        )
+        return started
+
+    def _open(self, source: int, part: Any, text: str = "") -> PartStartEvent:
+        piece = Piece(len(self._pieces), source, part, [text] if text else [])
+        self._pieces.append(piece)
+        self._newest[source] = piece
+        return PartStartEvent(index=piece.index, part=part)
