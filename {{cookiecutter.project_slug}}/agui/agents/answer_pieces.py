@@ -49,7 +49,9 @@ class Piece:
             return source
         if type(source) is not type(self.part):
             source = self.part
-        return source if source.content == text else replace(source, content=text)
+        if source.content == text:
+            return source
+        return replace(source, content=text)
 
 
 @dataclass

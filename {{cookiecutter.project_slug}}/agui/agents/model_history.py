@@ -180,10 +180,14 @@ def is_blank(part: TextPart | ThinkingPart | UserPromptPart) -> bool:
 def without_blanks(prompt: UserPromptPart) -> UserPromptPart:
     """Drop the blank texts of a prompt."""
     if isinstance(prompt.content, str):
-        return prompt if prompt.content.strip() else replace(prompt, content="")
+        if prompt.content.strip():
+            return prompt
+        return replace(prompt, content="")
     content: list[Any] = []
     for item in prompt.content:
         text = item.content if isinstance(item, TextContent) else item
         if not isinstance(text, str) or text.strip():
             content.append(item)
-    return prompt if len(content) == len(prompt.content) else replace(prompt, content=content)
+    if len(content) == len(prompt.content):
+        return prompt
+    return replace(prompt, content=content)

@@ -218,10 +218,11 @@ class Answer:
                 else:
                     kind = ThinkingPartDelta if is_thought else TextPartDelta
                     yield PartDeltaEvent(index=piece.index, delta=kind(content_delta=new))
-            elif not new.strip():
-                self._blank += "" if is_thought else new
             elif is_thought:
-                yield self._open(source, text.thought(new), new)
+                if new.strip():
+                    yield self._open(source, text.thought(new), new)
+            elif not new.strip():
+                self._blank += new
             else:
                 new, self._blank = self._blank + new, ""
                 yield self._open(source, text.words(new), new)
