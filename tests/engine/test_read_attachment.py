@@ -27,7 +27,7 @@ from agui.stores.annotations import annotate
 from agui.stores.model import ModelConversationStore
 from agui.testing import call, fail, say
 from engine import urls
-from engine.conftest import Client, parts_of, played_by, results_of, script
+from engine.conftest import Client, parts_of, played_by, results_of, run_input, script
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -99,6 +99,13 @@ async def test_files_may_come_without_a_word(client: Client, text: str):
     [told] = prompts(model.requests[0])
     assert manifest(told) == [row(file)]
     assert (await client.thread())["messages"][0] == sent
+
+
+@pytest.mark.parametrize("text", ["", " \n\u2003"])
+async def test_a_message_without_words_and_files_is_refused(client: Client, text: str):
+    response = await client.post(run_input(messages=[{"id": "m1", "role": "user", "content": text}]))
+    assert response.status_code == 422
+    assert "The message is empty" in response.json()["message"]
 
 
 async def test_what_the_client_says_of_a_file_counts_for_nothing(client: Client):

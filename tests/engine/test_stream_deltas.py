@@ -216,6 +216,10 @@ def has_text(event) -> bool:
     return False
 
 
+# How many turns of the loop a delta's frame may take. pydantic-ai holds some deltas back: those never have one.
+TURNS = 100_000
+
+
 @pytest.fixture
 def slow_model(monkeypatch, settings) -> None:
     """Let a run handle each delta before the next one comes: what has a text is in the log then."""
@@ -227,7 +231,7 @@ def slow_model(monkeypatch, settings) -> None:
             before = count_of_text_frames()
             yield event
             # Other events have no frame of their own.
-            for turn in range(100_000 if has_text(event) else 100):
+            for turn in range(TURNS if has_text(event) else 100):
                 await asyncio.sleep(0)
                 if turn >= 100 and count_of_text_frames() != before:
                     break

@@ -102,9 +102,11 @@ def _load(messages: Sequence[Message], run_input: RunAgentInput) -> list[ModelMe
         ) from None
     if not loaded or not isinstance(loaded[-1], ModelRequest):
         raise Unprocessable("The last message must be one by the user.")
-    if all(isinstance(part, UserPromptPart) and is_blank(part) for part in loaded[-1].parts):
-        raise Unprocessable("The message is empty: write something, or attach a file.")
     MessageIds(messages).stamp(loaded)
+    has_words = not all(isinstance(p, UserPromptPart) and is_blank(p) for p in loaded[-1].parts)
+    # Uploaded files are named beside the words.
+    if not has_words and not annotation(loaded[-1], "extras"):
+        raise Unprocessable("The message is empty: write something, or attach a file.")
     return loaded
 
 
