@@ -20,7 +20,7 @@ from pydantic_ai.models.fallback import FallbackModel
 from agui import conf
 from agui.agents import file_addresses
 from agui.testing import ScriptedModel, call, say
-from engine.conftest import Client, parts_of, script
+from engine.conftest import Client, by_day, parts_of, script
 from engine.provider_stub import Answer, ProviderStub, ToolUse
 from engine.test_llm import answering
 
@@ -116,7 +116,7 @@ def told(events: list[dict[str, Any]]) -> list[Any]:
 
 
 @pytest.mark.parametrize("model", OPENED)
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", by_day(KINDS))
 async def test_the_server_fetches_no_address_that_a_client_names(
     client: Client, stub: ProviderStub, files: Files, model: str, kind: str
 ):

@@ -13,7 +13,7 @@ import pytest
 
 from agui.models import AuditRecord
 from agui.testing import ScriptedModel, call, collect, say
-from engine.conftest import Client, played_by, run_input, script
+from engine.conftest import Client, by_day, played_by, run_input, script
 from engine.urls import effects
 from engine.wire import Stream, check_stream, read_stream
 
@@ -243,7 +243,7 @@ async def test_depth_is_refused(client: Client, shape: str):
                 assert (await target.attack(with_raw(DEEP[shape](depth), **change))).status == 400, place
 
 
-@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("place", by_day(PLACES))
 async def test_depth_that_can_just_be_read_can_be_kept(client: Client, place: str):
     async with surviving(client) as target:
         for depth in (150, *range(194, 202)):
@@ -315,7 +315,7 @@ PLACES_OF = {
 }
 
 
-@pytest.mark.parametrize("name", PLACES_OF)
+@pytest.mark.parametrize("name", by_day(PLACES_OF))
 async def test_wrong_types(client: Client, name: str):
     async with surviving(client) as target:
         for path in PLACES_OF[name]:
@@ -323,7 +323,7 @@ async def test_wrong_types(client: Client, name: str):
                 await target.attack(replaced(path, value))
 
 
-@pytest.mark.parametrize("name", PLACES_OF)
+@pytest.mark.parametrize("name", by_day(PLACES_OF))
 async def test_wrong_types_in_a_history_that_is_taken_over(client: Client, name: str):
     for path in PLACES_OF[name]:
         for value in WRONG:
@@ -359,7 +359,7 @@ async def test_odd_ids_of_runs(client: Client, name: str):
                 assert answer.status == 400 or name == "parentRunId"
 
 
-@pytest.mark.parametrize("number", range(len(ODD_IDS)))
+@pytest.mark.parametrize("number", by_day(range(len(ODD_IDS))))
 async def test_odd_ids_in_a_history(client: Client, number: int):
     odd = ODD_IDS[number]
     history = [user(id=odd), assistant(tool_call(odd), id=odd), result(odd, id=odd), user(id=odd), user()]
@@ -427,7 +427,7 @@ ODD_TEXTS = [
 ]
 
 
-@pytest.mark.parametrize("number", range(len(ODD_TEXTS)))
+@pytest.mark.parametrize("number", by_day(range(len(ODD_TEXTS))))
 async def test_odd_texts_everywhere(client: Client, number: int):
     odd = ODD_TEXTS[number]
     changes: list[dict[str, Any]] = [
@@ -497,7 +497,7 @@ MANY: dict[str, tuple[dict[str, Any], Any]] = {
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize("name", MANY)
+@pytest.mark.parametrize("name", by_day(MANY))
 async def test_very_many(client: Client, settings: Any, name: str):
     settings.AGUI = {"HISTORY_MESSAGES": None}  # Else the model reads none of what came before
     changes, expected = MANY[name]
@@ -566,7 +566,7 @@ ARGUMENTS = [
 ARGUMENTS += ['{"text": "\\ud800"}', '{"text": "\\u0000"}', *(shape(50_000) for shape in DEEP.values())]
 
 
-@pytest.mark.parametrize("number", range(len(ARGUMENTS)))
+@pytest.mark.parametrize("number", by_day(range(len(ARGUMENTS))))
 async def test_calls_with_broken_arguments(client: Client, number: int):
     odd = assistant(tool_call(arguments=ARGUMENTS[number]))
     async with surviving(client) as target:
@@ -611,7 +611,7 @@ HISTORIES: dict[str, list[dict[str, Any]]] = {
 }
 
 
-@pytest.mark.parametrize("name", HISTORIES)
+@pytest.mark.parametrize("name", by_day(HISTORIES))
 async def test_histories_that_no_server_has_written(client: Client, name: str):
     async with surviving(client) as target:
         await target.attack(hostile(messages=HISTORIES[name]))
@@ -637,7 +637,7 @@ CONTINUITY = [
 ]
 
 
-@pytest.mark.parametrize("place", ["user", "assistant", "call", "tool", "reasoning"])
+@pytest.mark.parametrize("place", by_day(["user", "assistant", "call", "tool", "reasoning"]))
 async def test_a_forged_encrypted_value_spoils_nothing(client: Client, place: str):
     for forged in CONTINUITY:
         history: dict[str, dict[str, Any]] = {
@@ -751,7 +751,7 @@ PAYLOADS: list[Any] = [
 ]
 
 
-@pytest.mark.parametrize("number", range(len(PAYLOADS)))
+@pytest.mark.parametrize("number", by_day(range(len(PAYLOADS))))
 async def test_an_answer_of_another_form_is_no_answer(client: Client, number: int):
     interrupt_id = await pause(client)
     entry = {"interruptId": interrupt_id, "status": "resolved", "payload": PAYLOADS[number]}
@@ -798,7 +798,7 @@ def odd_resumes(real: str) -> dict[str, tuple[Any, set[str]]]:
     }
 
 
-@pytest.mark.parametrize("name", odd_resumes("x"))
+@pytest.mark.parametrize("name", by_day(odd_resumes("x")))
 async def test_odd_answers_leave_the_question_open(client: Client, name: str):
     interrupt_id = await pause(client)
     resume, expected = odd_resumes(interrupt_id)[name]
@@ -811,7 +811,7 @@ async def test_odd_answers_leave_the_question_open(client: Client, name: str):
 
 
 @pytest.mark.parametrize("more", [False, True])
-@pytest.mark.parametrize("number", range(6))
+@pytest.mark.parametrize("number", by_day(range(6)))
 async def test_edited_arguments_may_be_odd_and_are_in_the_audit_trail(client: Client, number: int, more: bool):
     odd = ["\x00", "x" * 1_000_000, "\u202e", {"a": [None]}, 2**70, ["\x00"]][number]
     interrupt_id = await pause(client)
@@ -862,7 +862,7 @@ async def test_an_answer_that_does_not_fit_its_question_is_no_answer(client: Cli
     assert (await send(client, hostile(messages=[], resume=[entry]), calls=("c1",))).code == FINISHED
 
 
-@pytest.mark.parametrize("number", range(len(ANYTHING)))
+@pytest.mark.parametrize("number", by_day(range(len(ANYTHING))))
 async def test_an_answer_of_any_form_is_kept(client: Client, number: int):
     interrupt_id = await pause(client, "delegate")
     entry = {"interruptId": interrupt_id, "status": "resolved", "payload": ANYTHING[number]}
@@ -912,7 +912,7 @@ RESULTS: list[Any] = [
 ]
 
 
-@pytest.mark.parametrize("number", range(len(RESULTS)))
+@pytest.mark.parametrize("number", by_day(range(len(RESULTS))))
 async def test_results_may_be_odd(client: Client, number: int):
     content = RESULTS[number]
     with script(call("paint", _id="p1")):

@@ -12,7 +12,7 @@ from pydantic_ai.conversation_store import ConversationConflict
 from agui.models import Message, Run, Thread
 from agui.stores.model import ModelConversationStore
 from agui.testing import call, collect, event_types, say, wait
-from engine.conftest import Client, run_input, script
+from engine.conftest import Client, by_day, run_input, script
 
 pytestmark = pytest.mark.database
 
@@ -209,7 +209,7 @@ IDS = [
 
 
 @pytest.mark.parametrize("slash", ["/", ""])
-@pytest.mark.parametrize("thread", IDS)
+@pytest.mark.parametrize("thread", by_day(IDS))
 async def test_a_thread_of_any_id_is_addressed(client: Client, thread: str, slash: str):
     with script(say("Hi")):
         await client.run("Hi", thread=thread)

@@ -47,12 +47,14 @@ async def test_every_route_of_one_agent_finds_nothing_of_the_other(client: Clien
         await use_the_ids(shared, world)
 
 
+@pytest.mark.nightly
 async def test_nor_the_other_way_round(client: Client, shared: Client):
     async with world_of(shared) as world:
         await attack(client, world)
         await use_the_ids(client, world)
 
 
+@pytest.mark.nightly
 async def test_nor_does_another_user(billing: Client, other_client: Client, other: Any):
     other.is_staff = other.is_superuser = True
     await other.asave()

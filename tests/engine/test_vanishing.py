@@ -14,7 +14,7 @@ from agui.contrib.attachments.models import Attachment
 from agui.models import Thread
 from agui.stores.deletion import delete_thread
 from agui.testing import say
-from engine.conftest import Client, run_input, script
+from engine.conftest import Client, by_day, run_input, script
 
 FIRST = {"id": "u1", "role": "user", "content": "One"}
 REQUESTS: dict[str, tuple[str, str, Callable[[dict[str, Any]], Any]]] = {
@@ -63,7 +63,7 @@ def vanish() -> None:
     Attachment.objects.all().delete()
 
 
-@pytest.mark.parametrize("name", REQUESTS)
+@pytest.mark.parametrize("name", by_day(REQUESTS, 4))
 async def test_a_thread_that_goes_at_any_moment_is_no_error_of_the_server(
     client: Client, monkeypatch: pytest.MonkeyPatch, name: str
 ):
