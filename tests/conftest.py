@@ -11,7 +11,6 @@ import sys
 import tomllib
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 import snapshot
@@ -30,11 +29,6 @@ CACHE = ROOT / ".test-cache"
 TIERS = ["engine", "browser", "servers", "clients", "nightly"]
 # The Pythons that a project may run on.
 PYTHONS = ["3.11", "3.12", "3.13", "3.14"]
-
-
-def at_night(*values: object) -> list[Any]:
-    """The parameters of a test that is run with these values every night only."""
-    return [pytest.param(value, marks=pytest.mark.nightly) for value in values]
 
 
 # The engine's tests run in a generated project (test_engine.py), the element's by Node (test_javascript.py).

@@ -273,6 +273,7 @@ def test_what_is_written_passes_its_tests_and_the_contract(shop: Path):
     assert "SKIPPED" not in said
 
 
+@pytest.mark.nightly
 def test_name_of_an_own_tool_is_told(shop: Path):
     said = (shop / SAID).read_text()
     assert "The tools call the rows 'shop_rental', because the assistant has a tool 'create_rental' already." in said

@@ -5,7 +5,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from conftest import ROOT, at_night
+from conftest import ROOT
+from daily import at_night
 from pages import Browser, Page, Route
 
 pytestmark = pytest.mark.browser

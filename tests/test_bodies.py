@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from conftest import furnish_project
+from daily import at_night
 from engine.wire import Stream, check_stream, read_stream
 from hypothesis import HealthCheck, Phase, given, note, settings
 from hypothesis import strategies as st
@@ -321,7 +322,7 @@ def connection(server: LiveProject) -> Iterator[http.client.HTTPConnection]:
         yield connection
 
 
-@pytest.mark.parametrize("examples", [200, pytest.param(2000, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("examples", [60, *at_night(2000)])
 def test_generated_bodies_get_clear_answers(server: LiveProject, connection: http.client.HTTPConnection, examples: int):
     conversations = Conversations(server, connection)
 

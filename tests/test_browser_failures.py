@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from conftest import at_night
+from daily import at_night
 from pages import Page, drawn, expect, finished, new_chat, open_stream, say, stored
 
 pytestmark = pytest.mark.browser

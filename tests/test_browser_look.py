@@ -8,7 +8,8 @@ from itertools import chain
 from pathlib import Path
 
 import pytest
-from conftest import at_night, npm_install
+from conftest import npm_install
+from daily import at_night
 from pages import Page, Route, drawn, expect, first, message_box
 
 pytestmark = pytest.mark.browser

@@ -5,7 +5,8 @@ import re
 from pathlib import Path
 
 import pytest
-from conftest import at_night, npm_install
+from conftest import npm_install
+from daily import at_night
 from pages import expect, finished, new_chat, open_stream, say
 
 pytestmark = pytest.mark.browser

@@ -136,6 +136,7 @@ def test_production_loads_nothing_that_may_be_stale(new_page, production, collec
         assert "max-age=315360000" in response.headers["cache-control"], response.url
 
 
+@pytest.mark.nightly
 def test_collected_modules_import_nothing_that_may_be_stale(live_project, collected, tmp_path: Path):
     node = shutil.which("node")
     for name, hashed in collected.items():

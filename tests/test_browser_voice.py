@@ -8,7 +8,8 @@ from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
-from conftest import ROOT, TEMPLATE_NAME, at_night
+from conftest import ROOT, TEMPLATE_NAME
+from daily import at_night
 from pages import SECONDS, Page, drawn, expect, finished, first, message_box, say, thread_id
 from servers import LiveProject, serve
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from conftest import at_night
+from daily import at_night
 from servers import LiveProject, free_port, project_environment, serve
 from terminal import Screen, Terminal, terminal
 from test_python_client import FILES, microsoft_server, pydantic_server, wait_until_listening  # noqa: F401

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 from breaking_proxy import BOTH, MUTATIONS, NOTHING, Scenario, breaking_proxy
-from conftest import ROOT, at_night, npm_install
+from conftest import ROOT, npm_install
+from daily import at_night
 from servers import LiveProject, serve
 
 pytestmark = pytest.mark.clients

@@ -4,7 +4,7 @@ import socket
 import subprocess
 
 import pytest
-from conftest import at_night
+from daily import at_night
 from postgresql import PostgreSQL
 from servers import project_environment
 

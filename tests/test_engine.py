@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from conftest import ROOT, at_night
+from conftest import ROOT
+from daily import at_night
 from postgresql import PostgreSQL
 from redis_server import RedisServer, find_redis
 from servers import project_environment

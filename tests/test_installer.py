@@ -14,7 +14,8 @@ from pathlib import Path
 from urllib.parse import urlencode
 
 import pytest
-from conftest import ROOT, at_night
+from conftest import ROOT
+from daily import at_night
 from servers import (
     Client,
     events,

@@ -11,7 +11,7 @@ from pathlib import Path
 import environ
 import pytest
 import yaml
-from conftest import at_night
+from daily import at_night, by_day
 from servers import project_environment
 
 GOOD_NAMES = {
@@ -123,11 +123,11 @@ def test_description_gives_a_project(bake, description: str):
     assert data["project"]["description"] == description
 
 
-@pytest.mark.parametrize(("name", "reason"), BAD_NAMES.items())
-def test_name_is_refused(run_cli, name: str, reason: str):
+@pytest.mark.parametrize("name", by_day(BAD_NAMES))
+def test_name_is_refused(run_cli, name: str):
     line = refusal(run_cli("--no-input", f"project_name={name}"))
     assert line.startswith("project_"), line
-    assert reason in line
+    assert BAD_NAMES[name] in line
     assert entries(run_cli.output) == []
 
 
@@ -141,7 +141,7 @@ def test_description_is_refused(run_cli, description: str):
     assert entries(run_cli.output) == []
 
 
-@pytest.mark.parametrize("slug", BAD_SLUGS)
+@pytest.mark.parametrize("slug", by_day(BAD_SLUGS, 4))
 def test_slug_is_refused_and_leaves_nothing(run_cli, tmp_path: Path, slug: str):
     output = run_cli.output
     before = set(entries(tmp_path)) | {"home", "output"}
@@ -195,7 +195,7 @@ def test_slug_cannot_leave_the_output_directory_without_hooks(run_cli, tmp_path:
     assert not (tmp_path / "escape").exists()
 
 
-@pytest.mark.parametrize("slug", ["class", "none", "import", "code", "test", "x" * 63, "0", "agui", "config", "users"])
+@pytest.mark.parametrize("slug", by_day(["agui", "none", "import", "x" * 63, "code", "0", "class", "config", "users"]))
 def test_slug_may_be_any_word(bake, slug: str):
     """It names a directory and no package: keywords and other modules' names are as good as any."""
     assert bake(project_slug=slug).name == slug

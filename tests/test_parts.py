@@ -7,7 +7,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from conftest import ROOT, TEMPLATE_NAME, at_night
+from conftest import ROOT, TEMPLATE_NAME
+from daily import at_night
 from servers import project_environment
 from test_guides import anchors
 

@@ -6,7 +6,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from conftest import PROVIDERS, at_night
+from conftest import PROVIDERS
+from daily import at_night
 from postgresql import PostgreSQL
 from servers import project_environment
 from test_engine import replace_example, run_engine_tests

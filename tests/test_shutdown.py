@@ -12,7 +12,8 @@ from threading import Event
 from typing import Any
 
 import pytest
-from conftest import at_night, furnish_project
+from conftest import furnish_project
+from daily import at_night
 from servers import HANG_SECONDS, LiveProject, events, is_listening, run_input, serve, text_of, wait_until
 
 pytestmark = pytest.mark.servers

@@ -8,7 +8,7 @@ import contextvars
 import json
 import os
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import cache
 from pathlib import Path
@@ -109,11 +109,6 @@ def all_models() -> list[Any]:
     """The engine's tables, and those of its parts."""
     engine = [config for config in apps.get_app_configs() if config.name.startswith("agui")]
     return [model for config in engine for model in config.get_models()]
-
-
-def by_day(values: Iterable[Any], every: int = 3) -> list[Any]:
-    """The values of a test's parameter. By day it is run with one of `every` values, from the first."""
-    return [one if n % every == 0 else pytest.param(one, marks=pytest.mark.nightly) for n, one in enumerate(values)]
 
 
 # The ids of the interrupts that were seen, by tool call.

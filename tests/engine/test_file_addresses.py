@@ -11,6 +11,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
+from daily import by_day
 from django.core.exceptions import ImproperlyConfigured
 from pydantic_ai import FunctionToolset, _ssrf
 from pydantic_ai.messages import ImageUrl, ToolReturn
@@ -20,7 +21,7 @@ from pydantic_ai.models.fallback import FallbackModel
 from agui import conf
 from agui.agents import file_addresses
 from agui.testing import ScriptedModel, call, say
-from engine.conftest import Client, by_day, parts_of, script
+from engine.conftest import Client, parts_of, script
 from engine.provider_stub import Answer, ProviderStub, ToolUse
 from engine.test_llm import answering
 

@@ -10,10 +10,11 @@ from itertools import count, repeat
 from typing import Any
 
 import pytest
+from daily import by_day
 
 from agui.models import AuditRecord
 from agui.testing import ScriptedModel, call, collect, say
-from engine.conftest import Client, by_day, played_by, run_input, script
+from engine.conftest import Client, played_by, run_input, script
 from engine.urls import effects
 from engine.wire import Stream, check_stream, read_stream
 

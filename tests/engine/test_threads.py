@@ -6,13 +6,14 @@ from typing import Any
 from urllib.parse import quote, unquote
 
 import pytest
+from daily import by_day
 from django.test.client import FakePayload
 from pydantic_ai.conversation_store import ConversationConflict
 
 from agui.models import Message, Run, Thread
 from agui.stores.model import ModelConversationStore
 from agui.testing import call, collect, event_types, say, wait
-from engine.conftest import Client, by_day, run_input, script
+from engine.conftest import Client, run_input, script
 
 pytestmark = pytest.mark.database
 

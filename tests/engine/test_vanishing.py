@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from asgiref.sync import sync_to_async
+from daily import by_day
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import transaction
 
@@ -14,7 +15,7 @@ from agui.contrib.attachments.models import Attachment
 from agui.models import Thread
 from agui.stores.deletion import delete_thread
 from agui.testing import say
-from engine.conftest import Client, by_day, run_input, script
+from engine.conftest import Client, run_input, script
 
 FIRST = {"id": "u1", "role": "user", "content": "One"}
 REQUESTS: dict[str, tuple[str, str, Callable[[dict[str, Any]], Any]]] = {
