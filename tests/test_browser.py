@@ -416,6 +416,9 @@ def test_approvals_and_questions_are_answered_together_and_keep_what_is_typed(ch
     expect(chat.get_by_text("1 more to decide")).to_be_visible()
     expect(box).to_have_value("half a ")
     expect(chat.locator(".tool")).to_have_count(2)
+    # Two questions are two cards, with a gap between them.
+    upper, lower = (card.bounding_box() for card in chat.locator(".tool").all())
+    assert upper["y"] + upper["height"] + 4 < lower["y"]
 
 
 PAST = "2020-01-01T00:00:00Z"

@@ -126,6 +126,12 @@ def test_tools_say_too_much_together():
     assert not are_small([{"enum": list(range(MAX_VALUES // 2))}] * 2)
 
 
+def test_schemas_have_fifty_thousand_values_at_most():
+    schema = {"enum": [0] * 49_998}  # The schema and its list are values, too.
+    assert are_small([schema])
+    assert not are_small([schema, {}])
+
+
 class Leaf(BaseModel):
     size: int
 
