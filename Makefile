@@ -41,7 +41,7 @@ test: .venv/.dev ## Test the template and the projects that it makes (TIER=brows
 ifdef ARGS
 	$(PYTEST) $(ARGS)
 else
-	$(HISTORY) $(PYTEST) --numprocesses $(PROCESSES) --dist loadgroup -m "$(SELECTED) and not alone"
+	$(HISTORY) $(PYTEST) --numprocesses $(PROCESSES) --dist loadfile --no-loadscope-reorder -m "$(SELECTED) and not alone"
 ifneq ($(findstring nightly,$(TIER)),)
 	$(PYTEST) --numprocesses 2 --dist load -m "$(SELECTED) and alone"
 endif

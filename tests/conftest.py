@@ -26,6 +26,8 @@ TEMPLATE_NAME = "{{cookiecutter.project_slug}}"
 PROVIDERS = ["demo", "openai", "anthropic", "google"]
 CACHE = ROOT / ".test-cache"
 # A test file names its tier with a marker; a test without one is fast.
+# The files that take longest.
+LONGEST = ("test_engine", "test_engine_postgresql")
 TIERS = ["engine", "browser", "servers", "clients", "nightly"]
 # The Pythons that a project may run on.
 PYTHONS = ["3.11", "3.12", "3.13", "3.14"]
@@ -46,16 +48,13 @@ def pytest_configure() -> None:
 # --- Every test is of one tier; the files of a tier are shared out among processors
 
 
-@pytest.hookimpl(tryfirst=True)  # Before xdist, which looks for the groups.
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put what takes longest first, so that no processor is left alone with it; a file's tests share its servers."""
+    """Put what takes longest first, so that no processor is left alone with it."""
     for item in items:
         if not any(item.get_closest_marker(tier) for tier in TIERS):
             item.add_marker("fast")
-        if not item.get_closest_marker("xdist_group"):
-            item.add_marker(pytest.mark.xdist_group(item.path.stem))
     if os.environ.get("PYTEST_XDIST_WORKER"):
-        items.sort(key=lambda item: [not item.get_closest_marker(tier) for tier in TIERS])
+        items.sort(key=lambda item: [item.path.stem not in LONGEST, *(not item.get_closest_marker(t) for t in TIERS)])
 
 
 # --- Nothing may be skipped where REQUIRE_ALL is set

@@ -26,19 +26,13 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     if hasattr(config, "workerinput"):
         return  # The main process has the reports of all workers.
     reports = {kind: terminalreporter.getreports(kind) for kind in ("failed", "error", "rerun")}
-    names = {kind: {name_of(report) for report in found} for kind, found in reports.items()}
+    names = {kind: {report.nodeid for report in found} for kind, found in reports.items()}
     flaky = sorted(names["rerun"] - names["failed"] - names["error"])
     for name in flaky:
         terminalreporter.write_line(f"flaky: {name}", yellow=True)
     if history := os.environ.get("FLAKY_HISTORY"):
         for name, count in record(flaky, Path(history)).items():
             terminalreporter.write_line(f"flaky in {count} of the last {RUNS} runs, a defect: {name}", red=True)
-
-
-def name_of(report: pytest.TestReport) -> str:
-    """Return a test's id without the group that xdist appends to it."""
-    path, separator, rest = report.nodeid.rpartition("]")
-    return path + separator + rest.partition("@")[0]
 
 
 def record(flaky: list[str], history: Path) -> dict[str, int]:

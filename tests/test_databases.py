@@ -1,4 +1,4 @@
-"""A database that does not answer. The engine's tests on PostgreSQL are in test_engine.py."""
+"""A database that does not answer. The engine's tests on PostgreSQL are in test_engine_postgresql.py."""
 
 import socket
 import subprocess

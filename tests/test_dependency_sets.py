@@ -151,7 +151,6 @@ def test_oldest_cookiecutter_makes_the_same_project(bake, template: Path, tmp_pa
     assert tree(tmp_path / "old/my_assistant") == tree(bake(tmp_path / "new", parts="standard"))
 
 
-@pytest.mark.xdist_group("environment")
 def test_extras_are_installed_into_an_environment_that_is_there(bake, furnish):
     project = bake(project_slug="extended")
     furnish(project)

@@ -1,4 +1,4 @@
-"""The engine's own tests, in a generated project with everything installed: on SQLite, and on PostgreSQL and Redis."""
+"""The engine's own tests, in a generated project with everything installed."""
 
 import os
 import re
@@ -10,8 +10,6 @@ from pathlib import Path
 import pytest
 from conftest import ROOT
 from daily import at_night
-from postgresql import PostgreSQL
-from redis_server import RedisServer, find_redis
 from servers import project_environment
 
 pytestmark = pytest.mark.engine
@@ -51,28 +49,6 @@ def test_engine_on_sqlite_with_large_inputs(bake, furnish):
     project = bake()
     furnish(project)
     run_engine_tests(project, "-m", "nightly")
-
-
-@pytest.mark.xdist_group("engine-postgresql")
-@pytest.mark.parametrize(
-    ("name", "chosen"),
-    [
-        ("by_day", "database and not nightly"),
-        pytest.param("at_night", "nightly or not database", marks=pytest.mark.nightly),
-    ],
-)
-def test_engine_on_postgresql(
-    bake, furnish, postgresql_server: PostgreSQL, tmp_path: Path, request: pytest.FixtureRequest, name: str, chosen: str
-):
-    project = bake()
-    furnish(project)
-    settings = {"DATABASE_URL": postgresql_server.create(f"engine_{name}")}
-    if find_redis():
-        redis = RedisServer(tmp_path)
-        redis.start()
-        request.addfinalizer(redis.stop)
-        settings["TEST_REDIS_URL"] = redis.url
-    run_engine_tests(project, "-m", chosen, **settings)
 
 
 # What the part `fast` goes around: runs, streams, tokens, threads and rows.

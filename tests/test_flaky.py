@@ -13,7 +13,6 @@ SUITE = """
 from pathlib import Path
 import pytest
 
-@pytest.mark.xdist_group("group")
 @pytest.mark.{tier}
 def test_once():
     tried = Path("tried")
@@ -37,7 +36,7 @@ def run_suite(
     (directory / "tried").unlink(missing_ok=True)
     plugins = ["-p", "xdist", "-p", "pytest_rerunfailures", "-p", "no:cacheprovider"]
     return subprocess.run(
-        [sys.executable, "-m", "pytest", *plugins, f"--numprocesses={processes}", "--dist=loadgroup"],
+        [sys.executable, "-m", "pytest", *plugins, f"--numprocesses={processes}", "--dist=loadfile"],
         cwd=directory,
         env=os.environ
         | {

@@ -210,7 +210,6 @@ def test_what_is_backed_up_at_night_can_be_restored(bake, furnish, postgresql_se
 
 @pytest.mark.nightly
 @pytest.mark.servers
-@pytest.mark.xdist_group("environment")  # The test installs extras into the environment that all projects share
 def test_the_steps_without_docker_serve_the_site(bake, furnish, postgresql_server: PostgreSQL, tmp_path: Path):
     """As they are on the page, except the addresses."""
     project, port = bake(project_slug="deployed"), free_port()

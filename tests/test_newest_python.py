@@ -3,6 +3,7 @@
 These tests are for machines with an older Python: on others, all tests run with the newest.
 """
 
+import os
 import re
 import shutil
 import tomllib
@@ -13,7 +14,7 @@ from conftest import ROOT, cached, furnish_project, pins
 from debian_root import PACKAGES, SUITE, DebianRoot, why_not
 from pages import answers, expect, finished, say, sign_in, stored_texts
 from servers import LiveProject, serve
-from test_engine import ENGINE, run_engine_tests
+from test_engine import run_engine_tests
 
 pytestmark = [pytest.mark.engine, pytest.mark.nightly]
 PYTHON = "3.13"
@@ -55,14 +56,10 @@ def test_project_passes_its_checks(bake, debian: DebianRoot, newest_environment:
     assert re.search(r"\d+ passed", output)
 
 
-# Two halves, for two processors.
-@pytest.mark.parametrize(
-    "half", [pytest.param(half, marks=pytest.mark.xdist_group(f"newest-{half}")) for half in (0, 1)]
-)
-def test_engine(bake, debian: DebianRoot, newest_environment: Path, half: int):
+def test_engine(bake, debian: DebianRoot, newest_environment: Path):
     project = bake()
     furnish_project(project, newest_environment)
-    run_engine_tests(project, *sorted(ENGINE.glob("test_*.py"))[half::2], prefix=debian.prefix)
+    run_engine_tests(project, prefix=debian.prefix, processes=os.cpu_count() or 1)
 
 
 @pytest.mark.browser
