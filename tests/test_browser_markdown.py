@@ -76,7 +76,7 @@ SAMPLES = [
     "***bold em** em* **bold *both***",
     "**Note:** text\n**Second:**\n- item **x**\n- item *y",
     "- **Key**: value with `code`\n- **Other**: [l](https://l.example) and ~~no~~\n\n> **Quote** end",
-    "Term\n: definition?\n\n[^1] footnote\n\n[^1]: The note",
+    "Term\n: definition?\n\n[^1] without its note",
     "a\u00a0b\u2028c \ufeff \u200b d",
     "It costs $5 and $10_000, *or $6*",
     "<a href='https://x.example'>html link</a> <img src=x> <input>",
@@ -88,8 +88,8 @@ COMPARE = r"""
 const { Marked } = await import("/oracle/marked.js");
 const { loadMarkdown, MarkdownView } = await import("/static/agui/markdown.js");
 await loadMarkdown();
-const { loadHtml, loadNames } = await import("/static/agui/markdown-nodes.js");
-await Promise.all([loadHtml(), loadNames()]);
+const { loadHtml, loadNames, loadShapes } = await import("/static/agui/markdown-nodes.js");
+await Promise.all([loadHtml(), loadNames(), loadShapes()]);
 const BARE = /^<\/?(?:br|b|i|u|s|em|strong|del|mark|kbd|sub|sup|details|summary)\s*\/?>$/i;
 const escaped = (text) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 const tamed = (html) => html.replaceAll(/<[^>]*>?|>/g, (tag) => (BARE.test(tag) ? tag : escaped(tag)));
@@ -370,8 +370,8 @@ def test_no_text_can_do_anything(chat, live_project):
         """async () => {
             const { loadMarkdown, MarkdownView } = await import("/static/agui/markdown.js");
             await loadMarkdown();
-            const { loadHtml, loadNames } = await import("/static/agui/markdown-nodes.js");
-            await Promise.all([loadHtml(), loadNames()]);
+            const { loadHtml, loadNames, loadShapes } = await import("/static/agui/markdown-nodes.js");
+            await Promise.all([loadHtml(), loadNames(), loadShapes()]);
             window.MarkdownView = MarkdownView;
         }"""
     )
@@ -439,6 +439,49 @@ def test_rare_names_are_loaded_when_a_text_has_one_and_a_text_is_plain_without_w
     finished(chat)
     expect(chat.locator(".prose.plain").first).to_contain_text("`list_tasks`")
     expect(chat.locator(".prose code")).to_have_count(0)
+
+
+SHOW = """async (text) => {
+    const { loadMarkdown, MarkdownView } = await import("/static/agui/markdown.js");
+    await loadMarkdown();
+    const view = new MarkdownView({ copy: "Copy", copied: "Copied" });
+    view.element.classList.add("shown");
+    document.body.append(view.element);
+    view.update(text);
+}"""
+
+
+def test_shapes_are_loaded_with_the_first_text_that_has_their_signs(chat):
+    names = []
+    chat.on("request", lambda request: names.append(request.url) if "markdown-shapes.js" in request.url else None)
+    strong = chat.locator(".prose strong")
+    push = open_stream(chat)
+    push({"type": "TEXT_MESSAGE_START", "messageId": "m", "role": "assistant"})
+    push({"type": "TEXT_MESSAGE_CONTENT", "messageId": "m", "delta": "“**plain**” — it’s <b>bold</b> 👍🏽\n\n"})
+    expect(strong).to_have_text("plain")
+    assert names == []
+    # A growing text is read again when they have come, and so is the part of it that was finished.
+    for delta in ("**今天。**很好\n\n", "Next $x_1$ and **明天。**也"):
+        push({"type": "TEXT_MESSAGE_CONTENT", "messageId": "m", "delta": delta})
+    expect(strong).to_have_text(["plain", "今天。", "明天。"])
+    expect(chat.locator(".prose math")).to_have_count(1)
+    assert len(names) == 1
+    # An answer that fails before its end shows no half marks, and loses no words.
+    push({"type": "TEXT_MESSAGE_CONTENT", "messageId": "m", "delta": "是 **很 [长](http://e"})
+    push({"type": "RUN_ERROR", "message": "It broke.", "code": "model_error"})
+    finished(chat)
+    expect(chat.locator(".prose p").last).to_have_text(re.compile(r"是 \*\*很 \[长\]\(http://e$"))
+    # Without them a text is as CommonMark reads it, and the next text tries again.
+    chat.route("**/markdown-shapes.js*", lambda route: route.abort())
+    chat.reload()
+    with chat.expect_event("requestfailed"):
+        chat.evaluate(SHOW, "# 明天\n\n**后天。**呢")
+    shown = chat.locator(".shown")
+    expect(shown.locator("h1")).to_have_text("明天")
+    expect(shown.locator("p")).to_have_text("**后天。**呢")
+    chat.unroute("**/markdown-shapes.js*")
+    chat.evaluate(SHOW, "**好的。**呢")
+    expect(shown.last.locator("strong")).to_have_text("好的。")
 
 
 CODE = '```python\n@route("/a")\ndef f(x):  # about it\n    return "text" + str(1)' + " + x" * 60 + "\n```"

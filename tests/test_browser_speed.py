@@ -28,7 +28,7 @@ PRODUCTION = {
 }
 # What nobody needs to read a plain answer.
 ON_DEMAND = re.compile(
-    r"attach|uploads|palette|question|drawer|chart|schema|placement|copy|undo|editor|judging|versions|rare|refused|formula"
+    r"attach|uploads|palette|question|drawer|chart|schema|placement|copy|undo|editor|judging|versions|rare|refused|formula|shapes"
 )
 
 

@@ -11,7 +11,7 @@ const DEPTH = Number(process.env.AGUI_SWEEP ?? 1);
 const LENGTH = 1000;
 const KB64 = 65536;
 const LETTERS = [..."*_~`[]()<!\\|>-a&$ \n"];
-const PIECES = [...LETTERS, ..."+=#.;:1@\"'/\t", "$$", "\n$$\n", "\\(", "\\[", "\n\\[\n", "$1", "^", "www.", "http://", "a@b.", "<!", "<a ", "&a;", "](", "![", "a="];
+const PIECES = [...LETTERS, ..."+=#.;:1@\"'/\t", "$$", "\n$$\n", "\\(", "\\[", "\n\\[\n", "$1", "^", "www.", "http://", "a@b.", "<!", "<a ", "&a;", "字", "。", "](", "![", "a="];
 const BEGINNINGS = ["$", "\\(", "$$", "", "a ", "[", "- ", "> ", "| ", "<a ", "[a]: ", "# ", "[](", "`", "\n\n", "| a |\n|-|\n"];
 const ENDS = ["", "a", "\nb", ")", "]", "\n-|-\n", "*a**"];
 const FRAMES = BEGINNINGS.flatMap((beginning) => ENDS.map((end) => [beginning, end]));

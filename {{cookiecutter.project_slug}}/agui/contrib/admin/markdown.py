@@ -14,8 +14,8 @@ from markdown_it.rules_inline import StateInline
 from markdown_it.rules_inline.state_inline import Scanned
 from markdown_it.token import Token
 
-# Chinese, Japanese and Korean letters and punctuation, by their blocks, perhaps with other
-# punctuation between them and a mark.
+# As in markdown-shapes.js: Chinese, Japanese and Korean letters and punctuation, by their blocks,
+# perhaps with other punctuation between them and a mark.
 CJK = (
     "[\u1100-\u11ff\u20a9\u2329\u232a\u2e80-\ua4cf\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff"
     "\ufe10-\ufe19\ufe30-\ufe6f\uff01-\uffee\U00016fe0-\U0001b2ff\U0001d300-\U0001d37f"

@@ -60,7 +60,7 @@ export class AguiChatElement extends HTMLElement {
   #tabs = new Tabs();
   session = new Session(this.client, { memory: this.#memory, tabs: this.#tabs });
   #strings = { ...STRINGS };
-  /** @type {Partial<import("./strings.js").Table>} */
+  /** @type {Partial<import("./types.d.ts").Table>} */
   #ownStrings = {};
   /** @type {any} the texts in the page's language, if it is not English */
   #table;

@@ -1,37 +1,23 @@
 // @ts-check
-/** Addresses that are links by themselves: in angle brackets, or bare in the text. */
+/** Bare addresses, which are links by themselves. */
+import { shapes } from "./markdown-shapes-reader.js";
 import { matchAt } from "./markdown-text.js";
 
-const URL_IN_BRACKETS = /<([a-z][a-z\d+.-]{1,31}:[^\s<>]*)>/iy;
-const MAIL_IN_BRACKETS = /<([\w.!#$%&'*+/=?^`{|}~-]+@[a-z\d-]+(?:\.[a-z\d-]+)+)>/iy;
-const BARE_URL = /(?:(?:https?|ftp):\/\/|www\.)(?=[\p{L}\p{N}])[^\s<]*/iuy;
+const BARE_URL = /(?:(?:https?|ftp):\/\/|www\.)(?=[\p{L}\p{N}])[^\s<“”…]*/iuy;
 const BARE_MAIL = /(?:mailto:)?[a-z\d.+_-]{1,64}@[a-z\d_-]+(?:\.[a-z\d_-]*[a-z\d])+(?![-_])/iy;
 /** What does not belong to an address at its end: punctuation, or a character reference. */
-const PUNCTUATION = /(?:[?!.,:;*_'"~)]|&[a-z\d]{1,31};)$/i;
+const PUNCTUATION = /(?:[?!.,:;*_'"~)‘’—]|&[a-z\d]{1,31};)$/i;
 const LONGEST_PUNCTUATION = 34;
 
-/** @param {string} text @param {string} href @param {number} [length] in the source */
-function autolink(text, href, length = text.length) {
-  return { type: "link", href, text, autolink: true, length };
+/** @param {string} text @param {string} href */
+function autolink(text, href) {
+  return { type: "link", href, text, autolink: true, length: text.length };
 }
 
 /** The link that begins there, if one does. @param {string} text @param {number} at */
 export function addressAt(text, at) {
-  return text[at] === "<" ? bracketedAt(text, at) : bareAt(text, at);
-}
-
-/** @param {string} text @param {number} at */
-function bracketedAt(text, at) {
-  const url = matchAt(URL_IN_BRACKETS, text, at)?.[1];
-  if (url) return autolink(url, url, url.length + 2);
-  const mail = matchAt(MAIL_IN_BRACKETS, text, at)?.[1];
-  return mail ? autolink(mail, `mailto:${mail}`, mail.length + 2) : null;
-}
-
-/** @param {string} text @param {number} at */
-function bareAt(text, at) {
   if (/[a-z\d]/i.test(text[at - 1] ?? " ")) return null;
-  const url = matchAt(BARE_URL, text, at)?.[0];
+  const url = matchAt(shapes.reader?.BARE_URL ?? BARE_URL, text, at)?.[0];
   if (url) {
     const shown = url.slice(0, addressEnd(url));
     return autolink(shown, shown.replace(/^(?=www)/i, "http://"));

@@ -21,6 +21,7 @@ export function continueBlock(block, line) {
     case "blockquote":
       return line.skipQuoteMark();
     case "item":
+    case "note":
       if (content ? indent < block.width : !block.tokens.length) return false;
       line.skip(content ? block.width : indent);
       return true;

@@ -23,13 +23,14 @@ function kindOf(character) {
  * @param {string} text
  * @param {string} before
  * @param {string} after
+ * @param {boolean} [isInWord] whether punctuation counts as a letter
  */
-export function markOf(text, before = " ", after = " ") {
+export function markOf(text, before = " ", after = " ", isInWord = false) {
   const mark = text[0];
   const { length } = text;
   const [kindBefore, kindAfter] = [kindOf(before), kindOf(after)];
-  const left = kindAfter !== BLANK && (kindAfter !== POINT || kindBefore > 0);
-  const right = kindBefore !== BLANK && (kindBefore !== POINT || kindAfter > 0);
+  const left = kindAfter !== BLANK && (kindAfter !== POINT || kindBefore > 0 || isInWord);
+  const right = kindBefore !== BLANK && (kindBefore !== POINT || kindAfter > 0 || isInWord);
   if (mark === "~") {
     const isMark = length < 3 && mark;
     return { type: "text", text, mark: isMark, opens: left, closes: right, length };

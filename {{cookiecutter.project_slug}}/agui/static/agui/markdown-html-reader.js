@@ -9,7 +9,7 @@ export const html = { reader: null, isMissing: false };
 
 /** The reader, if HTML may begin there. @param {string} text @param {number} at */
 export function readerOfHtml(text, at) {
-  if (text[at] !== "<" || !/[a-z/!?]/i.test(text[at + 1] ?? "")) return null;
+  if (text[at] !== "<" || !/[\w/!?]/.test(text[at + 1] ?? "")) return null;
   html.isMissing ||= !html.reader;
   return html.reader;
 }

@@ -1,6 +1,7 @@
 // @ts-check
 /**
- * Raw HTML in Markdown: what it is, and which of it becomes elements. Loaded with the first tag.
+ * Raw HTML in Markdown: what it is, and which of it becomes elements; and addresses in angle
+ * brackets. Loaded with the first "<" before a letter.
  */
 
 /** @typedef {import("./markdown-lexer.js").Block} Block */
@@ -18,6 +19,9 @@ const RAW = [
   ["<!", ">"],
 ];
 
+const URL_IN_BRACKETS = /<([a-z][a-z\d+.-]{1,31}:[^\s<>]*)>/iy;
+const MAIL_IN_BRACKETS = /<([\w.!#$%&'*+/=?^`{|}~-]+@[a-z\d-]+(?:\.[a-z\d-]+)+)>/iy;
+
 const HTML_NAMES =
   "address|article|aside|base|blockquote|body|center|details|dialog|div|dl|dt|dd|" +
   "fieldset|figure|footer|form|frame|h[1-6]|head|header|hr|html|iframe|legend|li|link|" +
@@ -27,7 +31,8 @@ const HTML_BLOCK = new RegExp(`^</?(?:${HTML_NAMES})(?=\\s|/?>|$)`, "i");
 const VERBATIM = /^<(script|pre|style|textarea)(?=[\s>]|$)/i;
 
 /** Bare tags that only format. */
-const BARE_TAG = /^<(\/?)(br|b|i|u|s|em|strong|del|mark|kbd|sub|sup|details|summary)\s*\/?>$/i;
+const BARE_TAG =
+  /^<(\/?)(br|b|i|u|s|em|strong|del|mark|kbd|sub|sup|ul|ol|li|details|summary)\s*\/?>$/i;
 /** The deepest nesting of tags: the functions that walk the tree are recursive. */
 const DEEPEST = 100;
 
@@ -71,6 +76,16 @@ export function htmlLength(text, at, missing) {
   return tagAt(text, at).length;
 }
 
+/** The link in angle brackets that begins there. @param {string} text @param {number} at */
+export function bracketedAt(text, at) {
+  URL_IN_BRACKETS.lastIndex = MAIL_IN_BRACKETS.lastIndex = at;
+  const url = URL_IN_BRACKETS.exec(text)?.[1];
+  const shown = url ?? MAIL_IN_BRACKETS.exec(text)?.[1];
+  if (!shown) return null;
+  const href = url ?? `mailto:${shown}`;
+  return { type: "link", href, text: shown, autolink: true, length: shown.length + 2 };
+}
+
 /**
  * Add raw HTML to the innermost open element. Bare tags that only format are elements, all others
  * are readable text.
@@ -84,6 +99,7 @@ export function addHtml(text, stack, add, decoded) {
     if (!tag) add(piece.startsWith("<") ? piece : decoded(piece));
     else if (tag === "br") add(["br", {}, []]);
     else if (!end) {
+      if (tag === "li" && stack.at(-1)[0] === "li") stack.pop(); // it needs no end
       const node = [tag, {}, []];
       add(node);
       if (stack.length < DEEPEST) stack.push(node);

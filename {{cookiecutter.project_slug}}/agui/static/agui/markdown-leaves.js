@@ -1,5 +1,5 @@
 // @ts-check
-/** Blocks that hold only text: headings, code, formulas, raw HTML and rules. */
+/** Blocks that hold only text: headings, code, raw HTML and rules. */
 import { readerOfHtml } from "./markdown-html-reader.js";
 import { withoutEnd } from "./markdown-text.js";
 
@@ -8,10 +8,7 @@ import { withoutEnd } from "./markdown-text.js";
 
 const HEADING = /^(#{1,6})(?:[ \t]+([^]*))?$/;
 const FENCE = /^(?:`{3,}(?=[^`]*$)|~{3,})/;
-const FORMULA = /^(?:\$\$|\\\[)[ \t]*$/;
 const RULE = /^(?:(?:-[ \t]*){3,}|(?:_[ \t]*){3,}|(?:\*[ \t]*){3,})$/;
-/** The most lines of a block that may be a formula. */
-const MAX_FORMULA_LINES = 60;
 
 /**
  * Begin the block whose mark comes next, if one does.
@@ -23,10 +20,6 @@ export function leafAt({ indent, content }, isInText) {
   if (marks) return { type: "heading", depth: marks.length, text: headingText(text) };
   const [fence] = FENCE.exec(content) ?? [];
   if (fence) return { type: "code", fence, indent, info: content.slice(fence.length), lines: [] };
-  if (FORMULA.test(content)) {
-    const end = content[0] === "$" ? "$$" : "\\]";
-    return { type: "paragraph", lines: [content], end, most: MAX_FORMULA_LINES };
-  }
   const html = readerOfHtml(content, 0)?.htmlBlock(content, isInText);
   return html ?? (RULE.test(content) ? { type: "hr" } : null);
 }

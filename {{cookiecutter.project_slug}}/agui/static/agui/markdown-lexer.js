@@ -9,6 +9,7 @@
  */
 import { spans } from "./markdown-spans.js";
 import { definitionAt } from "./markdown-links.js";
+import { shapes } from "./markdown-shapes-reader.js";
 import { TableReader } from "./markdown-table.js";
 import { Line } from "./markdown-line.js";
 import { itemAt } from "./markdown-list.js";
@@ -130,6 +131,11 @@ class BlockReader {
     if (depth < DEEPEST_BLOCK && line.skipQuoteMark()) {
       this.#add({ type: "blockquote", tokens: [] }, depth);
       return "container";
+    }
+    const shape = depth < DEEPEST_BLOCK && shapes.reader?.blockAt(line, this.#links, this.#start);
+    if (shape) {
+      this.#add(shape, depth);
+      return shape.lines ? "leaf" : "container";
     }
     const leaf = this.#underlined(container, line) ?? leafAt(line, isText(tip));
     if (leaf) {

@@ -2,7 +2,10 @@
 /** Turn Markdown into descriptions of elements. Nothing here touches the page. */
 import { completed } from "./markdown-tail.js";
 import { lex } from "./markdown-lexer.js";
+import { lazy } from "./lazy.js";
 import { html } from "./markdown-html-reader.js";
+import { SIGNS, shapes } from "./markdown-shapes-reader.js";
+import { withoutEnd } from "./markdown-text.js";
 
 /** @typedef {string | [tag: string, attributes: Record<string, any>, children: any[]]} Node */
 /** @typedef {import("./markdown-lexer.js").Links} Links */
@@ -10,8 +13,8 @@ import { html } from "./markdown-html-reader.js";
 /** @typedef {{ tokens: Token[], align: string | null }} Cell of a table */
 /**
  * @typedef {{ nodes: Node[], done: { length: number, blocks: number }, links: Links,
- *   lacks: (() => Promise<void>) | null, isRich: boolean }} Found `lacks`: load this, and read the
- *   text again; `isRich`: rich-text.js has something to add
+ *   lacks: (() => Promise<unknown[]>) | null, isRich: boolean }} Found `lacks`: load this, and read
+ *   the text again if any of it could be loaded; `isRich`: rich-text.js has something to add
  */
 
 /** What a table never breaks: numbers, amounts, dates and times. */
@@ -21,6 +24,8 @@ const PROTOCOLS = ["http:", "https:", "mailto:", "tel:"];
 let characters = new Map(
   Object.entries({ amp: "&", lt: "<", gt: ">", quot: '"', apos: "'", nbsp: "\u00a0" }),
 );
+/** @type {typeof import("./markdown-shapes.js") | null} */
+let shapeReader = null;
 /** Whether all names are loaded, and whether the current text has a name that is not loaded. */
 let hasNames = false;
 let lacksNames = false;
@@ -34,41 +39,66 @@ let copyWord = "";
 
 /** Load the names of all characters. Until then, a text shows rare names as they are written. */
 export async function loadNames() {
-  const { CHARACTERS } = await import("./entities.js").catch(() => ({ CHARACTERS: [] }));
-  hasNames = true;
-  characters = new Map([...characters, ...CHARACTERS]);
+  const module = await lazy(() => import("./entities.js"));
+  hasNames = !!module;
+  characters = new Map([...characters, ...(module?.CHARACTERS ?? [])]);
+  return hasNames;
 }
 
 /** Load the reader of raw HTML. Without it, a text shows tags as they are written. */
 export async function loadHtml() {
-  const none = { htmlBlock: () => null, htmlLength: () => 0, addHtml: () => {} };
-  html.reader = await import("./markdown-html.js").catch(() => none);
+  html.reader = await lazy(() => import("./markdown-html.js"));
+  return html.reader;
+}
+
+/** Load the reader of what few texts have. Without it, a text shows the signs of that. */
+export async function loadShapes() {
+  shapeReader = await lazy(() => import("./markdown-shapes.js"));
+  return shapeReader;
 }
 
 /**
  * Read a text. `done` says how much of a growing text can't change any more, and how many nodes
  * that is.
- * @param {string} text @param {boolean} growing
+ * @param {string} text
+ * @param {boolean | "cut"} growing whether more will come, or would have come: half-written
+ *   Markdown is then completed
  * @param {Links} links the links that are defined so far
  * @param {{ copy: string }} strings the words of its buttons @returns {Found}
  */
 export function read(text, growing, links, { copy }) {
   lacksNames = isRich = html.isMissing = false;
-  isGrowing = growing;
+  isGrowing = growing === true;
+  const isShaped = SIGNS.test(text);
+  shapes.reader = isShaped ? shapeReader : null;
   copyWord = copy;
   const found = nodesAndRest(text, growing, links);
-  const lacks = html.isMissing ? loadHtml : lacksNames ? loadNames : null;
+  /** @type {(() => Promise<unknown>)[]} */
+  const loads = [];
+  if (html.isMissing) loads.push(loadHtml);
+  if (lacksNames) loads.push(loadNames);
+  if (isShaped && !shapeReader) loads.push(loadShapes);
+  const lacks = loads.length ? () => Promise.all(loads.map((load) => load())) : null;
   return { ...found, lacks, isRich };
 }
 
-/** @param {string} text @param {boolean} growing @param {Links} links */
+/**
+ * Complete half-written Markdown. Of a text that was cut off, nothing is left out but marks.
+ * @param {string} text
+ */
+function completedFor(text) {
+  const whole = completed(text);
+  return isGrowing || whole.startsWith(withoutEnd(text, " \n*_`~#-")) ? whole : text;
+}
+
+/** @param {string} text @param {boolean | "cut"} growing @param {Links} links */
 function nodesAndRest(text, growing, links) {
   const source = text.replace(/\r\n?/g, "\n");
   const nothing = { length: 0, blocks: 0 };
   try {
     const known = new Map(links);
-    const tokens = lex(growing ? completed(source) : source, known);
-    const length = (growing && tokens.at(-1)?.at) || 0;
+    const tokens = lex(growing ? completedFor(source) : source, known);
+    const length = (isGrowing && tokens.at(-1)?.at) || 0;
     const last = tokens.findIndex(({ at }) => at === length);
     const head = build(tokens.slice(0, last));
     // The lexer reads a line end of two characters as one, so positions differ: then nothing is
@@ -147,7 +177,7 @@ function nodesOf(token, inLink) {
     case "link": case "image": return linkOf(token, linkText(token), inLink);
     case "text": return tokens ? inner() : [decoded(text)];
     case "escape": return [text];
-    default: return [];
+    default: return shapes.reader?.shapeNodes(token, inner()) ?? [];
   }
 }
 

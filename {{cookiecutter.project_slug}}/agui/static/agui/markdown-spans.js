@@ -6,7 +6,7 @@ import { addressAt } from "./markdown-addresses.js";
 import { DEEPEST_SPAN, depthOf, markOf, plain, withEmphasis } from "./markdown-emphasis.js";
 import { readerOfHtml } from "./markdown-html-reader.js";
 import { targetAt } from "./markdown-links.js";
-import { mathAt } from "./markdown-math.js";
+import { shapes } from "./markdown-shapes-reader.js";
 import { matchAt } from "./markdown-text.js";
 
 /** @typedef {import("./markdown-lexer.js").Token} Token */
@@ -73,8 +73,8 @@ class SpanReader {
   #readOne() {
     const [text, at] = [this.#text, this.#at];
     const sign = this.#match(SIGN);
-    const math = mathAt(text, at, this.#missing);
-    if (math) this.#put(math, math.length);
+    const shape = shapes.reader?.spanAt(text, at, this.#links, this.#missing);
+    if (shape) this.#put(shape, shape.length);
     else if (sign) this.#readSign(sign);
     else if (text[at] === "[" || text.startsWith("![", at)) this.#openBracket(text[at] === "!");
     else if (text[at] === "]") this.#closeBracket();
@@ -89,8 +89,9 @@ class SpanReader {
     else if (sign[0] === "`") this.#readCode(sign);
     else if (" \t".includes(sign[0])) this.#put(plain(sign));
     else {
-      const [before, after] = [this.#text[this.#at - 1], this.#text[this.#at + length]];
-      this.#put(markOf(sign, before, after));
+      const [text, at] = [this.#text, this.#at];
+      const isInWord = shapes.reader?.isBesideCjk(sign, text, at);
+      this.#put(markOf(sign, text[at - 1], text[at + length], isInWord));
     }
   }
 
@@ -110,9 +111,10 @@ class SpanReader {
   /** Read an address, a tag, a word, or a character without a meaning. */
   #readWord() {
     const [text, at] = [this.#text, this.#at];
-    const link = addressAt(text, at);
+    const reader = readerOfHtml(text, at);
+    const link = reader ? reader.bracketedAt(text, at) : addressAt(text, at);
     if (link) return this.#put(link, link.length);
-    const length = readerOfHtml(text, at)?.htmlLength(text, at, this.#missing);
+    const length = reader?.htmlLength(text, at, this.#missing);
     if (length) return this.#put({ type: "html", text: text.slice(at, at + length) }, length);
     this.#put(plain(this.#match(WORD)));
   }

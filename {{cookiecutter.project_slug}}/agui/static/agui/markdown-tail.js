@@ -4,7 +4,7 @@
  * clear yet. Otherwise half a link would show its brackets, and bold text its stars, until the rest
  * arrives.
  */
-import { HALF_MATH, MATH } from "./markdown-math.js";
+import { shapes } from "./markdown-shapes-reader.js";
 import { matchAt } from "./markdown-text.js";
 
 /**
@@ -132,8 +132,8 @@ function marksOf(tail) {
     }
     if (code) continue;
     if ("\\$".includes(mark[0])) {
-      const end = matchAt(MATH, tail, index) && MATH.lastIndex;
-      if (end === tail.length || (!end && matchAt(HALF_MATH, tail, index))) {
+      const end = shapes.reader?.formulaEnd(tail, index);
+      if (end === tail.length) {
         rest = tail.length - index;
         break;
       }

@@ -29,6 +29,7 @@ export const loadMarkdown = () =>
 export class MarkdownView {
   element = h("div", { class: "prose", part: "prose", dir: "auto" });
   #text = "";
+  /** @type {boolean | "cut"} */
   #growing = false;
   #plain = true;
   #strings;
@@ -48,11 +49,11 @@ export class MarkdownView {
 
   /**
    * @param {string} text
-   * @param {boolean} [growing] whether more will come; half-written Markdown is then completed
+   * @param {boolean | "cut"} [growing] whether more will come, or would have come
    */
   update(text, growing = false) {
     if (text === this.#text && growing === this.#growing && this.#plain === !read) return;
-    if (!growing || !text.startsWith(this.#text)) this.#finished = { length: 0, blocks: 0 };
+    if (growing !== true || !text.startsWith(this.#text)) this.#finished = { length: 0, blocks: 0 };
     if (this.#plain) this.element.replaceChildren();
     this.#text = text;
     this.#growing = growing;
@@ -71,8 +72,8 @@ export class MarkdownView {
     patch(this.element, nodes, blocks);
     this.#finished = { length: length + done.length, blocks: blocks + done.blocks };
     this.#links = links;
-    if (isRich) this.#enrich([...this.element.children].slice(blocks), growing);
-    if (lacks) lacks().then(() => this.#showAgain());
+    if (isRich) this.#enrich([...this.element.children].slice(blocks), growing === true);
+    if (lacks) lacks().then((all) => all.some(Boolean) && this.#showAgain());
   }
 
   /** @param {Element[]} blocks @param {boolean} growing */

@@ -103,7 +103,8 @@ function assistantView(context) {
     const { conversation } = session;
     const text = textOf(message.content);
     prose.element.hidden = !text;
-    prose.update(text, session.busy && conversation.messages.at(-1) === message);
+    const isCut = /stop|fail/.test(conversation.status) && "cut";
+    prose.update(text, conversation.messages.at(-1) === message && (session.busy || isCut));
     const sources = message.metadata?.sources;
     if (sources) {
       lazy(() => import("./sources.js")).then((it) => it?.showSources(element, sources, context));

@@ -1,9 +1,12 @@
 // @ts-check
 /** What a voice says of an answer. This module doesn't use the DOM. */
+import { ADDRESS } from "./markdown-cjk-address.js";
 
 const MAX_CHARS = 50_000;
 /** Some voices break off after about a quarter of a minute. */
 const PHRASE_CHARS = 220;
+const URLS = new RegExp(`<?https?://${ADDRESS}`, "giu");
+const ENVIRONMENT = /\\begin\{(\w{1,20}\*?)\}(?:(?!\\begin)[^])*?\\end\{\1\}/g;
 const MATH =
   /\$\$[^]+?\$\$|\\[([](?:(?!\\[([])[^])+?\\[)\]]|\$(?![\s$])[^$]+(?<!\s)\$(?!\d)/g;
 
@@ -16,9 +19,11 @@ export function phrasesOf(markdown) {
   const text = markdown
     .slice(0, MAX_CHARS)
     .replace(/^ {0,3}(```|~~~)[^\n]*\n[\s\S]*?(^ {0,3}\1[^\n]*$|$(?![\s\S]))/gm, "")
+    .replace(ENVIRONMENT, "")
     .replace(MATH, (math) => (/\\[a-z]/i.test(math) ? "" : math.replace(/\$|\\[([\])]/g, "")))
+    .replace(/\[\^[^\s\][]+\]:?/g, "")
     .replace(/!?\[([^\][]*)\]\([^()\s]*\)/g, "$1")
-    .replace(/<?https?:\/\/\S+/g, "")
+    .replace(URLS, "")
     .replace(/^[ \t>]*(#{1,6}|[-*+]|\d{1,9}[.)]) +/gm, "")
     .replace(/^[\s|:-]+$/gm, "")
     .replace(/[|]/g, ", ")

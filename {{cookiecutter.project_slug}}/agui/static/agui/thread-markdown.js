@@ -6,8 +6,9 @@ import { textOf } from "./messages.js";
 /** @typedef {import("./types.d.ts").Message} Message */
 
 const FENCE = /^ {0,3}(`{3,}|~{3,})(.*)$/;
-/** Controls, what turns the direction of a text, and what is invisible. */
-const UNSEEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Zl}\p{Zp}]/gu;
+/** Controls, what turns the direction of a text, and what is invisible but joins no emoji. */
+const UNSEEN =
+  /[\p{Cc}\p{Cs}\p{Co}\p{Zl}\p{Zp}]|(?![\u200c\u200d\u{e0020}-\u{e007f}])\p{Cf}/gu;
 /** What file systems refuse. */
 const REFUSED = /[<>:"/\\|?*]/g;
 const RESERVED = /^(con|prn|aux|nul|com\d|lpt\d)(\.|$)/i;

@@ -318,3 +318,42 @@ export type Attributes = {
 export type Made<Tag extends string> = Tag extends keyof HTMLElementTagNameMap
   ? HTMLElementTagNameMap[Tag]
   : HTMLElement;
+
+/** All texts of a language: those of every page, and those of modules that are loaded on demand. */
+export type Table = typeof import("./strings.js").STRINGS &
+  typeof import("./answer-bar.js").ANSWER_WORDS &
+  typeof import("./answer-form.js").FORM_WORDS &
+  typeof import("./arguments.js").ARGUMENT_WORDS &
+  typeof import("./attachments.js").ATTACHMENT_WORDS &
+  typeof import("./background.js").BACKGROUND_WORDS &
+  typeof import("./chart.js").CHART_WORDS &
+  typeof import("./feedback-form.js").FEEDBACK_WORDS &
+  typeof import("./file-face.js").FILE_WORDS &
+  typeof import("./mentions.js").MENTION_WORDS &
+  typeof import("./message-editor.js").EDITOR_WORDS &
+  typeof import("./model-picker.js").MODEL_WORDS &
+  typeof import("./palette.js").PALETTE_WORDS &
+  typeof import("./placement.js").PLACEMENT_WORDS &
+  typeof import("./plan.js").PLAN_WORDS &
+  typeof import("./prompt-bar.js").PROMPT_WORDS &
+  typeof import("./question.js").QUESTION_WORDS &
+  typeof import("./queued.js").QUEUE_WORDS &
+  typeof import("./rich-text.js").RICH_WORDS &
+  typeof import("./save-words.js").SAVE_WORDS &
+  typeof import("./shortcuts.js").SHORTCUT_WORDS &
+  typeof import("./sources.js").SOURCE_WORDS &
+  typeof import("./standing-questions.js").STANDING_WORDS &
+  typeof import("./suggestions.js").SUGGESTION_WORDS &
+  typeof import("./table.js").TABLE_WORDS &
+  typeof import("./table-activity.js").ACTIVITY_WORDS &
+  typeof import("./text-block.js").TEXT_WORDS &
+  typeof import("./thread-actions.js").ACTION_WORDS &
+  typeof import("./thread-list.js").LIST_WORDS &
+  typeof import("./thread-menu.js").MENU_WORDS &
+  typeof import("./threads-drawer.js").THREADS_WORDS &
+  typeof import("./tool-card.js").TOOL_WORDS &
+  typeof import("./tool-group.js").GROUP_WORDS &
+  typeof import("./turn-notes.js").NOTE_WORDS &
+  typeof import("./usage.js").USAGE_WORDS &
+  typeof import("./versions.js").VERSION_WORDS &
+  typeof import("./voice.js").VOICE_WORDS;

@@ -1,5 +1,5 @@
 // @ts-check
-/** Arabic. @type {import("../strings.js").Table} */
+/** Arabic. @type {import("../types.d.ts").Table} */
 export const STRINGS = {
   lang: "ar",
 

@@ -1,5 +1,5 @@
 // @ts-check
-/** German. @type {import("../strings.js").Table} */
+/** German. @type {import("../types.d.ts").Table} */
 export const STRINGS = {
   lang: "de",
 
