@@ -447,7 +447,7 @@ async def test_what_would_break_a_client_is_dropped_and_logged(client: Client, c
         "TEXT_MESSAGE_END",
         "RUN_FINISHED",
     ]
-    assert "was dropped" in caplog.text
+    assert "Dropping a tool's" in caplog.text
 
 
 async def test_a_tool_may_send_states_of_its_own(client: Client):

@@ -121,7 +121,7 @@ def dump_state(deps: AgentDeps, last: Any) -> Any:
     try:
         return to_json({} if deps.state is None else deps.state)
     except Exception:
-        logger.exception("The shared state of the run has no JSON form.")
+        logger.exception("Not sending the shared state: %s has no JSON form", type(deps.state))
         return last
 
 
@@ -224,7 +224,7 @@ class Page:
             return self._translate(event)
         except Exception as error:
             logger.warning(
-                "A tool's %s was dropped: it does not fit what was sent before (%r).",
+                "Dropping a tool's %s: it does not follow from the events before: %r",
                 event.type,
                 error,
             )

@@ -104,5 +104,5 @@ def _take(windows: list[Window]) -> int:
             taken.append(window)
     except Exception:
         # Requests are served, uncounted, while the cache is out of reach.
-        logger.exception("The throttle could not count a request")
+        logger.exception("Throttle failed: serving a request without counting it")
     return 0

@@ -122,7 +122,7 @@ class Mirror:
                 await asyncio.sleep(AWAY_SECONDS)
                 self._due.set()
             except Exception:
-                logger.exception("The runs of this process could not be copied to Redis")
+                logger.exception("Copying runs to Redis failed; retrying in %s s", AWAY_SECONDS)
                 await asyncio.sleep(AWAY_SECONDS)
 
     async def push(self) -> None:
@@ -154,7 +154,12 @@ class Mirror:
         # After a gap, Redis has lost frames, or has some whose answer was lost.
         mirrored.position = len(log.frames) if state in ("closed", "forget") else position
         if position > len(log.frames):
-            logger.error("Redis has more frames of run %s than its process", log.key)
+            logger.error(
+                "Deleting run %s from Redis: it has %s frames there, but %s in its process",
+                log.key,
+                position,
+                len(log.frames),
+            )
             self.drop(log)
         if state == "lost":
             self.drop(log)

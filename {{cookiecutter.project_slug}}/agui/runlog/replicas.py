@@ -135,7 +135,7 @@ class Replicas:
                     self._swept_at = clock.monotonic()
                     await self._recovery.sweep()
             except Exception:
-                logger.exception("The runs of other processes could not be read")
+                logger.exception("Reading runs from Redis failed; retrying in %s s", AWAY_SECONDS)
                 await asyncio.sleep(AWAY_SECONDS)
 
     async def _pull(self) -> bool:

@@ -82,7 +82,7 @@ class Checkpoints:
             try:
                 await self.write(None if is_due else hurried)
             except Exception:
-                logger.exception("This process could not save the drafts of its runs")
+                logger.exception("Saving drafts of runs failed; retrying in %s s", DRAFT_SECONDS)
 
     async def write(self, keys: Collection[str] | None = None) -> None:
         """Write what is new in these runs, or in all, and drafts that were not written before."""
@@ -105,7 +105,7 @@ def _make(key: str, draft: Draft) -> dict[str, Any] | None:
     try:
         return draft()
     except Exception:
-        logger.exception("What run %s has reached can't be written down", key)
+        logger.exception("Making the draft of run %s failed", key)
         return None
 
 
@@ -121,7 +121,7 @@ def _write(drafts: dict[str, dict[str, Any]]) -> None:
                 with atomic():
                     statements.update(Run, {"seen_at": Now(), **columns}, pk=key, **running)
             except (DataError, IntegrityError):
-                logger.exception("What run %s has reached can't be written down", key)
+                logger.exception("Saving the draft of run %s failed", key)
 
 
 checkpoints = Checkpoints()

@@ -70,7 +70,7 @@ async def _drive(run: ActiveRun) -> None:
                     # Let the response send it, before the agent is set up.
                     await asyncio.sleep(0)
     except Exception:
-        logger.exception("Run %s of thread %s broke", run.log.key, run.log.thread_id)
+        logger.exception("Run %s of thread %s crashed", run.log.key, run.log.thread_id)
     finally:
         if timer:
             timer.cancel()
@@ -121,7 +121,7 @@ def _append(run: ActiveRun, event: BaseEvent) -> bool:
         data = to_data(event)
     except Exception:
         # An event of a tool may hold a value that has no JSON form. The run goes on without it.
-        logger.exception("A %s of run %s can't be sent", event.type, run.log.key)
+        logger.exception("Dropping a %s of run %s: it has no JSON form", event.type, run.log.key)
         return False
     run.record_event(event.type)
     write(run, data, is_needed=event.type.endswith(BRACKETS))

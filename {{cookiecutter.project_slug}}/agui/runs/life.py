@@ -180,7 +180,7 @@ class Life:
             except Exception as error:
                 self._forget()
                 if not self._is_away:
-                    logger.warning("Heartbeat failed: %s", error)
+                    logger.warning("Heartbeat failed: %s; retrying in %s s", error, RETRY_SECONDS)
                 pause = RETRY_SECONDS
                 self._is_away = True
                 if connection:

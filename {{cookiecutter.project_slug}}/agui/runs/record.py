@@ -157,10 +157,10 @@ class ActiveRun(RunState):
             await self.save(self._partial(), self.status)
         except RunFailed:
             logger.info(
-                "Thread %s was changed or deleted during run %s", self.log.thread_id, self.log.key
+                "Not saving run %s: thread %s has changed since", self.log.key, self.log.thread_id
             )
         except Exception:
-            logger.exception("The messages of run %s could not be stored", self.log.key)
+            logger.exception("Saving the messages of run %s failed", self.log.key)
 
     async def record(self) -> None:
         """Record how the run ended, unless `save` has done so."""
@@ -169,9 +169,9 @@ class ActiveRun(RunState):
         try:
             await in_database(self._record_end, self.status)
         except ConversationConflict:
-            logger.info("Another process has taken over run %s", self.log.key)
+            logger.info("Not recording run %s: another process has taken it over", self.log.key)
         except Exception:
-            logger.exception("The end of run %s could not be recorded", self.log.key)
+            logger.exception("Recording the end of run %s failed", self.log.key)
 
     async def additions(self, output: Any, response: ModelResponse) -> list[BaseEvent]:
         """Make events for what an answer lacks, and for what parts add to it.

@@ -82,7 +82,7 @@ def _warn_of(process: str) -> None:
     """Warn once for each other process: readers here can't follow or stop its runs."""
     logger.warning(
         "Runs of process %s can't be followed or stopped from this one. "
-        "Set REDIS_URL, or serve with one process.",
+        "Set REDIS_URL, or serve with one process",
         process,
     )
 
@@ -107,7 +107,7 @@ async def take_up(store: ThreadStore, run: Run) -> None:
     if conversation is None and run.draft:
         return  # The thread is in a session, and this request is from another device.
     logger.warning(
-        "Run %s of thread %s was interrupted: its process has ended", run.pk, run.thread_id
+        "Ending run %s of thread %s: its process %s has ended", run.pk, run.thread_id, run.process
     )
     # If the revision has changed, the thread has what the run added, or went on without it.
     if run.draft and conversation is not None and conversation.revision == run.revision:

@@ -60,6 +60,6 @@ def _database_answers() -> bool:
         with connection.cursor() as cursor:
             cursor.execute("SELECT 1")
     except DatabaseError:
-        logger.exception("The database does not answer.")
+        logger.exception("Health check failed: database %r does not answer", connection.alias)
         return False
     return True

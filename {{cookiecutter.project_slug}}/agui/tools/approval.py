@@ -110,7 +110,7 @@ async def _prepare(
             return None
         return replace(prepared, name=definition.name)
     except Exception:
-        logger.exception("Tool %r is left out, because its prepare= failed.", spec.name)
+        logger.exception("Leaving out tool %r: its prepare= failed", spec.name)
         return None
 
 

@@ -133,7 +133,7 @@ def _build_validator(spec: ToolSpec, parameters: dict[str, Any]) -> Callable[...
             raise
         except Exception as error:
             logger.exception(
-                "Tool %r is not called in run %s: its args_validator= or confirm= failed.",
+                "Not calling tool %r in run %s: its args_validator= or confirm= failed",
                 spec.name,
                 ctx.run_id,
             )
@@ -187,9 +187,9 @@ async def _call_safely(name: str, seconds: float | None, call: Callable[[], Awai
     except Exception as error:
         # The log's field run_id names the run.
         if clock.expired():
-            logger.exception("Tool %r timed out.", name)
+            logger.exception("Tool %r timed out after %s s", name, seconds)
             raise ToolFailed(TIMED_OUT) from error
-        logger.exception("Tool %r failed.", name)
+        logger.exception("Tool %r failed", name)
         raise ToolFailed(FAILED) from error
     return result
 

@@ -110,12 +110,16 @@ class AGUIClient:
             if failures > self.retries or not reading.may_go_on(error):
                 raise self._lost(error) from error
             wait_seconds = wait_seconds or FIRST_WAIT_SECONDS * 2 ** (failures - 1)
+            wait_seconds = min(wait_seconds, LONGEST_WAIT_SECONDS)
             logger.info(
-                "%s gets the request again: %s",
+                "Retrying %s in %s s (%s of %s): %s",
                 self.name,
+                wait_seconds,
+                failures,
+                self.retries,
                 error or "the stream ended before the run",
             )
-            await anyio.sleep(min(wait_seconds, LONGEST_WAIT_SECONDS))
+            await anyio.sleep(wait_seconds)
 
     async def cancel(self, thread_id: str, run_id: str | None = None) -> bool:
         """Stop the run of a thread, or only the run with this id, if the server can do that.

@@ -70,7 +70,7 @@ def keep_up() -> None:
     try:
         roll_up()
     except Exception:
-        logger.exception("The runs of the last hour could not be counted")
+        logger.exception("Rolling up the runs for the dashboard failed; retrying later")
 
 
 def _counted_until() -> datetime | None:

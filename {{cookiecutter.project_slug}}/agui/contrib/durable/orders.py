@@ -61,9 +61,7 @@ async def place_order(log: RunLog, run_input: RunAgentInput, turn: Turn, path: s
     try:
         await enqueue(log.key)
     except Exception:
-        logger.exception(
-            "Run %s could not be put into the queue: a worker will find it anyway", log.key
-        )
+        logger.exception("Enqueueing run %s failed: a worker will find it in the database", log.key)
 
 
 async def accept(key: str) -> Ordered | None:

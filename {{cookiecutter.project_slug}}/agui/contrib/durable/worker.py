@@ -68,7 +68,7 @@ async def work() -> None:
     await DBOS.register_queue_async(
         QUEUE, worker_concurrency=conf.get().max_concurrent_runs, polling_interval_sec=POLL_SECONDS
     )
-    logger.warning("This worker executes runs: %s", process_name())
+    logger.warning("Worker %s started", process_name())
     tidied_at = -TIDY_SECONDS
     while not leaving.is_set():
         try:
@@ -77,7 +77,9 @@ async def work() -> None:
                 tidied_at = clock.monotonic()
                 await in_database(forget_ended)
         except Exception:
-            logger.exception("The runs of dead workers could not be looked for")
+            logger.exception(
+                "Looking for runs of dead workers failed; retrying in %s s", LOOK_SECONDS
+            )
         with suppress(TimeoutError):
             async with asyncio.timeout(LOOK_SECONDS):
                 await leaving.wait()
@@ -138,7 +140,7 @@ def take_over() -> None:
         # If several workers see this run, only one of them changes the row.
         unchanged = Run.objects.filter(pk=key, process=run.process, seen_at=run.seen_at)
         if unchanged.update(process="", seen_at=Now()):
-            logger.warning("Run %s of thread %s goes into the queue again", key, run.thread_id)
+            logger.warning("Requeueing run %s of thread %s: no worker has it", key, run.thread_id)
             enqueue_again(key)
 
 
@@ -163,7 +165,10 @@ async def _leave() -> None:
         ThreadPoolExecutor(1).submit(_give_back, list(executing)).result()
     except Exception:
         logger.exception(
-            "This worker could not return its runs: other workers will notice that it has ended"
+            "Returning %s runs to the queue failed: other workers take them over once they notice "
+            "that worker %s has ended",
+            len(executing),
+            process_name(),
         )
     finally:
         ThreadPoolExecutor(1).submit(asyncio.run, end_parts()).result()

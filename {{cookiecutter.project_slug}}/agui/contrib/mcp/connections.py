@@ -21,7 +21,7 @@ from agui import clock, conf
 from agui.contrib.mcp.conf import McpSettings
 from agui.contrib.mcp.servers import Server
 from agui.contrib.mcp.sessions import Headers, Session, detach
-from agui.tools.foreign_schemas import are_small
+from agui.tools.foreign_schemas import MAX_VALUES, are_small
 
 logger = logging.getLogger("agui.mcp")
 
@@ -95,10 +95,11 @@ class Connection:
                 usable.append(tool)
             else:
                 logger.warning(
-                    "The tool %r of the MCP server %r is left out: "
-                    "with each $ref followed, it has too many schemas.",
+                    "Leaving out tool %r of MCP server %r: its input schema has more than %s "
+                    "values once each $ref is resolved",
                     tool.name,
                     self.server.name,
+                    MAX_VALUES,
                 )
         return usable
 
@@ -108,9 +109,7 @@ class Connection:
             try:
                 return await session.list_tools()
             except Exception as error:
-                logger.info(
-                    "The MCP server %r has left (%r): it is entered again", self.server.name, error
-                )
+                logger.info("Reconnecting to MCP server %r after %r", self.server.name, error)
                 self._lose(session)
         self._session = Session(self.server, self._headers)
         return await self._session.list_tools()
@@ -145,7 +144,7 @@ class Connection:
                 raise ToolFailed(error.error.message[:MAX_ERROR_CHARS]) from error
             self._lose(session)
             logger.warning(
-                "A call of %r failed on the MCP server %r: %r", name, self.server.name, error
+                "Calling tool %r of MCP server %r failed: %r", name, self.server.name, error
             )
             raise ToolFailed(
                 f"The server {self.server.name!r} did not answer, and may still be at work. "
@@ -153,7 +152,12 @@ class Connection:
             ) from error
 
     def _be_away(self, session: Session | None, error: Exception) -> None:
-        logger.warning("The MCP server %r can't be reached: %r", self.server.name, error)
+        logger.warning(
+            "Connecting to MCP server %r failed: %r; no new attempt for %s s",
+            self.server.name,
+            error,
+            RETRY_SECONDS,
+        )
         self._lose(session)
         self._away_until = clock.monotonic() + RETRY_SECONDS
 

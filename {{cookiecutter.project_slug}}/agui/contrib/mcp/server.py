@@ -149,7 +149,7 @@ class ToolServer:
         try:
             await in_database(record)
         except Exception:
-            logger.exception("The cost of a call of %r could not be recorded", context.tool_name)
+            logger.exception("Recording the model usage of tool %r failed", context.tool_name)
 
     async def _outcome(
         self, context: Context, name: str, arguments: dict[str, Any], timer: ToolCallTimer
@@ -176,7 +176,7 @@ class ToolServer:
             return "failed", STOPPED
         except Exception as error:
             timer.blame(context.tool_call_id or "", error)
-            logger.exception("The call of %r failed", name)
+            logger.exception("MCP call of tool %r failed", name)
             return "failed", TIMED_OUT if clock.expired() else FAILED
         if isinstance(result, ToolDenied):
             return "denied", result.message

@@ -80,7 +80,7 @@ class Mentions(AbstractCapability[Any]):
                     return _rows(await search(user, text))
                 return await in_database(lambda: _rows(search(user, text)), pool="tools")
         except TimeoutError:
-            logger.warning("The search for mentions took longer than %s seconds", TIMEOUT_SECONDS)
+            logger.warning("Mention search %r timed out after %s s", search, TIMEOUT_SECONDS)
             raise Unavailable("The search takes too long. Try again soon.") from None
 
 

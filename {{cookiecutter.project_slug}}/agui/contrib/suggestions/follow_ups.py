@@ -88,7 +88,7 @@ class FollowUps(AbstractCapability[Any]):
         except (RunCancelled, TimeoutError, UsageLimitExceeded):
             return []
         except Exception:
-            logger.exception("No suggestions after run %s", run.log.key)
+            logger.exception("Making suggestions after run %s failed", run.log.key)
             return []
         return self._fitting(result.output)
 
