@@ -1,4 +1,4 @@
-"""What a project's own tests ask the engine: its agents, and the demo model with their tools.
+"""Functions for a project's own tests: its agents, and the demo model with their tools.
 
     for address, view in agents().items():
         chat = demo_chat(ada, address)

@@ -103,7 +103,7 @@ class EndpointPattern(URLPattern):
 
     @cached_property
     def lookup_str(self) -> str:
-        """What Django compares with the dotted path of a view. Endpoints are found by name only."""
+        """Return what Django compares with a view's path. Endpoints are found by name only."""
         return f"{__name__}.{type(self).__name__}"
 
     def check(self) -> list[CheckMessage]:

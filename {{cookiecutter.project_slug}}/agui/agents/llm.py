@@ -1,4 +1,4 @@
-"""Which language model answers: by name, as a chain of fallbacks, or as a client chooses."""
+"""The language model that answers: by name, as a chain of fallbacks, or as a client chooses."""
 
 import re
 from collections.abc import Mapping, Sequence

@@ -110,7 +110,7 @@ class ReadAhead:
         self._seconds = seconds
         self._events: list[ModelResponseStreamEvent] = []
         self._due = 0.0
-        """When deltas may leave again, by the loop's clock."""
+        """The time at which deltas may leave again, by the loop's clock."""
         self._ready_at = 0.0
         """Since when there are events to take, by the loop's clock."""
         self._ready = asyncio.Event()

@@ -1,4 +1,4 @@
-"""What a page sees while a run is active: the steps and activities of tools, and the shared state.
+"""Progress of an active run: the steps and activities of tools, and the shared state.
 
     @tool(registry)
     async def plan_trip(ctx: RunContext[AgentDeps], city: str) -> str:
@@ -153,13 +153,13 @@ class Activity:
     type: str
     content: Any
     messages_before: int
-    """How many messages of the run a client had before the activity."""
+    """The number of the run's messages that a client had before the activity."""
     replaces: bool
     """Whether the activity replaces one that an earlier run has shown under the same id."""
 
 
 class Page:
-    """What a client has received from a run so far. `known` is the state that the client has."""
+    """The client's view of a run so far. `known` is the state that the client has."""
 
     def __init__(self, deps: AgentDeps, known: Any) -> None:
         self._deps = deps

@@ -1,4 +1,4 @@
-"""How often an actor may ask for a run: AGUI["THROTTLE"], counted in Django's cache.
+"""Throttle the runs of an actor: AGUI["THROTTLE"], counted in Django's cache.
 
 The window slides: it consists of slots, and each slot is a counter. Taking a place is one atomic
 step, so a thousand requests at once get no more places than there are.

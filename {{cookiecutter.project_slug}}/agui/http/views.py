@@ -277,7 +277,7 @@ class SkillsView(AgentView):
 
 
 class CapabilitiesView(AgentView):
-    """What this agent supports, as AG-UI's AgentCapabilities."""
+    """The capabilities of this agent, as AG-UI's AgentCapabilities."""
 
     def __init__(self, view: DjangoAGUIView, **access: Any) -> None:
         super().__init__(**access)

@@ -1,4 +1,4 @@
-"""What a paused thread asks: AG-UI's interrupts.
+"""The questions of a paused thread: AG-UI's interrupts.
 
 A run pauses for an approval (reason "tool_call") or for a question of a tool ("input_required").
 """
@@ -63,7 +63,7 @@ class OpenInterrupt:
     call: ToolCallPart
     is_approval: bool
     metadata: dict[str, Any]
-    """What the tool tells about the call."""
+    """The tool's own data about the call."""
     id: str
     expires_at: str | None
     definition: str | None = None

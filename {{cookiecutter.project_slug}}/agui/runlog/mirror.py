@@ -34,7 +34,7 @@ class Mirrored:
     entry: str
     thread: ThreadKeys
     position: int = 0
-    """How many frames Redis has."""
+    """The number of frames that Redis has."""
     pushed_at: float = 0.0
 
     @property

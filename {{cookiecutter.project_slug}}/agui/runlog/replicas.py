@@ -43,7 +43,7 @@ ENDINGS = {
 
 
 class Recovery(Protocol):
-    """What the logs ask the database about runs of other processes (runs/recovery.py)."""
+    """The questions of the logs to the database about other processes (runs/recovery.py)."""
 
     async def find_dead(self, keys: Collection[str]) -> dict[str, str]: ...
 

@@ -1,4 +1,4 @@
-"""How a run is executed: its events go into its log, until the log ends with one terminal event.
+"""Execute a run: append its events to its log, which ends with one terminal event.
 
 A run belongs to the server, not to the connection of the client that started it. It is a task that
 appends frames to a log, and responses only follow the log.

@@ -1,4 +1,4 @@
-"""A check before each tool: does the run still belong to this process?
+"""Check before each tool that the run still belongs to this process.
 
 If a process is cut off from its database for long, others take it for dead, and one of them goes on
 with its runs. When the process is back, it must not call tools a second time.

@@ -1,4 +1,4 @@
-"""Which processes are alive: their signs of life, and how the death of one is proven.
+"""Tell live processes from dead ones by their heartbeats, and prove the death of one.
 
 A process that is busy, stopped or slow is not dead, and keeps its runs. So a thread of its own
 gives signs of life, and another process counts as dead only with a proof:
@@ -70,7 +70,7 @@ UNION ALL SELECT id, process, seen_at FROM agui_run WHERE {order} IS NOT NULL
 
 
 class Sign(NamedTuple):
-    """What other processes see of a run. It changes as long as the run's process is alive."""
+    """The heartbeat of a run. It changes as long as the run's process is alive."""
 
     key: UUID
     process: str

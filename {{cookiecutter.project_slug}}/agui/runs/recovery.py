@@ -1,4 +1,4 @@
-"""What dead processes left: runs that nobody works on, whose drafts go into their threads."""
+"""Recover the runs of dead processes: their drafts go into their threads."""
 
 import logging
 from collections.abc import Collection

@@ -1,4 +1,4 @@
-"""How a server ends at SIGTERM: short runs finish, and long ones keep what they have so far.
+"""End a server at SIGTERM: short runs finish, and long ones keep what they have so far.
 
 This module takes the signal before the handler of the server (daphne, uvicorn), and passes it on
 when the runs have ended and their readers know. It passes a second signal on at once.

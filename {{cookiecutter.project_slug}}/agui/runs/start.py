@@ -1,4 +1,4 @@
-"""How a run begins: it takes the thread, stores the new turn, and goes on in a task of its own."""
+"""Begin a run: it takes the thread, stores the new turn, and goes on in a task of its own."""
 
 import asyncio
 import contextvars

@@ -1,4 +1,4 @@
-"""What daphne lacks: it waits for slow readers, refuses bodies early, and ends gracefully.
+"""Patches of daphne: it waits for slow readers, refuses bodies early, and ends gracefully.
 
 - daphne passes every frame on to Twisted at once, which keeps in memory what a client does not
   read. Here the application waits for the client, as it does under other servers.

@@ -1,4 +1,4 @@
-"""`/livez`: does this process live? `/healthz`: is it ready for requests?
+"""`/livez` says that this process lives, and `/healthz` that it is ready for requests.
 
 Load balancers and containers ask these.
 """

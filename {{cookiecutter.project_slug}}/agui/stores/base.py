@@ -1,4 +1,4 @@
-"""Where conversations are kept: pydantic-ai's ConversationStore, and what a list of threads needs.
+"""The interface of a store: pydantic-ai's ConversationStore, and what a list of threads needs.
 
 A store of your own subclasses ThreadStore and defines `rename` and the five primitives of
 ConversationStore. Two owners may use the same id, so the primitives find a conversation by its id
@@ -42,7 +42,7 @@ HOOKS_OF_OTHERS = {
 
 
 class Beginning(NamedTuple):
-    """What a turn begins with."""
+    """The data that a turn begins with."""
 
     conversation: Conversation | None
     """The last messages of the thread; None if the scope has no such thread."""
@@ -168,7 +168,7 @@ class ThreadStore(BranchingStore):
 
 
 Position = tuple[bool, datetime, str]
-"""What lists sort by: whether a conversation is pinned, the time of its last change, its id."""
+"""The sort key of lists: whether a conversation is pinned, the time of its last change, its id."""
 
 
 def _list_position(row: tuple[ConversationRecord, ThreadSummary]) -> Position:

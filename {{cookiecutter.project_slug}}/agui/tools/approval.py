@@ -1,4 +1,4 @@
-"""Who may call a tool, when the model sees it, and which question the user is asked first."""
+"""Permissions of tools, their visibility to the model, and the question before a call."""
 
 import inspect
 import logging

@@ -44,7 +44,7 @@ class AuditEvent:
     duration_ms: float
     outcome: Outcome
     error: str | None = None
-    """Why the call failed or was denied, with secrets redacted.
+    """The reason why the call failed or was denied, with secrets redacted.
 
     This is the exception with its message, or otherwise what the model was told.
     """

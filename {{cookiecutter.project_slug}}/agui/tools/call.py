@@ -1,4 +1,4 @@
-"""How a run calls a tool: with the user's permission, in its time, and safe from its failures."""
+"""Call a tool for a run: with the user's permission, in its time, and safe from its failures."""
 
 import asyncio
 import logging

@@ -1,4 +1,4 @@
-"""What a user approves: a call of a tool as it is defined now, with all of its arguments.
+"""A user approves a call of a tool as it is defined now, with all of its arguments.
 
 An approval holds for the definition that the user was asked about. If a deploy or another server
 has changed the tool's name, arguments or question since, the user is asked again. A question that
@@ -28,12 +28,12 @@ CHANGED_KEY = "changed"
 
 @dataclass(frozen=True)
 class Asked:
-    """What a user is told about a call, and which definition their answer holds for."""
+    """The question about a call, and the definition that the user's answer holds for."""
 
     definition: str
     """A digest of the tool's definition."""
     told: dict[str, Any]
-    """What an interrupt tells about the tool, unless the tool itself says something else."""
+    """The tool's data in an interrupt, unless the tool itself sends other data."""
     arguments: str
     """All arguments as JSON: as the model wrote them, with the defaults."""
     had_own_words: bool = False

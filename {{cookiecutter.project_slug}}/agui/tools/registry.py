@@ -1,4 +1,4 @@
-"""What the agent can do: plain functions, registered with a decorator, and how a run calls them.
+"""The registry of tools: plain functions, registered with a decorator, for a run to call.
 
     registry = ToolRegistry()
 

@@ -1,4 +1,4 @@
-"""Which calls of a stored answer have secret arguments, for those who show it later."""
+"""Mark the calls of a stored answer that have secret arguments, for those who show it later."""
 
 from collections.abc import Iterable
 

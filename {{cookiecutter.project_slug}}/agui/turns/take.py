@@ -1,4 +1,4 @@
-"""What is new in this request. What the client says about the past counts for nothing.
+"""Take the new turn of a request. The client's word about the past counts for nothing.
 
 The history of a known thread comes from the store, and the server reads only the new turn of the
 request. If an unknown thread arrives with a history, the server stores it once, sanitised and

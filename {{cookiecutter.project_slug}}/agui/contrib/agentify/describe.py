@@ -37,7 +37,7 @@ class ModelInfo:
     not_set: dict[str, str] = field(default_factory=dict)
     """The fields that people may edit and the tools don't, each with the reason if known."""
     not_created: str = ""
-    """Why the tools can't create a row."""
+    """The reason why the tools can't create a row."""
 
     @property
     def label(self) -> str:

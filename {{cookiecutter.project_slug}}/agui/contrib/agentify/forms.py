@@ -1,4 +1,4 @@
-"""What a ModelAdmin or a ModelForm says about the fields of a model."""
+"""The rules of a ModelAdmin or a ModelForm about the fields of a model."""
 
 import logging
 from collections.abc import Iterable
@@ -22,7 +22,7 @@ Names = frozenset[str]
 
 @dataclass(frozen=True)
 class FormRules:
-    """Which fields may be set and shown."""
+    """The fields that may be set, and those that may be shown."""
 
     source: str = ""
     """The name of the class that says so."""

@@ -47,7 +47,7 @@ class Filter:
     lookup: str
     annotation: str
     about: str = ""
-    """What its name and its type don't tell."""
+    """Details that its name and its type don't tell."""
 
 
 def imports_of(body: str) -> tuple[Modules, Modules]:

@@ -1,4 +1,4 @@
-"""Which rows another row may refer to: never rows of other users."""
+"""The rows that another row may refer to: never rows of other users."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What the tools that `manage.py agentify` has written call, to find, show and save rows."""
+"""Functions to find, show and save rows, for tools that `manage.py agentify` has written."""
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import reduce

@@ -1,4 +1,4 @@
-"""What a request knows before its answer begins."""
+"""The state of a request: known before its answer begins, and completed while it arrives."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +11,7 @@ from agui.contrib.client.outgoing import interrupt_of, is_result, parts_of
 
 @dataclass
 class Known:
-    """What one request knows, and learns while its answer arrives."""
+    """The state of one request, which its answer completes."""
 
     thread_id: str
     run_id: str

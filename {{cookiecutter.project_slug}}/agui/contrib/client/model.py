@@ -28,14 +28,14 @@ PROTOCOL_VERSION = "1.0"
 
 
 class AGUIModelSettings(ModelSettings, total=False):
-    """What a run can send besides the conversation."""
+    """Settings of a run: data to send besides the conversation."""
 
     agui_thread_id: str
     """The thread on the server; without it, the id of pydantic-ai's conversation."""
     agui_state: Any
     """The shared state; without it, the one that the last answer left: `remote_state(messages)`."""
     agui_context: Mapping[str, str]
-    """What the agent should know about the place where it is asked, by description."""
+    """Facts about the place where the agent is asked, by description."""
     agui_forwarded_props: Any
     agui_on_event: Callable[[BaseEvent], object]
     """Called with each event: activities, steps, custom and raw events are in no answer."""

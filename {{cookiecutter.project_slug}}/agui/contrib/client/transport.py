@@ -32,7 +32,7 @@ logger = logging.getLogger("agui.client")
 
 CONNECT_SECONDS = 10.0
 AFTERMATH_SECONDS = 0.5
-"""How long the client watches for events that break the protocol after the end of a run."""
+"""The time after a run in which the client watches for events that break the protocol."""
 STOP_SECONDS = 5.0
 MAX_EVENT_BYTES = 64 * 1024 * 1024
 FIRST_WAIT_SECONDS, LONGEST_WAIT_SECONDS = 0.5, 30.0

@@ -1,4 +1,4 @@
-"""What the dashboard shows: how many runs, what they used and cost, how long they took."""
+"""The content of the dashboard: the number of runs, their usage, cost and duration."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence

@@ -1,4 +1,4 @@
-"""What a run's tools have done, so that a worker that takes over the run does not do it again.
+"""The journal of a run's tool calls: a worker that takes over the run doesn't repeat them.
 
 The database commits what a synchronous tool writes together with the record of its result, so it
 happens once. The work of a coroutine, and work outside the database, happens again if the worker

@@ -37,7 +37,7 @@ from agui.turns.turn import Turn
 logger = logging.getLogger("agui.durable")
 
 AWAY_SECONDS = 1
-"""How long a worker waits before it tries Redis again."""
+"""The pause before a worker tries Redis again."""
 
 
 async def place_order(log: RunLog, run_input: RunAgentInput, turn: Turn, path: str) -> None:

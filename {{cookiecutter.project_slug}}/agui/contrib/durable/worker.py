@@ -38,7 +38,7 @@ from agui.runs.shutdown import end_parts
 logger = logging.getLogger("agui.durable")
 
 POLL_SECONDS = 0.1
-"""How long a run may wait in the queue while a worker is free."""
+"""The longest wait of a run in the queue while a worker is free."""
 LOOK_SECONDS = 1.0
 TIDY_SECONDS = 3600.0
 # A run may kill each worker that executes it, so there is a limit.

@@ -67,7 +67,7 @@ class ReadPast(ReadAhead):
         self._passed: ModelResponseStreamEvent | None = None
         """The event that the run has got last."""
         self._pass_at = 0.0
-        """When a delta must pass again, by the loop's clock."""
+        """The time at which a delta must pass again, by the loop's clock."""
 
     async def add(self, event: ModelResponseStreamEvent) -> None:
         if not isinstance(event, PartDeltaEvent) or not self._may_skip(event):

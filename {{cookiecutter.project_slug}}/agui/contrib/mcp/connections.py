@@ -26,15 +26,15 @@ from agui.tools.foreign_schemas import MAX_VALUES, are_small
 logger = logging.getLogger("agui.mcp")
 
 RETRY_SECONDS = 30.0
-"""When a server that was away is tried again."""
+"""The time at which a server that was away is tried again."""
 NEAR_SECONDS = 1.0
 FAR_SECONDS = 60.0
-"""How long a list of tools is valid: of a server on this machine, and of one elsewhere.
+"""The validity of a list of tools: of a server on this machine, and of one elsewhere.
 
 A new list also shows whether the server is still there.
 """
 IDLE_SECONDS = 300.0
-"""When a user's own connection is closed after its last call."""
+"""The time after its last call at which a user's own connection is closed."""
 MAX_ERROR_CHARS = 2000
 
 

@@ -57,7 +57,7 @@ STOPPED = "The server ended before the tool did."
 
 
 class Context(RunContext[AgentDeps]):
-    """What a tool sees as `ctx`. There is no page that could show its progress."""
+    """The `ctx` of a tool over MCP. There is no page that could show its progress."""
 
     async def emit(self, event: Any, /) -> Any:
         return event

@@ -1,4 +1,4 @@
-"""What the model reads of the records that the user has mentioned.
+"""Tell the model which records the user has mentioned.
 
 A client names them in a message's `metadata: {"mentions": [{"kind", "id", "title"}]}`, which comes
 back with the thread. This is the client's word: it gives the model no more than a name, and tools

@@ -1,4 +1,4 @@
-"""What runs have cost, by user, day and model: pydantic-ai knows the price of each response.
+"""The cost of runs by user, day and model: pydantic-ai knows the price of each response.
 
 An unknown price is None, never 0. The ledger outlives the runs.
 """

@@ -1,4 +1,4 @@
-"""What a run has used: by the models that answered it, and as its client is told."""
+"""The usage of a run: by the models that answered it, and as its client is told."""
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any

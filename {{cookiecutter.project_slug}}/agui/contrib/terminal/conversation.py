@@ -1,4 +1,4 @@
-"""What the client knows of a thread. It learns from events, and sends everything with each run.
+"""The client's copy of a thread. It follows the events, and is sent whole with each run.
 
 This project's server reads only the new messages, but other servers know only what they are sent.
 """
@@ -25,7 +25,7 @@ class Conversation:
         self.messages: list[dict[str, Any]] = []
         self.state: Any = {}
         self.interrupts: list[dict[str, Any]] = []
-        """What the thread waits for, according to the server."""
+        """The questions that the thread waits for, according to the server."""
 
     @classmethod
     def of(cls, thread: dict[str, Any]) -> "Conversation":

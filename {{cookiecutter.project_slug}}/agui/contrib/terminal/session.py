@@ -14,11 +14,11 @@ from agui.contrib.terminal.output import Output
 from agui.protocol.types import RunAgentInput
 
 STOP_SECONDS = 10
-"""How long the client waits for the end of a run that it has cancelled."""
+"""The time that the client waits for the end of a run that it has cancelled."""
 
 
 class Ending(Enum):
-    """How a turn ended; the value is what `manage.py chat --message` exits with."""
+    """The end of a turn; the value is the exit status of `manage.py chat --message`."""
 
     ANSWERED = 0
     FAILED = 1
