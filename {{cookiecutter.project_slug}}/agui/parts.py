@@ -174,7 +174,7 @@ class Part(AppConfig):
         """
         return None
 
-    def show(self, messages: "list[ModelMessage]") -> "list[ModelMessage]":
+    def prepare_history(self, messages: "list[ModelMessage]") -> "list[ModelMessage]":
         """Change what the model reads of a thread. The stored messages stay as they are."""
         return messages
 

@@ -119,7 +119,7 @@ class Hooks(AbstractCapability[Any]):
         timer = self._timer()
         if timer:
             for definition in tool_defs:
-                timer.learn(definition.name, definition.parameters_json_schema)
+                timer.add_schema(definition.name, definition.parameters_json_schema)
         return defer_many(tool_defs)
 
     async def after_tool_validate(
@@ -156,7 +156,7 @@ class Hooks(AbstractCapability[Any]):
                 return await call_foreign(tool_def, lambda: handler(args))
             except Exception as error:
                 if timer:
-                    timer.blame(call.tool_call_id, error)
+                    timer.add_cause(call.tool_call_id, error)
                 raise
 
         if served is None:

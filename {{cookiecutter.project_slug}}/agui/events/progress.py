@@ -131,18 +131,18 @@ def _to_content(content: Any) -> Any:
 
 
 async def share_progress(
-    events: AsyncGenerator[BaseEvent], page: "Page"
+    events: AsyncGenerator[BaseEvent], view: "ClientView"
 ) -> AsyncGenerator[BaseEvent]:
     """Send the steps, activities and changes of the state, in a form that a client can follow."""
     async with aclosing(events):
         async for event in events:
             if event.type in TERMINAL:
-                for closing in [*page.changed_state(), *page.open_steps()]:
+                for closing in [*view.changed_state(), *view.open_steps()]:
                     yield closing
-            for translated in page.translate(event):
+            for translated in view.translate(event):
                 yield translated
             if event.type in MAY_CHANGE_STATE:
-                for change in page.changed_state():
+                for change in view.changed_state():
                     yield change
 
 
@@ -158,7 +158,7 @@ class Activity:
     """Whether the activity replaces one that an earlier run has shown under the same id."""
 
 
-class Page:
+class ClientView:
     """The client's view of a run so far. `known` is the state that the client has."""
 
     def __init__(self, deps: AgentDeps, known: Any) -> None:

@@ -18,7 +18,7 @@ from pydantic_ai.messages import (
 )
 
 from agui.deps import AgentDeps
-from agui.events.progress import Page
+from agui.events.progress import ClientView
 from agui.protocol.message_ids import MessageIds
 from agui.stores.annotations import answered
 from agui.tools.audit import AuditLogger
@@ -85,7 +85,7 @@ class RunSetup:
     """The run's own id, which its log and its row have."""
     audit: AuditLogger
     deps: AgentDeps
-    page: Page
+    view: ClientView
     edited: Mapping[str, Any] = field(default_factory=dict)
     """The arguments with which the user replaced the model's, by tool call id."""
     approved: Collection[str] = ()

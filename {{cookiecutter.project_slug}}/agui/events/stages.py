@@ -80,7 +80,7 @@ def pass_stages(
     # pydantic-ai's annotation says iterator, but it is a generator, which the next stage closes.
     translated: Any = adapter.transform_stream(events, on_complete=finished)
     shaped = shape_events(translated, run.setup, run.calls, run.ids, run.outcome)
-    return share_progress(in_sequence(shaped), run.setup.page)
+    return share_progress(in_sequence(shaped), run.setup.view)
 
 
 async def record_tool_calls(

@@ -34,7 +34,7 @@ class Window:
     seconds: int
 
     @classmethod
-    def of(cls, kind: str, who: str, rate: str) -> "Window":
+    def from_rate(cls, kind: str, who: str, rate: str) -> "Window":
         limit, _, unit = rate.partition("/")
         # The key holds a digest: projects share caches, a token must not be written down, and some
         # caches refuse some characters.
@@ -78,9 +78,9 @@ async def throttle(request: HttpRequest, actor: Actor) -> None:
     token = bearer_token(request)
     # The token comes first: a token without places takes none from its user.
     if rates.token and token:
-        windows.append(Window.of("token", token, rates.token))
+        windows.append(Window.from_rate("token", token, rates.token))
     if rates.user:
-        windows.append(Window.of("user", owner_of(actor.scope), rates.user))
+        windows.append(Window.from_rate("user", owner_of(actor.scope), rates.user))
     if not windows:
         return
     seconds = await sync_to_async(_take)(windows)

@@ -78,7 +78,7 @@ def _client_instructions(run_input: RunAgentInput) -> list[str]:
     return [str(message.content) for message in messages if message.content]
 
 
-async def load_aside(messages: Sequence[Message], run_input: RunAgentInput) -> list[ModelMessage]:
+async def load_async(messages: Sequence[Message], run_input: RunAgentInput) -> list[ModelMessage]:
     """Load messages, in a thread if that may hold up the streams of others."""
     are_texts = all(isinstance(message.content, str) for message in messages)
     if are_texts and len(messages) <= FEW_MESSAGES:

@@ -58,7 +58,7 @@ class MessageIds:
         queues = {key: deque(queue) for key, queue in self._queues.items()}
         for message in messages:
             cuts = _cuts(message, queues)
-            parts = Parts.of(message)
+            parts = Parts.from_message(message)
             ids: list[str] = []
             extras: dict[str, Any] = {}
             # The messages of a role have the same order here as in the queue.

@@ -65,7 +65,7 @@ def _wire_message(message: ModelMessage) -> Iterator[tuple[str, Wire | None]]:
     # asked it to try again.
     if not all(isinstance(part, UserPromptPart) for part in message.parts):
         hidden.add("user")
-    parts = Parts.of(message)
+    parts = Parts.from_message(message)
     for dumped in _dump_with_ids(message):
         if dumped.role in hidden:
             yield dumped.id, None
@@ -81,7 +81,7 @@ def _dump_with_ids(message: ModelMessage) -> list[Any]:
     return messages
 
 
-def told_of_calls(message: ModelMessage) -> dict[str, Wire]:
+def call_metadata(message: ModelMessage) -> dict[str, Wire]:
     """Find what a client was told about tool calls beside their results, by tool call id."""
     extras = annotation(message, "extras")
     if not extras:
@@ -107,7 +107,7 @@ class Parts:
     results: dict[str, ToolReturnPart]
 
     @classmethod
-    def of(cls, message: ModelMessage) -> "Parts":
+    def from_message(cls, message: ModelMessage) -> "Parts":
         parts = cls({}, {})
         for part in message.parts:
             if isinstance(part, ToolCallPart):

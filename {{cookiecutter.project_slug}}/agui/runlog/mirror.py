@@ -73,7 +73,7 @@ class Mirror:
         self._pushing = asyncio.Lock()
 
     def add(self, log: RunLog, entry: str, position: int = 0) -> None:
-        thread = ThreadKeys.of(log.scope, log.thread_id)
+        thread = ThreadKeys.for_thread(log.scope, log.thread_id)
         self._logs[log.key] = Mirrored(log, entry, thread, position)
         log.changed = self._due.set
 
@@ -102,13 +102,13 @@ class Mirror:
         mirrored = self._logs.get(key)
         return mirrored is not None and mirrored.log.forgotten
 
-    def look(self) -> None:
-        """Look up now whether a run should stop."""
+    def renew_all(self) -> None:
+        """Renew all runs in Redis now, which also tells whether one should stop."""
         for mirrored in self._logs.values():
             mirrored.pushed_at = 0.0
         self._due.set()
 
-    async def push_on(self) -> None:
+    async def run(self) -> None:
         """Push new frames as they come, until the task is cancelled."""
         while True:
             with suppress(TimeoutError):

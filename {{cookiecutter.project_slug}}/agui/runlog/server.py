@@ -41,7 +41,7 @@ class ThreadKeys:
     runs: str
 
     @classmethod
-    def of(cls, scope: str, thread_id: str) -> "ThreadKeys":
+    def for_thread(cls, scope: str, thread_id: str) -> "ThreadKeys":
         thread = _digest(f"{scope}\0{thread_id}")
         runs = f"agui:runs:{_digest(owner_of(scope))}"
         return cls(f"agui:lock:{thread}", f"agui:last:{thread}", runs)

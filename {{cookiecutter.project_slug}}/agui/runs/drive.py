@@ -194,8 +194,8 @@ def _begin(run: ActiveRun) -> AsyncGenerator[BaseEvent]:
     for part in parts.installed():
         native = part.wrap_events(run, native)
     stages = pass_stages(native, adapter, run, partial(_finish, run))
-    if run.go_on:
-        return run.go_on(stages)
+    if run.join_to_log:
+        return run.join_to_log(stages)
     return stages
 
 

@@ -39,7 +39,7 @@ from agui.runs.usage import add_broken_off, count_unpriced
 from agui.stores import codec
 from agui.stores.annotations import annotate
 from agui.stores.codec import same_json
-from agui.tools.secret_calls import note_secrets
+from agui.tools.secret_calls import annotate_secrets
 from agui.turns.turn import Turn
 
 logger = logging.getLogger("agui.runs")
@@ -72,7 +72,7 @@ class ActiveRun(RunState):
     """The tool calls that a draft keeps without a result: a worker that goes on makes them."""
     journal: AbstractCapability[AgentDeps] | None = None
     """Records what the run's tools have done, if workers execute it."""
-    go_on: Callable[[AsyncGenerator[BaseEvent]], AsyncGenerator[BaseEvent]] | None = None
+    join_to_log: Callable[[AsyncGenerator[BaseEvent]], AsyncGenerator[BaseEvent]] | None = None
     """A stage that joins the run's events to those of a process that died."""
     usage: RunUsage = field(default_factory=RunUsage)
     size: int = 0
@@ -275,8 +275,8 @@ class ActiveRun(RunState):
         """Annotate new messages for the store, and remove what it does not keep."""
         new = without_bytes(new)
         self.ids.stamp(new)
-        self.setup.page.annotate_activities(new)
-        note_secrets(new, self.calls.timer)
+        self.setup.view.annotate_activities(new)
+        annotate_secrets(new, self.calls.timer)
         state = dump_state(self.setup.deps, self.state_before)
         if new and (self.turn.state.fades or not same_json(state, self.turn.state.stored)):
             annotate(new[-1], state=state)

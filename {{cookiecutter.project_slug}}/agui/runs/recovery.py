@@ -73,7 +73,7 @@ async def recover(store: ThreadStore, scope: str, thread_id: str) -> bool:
             if conf.get().redis_url is None and run.process != process_name():
                 _warn_of(run.process)
         else:
-            await take_up(store, run)
+            await recover_run(store, run)
     return is_running
 
 
@@ -101,7 +101,7 @@ def is_alive(run: Run) -> bool:
     return not life.is_dead(run)
 
 
-async def take_up(store: ThreadStore, run: Run) -> None:
+async def recover_run(store: ThreadStore, run: Run) -> None:
     """End the run of a dead process, and put its draft into its thread."""
     conversation = await store.load(run.thread_id, limit=1, scope=run.scope)
     if conversation is None and run.draft:

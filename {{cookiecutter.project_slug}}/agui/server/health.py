@@ -12,11 +12,11 @@ from django.http import HttpRequest, JsonResponse
 from django.views.decorators.http import require_safe
 
 from agui import conf
-from agui.later import Later
+from agui.lazy_import import LazyImport
 
 # Commands import the routes, and must not wait for the import of the agent.
-live = Later("agui.runs.live", "live")
-shutdown = Later("agui.runs.shutdown", "shutdown")
+live = LazyImport("agui.runs.live", "live")
+shutdown = LazyImport("agui.runs.shutdown", "shutdown")
 
 logger = logging.getLogger("agui.health")
 

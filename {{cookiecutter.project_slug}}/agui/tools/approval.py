@@ -105,7 +105,7 @@ async def _prepare(
 ) -> ToolDefinition | None:
     """Call the author's function. If it fails, the tool is hidden and the run goes on."""
     try:
-        prepared = await call_beside(author, ctx, definition)
+        prepared = await call_async(author, ctx, definition)
         if prepared is None:
             return None
         return replace(prepared, name=definition.name)
@@ -114,7 +114,7 @@ async def _prepare(
         return None
 
 
-async def call_beside(author: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
+async def call_async(author: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
     """Call an author's function: in a thread if it may block, as it may query the database."""
     if inspect.iscoroutinefunction(author):
         return await author(*arguments, **named)
@@ -129,7 +129,7 @@ def build_question(spec: ToolSpec, parameters: dict[str, Any]) -> Callable[..., 
             return
         metadata = {**confirmation_metadata(spec), PARAMETERS_KEY: parameters}
         if callable(spec.confirm):
-            metadata[X_CONFIRM_KEY] = await call_beside(spec.confirm, ctx, **arguments)
+            metadata[X_CONFIRM_KEY] = await call_async(spec.confirm, ctx, **arguments)
         raise ApprovalRequired(metadata)
 
     return ask

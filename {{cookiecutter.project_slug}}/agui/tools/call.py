@@ -37,7 +37,7 @@ from agui.errors import RunFailed
 from agui.tools.approval import (
     build_prepare,
     build_question,
-    call_beside,
+    call_async,
     is_gated,
     is_permitted,
 )
@@ -126,7 +126,7 @@ def _build_validator(spec: ToolSpec, parameters: dict[str, Any]) -> Callable[...
     async def validate(ctx: RunContext[AgentDeps], /, **arguments: Any) -> None:
         try:
             if author:
-                await call_beside(author, ctx, **arguments)
+                await call_async(author, ctx, **arguments)
             if ask:
                 await ask(ctx, **arguments)
         except CONTROL_FLOW:

@@ -107,7 +107,7 @@ class AGUIClient:
                     raise
                 error, wait_seconds = refused, refused.retry_after or 0.0
             failures += 1
-            if failures > self.retries or not reading.may_go_on(error):
+            if failures > self.retries or not reading.may_retry(error):
                 raise self._lost(error) from error
             wait_seconds = wait_seconds or FIRST_WAIT_SECONDS * 2 ** (failures - 1)
             wait_seconds = min(wait_seconds, LONGEST_WAIT_SECONDS)
@@ -258,7 +258,7 @@ class _Reading:
             # Nothing of the run is lost.
             pass
 
-    def may_go_on(self, error: Exception | None) -> bool:
+    def may_retry(self, error: Exception | None) -> bool:
         """Return whether the stream can be resumed, or the request sent again.
 
         A request can't if the server may already be at work.

@@ -65,7 +65,7 @@ def roll_up() -> datetime:
     return begin
 
 
-def keep_up() -> None:
+def try_to_roll_up() -> None:
     """Roll up beside the runs, so that nobody who opens the dashboard waits for it."""
     try:
         roll_up()

@@ -19,7 +19,7 @@ from agui.blocking.executor import in_database
 from agui.contrib.durable.journal import Journal
 from agui.contrib.durable.ordered import ORDER, Order, Ordered
 from agui.contrib.durable.queue import enqueue
-from agui.contrib.durable.splice import go_on
+from agui.contrib.durable.splice import join_to_log
 from agui.errors import Unavailable
 from agui.models import Run
 from agui.protocol.inbound import instructing
@@ -71,7 +71,7 @@ async def accept(key: str) -> Ordered | None:
         return None
     order = codec.load(ORDER, row.order)
     view: Any = resolve(order.path).func
-    store = store_class()().of(row.scope)
+    store = store_class()().for_scope(row.scope)
     log = await _adopt(row, order.fingerprint)
     run = Ordered(row, order, view.endpoint, store, log)
     row.attempts += 1
@@ -111,7 +111,7 @@ async def activate(run: Ordered) -> ActiveRun | None:
     actor = Actor(await _user(row), row.scope)
     active = start.activate(run.log, endpoint, actor, run_input, turn, earlier=earlier, usage=usage)
     active.journal = Journal(active)
-    active.go_on = partial(go_on, run=run, earlier=earlier)
+    active.join_to_log = partial(join_to_log, run=run, earlier=earlier)
     return active
 
 

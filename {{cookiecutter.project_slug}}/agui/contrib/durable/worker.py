@@ -31,8 +31,8 @@ from agui.models import Run
 from agui.runs import drive as runs
 from agui.runs.drafts import checkpoints
 from agui.runs.life import life
-from agui.runs.processes import is_there, process_name
-from agui.runs.recovery import is_alive, take_up
+from agui.runs.processes import process_exists, process_name
+from agui.runs.recovery import is_alive, recover_run
 from agui.runs.shutdown import end_parts
 
 logger = logging.getLogger("agui.durable")
@@ -72,7 +72,7 @@ async def work() -> None:
     tidied_at = -TIDY_SECONDS
     while not leaving.is_set():
         try:
-            await in_database(take_over)
+            await in_database(requeue_lost_runs)
             if clock.monotonic() - tidied_at > TIDY_SECONDS:
                 tidied_at = clock.monotonic()
                 await in_database(forget_ended)
@@ -115,7 +115,7 @@ async def _execute(key: str) -> None:
             await runs.drive(active)
     else:
         if is_running:
-            await take_up(run.store, run.row)
+            await recover_run(run.store, run.row)
             run.row.status = Run.Status.INTERRUPTED
         await finish(run)
     await in_database(_close, key)
@@ -126,7 +126,7 @@ def _close(key: str) -> None:
         ToolOutcome.objects.filter(run__pk=key).delete()
 
 
-def take_over() -> None:
+def requeue_lost_runs() -> None:
     """Put runs of dead workers into the queue again, and runs that never got there."""
     ordered = Run.objects.filter(order__isnull=False).defer("order", "draft")
     waiting = states([str(run.pk) for run in ordered if not run.process])
@@ -148,7 +148,7 @@ def _waits(run: Run, state: WorkflowStatus | None) -> bool:
     """Return whether a worker will take a run, or has just taken it."""
     if state is None:
         return False
-    if state.status == "PENDING" and is_there(state.executor_id or "") is False:
+    if state.status == "PENDING" and process_exists(state.executor_id or "") is False:
         return False
     return state.status == "ENQUEUED" or not life.is_silent(run)
 

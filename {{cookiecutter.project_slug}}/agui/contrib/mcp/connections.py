@@ -81,7 +81,7 @@ class Connection:
             async with asyncio.timeout(conf.part(McpSettings).timeout_seconds):
                 self._tools = self._usable(await self._ask())
         except Exception as error:
-            self._be_away(self._session, error)
+            self._mark_away(self._session, error)
             return False
         finally:
             self._listing = None
@@ -110,7 +110,7 @@ class Connection:
                 return await session.list_tools()
             except Exception as error:
                 logger.info("Reconnecting to MCP server %r after %r", self.server.name, error)
-                self._lose(session)
+                self._drop(session)
         self._session = Session(self.server, self._headers)
         return await self._session.list_tools()
 
@@ -142,7 +142,7 @@ class Connection:
         except Exception as error:
             if isinstance(error, McpError) and error.error.code == INVALID_PARAMS:
                 raise ToolFailed(error.error.message[:MAX_ERROR_CHARS]) from error
-            self._lose(session)
+            self._drop(session)
             logger.warning(
                 "Calling tool %r of MCP server %r failed: %r", name, self.server.name, error
             )
@@ -151,17 +151,17 @@ class Connection:
                 "Tell the user."
             ) from error
 
-    def _be_away(self, session: Session | None, error: Exception) -> None:
+    def _mark_away(self, session: Session | None, error: Exception) -> None:
         logger.warning(
             "Connecting to MCP server %r failed: %r; no new attempt for %s s",
             self.server.name,
             error,
             RETRY_SECONDS,
         )
-        self._lose(session)
+        self._drop(session)
         self._away_until = clock.monotonic() + RETRY_SECONDS
 
-    def _lose(self, session: Session | None) -> None:
+    def _drop(self, session: Session | None) -> None:
         if session is not None:
             session.retire()
             if session is self._session:

@@ -26,9 +26,9 @@ def spent_by_model(
     for message in messages:
         if isinstance(message, ModelResponse) and is_counted(message):
             name = clean(message.model_name or model)[:255]
-            by_model[name] = by_model.get(name, Spent()) + Spent.of(message.usage)
+            by_model[name] = by_model.get(name, Spent()) + Spent.from_usage(message.usage)
     # A tool may have called another agent, whose responses are not in these messages.
-    rest = Spent.of(usage) - sum(by_model.values(), Spent())
+    rest = Spent.from_usage(usage) - sum(by_model.values(), Spent())
     if rest.tokens or rest.cost:
         if rest.cost is None:
             rest = rest._replace(unpriced=max(1, rest.requests))

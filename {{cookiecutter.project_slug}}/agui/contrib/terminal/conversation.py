@@ -28,7 +28,7 @@ class Conversation:
         """The questions that the thread waits for, according to the server."""
 
     @classmethod
-    def of(cls, thread: dict[str, Any]) -> "Conversation":
+    def from_server(cls, thread: dict[str, Any]) -> "Conversation":
         """Take up a thread as GET threads/<id>/ answers it."""
         conversation = cls(thread["thread_id"])
         conversation.messages = _without("activity", thread["messages"])
