@@ -82,10 +82,10 @@ class RedisLogs(RunLogs):
         deadline = clock() + ENDING_SECONDS
         while True:
             arguments = (entry, log.fingerprint, replaced, LOCK_MS, RUNNING_MS, most_runs)
-            answer, found = await self.server.run(
+            answer, lock = await self.server.run(
                 RESERVE, [keys.lock, keys.last, keys.runs], *arguments
             )
-            holder = found.decode()
+            holder = lock.decode()
             if answer in (b"new", b"kept") or log.fingerprint in holder.split():
                 return holder
             if answer in (b"held", b"many") and clock() < deadline:

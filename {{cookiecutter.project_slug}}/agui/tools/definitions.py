@@ -32,7 +32,7 @@ class Asked:
 
     definition: str
     """A digest of the tool's definition."""
-    told: dict[str, Any]
+    defaults: dict[str, Any]
     """The tool's data in an interrupt, unless the tool itself sends other data."""
     arguments: str
     """All arguments as JSON: as the model wrote them, with the defaults."""
@@ -51,10 +51,10 @@ def describe_call(
     return Asked(digest(tool_def), describe(tool_def), all_arguments(call, args), own_words)
 
 
-def has_own_words(told: dict[str, Any], metadata: dict[str, Any]) -> bool:
+def has_own_words(defaults: dict[str, Any], metadata: dict[str, Any]) -> bool:
     """Whether a tool has asked in words that its definition does not have."""
     own = {key: value for key, value in metadata.items() if value and key != PARAMETERS_KEY}
-    return any(told.get(key) != value for key, value in own.items())
+    return any(defaults.get(key) != value for key, value in own.items())
 
 
 def check_approval(tool_def: ToolDefinition, asked: Asked, metadata: dict[str, Any]) -> None:
@@ -72,13 +72,13 @@ def check_approval(tool_def: ToolDefinition, asked: Asked, metadata: dict[str, A
 
 def describe(tool_def: ToolDefinition) -> dict[str, Any]:
     """Describe a tool for an interrupt."""
-    told: dict[str, Any] = {X_SUMMARY_KEY: prettify(tool_def.name)}
+    defaults: dict[str, Any] = {X_SUMMARY_KEY: prettify(tool_def.name)}
     for key, value in (tool_def.metadata or {}).items():
         if key.startswith("x-"):
-            told[key] = value
-    told["toolName"] = tool_def.name
-    told[PARAMETERS_KEY] = tool_def.parameters_json_schema
-    return told
+            defaults[key] = value
+    defaults["toolName"] = tool_def.name
+    defaults[PARAMETERS_KEY] = tool_def.parameters_json_schema
+    return defaults
 
 
 def digest(tool_def: ToolDefinition) -> str:

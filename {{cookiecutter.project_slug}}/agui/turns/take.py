@@ -199,10 +199,10 @@ async def _left_out(
     last = next(filter(None, reversed(loaded)), None)
     if not shown or last in shown:
         return None
-    known = await store.find_prompts(conversation.conversation_id, shown)
-    if not known:
+    prompts = await store.find_prompts(conversation.conversation_id, shown)
+    if not prompts:
         return None
-    return await store.find_prompt_after(conversation.conversation_id, known)
+    return await store.find_prompt_after(conversation.conversation_id, prompts)
 
 
 def _last_prompts(messages: Sequence[Message]) -> list[Message]:

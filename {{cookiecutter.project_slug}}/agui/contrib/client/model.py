@@ -14,7 +14,7 @@ from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import ToolDefinition
 
 from agui.contrib.client.interrupts import CAN_ASK, is_question
-from agui.contrib.client.known import Known, answered_calls, known_calls
+from agui.contrib.client.request_state import RequestState, answered_calls, earlier_calls
 from agui.contrib.client.outgoing import (
     PROVIDER,
     last_response,
@@ -105,18 +105,18 @@ class AGUIModel(Model):
         tools += parameters.output_tools
         options: dict[str, Any] = dict(settings or {})
         run_input = build_run_input(messages, options, tools, parameters)
-        known = Known(
+        request = RequestState(
             thread_id=run_input.thread_id,
             run_id=run_input.run_id,
             own_tools={tool.name for tool in tools},
             answered=answered_calls(messages),
-            calls=known_calls(messages),
+            calls=earlier_calls(messages),
             state=run_input.state,
             may_ask=CAN_ASK in options,
         )
         events = self.client.run(run_input)
         on_event = options.get("agui_on_event")
-        stream = AGUIStreamedResponse(parameters, self.client, events, known, on_event)
+        stream = AGUIStreamedResponse(parameters, self.client, events, request, on_event)
         try:
             await stream.open()
             yield stream

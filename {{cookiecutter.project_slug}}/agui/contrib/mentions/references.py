@@ -62,13 +62,13 @@ def _titles_in(text: str, records: Iterable[Record]) -> set[str]:
     A client chooses the titles and the text, so no regular expression is made of them: it would
     try each title at each @. Python searches for a text in linear time.
     """
-    found = set()
+    titles = set()
     for title in sorted({record["title"] for record in records}, key=len, reverse=True):
         mention = f"@{title}"
         if mention in text:
-            found.add(title)
+            titles.add(title)
             text = text.replace(mention, "\0")
-    return found
+    return titles
 
 
 def _records(extras: dict[str, Any]) -> Iterable[Record]:

@@ -65,10 +65,12 @@ class Sources:
         with self._lock:
             if key in self._numbers:
                 number = self._numbers[key]
-                known = self._sources[number]
-                if source.quote not in known.quote:
-                    quote = f"{known.quote}\n\n{source.quote}"
-                    self._sources[number] = Source(title=known.title, url=known.url, quote=quote)
+                earlier = self._sources[number]
+                if source.quote not in earlier.quote:
+                    quote = f"{earlier.quote}\n\n{source.quote}"
+                    self._sources[number] = Source(
+                        title=earlier.title, url=earlier.url, quote=quote
+                    )
                 return number
             if not key or len(self._sources) >= MAX_SOURCES:
                 return 0

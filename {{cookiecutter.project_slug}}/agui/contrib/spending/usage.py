@@ -42,14 +42,17 @@ def usage_of(run: "ActiveRun") -> dict[str, Any]:
     The price and the size of the context are left out if nobody knows them.
     """
     usage = run.usage
-    told: dict[str, Any] = {"inputTokens": usage.input_tokens, "outputTokens": usage.output_tokens}
+    payload: dict[str, Any] = {
+        "inputTokens": usage.input_tokens,
+        "outputTokens": usage.output_tokens,
+    }
     if usage.cost is not None:
-        told["cost"] = float(usage.cost)
+        payload["cost"] = float(usage.cost)
     responses = [message for message in run.messages() if isinstance(message, ModelResponse)]
     endpoint = run.endpoint
     model = endpoint.chosen_model(run.run_input.forwarded_props) or endpoint.agent.model
     window = getattr(model, "context_window", None)  # An agent of the project may name its model.
     if responses and window:
         last = responses[-1].usage
-        told |= {"contextTokens": last.total_tokens, "contextWindow": window}
-    return told
+        payload |= {"contextTokens": last.total_tokens, "contextWindow": window}
+    return payload

@@ -101,7 +101,7 @@ class Conversation:
                 message.setdefault("content", "")
             case EventType.TEXT_MESSAGE_CONTENT:
                 messages = reversed(self.messages)
-                message = next(known for known in messages if known["id"] == data.message_id)
+                message = next(message for message in messages if message["id"] == data.message_id)
                 message["content"] = message.get("content", "") + data.delta
             case EventType.TOOL_CALL_START:
                 function = {"name": data.tool_call_name, "arguments": ""}

@@ -10,7 +10,7 @@ from agui.contrib.client.outgoing import interrupt_of, is_result, parts_of
 
 
 @dataclass
-class Known:
+class RequestState:
     """The state of one request, which its answer completes."""
 
     thread_id: str
@@ -26,7 +26,7 @@ class Known:
     """Whether the agent can put an interrupt to a user."""
 
 
-def known_calls(history: list[m.ModelMessage]) -> dict[str, str]:
+def earlier_calls(history: list[m.ModelMessage]) -> dict[str, str]:
     names = {}
     for part in parts_of(history):
         if isinstance(part, BaseToolCallPart):
