@@ -17,7 +17,16 @@ from typing import Any
 
 # What every room may use (tests/floor_plan.ini).
 LEAVES = {
-    *("actor.py", "conf.py", "conf_sections.py", "deps.py", "errors.py", "later.py", "log_fields.py", "models.py"),
+    *(
+        "actor.py",
+        "conf.py",
+        "conf_sections.py",
+        "deps.py",
+        "errors.py",
+        "lazy_import.py",
+        "log_fields.py",
+        "models.py",
+    ),
     *("money.py", "parts.py"),
 }
 QUESTIONS = {"hello": "hello", "a tool": 'add_task title="Milk"'}

@@ -328,7 +328,7 @@ def test_a_run_is_stopped_while_it_waits_for_a_worker(site: Site):
     assert check_stream(stream.result(), body).ended["outcome"] == {"type": "cancelled"}
     assert site.effects("not even begun") == []
     # The run of the test before may be there: its worker was ended while it cleaned up.
-    assert f"of thread {body['threadId']} is put into the queue again" not in site.log.read_text()
+    assert f"of thread {body['threadId']}: no worker has it" not in site.log.read_text()
     # What the queue knows of old runs goes, however they ended.
     wait_until(lambda: site.query("SELECT count(*) FROM dbos.workflow_status WHERE created_at = 0") == ["0"])
 

@@ -45,9 +45,9 @@ def reading_order() -> dict[str, list[str]]:
 
 
 def named_modules(path: Path) -> set[str]:
-    """The modules of the engine that are imported by a string: `Later("agui.x")`, `import_module("agui.x")`."""
+    """The modules of the engine that are imported by a string: `LazyImport("agui.x")`, `import_module("agui.x")`."""
     calls = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call) and node.args]
-    given = [call.args[0] for call in calls if getattr(call.func, "id", "") in ("Later", "import_module")]
+    given = [call.args[0] for call in calls if getattr(call.func, "id", "") in ("LazyImport", "import_module")]
     names = [argument.value for argument in given if isinstance(argument, ast.Constant)]
     return {name for name in names if str(name).startswith("agui.")}
 

@@ -145,5 +145,5 @@ def test_the_server_is_well_after_all(server: LiveProject):
     log = server.log.read_text()
     # What a provider sends may be unreadable, but not to the engine.
     assert not re.search(r'File "[^"]*/agui/[^"]*", line .*\n.*\n(?: *[~^]+\n)? *\w+(?:Error|Exception)', log)
-    for complaint in ("Unhandled", "never awaited", "never retrieved", "Internal Server Error", "broke"):
+    for complaint in ("Unhandled", "never awaited", "never retrieved", "Internal Server Error", "crashed"):
         assert complaint not in log, log[log.index(complaint) :][:3000]

@@ -213,10 +213,10 @@ def clock() -> Iterator[Clock]:
 def watch(clock: Clock) -> Callable[..., Awaitable[None]]:
     """Let so many seconds pass for this process, which looks at the signs of life of all runs every three."""
 
-    async def look(seconds: float, step: float = signs_of_life.SIGN_OF_LIFE_SECONDS) -> None:
+    async def look(seconds: float, step: float = signs_of_life.BEAT_SECONDS) -> None:
         for _ in range(round(seconds / step)):
             clock.advance(step)
-            await in_database(lambda: signs_of_life.life.look(connections[router.db_for_write(Run)]))
+            await in_database(lambda: signs_of_life.life.check_heartbeats(connections[router.db_for_write(Run)]))
 
     return look
 

@@ -225,7 +225,7 @@ def test_rows_whose_owner_is_not_sure_are_not_chosen_and_not_named(name):
     with pytest.raises(Refused, match=f"Claim.thing can't be set: run agentify {label} with"):
         info_of(claim, "user", settable=["thing"])
     known = {label: "user" if name == "anything" else "pk"}
-    assert info_of(claim, "user", known=known).choosable["thing"] == known[label]
+    assert info_of(claim, "user", owners=known).choosable["thing"] == known[label]
 
 
 def test_rows_of_nobody_and_of_the_owner_are_chosen():

@@ -29,7 +29,7 @@ from agui.models import Run
 from agui.runlog.refusals import dump_refusal, load_refusal
 from agui.runs.drafts import checkpoints
 from agui.runs.live import live
-from agui.runs.recovery import take_up
+from agui.runs.recovery import recover_run
 from agui.stores.model import ModelConversationStore
 from agui.testing import Response, call, event_types, say, wait
 from engine import urls
@@ -274,7 +274,7 @@ async def test_what_was_noted_in_the_middle_is_spent_once(client: Client, user, 
             assert not await Run.objects.aexists()
         elif ends == "taken over":
             await checkpoints.write()
-            await take_up(ModelConversationStore(), await Run.objects.aget())
+            await recover_run(ModelConversationStore(), await Run.objects.aget())
         else:
             await client.http.post("/agent/threads/t1/cancel/")
         go_on.set()

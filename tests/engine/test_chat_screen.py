@@ -187,7 +187,7 @@ def essence(message: dict[str, Any]) -> dict[str, Any]:
 async def test_conversation_taken_up_is_what_was_left(client: Client):
     with script([call("wipe", _id="c1")]):
         await client.run("Wipe it")
-    conversation = Conversation.of(await client.thread())
+    conversation = Conversation.from_server(await client.thread())
     assert [interrupt["toolCallId"] for interrupt in conversation.interrupts] == ["c1"]
     assert conversation.open_calls(["wipe"]) == []
     assert conversation.next_run().messages[0].content == "Wipe it"

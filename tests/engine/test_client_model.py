@@ -578,7 +578,7 @@ async def test_instructions_have_an_effect_where_the_server_lets_them(
         await agent.run("And again", message_history=first.all_messages())
     told = ["Speak like a pirate." in (request.instructions or "") for request in site.llm.requests]
     assert told == [setting == "use"] * 2
-    assert ("1 system or developer messages of the client are dropped" in caplog.text) is (setting == "drop")
+    assert ("Dropping 1 system or developer messages of the client" in caplog.text) is (setting == "drop")
     # The instructions are no part of the conversation.
     kept = [message.data async for message in Message.objects.all()]
     assert "pirate" not in json.dumps(kept)

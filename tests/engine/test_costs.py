@@ -27,7 +27,7 @@ from agui.contrib.spending.models import RunSpending, Spending
 from agui.contrib.spending.usage import spent_by_model
 from agui.models import Run, Thread
 from agui.money import dollars
-from agui.runs.recovery import take_up
+from agui.runs.recovery import recover_run
 from agui.runs.usage import add_broken_off, count_unpriced
 from agui.stores import codec
 from agui.stores.model import ModelConversationStore
@@ -213,12 +213,12 @@ def dead_run(user):
 def test_what_a_killed_process_had_used_is_spent(user):
     save_thread(user)
     run = dead_run(user)
-    async_to_sync(take_up)(ModelConversationStore(), run)
+    async_to_sync(recover_run)(ModelConversationStore(), run)
     spent = Spending.objects.get()
     assert (spent.model, spent.cost, spent.input_tokens) == ("big", 2, 5)
     assert Run.objects.get().cost == 2
     # The run is taken up once.
-    async_to_sync(take_up)(ModelConversationStore(), run)
+    async_to_sync(recover_run)(ModelConversationStore(), run)
     assert Spending.objects.get().cost == 2
 
 
@@ -226,7 +226,7 @@ def test_what_was_noted_before_it_died_is_not_spent_again(user):
     save_thread(user)
     run = dead_run(user)
     record_so_far(str(run.pk), run.scope, user.pk, {"big": Spent(1, 4, 0, 0, Decimal("1.5"))})
-    async_to_sync(take_up)(ModelConversationStore(), run)
+    async_to_sync(recover_run)(ModelConversationStore(), run)
     spent = Spending.objects.get()
     assert (spent.requests, spent.input_tokens, spent.cost) == (1, 5, Decimal(2))
     assert not RunSpending.objects.exists()

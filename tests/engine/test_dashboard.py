@@ -210,7 +210,7 @@ async def test_the_hours_are_counted_beside_the_runs(client: Client, monkeypatch
     config = apps.get_app_config("agui_dashboard")
     monkeypatch.setattr(config, "hour", 0)
     monkeypatch.setattr(dashboard, "DELAY_SECONDS", 0)
-    monkeypatch.setattr(rollup, "keep_up", lambda: counted.append(True))
+    monkeypatch.setattr(rollup, "try_to_roll_up", lambda: counted.append(True))
     with script(*[say("Hi")] * 3):
         for number in range(3):
             await client.run("Hi", thread=str(number))
@@ -220,8 +220,8 @@ async def test_the_hours_are_counted_beside_the_runs(client: Client, monkeypatch
 
 def test_counting_that_fails_stops_nothing(monkeypatch, caplog):
     monkeypatch.setattr(rollup, "roll_up", lambda: 1 / 0)
-    rollup.keep_up()
-    assert "could not be counted" in caplog.text
+    rollup.try_to_roll_up()
+    assert "Rolling up the runs" in caplog.text
 
 
 @pytest.mark.parametrize(

@@ -97,7 +97,7 @@ async def test_of_two_tools_with_one_name_for_the_model_the_first_is_used(
 ):
     use(settings, "twins")
     assert await outcome(client, mount, registry, "a_b") == ("success", {"who": "ada"})
-    assert "Two tools of the server have the name 'a_b'" in caplog.records[0].getMessage()
+    assert "also has the name 'a_b'" in caplog.records[0].getMessage()
 
 
 async def test_a_list_that_fails_leaves_the_run_without_them(client: Client, mount, registry, caplog):

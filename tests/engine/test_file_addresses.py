@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+import pydantic_ai
 import pytest
 from daily import by_day
 from django.core.exceptions import ImproperlyConfigured
@@ -257,7 +258,7 @@ async def test_without_the_library_s_function_nothing_is_downloaded(
     allow(settings)
     await client.run(messages=[pdf(files.url + "/a.pdf")])
     assert files.paths == []
-    assert "downloads nothing" in caplog.text
+    assert f"pydantic-ai {pydantic_ai.__version__} has none" in caplog.text
 
 
 @pytest.mark.parametrize("wrong", [{"MAX_BYTES": 0}, {"FILES": 1}, True])

@@ -53,39 +53,39 @@ def name_of(process: subprocess.Popen[bytes], begun: str | None = None) -> str:
 
 
 def test_this_process_is_there_and_an_earlier_one_with_its_id_is_not():
-    assert processes.is_there(process_name())
+    assert processes.process_exists(process_name())
     # As in a container that was started anew.
-    assert processes.is_there(f"{process_name().rpartition('/')[0]}/another") is False
+    assert processes.process_exists(f"{process_name().rpartition('/')[0]}/another") is False
 
 
 @needs_proc
 def test_a_neighbour_is_there_until_it_ends(neighbour):
     name = name_of(neighbour)
-    assert processes.is_there(name)
+    assert processes.process_exists(name)
     neighbour.send_signal(signal.SIGSTOP)
-    assert processes.is_there(name)
+    assert processes.process_exists(name)
     neighbour.kill()
     os.waitid(os.P_PID, neighbour.pid, os.WEXITED | os.WNOWAIT)
     # The process has ended, although the process that started it has not heard of that.
-    assert processes.is_there(name) is False
+    assert processes.process_exists(name) is False
     neighbour.wait()
-    assert processes.is_there(name) is False
+    assert processes.process_exists(name) is False
 
 
 @needs_proc
 def test_a_process_with_the_id_of_one_that_has_ended_is_not_that_one(neighbour):
-    assert processes.is_there(name_of(neighbour, begun="1")) is False
+    assert processes.process_exists(name_of(neighbour, begun="1")) is False
 
 
 @pytest.mark.parametrize("name", ["elsewhere/1/abc.1", "", "nonsense"])
 def test_a_process_of_another_place_can_not_be_looked_at(name):
-    assert processes.is_there(name) is None
+    assert processes.process_exists(name) is None
 
 
 def test_nobody_can_look_where_the_system_hides_its_processes(monkeypatch, neighbour):
     monkeypatch.setattr(processes, "_stat", lambda pid: None)
-    assert processes.is_there(f"{HERE}/{neighbour.pid}/abc.1") is None
-    assert processes.is_there(f"{HERE}/{2**31 - 2}/abc.1") is False
+    assert processes.process_exists(f"{HERE}/{neighbour.pid}/abc.1") is None
+    assert processes.process_exists(f"{HERE}/{2**31 - 2}/abc.1") is False
 
 
 # --- What is seen of a process of another place
@@ -145,12 +145,12 @@ async def test_a_process_that_was_stopped_itself_begins_anew(watch):
 @pytest.mark.django_db(transaction=True)
 def test_after_an_outage_of_the_database_it_begins_anew(monkeypatch):
     """All processes were silent, and are not to take each other for dead."""
-    monkeypatch.setattr(signs_of_life, "SIGN_OF_LIFE_SECONDS", 0.01)
+    monkeypatch.setattr(signs_of_life, "BEAT_SECONDS", 0.01)
     monkeypatch.setattr(signs_of_life, "RETRY_SECONDS", 0.01)
     monkeypatch.setattr(signs_of_life, "DEAD_SECONDS", 0)
     run = Run.objects.create(process="elsewhere/1/abc", thread_id="t", scope="user:1")
     run.refresh_from_db()
-    look, was_away, is_back, go_on = life.look, threading.Event(), threading.Event(), threading.Event()
+    look, was_away, is_back, go_on = life.check_heartbeats, threading.Event(), threading.Event(), threading.Event()
 
     def look_in_an_outage(connection):
         if was_away.is_set():
@@ -161,7 +161,7 @@ def test_after_an_outage_of_the_database_it_begins_anew(monkeypatch):
             raise OperationalError("The database is away")
         look(connection)
 
-    monkeypatch.setattr(life, "look", look_in_an_outage)
+    monkeypatch.setattr(life, "check_heartbeats", look_in_an_outage)
     life.start()
     assert is_back.wait(60)
     assert not life.is_dead(run)
@@ -207,7 +207,7 @@ def test_the_docs_have_every_status_of_a_run():
 
 
 async def test_signs_of_life_are_given_while_the_event_loop_is_blocked(client: Client, mount, monkeypatch):
-    monkeypatch.setattr(signs_of_life, "SIGN_OF_LIFE_SECONDS", 0.05)
+    monkeypatch.setattr(signs_of_life, "BEAT_SECONDS", 0.05)
     life.stop()
     registry = ToolRegistry()
 

@@ -12,7 +12,7 @@ import pytest
 from pydantic_ai import BinaryContent, RunContext, Tool
 
 from agui import AgentDeps, ToolRegistry, show_activity, show_chart, show_plan, show_table, tool
-from agui.events.progress import Page, ProtocolEvent
+from agui.events.progress import ClientView, ProtocolEvent
 from agui.models import Message
 from agui.protocol.outbound import to_wire
 from agui.protocol.types import ActivityDeltaEvent, ActivitySnapshotEvent, TextMessageStartEvent
@@ -165,10 +165,10 @@ async def test_a_state_that_does_not_change_is_stored_once(client: Client):
 )
 def test_the_difference_of_two_states_leads_from_one_to_the_other(old, new):
     deps = SimpleNamespace(state=deepcopy(old))
-    page = Page(deps, known={"not": "this"})
-    page.changed_state()
+    view = ClientView(deps, known={"not": "this"})
+    view.changed_state()
     deps.state = new
-    [delta] = [to_wire(event)["delta"] for event in page.changed_state()]
+    [delta] = [to_wire(event)["delta"] for event in view.changed_state()]
     assert json.dumps(jsonpatch.apply_patch(old, delta), sort_keys=True) == json.dumps(new, sort_keys=True)
 
 
@@ -382,9 +382,9 @@ async def test_what_an_approved_tool_shows_before_anything_else_is_kept(client: 
 
 
 def test_an_activity_does_not_take_the_place_of_a_message():
-    page = Page(SimpleNamespace(state={}), known={})
-    page.translate(TextMessageStartEvent(message_id="m1", role="assistant"))
-    assert page.translate(ActivitySnapshotEvent(message_id="m1", activity_type="plan", content={})) == []
+    view = ClientView(SimpleNamespace(state={}), known={})
+    view.translate(TextMessageStartEvent(message_id="m1", role="assistant"))
+    assert view.translate(ActivitySnapshotEvent(message_id="m1", activity_type="plan", content={})) == []
 
 
 async def test_files_in_an_activity_are_words(client: Client):
@@ -447,7 +447,7 @@ async def test_what_would_break_a_client_is_dropped_and_logged(client: Client, c
         "TEXT_MESSAGE_END",
         "RUN_FINISHED",
     ]
-    assert "was dropped" in caplog.text
+    assert "Dropping a tool's" in caplog.text
 
 
 async def test_a_tool_may_send_states_of_its_own(client: Client):

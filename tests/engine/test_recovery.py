@@ -211,7 +211,7 @@ async def test_a_living_run_gives_signs_of_life(client: Client):
         response = await client.post(run_input("Go"))
         await reached.wait()
         await Run.objects.aupdate(seen_at=LONG_AGO)
-        await in_database(life.sign)
+        await in_database(life.beat)
         assert (await Run.objects.aget()).seen_at > LONG_AGO
         go_on.set()
         await collect(response)
@@ -224,7 +224,7 @@ async def test_a_process_that_was_taken_for_dead_stops_its_run_and_changes_nothi
         await reached.wait()
         # What another process does that finds no sign of life.
         await Run.objects.aupdate(status=Run.Status.INTERRUPTED, code="interrupted")
-        await in_database(life.sign)
+        await in_database(life.beat)
         events = await asyncio.wait_for(collect(response), 60)
     assert (events[-1]["type"], events[-1]["code"]) == ("RUN_ERROR", "interrupted")
     assert texts(await client.thread()) == [("user", "Go")]

@@ -592,7 +592,7 @@ async def test_a_process_that_comes_back_adds_nothing_to_a_log_that_another_goes
         adopted.append(b"id: 2\ndata: {}\n\n")
         await logs.mirror.push()
         if is_silent:
-            await logs.server.delete([ThreadKeys.of("user:1", "t1").lock])
+            await logs.server.delete([ThreadKeys.for_thread("user:1", "t1").lock])
     for number in (2, 3):
         frozen.append(b"id: %d\ndata: other\n\n" % number)
     await processes.mirror.push()
@@ -605,7 +605,7 @@ async def test_a_process_that_was_silent_goes_on_with_its_log_and_takes_its_thre
     log.start()
     log.append(b"id: 1\ndata: {}\n\n")
     await processes.mirror.push()
-    lock = ThreadKeys.of("user:1", "t1").lock
+    lock = ThreadKeys.for_thread("user:1", "t1").lock
     failed: list[str] = []
     log.fail = failed.append
     [held] = await processes.server.values([lock])

@@ -277,9 +277,9 @@ class TestStores:
         ]
 
     async def test_a_bound_store_needs_no_scope(self, store: Any):
-        bound = store.of("bob")
+        bound = store.for_scope("bob")
         assert prompts(await bound.load("t")) == ["I am bob"]
-        assert await bound.of("carol").load("t") is None
+        assert await bound.for_scope("carol").load("t") is None
         assert prompts(await bound.load("t", scope="alice")) == ["I am alice"]
 
     async def test_without_a_scope_nobody_guesses_whose_it_is(self, store: Any):

@@ -48,7 +48,7 @@ async def test_above_the_rate_a_request_is_refused_and_told_when_to_come_back(cl
 
 async def test_no_window_of_time_has_more_than_the_limit(settings, clock):
     granted: list[float] = []
-    window = throttle.Window.of("user", "one", "7/minute")
+    window = throttle.Window.from_rate("user", "one", "7/minute")
     for _ in range(3000):
         if not (seconds := window.take(clock.time())):
             granted.append(clock.time())
@@ -60,7 +60,7 @@ async def test_no_window_of_time_has_more_than_the_limit(settings, clock):
 
 
 async def test_the_time_to_wait_is_enough_and_no_longer_than_the_window(clock):
-    window = throttle.Window.of("user", "one", "3/hour")
+    window = throttle.Window.from_rate("user", "one", "3/hour")
     for _ in range(3):
         assert window.take(clock.time()) == 0
         clock.advance(700)

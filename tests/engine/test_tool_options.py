@@ -91,7 +91,7 @@ async def test_prepare_that_breaks_hides_its_tool_and_ends_no_run(client: Client
     model = mount(registry, say("Hi."))
     assert (await client.run("Go"))[-1]["outcome"] == {"type": "success"}
     assert list(model.requests[0].tools) == ["other"]
-    assert caplog.records[0].getMessage().startswith("Tool 'echo' is left out")
+    assert caplog.records[0].getMessage().startswith("Leaving out tool 'echo'")
 
 
 async def test_prepare_can_take_away_neither_the_approval_nor_the_name(client: Client, mount, registry):

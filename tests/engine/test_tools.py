@@ -337,7 +337,7 @@ async def test_a_failing_tool_ends_its_call_and_not_the_run(registry, caplog):
     assert "secret" not in repr(agency.result.all_messages())
     record = caplog.records[0]
     assert (record.name, record.levelno) == ("agui.tools", logging.ERROR)
-    assert record.getMessage() == "Tool 'explode' failed."
+    assert record.getMessage() == "Tool 'explode' failed"
     assert "postgres://user:secret@db" in record.exc_text
 
 
@@ -487,7 +487,7 @@ async def test_a_synchronous_tool_that_times_out_runs_once(registry, caplog, clo
     assert await running == "It takes too long."
     # Not "retried": the model isn't asked to call it again while the first call is still at work.
     assert agency.results == [("failed", TIMED_OUT)]
-    assert caplog.records[0].getMessage() == "Tool 'import_all' timed out."
+    assert caplog.records[0].getMessage() == "Tool 'import_all' timed out after 60 s"
     release.set()
     assert await asyncio.to_thread(ended.wait, 60)
     assert calls == [1]

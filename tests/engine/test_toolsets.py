@@ -131,7 +131,7 @@ async def test_a_failure_ends_its_call_only(run: Any, kind: str, name: str, capl
     [result] = [event for event in events if event["type"] == "TOOL_CALL_RESULT"]
     assert result["metadata"]["outcome"] == "failed"
     assert "hunter2" not in str(events)
-    assert f"Tool {prefix + name!r} failed." in caplog.text
+    assert f"Tool {prefix + name!r} failed" in caplog.text
 
 
 async def test_a_refusal_is_one_for_the_model_and_the_page(run: Any):

@@ -136,7 +136,7 @@ Every room may use conf.py (the settings) with conf_sections.py (their sections)
 part can add), errors.py (what clients learn about errors), models.py (the tables), actor.py (who
 acts), clock.py (what time it is), deps.py (what a tool sees as `ctx.deps`), log_fields.py (the run
 that a line of the log belongs to), money.py (amounts of US dollars), namespaces.py (agents, told
-apart), statements.py (how every turn reads and writes rows) and later.py (modules that are
+apart), statements.py (how every turn reads and writes rows) and lazy_import.py (modules that are
 imported on first use).
 Django's other modules are above the rooms: apps.py, checks.py, urls.py, management/ and
 templatetags/. Your tests use testing/ and contract.py.

@@ -11,9 +11,9 @@ from django.core.cache.backends.base import BaseCache
 from agui import conf, parts
 from agui.agents.keys import missing_keys
 from agui.agents.prices import models_without_price
-from agui.later import Later
+from agui.lazy_import import LazyImport
 
-warm_up = Later("agui.server.warm_up")
+warm_up = LazyImport("agui.server.warm_up")
 
 
 def register() -> None:

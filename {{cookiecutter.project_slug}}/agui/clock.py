@@ -1,4 +1,4 @@
-"""What time it is, for every module of the engine: a test turns this one clock.
+"""The clock of every module of the engine: a test turns this one clock.
 
 asyncio's timers follow the event loop's own clock instead. The defaults of columns ask Django.
 """

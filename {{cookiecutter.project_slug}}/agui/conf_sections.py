@@ -100,7 +100,7 @@ def by_import(check: Callable[[Any, Any], Any]) -> Callable[[Any, Any, Validatio
 
 
 class Limits(Section):
-    """How much one run may use; None means no limit."""
+    """Limits of one run; None means no limit."""
 
     requests: int | None = Field(25, gt=0, description="Requests to the model in one run.")
     tool_calls: int | None = Field(50, gt=0, description="Successful tool calls in one run.")
@@ -127,7 +127,7 @@ class Limits(Section):
 
 
 class Throttle(Section):
-    """How many runs a user may start, such as "20/minute"; None means no limit.
+    """Limits of the runs that a user starts, such as "20/minute"; None means no limit.
 
     The units are "/second", "/minute", "/hour" and "/day".
     """
@@ -139,7 +139,7 @@ class Throttle(Section):
 
 
 class Retention(Section):
-    """How long data is kept before `manage.py prune_agent_data` deletes it; None means for ever."""
+    """The age at which `manage.py prune_agent_data` deletes data; None means never."""
 
     conversations_days: int | None = Field(
         None, gt=0, description="The age of a conversation's last message."

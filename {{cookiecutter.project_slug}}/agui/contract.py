@@ -1,4 +1,4 @@
-"""What a project's own tests ask the engine: its agents, and the demo model with their tools.
+"""Functions for a project's own tests: its agents, and the demo model with their tools.
 
     for address, view in agents().items():
         chat = demo_chat(ada, address)
@@ -31,21 +31,21 @@ def routes() -> dict[str, Any]:
 
 def agent_routes() -> dict[str, AgentView]:
     """Map each route of an agent to its view: the run, threads, tools and so on."""
-    found: dict[str, AgentView] = {}
+    views: dict[str, AgentView] = {}
     for route, view in routes().items():
         if isinstance(view, AgentView):
-            found[route] = view
-    return found
+            views[route] = view
+    return views
 
 
 def agents() -> dict[str, DjangoAGUIView]:
     """Map the address of each agent, which ends with a slash, to its view."""
-    found: dict[str, DjangoAGUIView] = {}
+    views: dict[str, DjangoAGUIView] = {}
     for route, view in agent_routes().items():
         # An agent answers without the slash, too.
         if isinstance(view, DjangoAGUIView) and route.endswith("/"):
-            found[route] = view
-    return found
+            views[route] = view
+    return views
 
 
 def _walk(patterns: list[Any], prefix: str) -> Iterator[tuple[str, Any]]:

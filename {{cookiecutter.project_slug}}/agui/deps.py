@@ -1,4 +1,4 @@
-"""What a run gives to its tools."""
+"""The dependencies that a run gives to its tools."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 
 @dataclass
 class AgentDeps:
-    """What a tool sees as `ctx.deps`. New for each run, so nothing leaks between users."""
+    """The `ctx.deps` of a tool. New for each run, so nothing leaks between users."""
 
     user: Any
     """The Django user for whom the agent acts, possibly anonymous."""
@@ -15,7 +15,7 @@ class AgentDeps:
     state: Any = None
     """The thread's shared state: an instance of the config's `state_type`, or a plain dict."""
     context: list[dict[str, str]] = field(default_factory=list)
-    """What the page said about itself, as `description` and `value`.
+    """The page's own context, as `description` and `value`.
 
     The client wrote it, so it is data and never an instruction.
     """

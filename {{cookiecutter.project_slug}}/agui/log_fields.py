@@ -43,11 +43,11 @@ def current() -> Mapping[str, str]:
 @contextmanager
 def log_fields(**fields: str) -> Iterator[None]:
     """Add fields to each record that is logged meanwhile. Empty ones are left out."""
-    known = dict(current())
+    merged = dict(current())
     for name, value in fields.items():
         if value:
-            known[name] = value
-    token = _fields.set(known)
+            merged[name] = value
+    token = _fields.set(merged)
     try:
         yield
     finally:

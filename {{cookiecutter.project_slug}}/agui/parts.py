@@ -99,10 +99,10 @@ class Outdated:
     """Rows that a part keeps no longer."""
 
     name: str
-    """What they are, in the words of the command: "spending"."""
+    """The name of the rows in the command's output: "spending"."""
     rows: "QuerySet[Any]"
     batch: int = 200
-    """How many rows are deleted at once. A batch that fails stops no other."""
+    """The number of rows that are deleted at once. A batch that fails stops no other."""
 
     def delete(self, pks: list[Any]) -> int:
         """Delete a batch, but no row that is needed again by now."""
@@ -174,7 +174,7 @@ class Part(AppConfig):
         """
         return None
 
-    def show(self, messages: "list[ModelMessage]") -> "list[ModelMessage]":
+    def prepare_history(self, messages: "list[ModelMessage]") -> "list[ModelMessage]":
         """Change what the model reads of a thread. The stored messages stay as they are."""
         return messages
 

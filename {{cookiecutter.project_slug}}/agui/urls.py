@@ -11,7 +11,7 @@ from django.utils.functional import cached_property
 from django.utils.module_loading import import_string
 
 from agui import parts
-from agui.later import Later
+from agui.lazy_import import LazyImport
 from agui.namespaces import FIRST_AGENT, NAMESPACE
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from agui.http.views import DjangoAGUIView
     from agui.tools.registry import ToolRegistry
 else:
-    endpoints = Later("agui.http.endpoints")
+    endpoints = LazyImport("agui.http.endpoints")
 
 # The longer routes come first, because the id of a thread may have slashes and end like a route.
 ROUTES = {
@@ -103,7 +103,7 @@ class EndpointPattern(URLPattern):
 
     @cached_property
     def lookup_str(self) -> str:
-        """What Django compares with the dotted path of a view. Endpoints are found by name only."""
+        """Return what Django compares with a view's path. Endpoints are found by name only."""
         return f"{__name__}.{type(self).__name__}"
 
     def check(self) -> list[CheckMessage]:

@@ -1,4 +1,4 @@
-"""What makes an agent, apart from its tools."""
+"""The configuration of an agent: everything that makes it, apart from its tools."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -33,24 +33,24 @@ class AgentConfig:
     model: Model | str | None = None
     """A pydantic-ai model, or its name (see llm.py); None is settings.AGENT_MODEL."""
     models: Mapping[str, Model | str] | Sequence[str] = ()
-    """What a client may choose from with `forwardedProps.model`: models, or models by name."""
+    """The choices of `forwardedProps.model`: models, or models by name."""
     name: str = "assistant"
     description: str | None = None
     state_type: type[BaseModel] | None = None
     """A pydantic model with defaults for all fields: `ctx.deps.state` is one."""
     model_settings: ModelSettings | None = None
     limits: UsageLimits | None = None
-    """What one run may use; None is AGUI["LIMITS"]."""
+    """Limits of one run; None is AGUI["LIMITS"]."""
     retries: int = 2
-    """How often a model may correct a wrong tool call before the run fails."""
+    """The times that a model may correct a wrong tool call before the run fails."""
     toolsets: Sequence[AbstractToolset[AgentDeps]] = ()
     capabilities: Sequence[AgentCapability[AgentDeps]] = ()
-    """What changes how the agent works. The first is the outermost.
+    """Changes of how the agent works. The first is the outermost.
 
     A function of the run's context makes a capability for each run.
     """
     audit_logger: AuditLogger | None = None
-    """Where this agent's tool calls are recorded; None is where AGUI["AUDIT_LOGGER"] says."""
+    """The recorder of this agent's tool calls; None is AGUI["AUDIT_LOGGER"]."""
 
     def __post_init__(self) -> None:
         if self.audit_logger is not None:

@@ -11,6 +11,7 @@ import logging
 from collections.abc import Callable
 from typing import Any
 
+from pydantic_ai import __version__ as VERSION
 from pydantic_ai.exceptions import UserError
 from pydantic_ai.messages import AudioUrl, BinaryContent, DocumentUrl, FileUrl, ImageUrl, VideoUrl
 from pydantic_ai.models import Model
@@ -114,7 +115,9 @@ async def download(file: FileUrl, limits: FileDownloads) -> BinaryContent | None
     """
     if safe_download is None:
         logger.error(
-            'This pydantic-ai has no safe_download: AGUI["FILE_DOWNLOADS"] downloads nothing.'
+            'Not downloading files: AGUI["FILE_DOWNLOADS"] needs safe_download, and pydantic-ai %s '
+            "has none",
+            VERSION,
         )
         return None
     try:
@@ -125,7 +128,7 @@ async def download(file: FileUrl, limits: FileDownloads) -> BinaryContent | None
     except Exception as error:
         if not isinstance(error, ValueError | UserError | OSError) and not is_http_error(error):
             raise
-        logger.warning("A file was not downloaded: %s: %s", type(error).__name__, error)
+        logger.warning("Downloading a file failed: %s: %s", type(error).__name__, error)
         return None
     media_type = response.headers.get("content-type", "").partition(";")[0].strip().lower()
     if media_type in NO_TYPE:

@@ -1,4 +1,4 @@
-"""What the engine does around a run's requests to its model, and around its tool calls."""
+"""The engine's hooks around a run's requests to its model, and around its tool calls."""
 
 from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
@@ -38,7 +38,7 @@ ToolCall = Callable[[], Awaitable[Any]]
 
 @dataclass(kw_only=True)
 class ServedRun:
-    """What a run of an endpoint has for its hooks."""
+    """The data that a run of an endpoint gives to its hooks."""
 
     timer: ToolCallTimer
     join_deltas: Callable[[Model], Model]
@@ -46,11 +46,11 @@ class ServedRun:
     fence: Callable[[ToolCall], Awaitable[Any]]
     """Calls a tool, unless the run is no longer this process's."""
     page_context: str
-    """What the page says about itself, for the model."""
+    """The page's own context, for the model."""
     files: ReadableFiles = field(default_factory=ReadableFiles)
     """Decides which files the model gets."""
     asked: dict[str, Asked] = field(default_factory=dict)
-    """What the user is told about each tool call, by the call's id."""
+    """The question about each tool call, by the call's id."""
     asks_anew: bool = False
     """Whether the user has changed what a tool had asked about in its own words."""
     agent_run_id: str | None = None
@@ -73,7 +73,7 @@ class Hooks(AbstractCapability[Any]):
 
     id: str | None = "agui"
     logger: AuditLogger | None = None
-    """Where events of runs are recorded that no endpoint serves; None is AGUI["AUDIT_LOGGER"]."""
+    """The audit logger of runs that no endpoint serves; None is AGUI["AUDIT_LOGGER"]."""
     timer: ToolCallTimer | None = None
     """The timer of a run that no endpoint serves."""
 
@@ -119,7 +119,7 @@ class Hooks(AbstractCapability[Any]):
         timer = self._timer()
         if timer:
             for definition in tool_defs:
-                timer.learn(definition.name, definition.parameters_json_schema)
+                timer.add_schema(definition.name, definition.parameters_json_schema)
         return defer_many(tool_defs)
 
     async def after_tool_validate(
@@ -156,7 +156,7 @@ class Hooks(AbstractCapability[Any]):
                 return await call_foreign(tool_def, lambda: handler(args))
             except Exception as error:
                 if timer:
-                    timer.blame(call.tool_call_id, error)
+                    timer.add_cause(call.tool_call_id, error)
                 raise
 
         if served is None:

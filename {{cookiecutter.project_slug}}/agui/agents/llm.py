@@ -1,4 +1,4 @@
-"""Which language model answers: by name, as a chain of fallbacks, or as a client chooses."""
+"""The language model that answers: by name, as a chain of fallbacks, or as a client chooses."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -25,10 +25,10 @@ from pydantic_ai.models import Model, infer_model
 
 from agui.agents.keys import missing_keys
 from agui.errors import Unprocessable
-from agui.later import Later
+from agui.lazy_import import LazyImport
 
 # A server whose model answers needs no demo model.
-demo = Later("agui.agents.demo.model")
+demo = LazyImport("agui.agents.demo.model")
 
 TOO_LONG = re.compile(
     "exceed_context_size|context_length|(exceed|maximum|longer).{0,40}context.?(length|size|window)"

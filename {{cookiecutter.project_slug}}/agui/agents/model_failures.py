@@ -29,7 +29,7 @@ def failures_of(model: Model) -> Iterator[None]:
         words = f"{type(error).__name__}: {error}"
         if isinstance(error, httpx2.TransportError | OSError):
             raise ModelAPIError(model.model_name, words) from error
-        logger.warning("Can't read the answer of %s", model.model_name, exc_info=True)
+        logger.warning("Reading the response of %s failed", model.model_name, exc_info=True)
         raise UnreadableAnswer(f"Can't read the answer: {words}") from error
 
 

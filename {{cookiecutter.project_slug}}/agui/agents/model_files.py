@@ -254,7 +254,8 @@ class FilesModel(WrapperModel):
                         raise
                 else:
                     logger.warning(
-                        "The model refused a request, but not without %d files: %s",
+                        "%s refused a request, and accepted it without %d files: %s",
+                        self.model_name,
                         len(files),
                         error,
                     )

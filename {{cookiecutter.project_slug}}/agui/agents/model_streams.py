@@ -16,6 +16,7 @@ from functools import cached_property
 from typing import Any
 from uuid import uuid4
 
+from pydantic_ai import __version__ as VERSION
 from pydantic_ai.messages import (
     FilePart,
     ModelMessage,
@@ -55,7 +56,9 @@ def mended(
     """
     kept: Any = getattr(response, KEPT, None)
     if not hasattr(response, EVENTS) or not hasattr(kept, "_parts"):
-        logger.warning("Not mending streams: this pydantic-ai has no %s or no %s.", EVENTS, KEPT)
+        logger.warning(
+            "Not mending streams: pydantic-ai %s has no %s or no %s", VERSION, EVENTS, KEPT
+        )
         return response
     tags = model.profile.get("thinking_tags", ("<think>", "</think>"))
     answer = Answer(tags, kept, messages if model.base_url else ())

@@ -1,4 +1,4 @@
-"""What a page says about itself: data that the language model reads beside the user's words."""
+"""The page's own context: data that the language model reads beside the user's words."""
 
 import json
 from collections.abc import Sequence

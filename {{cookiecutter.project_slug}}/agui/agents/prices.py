@@ -1,4 +1,4 @@
-"""Which language models have a known price."""
+"""The language models that have a known price."""
 
 from agui import conf
 from agui.agents.keys import PROVIDER_KEYS

@@ -1,1 +1,1 @@
-"""Where blocking code runs: bounded pools of threads, and waiting for a database."""
+"""The threads for blocking code, in bounded pools, and waiting for a database."""

@@ -1,4 +1,4 @@
-"""Where blocking code runs: bounded pools of threads, and their database connections."""
+"""Run blocking code in bounded pools of threads, with their database connections."""
 
 import asyncio
 import math

@@ -50,11 +50,12 @@ async def wait_for_database(ask: Callable[[], Awaitable[R]]) -> R:
             if waiting is None or not is_away(error):
                 raise
             now = clock.monotonic()
+            wait_seconds = conf.get().database_wait_seconds
             if waiting.away_since is None:
                 waiting.away_since = now
                 reason, _, _ = str(error).strip().partition("\n")
-                logger.warning("The database can't be reached: a run waits for it (%s)", reason)
-            if now + pause - waiting.away_since > conf.get().database_wait_seconds:
+                logger.warning("Database unavailable: %s; retrying for %s s", reason, wait_seconds)
+            if now + pause - waiting.away_since > wait_seconds:
                 raise
         else:
             if waiting is not None:

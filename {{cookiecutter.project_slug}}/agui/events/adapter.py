@@ -136,7 +136,7 @@ class EventStream(AGUIEventStream[AgentDeps, Any]):
             return False  # A client before 1.0 would reject the whole stream.
         allowed = event.type in FROM_TOOLS
         if not allowed and event.type is not EventType.REASONING_ENCRYPTED_VALUE:
-            logger.warning("A tool's %s was dropped: only the run may send it.", event.type)
+            logger.warning("Dropping a tool's %s: only the run may send it", event.type)
         return allowed
 
     async def on_error(self, error: Exception) -> AsyncIterator[BaseEvent]:

@@ -1,4 +1,4 @@
-"""What is known about a run that failed, for its user, its developer and its operator.
+"""Describe the failure of a run to its user, its developer and its operator.
 
 All of them get a code and the run's short id. The cause, in the words of the provider or of the
 exception, is in the log and in the admin. Clients get it only with DEBUG, together with a hint that

@@ -16,6 +16,7 @@ from typing import Any
 
 import anyio
 from pydantic_ai import RunContext
+from pydantic_ai import __version__ as VERSION
 from pydantic_ai.messages import (
     ModelMessage,
     ModelResponseStreamEvent,
@@ -43,9 +44,7 @@ Events = AsyncGenerator[ModelResponseStreamEvent]
 
 can_join = EVENTS in StreamedResponse.__abstractmethods__
 if not can_join:
-    logger.warning(
-        "This pydantic-ai has no StreamedResponse.%s: deltas are sent as they come.", EVENTS
-    )
+    logger.warning("Not joining deltas: pydantic-ai %s has no StreamedResponse.%s", VERSION, EVENTS)
 
 
 class JoiningModel(WrapperModel):
@@ -111,7 +110,7 @@ class ReadAhead:
         self._seconds = seconds
         self._events: list[ModelResponseStreamEvent] = []
         self._due = 0.0
-        """When deltas may leave again, by the loop's clock."""
+        """The time at which deltas may leave again, by the loop's clock."""
         self._ready_at = 0.0
         """Since when there are events to take, by the loop's clock."""
         self._ready = asyncio.Event()

@@ -1,4 +1,4 @@
-"""What a page sees while a run is active: the steps and activities of tools, and the shared state.
+"""Progress of an active run: the steps and activities of tools, and the shared state.
 
     @tool(registry)
     async def plan_trip(ctx: RunContext[AgentDeps], city: str) -> str:
@@ -121,7 +121,7 @@ def dump_state(deps: AgentDeps, last: Any) -> Any:
     try:
         return to_json({} if deps.state is None else deps.state)
     except Exception:
-        logger.exception("The shared state of the run has no JSON form.")
+        logger.exception("Not sending the shared state: %s has no JSON form", type(deps.state))
         return last
 
 
@@ -131,18 +131,18 @@ def _to_content(content: Any) -> Any:
 
 
 async def share_progress(
-    events: AsyncGenerator[BaseEvent], page: "Page"
+    events: AsyncGenerator[BaseEvent], view: "ClientView"
 ) -> AsyncGenerator[BaseEvent]:
     """Send the steps, activities and changes of the state, in a form that a client can follow."""
     async with aclosing(events):
         async for event in events:
             if event.type in TERMINAL:
-                for closing in [*page.changed_state(), *page.open_steps()]:
+                for closing in [*view.changed_state(), *view.open_steps()]:
                     yield closing
-            for translated in page.translate(event):
+            for translated in view.translate(event):
                 yield translated
             if event.type in MAY_CHANGE_STATE:
-                for change in page.changed_state():
+                for change in view.changed_state():
                     yield change
 
 
@@ -153,13 +153,13 @@ class Activity:
     type: str
     content: Any
     messages_before: int
-    """How many messages of the run a client had before the activity."""
+    """The number of the run's messages that a client had before the activity."""
     replaces: bool
     """Whether the activity replaces one that an earlier run has shown under the same id."""
 
 
-class Page:
-    """What a client has received from a run so far. `known` is the state that the client has."""
+class ClientView:
+    """The client's view of a run so far. `known` is the state that the client has."""
 
     def __init__(self, deps: AgentDeps, known: Any) -> None:
         self._deps = deps
@@ -224,7 +224,7 @@ class Page:
             return self._translate(event)
         except Exception as error:
             logger.warning(
-                "A tool's %s was dropped: it does not fit what was sent before (%r).",
+                "Dropping a tool's %s: it does not follow from the events before: %r",
                 event.type,
                 error,
             )

@@ -1,4 +1,4 @@
-"""What the stages of one run read, and what they pass on to each other."""
+"""The data that the stages of one run read, and that they pass on to each other."""
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
@@ -18,7 +18,7 @@ from pydantic_ai.messages import (
 )
 
 from agui.deps import AgentDeps
-from agui.events.progress import Page
+from agui.events.progress import ClientView
 from agui.protocol.message_ids import MessageIds
 from agui.stores.annotations import answered
 from agui.tools.audit import AuditLogger
@@ -27,7 +27,7 @@ from agui.tools.timer import ToolCallTimer
 
 @dataclass
 class Unfinished:
-    """What a run has produced that is not in its messages yet.
+    """The output of a run that is not in its messages yet.
 
     That is the text under way, and results of tools that ran beside others which have not ended.
     """
@@ -37,7 +37,7 @@ class Unfinished:
     _texts: dict[int, list[str]] = field(default_factory=dict)
     _results: dict[str, ToolReturnPart] = field(default_factory=dict)
     _response_number: int = 0
-    """How many responses the run had before the one that the texts belong to."""
+    """The number of the run's responses before the one that the texts belong to."""
 
     def record(self, event: Any) -> None:
         if isinstance(event, PartDeltaEvent):
@@ -54,7 +54,7 @@ class Unfinished:
 
     @property
     def results(self) -> int:
-        """How many tools have ended."""
+        """The number of tools that have ended."""
         return len(self._results)
 
     def messages(self) -> list[ModelMessage]:
@@ -79,13 +79,13 @@ class Unfinished:
 
 @dataclass(frozen=True)
 class RunSetup:
-    """What the stages of a run read. Nothing in it changes."""
+    """The constant data that the stages of a run read."""
 
     key: str
     """The run's own id, which its log and its row have."""
     audit: AuditLogger
     deps: AgentDeps
-    page: Page
+    view: ClientView
     edited: Mapping[str, Any] = field(default_factory=dict)
     """The arguments with which the user replaced the model's, by tool call id."""
     approved: Collection[str] = ()
@@ -96,7 +96,7 @@ class RunSetup:
 
 @dataclass
 class Outcome:
-    """Why a run ends as it does."""
+    """The reasons for the end of a run."""
 
     requests: DeferredToolRequests | None = None
     """The calls for which the run has paused."""
@@ -108,7 +108,7 @@ class Outcome:
 
 @dataclass
 class ToolCalls:
-    """What is known about a run's tool calls. The stage `record_tool_calls` writes it."""
+    """The tool calls of a run. The stage `record_tool_calls` writes it."""
 
     timer: ToolCallTimer
     started: set[str] = field(default_factory=set)
@@ -116,12 +116,12 @@ class ToolCalls:
     outcomes: dict[str, str] = field(default_factory=dict)
     """'failed' or 'denied', by the ids of the calls that did not succeed."""
     durations: dict[str, int] = field(default_factory=dict)
-    """How many milliseconds each call took, by its id."""
+    """The milliseconds that each call took, by its id."""
 
 
 @dataclass(kw_only=True)
 class RunState:
-    """What the stages of one run share. Each stage gets only the fields that it needs."""
+    """The state that the stages of one run share. Each stage gets only the fields that it needs."""
 
     setup: RunSetup
     calls: ToolCalls

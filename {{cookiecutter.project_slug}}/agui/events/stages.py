@@ -3,7 +3,7 @@
 native events  record_tool_calls    writes the audit trail, and notes how each call ended
 AG-UI events   Adapter              (adapter.py) pydantic-ai's translation, with errors masked
                shape_events         notes message ids, and drops what clients don't need
-               in_sequence          keeps one part of the answer open at a time
+               in_sequence          keeps one block of the answer open at a time
                share_progress       (progress.py) sends what tools show and change
 
 At the end frames.py makes one numbered frame of each event.
@@ -80,7 +80,7 @@ def pass_stages(
     # pydantic-ai's annotation says iterator, but it is a generator, which the next stage closes.
     translated: Any = adapter.transform_stream(events, on_complete=finished)
     shaped = shape_events(translated, run.setup, run.calls, run.ids, run.outcome)
-    return share_progress(in_sequence(shaped), run.setup.page)
+    return share_progress(in_sequence(shaped), run.setup.view)
 
 
 async def record_tool_calls(
@@ -189,32 +189,32 @@ def _add_metadata(
 
 
 async def in_sequence(events: AsyncGenerator[BaseEvent]) -> AsyncGenerator[BaseEvent]:
-    """Keep one part open at a time.
+    """Keep one block open at a time: a text, a thought or a tool call.
 
-    Some providers go on with a part after they began another one. By then pydantic-ai has ended the
-    first part, and a client refuses more of it. But a client accepts a part that starts again.
+    Some providers go on with a block after they began another. By then pydantic-ai has ended the
+    first one, and a client refuses more of it. But a client accepts a block that starts again.
     """
     starts: dict[str, BaseEvent] = {}
     spans: set[str] = set()
-    current: Part | None = None
+    current: Block | None = None
     async with aclosing(events):
         async for event in events:
             following = current
             is_of_current = (
                 current is not None
                 and event.type in PIECES_AND_ENDS
-                and current.id == part_id(event)
+                and current.id == block_id(event)
             )
             if event.type in STARTS:
-                starts[part_id(event)] = event
-                following = Part(event)
+                starts[block_id(event)] = event
+                following = Block(event)
             elif event.type in PIECES and not is_of_current:
-                start = starts.get(part_id(event))
+                start = starts.get(block_id(event))
                 if start is None:
-                    # No client can read a piece of a part that has not begun.
+                    # No client can read a piece of a block that has not begun.
                     continue
                 is_thought = start.type is EventType.REASONING_MESSAGE_START
-                following = Part(start, needs_span=is_thought and part_id(event) not in spans)
+                following = Block(start, needs_span=is_thought and block_id(event) not in spans)
             elif event.type in BEYOND or (event.type in ENDS and is_of_current):
                 following = None
             if following is not current:
@@ -226,35 +226,35 @@ async def in_sequence(events: AsyncGenerator[BaseEvent]) -> AsyncGenerator[BaseE
                         yield opening
                 current = following
             if event.type is EventType.REASONING_START:
-                spans.add(part_id(event))
+                spans.add(block_id(event))
             elif event.type is EventType.REASONING_END:
-                spans.discard(part_id(event))
+                spans.discard(block_id(event))
             if event.type not in STARTS_AND_ENDS:
                 yield event
 
 
 @dataclass(frozen=True)
-class Part:
+class Block:
     """A text, a thought or a tool call that is open."""
 
     start: BaseEvent
     needs_span: bool = False
-    """Whether the part is a thought that goes on after its span has ended."""
+    """Whether the block is a thought that goes on after its span has ended."""
 
     @property
     def id(self) -> str:
-        return part_id(self.start)
+        return block_id(self.start)
 
     @property
     def first(self) -> list[BaseEvent]:
-        """The events that begin the part."""
+        """The events that begin the block."""
         if self.needs_span:
             return [ReasoningStartEvent(message_id=self.id), self.start]
         return [self.start]
 
     @property
     def last(self) -> list[BaseEvent]:
-        """The events that end the part."""
+        """The events that end the block."""
         if isinstance(self.start, ToolCallStartEvent):
             return [ToolCallEndEvent(tool_call_id=self.id)]
         if isinstance(self.start, TextMessageStartEvent):
@@ -265,7 +265,7 @@ class Part:
         return events
 
 
-def part_id(event: Any) -> str:
+def block_id(event: Any) -> str:
     """Read the id of the call or of the message that an event belongs to."""
     if event.type in OF_CALLS:
         call_id: str = event.tool_call_id

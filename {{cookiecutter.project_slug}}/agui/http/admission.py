@@ -1,4 +1,4 @@
-"""How much of a request's body is read, by the request's path and its credentials.
+"""Limit the body of a request, by the request's path and its credentials.
 
 A server, and then Django, reads a whole body before a view can ask who has sent it. These limits
 apply earlier: server/daphne_patches.py checks them while a body arrives at daphne, `limit_bodies`
@@ -30,7 +30,7 @@ Application = Callable[[dict[str, Any], Receive, Send], Awaitable[None]]
 
 
 class Admission(NamedTuple):
-    """How many bytes of a body are read, and the answer to a longer one."""
+    """The bytes of a body that are read, and the answer to a longer one."""
 
     max_bytes: float
     refusal: HttpError

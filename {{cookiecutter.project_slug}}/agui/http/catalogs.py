@@ -77,7 +77,7 @@ async def _list_toolset(
                 tools = await toolset_of_run.get_tools(context)
     except Exception:
         logger.exception(
-            "The toolset %s of the agent can't list its tools: they are left out.", toolset.label
+            "Leaving out the tools of %s from the catalog: listing them failed", toolset.label
         )
         return []
     return [_bind(tool.tool_def) for tool in tools.values()]

@@ -1,4 +1,4 @@
-"""How often an actor may ask for a run: AGUI["THROTTLE"], counted in Django's cache.
+"""Throttle the runs of an actor: AGUI["THROTTLE"], counted in Django's cache.
 
 The window slides: it consists of slots, and each slot is a counter. Taking a place is one atomic
 step, so a thousand requests at once get no more places than there are.
@@ -34,7 +34,7 @@ class Window:
     seconds: int
 
     @classmethod
-    def of(cls, kind: str, who: str, rate: str) -> "Window":
+    def from_rate(cls, kind: str, who: str, rate: str) -> "Window":
         limit, _, unit = rate.partition("/")
         # The key holds a digest: projects share caches, a token must not be written down, and some
         # caches refuse some characters.
@@ -78,9 +78,9 @@ async def throttle(request: HttpRequest, actor: Actor) -> None:
     token = bearer_token(request)
     # The token comes first: a token without places takes none from its user.
     if rates.token and token:
-        windows.append(Window.of("token", token, rates.token))
+        windows.append(Window.from_rate("token", token, rates.token))
     if rates.user:
-        windows.append(Window.of("user", owner_of(actor.scope), rates.user))
+        windows.append(Window.from_rate("user", owner_of(actor.scope), rates.user))
     if not windows:
         return
     seconds = await sync_to_async(_take)(windows)
@@ -104,5 +104,5 @@ def _take(windows: list[Window]) -> int:
             taken.append(window)
     except Exception:
         # Requests are served, uncounted, while the cache is out of reach.
-        logger.exception("The throttle could not count a request")
+        logger.exception("Throttle failed: serving a request without counting it")
     return 0

@@ -96,7 +96,7 @@ class AgentView:
         except HttpError as error:
             return error.response()
         except OperationalError:
-            logger.exception("%s %s: the database did not answer", request.method, request.path)
+            logger.exception("%s %s failed: database unavailable", request.method, request.path)
             return Unavailable(headers={"Retry-After": "1"}).response()
         except Exception as error:
             logger.exception("%s %s failed", request.method, request.path)
@@ -277,7 +277,7 @@ class SkillsView(AgentView):
 
 
 class CapabilitiesView(AgentView):
-    """What this agent supports, as AG-UI's AgentCapabilities."""
+    """The capabilities of this agent, as AG-UI's AgentCapabilities."""
 
     def __init__(self, view: DjangoAGUIView, **access: Any) -> None:
         super().__init__(**access)

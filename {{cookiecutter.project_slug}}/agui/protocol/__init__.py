@@ -1,1 +1,1 @@
-"""What a client says, in pydantic-ai's terms, and the other way round."""
+"""Translate a client's words to pydantic-ai's terms, and the other way round."""

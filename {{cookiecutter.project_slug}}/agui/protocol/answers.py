@@ -1,4 +1,4 @@
-"""How a resume answers a paused thread.
+"""Read the answers of a resume to a paused thread.
 
 A resume answers all open interrupts, once and before they expire.
 """

@@ -69,8 +69,8 @@ def _client_instructions(run_input: RunAgentInput) -> list[str]:
     messages = instructing(run_input.messages)
     if messages and conf.get().client_instructions == "drop":
         logger.info(
-            "%d system or developer messages of the client are dropped in run %s: "
-            "AGUI['CLIENT_INSTRUCTIONS'] = 'use' makes them instructions.",
+            "Dropping %d system or developer messages of the client from run %s: "
+            "AGUI['CLIENT_INSTRUCTIONS'] = 'use' makes them instructions",
             len(messages),
             run_input.run_id,
         )
@@ -78,7 +78,7 @@ def _client_instructions(run_input: RunAgentInput) -> list[str]:
     return [str(message.content) for message in messages if message.content]
 
 
-async def load_aside(messages: Sequence[Message], run_input: RunAgentInput) -> list[ModelMessage]:
+async def load_async(messages: Sequence[Message], run_input: RunAgentInput) -> list[ModelMessage]:
     """Load messages, in a thread if that may hold up the streams of others."""
     are_texts = all(isinstance(message.content, str) for message in messages)
     if are_texts and len(messages) <= FEW_MESSAGES:
@@ -227,7 +227,7 @@ def _without_download(part: Any) -> Any:
     if not isinstance(metadata, dict) or "force_download" not in metadata:
         return part
     logger.info(
-        "A client's force_download is dropped: the server fetches no file because a client says so."
+        "Dropping the client's force_download: AGUI['FILE_DOWNLOADS'] decides what is downloaded"
     )
     metadata = dict(metadata)
     del metadata["force_download"]

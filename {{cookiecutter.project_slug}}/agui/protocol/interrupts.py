@@ -1,4 +1,4 @@
-"""What a paused thread asks: AG-UI's interrupts.
+"""The questions of a paused thread: AG-UI's interrupts.
 
 A run pauses for an approval (reason "tool_call") or for a question of a tool ("input_required").
 """
@@ -63,7 +63,7 @@ class OpenInterrupt:
     call: ToolCallPart
     is_approval: bool
     metadata: dict[str, Any]
-    """What the tool tells about the call."""
+    """The tool's own data about the call."""
     id: str
     expires_at: str | None
     definition: str | None = None
@@ -188,12 +188,12 @@ def ask(
         about = asked.get(call.tool_call_id)
         if about and is_approval:
             own["definition"] = about.definition
-            own["own_words"] = about.had_own_words or has_own_words(about.told, metadata)
+            own["own_words"] = about.had_own_words or has_own_words(about.defaults, metadata)
             own["arguments"] = about.arguments
             own["edited"] = edited.get(call.tool_call_id)
-            metadata = in_lines({**about.told, **metadata})
+            metadata = in_lines({**about.defaults, **metadata})
         elif about:
-            metadata = {X_SUMMARY_KEY: about.told[X_SUMMARY_KEY], **metadata}
+            metadata = {X_SUMMARY_KEY: about.defaults[X_SUMMARY_KEY], **metadata}
         # A tool may tell anything, such as lazy translations, so only its JSON form is stored.
         requests.metadata[call.tool_call_id] = {**to_json(metadata), METADATA_KEY: own}
 

@@ -8,7 +8,7 @@ from typing import Any
 from ag_ui.core import AssistantMessage, Message
 from pydantic_ai.messages import BaseToolCallPart, ModelMessage, TextPart
 
-from agui.protocol.outbound import Parts, dump, extra_of
+from agui.protocol.outbound import CallIndex, dump, extra_of
 from agui.stores.annotations import annotate
 
 Queues = dict[tuple[str, str | None], deque[tuple[str, Message | None]]]
@@ -58,7 +58,7 @@ class MessageIds:
         queues = {key: deque(queue) for key, queue in self._queues.items()}
         for message in messages:
             cuts = _cuts(message, queues)
-            parts = Parts.of(message)
+            index_of_calls = CallIndex.from_message(message)
             ids: list[str] = []
             extras: dict[str, Any] = {}
             # The messages of a role have the same order here as in the queue.
@@ -69,7 +69,7 @@ class MessageIds:
                 if sent is None:
                     extra = self._extras.get(message_id)
                 else:
-                    extra = extra_of(sent, dumped, parts)
+                    extra = extra_of(sent, dumped, index_of_calls)
                 if extra:
                     extras[message_id] = extra
             annotations = {"ids": ids, "cuts": cuts, "extras": extras}

@@ -65,12 +65,12 @@ def _wire_message(message: ModelMessage) -> Iterator[tuple[str, Wire | None]]:
     # asked it to try again.
     if not all(isinstance(part, UserPromptPart) for part in message.parts):
         hidden.add("user")
-    parts = Parts.of(message)
+    index = CallIndex.from_message(message)
     for dumped in _dump_with_ids(message):
         if dumped.role in hidden:
             yield dumped.id, None
         else:
-            yield dumped.id, _as_sent(dumped, parts, extras.get(dumped.id, {}))
+            yield dumped.id, _as_sent(dumped, index, extras.get(dumped.id, {}))
 
 
 def _dump_with_ids(message: ModelMessage) -> list[Any]:
@@ -81,16 +81,16 @@ def _dump_with_ids(message: ModelMessage) -> list[Any]:
     return messages
 
 
-def told_of_calls(message: ModelMessage) -> dict[str, Wire]:
+def call_metadata(message: ModelMessage) -> dict[str, Wire]:
     """Find what a client was told about tool calls beside their results, by tool call id."""
     extras = annotation(message, "extras")
     if not extras:
         return {}
-    told = {}
+    by_call = {}
     for dumped in _dump_with_ids(message):
         if dumped.role == "tool":
-            told[dumped.tool_call_id] = extras.get(dumped.id, {}).get("metadata") or {}
-    return told
+            by_call[dumped.tool_call_id] = extras.get(dumped.id, {}).get("metadata") or {}
+    return by_call
 
 
 def to_wire(model: Any) -> Wire:
@@ -100,21 +100,21 @@ def to_wire(model: Any) -> Wire:
 
 
 @dataclass
-class Parts:
+class CallIndex:
     """The calls and results of a stored message by tool call id: an answer may have thousands."""
 
     calls: dict[str, ToolCallPart]
     results: dict[str, ToolReturnPart]
 
     @classmethod
-    def of(cls, message: ModelMessage) -> "Parts":
-        parts = cls({}, {})
+    def from_message(cls, message: ModelMessage) -> "CallIndex":
+        index = cls({}, {})
         for part in message.parts:
             if isinstance(part, ToolCallPart):
-                parts.calls[part.tool_call_id] = part
+                index.calls[part.tool_call_id] = part
             elif isinstance(part, ToolReturnPart):
-                parts.results.setdefault(part.tool_call_id, part)
-        return parts
+                index.results.setdefault(part.tool_call_id, part)
+        return index
 
     def result_of(self, dumped: Any) -> ToolReturnPart | None:
         """Find the stored result of an AG-UI message."""
@@ -132,7 +132,7 @@ def dump(message: ModelMessage, cuts: Sequence[int]) -> list[Any]:
     return AGUIAdapter.dump_messages(pieces)
 
 
-def extra_of(sent: Any, dumped: Any, parts: Parts) -> Wire:
+def extra_of(sent: Any, dumped: Any, index: CallIndex) -> Wire:
     """Find what a client's message says and its stored form does not.
 
     Raises Unprocessable if that is too much.
@@ -142,7 +142,7 @@ def extra_of(sent: Any, dumped: Any, parts: Parts) -> Wire:
         if field.alias != name:
             wire.pop(name, None)  # An unknown property that is spelled like a Python attribute
     has_parts = isinstance(wire.get("content"), list)
-    extra = missing(wire, {**_as_stored(dumped, parts, has_parts), "id": sent.id})
+    extra = missing(wire, {**_as_stored(dumped, index, has_parts), "id": sent.id})
     if has_parts and not isinstance(dumped.content, list):
         extra.setdefault("content", {})
     if len(json.dumps(extra)) > MAX_EXTRA_BYTES:
@@ -152,18 +152,18 @@ def extra_of(sent: Any, dumped: Any, parts: Parts) -> Wire:
     return extra
 
 
-def _as_sent(dumped: Any, parts: Parts, extra: Wire) -> Wire:
+def _as_sent(dumped: Any, index: CallIndex, extra: Wire) -> Wire:
     """Turn a stored message into the wire form in which it was streamed or sent."""
     has_parts = isinstance(extra.get("content"), dict)
-    wire = completed(_as_stored(dumped, parts, has_parts), extra)
-    result = parts.result_of(dumped)
+    wire = completed(_as_stored(dumped, index, has_parts), extra)
+    result = index.result_of(dumped)
     outcome = outcome_of(result) if result else None
     if outcome:
         wire["metadata"] = {**wire.get("metadata", {}), "outcome": outcome}
     return wire
 
 
-def _as_stored(dumped: Any, parts: Parts, has_parts: bool) -> Wire:
+def _as_stored(dumped: Any, index: CallIndex, has_parts: bool) -> Wire:
     """Turn a stored message into its wire form, without the difference to what was sent.
 
     `has_parts` is whether the content was sent as a list of parts.
@@ -173,12 +173,12 @@ def _as_stored(dumped: Any, parts: Parts, has_parts: bool) -> Wire:
     wire.pop("encryptedValue", None)
     for call in wire.get("toolCalls", ()):
         call.pop("encryptedValue", None)
-        stored = parts.calls.get(call["id"])
+        stored = index.calls.get(call["id"])
         if stored and stored.args and isinstance(stored.args, str):
             # The adapter's JSON may differ from the text that was streamed.
             call["function"]["arguments"] = stored.args
     if has_parts:
-        result = parts.result_of(dumped)
+        result = index.result_of(dumped)
         if result:
             wire["content"] = _as_prompt(result.content) or wire["content"]
         if isinstance(wire["content"], str):

@@ -211,7 +211,7 @@ class RunLogs:
         active.stop()
         return True
 
-    async def make_way(self, scope: str, thread_id: str) -> bool:
+    async def stop_if_unread(self, scope: str, thread_id: str) -> bool:
         """Stop the active run of the thread if nobody reads it; returns whether it has ended."""
         active = self._active.get((scope, thread_id))
         if active is None or active.readers:

@@ -34,7 +34,7 @@ class Mirrored:
     entry: str
     thread: ThreadKeys
     position: int = 0
-    """How many frames Redis has."""
+    """The number of frames that Redis has."""
     pushed_at: float = 0.0
 
     @property
@@ -73,7 +73,7 @@ class Mirror:
         self._pushing = asyncio.Lock()
 
     def add(self, log: RunLog, entry: str, position: int = 0) -> None:
-        thread = ThreadKeys.of(log.scope, log.thread_id)
+        thread = ThreadKeys.for_thread(log.scope, log.thread_id)
         self._logs[log.key] = Mirrored(log, entry, thread, position)
         log.changed = self._due.set
 
@@ -102,13 +102,13 @@ class Mirror:
         mirrored = self._logs.get(key)
         return mirrored is not None and mirrored.log.forgotten
 
-    def look(self) -> None:
-        """Look up now whether a run should stop."""
+    def renew_all(self) -> None:
+        """Renew all runs in Redis now, which also tells whether one should stop."""
         for mirrored in self._logs.values():
             mirrored.pushed_at = 0.0
         self._due.set()
 
-    async def push_on(self) -> None:
+    async def run(self) -> None:
         """Push new frames as they come, until the task is cancelled."""
         while True:
             with suppress(TimeoutError):
@@ -122,7 +122,7 @@ class Mirror:
                 await asyncio.sleep(AWAY_SECONDS)
                 self._due.set()
             except Exception:
-                logger.exception("The runs of this process could not be copied to Redis")
+                logger.exception("Copying runs to Redis failed; retrying in %s s", AWAY_SECONDS)
                 await asyncio.sleep(AWAY_SECONDS)
 
     async def push(self) -> None:
@@ -154,7 +154,12 @@ class Mirror:
         # After a gap, Redis has lost frames, or has some whose answer was lost.
         mirrored.position = len(log.frames) if state in ("closed", "forget") else position
         if position > len(log.frames):
-            logger.error("Redis has more frames of run %s than its process", log.key)
+            logger.error(
+                "Deleting run %s from Redis: it has %s frames there, but %s in its process",
+                log.key,
+                position,
+                len(log.frames),
+            )
             self.drop(log)
         if state == "lost":
             self.drop(log)

@@ -42,7 +42,7 @@ class RedisLogs(RunLogs):
         self.server.start()
         self.mirror = Mirror(self.server)
         self.replicas = Replicas(self.server, self.mirror, self._recovery)
-        self._tasks = [_create_task(self.mirror.push_on()), _create_task(self.replicas.pull_on())]
+        self._tasks = [_create_task(self.mirror.run()), _create_task(self.replicas.run())]
 
     async def reserve(self, scope: str, thread_id: str, fingerprint: str) -> tuple[RunLog, bool]:
         self._start()
@@ -74,7 +74,7 @@ class RedisLogs(RunLogs):
 
         Raises Away, Conflict and TooManyRequests.
         """
-        keys = ThreadKeys.of(log.scope, log.thread_id)
+        keys = ThreadKeys.for_thread(log.scope, log.thread_id)
         ended = self._ended.get((log.scope, log.thread_id))
         replaced = self.mirror.entry(ended) if ended else ""
         most_runs = conf.get().max_runs_per_user
@@ -82,10 +82,10 @@ class RedisLogs(RunLogs):
         deadline = clock() + ENDING_SECONDS
         while True:
             arguments = (entry, log.fingerprint, replaced, LOCK_MS, RUNNING_MS, most_runs)
-            answer, found = await self.server.run(
+            answer, lock = await self.server.run(
                 RESERVE, [keys.lock, keys.last, keys.runs], *arguments
             )
-            holder = found.decode()
+            holder = lock.decode()
             if answer in (b"new", b"kept") or log.fingerprint in holder.split():
                 return holder
             if answer in (b"held", b"many") and clock() < deadline:
@@ -123,7 +123,7 @@ class RedisLogs(RunLogs):
         active = self._active.get((scope, thread_id))
         if active:
             return None if active.forgotten else active
-        keys = ThreadKeys.of(scope, thread_id)
+        keys = ThreadKeys.for_thread(scope, thread_id)
         try:
             entry = (await self.server.run(FIND, [keys.lock, keys.last])).decode()
             key = _key_of(entry)
@@ -140,7 +140,7 @@ class RedisLogs(RunLogs):
     async def is_active(self, scope: str, thread_id: str) -> bool:
         if await super().is_active(scope, thread_id):
             return True
-        keys = ThreadKeys.of(scope, thread_id)
+        keys = ThreadKeys.for_thread(scope, thread_id)
         try:
             entry = (await self.server.run(ACTIVE, [keys.lock, keys.last])).decode()
         except Away:
@@ -150,7 +150,7 @@ class RedisLogs(RunLogs):
     async def stop(self, scope: str, thread_id: str, key: str = "") -> bool:
         if await super().stop(scope, thread_id, key):
             return True
-        keys = ThreadKeys.of(scope, thread_id)
+        keys = ThreadKeys.for_thread(scope, thread_id)
         ended = self._ended.get((scope, thread_id))
         try:
             entry = self.mirror.entry(ended) if ended else ""
@@ -162,18 +162,18 @@ class RedisLogs(RunLogs):
         except Away:
             return False
 
-    async def make_way(self, scope: str, thread_id: str) -> bool:
+    async def stop_if_unread(self, scope: str, thread_id: str) -> bool:
         try:
-            return await self._make_way(scope, thread_id)
+            return await self._stop_if_unread(scope, thread_id)
         except Away:
             return False
 
-    async def _make_way(self, scope: str, thread_id: str) -> bool:
+    async def _stop_if_unread(self, scope: str, thread_id: str) -> bool:
         active = self._active.get((scope, thread_id))
         if active is not None:
             [reader] = await self.server.values([read_key(active.key)])
-            return reader is None and await super().make_way(scope, thread_id)
-        lock = ThreadKeys.of(scope, thread_id).lock
+            return reader is None and await super().stop_if_unread(scope, thread_id)
+        lock = ThreadKeys.for_thread(scope, thread_id).lock
         entry = await self.server.run(REPLACE, [lock], REPLACE_MS)
         if not entry:
             return False
@@ -189,7 +189,7 @@ class RedisLogs(RunLogs):
 
     async def forget(self, scope: str, thread_id: str) -> None:
         await super().forget(scope, thread_id)
-        keys = ThreadKeys.of(scope, thread_id)
+        keys = ThreadKeys.for_thread(scope, thread_id)
         # If Redis is away, the log expires there, and the run stops because its row is gone.
         with suppress(Away):
             await self.server.run(FORGET, [keys.lock, keys.last])
@@ -204,7 +204,7 @@ class RedisLogs(RunLogs):
         try:
             # From now on the process that had the log before can't add to it, not even after the
             # lock of this process has expired.
-            keys = ThreadKeys.of(scope, thread_id)
+            keys = ThreadKeys.for_thread(scope, thread_id)
             await self.server.hold(keys.lock, entry, LOCK_MS)
             await self.server.hold(keys.last, entry, RUNNING_MS)
             frames, has_ended = await self.server.frames(key)
@@ -235,7 +235,8 @@ class RedisLogs(RunLogs):
         self.mirror.drop(log)
         self._active.pop((log.scope, log.thread_id), None)
         try:
-            await self.server.hold(ThreadKeys.of(log.scope, log.thread_id).lock, entry, RUNNING_MS)
+            lock = ThreadKeys.for_thread(log.scope, log.thread_id).lock
+            await self.server.hold(lock, entry, RUNNING_MS)
             return await self.replicas.follow(entry, log.scope, log.thread_id)
         except Away:
             raise Unavailable(headers={"Retry-After": "1"}) from None

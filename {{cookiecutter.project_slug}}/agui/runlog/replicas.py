@@ -43,7 +43,7 @@ ENDINGS = {
 
 
 class Recovery(Protocol):
-    """What the logs ask the database about runs of other processes (runs/recovery.py)."""
+    """The questions of the logs to the database about other processes (runs/recovery.py)."""
 
     async def find_dead(self, keys: Collection[str]) -> dict[str, str]: ...
 
@@ -108,7 +108,7 @@ class Replicas:
             return replica
         replica = self._followed[key] = Replica(scope, thread_id, fingerprint, key, entry=entry)
         # Responses are closed in other threads, so go back to the event loop.
-        loop, thread = asyncio.get_running_loop(), ThreadKeys.of(scope, thread_id)
+        loop, thread = asyncio.get_running_loop(), ThreadKeys.for_thread(scope, thread_id)
         replica.ask_to_stop = partial(loop.call_soon_threadsafe, self._ask_to_stop, thread, key)
         await self._server.mark([read_key(key)], READ_KEY_MS)
         await self._server.wake()
@@ -124,7 +124,7 @@ class Replicas:
         with suppress(Away):
             await self._server.run(STOP, [thread.lock, thread.last], key)
 
-    async def pull_on(self) -> None:
+    async def run(self) -> None:
         """Read new frames as they come, until the task is cancelled."""
         while True:
             try:
@@ -135,7 +135,7 @@ class Replicas:
                     self._swept_at = clock.monotonic()
                     await self._recovery.sweep()
             except Exception:
-                logger.exception("The runs of other processes could not be read")
+                logger.exception("Reading runs from Redis failed; retrying in %s s", AWAY_SECONDS)
                 await asyncio.sleep(AWAY_SECONDS)
 
     async def _pull(self) -> bool:
@@ -151,7 +151,7 @@ class Replicas:
             if name == self._server.inbox:
                 self._inbox_position = entries[-1][0].decode()
                 if any(fields[b"run"] for _, fields in entries):
-                    self._mirror.look()
+                    self._mirror.renew_all()
                 continue
             followed = self._followed.get(name.rpartition(":")[2])
             if followed is not None:
@@ -199,7 +199,7 @@ class Replicas:
         """Whether a run has no row because it is about to begin."""
         if replica.frames or not reachable:
             return False
-        lock = ThreadKeys.of(replica.scope, replica.thread_id).lock
+        lock = ThreadKeys.for_thread(replica.scope, replica.thread_id).lock
         try:
             [holder] = await self._server.values([lock])
         except Away:
@@ -225,7 +225,7 @@ class Replicas:
         Returns whether this process will now read an end from there.
         """
         number = len(replica.frames) + 1
-        thread = ThreadKeys.of(replica.scope, replica.thread_id)
+        thread = ThreadKeys.for_thread(replica.scope, replica.thread_id)
         keys = [log_key(replica.key), thread.lock, thread.last, thread.runs, stop_key(replica.key)]
         try:
             length, state = await self._server.run(

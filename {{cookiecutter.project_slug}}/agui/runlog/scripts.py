@@ -1,4 +1,4 @@
-"""What Redis does in one step, in Lua. A Redis Cluster can't, because it keeps keys apart.
+"""Atomic steps for Redis, in Lua. A Redis Cluster can't do them: it keeps keys apart.
 
     agui:lock:<thread>      the entry of the active run: "<run> <fingerprint> <process>"; expires
                             after seconds, unless it is renewed

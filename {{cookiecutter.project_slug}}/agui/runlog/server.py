@@ -41,7 +41,7 @@ class ThreadKeys:
     runs: str
 
     @classmethod
-    def of(cls, scope: str, thread_id: str) -> "ThreadKeys":
+    def for_thread(cls, scope: str, thread_id: str) -> "ThreadKeys":
         thread = _digest(f"{scope}\0{thread_id}")
         runs = f"agui:runs:{_digest(owner_of(scope))}"
         return cls(f"agui:lock:{thread}", f"agui:last:{thread}", runs)
@@ -173,8 +173,10 @@ class Server:
             self._away_until = clock.monotonic() + AWAY_SECONDS
             if not self._is_away:
                 logger.error(
-                    "Redis is away (%s): runs go on, but no other process can follow them.",
-                    str(error) or "no answer",
+                    "Redis connection failed: %s; retrying every %s s. Runs go on, but no other "
+                    "process can follow them",
+                    str(error) or "timed out",
+                    AWAY_SECONDS,
                 )
             self._is_away = True
             raise Away from error
@@ -183,7 +185,7 @@ class Server:
             if client is not self._client:
                 await client.aclose()
         if self._is_away:
-            logger.warning("Redis is back.")
+            logger.warning("Redis connection restored")
         self._is_away = False
 
     async def aclose(self) -> None:

@@ -1,1 +1,1 @@
-"""The life of one run: start, drive, record, drafts, signs of life, shutdown."""
+"""The life of one run: start, drive, record, drafts, heartbeats, shutdown."""

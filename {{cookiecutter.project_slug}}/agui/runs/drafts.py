@@ -40,7 +40,7 @@ class Checkpoints:
         self._due = asyncio.Event()
         self.writing = asyncio.Lock()
         """Held from making drafts until they are written, so that no older one is written later."""
-        self._hurried: set[str] = set()
+        self._urgent: set[str] = set()
         self._unwritten: dict[str, dict[str, Any]] = {}
 
     def add(self, key: str, draft: Draft, lost: Callable[[], object]) -> None:
@@ -53,7 +53,7 @@ class Checkpoints:
         if self._task is None:
             self._due, self.writing = asyncio.Event(), asyncio.Lock()
             self._task = asyncio.get_running_loop().create_task(
-                self._write_on(), context=contextvars.Context()
+                self._write_loop(), context=contextvars.Context()
             )
 
     def remove(self, key: str) -> None:
@@ -63,26 +63,26 @@ class Checkpoints:
             self._task.cancel()
             self._task = None
 
-    def hurry(self, key: str) -> None:
+    def write_soon(self, key: str) -> None:
         """Write a run's draft at once: a tool has ended, and its effects can't be undone."""
-        self._hurried.add(key)
+        self._urgent.add(key)
         self._due.set()
 
-    async def _write_on(self) -> None:
+    async def _write_loop(self) -> None:
         due = clock.monotonic() + DRAFT_SECONDS
         while True:
             with suppress(TimeoutError):
                 async with asyncio.timeout(max(0, due - clock.monotonic())):
                     await self._due.wait()
-            hurried, self._hurried = self._hurried, set()
+            urgent, self._urgent = self._urgent, set()
             self._due.clear()
             is_due = clock.monotonic() >= due
             if is_due:
                 due = clock.monotonic() + DRAFT_SECONDS
             try:
-                await self.write(None if is_due else hurried)
+                await self.write(None if is_due else urgent)
             except Exception:
-                logger.exception("This process could not save the drafts of its runs")
+                logger.exception("Saving drafts of runs failed; retrying in %s s", DRAFT_SECONDS)
 
     async def write(self, keys: Collection[str] | None = None) -> None:
         """Write what is new in these runs, or in all, and drafts that were not written before."""
@@ -105,7 +105,7 @@ def _make(key: str, draft: Draft) -> dict[str, Any] | None:
     try:
         return draft()
     except Exception:
-        logger.exception("What run %s has reached can't be written down", key)
+        logger.exception("Making the draft of run %s failed", key)
         return None
 
 
@@ -121,7 +121,7 @@ def _write(drafts: dict[str, dict[str, Any]]) -> None:
                 with atomic():
                     statements.update(Run, {"seen_at": Now(), **columns}, pk=key, **running)
             except (DataError, IntegrityError):
-                logger.exception("What run %s has reached can't be written down", key)
+                logger.exception("Saving the draft of run %s failed", key)
 
 
 checkpoints = Checkpoints()

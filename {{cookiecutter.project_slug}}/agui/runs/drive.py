@@ -1,4 +1,4 @@
-"""How a run is executed: its events go into its log, until the log ends with one terminal event.
+"""Execute a run: append its events to its log, which ends with one terminal event.
 
 A run belongs to the server, not to the connection of the client that started it. It is a task that
 appends frames to a log, and responses only follow the log.
@@ -70,7 +70,7 @@ async def _drive(run: ActiveRun) -> None:
                     # Let the response send it, before the agent is set up.
                     await asyncio.sleep(0)
     except Exception:
-        logger.exception("Run %s of thread %s broke", run.log.key, run.log.thread_id)
+        logger.exception("Run %s of thread %s crashed", run.log.key, run.log.thread_id)
     finally:
         if timer:
             timer.cancel()
@@ -121,7 +121,7 @@ def _append(run: ActiveRun, event: BaseEvent) -> bool:
         data = to_data(event)
     except Exception:
         # An event of a tool may hold a value that has no JSON form. The run goes on without it.
-        logger.exception("A %s of run %s can't be sent", event.type, run.log.key)
+        logger.exception("Dropping a %s of run %s: it has no JSON form", event.type, run.log.key)
         return False
     run.record_event(event.type)
     write(run, data, is_needed=event.type.endswith(BRACKETS))
@@ -194,8 +194,8 @@ def _begin(run: ActiveRun) -> AsyncGenerator[BaseEvent]:
     for part in parts.installed():
         native = part.wrap_events(run, native)
     stages = pass_stages(native, adapter, run, partial(_finish, run))
-    if run.go_on:
-        return run.go_on(stages)
+    if run.join_to_log:
+        return run.join_to_log(stages)
     return stages
 
 

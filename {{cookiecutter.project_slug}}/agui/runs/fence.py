@@ -1,4 +1,4 @@
-"""A check before each tool: does the run still belong to this process?
+"""Check before each tool that the run still belongs to this process.
 
 If a process is cut off from its database for long, others take it for dead, and one of them goes on
 with its runs. When the process is back, it must not call tools a second time.
@@ -14,7 +14,7 @@ from agui.errors import RunFailed
 from agui.models import Run
 from agui.runs.life import DEAD_SECONDS
 from agui.runs.processes import process_name
-from agui.tools.registry import noting
+from agui.tools.registry import call_wrapper
 
 # How long an answer of the database counts. It takes longer to take over a run.
 GOOD_SECONDS = DEAD_SECONDS / 2
@@ -34,7 +34,7 @@ class Fence:
         while clock.monotonic() - asked_at > GOOD_SECONDS:
             asked_at = clock.monotonic()
             await in_database(self._check)
-        begin = noting.get()
+        begin = call_wrapper.get()
 
         def begin_if_ours(function: Callable[[], Any]) -> Any:
             # This runs in the tool's thread, for which the call may have waited for long.
@@ -42,11 +42,11 @@ class Fence:
                 self._check()
             return begin(function)
 
-        token = noting.set(begin_if_ours)
+        token = call_wrapper.set(begin_if_ours)
         try:
             return await tool()
         finally:
-            noting.reset(token)
+            call_wrapper.reset(token)
 
     def _check(self) -> None:
         ours = Run.objects.filter(pk=self.key, process=process_name(), status=Run.Status.RUNNING)

@@ -1,15 +1,15 @@
-"""Which processes are alive: their signs of life, and how the death of one is proven.
+"""Tell live processes from dead ones by their heartbeats, and prove the death of one.
 
 A process that is busy, stopped or slow is not dead, and keeps its runs. So a thread of its own
-gives signs of life, and another process counts as dead only with a proof:
+sends heartbeats, and another process counts as dead only with a proof:
 
 - On the same machine, the operating system does not know the process.
-- On another one, the sign of life of a run has not changed for DEAD_SECONDS, while this process
+- On another one, the heartbeat of a run has not changed for DEAD_SECONDS, while this process
   looked all the time. With PostgreSQL, the process has also lost its lock, which it holds through a
   connection that ends with the process.
 
 No clocks are compared. If this process was stopped, or its database was away, it may have missed
-signs of life, and starts to look anew.
+heartbeats, and starts to look anew.
 """
 
 import asyncio
@@ -32,13 +32,13 @@ from agui import clock
 from agui.blocking.executor import run_in_thread
 from agui.blocking.workers import closing
 from agui.models import Run
-from agui.runs.processes import is_there, process_name
+from agui.runs.processes import process_exists, process_name
 
 logger = logging.getLogger("agui.processes")
 
-SIGN_OF_LIFE_SECONDS = 3
+BEAT_SECONDS = 3
 DEAD_SECONDS = 12
-# After a longer pause between two looks, this process may have missed signs of life.
+# After a longer pause between two looks, this process may have missed heartbeats.
 PAUSE_SECONDS = 6
 RETRY_SECONDS = 1
 STOP_SECONDS = 10  # At most; the thread ends after its query.
@@ -69,8 +69,8 @@ UNION ALL SELECT id, process, seen_at FROM agui_run WHERE {order} IS NOT NULL
 """
 
 
-class Sign(NamedTuple):
-    """What other processes see of a run. It changes as long as the run's process is alive."""
+class Heartbeat(NamedTuple):
+    """The heartbeat of a run. It changes as long as the run's process is alive."""
 
     key: UUID
     process: str
@@ -78,7 +78,7 @@ class Sign(NamedTuple):
 
 
 class Life:
-    """The signs of life of this process, and those that it sees of others.
+    """The heartbeats of this process, and those that it sees of others.
 
     All queries go through a connection of its own.
     """
@@ -90,15 +90,15 @@ class Life:
         self._lock = threading.Lock()
         self._ended = threading.Event()
         self._is_up = threading.Event()
-        self._seen: dict[Sign, float] = {}
-        """Since when each sign has not changed."""
-        self._silent: frozenset[Sign] = frozenset()
-        self._looked_at = 0.0
+        self._seen: dict[Heartbeat, float] = {}
+        """Since when each heartbeat has not changed."""
+        self._silent: frozenset[Heartbeat] = frozenset()
+        self._checked_at = 0.0
         self._is_locked = False
         self._is_away = False
 
     def add(self, key: str, lost: Callable[[], object]) -> None:
-        """Give signs of life of a run from now on.
+        """Send heartbeats of a run from now on.
 
         `lost` is called in this event loop if another process has taken the run over.
         """
@@ -154,33 +154,33 @@ class Life:
 
     def is_dead(self, run: Run) -> bool:
         """Whether there is a proof that the process of a run has ended."""
-        exists = is_there(run.process)
+        exists = process_exists(run.process)
         if exists is None:
             return self.is_silent(run)
         return not exists
 
     def is_silent(self, run: Run) -> bool:
-        """Whether a run has given no sign of life for DEAD_SECONDS, and its process has no lock."""
-        return Sign(run.pk, run.process, run.seen_at) in self._silent
+        """Whether a run has sent no heartbeat for DEAD_SECONDS, and its process has no lock."""
+        return Heartbeat(run.pk, run.process, run.seen_at) in self._silent
 
     def _live(self, ended: threading.Event, is_up: threading.Event) -> None:
         connection: BaseDatabaseWrapper | None = None
         pause: float = 0
         if not _has_locks(connections[router.db_for_write(Run)]):
             # Without locks there is no hurry, and most commands end before the first look.
-            pause = SIGN_OF_LIFE_SECONDS
+            pause = BEAT_SECONDS
             is_up.set()
         while not ended.wait(pause):
             try:
                 connection = connection or self._connect()
-                self.sign()
-                self.look(connection)
-                pause = SIGN_OF_LIFE_SECONDS
+                self.beat()
+                self.check_heartbeats(connection)
+                pause = BEAT_SECONDS
                 self._is_away = False
             except Exception as error:
                 self._forget()
                 if not self._is_away:
-                    logger.warning("Heartbeat failed: %s", error)
+                    logger.warning("Heartbeat failed: %s; retrying in %s s", error, RETRY_SECONDS)
                 pause = RETRY_SECONDS
                 self._is_away = True
                 if connection:
@@ -209,8 +209,8 @@ class Life:
     def _forget(self) -> None:
         self._seen, self._silent = {}, frozenset()
 
-    def sign(self) -> None:
-        """Give a sign of life of each run, and stop those that another process took or deleted."""
+    def beat(self) -> None:
+        """Send a heartbeat of each run, and stop those that another process took or deleted."""
         runs = dict(self._runs)
         rows = Run.objects.using(router.db_for_write(Run))
         own = rows.filter(pk__in=runs, process=process_name())
@@ -224,22 +224,22 @@ class Life:
                 logger.warning("Stopping run %s: another process has taken it over", key)
                 lost()
 
-    def look(self, connection: BaseDatabaseWrapper) -> None:
-        """Find out which signs of life have changed."""
+    def check_heartbeats(self, connection: BaseDatabaseWrapper) -> None:
+        """Find out which heartbeats have changed."""
         began = clock.monotonic()
-        if began - self._looked_at > PAUSE_SECONDS:
+        if began - self._checked_at > PAUSE_SECONDS:
             self._forget()
-        self._looked_at = began
+        self._checked_at = began
         held = self._hold(connection)
         query = AT_WORK.format(order=connection.ops.quote_name("order"))
         at_work = Run.objects.using(connection.alias).raw(query)
-        signs = [Sign(run.pk, run.process, run.seen_at) for run in at_work]
+        heartbeats = [Heartbeat(run.pk, run.process, run.seen_at) for run in at_work]
         now = clock.monotonic()
-        self._seen = {sign: self._seen.get(sign, now) for sign in signs}
+        self._seen = {heartbeat: self._seen.get(heartbeat, now) for heartbeat in heartbeats}
         silent = []
-        for sign, since in self._seen.items():
-            if began - since >= DEAD_SECONDS and _lock(sign.process) not in held:
-                silent.append(sign)
+        for heartbeat, since in self._seen.items():
+            if began - since >= DEAD_SECONDS and _lock(heartbeat.process) not in held:
+                silent.append(heartbeat)
         self._silent = frozenset(silent)
 
     def _hold(self, connection: BaseDatabaseWrapper) -> set[int]:
@@ -273,7 +273,7 @@ def _update_seen(rows: QuerySet[Run]) -> int:
     if not features.has_select_for_update_skip_locked:
         return rows.update(seen_at=Now())
     with transaction.atomic(using=rows.db):
-        # Skip rows to which another thread is writing, for example a draft: that is a sign of life,
+        # Skip rows to which another thread is writing, for example a draft: that is a heartbeat,
         # too, and to wait for it with other rows locked could be a deadlock.
         no_key = features.has_select_for_no_key_update
         free = rows.select_for_update(skip_locked=True, no_key=no_key)

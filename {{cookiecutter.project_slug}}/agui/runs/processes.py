@@ -57,7 +57,7 @@ def _stat(pid: int) -> _Stat | None:
     return _Stat(fields[0], fields[19])
 
 
-def is_there(process: str) -> bool | None:
+def process_exists(process: str) -> bool | None:
     """Whether the operating system knows the process with this name; None if that is uncertain."""
     if process == process_name():
         return True

@@ -39,7 +39,7 @@ from agui.runs.usage import add_broken_off, count_unpriced
 from agui.stores import codec
 from agui.stores.annotations import annotate
 from agui.stores.codec import same_json
-from agui.tools.secret_calls import note_secrets
+from agui.tools.secret_calls import annotate_secrets
 from agui.turns.turn import Turn
 
 logger = logging.getLogger("agui.runs")
@@ -72,7 +72,7 @@ class ActiveRun(RunState):
     """The tool calls that a draft keeps without a result: a worker that goes on makes them."""
     journal: AbstractCapability[AgentDeps] | None = None
     """Records what the run's tools have done, if workers execute it."""
-    go_on: Callable[[AsyncGenerator[BaseEvent]], AsyncGenerator[BaseEvent]] | None = None
+    join_to_log: Callable[[AsyncGenerator[BaseEvent]], AsyncGenerator[BaseEvent]] | None = None
     """A stage that joins the run's events to those of a process that died."""
     usage: RunUsage = field(default_factory=RunUsage)
     size: int = 0
@@ -157,10 +157,10 @@ class ActiveRun(RunState):
             await self.save(self._partial(), self.status)
         except RunFailed:
             logger.info(
-                "Thread %s was changed or deleted during run %s", self.log.thread_id, self.log.key
+                "Not saving run %s: thread %s has changed since", self.log.key, self.log.thread_id
             )
         except Exception:
-            logger.exception("The messages of run %s could not be stored", self.log.key)
+            logger.exception("Saving the messages of run %s failed", self.log.key)
 
     async def record(self) -> None:
         """Record how the run ended, unless `save` has done so."""
@@ -169,9 +169,9 @@ class ActiveRun(RunState):
         try:
             await in_database(self._record_end, self.status)
         except ConversationConflict:
-            logger.info("Another process has taken over run %s", self.log.key)
+            logger.info("Not recording run %s: another process has taken it over", self.log.key)
         except Exception:
-            logger.exception("The end of run %s could not be recorded", self.log.key)
+            logger.exception("Recording the end of run %s failed", self.log.key)
 
     async def additions(self, output: Any, response: ModelResponse) -> list[BaseEvent]:
         """Make events for what an answer lacks, and for what parts add to it.
@@ -275,8 +275,8 @@ class ActiveRun(RunState):
         """Annotate new messages for the store, and remove what it does not keep."""
         new = without_bytes(new)
         self.ids.stamp(new)
-        self.setup.page.annotate_activities(new)
-        note_secrets(new, self.calls.timer)
+        self.setup.view.annotate_activities(new)
+        annotate_secrets(new, self.calls.timer)
         state = dump_state(self.setup.deps, self.state_before)
         if new and (self.turn.state.fades or not same_json(state, self.turn.state.stored)):
             annotate(new[-1], state=state)

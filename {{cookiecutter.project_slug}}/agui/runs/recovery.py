@@ -1,4 +1,4 @@
-"""What dead processes left: runs that nobody works on, whose drafts go into their threads."""
+"""Recover the runs of dead processes: their drafts go into their threads."""
 
 import logging
 from collections.abc import Collection
@@ -73,7 +73,7 @@ async def recover(store: ThreadStore, scope: str, thread_id: str) -> bool:
             if conf.get().redis_url is None and run.process != process_name():
                 _warn_of(run.process)
         else:
-            await take_up(store, run)
+            await recover_run(store, run)
     return is_running
 
 
@@ -82,7 +82,7 @@ def _warn_of(process: str) -> None:
     """Warn once for each other process: readers here can't follow or stop its runs."""
     logger.warning(
         "Runs of process %s can't be followed or stopped from this one. "
-        "Set REDIS_URL, or serve with one process.",
+        "Set REDIS_URL, or serve with one process",
         process,
     )
 
@@ -101,13 +101,13 @@ def is_alive(run: Run) -> bool:
     return not life.is_dead(run)
 
 
-async def take_up(store: ThreadStore, run: Run) -> None:
+async def recover_run(store: ThreadStore, run: Run) -> None:
     """End the run of a dead process, and put its draft into its thread."""
     conversation = await store.load(run.thread_id, limit=1, scope=run.scope)
     if conversation is None and run.draft:
         return  # The thread is in a session, and this request is from another device.
     logger.warning(
-        "Run %s of thread %s was interrupted: its process has ended", run.pk, run.thread_id
+        "Ending run %s of thread %s: its process %s has ended", run.pk, run.thread_id, run.process
     )
     # If the revision has changed, the thread has what the run added, or went on without it.
     if run.draft and conversation is not None and conversation.revision == run.revision:

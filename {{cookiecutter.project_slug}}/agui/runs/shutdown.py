@@ -1,4 +1,4 @@
-"""How a server ends at SIGTERM: short runs finish, and long ones keep what they have so far.
+"""End a server at SIGTERM: short runs finish, and long ones keep what they have so far.
 
 This module takes the signal before the handler of the server (daphne, uvicorn), and passes it on
 when the runs have ended and their readers know. It passes a second signal on at once.
@@ -71,7 +71,7 @@ class Shutdown:
             if self.drain:
                 await self.drain()
         except Exception:
-            logger.exception("Some runs could not be ended")
+            logger.exception("Ending the runs at shutdown failed")
         finally:
             self._pass_on()
 
@@ -87,9 +87,7 @@ async def end_runs() -> None:
     at_work = [*live.tasks, *calls]
     if at_work:
         seconds = conf.get().shutdown_seconds
-        logger.info(
-            "The server is about to end: %s runs may go on for %s seconds", len(at_work), seconds
-        )
+        logger.info("Shutting down: waiting for %s runs for at most %s s", len(at_work), seconds)
         await asyncio.wait(at_work, timeout=seconds)
     with suppress(TimeoutError):
         async with asyncio.timeout(SAVE_SECONDS):
@@ -127,7 +125,7 @@ async def end_parts() -> None:
             async with asyncio.timeout(SAVE_SECONDS):
                 await part.shutdown()
         except Exception:
-            logger.exception("%s could not be shut down", part.name)
+            logger.exception("Shutting down %s failed", part.name)
 
 
 shutdown = Shutdown()

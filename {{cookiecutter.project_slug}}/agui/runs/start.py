@@ -1,4 +1,4 @@
-"""How a run begins: it takes the thread, stores the new turn, and goes on in a task of its own."""
+"""Begin a run: it takes the thread, stores the new turn, and goes on in a task of its own."""
 
 import asyncio
 import contextvars
@@ -16,7 +16,7 @@ from agui.agents.endpoint import Endpoint
 from agui.blocking.executor import in_database, release_connections
 from agui.deps import AgentDeps
 from agui.errors import Conflict
-from agui.events.progress import Page, dump_state
+from agui.events.progress import ClientView, dump_state
 from agui.events.run_state import RunSetup, ToolCalls
 from agui.models import Run
 from agui.protocol.run_input import check_tool_names
@@ -53,7 +53,7 @@ async def reserve(scope: str, thread_id: str, fingerprint: str) -> tuple[RunLog,
     try:
         return await live.logs.reserve(scope, thread_id, fingerprint)
     except Conflict as conflict:
-        if await live.logs.make_way(scope, thread_id):
+        if await live.logs.stop_if_unread(scope, thread_id):
             return await reserve(scope, thread_id, fingerprint)
         active = Run.objects.filter(scope=scope, thread_id=thread_id, status=Run.Status.RUNNING)
         conflict.extra["run"] = await in_database(active.values("run_id", "started_at").last)
@@ -167,10 +167,10 @@ def activate(
         log.key,
         resolve_audit_logger(endpoint.config.audit_logger),
         deps,
-        Page(deps, turn.state.client),
+        ClientView(deps, turn.state.client),
         edited=turn.edited_arguments,
         approved=turn.approved,
-        tool_ended=partial(checkpoints.hurry, log.key),
+        tool_ended=partial(checkpoints.write_soon, log.key),
     )
     run = ActiveRun(
         setup=setup,

@@ -1,4 +1,4 @@
-"""What a run has used, with estimates for answers that were broken off, and unknown prices."""
+"""The usage of a run, with estimates for answers that were broken off, and unknown prices."""
 
 from collections.abc import Collection, Iterable
 from decimal import Decimal

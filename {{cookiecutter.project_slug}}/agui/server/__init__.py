@@ -1,1 +1,1 @@
-"""What surrounds the requests of a process: daphne, middleware, static files, the start."""
+"""The surroundings of a process's requests: daphne, middleware, static files, the start."""

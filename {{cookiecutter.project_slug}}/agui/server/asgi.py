@@ -7,11 +7,11 @@ from django.core import asgi
 
 from agui import parts
 from agui.http.admission import Application, limit_bodies
-from agui.later import Later
+from agui.lazy_import import LazyImport
 
 # These modules import models, so Django has to load the applications first.
-warm_up = Later("agui.server.warm_up")
-daphne_patches = Later("agui.server.daphne_patches")
+warm_up = LazyImport("agui.server.warm_up")
+daphne_patches = LazyImport("agui.server.daphne_patches")
 
 
 def get_asgi_application() -> Application:

@@ -40,7 +40,7 @@ def flatten(sources: Sources, entry: str) -> dict[str, str]:
     if problem:
         name, statement = problem
         logger.warning(
-            "%s: %r can't be joined, so all modules of the chat are served one by one",
+            "Not bundling the modules of the chat, but serving them one by one: %s has %r",
             name,
             statement,
         )

@@ -1,4 +1,4 @@
-"""What daphne lacks: it waits for slow readers, refuses bodies early, and ends gracefully.
+"""Patches of daphne: it waits for slow readers, refuses bodies early, and ends gracefully.
 
 - daphne passes every frame on to Twisted at once, which keeps in memory what a client does not
   read. Here the application waits for the client, as it does under other servers.
@@ -16,7 +16,8 @@ from inspect import iscoroutinefunction, signature
 from typing import Any
 from urllib.parse import unquote
 
-from daphne import http_protocol, server  # type: ignore[import-untyped]
+import daphne  # type: ignore[import-untyped]
+from daphne import http_protocol, server
 from django.http import HttpResponse
 from twisted.internet.interfaces import IListeningPort, IPushProducer, ITCPTransport
 from twisted.web import http
@@ -211,8 +212,9 @@ def pace_daphne() -> None:
     """Replace daphne's own request by PacedRequest, once and before the server answers."""
     if not is_as_known():
         logger.warning(
-            "This daphne is not as agui/server/daphne_patches.py knows it: what clients don't read "
-            "stays in memory."
+            "Not patching daphne %s: its requests or replies work in another way. What slow "
+            "clients have not read stays in memory",
+            daphne.__version__,
         )
         return
     http_protocol.WebRequest = PacedRequest

@@ -1,4 +1,4 @@
-"""`/livez`: does this process live? `/healthz`: is it ready for requests?
+"""`/livez` says that this process lives, and `/healthz` that it is ready for requests.
 
 Load balancers and containers ask these.
 """
@@ -12,11 +12,11 @@ from django.http import HttpRequest, JsonResponse
 from django.views.decorators.http import require_safe
 
 from agui import conf
-from agui.later import Later
+from agui.lazy_import import LazyImport
 
 # Commands import the routes, and must not wait for the import of the agent.
-live = Later("agui.runs.live", "live")
-shutdown = Later("agui.runs.shutdown", "shutdown")
+live = LazyImport("agui.runs.live", "live")
+shutdown = LazyImport("agui.runs.shutdown", "shutdown")
 
 logger = logging.getLogger("agui.health")
 
@@ -60,6 +60,6 @@ def _database_answers() -> bool:
         with connection.cursor() as cursor:
             cursor.execute("SELECT 1")
     except DatabaseError:
-        logger.exception("The database does not answer.")
+        logger.exception("Health check failed: database %r does not answer", connection.alias)
         return False
     return True

@@ -1,4 +1,4 @@
-"""How a line of the log is written: as text for people, or as JSON for programs.
+"""Format the lines of the log: as text for people, or as JSON for programs.
 
 The LOGGING setting names these classes.
 """

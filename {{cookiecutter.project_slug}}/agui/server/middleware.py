@@ -1,4 +1,4 @@
-"""How a request passes the middleware: in one thread."""
+"""Run all middleware of a request in one thread."""
 
 from collections.abc import Callable
 from typing import Any

@@ -74,5 +74,5 @@ def minified(name: str, text: str) -> str:
     try:
         return str(minify.string(media_type, text))
     except ValueError as error:
-        logger.warning("%s can't be minified, so it is served as it is: %s", name, error)
+        logger.warning("Serving %s unminified: minify failed: %s", name, error)
         return text

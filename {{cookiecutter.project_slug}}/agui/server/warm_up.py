@@ -42,7 +42,7 @@ def models_of_agents() -> list[tuple[str, Any]]:
 def is_demo(model: Any) -> bool:
     """Whether a model is the demo model, or falls back to it."""
     chain = getattr(model, "models", None) or [model]
-    return any(getattr(one, "model_name", "") == "demo" for one in chain)
+    return any(getattr(model, "model_name", "") == "demo" for model in chain)
 
 
 def _views(patterns: Iterable[Any]) -> Iterator[Any]:

@@ -1,1 +1,1 @@
-"""Where conversations are kept."""
+"""The stores of conversations."""

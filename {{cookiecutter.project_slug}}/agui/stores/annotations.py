@@ -1,4 +1,4 @@
-"""What the engine keeps with a stored message, and which tool calls messages answer."""
+"""Annotations of stored messages, and the tool calls that messages answer."""
 
 from collections.abc import Sequence
 from typing import Any

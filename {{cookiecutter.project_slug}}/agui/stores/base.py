@@ -1,4 +1,4 @@
-"""Where conversations are kept: pydantic-ai's ConversationStore, and what a list of threads needs.
+"""The interface of a store: pydantic-ai's ConversationStore, and what a list of threads needs.
 
 A store of your own subclasses ThreadStore and defines `rename` and the five primitives of
 ConversationStore. Two owners may use the same id, so the primitives find a conversation by its id
@@ -42,7 +42,7 @@ HOOKS_OF_OTHERS = {
 
 
 class Beginning(NamedTuple):
-    """What a turn begins with."""
+    """The data that a turn begins with."""
 
     conversation: Conversation | None
     """The last messages of the thread; None if the scope has no such thread."""
@@ -98,15 +98,15 @@ class ThreadStore(BranchingStore):
         return Beginning(await self.load(conversation_id, limit=limit, scope=scope), has_open_run)
 
     async def save_with(
-        self, conversation: Conversation, note: Callable[[str], None], *, scope: str | None = None
+        self, conversation: Conversation, write: Callable[[str], None], *, scope: str | None = None
     ) -> None:
-        """Save a conversation, and call `note` with the new revision, to write what goes with it.
+        """Save a conversation, and call `write` with the new revision, to write what goes with it.
 
-        The store calls `note` in a thread of the database pool, and in the transaction of the save
+        The store calls `write` in a thread of the database pool, and in the transaction of the save
         if it has one. If it raises ConversationConflict, it has written nothing.
         """
         await self.save(conversation, scope=scope)
-        await in_database(note, conversation.revision or "")
+        await in_database(write, conversation.revision or "")
 
     async def describe(self, record: ConversationRecord) -> ThreadSummary:
         """Describe a conversation as lists show it."""
@@ -168,7 +168,7 @@ class ThreadStore(BranchingStore):
 
 
 Position = tuple[bool, datetime, str]
-"""What lists sort by: whether a conversation is pinned, the time of its last change, its id."""
+"""The sort key of lists: whether a conversation is pinned, the time of its last change, its id."""
 
 
 def _list_position(row: tuple[ConversationRecord, ThreadSummary]) -> Position:
@@ -223,4 +223,4 @@ def _import_store(path: str) -> type[ThreadStore]:
 
 def open_store(request: HttpRequest, scope: str) -> ThreadStore:
     """Open the store for a request, and for the owner of its threads."""
-    return store_class().for_request(request).of(scope)
+    return store_class().for_request(request).for_scope(scope)

@@ -244,7 +244,7 @@ class BranchingStore(ScopedStore):
 
     async def find(self, conversation_id: str, scope: str | None) -> ConversationRecord | None:
         """Read the record of a conversation; None if the scope has no such conversation."""
-        record = await self.of(scope).read_record(conversation_id)
+        record = await self.for_scope(scope).read_record(conversation_id)
         if record is None or scope not in (None, record.scope):
             return None
         return record

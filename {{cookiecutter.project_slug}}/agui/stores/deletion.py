@@ -1,4 +1,4 @@
-"""How threads are deleted, with everything that belongs to them."""
+"""Delete threads, with everything that belongs to them."""
 
 from collections.abc import Iterable
 

@@ -21,7 +21,7 @@ from agui.models import Message, Thread
 from agui.stores import rows
 from agui.stores.base import Beginning, ThreadStore, search_words
 from agui.stores.deletion import delete_thread
-from agui.stores.rows import Note, Row
+from agui.stores.rows import OnSave, Row
 from agui.stores.summary import (
     Marks,
     ThreadSummary,
@@ -47,7 +47,7 @@ class ModelConversationStore(ThreadStore):
     """The row that was read or written last."""
     _absent: str | None = None
     """The id of a conversation that had no row when it was looked up last."""
-    _note: Note | None = None
+    _on_save: OnSave | None = None
     _entries: list[ConversationEntry] | None = None
     """In a view: the messages that were read together with the row."""
 
@@ -119,14 +119,14 @@ class ModelConversationStore(ThreadStore):
         conversation: Conversation | AgentRunResult[Any],
         *,
         scope: str | None = None,
-        note: Note | None = None,
+        on_save: OnSave | None = None,
     ) -> list[ConversationEntry]:
         if isinstance(conversation, Conversation):
             writer = self._writer_of(conversation)
         else:
             writer = self._writer_of(conversation.conversation)
-        writer.scope = self.of(scope).scope
-        writer._note = note
+        writer.scope = self.for_scope(scope).scope
+        writer._on_save = on_save
         try:
             return await super(ModelConversationStore, writer).save(conversation, scope=scope)
         finally:
@@ -150,9 +150,9 @@ class ModelConversationStore(ThreadStore):
         return None
 
     async def save_with(
-        self, conversation: Conversation, note: Note, *, scope: str | None = None
+        self, conversation: Conversation, write: OnSave, *, scope: str | None = None
     ) -> None:
-        await self.save(conversation, scope=scope, note=note)
+        await self.save(conversation, scope=scope, on_save=write)
 
     async def write_record(
         self,
@@ -163,7 +163,7 @@ class ModelConversationStore(ThreadStore):
     ) -> None:
         row = self._known_row(record.conversation_id, expected_revision)
         self._row = await in_database(
-            rows.write, record, new_entries, expected_revision, row, self._note
+            rows.write, record, new_entries, expected_revision, row, self._on_save
         )
 
     async def delete_record(self, conversation_id: str, *, expected_revision: str) -> None:

@@ -24,7 +24,7 @@ from agui.stores import codec
 from agui.stores.summary import ends_in_an_answer, fold, preview_of, title_of, words_of
 from agui.stores.tree import Link, prompt_id
 
-Note = Callable[[str], None]
+OnSave = Callable[[str], None]
 """Writes what goes with a save, in its transaction. It is called with the new revision."""
 NO_LIMIT = 2**31 - 1
 
@@ -186,11 +186,11 @@ def write(
     new_entries: Sequence[ConversationEntry],
     expected_revision: str | None,
     row: Row | None = None,
-    note: Note | None = None,
+    on_save: OnSave | None = None,
 ) -> Row:
     """Write a record and its new messages, or raise ConversationConflict and write nothing."""
     try:
-        return _write(record, new_entries, expected_revision, row, note)
+        return _write(record, new_entries, expected_revision, row, on_save)
     except ConversationConflict:
         stored = find_row(record.conversation_id, record.scope or "")
         # A second attempt after one whose answer the database could not deliver finds its own row.
@@ -204,7 +204,7 @@ def _write(
     new_entries: Sequence[ConversationEntry],
     expected_revision: str | None,
     row: Row | None,
-    note: Note | None,
+    on_save: OnSave | None,
 ) -> Row:
     messages = [entry.message for entry in new_entries]
     new_rows = _to_messages(new_entries)
@@ -232,8 +232,8 @@ def _write(
             for message in new_rows:
                 message.thread_id = pk
             statements.insert_all(new_rows)
-            if note is not None:
-                note(record.revision)
+            if on_save is not None:
+                on_save(record.revision)
     except IntegrityError as error:
         # The id is taken, or the thread's owner is gone.
         raise ConversationConflict(record.conversation_id) from error

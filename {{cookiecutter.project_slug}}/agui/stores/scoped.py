@@ -26,7 +26,7 @@ class ScopedStore(ConversationStore):
     None reads conversations of all owners, as long as only one of them uses the id.
     """
 
-    def of(self, scope: str | None) -> Self:
+    def for_scope(self, scope: str | None) -> Self:
         """Bind the store to an owner. None leaves it as it is."""
         if scope is None or scope == self.scope:
             return self
@@ -37,35 +37,35 @@ class ScopedStore(ConversationStore):
     async def load(
         self, conversation_id: str, *, limit: int | None = None, scope: str | None = None
     ) -> Conversation | None:
-        return await super(ScopedStore, self.of(scope)).load(
+        return await super(ScopedStore, self.for_scope(scope)).load(
             conversation_id, limit=limit, scope=scope
         )
 
     async def load_entries(
         self, conversation_id: str, *, limit: int | None = None, scope: str | None = None
     ) -> list[ConversationEntry] | None:
-        return await super(ScopedStore, self.of(scope)).load_entries(
+        return await super(ScopedStore, self.for_scope(scope)).load_entries(
             conversation_id, limit=limit, scope=scope
         )
 
     async def save(
         self, conversation: Conversation | AgentRunResult[Any], *, scope: str | None = None
     ) -> list[ConversationEntry]:
-        return await super(ScopedStore, self.of(scope)).save(conversation, scope=scope)
+        return await super(ScopedStore, self.for_scope(scope)).save(conversation, scope=scope)
 
     async def branch(
         self, conversation_id: str, *, scope: str | None = None, **options: Any
     ) -> Conversation:
-        return await super(ScopedStore, self.of(scope)).branch(
+        return await super(ScopedStore, self.for_scope(scope)).branch(
             conversation_id, scope=scope, **options
         )
 
     async def fork(
         self, conversation_id: str, *, source_scope: str | None = None, **options: Any
     ) -> Conversation:
-        return await super(ScopedStore, self.of(source_scope)).fork(
+        return await super(ScopedStore, self.for_scope(source_scope)).fork(
             conversation_id, source_scope=source_scope, **options
         )
 
     async def delete(self, conversation_id: str, *, scope: str | None = None) -> None:
-        await super(ScopedStore, self.of(scope)).delete(conversation_id, scope=scope)
+        await super(ScopedStore, self.for_scope(scope)).delete(conversation_id, scope=scope)

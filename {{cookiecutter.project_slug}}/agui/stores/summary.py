@@ -38,7 +38,7 @@ class ThreadSummary(TypedDict):
 
 
 class Marks(TypedDict, total=False):
-    """What a user may say about a conversation, as ThreadSummary explains."""
+    """A user's marks on a conversation, as ThreadSummary explains."""
 
     unread: bool
     pinned: bool

@@ -84,7 +84,7 @@ class Answer:
 
     @property
     def text(self) -> str:
-        """What the agent said."""
+        """The text that the agent said."""
         texts: dict[str, str] = {}
         for event in self._of_type("TEXT_MESSAGE_CONTENT"):
             message_id = event["messageId"]

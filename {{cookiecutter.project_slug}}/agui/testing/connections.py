@@ -1,4 +1,4 @@
-"""What a test leaves behind: connections to its database."""
+"""Close the connections to the database that a test leaves open."""
 
 from asgiref.sync import SyncToAsync
 from django.db import connections

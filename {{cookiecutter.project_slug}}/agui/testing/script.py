@@ -101,7 +101,7 @@ class Response:
 
 @dataclass(frozen=True)
 class Request:
-    """What the model was asked."""
+    """One request to the model."""
 
     messages: list[m.ModelMessage]
     tools: dict[str, ToolDefinition]

@@ -1,1 +1,1 @@
-"""What an agent can do: the registry, schemas, approvals, the audit trail."""
+"""The tools of an agent: the registry, schemas, approvals, the audit trail."""

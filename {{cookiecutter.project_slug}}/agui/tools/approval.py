@@ -1,4 +1,4 @@
-"""Who may call a tool, when the model sees it, and which question the user is asked first."""
+"""Permissions of tools, their visibility to the model, and the question before a call."""
 
 import inspect
 import logging
@@ -105,16 +105,16 @@ async def _prepare(
 ) -> ToolDefinition | None:
     """Call the author's function. If it fails, the tool is hidden and the run goes on."""
     try:
-        prepared = await call_beside(author, ctx, definition)
+        prepared = await call_async(author, ctx, definition)
         if prepared is None:
             return None
         return replace(prepared, name=definition.name)
     except Exception:
-        logger.exception("Tool %r is left out, because its prepare= failed.", spec.name)
+        logger.exception("Leaving out tool %r: its prepare= failed", spec.name)
         return None
 
 
-async def call_beside(author: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
+async def call_async(author: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
     """Call an author's function: in a thread if it may block, as it may query the database."""
     if inspect.iscoroutinefunction(author):
         return await author(*arguments, **named)
@@ -129,7 +129,7 @@ def build_question(spec: ToolSpec, parameters: dict[str, Any]) -> Callable[..., 
             return
         metadata = {**confirmation_metadata(spec), PARAMETERS_KEY: parameters}
         if callable(spec.confirm):
-            metadata[X_CONFIRM_KEY] = await call_beside(spec.confirm, ctx, **arguments)
+            metadata[X_CONFIRM_KEY] = await call_async(spec.confirm, ctx, **arguments)
         raise ApprovalRequired(metadata)
 
     return ask

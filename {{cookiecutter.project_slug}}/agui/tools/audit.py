@@ -44,7 +44,7 @@ class AuditEvent:
     duration_ms: float
     outcome: Outcome
     error: str | None = None
-    """Why the call failed or was denied, with secrets redacted.
+    """The reason why the call failed or was denied, with secrets redacted.
 
     This is the exception with its message, or otherwise what the model was told.
     """
@@ -152,8 +152,7 @@ async def record_event(audit_logger: AuditLogger, event: AuditEvent) -> None:
         await asyncio.wait([task], timeout=RECORD_SECONDS)
         if not task.done() and not is_waiting():
             logger.warning(
-                "The call %s of tool %r in run %s takes more than %s seconds to be recorded: "
-                "the run goes on.",
+                "Recording call %s of tool %r in run %s takes more than %s s: the run goes on",
                 event.tool_call_id,
                 event.tool_name,
                 event.run_id,
@@ -167,7 +166,7 @@ async def _record(audit_logger: AuditLogger, event: AuditEvent) -> None:
         await wait_for_database(partial(run_in_thread, audit_logger.record, event, pool="audit"))
     except (Exception, asyncio.CancelledError) as error:
         logger.exception(
-            "The call %s of tool %r in run %s was not recorded.",
+            "Recording call %s of tool %r in run %s failed",
             event.tool_call_id,
             event.tool_name,
             event.run_id,

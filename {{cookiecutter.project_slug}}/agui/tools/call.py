@@ -1,4 +1,4 @@
-"""How a run calls a tool: with the user's permission, in its time, and safe from its failures."""
+"""Call a tool for a run: with the user's permission, in its time, and safe from its failures."""
 
 import asyncio
 import logging
@@ -37,7 +37,7 @@ from agui.errors import RunFailed
 from agui.tools.approval import (
     build_prepare,
     build_question,
-    call_beside,
+    call_async,
     is_gated,
     is_permitted,
 )
@@ -126,14 +126,14 @@ def _build_validator(spec: ToolSpec, parameters: dict[str, Any]) -> Callable[...
     async def validate(ctx: RunContext[AgentDeps], /, **arguments: Any) -> None:
         try:
             if author:
-                await call_beside(author, ctx, **arguments)
+                await call_async(author, ctx, **arguments)
             if ask:
                 await ask(ctx, **arguments)
         except CONTROL_FLOW:
             raise
         except Exception as error:
             logger.exception(
-                "Tool %r is not called in run %s: its args_validator= or confirm= failed.",
+                "Not calling tool %r in run %s: its args_validator= or confirm= failed",
                 spec.name,
                 ctx.run_id,
             )
@@ -187,9 +187,9 @@ async def _call_safely(name: str, seconds: float | None, call: Callable[[], Awai
     except Exception as error:
         # The log's field run_id names the run.
         if clock.expired():
-            logger.exception("Tool %r timed out.", name)
+            logger.exception("Tool %r timed out after %s s", name, seconds)
             raise ToolFailed(TIMED_OUT) from error
-        logger.exception("Tool %r failed.", name)
+        logger.exception("Tool %r failed", name)
         raise ToolFailed(FAILED) from error
     return result
 

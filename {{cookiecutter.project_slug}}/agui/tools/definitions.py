@@ -1,4 +1,4 @@
-"""What a user approves: a call of a tool as it is defined now, with all of its arguments.
+"""A user approves a call of a tool as it is defined now, with all of its arguments.
 
 An approval holds for the definition that the user was asked about. If a deploy or another server
 has changed the tool's name, arguments or question since, the user is asked again. A question that
@@ -28,12 +28,12 @@ CHANGED_KEY = "changed"
 
 @dataclass(frozen=True)
 class Asked:
-    """What a user is told about a call, and which definition their answer holds for."""
+    """The question about a call, and the definition that the user's answer holds for."""
 
     definition: str
     """A digest of the tool's definition."""
-    told: dict[str, Any]
-    """What an interrupt tells about the tool, unless the tool itself says something else."""
+    defaults: dict[str, Any]
+    """The tool's data in an interrupt, unless the tool itself sends other data."""
     arguments: str
     """All arguments as JSON: as the model wrote them, with the defaults."""
     had_own_words: bool = False
@@ -51,10 +51,10 @@ def describe_call(
     return Asked(digest(tool_def), describe(tool_def), all_arguments(call, args), own_words)
 
 
-def has_own_words(told: dict[str, Any], metadata: dict[str, Any]) -> bool:
+def has_own_words(defaults: dict[str, Any], metadata: dict[str, Any]) -> bool:
     """Whether a tool has asked in words that its definition does not have."""
     own = {key: value for key, value in metadata.items() if value and key != PARAMETERS_KEY}
-    return any(told.get(key) != value for key, value in own.items())
+    return any(defaults.get(key) != value for key, value in own.items())
 
 
 def check_approval(tool_def: ToolDefinition, asked: Asked, metadata: dict[str, Any]) -> None:
@@ -72,13 +72,13 @@ def check_approval(tool_def: ToolDefinition, asked: Asked, metadata: dict[str, A
 
 def describe(tool_def: ToolDefinition) -> dict[str, Any]:
     """Describe a tool for an interrupt."""
-    told: dict[str, Any] = {X_SUMMARY_KEY: prettify(tool_def.name)}
+    defaults: dict[str, Any] = {X_SUMMARY_KEY: prettify(tool_def.name)}
     for key, value in (tool_def.metadata or {}).items():
         if key.startswith("x-"):
-            told[key] = value
-    told["toolName"] = tool_def.name
-    told[PARAMETERS_KEY] = tool_def.parameters_json_schema
-    return told
+            defaults[key] = value
+    defaults["toolName"] = tool_def.name
+    defaults[PARAMETERS_KEY] = tool_def.parameters_json_schema
+    return defaults
 
 
 def digest(tool_def: ToolDefinition) -> str:

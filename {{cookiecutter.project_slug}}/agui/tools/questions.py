@@ -1,4 +1,4 @@
-"""What a question says: each value stays inside its line, whatever characters it has."""
+"""The words of a question: each value stays inside its line, whatever characters it has."""
 
 import re
 from collections.abc import Mapping

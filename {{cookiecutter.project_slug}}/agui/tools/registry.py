@@ -1,4 +1,4 @@
-"""What the agent can do: plain functions, registered with a decorator, and how a run calls them.
+"""The registry of tools: plain functions, registered with a decorator, for a run to call.
 
     registry = ToolRegistry()
 
@@ -30,8 +30,8 @@ from agui.tools.schema import (
 from agui.tools.search import check_reserved
 from agui.tools.times import make_arguments_aware
 
-noting: ContextVar[Callable[[Callable[[], Any]], Any]] = ContextVar(
-    "noting", default=lambda call: call()
+call_wrapper: ContextVar[Callable[[Callable[[], Any]], Any]] = ContextVar(
+    "call_wrapper", default=lambda call: call()
 )
 """Calls a synchronous tool in its thread, and may record there what the tool has done."""
 
@@ -76,7 +76,7 @@ class ToolBinding:
         if self.is_async:
             result = call()
         else:
-            result = await run_in_thread(noting.get(), call)
+            result = await run_in_thread(call_wrapper.get(), call)
         if inspect.isawaitable(result):
             return await result
         return result

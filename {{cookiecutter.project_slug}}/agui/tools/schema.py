@@ -27,7 +27,7 @@ PARAMETERS_KEY = "x-parameters"
 
 
 class ToolCategory(StrEnum):
-    """What a tool touches. This is advice for a client, and enforces nothing."""
+    """The kind of thing that a tool touches. This is advice for a client, and enforces nothing."""
 
     SHELL = "shell"
     INTROSPECT = "introspect"
@@ -101,7 +101,7 @@ class ToolSpec:
     timeout: float | None = None
     """Seconds."""
     max_retries: int | None = None
-    """How often the model may correct a call; None is the agent's default."""
+    """The times that the model may correct a call; None is the agent's default."""
     defer_loading: bool | None = None
     """Whether the model has to search for the tool; None if there are many tools."""
     prepare: Callable[..., Any] | None = None

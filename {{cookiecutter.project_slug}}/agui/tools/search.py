@@ -33,7 +33,7 @@ def defer_many(tool_defs: list[ToolDefinition]) -> list[ToolDefinition]:
         return tool_defs
     if any(tool.name == SEARCH_TOOLS for tool in tool_defs):
         logger.warning(
-            "The model is shown all %d tools: one of them is called %r.",
+            "Not deferring %d tools for search: rename the one that is called %r",
             len(tool_defs),
             SEARCH_TOOLS,
         )

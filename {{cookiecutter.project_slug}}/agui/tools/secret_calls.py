@@ -1,4 +1,4 @@
-"""Which calls of a stored answer have secret arguments, for those who show it later."""
+"""Mark the calls of a stored answer that have secret arguments, for those who show it later."""
 
 from collections.abc import Iterable
 
@@ -12,7 +12,7 @@ from agui.tools.timer import ToolCallTimer
 SECRETS_KEY = "secret_arguments"
 
 
-def note_secrets(messages: Iterable[ModelMessage], timer: ToolCallTimer) -> None:
+def annotate_secrets(messages: Iterable[ModelMessage], timer: ToolCallTimer) -> None:
     """Annotate each answer with the places of secret arguments, so that readers can hide them."""
     for message in messages:
         secrets: dict[str, list[Path]] = {}

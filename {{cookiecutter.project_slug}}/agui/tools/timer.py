@@ -35,7 +35,7 @@ class ToolCallTimer:
         self._schemas: dict[str, dict[str, Any]] = {}
         self._secrets: dict[str, list[Path]] = {}
 
-    def learn(self, name: str, schema: dict[str, Any]) -> None:
+    def add_schema(self, name: str, schema: dict[str, Any]) -> None:
         """Remember the schema of a tool's arguments: it says which of them are secret."""
         if self._schemas.get(name) is not schema:
             self._schemas[name] = schema
@@ -61,7 +61,7 @@ class ToolCallTimer:
         self._approvals[call.tool_call_id] = approved_by, proposed
         self._started[call.tool_call_id] = (call, clock.now(), clock.monotonic())
 
-    def blame(self, call_id: str, error: BaseException) -> None:
+    def add_cause(self, call_id: str, error: BaseException) -> None:
         """Record why a call failed, if the exception has more to say than the model is told."""
         cause = cause_of(error)
         if cause:

@@ -1,1 +1,1 @@
-"""What is new in a request, and what its run continues from."""
+"""The new turn of a request, and the point from which its run continues."""

@@ -1,4 +1,4 @@
-"""What is new in this request. What the client says about the past counts for nothing.
+"""Take the new turn of a request. The client's word about the past counts for nothing.
 
 The history of a known thread comes from the store, and the server reads only the new turn of the
 request. If an unknown thread arrives with a history, the server stores it once, sanitised and
@@ -22,7 +22,7 @@ from agui.agents.model_files import without_unread
 from agui.blocking.executor import run_in_thread
 from agui.errors import Conflict, NotFound, RunFailed, Unprocessable
 from agui.protocol.answers import read_answers
-from agui.protocol.inbound import answer_deferred, load_aside, load_results
+from agui.protocol.inbound import answer_deferred, load_async, load_results
 from agui.protocol.interrupts import frontend_calls
 from agui.protocol.types import Message, RunAgentInput
 from agui.stores.annotations import annotation, answered
@@ -62,11 +62,11 @@ async def take_turn(
             raise RunFailed("interrupt_unknown")
     waiting = conversation.deferred_tool_requests
     run_input = answer_deferred(run_input, conversation)
-    answers = await _read_aside(run_input, waiting, registry)
+    answers = await _read_async(run_input, waiting, registry)
     view, conversation, new = await _new_messages(store, actor, run_input, conversation)
     _check_new(conversation, waiting, new, answers)
     state = read_state(run_input, conversation, config)
-    part_notes = [
+    part_writes = [
         await part.messages_arrived(new, run_input.thread_id, actor) for part in parts.installed()
     ]
     conversation.messages.extend(new)
@@ -74,14 +74,14 @@ async def take_turn(
     # The questions are answered or dropped by now. An answer counts once, even if the run dies.
     conversation.deferred_tool_requests = None
 
-    def note(revision: str) -> None:
+    def record_turn(revision: str) -> None:
         begin(revision, _last_prompt_id(conversation.messages))
-        for write in part_notes:
+        for write in part_writes:
             if write and store.keeps_threads:
                 write()
 
     try:
-        await view.save_with(conversation, note, scope=actor.scope)
+        await view.save_with(conversation, record_turn, scope=actor.scope)
     except ConversationConflict:
         raise Conflict("The conversation was changed meanwhile. Reload it.") from None
     return Turn(store, conversation, history, _last_text(history), state, answers)
@@ -101,7 +101,7 @@ def _check_new(
         raise Unprocessable("This request has nothing new: send a message by the user.")
 
 
-async def _read_aside(
+async def _read_async(
     run_input: RunAgentInput, waiting: DeferredToolRequests | None, registry: ToolRegistry
 ) -> DeferredToolResults | None:
     """Read the answers in a thread: they may be large, and are checked against a schema."""
@@ -160,7 +160,7 @@ async def _new_messages(
     """
     messages = [message for message in run_input.messages if message.role in TRUSTED_ROLES]
     if conversation.revision is None:
-        return store, conversation, await load_aside(messages, run_input)
+        return store, conversation, await load_async(messages, run_input)
     results = load_results(messages, conversation)
     prompts = _last_prompts(messages)
     known = await _known_prompts(store, prompts, conversation)
@@ -179,7 +179,7 @@ async def _new_messages(
         edited = known[fresh[0].id]
     if edited:
         store, conversation = await _cut_before(store, actor, conversation, edited)
-    return store, conversation, [*results, *await load_aside(fresh, run_input)]
+    return store, conversation, [*results, *await load_async(fresh, run_input)]
 
 
 async def _left_out(
@@ -199,10 +199,10 @@ async def _left_out(
     last = next(filter(None, reversed(loaded)), None)
     if not shown or last in shown:
         return None
-    known = await store.find_prompts(conversation.conversation_id, shown)
-    if not known:
+    prompts = await store.find_prompts(conversation.conversation_id, shown)
+    if not prompts:
         return None
-    return await store.find_prompt_after(conversation.conversation_id, known)
+    return await store.find_prompt_after(conversation.conversation_id, prompts)
 
 
 def _last_prompts(messages: Sequence[Message]) -> list[Message]:
@@ -241,7 +241,7 @@ def _readable_history(messages: list[ModelMessage]) -> list[ModelMessage]:
     """Select the messages that the model reads, in the form in which it reads them."""
     history = without_unread(readable(messages))
     for part in parts.installed():
-        history = part.show(history)
+        history = part.prepare_history(history)
     return history
 
 

@@ -1,4 +1,4 @@
-"""What a run continues from: the end of a thread, and the state that a page and the agent share."""
+"""The point from which a run continues: the end of a thread, and the shared state."""
 
 import math
 from contextlib import suppress
@@ -37,7 +37,7 @@ class SharedState:
 
 @dataclass
 class Turn:
-    """What a run continues from."""
+    """The end of a thread and the shared state, from which a run continues."""
 
     store: ThreadStore
     conversation: Conversation
@@ -45,7 +45,7 @@ class Turn:
     history: list[ModelMessage]
     """The messages of the conversation that the model reads."""
     text: str
-    """What the user wrote last, or ''."""
+    """The user's last text, or ''."""
     state: SharedState
     answers: DeferredToolResults | None = None
     """The answers to the questions for which the thread waited."""

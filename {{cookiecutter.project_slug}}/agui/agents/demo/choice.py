@@ -1,4 +1,4 @@
-"""Which tools a message means to the offline demo model: those that it names, or resembles most."""
+"""The choice of tools by the offline demo model: those that a message names, or resembles most."""
 
 import re
 from collections import Counter
@@ -26,7 +26,7 @@ _CONNECTED = re.compile(
 
 Tools = Sequence[ToolDefinition]
 Mention = tuple[Span, ToolDefinition]
-"""Where a text names a tool."""
+"""The place at which a text names a tool."""
 
 
 class Match(NamedTuple):

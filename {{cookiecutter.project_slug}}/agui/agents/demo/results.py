@@ -1,4 +1,4 @@
-"""How the offline demo model tells the results of its tool calls: as Markdown."""
+"""The offline demo model's answers to the results of its tool calls, as Markdown."""
 
 import json
 from collections.abc import Iterable, Sequence

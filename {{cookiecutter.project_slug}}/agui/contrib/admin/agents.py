@@ -1,4 +1,4 @@
-"""Which agent a row is of, in a project with several."""
+"""The agent of a row, for the admin of a project with several agents."""
 
 from typing import Any
 

@@ -26,14 +26,14 @@ from django.utils.http import urlencode
 from django.utils.safestring import SafeString
 
 from agui.contrib.admin.agents import AgentFilter, agent_column
-from agui.later import Later
+from agui.lazy_import import LazyImport
 from agui.money import dollars
 from agui.namespaces import owner_of, split_scope
 
 if TYPE_CHECKING:
     import agui.contrib.admin.transcript as transcript
 else:
-    transcript = Later("agui.contrib.admin.transcript")
+    transcript = LazyImport("agui.contrib.admin.transcript")
 
 USERNAME = get_user_model().USERNAME_FIELD
 MAX_ROWS = 10_000
@@ -223,14 +223,14 @@ def recent(column: str) -> type[admin.SimpleListFilter]:
     return RecentFilter
 
 
-def of(model: type[Model], **columns: str) -> type[admin.SimpleListFilter]:
+def row_filter(model: type[Model], **columns: str) -> type[admin.SimpleListFilter]:
     """Filter by a row of another table with the same values: `?of_<model>=<pk>` in a link.
 
     `columns` maps columns of this table to those of the other. The link names the row and not its
     values, because a scope may hold a session's key.
     """
 
-    class OfFilter(admin.SimpleListFilter):
+    class RowFilter(admin.SimpleListFilter):
         title = str(model._meta.verbose_name)
         parameter_name = f"of_{model._meta.model_name}"
 
@@ -249,7 +249,7 @@ def of(model: type[Model], **columns: str) -> type[admin.SimpleListFilter]:
             values = {column: row[other_column] for column, other_column in columns.items()}
             return queryset.filter(**values)
 
-    return OfFilter
+    return RowFilter
 
 
 def link(row: Model | None) -> SafeString | str:

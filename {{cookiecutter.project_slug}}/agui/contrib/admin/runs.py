@@ -16,20 +16,20 @@ from agui.contrib.admin.lists import (
     link,
     link_list,
     moment,
-    of,
     recent,
+    row_filter,
     tokens_of_usage,
     used,
 )
-from agui.later import Later
+from agui.lazy_import import LazyImport
 from agui.models import AuditRecord, Run, Thread
 
 if TYPE_CHECKING:
     from agui.events import failures
     from agui.runs.live import live
 else:
-    failures = Later("agui.events.failures")
-    live = Later("agui.runs.live", "live")
+    failures = LazyImport("agui.events.failures")
+    live = LazyImport("agui.runs.live", "live")
 
 COST: Any = cost
 ALL_TOKENS: Any = tokens_of_usage
@@ -67,8 +67,8 @@ class RunAdmin(OfThreadAdmin):
         recent("code"),
         recent("model"),
         "started_at",
-        of(Thread, **THREAD_COLUMNS),
-        of(AuditRecord, **RUN_COLUMNS),
+        row_filter(Thread, **THREAD_COLUMNS),
+        row_filter(AuditRecord, **RUN_COLUMNS),
     ]
     list_select_related = ["owner"]
     search_fields = ["=thread_id", "=run_id", "=id", f"owner__{USERNAME}"]
@@ -153,8 +153,8 @@ class AuditRecordAdmin(OfThreadAdmin):
         recent("tool_name"),
         "outcome",
         "started_at",
-        of(Thread, **THREAD_COLUMNS),
-        of(Run, **RUN_COLUMNS),
+        row_filter(Thread, **THREAD_COLUMNS),
+        row_filter(Run, **RUN_COLUMNS),
     ]
     list_select_related = ["user"]
     search_fields = [

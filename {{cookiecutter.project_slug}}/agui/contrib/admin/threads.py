@@ -22,7 +22,7 @@ from agui.contrib.admin.lists import (
     tokens_of_usage,
     used,
 )
-from agui.later import Later
+from agui.lazy_import import LazyImport
 from agui.models import AuditRecord, Message, Run, Thread
 
 if TYPE_CHECKING:
@@ -31,10 +31,10 @@ if TYPE_CHECKING:
     import agui.contrib.admin.transcript as transcript
     from agui.stores import base, deletion
 else:
-    base = Later("agui.stores.base")
-    deletion = Later("agui.stores.deletion")
-    transcript = Later("agui.contrib.admin.transcript")
-    conversation_store = Later("pydantic_ai.conversation_store")
+    base = LazyImport("agui.stores.base")
+    deletion = LazyImport("agui.stores.deletion")
+    transcript = LazyImport("agui.contrib.admin.transcript")
+    conversation_store = LazyImport("pydantic_ai.conversation_store")
 
 COST: Any = cost_of_usage
 ALL_TOKENS: Any = tokens_of_usage

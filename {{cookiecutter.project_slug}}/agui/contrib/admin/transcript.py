@@ -25,7 +25,7 @@ from agui.contrib.admin.markdown import to_html
 from agui.models import Message, Thread
 from agui.parts import NamedFile
 from agui.protocol.interrupts import open_interrupts
-from agui.protocol.outbound import told_of_calls
+from agui.protocol.outbound import call_metadata
 from agui.stores import codec
 from agui.stores.annotations import annotation
 from agui.stores.rows import read_entries
@@ -138,7 +138,7 @@ def _lines(messages: Sequence[ModelMessage]) -> list[Line]:
     lines: list[Line] = []
     calls: dict[str, Line] = {}
     for message, files in zip(messages, _named_files(messages), strict=True):
-        notes = told_of_calls(message)
+        notes = call_metadata(message)
         secrets = annotation(message, SECRETS_KEY) or {}
         for line, part in _parts_of(message, files):
             if isinstance(part, BaseToolReturnPart) and part.tool_call_id in calls:

@@ -9,7 +9,7 @@ from agui.namespaces import mounted_agents
 
 
 def check_admin_chat(**kwargs: Any) -> list[checks.CheckMessage]:
-    """Does the part's template come before the admin's, and is it clear which agent is meant?"""
+    """Check that the part's template precedes the admin's, and that one agent is meant."""
     messages: list[checks.CheckMessage] = []
     names = [app.name for app in apps.get_app_configs()]
     if "django.contrib.admin" in names[: names.index("agui.contrib.admin_chat")]:

@@ -37,7 +37,7 @@ class ModelInfo:
     not_set: dict[str, str] = field(default_factory=dict)
     """The fields that people may edit and the tools don't, each with the reason if known."""
     not_created: str = ""
-    """Why the tools can't create a row."""
+    """The reason why the tools can't create a row."""
 
     @property
     def label(self) -> str:
@@ -73,13 +73,13 @@ def describe(
     model: type[models.Model],
     names: Names,
     owner_path: str,
-    known: dict[str, str] | None = None,
+    owners: dict[str, str] | None = None,
     methods: Iterable[str] | None = None,
     settable: Iterable[str] | None = None,
 ) -> ModelInfo:
     """Read a model.
 
-    `known` are the owners of other models, by label, as the user has named them. `methods` and
+    `owners` are the owners of other models, by label, as the user has named them. `methods` and
     `settable` are the methods and fields that the user has named. Raises Refused if the model or
     one of these doesn't fit.
     """
@@ -90,7 +90,7 @@ def describe(
         )
     owner = read_owner(model, owner_path) if owner_path else None
     rules = rules_of(model, is_owned=owner is not None)
-    reader = FieldReader(model, owner, rules, known or {}, settable)
+    reader = FieldReader(model, owner, rules, owners or {}, settable)
     reader.read()
     return ModelInfo(
         model=model,

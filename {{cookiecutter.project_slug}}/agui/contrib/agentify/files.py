@@ -23,7 +23,7 @@ def project_folder() -> Path:
 
 @dataclass(frozen=True)
 class Written:
-    """What became of a file."""
+    """The outcome of writing a file."""
 
     path: Path
     outcome: str

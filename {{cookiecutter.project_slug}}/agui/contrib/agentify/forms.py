@@ -1,4 +1,4 @@
-"""What a ModelAdmin or a ModelForm says about the fields of a model."""
+"""The rules of a ModelAdmin or a ModelForm about the fields of a model."""
 
 import logging
 from collections.abc import Iterable
@@ -22,7 +22,7 @@ Names = frozenset[str]
 
 @dataclass(frozen=True)
 class FormRules:
-    """Which fields may be set and shown."""
+    """The fields that may be set, and those that may be shown."""
 
     source: str = ""
     """The name of the class that says so."""
@@ -84,7 +84,9 @@ def _rules_of_admin(model_admin: Any) -> FormRules:
         deletable = bool(model_admin.has_delete_permission(request, row))
         visible = {*creatable, *changeable, *_shown_by(model_admin, request, row)}
     except Exception as error:  # The project's methods may ask more of the request.
-        logger.warning("%s says nothing of the fields without a real request: %r", source, error)
+        logger.warning(
+            "Using only the static fields of %s: it needs a real request: %r", source, error
+        )
         return FormRules(source, Names(), Names(), _static_fields(model_admin))
     return FormRules(source, creatable, changeable, frozenset(visible), deletable)
 

@@ -13,7 +13,7 @@ MAX_CHARS = 48
 
 @dataclass(frozen=True)
 class Names:
-    """What one row and several rows are called in tools."""
+    """The names of one row and of several rows in tools."""
 
     singular: str
     plural: str

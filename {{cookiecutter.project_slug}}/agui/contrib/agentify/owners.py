@@ -73,7 +73,7 @@ def guess_paths(model: type[models.Model], steps: int = MAX_STEPS) -> list[str]:
     user_model = get_user_model()
     waiting: list[tuple[type[models.Model], str]] = [(model, "")]
     for _ in range(steps):
-        found = []
+        paths = []
         following = []
         for current, prefix in waiting:
             for field in current._meta.fields:
@@ -84,11 +84,11 @@ def guess_paths(model: type[models.Model], steps: int = MAX_STEPS) -> list[str]:
                     continue
                 path = f"{prefix}{field.name}"
                 if issubclass(user_model, related):
-                    found.append(path)
+                    paths.append(path)
                 else:
                     following.append((related, f"{path}__"))
-        if found:
-            return found
+        if paths:
+            return paths
         waiting = following
     return []
 

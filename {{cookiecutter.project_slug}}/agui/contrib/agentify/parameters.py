@@ -47,7 +47,7 @@ class Filter:
     lookup: str
     annotation: str
     about: str = ""
-    """What its name and its type don't tell."""
+    """Details that its name and its type don't tell."""
 
 
 def imports_of(body: str) -> tuple[Modules, Modules]:
@@ -124,10 +124,10 @@ def filters_of(info: ModelInfo) -> list[Filter]:
     for item in info.shown:
         if item.custom or item.type in ("Any", "file"):
             continue
-        for one in _filters_of_field(item, info):
-            name = argument(one.name)
+        for choice in _filters_of_field(item, info):
+            name = argument(choice.name)
             if name not in filters and len(filters) < MAX_FILTERS:
-                filters[name] = replace(one, name=name)
+                filters[name] = replace(choice, name=name)
     return list(filters.values())
 
 

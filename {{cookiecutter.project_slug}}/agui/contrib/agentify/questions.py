@@ -110,8 +110,8 @@ def _lines_of_arguments(ctx: Context, arguments: dict[str, Any], related: Choice
 def _names(queryset: models.QuerySet[Any], value: Any) -> str:
     """Name the rows with these ids."""
     if not isinstance(value, list):
-        found = _find(queryset, value)
-        return found.name if isinstance(found, Missing) else row_name(found)
+        row = _find(queryset, value)
+        return row.name if isinstance(row, Missing) else row_name(row)
     rows = {row.pk: row for row in queryset.filter(pk__in=value[:MAX_ITEMS])}
     names = []
     for pk in value[:MAX_ITEMS]:

@@ -36,13 +36,13 @@ class FieldReader:
         model: type[models.Model],
         owner: Owner | None,
         rules: FormRules,
-        known: dict[str, str],
+        owners: dict[str, str],
         settable: Iterable[str] | None,
     ) -> None:
         self.model = model
         self.owner = owner
         self.rules = rules
-        self.known = known
+        self.owners = owners
         self.settable = None if settable is None else list(settable)
         self.fields: list[FieldInfo] = []
         self.choosable: dict[str, str] = {}
@@ -108,7 +108,7 @@ class FieldReader:
     def _choose(self, info: FieldInfo) -> bool:
         """Find out which related rows may be chosen. False if nobody can tell."""
         try:
-            path = choice_path(self.model, info.name, info.related, self.owner, self.known)
+            path = choice_path(self.model, info.name, info.related, self.owner, self.owners)
         except Unknown as error:
             self.not_set[info.name] = str(error)
             return False

@@ -1,4 +1,4 @@
-"""Which rows another row may refer to: never rows of other users."""
+"""The rows that another row may refer to: never rows of other users."""
 
 from typing import Any
 
@@ -15,11 +15,11 @@ class Unknown(ValueError):
 
 
 def choice_path(
-    model: type[models.Model], name: str, related: Any, owner: Owner | None, known: dict[str, str]
+    model: type[models.Model], name: str, related: Any, owner: Owner | None, owners: dict[str, str]
 ) -> str:
     """Return the way from a related row to the user who may choose it; "" if everybody may.
 
-    `known` are the owners of models that have tools already. Raises Unknown.
+    `owners` are the owners of models that have tools already. Raises Unknown.
     """
     if owner is None:
         return ""
@@ -30,8 +30,8 @@ def choice_path(
     if is_user(related):
         return "pk"
     label = related._meta.label
-    if label in known:
-        return known[label]
+    if label in owners:
+        return owners[label]
     paths = guess_paths(related)
     if not paths and not belongs_to_somebody(related):
         return ""

@@ -1,4 +1,4 @@
-"""What the tools that `manage.py agentify` has written call, to find, show and save rows."""
+"""Functions to find, show and save rows, for tools that `manage.py agentify` has written."""
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import reduce
@@ -105,11 +105,11 @@ def pick_many(queryset: models.QuerySet[M], pks: Sequence[Any] | None) -> list[M
     """Find the rows that another row may refer to; None if no list was given."""
     if pks is None:
         return None
-    found = {row.pk: row for row in queryset.filter(pk__in=pks)}
+    rows = {row.pk: row for row in queryset.filter(pk__in=pks)}
     for pk in pks:
-        if pk not in found:
+        if pk not in rows:
             raise ModelRetry(f"There is no {_name_of(queryset.model)} {pk!r}.")
-    return list(found.values())
+    return list(rows.values())
 
 
 def _name_of(model: type[models.Model]) -> str:

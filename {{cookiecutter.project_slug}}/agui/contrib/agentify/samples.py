@@ -27,7 +27,7 @@ class CanNotMake(Exception):
 
 
 def as_user(user: Any) -> Any:
-    """What a tool gets as `ctx` when this user asks."""
+    """Make the `ctx` that a tool gets from this user's run."""
     deps = AgentDeps(user=user, thread_id="t1", run_id="r1")
     return SimpleNamespace(deps=deps, tool_name="", tool_call_approved=True)
 

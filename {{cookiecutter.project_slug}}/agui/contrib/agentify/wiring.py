@@ -1,4 +1,4 @@
-"""How the agent gets the tools: agent.py imports `assistant/model_tools.py`, which imports them."""
+"""Give the tools to the agent: agent.py imports `assistant/model_tools.py`, which imports them."""
 
 import ast
 from collections.abc import Iterable

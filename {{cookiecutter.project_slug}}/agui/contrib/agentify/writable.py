@@ -1,4 +1,4 @@
-"""Which fields a tool may set, if nobody has named them."""
+"""The fields that a tool may set if nobody has named them."""
 
 from typing import Any
 

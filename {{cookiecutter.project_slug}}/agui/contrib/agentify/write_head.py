@@ -75,8 +75,8 @@ def _not_set(info: ModelInfo) -> Lines:
     """Name the fields that people may edit and the tools don't."""
     if not info.not_set:
         return []
-    told = [f"{name} ({reason})" if reason else name for name, reason in info.not_set.items()]
-    names = ", ".join(told)
+    notes = [f"{name} ({reason})" if reason else name for name, reason in info.not_set.items()]
+    names = ", ".join(notes)
     text = f"No tool sets these fields, unless you name those to set with --fields: {names}."
     return ["", *(f"# {line}" for line in paragraph(text, width=WIDTH - 2))]
 

@@ -277,10 +277,10 @@ def used(modules: dict[str, set[str]], body: str) -> dict[str, set[str]]:
     """Keep the names that the source uses."""
     kept = {}
     for module, names in modules.items():
-        found = {name for name in names if f"{name}(" in body or f"{name}." in body}
-        found |= {name for name in names if f"({name}" in body}
-        if found:
-            kept[module] = found
+        needed = {name for name in names if f"{name}(" in body or f"{name}." in body}
+        needed |= {name for name in names if f"({name}" in body}
+        if needed:
+            kept[module] = needed
     return kept
 
 

@@ -218,8 +218,8 @@ class ToolsWriter:
         """Describe a parameter, if its name doesn't."""
         says_more = words_in(item.about) != words_in(item.name)
         if item.related:
-            one = "Their ids" if item.type == "many" else "Its id"
-            return [(name, f"{item.about}. {one}." if says_more else f"{one}.")]
+            words = "Their ids" if item.type == "many" else "Its id"
+            return [(name, f"{item.about}. {words}." if says_more else f"{words}.")]
         return [(name, f"{item.about}.")] if says_more else []
 
     def related(self, items: list[FieldInfo], id_name: str = "") -> Lines:

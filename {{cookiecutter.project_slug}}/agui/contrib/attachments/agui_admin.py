@@ -11,16 +11,24 @@ from django.urls import URLPattern, path, reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from agui.contrib.admin.lists import USERNAME, RecordAdmin, count_of, link, moment, of, recent
+from agui.contrib.admin.lists import (
+    USERNAME,
+    RecordAdmin,
+    count_of,
+    link,
+    moment,
+    recent,
+    row_filter,
+)
 from agui.contrib.attachments.models import Attachment, AttachmentUse
 from agui.errors import NotFound
-from agui.later import Later
+from agui.lazy_import import LazyImport
 from agui.models import Thread
 
 if TYPE_CHECKING:
     from agui.contrib.attachments import views
 else:
-    views = Later("agui.contrib.attachments.views")
+    views = LazyImport("agui.contrib.attachments.views")
 
 
 @admin.register(Attachment)
@@ -29,7 +37,7 @@ class AttachmentAdmin(RecordAdmin):
     list_filter = [
         recent("media_type"),
         "created_at",
-        of(Thread, scope="scope", uses__thread_id="thread_id"),
+        row_filter(Thread, scope="scope", uses__thread_id="thread_id"),
     ]
     list_select_related = ["owner"]
     search_fields = ["name", "=digest", "=id", f"owner__{USERNAME}"]

@@ -8,7 +8,7 @@ from django.urls import reverse
 
 from agui import clock, conf
 from agui.contrib.attachments.conf import AttachmentsSettings
-from agui.later import Later
+from agui.lazy_import import LazyImport
 from agui.parts import NamedFile, Outdated, Part, PersonalData
 
 if TYPE_CHECKING:
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from agui.models import Thread
 else:
     # These modules import models, which don't exist yet when Django imports this one.
-    files = Later("agui.contrib.attachments.files")
-    lists = Later("agui.contrib.admin.lists")
-    models = Later("agui.contrib.attachments.models")
-    records = Later("agui.contrib.attachments.records")
-    references = Later("agui.contrib.attachments.references")
-    tool = Later("agui.contrib.attachments.tool")
-    unused = Later("agui.contrib.attachments.unused")
+    files = LazyImport("agui.contrib.attachments.files")
+    lists = LazyImport("agui.contrib.admin.lists")
+    models = LazyImport("agui.contrib.attachments.models")
+    records = LazyImport("agui.contrib.attachments.records")
+    references = LazyImport("agui.contrib.attachments.references")
+    tool = LazyImport("agui.contrib.attachments.tool")
+    unused = LazyImport("agui.contrib.attachments.unused")
 
 
 class AttachmentsConfig(Part):
@@ -75,7 +75,7 @@ class AttachmentsConfig(Part):
             return None
         return partial(references.use_attachments, ids, thread_id)
 
-    def show(self, messages: "list[ModelMessage]") -> "list[ModelMessage]":
+    def prepare_history(self, messages: "list[ModelMessage]") -> "list[ModelMessage]":
         return references.with_manifests(messages)
 
     def read_again(self, tool_name: str, identifier: str) -> str:

@@ -147,12 +147,12 @@ def _detected(sample: bytes, floor: float) -> str:
 def _readings(sample: bytes) -> Iterator[tuple[str, str, float]]:
     """Read a text in each encoding that it could have, the likeliest first."""
     # The threshold would hide the rivals.
-    for found in chardet.detect_all(sample, ignore_threshold=True, compat_names=False):
-        name = found["encoding"] or ""
+    for guess in chardet.detect_all(sample, ignore_threshold=True, compat_names=False):
+        name = guess["encoding"] or ""
         if name not in (*KNOWN, *RIVALS):
             continue
         try:
-            yield name, sample.decode(name), found["confidence"]
+            yield name, sample.decode(name), guess["confidence"]
         except UnicodeDecodeError:
             continue
 
@@ -183,7 +183,7 @@ def _is_plausible(text: str) -> bool:
         return False
     if any(not _is_word(word) for word in set(WORD.findall(text)) if not word.isascii()):
         return False
-    return not any(_is_symbol(*found) for found in IN_WORD.findall(text))
+    return not any(_is_symbol(*match) for match in IN_WORD.findall(text))
 
 
 def _is_symbol(before: str, between: str, after: str) -> bool:

@@ -56,7 +56,7 @@ KINDS = {
 
 @dataclass
 class Content:
-    """What a file is, by its content. `encoding` is "" for a text whose letters are not sure."""
+    """The kind of a file by its content. `encoding` is "" for a text whose letters are not sure."""
 
     media_type: str
     digest: str

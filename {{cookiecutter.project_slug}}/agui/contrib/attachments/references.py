@@ -21,7 +21,7 @@ from agui.contrib.attachments.models import Attachment, AttachmentUse
 from agui.stores.annotations import annotate, annotation
 
 File = dict[str, Any]
-"""What a message keeps of a file: its id, name, media type and size."""
+"""The reference to a file in a message: its id, name, media type and size."""
 
 MAX_OF_MESSAGE = 50
 MAX_OF_REQUEST = 1000

@@ -1,15 +1,15 @@
 """Remote agents: any AG-UI endpoint, as events or as a pydantic-ai model.
 
-transport.py   AGUIClient: a run as events
-events.py      from the stream's data to events
-lifecycle.py   the order in which events may come
-errors.py      the errors of both
-model.py       AGUIModel: an endpoint as a pydantic-ai model
-outgoing.py    a history as messages
-known.py       what a request knows before its answer begins
-response.py    events as parts of a response
-interrupts.py  interrupts as deferred tools
-remote.py      remote agents as tools of this one
+transport.py      AGUIClient: a run as events
+events.py         from the stream's data to events
+lifecycle.py      the order in which events may come
+errors.py         the errors of both
+model.py          AGUIModel: an endpoint as a pydantic-ai model
+outgoing.py       a history as messages
+request_state.py  the state of a request
+response.py       events as parts of a response
+interrupts.py     interrupts as deferred tools
+remote.py         remote agents as tools of this one
 """
 
 from importlib import import_module

@@ -23,7 +23,7 @@ class ClientConfig(Part):
     def toolsets(self, taken: Collection[str]) -> "list[AbstractToolset[AgentDeps]]":
         agents = conf.part(ClientSettings).remote_agents
         for name in agents.keys() & taken:
-            logger.warning("The remote agent %r is left out, because a tool has its name", name)
+            logger.warning("Leaving out remote agent %r: a tool has this name. Rename one", name)
         free = {name: agent for name, agent in agents.items() if name not in taken}
         if not free:
             return []

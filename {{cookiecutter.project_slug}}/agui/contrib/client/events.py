@@ -44,7 +44,7 @@ def parse_event(data: str) -> BaseEvent | None:
     if not isinstance(raw, dict) or not isinstance(raw.get("type"), str):
         raise UnreadableEventError(f"An event has no type: {data[:200]!r}")
     if raw["type"] not in KNOWN:
-        logger.info("An event of the unknown type %r was left out.", raw["type"])
+        logger.info("Ignoring event of unknown type %r", raw["type"])
         return None
     _forget_unknown_outcome(raw)
     try:
@@ -59,7 +59,7 @@ def _forget_unknown_outcome(raw: dict[str, Any]) -> None:
     if raw["type"] != "RUN_FINISHED" or not isinstance(outcome, dict):
         return
     if outcome.get("type") not in OUTCOMES:
-        logger.info("An outcome of the unknown type %r was left out.", outcome.get("type"))
+        logger.info("Ignoring run outcome of unknown type %r", outcome.get("type"))
         del raw["outcome"]
 
 

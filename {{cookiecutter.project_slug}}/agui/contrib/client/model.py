@@ -14,7 +14,7 @@ from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import ToolDefinition
 
 from agui.contrib.client.interrupts import CAN_ASK, is_question
-from agui.contrib.client.known import Known, answered_calls, known_calls
+from agui.contrib.client.request_state import RequestState, answered_calls, earlier_calls
 from agui.contrib.client.outgoing import (
     PROVIDER,
     last_response,
@@ -28,14 +28,14 @@ PROTOCOL_VERSION = "1.0"
 
 
 class AGUIModelSettings(ModelSettings, total=False):
-    """What a run can send besides the conversation."""
+    """Settings of a run: data to send besides the conversation."""
 
     agui_thread_id: str
     """The thread on the server; without it, the id of pydantic-ai's conversation."""
     agui_state: Any
     """The shared state; without it, the one that the last answer left: `remote_state(messages)`."""
     agui_context: Mapping[str, str]
-    """What the agent should know about the place where it is asked, by description."""
+    """Facts about the place where the agent is asked, by description."""
     agui_forwarded_props: Any
     agui_on_event: Callable[[BaseEvent], object]
     """Called with each event: activities, steps, custom and raw events are in no answer."""
@@ -105,18 +105,18 @@ class AGUIModel(Model):
         tools += parameters.output_tools
         options: dict[str, Any] = dict(settings or {})
         run_input = build_run_input(messages, options, tools, parameters)
-        known = Known(
+        request = RequestState(
             thread_id=run_input.thread_id,
             run_id=run_input.run_id,
             own_tools={tool.name for tool in tools},
             answered=answered_calls(messages),
-            calls=known_calls(messages),
+            calls=earlier_calls(messages),
             state=run_input.state,
             may_ask=CAN_ASK in options,
         )
         events = self.client.run(run_input)
         on_event = options.get("agui_on_event")
-        stream = AGUIStreamedResponse(parameters, self.client, events, known, on_event)
+        stream = AGUIStreamedResponse(parameters, self.client, events, request, on_event)
         try:
             await stream.open()
             yield stream

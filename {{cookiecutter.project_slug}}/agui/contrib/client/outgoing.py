@@ -1,4 +1,4 @@
-"""What a request sends: pydantic-ai's history as AG-UI's messages, and answers as `resume`.
+"""Convert pydantic-ai's history to AG-UI's messages, and answers to `resume`.
 
 Each request has the whole history, as with .NET's client. A server that keeps threads reads only
 the new messages.

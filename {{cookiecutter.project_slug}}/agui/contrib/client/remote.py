@@ -53,7 +53,7 @@ def _tool(name: str, remote: RemoteAgent) -> Tool[AgentDeps]:
         try:
             result = await agent.run(task, usage=ctx.usage, usage_limits=NO_LIMITS)
         except AGUIError as error:
-            logger.warning("The remote agent %r failed: %s", name, error)
+            logger.warning("Remote agent %r failed: %s", name, error)
             failed = SubagentErrorEvent(
                 subagent_run_id=run_id, message=FAILED.format(name), code=error.code or None
             )

@@ -35,7 +35,7 @@ from pydantic_ai.usage import RequestUsage
 
 from agui import clock
 from agui.contrib.client.errors import AGUIProtocolError, AGUIRunError, AGUIStatusError
-from agui.contrib.client.known import Known
+from agui.contrib.client.request_state import RequestState
 from agui.contrib.client.outgoing import INTERRUPT, MESSAGE_ID, PROVIDER
 from agui.contrib.client.transport import AGUIClient
 
@@ -61,7 +61,7 @@ class AGUIStreamedResponse(StreamedResponse):
 
     client: AGUIClient
     events: AsyncGenerator[BaseEvent]
-    known: Known
+    request: RequestState
     on_event: Callable[[BaseEvent], object] | None = None
     is_over: bool = False
     timestamp: datetime = datetime.min
@@ -116,7 +116,7 @@ class AGUIStreamedResponse(StreamedResponse):
         """Cancel the run if it goes on and the server can do that, and close the connection."""
         if not self.is_over:
             self.is_over = True
-            await self.client.stop(self.known.thread_id, self.known.run_id)
+            await self.client.stop(self.request.thread_id, self.request.run_id)
         if self._waiting:
             # Another task is reading, and closes the connection itself.
             self._waiting.cancel()
@@ -124,13 +124,13 @@ class AGUIStreamedResponse(StreamedResponse):
             await self.events.aclose()
 
     def _update_details(self) -> None:
-        known = self.known
+        request = self.request
         self.provider_details = {
-            "thread_id": known.thread_id,
-            "run_id": known.run_id,
-            "state": known.state,
+            "thread_id": request.thread_id,
+            "run_id": request.run_id,
+            "state": request.state,
         }
-        self.provider_response_id = known.run_id
+        self.provider_response_id = request.run_id
 
     def _handle(self, event: BaseEvent) -> Iterator[ModelResponseStreamEvent]:
         match event:
@@ -152,7 +152,7 @@ class AGUIStreamedResponse(StreamedResponse):
             case ToolCallStartEvent() | ToolCallArgsEvent() | ToolCallResultEvent():
                 yield from self._call(event)
             case StateSnapshotEvent() | StateDeltaEvent():
-                self.known.state = self._changed_state(event)
+                self.request.state = self._changed_state(event)
                 self._update_details()
             case RunFinishedEvent():
                 self.is_over = True
@@ -171,13 +171,13 @@ class AGUIStreamedResponse(StreamedResponse):
     ) -> Iterator[ModelResponseStreamEvent]:
         call_id = event.tool_call_id
         if isinstance(event, ToolCallStartEvent):
-            if event.tool_call_name in self.known.own_tools:
+            if event.tool_call_name in self.request.own_tools:
                 yield from self._parts_manager.handle_tool_call_delta_events(
                     vendor_part_id=call_id, tool_name=event.tool_call_name, tool_call_id=call_id
                 )
             else:
                 self._calls[call_id] = Call(event.tool_call_name)
-            self.known.calls[call_id] = event.tool_call_name
+            self.request.calls[call_id] = event.tool_call_name
         elif isinstance(event, ToolCallArgsEvent):
             if call_id in self._calls:
                 self._calls[call_id].args += event.delta
@@ -190,7 +190,7 @@ class AGUIStreamedResponse(StreamedResponse):
 
     def _result(self, event: ToolCallResultEvent) -> Iterator[ModelResponseStreamEvent]:
         call_id = event.tool_call_id
-        if call_id in self.known.answered:
+        if call_id in self.request.answered:
             # The server repeats the client's own result.
             return
         call = self._calls.pop(call_id, None)
@@ -199,14 +199,14 @@ class AGUIStreamedResponse(StreamedResponse):
         elif self._parts_manager.get_part_by_vendor_id(call_id):
             raise AGUIProtocolError(
                 self.client.name,
-                f"The server ran {self.known.calls[call_id]!r}, a tool of the client: "
+                f"The server ran {self.request.calls[call_id]!r}, a tool of the client: "
                 "rename one of both.",
             )
         content: Any = event.content
         if not isinstance(content, str):
             content = [part.model_dump(mode="json", by_alias=True) for part in content]
         part = m.NativeToolReturnPart(
-            self.known.calls.get(call_id, "unknown"),
+            self.request.calls.get(call_id, "unknown"),
             content,
             call_id,
             provider_name=PROVIDER,
@@ -225,7 +225,7 @@ class AGUIStreamedResponse(StreamedResponse):
         for operation in event.delta:
             patch.append(operation.model_dump(mode="json", by_alias=True, exclude_unset=True))
         try:
-            return jsonpatch.apply_patch(self.known.state, patch)
+            return jsonpatch.apply_patch(self.request.state, patch)
         except (JsonPatchException, JsonPointerException, TypeError) as error:
             raise AGUIProtocolError(
                 self.client.name, f"A STATE_DELTA does not fit the state: {error}"
@@ -236,7 +236,7 @@ class AGUIStreamedResponse(StreamedResponse):
         if isinstance(event.outcome, RunFinishedCancelledOutcome):
             raise AGUIRunError(self.client.name, "The run was cancelled.", "cancelled")
         if isinstance(event.outcome, RunFinishedInterruptOutcome):
-            if not self.known.may_ask:
+            if not self.request.may_ask:
                 raise AGUIRunError(self.client.name, NO_WAY_TO_ANSWER, "interrupt")
             for interrupt in event.outcome.interrupts:
                 yield self._ask(interrupt)

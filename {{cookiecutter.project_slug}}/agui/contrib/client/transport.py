@@ -32,7 +32,7 @@ logger = logging.getLogger("agui.client")
 
 CONNECT_SECONDS = 10.0
 AFTERMATH_SECONDS = 0.5
-"""How long the client watches for events that break the protocol after the end of a run."""
+"""The time after a run in which the client watches for events that break the protocol."""
 STOP_SECONDS = 5.0
 MAX_EVENT_BYTES = 64 * 1024 * 1024
 FIRST_WAIT_SECONDS, LONGEST_WAIT_SECONDS = 0.5, 30.0
@@ -107,15 +107,19 @@ class AGUIClient:
                     raise
                 error, wait_seconds = refused, refused.retry_after or 0.0
             failures += 1
-            if failures > self.retries or not reading.may_go_on(error):
+            if failures > self.retries or not reading.may_retry(error):
                 raise self._lost(error) from error
             wait_seconds = wait_seconds or FIRST_WAIT_SECONDS * 2 ** (failures - 1)
+            wait_seconds = min(wait_seconds, LONGEST_WAIT_SECONDS)
             logger.info(
-                "%s gets the request again: %s",
+                "Retrying %s in %s s (%s of %s): %s",
                 self.name,
+                wait_seconds,
+                failures,
+                self.retries,
                 error or "the stream ended before the run",
             )
-            await anyio.sleep(min(wait_seconds, LONGEST_WAIT_SECONDS))
+            await anyio.sleep(wait_seconds)
 
     async def cancel(self, thread_id: str, run_id: str | None = None) -> bool:
         """Stop the run of a thread, or only the run with this id, if the server can do that.
@@ -254,7 +258,7 @@ class _Reading:
             # Nothing of the run is lost.
             pass
 
-    def may_go_on(self, error: Exception | None) -> bool:
+    def may_retry(self, error: Exception | None) -> bool:
         """Return whether the stream can be resumed, or the request sent again.
 
         A request can't if the server may already be at work.

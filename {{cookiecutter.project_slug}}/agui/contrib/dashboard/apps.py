@@ -35,10 +35,10 @@ class DashboardConfig(Part):
 
     def count(self) -> None:
         from agui.blocking.executor import run_in_thread
-        from agui.contrib.dashboard.rollup import keep_up
+        from agui.contrib.dashboard.rollup import try_to_roll_up
 
         # The pool has a thread for this alone: after a long pause there is much to count.
-        counting = run_in_thread(keep_up, pool="figures")
+        counting = run_in_thread(try_to_roll_up, pool="figures")
         self.counting = asyncio.get_running_loop().create_task(counting)
 
     def prune(self, dry_run: bool) -> Iterable[Outdated]:

@@ -31,7 +31,7 @@ class Series:
 
 @dataclass
 class Chart:
-    """What a template needs to show a chart."""
+    """The data with which a template draws a chart."""
 
     title: str
     series: Sequence[Series]

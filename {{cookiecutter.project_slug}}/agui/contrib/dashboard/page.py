@@ -1,4 +1,4 @@
-"""What the dashboard shows: how many runs, what they used and cost, how long they took."""
+"""The content of the dashboard: the number of runs, their usage, cost and duration."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -27,7 +27,7 @@ NEITHER = (Run.Status.CANCELLED, Run.Status.RUNNING)
 NOT_FAILED = WELL + NEITHER
 MAX_ROWS = 10
 
-Parts = Sequence[Figures]
+AllFigures = Sequence[Figures]
 Rows = Sequence[list[str]]
 
 
@@ -57,42 +57,42 @@ def share_text(part: float, whole: float) -> str:
     return f"{part / whole:.1%}" if whole else "-"
 
 
-def charts_of(periods: Sequence[Period], parts: Parts) -> list[Chart]:
-    """Draw the charts. `parts` are the figures of each period."""
+def charts_of(periods: Sequence[Period], all_figures: AllFigures) -> list[Chart]:
+    """Draw the charts. `all_figures` are the figures of each period."""
     labels = [period.name for period in periods]
-    first = [part.first for part in parts]
-    total = [part.total for part in parts]
+    first = [figures.first for figures in all_figures]
+    total = [figures.total for figures in all_figures]
     return [
-        Chart("Runs", _runs(parts), labels, count_text),
-        Chart("Tokens", _tokens(parts), labels, count_text),
-        Chart("Cost", _cost(parts), labels, dollars, note=_cost_note(parts)),
+        Chart("Runs", _runs(all_figures), labels, count_text),
+        Chart("Tokens", _tokens(all_figures), labels, count_text),
+        Chart("Cost", _cost(all_figures), labels, dollars, note=_cost_note(all_figures)),
         Chart("Time to the first word", _times(first), labels, time_text, is_lines=True),
         Chart("Time of the whole run", _times(total), labels, time_text, is_lines=True),
-        Chart("Tool calls", _calls(parts), labels, count_text),
+        Chart("Tool calls", _calls(all_figures), labels, count_text),
     ]
 
 
-def _runs(parts: Parts) -> list[Series]:
+def _runs(all_figures: AllFigures) -> list[Series]:
     return [
-        _series("ended well", "good", parts, Figures.ended, WELL),
-        _series("cancelled or on", "quiet", parts, Figures.ended, NEITHER),
-        _series("failed", "bad", parts, Figures.ended_otherwise, NOT_FAILED),
+        _series("ended well", "good", all_figures, Figures.ended, WELL),
+        _series("cancelled or on", "quiet", all_figures, Figures.ended, NEITHER),
+        _series("failed", "bad", all_figures, Figures.ended_otherwise, NOT_FAILED),
     ]
 
 
-def _tokens(parts: Parts) -> list[Series]:
+def _tokens(all_figures: AllFigures) -> list[Series]:
     return [
-        _series("read", "a", parts, Figures.used, TOKENS_IN),
-        _series("written", "b", parts, Figures.used, TOKENS_OUT),
+        _series("read", "a", all_figures, Figures.used, TOKENS_IN),
+        _series("written", "b", all_figures, Figures.used, TOKENS_OUT),
     ]
 
 
-def _cost(parts: Parts) -> list[Series]:
-    return [_series("US dollars", "a", parts, Figures.used, DOLLARS)]
+def _cost(all_figures: AllFigures) -> list[Series]:
+    return [_series("US dollars", "a", all_figures, Figures.used, DOLLARS)]
 
 
-def _cost_note(parts: Parts) -> str:
-    unpriced = sum(part.used(UNPRICED) for part in parts)
+def _cost_note(all_figures: AllFigures) -> str:
+    unpriced = sum(figures.used(UNPRICED) for figures in all_figures)
     if not unpriced:
         return ""
     return f"Without {count_text(unpriced)} runs whose price is not known."
@@ -105,22 +105,22 @@ def _times(counts: Sequence[Counter[int]]) -> list[Series]:
     ]
 
 
-def _calls(parts: Parts) -> list[Series]:
+def _calls(all_figures: AllFigures) -> list[Series]:
     return [
-        _series("success", "good", parts, Figures.calls, SUCCESS),
-        _series("denied", "quiet", parts, Figures.calls, DENIED),
-        _series("failed", "bad", parts, Figures.calls, FAILED),
+        _series("success", "good", all_figures, Figures.calls, SUCCESS),
+        _series("denied", "quiet", all_figures, Figures.calls, DENIED),
+        _series("failed", "bad", all_figures, Figures.calls, FAILED),
     ]
 
 
 def _series(
     name: str,
     kind: str,
-    parts: Sequence[Any],
+    all_figures: Sequence[Any],
     measure: Callable[[Any, Any], float | None],
     what: Any,
 ) -> Series:
-    return Series(name, kind, [measure(part, what) for part in parts])
+    return Series(name, kind, [measure(figures, what) for figures in all_figures])
 
 
 def tiles_of(whole: Figures) -> list[tuple[str, str]]:

@@ -65,12 +65,12 @@ def roll_up() -> datetime:
     return begin
 
 
-def keep_up() -> None:
+def try_to_roll_up() -> None:
     """Roll up beside the runs, so that nobody who opens the dashboard waits for it."""
     try:
         roll_up()
     except Exception:
-        logger.exception("The runs of the last hour could not be counted")
+        logger.exception("Rolling up the runs for the dashboard failed; retrying later")
 
 
 def _counted_until() -> datetime | None:

@@ -24,9 +24,9 @@ class DrfMcpSettings(Section):
                 from rest_framework_mcp import MCPServer
             except ImportError:
                 raise ValueError("it needs the library: `make setup EXTRAS=drf-mcp`") from None
-            found = import_string(imported(path))
-            if not isinstance(found, MCPServer):
+            server = import_string(imported(path))
+            if not isinstance(server, MCPServer):
                 raise ValueError(
-                    f"{path!r} is a {type(found).__name__}: name an MCPServer, the object itself"
+                    f"{path!r} is a {type(server).__name__}: name an MCPServer, the object itself"
                 )
         return path

@@ -72,7 +72,8 @@ class DrfMcpToolset(ListedToolset):
             return await run_in_thread(self._list, user)
         except Exception:
             logger.exception(
-                "The server in AGUI['DRF_MCP']['SERVER'] can't list its tools: they are left out."
+                "Leaving out the tools of AGUI['DRF_MCP']['SERVER'] for user %s: listing failed",
+                getattr(user, "pk", None),
             )
             return []
 
@@ -103,7 +104,8 @@ class DrfMcpToolset(ListedToolset):
                 name = tool_name(entry["name"])
                 if name in built:
                     logger.error(
-                        "Two tools of the server have the name %r for a model: the first is used.",
+                        "Leaving out MCP tool %r: another one also has the name %r for models",
+                        entry["name"],
                         name,
                     )
                 elif name not in self.taken:

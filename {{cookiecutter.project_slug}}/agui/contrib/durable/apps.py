@@ -7,14 +7,14 @@ from django.core import checks
 from agui import conf
 from agui.contrib.durable.checks import check_executor
 from agui.contrib.durable.conf import DurableSettings
-from agui.later import Later
+from agui.lazy_import import LazyImport
 from agui.parts import Part
 
 if TYPE_CHECKING:
     from agui.contrib.durable import orders
 else:
     # The library of this module is an extra.
-    orders = Later("agui.contrib.durable.orders")
+    orders = LazyImport("agui.contrib.durable.orders")
 
 
 class DurableConfig(Part):

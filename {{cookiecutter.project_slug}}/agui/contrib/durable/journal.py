@@ -1,4 +1,4 @@
-"""What a run's tools have done, so that a worker that takes over the run does not do it again.
+"""The journal of a run's tool calls: a worker that takes over the run doesn't repeat them.
 
 The database commits what a synchronous tool writes together with the record of its result, so it
 happens once. The work of a coroutine, and work outside the database, happens again if the worker
@@ -28,7 +28,7 @@ from agui.runs.drafts import checkpoints
 from agui.runs.processes import process_name
 from agui.stores import codec
 from agui.tools.call import check_result
-from agui.tools.registry import noting
+from agui.tools.registry import call_wrapper
 from agui.tools.results import bounded
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ class Journal(AbstractCapability[AgentDeps]):
         record = await in_database(self._find, call_id)
         if record is not None:
             return self._restore(record)
-        token = noting.set(partial(self._call_and_record, call_id))
+        token = call_wrapper.set(partial(self._call_and_record, call_id))
         try:
             outcome = await handler(kwargs["args"])
         except (ToolFailed, ModelRetry) as error:
@@ -83,7 +83,7 @@ class Journal(AbstractCapability[AgentDeps]):
                 raise
             return kept
         finally:
-            noting.reset(token)
+            call_wrapper.reset(token)
         if call_id in self._recorded or isinstance(outcome, ToolDenied):
             return outcome
         return await self._keep(call_id, outcome)

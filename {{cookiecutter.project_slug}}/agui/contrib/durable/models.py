@@ -4,7 +4,7 @@ from agui.models import Run
 
 
 class ToolOutcome(models.Model):
-    """How a tool call ended. A worker that takes over the run does not call the tool again."""
+    """The outcome of a tool call. A worker that takes over the run does not call the tool again."""
 
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="outcomes")
     tool_call_id = models.CharField(max_length=255)

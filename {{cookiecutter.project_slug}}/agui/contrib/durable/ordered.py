@@ -1,4 +1,4 @@
-"""What a worker needs to know about a run: its order, and the run once the worker has begun."""
+"""The records that a worker keeps of a run: its order, and the run once the worker has begun."""
 
 from dataclasses import dataclass
 
@@ -18,7 +18,7 @@ class Order(BaseModel):
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
     path: str
-    """Where the endpoint is mounted."""
+    """The address at which the endpoint is mounted."""
     fingerprint: str
     run_input: RunAgentInput
     """Without its messages: the new ones are in the thread."""

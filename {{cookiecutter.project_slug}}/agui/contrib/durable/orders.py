@@ -19,7 +19,7 @@ from agui.blocking.executor import in_database
 from agui.contrib.durable.journal import Journal
 from agui.contrib.durable.ordered import ORDER, Order, Ordered
 from agui.contrib.durable.queue import enqueue
-from agui.contrib.durable.splice import go_on
+from agui.contrib.durable.splice import join_to_log
 from agui.errors import Unavailable
 from agui.models import Run
 from agui.protocol.inbound import instructing
@@ -37,7 +37,7 @@ from agui.turns.turn import Turn
 logger = logging.getLogger("agui.durable")
 
 AWAY_SECONDS = 1
-"""How long a worker waits before it tries Redis again."""
+"""The pause before a worker tries Redis again."""
 
 
 async def place_order(log: RunLog, run_input: RunAgentInput, turn: Turn, path: str) -> None:
@@ -61,9 +61,7 @@ async def place_order(log: RunLog, run_input: RunAgentInput, turn: Turn, path: s
     try:
         await enqueue(log.key)
     except Exception:
-        logger.exception(
-            "Run %s could not be put into the queue: a worker will find it anyway", log.key
-        )
+        logger.exception("Enqueueing run %s failed: a worker will find it in the database", log.key)
 
 
 async def accept(key: str) -> Ordered | None:
@@ -73,7 +71,7 @@ async def accept(key: str) -> Ordered | None:
         return None
     order = codec.load(ORDER, row.order)
     view: Any = resolve(order.path).func
-    store = store_class()().of(row.scope)
+    store = store_class()().for_scope(row.scope)
     log = await _adopt(row, order.fingerprint)
     run = Ordered(row, order, view.endpoint, store, log)
     row.attempts += 1
@@ -113,7 +111,7 @@ async def activate(run: Ordered) -> ActiveRun | None:
     actor = Actor(await _user(row), row.scope)
     active = start.activate(run.log, endpoint, actor, run_input, turn, earlier=earlier, usage=usage)
     active.journal = Journal(active)
-    active.go_on = partial(go_on, run=run, earlier=earlier)
+    active.join_to_log = partial(join_to_log, run=run, earlier=earlier)
     return active
 
 

@@ -56,7 +56,7 @@ async def enqueue(key: str) -> None:
     except ProgrammingError as error:
         if not isinstance(error.orig, UndefinedTable):
             raise
-        logger.warning("Run %s waits for the first worker, because a worker creates the queue", key)
+        logger.warning("Run %s waits: start an agent_worker, which creates the queue", key)
 
 
 def _options(key: str) -> EnqueueOptions:

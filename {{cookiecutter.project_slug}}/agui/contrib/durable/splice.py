@@ -45,7 +45,7 @@ SPANS: dict[str, tuple[str, Any, str]] = {
 ID_FIELDS = {end: field for end, _, field in SPANS.values()}
 
 
-async def go_on(
+async def join_to_log(
     events: AsyncGenerator[BaseEvent], *, run: Ordered, earlier: Sequence[ModelMessage]
 ) -> AsyncGenerator[BaseEvent]:
     """Replace RUN_STARTED by the events that join these to the log, if it has any."""

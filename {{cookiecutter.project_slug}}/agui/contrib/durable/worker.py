@@ -31,14 +31,14 @@ from agui.models import Run
 from agui.runs import drive as runs
 from agui.runs.drafts import checkpoints
 from agui.runs.life import life
-from agui.runs.processes import is_there, process_name
-from agui.runs.recovery import is_alive, take_up
+from agui.runs.processes import process_exists, process_name
+from agui.runs.recovery import is_alive, recover_run
 from agui.runs.shutdown import end_parts
 
 logger = logging.getLogger("agui.durable")
 
 POLL_SECONDS = 0.1
-"""How long a run may wait in the queue while a worker is free."""
+"""The longest wait of a run in the queue while a worker is free."""
 LOOK_SECONDS = 1.0
 TIDY_SECONDS = 3600.0
 # A run may kill each worker that executes it, so there is a limit.
@@ -68,16 +68,18 @@ async def work() -> None:
     await DBOS.register_queue_async(
         QUEUE, worker_concurrency=conf.get().max_concurrent_runs, polling_interval_sec=POLL_SECONDS
     )
-    logger.warning("This worker executes runs: %s", process_name())
+    logger.warning("Worker %s started", process_name())
     tidied_at = -TIDY_SECONDS
     while not leaving.is_set():
         try:
-            await in_database(take_over)
+            await in_database(requeue_lost_runs)
             if clock.monotonic() - tidied_at > TIDY_SECONDS:
                 tidied_at = clock.monotonic()
                 await in_database(forget_ended)
         except Exception:
-            logger.exception("The runs of dead workers could not be looked for")
+            logger.exception(
+                "Looking for runs of dead workers failed; retrying in %s s", LOOK_SECONDS
+            )
         with suppress(TimeoutError):
             async with asyncio.timeout(LOOK_SECONDS):
                 await leaving.wait()
@@ -113,7 +115,7 @@ async def _execute(key: str) -> None:
             await runs.drive(active)
     else:
         if is_running:
-            await take_up(run.store, run.row)
+            await recover_run(run.store, run.row)
             run.row.status = Run.Status.INTERRUPTED
         await finish(run)
     await in_database(_close, key)
@@ -124,7 +126,7 @@ def _close(key: str) -> None:
         ToolOutcome.objects.filter(run__pk=key).delete()
 
 
-def take_over() -> None:
+def requeue_lost_runs() -> None:
     """Put runs of dead workers into the queue again, and runs that never got there."""
     ordered = Run.objects.filter(order__isnull=False).defer("order", "draft")
     waiting = states([str(run.pk) for run in ordered if not run.process])
@@ -138,7 +140,7 @@ def take_over() -> None:
         # If several workers see this run, only one of them changes the row.
         unchanged = Run.objects.filter(pk=key, process=run.process, seen_at=run.seen_at)
         if unchanged.update(process="", seen_at=Now()):
-            logger.warning("Run %s of thread %s goes into the queue again", key, run.thread_id)
+            logger.warning("Requeueing run %s of thread %s: no worker has it", key, run.thread_id)
             enqueue_again(key)
 
 
@@ -146,7 +148,7 @@ def _waits(run: Run, state: WorkflowStatus | None) -> bool:
     """Return whether a worker will take a run, or has just taken it."""
     if state is None:
         return False
-    if state.status == "PENDING" and is_there(state.executor_id or "") is False:
+    if state.status == "PENDING" and process_exists(state.executor_id or "") is False:
         return False
     return state.status == "ENQUEUED" or not life.is_silent(run)
 
@@ -163,7 +165,10 @@ async def _leave() -> None:
         ThreadPoolExecutor(1).submit(_give_back, list(executing)).result()
     except Exception:
         logger.exception(
-            "This worker could not return its runs: other workers will notice that it has ended"
+            "Returning %s runs to the queue failed: other workers take them over once they notice "
+            "that worker %s has ended",
+            len(executing),
+            process_name(),
         )
     finally:
         ThreadPoolExecutor(1).submit(asyncio.run, end_parts()).result()

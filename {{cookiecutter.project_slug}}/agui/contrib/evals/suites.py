@@ -55,7 +55,7 @@ class Outcome(BaseModel):
     """The output of a case."""
 
     answers: list[str]
-    """What the agent said to each message of the user."""
+    """The agent's answers to the user's messages."""
     calls: list[ToolCall]
     asked: list[str] = Field(default_factory=list)
     """The tools that waited for an approval."""

@@ -176,7 +176,7 @@ def _dump_entry(entry: Message) -> Item:
         item.update(_dump_messages(messages))
     except Exception:
         # Its owner gets the rest of the document all the same.
-        logger.exception("Message %s can't be exported", entry.pk)
+        logger.exception("Exporting message %s failed; exporting the rest", entry.pk)
         item["unreadable"] = True
     return item
 

@@ -50,8 +50,8 @@ def _is_heard(ctx: RunContext[Any] | None) -> bool:
         return True
     root = ctx.root_capability
     wrappers: list[Any] = []
-    root.apply(lambda one: wrappers.append(type(one).get_wrapper_model))
-    others = [one for one in wrappers if one is not AbstractCapability.get_wrapper_model]
+    root.apply(lambda capability: wrappers.append(type(capability).get_wrapper_model))
+    others = [method for method in wrappers if method is not AbstractCapability.get_wrapper_model]
     delta = PartDeltaEvent(index=0, delta=TextPartDelta(""))
     return root.has_wrap_run_event_stream or root.listens_to(delta) or len(others) > 1
 
@@ -67,7 +67,7 @@ class ReadPast(ReadAhead):
         self._passed: ModelResponseStreamEvent | None = None
         """The event that the run has got last."""
         self._pass_at = 0.0
-        """When a delta must pass again, by the loop's clock."""
+        """The time at which a delta must pass again, by the loop's clock."""
 
     async def add(self, event: ModelResponseStreamEvent) -> None:
         if not isinstance(event, PartDeltaEvent) or not self._may_skip(event):

@@ -70,14 +70,14 @@ def find(path: str, *parameters: str) -> Any:
     module, _, names = path.partition(":")
     library = module.partition(".")[0]
     try:
-        found: Any = import_module(module)
+        target: Any = import_module(module)
     except ImportError:
         raise Changed(f"has no {module}", library) from None
     for name in names.split("."):
-        if not hasattr(found, name):
+        if not hasattr(target, name):
             raise Changed(f"has no {module}.{names}", library)
-        found = getattr(found, name)
-    if parameters and tuple(signature(found).parameters) != parameters:
-        is_now = f"{module}.{names}{signature(found)}"
+        target = getattr(target, name)
+    if parameters and tuple(signature(target).parameters) != parameters:
+        is_now = f"{module}.{names}{signature(target)}"
         raise Changed(f"has other parameters: {is_now}", library)
-    return found
+    return target

@@ -39,7 +39,7 @@ def skip_stages(
 ) -> AsyncGenerator[NativeEvent]:
     """Write the texts of a run, unless somebody has to see them pass. Raises Changed."""
     others = [other for other in parts.installed() if other is not part and _sees_events(other)]
-    if run.go_on or others:
+    if run.join_to_log or others:
         return events
     writer = TextWriter(run)
     join = partial(SkippingModel, writer=writer)

@@ -68,7 +68,7 @@ def keep_on_loop(handler: ASGIHandler) -> None:
         raise Changed("has no ASGIHandler._middleware_chain")
     unknown = [path for path in settings.MIDDLEWARE if not _is_known(path)]
     if unknown:
-        logger.info("Requests with API tokens use threads. Unknown middleware: %s", unknown)
+        logger.info("Not patching requests with API tokens: unknown middleware %s", unknown)
         return
     short = _chain()
 

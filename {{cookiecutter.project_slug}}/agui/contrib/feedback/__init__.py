@@ -1,1 +1,1 @@
-"""What users think of answers."""
+"""Ratings of answers by users."""

@@ -1,7 +1,7 @@
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from agui.later import Later
+from agui.lazy_import import LazyImport
 from agui.parts import Part, PersonalData
 
 if TYPE_CHECKING:
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from agui.models import Thread
 else:
     # These modules import models, which don't exist yet when Django imports this one.
-    lists = Later("agui.contrib.admin.lists")
-    models = Later("agui.contrib.feedback.models")
-    ratings = Later("agui.contrib.feedback.ratings")
+    lists = LazyImport("agui.contrib.admin.lists")
+    models = LazyImport("agui.contrib.feedback.models")
+    ratings = LazyImport("agui.contrib.feedback.ratings")
 
 
 class FeedbackConfig(Part):

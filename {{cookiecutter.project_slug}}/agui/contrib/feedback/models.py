@@ -5,7 +5,7 @@ from agui.models import Thread
 
 
 class Feedback(models.Model):
-    """What a user thinks of an answer. The thread has the user."""
+    """A user's rating of an answer. The thread has the user."""
 
     class Value(models.IntegerChoices):
         GOOD = 1, "good"

@@ -1,4 +1,4 @@
-"""What users think of answers, for those who look after the agent."""
+"""Users' ratings of answers, for the people who look after the agent."""
 
 import json
 from typing import Any, TypedDict

@@ -21,20 +21,20 @@ from agui import clock, conf
 from agui.contrib.mcp.conf import McpSettings
 from agui.contrib.mcp.servers import Server
 from agui.contrib.mcp.sessions import Headers, Session, detach
-from agui.tools.foreign_schemas import are_small
+from agui.tools.foreign_schemas import MAX_VALUES, are_small
 
 logger = logging.getLogger("agui.mcp")
 
 RETRY_SECONDS = 30.0
-"""When a server that was away is tried again."""
+"""The time at which a server that was away is tried again."""
 NEAR_SECONDS = 1.0
 FAR_SECONDS = 60.0
-"""How long a list of tools is valid: of a server on this machine, and of one elsewhere.
+"""The validity of a list of tools: of a server on this machine, and of one elsewhere.
 
 A new list also shows whether the server is still there.
 """
 IDLE_SECONDS = 300.0
-"""When a user's own connection is closed after its last call."""
+"""The time after its last call at which a user's own connection is closed."""
 MAX_ERROR_CHARS = 2000
 
 
@@ -81,7 +81,7 @@ class Connection:
             async with asyncio.timeout(conf.part(McpSettings).timeout_seconds):
                 self._tools = self._usable(await self._ask())
         except Exception as error:
-            self._be_away(self._session, error)
+            self._mark_away(self._session, error)
             return False
         finally:
             self._listing = None
@@ -95,10 +95,11 @@ class Connection:
                 usable.append(tool)
             else:
                 logger.warning(
-                    "The tool %r of the MCP server %r is left out: "
-                    "with each $ref followed, it has too many schemas.",
+                    "Leaving out tool %r of MCP server %r: its input schema has more than %s "
+                    "values once each $ref is resolved",
                     tool.name,
                     self.server.name,
+                    MAX_VALUES,
                 )
         return usable
 
@@ -108,10 +109,8 @@ class Connection:
             try:
                 return await session.list_tools()
             except Exception as error:
-                logger.info(
-                    "The MCP server %r has left (%r): it is entered again", self.server.name, error
-                )
-                self._lose(session)
+                logger.info("Reconnecting to MCP server %r after %r", self.server.name, error)
+                self._drop(session)
         self._session = Session(self.server, self._headers)
         return await self._session.list_tools()
 
@@ -143,21 +142,26 @@ class Connection:
         except Exception as error:
             if isinstance(error, McpError) and error.error.code == INVALID_PARAMS:
                 raise ToolFailed(error.error.message[:MAX_ERROR_CHARS]) from error
-            self._lose(session)
+            self._drop(session)
             logger.warning(
-                "A call of %r failed on the MCP server %r: %r", name, self.server.name, error
+                "Calling tool %r of MCP server %r failed: %r", name, self.server.name, error
             )
             raise ToolFailed(
                 f"The server {self.server.name!r} did not answer, and may still be at work. "
                 "Tell the user."
             ) from error
 
-    def _be_away(self, session: Session | None, error: Exception) -> None:
-        logger.warning("The MCP server %r can't be reached: %r", self.server.name, error)
-        self._lose(session)
+    def _mark_away(self, session: Session | None, error: Exception) -> None:
+        logger.warning(
+            "Connecting to MCP server %r failed: %r; no new attempt for %s s",
+            self.server.name,
+            error,
+            RETRY_SECONDS,
+        )
+        self._drop(session)
         self._away_until = clock.monotonic() + RETRY_SECONDS
 
-    def _lose(self, session: Session | None) -> None:
+    def _drop(self, session: Session | None) -> None:
         if session is not None:
             session.retire()
             if session is self._session:

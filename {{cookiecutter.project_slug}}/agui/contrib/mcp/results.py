@@ -1,4 +1,4 @@
-"""What a tool returns, as MCP clients get it."""
+"""Convert a tool's result to the form that MCP clients get."""
 
 import base64
 from typing import Any

@@ -57,7 +57,7 @@ STOPPED = "The server ended before the tool did."
 
 
 class Context(RunContext[AgentDeps]):
-    """What a tool sees as `ctx`. There is no page that could show its progress."""
+    """The `ctx` of a tool over MCP. There is no page that could show its progress."""
 
     async def emit(self, event: Any, /) -> Any:
         return event
@@ -116,7 +116,7 @@ class ToolServer:
         arguments = params.arguments or {}
         context = self._context(actor, params.name)
         timer = ToolCallTimer(context.deps)
-        timer.learn(params.name, self.endpoint.registry.get(params.name).input_schema)
+        timer.add_schema(params.name, self.endpoint.registry.get(params.name).input_schema)
         call = ToolCallPart(params.name, arguments, tool_call_id=context.tool_call_id or "")
         with log_fields(run_id=context.deps.run_id, user_id=str(actor.user.pk or "")):
             async with ThreadSensitiveContext():
@@ -149,7 +149,7 @@ class ToolServer:
         try:
             await in_database(record)
         except Exception:
-            logger.exception("The cost of a call of %r could not be recorded", context.tool_name)
+            logger.exception("Recording the model usage of tool %r failed", context.tool_name)
 
     async def _outcome(
         self, context: Context, name: str, arguments: dict[str, Any], timer: ToolCallTimer
@@ -163,7 +163,7 @@ class ToolServer:
                     return "denied", UNKNOWN
                 result = await self._execute(tool, name, arguments, context)
         except (ToolFailed, ModelRetry) as error:
-            timer.blame(context.tool_call_id or "", error)
+            timer.add_cause(context.tool_call_id or "", error)
             return "failed", error.message
         except ValidationError as error:
             return "failed", error.errors(
@@ -175,8 +175,8 @@ class ToolServer:
             # Only runs/shutdown.py cancels a call: clients that leave don't.
             return "failed", STOPPED
         except Exception as error:
-            timer.blame(context.tool_call_id or "", error)
-            logger.exception("The call of %r failed", name)
+            timer.add_cause(context.tool_call_id or "", error)
+            logger.exception("MCP call of tool %r failed", name)
             return "failed", TIMED_OUT if clock.expired() else FAILED
         if isinstance(result, ToolDenied):
             return "denied", result.message

@@ -56,7 +56,7 @@ class Session:
                 await self._closing.wait()
         except Exception as error:
             if self.opened.done():
-                logger.debug("A connection broke when it was closed", exc_info=True)
+                logger.debug("Connection to MCP server %r broke", self._toolset.id, exc_info=True)
             else:
                 self.opened.set_exception(error)
         finally:

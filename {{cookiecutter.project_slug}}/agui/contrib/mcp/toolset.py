@@ -82,7 +82,7 @@ class McpToolset(AbstractToolset[AgentDeps]):
                 name = tool_name(server.name, tool.name)
                 if name in self._taken or name in tools:
                     logger.warning(
-                        "The tool %r of the MCP server %r is left out: %r is taken",
+                        "Leaving out tool %r of MCP server %r: another tool has the name %r",
                         tool.name,
                         server.name,
                         name,
@@ -106,7 +106,9 @@ class McpToolset(AbstractToolset[AgentDeps]):
         except ServerAway:
             return None
         except Exception:
-            logger.exception("AGUI['MCP']['HEADERS'] failed for the MCP server %r", server.name)
+            logger.exception(
+                "Leaving out the tools of MCP server %r: AGUI['MCP']['HEADERS'] failed", server.name
+            )
             return None
 
     def _tool(

@@ -35,13 +35,13 @@ class Mention:
     """A record that the user can choose."""
 
     kind: str
-    """What it is, such as "task". The list has a heading for each kind."""
+    """The kind of record, such as "task". The list has a heading for each kind."""
     id: Any
-    """How tools know it, such as its primary key."""
+    """The id by which tools know it, such as its primary key."""
     title: str
-    """What the text of the message has after the @."""
+    """The words after the @ in the text of the message."""
     detail: str = ""
-    """What tells it apart from others of the same title. Only the list shows it."""
+    """Words that tell it apart from others of the same title. Only the list shows it."""
 
 
 Search: TypeAlias = Callable[[Any, str], Iterable[Mention] | Awaitable[Iterable[Mention]]]
@@ -80,7 +80,7 @@ class Mentions(AbstractCapability[Any]):
                     return _rows(await search(user, text))
                 return await in_database(lambda: _rows(search(user, text)), pool="tools")
         except TimeoutError:
-            logger.warning("The search for mentions took longer than %s seconds", TIMEOUT_SECONDS)
+            logger.warning("Mention search %r timed out after %s s", search, TIMEOUT_SECONDS)
             raise Unavailable("The search takes too long. Try again soon.") from None
 
 

@@ -1,4 +1,4 @@
-"""What the model reads of the records that the user has mentioned.
+"""Tell the model which records the user has mentioned.
 
 A client names them in a message's `metadata: {"mentions": [{"kind", "id", "title"}]}`, which comes
 back with the thread. This is the client's word: it gives the model no more than a name, and tools
@@ -62,13 +62,13 @@ def _titles_in(text: str, records: Iterable[Record]) -> set[str]:
     A client chooses the titles and the text, so no regular expression is made of them: it would
     try each title at each @. Python searches for a text in linear time.
     """
-    found = set()
+    titles = set()
     for title in sorted({record["title"] for record in records}, key=len, reverse=True):
         mention = f"@{title}"
         if mention in text:
-            found.add(title)
+            titles.add(title)
             text = text.replace(mention, "\0")
-    return found
+    return titles
 
 
 def _records(extras: dict[str, Any]) -> Iterable[Record]:

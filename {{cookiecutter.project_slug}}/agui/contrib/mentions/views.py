@@ -28,5 +28,5 @@ class MentionsView(AgentView):
         q = request.GET.get("q", "").replace("\0", "").strip()
         if len(q) > MAX_CHARS:
             raise BadRequest(f"Search for at most {MAX_CHARS} characters.")
-        found = await self.mentions.find(actor.user, q) if self.mentions else []
-        return JsonResponse({"mentions": found})
+        mentions = await self.mentions.find(actor.user, q) if self.mentions else []
+        return JsonResponse({"mentions": mentions})

@@ -1,1 +1,1 @@
-"""What OpenTelemetry hears of runs."""
+"""Traces of runs for OpenTelemetry."""

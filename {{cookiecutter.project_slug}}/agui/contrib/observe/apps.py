@@ -9,7 +9,7 @@ from django.core import checks
 from agui import conf
 from agui.contrib.observe.checks import check_telemetry
 from agui.contrib.observe.conf import ObserveSettings
-from agui.later import Later
+from agui.lazy_import import LazyImport
 from agui.log_fields import log_fields
 from agui.parts import Part
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from agui.contrib.observe import telemetry
 else:
     # The library of this module is an extra.
-    telemetry = Later("agui.contrib.observe.telemetry")
+    telemetry = LazyImport("agui.contrib.observe.telemetry")
 
 
 class ObserveConfig(Part):

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from agui.runs.record import ActiveRun
 
 FLUSH_SECONDS = 3
-"""How long the end of the process waits for a collector that is slow or away."""
+"""The time that the end of the process waits for a collector that is slow or away."""
 # These bounds are seconds, because OpenTelemetry's own are for milliseconds.
 DURATIONS = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 40, 80, 160, 320, 640]
 

@@ -43,7 +43,7 @@ T = TypeVar("T")
 Row = dict[str, Any]
 """A thread: {"record", "title", "preview", and Marks}, or a message: {"parent", "data"}."""
 Tables = dict[str, dict[str, Row]]
-"""What the session holds: {"threads": {scope: {id: thread}}, "messages": {id: message}}."""
+"""The content of the session: {"threads": {scope: {id: thread}}, "messages": {id: message}}."""
 
 
 class DjangoSessionConversationStore(ThreadStore):

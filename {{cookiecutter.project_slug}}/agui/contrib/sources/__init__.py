@@ -1,1 +1,1 @@
-"""Where an answer comes from."""
+"""The sources of an answer."""

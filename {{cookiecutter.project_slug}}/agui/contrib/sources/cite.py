@@ -1,4 +1,4 @@
-"""How a tool names the sources of its result: `return cite(result, Source(title="Hours"))`.
+"""Name the sources of a tool's result: `return cite(result, Source(title="Hours"))`.
 
 The model reads the result and the numbers of its sources. Clients get the sources with the answer.
 """
@@ -31,7 +31,7 @@ def _safe_url(url: str) -> str:
 
 
 class Source(BaseModel, frozen=True):
-    """What a statement rests on: a page, a document, a row.
+    """The source of a statement: a page, a document, a row.
 
     Sources with one URL are one source, and so are those with one title and no URL.
     """
@@ -65,10 +65,12 @@ class Sources:
         with self._lock:
             if key in self._numbers:
                 number = self._numbers[key]
-                known = self._sources[number]
-                if source.quote not in known.quote:
-                    quote = f"{known.quote}\n\n{source.quote}"
-                    self._sources[number] = Source(title=known.title, url=known.url, quote=quote)
+                earlier = self._sources[number]
+                if source.quote not in earlier.quote:
+                    quote = f"{earlier.quote}\n\n{source.quote}"
+                    self._sources[number] = Source(
+                        title=earlier.title, url=earlier.url, quote=quote
+                    )
                 return number
             if not key or len(self._sources) >= MAX_SOURCES:
                 return 0

@@ -1,1 +1,1 @@
-"""What runs cost, and how much a user may spend."""
+"""The cost of runs, and budgets of users."""

@@ -1,4 +1,4 @@
-"""What runs cost, and how much a user may spend."""
+"""The part `spending`: the cost of runs, and budgets of users."""
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any

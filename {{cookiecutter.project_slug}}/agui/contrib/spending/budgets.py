@@ -1,4 +1,4 @@
-"""What users may spend: AGUI["SPENDING"], and the budgets of users and groups in the admin.
+"""The budgets of users: AGUI["SPENDING"], and the budgets of users and groups in the admin.
 
 In each period, and separately for money and for tokens, the most specific budget applies: the
 user's own, then the largest of their groups', then AGUI["SPENDING"]. It is checked before a run
@@ -29,7 +29,7 @@ LONGEST = {
     "month": timedelta(days=31),
 }
 BELIEVED_SECONDS = 10
-"""How long a process relies on what it knows of the table of budgets."""
+"""The time for which a process relies on its copy of the table of budgets."""
 
 
 class BudgetExceeded(TooManyRequests):
@@ -37,7 +37,7 @@ class BudgetExceeded(TooManyRequests):
 
 
 class Allowed(NamedTuple):
-    """What may be spent in a period; None is no limit."""
+    """The limits of a period; None is no limit."""
 
     cost: Decimal | None = None
     tokens: int | None = None

@@ -5,7 +5,7 @@ from agui.money import Dollars
 
 
 class Allowance(Section):
-    """How much a user may spend in a period; None means no limit."""
+    """The limits of a user in a period; None means no limit."""
 
     cost: Dollars | None = Field(
         None, ge=0, description="US dollars; needs models with a known price."
@@ -14,7 +14,7 @@ class Allowance(Section):
 
 
 class SpendingSettings(Section):
-    """What users may spend, and what they are told.
+    """The budgets of users, and whether they are told their usage.
 
     `day`, `week` and `month` are for users without a budget of their own or of a group.
     """

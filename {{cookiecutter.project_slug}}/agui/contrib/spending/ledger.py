@@ -1,4 +1,4 @@
-"""What runs have cost, by user, day and model: pydantic-ai knows the price of each response.
+"""The cost of runs by user, day and model: pydantic-ai knows the price of each response.
 
 An unknown price is None, never 0. The ledger outlives the runs.
 """
@@ -58,7 +58,7 @@ class Spent(NamedTuple):
         return self.input_tokens + self.output_tokens
 
     @classmethod
-    def of(cls, usage: "RequestUsage | RunUsage") -> "Spent":
+    def from_usage(cls, usage: "RequestUsage | RunUsage") -> "Spent":
         unpriced = 0 if usage.cost is not None else usage.requests
         return cls(usage.requests, usage.input_tokens, usage.output_tokens, unpriced, usage.cost)
 

@@ -1,4 +1,4 @@
-"""What users have spent on each day, and their budgets."""
+"""Spending of users by day, and their budgets."""
 
 from django.conf import settings
 from django.core.validators import MinValueValidator
@@ -8,7 +8,7 @@ from agui.models import Owned
 
 
 class Spending(Owned):
-    """What a user or a visitor has used of a model on a day. It outlives runs and conversations."""
+    """Usage of a model by a user or a visitor on a day. It outlives runs and conversations."""
 
     day = models.DateField(help_text="In the site's time zone.")
     model = models.CharField(max_length=255)
@@ -39,7 +39,7 @@ class Spending(Owned):
 
 
 class RunSpending(Owned):
-    """What Spending already has of a run that has not ended.
+    """The share of a run that has not ended in Spending.
 
     The row is deleted when the run ends, and not with the run's own row: a run may end after that
     was deleted.
@@ -57,7 +57,7 @@ class RunSpending(Owned):
 
 
 class Budget(models.Model):
-    """What a user, or each user of a group, may spend in a period."""
+    """The budget of a user, or of each user of a group, in a period."""
 
     class Period(models.TextChoices):
         DAY = "day"

@@ -1,4 +1,4 @@
-"""What a run has used: by the models that answered it, and as its client is told."""
+"""The usage of a run: by the models that answered it, and as its client is told."""
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
@@ -26,9 +26,9 @@ def spent_by_model(
     for message in messages:
         if isinstance(message, ModelResponse) and is_counted(message):
             name = clean(message.model_name or model)[:255]
-            by_model[name] = by_model.get(name, Spent()) + Spent.of(message.usage)
+            by_model[name] = by_model.get(name, Spent()) + Spent.from_usage(message.usage)
     # A tool may have called another agent, whose responses are not in these messages.
-    rest = Spent.of(usage) - sum(by_model.values(), Spent())
+    rest = Spent.from_usage(usage) - sum(by_model.values(), Spent())
     if rest.tokens or rest.cost:
         if rest.cost is None:
             rest = rest._replace(unpriced=max(1, rest.requests))
@@ -42,14 +42,17 @@ def usage_of(run: "ActiveRun") -> dict[str, Any]:
     The price and the size of the context are left out if nobody knows them.
     """
     usage = run.usage
-    told: dict[str, Any] = {"inputTokens": usage.input_tokens, "outputTokens": usage.output_tokens}
+    payload: dict[str, Any] = {
+        "inputTokens": usage.input_tokens,
+        "outputTokens": usage.output_tokens,
+    }
     if usage.cost is not None:
-        told["cost"] = float(usage.cost)
+        payload["cost"] = float(usage.cost)
     responses = [message for message in run.messages() if isinstance(message, ModelResponse)]
     endpoint = run.endpoint
     model = endpoint.chosen_model(run.run_input.forwarded_props) or endpoint.agent.model
     window = getattr(model, "context_window", None)  # An agent of the project may name its model.
     if responses and window:
         last = responses[-1].usage
-        told |= {"contextTokens": last.total_tokens, "contextWindow": window}
-    return told
+        payload |= {"contextTokens": last.total_tokens, "contextWindow": window}
+    return payload

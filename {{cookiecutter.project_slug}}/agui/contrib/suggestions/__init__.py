@@ -1,1 +1,1 @@
-"""What a user may want to say next."""
+"""Suggestions for the user's next message."""

@@ -1,4 +1,4 @@
-"""What tools show beside their results: plans, tables and charts, drawn in a terminal."""
+"""Draw plans, tables and charts of tools in a terminal."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""What the client knows of a thread. It learns from events, and sends everything with each run.
+"""The client's copy of a thread. It follows the events, and is sent whole with each run.
 
 This project's server reads only the new messages, but other servers know only what they are sent.
 """
@@ -25,10 +25,10 @@ class Conversation:
         self.messages: list[dict[str, Any]] = []
         self.state: Any = {}
         self.interrupts: list[dict[str, Any]] = []
-        """What the thread waits for, according to the server."""
+        """The questions that the thread waits for, according to the server."""
 
     @classmethod
-    def of(cls, thread: dict[str, Any]) -> "Conversation":
+    def from_server(cls, thread: dict[str, Any]) -> "Conversation":
         """Take up a thread as GET threads/<id>/ answers it."""
         conversation = cls(thread["thread_id"])
         conversation.messages = _without("activity", thread["messages"])
@@ -101,7 +101,7 @@ class Conversation:
                 message.setdefault("content", "")
             case EventType.TEXT_MESSAGE_CONTENT:
                 messages = reversed(self.messages)
-                message = next(known for known in messages if known["id"] == data.message_id)
+                message = next(message for message in messages if message["id"] == data.message_id)
                 message["content"] = message.get("content", "") + data.delta
             case EventType.TOOL_CALL_START:
                 function = {"name": data.tool_call_name, "arguments": ""}

@@ -1,4 +1,4 @@
-"""What a script reads: the answer's text, or each event as JSON. The rest is standard error."""
+"""The output for scripts: the answer's text, or each event as JSON. The rest is standard error."""
 
 from typing import Any, Protocol, TextIO
 

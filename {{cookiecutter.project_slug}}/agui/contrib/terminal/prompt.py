@@ -92,11 +92,11 @@ class Prompt:
             return self._screen.fail("Which one? /resume N takes a number of /threads, or an id.")
         number = int(words) if words.isdecimal() else 0
         is_listed = 0 < number <= len(self._thread_ids)
-        self.take_up(self._thread_ids[number - 1] if is_listed else words)
+        self.open_thread(self._thread_ids[number - 1] if is_listed else words)
         return None
 
-    def take_up(self, thread_id: str) -> None:
-        thread = self._session.take_up(thread_id)
+    def open_thread(self, thread_id: str) -> None:
+        thread = self._session.open_thread(thread_id)
         self._screen.show_thread(self._session.conversation)
         if thread.get("running"):
             sentence = "An answer is being written: /resume it later, or /stop it."

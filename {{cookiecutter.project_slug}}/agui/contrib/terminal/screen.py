@@ -1,4 +1,4 @@
-"""What a person sees of a run."""
+"""Show a run to a person in a terminal."""
 
 import json
 from typing import Any, Literal

@@ -14,11 +14,11 @@ from agui.contrib.terminal.output import Output
 from agui.protocol.types import RunAgentInput
 
 STOP_SECONDS = 10
-"""How long the client waits for the end of a run that it has cancelled."""
+"""The time that the client waits for the end of a run that it has cancelled."""
 
 
 class Ending(Enum):
-    """How a turn ended; the value is what `manage.py chat --message` exits with."""
+    """The end of a turn; the value is the exit status of `manage.py chat --message`."""
 
     ANSWERED = 0
     FAILED = 1
@@ -82,10 +82,10 @@ class Session:
             if ending is not Ending.ANSWERED:
                 return ending
         self.conversation.say(text)
-        ending = self._go_on()
+        ending = self._continue()
         if ending is Ending.WAITING and not self.conversation.interrupts:
             # The server refused the message: the thread waits for an answer to another client.
-            self.take_up(self.conversation.thread_id)
+            self.open_thread(self.conversation.thread_id)
             if self._questions and self.conversation.interrupts:
                 return self.send(text)
         return ending
@@ -94,9 +94,9 @@ class Session:
         """Answer the questions that the thread waits for, and go on."""
         if self._questions is None:
             return Ending.WAITING
-        return self._go_on(self._questions.ask(self.conversation))
+        return self._continue(self._questions.ask(self.conversation))
 
-    def _go_on(self, resume: list[dict[str, Any]] | None = None) -> Ending:
+    def _continue(self, resume: list[dict[str, Any]] | None = None) -> Ending:
         while True:
             tools = [tool.declaration for tool in self._tools.values()]
             ending = self._run(self.conversation.next_run(tools, resume))
@@ -112,10 +112,10 @@ class Session:
             else:
                 return ending
 
-    def take_up(self, thread_id: str) -> dict[str, Any]:
+    def open_thread(self, thread_id: str) -> dict[str, Any]:
         """Go on with a thread of the server, and return what the server says. Raises AGUIError."""
         thread: dict[str, Any] = self.wait_for(self.client.thread(thread_id))
-        self.conversation = Conversation.of(thread)
+        self.conversation = Conversation.from_server(thread)
         return thread
 
     def _call_tools(self) -> bool:

@@ -69,13 +69,18 @@ class OpenAITranscriber:
                 answer = await http.post(url, data=form, files=files, headers=headers)
             if answer.status_code in REFUSED:
                 logger.warning(
-                    "The service refused to transcribe %s bytes of %s: %s", len(audio), name, answer
+                    "Transcription service refused %s (%s bytes): HTTP %s",
+                    name,
+                    len(audio),
+                    answer.status_code,
                 )
                 raise Unprocessable("The recording could not be understood.")
             text = answer.raise_for_status().json()["text"]
         except (httpx2.HTTPError, ValueError, LookupError, TypeError) as error:
             # The text of the error may quote the recording, so the log has only its type.
-            logger.warning("The transcription service can't be reached: %s", type(error).__name__)
+            logger.warning(
+                "Transcription by model %r failed: %s", settings.model, type(error).__name__
+            )
             raise Unavailable("The recording can't be transcribed now. Try again soon.") from None
         if not isinstance(text, str):
             raise Unavailable("The recording can't be transcribed now. Try again soon.")

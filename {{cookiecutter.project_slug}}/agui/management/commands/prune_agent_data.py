@@ -101,7 +101,7 @@ class Command(BaseCommand):
             return list(part.prune(self.dry_run))
         except Exception:
             self.failed = True
-            logger.exception("%s could not list its outdated rows", part.verbose_name)
+            logger.exception("Listing the outdated rows of %s failed", part.name)
             return []
 
     def prune_runs(self, days: int) -> None:
@@ -162,7 +162,7 @@ class Command(BaseCommand):
                 count += outdated.delete(pks)
             except Exception:
                 self.failed = True
-                logger.exception("Deleting %s failed: %s", outdated.name, pks)
+                logger.exception("Deleting %s failed, with the keys %s", outdated.name, pks)
             self.pause()
         return count
 

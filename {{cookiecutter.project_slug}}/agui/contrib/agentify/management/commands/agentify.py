@@ -69,9 +69,9 @@ class Command(BaseCommand):
         # An empty list is the default again.
         settable = names_in(options["fields"], answer.get("fields")) or None
         name = answer.get("name") or self.name(model, answers)
-        known = {label: given["owner"] for label, given in answers.items() if given["owner"]}
+        owners = {label: given["owner"] for label, given in answers.items() if given["owner"]}
         try:
-            info = describe(model, names_of(name), owner, known, methods, settable)
+            info = describe(model, names_of(name), owner, owners, methods, settable)
         except Refused as error:
             raise CommandError(str(error)) from error
         check_methods(info)

@@ -101,7 +101,7 @@ class Command(BaseCommand):
                 screen.print(Text(welcome, style="dim"))
             if thread_id:
                 try:
-                    prompt.take_up(thread_id)
+                    prompt.open_thread(thread_id)
                 except AGUIError as error:
                     raise CommandError(str(error), returncode=Ending.REFUSED.value) from None
             prompt.run()
@@ -126,7 +126,7 @@ class Command(BaseCommand):
         with Session(client, output, tools) as session:
             try:
                 if thread:
-                    session.take_up(thread)
+                    session.open_thread(thread)
                 ending = session.send(text)
             except AGUIError as error:
                 output.fail(str(error))

@@ -8,15 +8,15 @@ from importlib import import_module
 from typing import Any
 
 
-class Later:
+class LazyImport:
     """Stands for a module, or for an object in it, and imports the module on first use."""
 
-    def __init__(self, module: str, of: str | None = None) -> None:
+    def __init__(self, module: str, attribute: str | None = None) -> None:
         self._module = module
-        self._of = of
+        self._attribute = attribute
 
     def __getattr__(self, name: str) -> Any:
         target: Any = import_module(self._module)
-        if self._of:
-            target = getattr(target, self._of)
+        if self._attribute:
+            target = getattr(target, self._attribute)
         return getattr(target, name)

@@ -1,4 +1,4 @@
-"""What a request knows before its answer begins."""
+"""The state of a request: known before its answer begins, and completed while it arrives."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -10,8 +10,8 @@ from agui.contrib.client.outgoing import interrupt_of, is_result, parts_of
 
 
 @dataclass
-class Known:
-    """What one request knows, and learns while its answer arrives."""
+class RequestState:
+    """The state of one request, which its answer completes."""
 
     thread_id: str
     run_id: str
@@ -26,7 +26,7 @@ class Known:
     """Whether the agent can put an interrupt to a user."""
 
 
-def known_calls(history: list[m.ModelMessage]) -> dict[str, str]:
+def earlier_calls(history: list[m.ModelMessage]) -> dict[str, str]:
     names = {}
     for part in parts_of(history):
         if isinstance(part, BaseToolCallPart):
