@@ -15,7 +15,7 @@ from test_guides import anchors
 pytestmark = pytest.mark.engine
 CONTRIB = ROOT / TEMPLATE_NAME / "agui/contrib"
 PARTS = sorted(path.name for path in CONTRIB.iterdir() if (path / "apps.py").exists())
-STANDARD = ["admin", "attachments", "dashboard", "export", "fast", "feedback", "spending"]
+STANDARD = ["admin", "attachments", "dashboard", "evals", "export", "fast", "feedback", "spending"]
 # Parts that another one can't do without.
 NEEDED = {"dashboard": ["admin"], "terminal": ["client"]}
 
@@ -87,7 +87,7 @@ def test_what_is_left_names_no_page_that_is_gone(bake, answer: str):
 def test_coding_assistants_are_told_of_no_part_that_is_absent(bake, answer: str):
     told = (bake(parts=answer) / "AGENTS.md").read_text()
     assert "manage.py chat" not in told
-    assert "evals" not in told
+    assert ("evals" in told) == (answer == "standard")
 
 
 def named_parts(page: Path) -> set[str]:
