@@ -14,7 +14,7 @@ PROVIDER = "{{ cookiecutter.model_provider }}"
 PARTS = "{{ cookiecutter.parts }}"
 
 MINIMAL = {"admin"}
-STANDARD = {"admin", "attachments", "dashboard", "export", "fast", "feedback", "spending"}
+STANDARD = {"admin", "attachments", "dashboard", "evals", "export", "fast", "feedback", "spending"}
 # What belongs to a part outside of its folder: a page of docs/, other files, and lines of pyproject.toml. Its sections
 # of other pages begin with its name.
 PAGES = {"client": "client", "fast": "fast"}

@@ -25,7 +25,16 @@ if not TEMPLATE.exists():
 
 PARTS = {
     "minimal": ["admin"],
-    "standard": ["admin", "attachments", "dashboard", "export", "fast", "feedback", "spending"],
+    "standard": [
+        "admin",
+        "attachments",
+        "dashboard",
+        "evals",
+        "export",
+        "fast",
+        "feedback",
+        "spending",
+    ],
     "everything": [
         "admin",
         "admin_chat",

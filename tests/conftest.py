@@ -2,6 +2,7 @@
 
 import fcntl
 import hashlib
+import json
 import os
 import re
 import shutil
@@ -196,6 +197,33 @@ def make_environment(rendered: dict[str, Path], *others: str) -> Path:
         subprocess.run([*command, "--no-deps", *evals], check=True)
 
     return cached("venv", text, install)
+
+
+# The names of all packages that these need, and they themselves.
+CLOSURE = """
+import json, sys
+from importlib.metadata import requires
+from packaging.requirements import Requirement
+
+found, waiting = set(), [(line, {""}) for line in json.load(sys.stdin)]
+while waiting:
+    line, extras = waiting.pop()
+    one = Requirement(line)
+    if one.marker is not None and not any(one.marker.evaluate({"extra": extra}) for extra in extras):
+        continue
+    key = one.name.lower().replace("_", "-"), frozenset(one.extras)
+    if key not in found:
+        found.add(key)
+        waiting += [(each, one.extras | {""}) for each in requires(one.name) or ()]
+print(json.dumps(sorted({name for name, _ in found})))
+"""
+
+
+def closure(environment: Path, requirements: list[str]) -> set[str]:
+    """The packages that an environment has for these requirements."""
+    command = [environment / "bin/python", "-c", CLOSURE]
+    done = subprocess.run(command, input=json.dumps(requirements), capture_output=True, text=True, check=True)
+    return set(json.loads(done.stdout))
 
 
 def pins(project: Path, python: str = f"3.{sys.version_info.minor}") -> dict[str, str]:

@@ -735,11 +735,13 @@ def test_words_of_the_page_win_over_those_of_the_language(new_page, live_project
     page = new_page(storage_state=signed_in)
     page.add_init_script("""document.addEventListener("readystatechange", () => {
         document.documentElement.lang = "de-AT";
-        document.querySelector("agui-chat").dataset.strings = JSON.stringify({ send: "Los" });
+        const strings = JSON.stringify({ send: "Los", placeholder: "Ihre Bestellung" });
+        document.querySelector("agui-chat").dataset.strings = strings;
     }, { once: true })""")
     page.goto(live_project.url)
     expect(page.get_by_role("button", name="Los")).to_be_visible()
     expect(page.get_by_label("Ihre Nachricht", exact=True)).to_be_visible()
+    expect(page.get_by_placeholder("Ihre Bestellung, oder / für Vorlagen")).to_be_visible()
     assert page.locator("agui-chat").evaluate("e => e.strings.lang") == "de-AT"
 
 

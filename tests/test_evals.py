@@ -5,6 +5,8 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from conftest import closure
+from packaging.requirements import Requirement
 from servers import project_environment
 
 
@@ -16,7 +18,7 @@ def make_eval(project: Path, *options: str) -> subprocess.CompletedProcess[str]:
 @pytest.mark.nightly
 @pytest.mark.engine
 def test_make_eval_prints_a_table_and_fails_under_the_threshold(bake, furnish):
-    project = bake(project_slug="evaluated")
+    project = bake(project_slug="evaluated", parts="standard")
     furnish(project)
     (project / ".venv/.evals").unlink(missing_ok=True)  # make must install them.
     done = make_eval(project)
@@ -39,3 +41,14 @@ def test_the_installation_gains_nothing_by_the_evals(rendered):
     others = [data["project"]["dependencies"], *data["project"]["optional-dependencies"].values()]
     others.append(data["dependency-groups"]["dev"])
     assert not any("evals" in line for group in others for line in group)
+
+
+@pytest.mark.engine
+@pytest.mark.parametrize("parts", ["minimal", "standard", "everything"])
+def test_what_the_evals_need_is_there_or_installed_with_them(rendered, bake, environment: Path, parts: str):
+    """They are installed without what they ask for, and `evaluate` imports all of it."""
+    project = tomllib.loads((bake(parts=parts) / "pyproject.toml").read_text())
+    evals = tomllib.loads((rendered["demo"] / "pyproject.toml").read_text())["dependency-groups"]["evals"]
+    there = [*project["project"]["dependencies"], *project["dependency-groups"]["dev"]]
+    named = {Requirement(line).name for line in evals}
+    assert closure(environment, evals) - closure(environment, there) - named == set()

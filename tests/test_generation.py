@@ -68,6 +68,15 @@ def test_every_root_file_is_copied_or_rendered(template: Path):
     assert set(patterns) - {"*/*"} <= root
 
 
+def test_a_project_knows_its_version(project: Path, template: Path):
+    """The template, the engine and the installer have one version, which the changelog begins with."""
+    version = json.loads((template / "cookiecutter.json").read_text())["_version"]
+    assert f"made from version {version} of its template" in (project / "README.md").read_text()
+    assert f'\n__version__ = "{version}"\n' in (project / "agui/__init__.py").read_text()
+    assert tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"] == version
+    assert re.search(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(), re.M)[1] == version
+
+
 def test_nothing_of_the_template_is_left(project: Path):
     marks = re.compile(r"\{\{-?\s*cookiecutter|\{%-?\s*(if|set|for) cookiecutter|\{% raw|__CHANGEME__|!!!SET")
     assert [name for name, text in texts(project) if marks.search(text)] == []

@@ -39,7 +39,8 @@ PLACES = {
     "config": PYTHON,
     "users(/management(/commands)?)?": PYTHON,
     "users/templates/registration": r"(login|locked_out)\.html",
-    "agui/management/agent_template(/[a-z]+(/app_name)?)?": r"[a-z_]+\.(py-tpl|yaml|css|html)",
+    "agui/management/agent_template(/[a-z]+(/app_name)?)?": r"[a-z_]+\.(py-tpl|yaml|css|html|svg)",
+    "locale/(ar|de)/LC_MESSAGES": r"django\.(po|mo)",
     "(agui(/contrib/[a-z_]+)?|assistant|users)/migrations": r"__init__\.py|\d{4}_[a-z0-9_]+\.py",
     "(assistant|config|users)/tests": PYTHON,
 }
@@ -63,8 +64,11 @@ def test_every_file_is_of_a_kind_that_belongs_there(project: Path):
 
 
 def test_every_file_is_text(project: Path):
-    """Anything else would be copied with whatever it holds: the manual's pictures are made by tests."""
-    others = {name: (project / name).read_bytes() for name in files(project)}
+    """Anything else would be copied with whatever it holds: the manual's pictures are made by tests.
+
+    test_translations.py compares the words of the pages, as Django reads them, with their source.
+    """
+    others = {name: (project / name).read_bytes() for name in files(project) if not name.endswith(".mo")}
     others = {name: data for name, data in others.items() if b"\0" in data}
     assert {str(PurePosixPath(name).parent) for name in others} == {"docs/pictures"}
     assert all(data.startswith(b"\x89PNG\r\n\x1a\n") for data in others.values())

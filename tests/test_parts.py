@@ -4,10 +4,11 @@ says. Whatever is there then passes the project's own checks."""
 import re
 import shutil
 import subprocess
+import tomllib
 from pathlib import Path
 
 import pytest
-from conftest import ROOT, TEMPLATE_NAME
+from conftest import ROOT, TEMPLATE_NAME, closure
 from daily import at_night
 from servers import project_environment
 from test_guides import anchors
@@ -15,7 +16,7 @@ from test_guides import anchors
 pytestmark = pytest.mark.engine
 CONTRIB = ROOT / TEMPLATE_NAME / "agui/contrib"
 PARTS = sorted(path.name for path in CONTRIB.iterdir() if (path / "apps.py").exists())
-STANDARD = ["admin", "attachments", "dashboard", "export", "fast", "feedback", "spending"]
+STANDARD = ["admin", "attachments", "dashboard", "evals", "export", "fast", "feedback", "spending"]
 # Parts that another one can't do without.
 NEEDED = {"dashboard": ["admin"], "terminal": ["client"]}
 
@@ -87,7 +88,7 @@ def test_what_is_left_names_no_page_that_is_gone(bake, answer: str):
 def test_coding_assistants_are_told_of_no_part_that_is_absent(bake, answer: str):
     told = (bake(parts=answer) / "AGENTS.md").read_text()
     assert "manage.py chat" not in told
-    assert "evals" not in told
+    assert ("evals" in told) == (answer == "standard")
 
 
 def named_parts(page: Path) -> set[str]:
@@ -106,6 +107,22 @@ def test_manual_has_the_sections_of_the_chosen_parts(bake, answer: str, parts: l
     gone = {f"(part {part}: " for part in PARTS if part not in parts}
     for name in (".env.example", "compose.yaml"):
         assert not [mark for mark in gone if mark in (project / name).read_text()]
+
+
+@pytest.mark.parametrize("answer", ["minimal", "standard", "everything"])
+def test_the_manual_says_what_an_answer_costs(bake, environment: Path, answer: str):
+    """Rounded: to a thousand lines, and to the packages of Linux."""
+    project = bake(parts=answer)
+    lines = {"own": 0, ".py": 0, ".js": 0}
+    for path in project.rglob("*"):
+        if path.suffix in (".py", ".js") and "migrations" not in path.parts:
+            kind = path.suffix if path.is_relative_to(project / "agui") else "own"
+            lines[kind] += len(path.read_text().splitlines()) if kind != "own" or path.suffix == ".py" else 0
+    needed = closure(environment, tomllib.loads((project / "pyproject.toml").read_text())["project"]["dependencies"])
+    [row] = re.findall(rf"^\| `{answer}` \| (.*) \|$", (project / "docs/architecture.md").read_text(), re.MULTILINE)
+    told = [int(cell.replace(",", "")) for cell in row.split(" | ")]
+    counted = [lines["own"], lines[".py"], lines[".js"], len(needed)]
+    assert told == pytest.approx(counted, rel=0.1), counted
 
 
 def test_without_the_hook_everything_is_there(run_cli):

@@ -89,6 +89,18 @@ def test_project_without_debug_needs_a_key(bake, furnish):
     assert "SECRET_KEY" in done.stderr.splitlines()[-1]
 
 
+def test_postgresql_without_its_driver_ends_in_a_sentence(bake, furnish):
+    project = bake(project_slug="driverless")
+    furnish(project)
+    absent = "import runpy, sys; sys.modules |= {'psycopg': None, 'psycopg2': None}"
+    manage = f"{absent}; runpy.run_path('manage.py', {{}}, '__main__')"
+    for command in ("check", "migrate", "runserver"):
+        url = "postgres://ada:secret@127.0.0.1:1/shop"
+        done = run(project, ".venv/bin/python", "-c", manage, command, DATABASE_URL=url)
+        assert done.returncode == 1
+        assert done.stderr == "DATABASE_URL names PostgreSQL. Its driver is missing: make setup EXTRAS=postgres\n"
+
+
 def test_static_files_are_collected_and_hashed(bake, furnish):
     project = bake(project_slug="collected")
     furnish(project)

@@ -155,8 +155,9 @@ def used_names(code: str) -> set[str]:
 def used_by_pages() -> dict[str, set[str]]:
     used: dict[str, set[str]] = {page: set() for page in PAGES}
     for name, text in read_recipes().items():
-        for _, code in BLOCK.findall(text):
-            used[name.partition("#")[0]] |= used_names(code)
+        page = name.partition("#")[0]
+        for _, code in BLOCK.findall(text) if page in used else ():
+            used[page] |= used_names(code)
     return used
 
 

@@ -80,6 +80,14 @@ def test_served_agents_stand_apart(project: Path):
             assert (status, f"<title>{title}</title>" in page) == (200, True)
             assert f'endpoint="/{name}/agent/"' in page
             assert '"/agent/' not in page
+            # Its head is like that of the first agent's page.
+            assert f'class="brand"><a href="/{name}/">{title}</a>' in page
+            assert "data-agui-sign-out" in page
+            assert 'action="/accounts/logout/"' in page
+            assert '<a href="/admin/">' in page
+            for path in re.findall(r'href="(/static/[^"]+)"', page):
+                assert admin.fetch("GET", path)[0] == 200, path
+            assert re.search(r'<link rel="icon" href="/static/\w+/icon.svg"', page)
         with_token = Client(live.port, live.token)
         with with_token.open("POST", "/billing/agent/", run_input("Show my account", threadId="t1")) as response:
             assert live.username in text_of(list(events(response)))

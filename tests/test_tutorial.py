@@ -38,7 +38,7 @@ def cells(page: Page, text: str):
 
 @pytest.mark.nightly
 def test_each_step_shows_what_the_tutorial_says(opened, bake, furnish, tmp_path: Path):
-    project = bake(parts="everything")
+    project = bake(parts="standard")
     furnish(project)
     MODEL.follow(project)
     READ.follow(project)
@@ -89,7 +89,7 @@ def test_each_step_shows_what_the_tutorial_says(opened, bake, furnish, tmp_path:
 
 @pytest.mark.nightly
 def test_what_the_tutorial_built_passes_make_check(bake, furnish):
-    project = bake(parts="everything")
+    project = bake(parts="standard")
     furnish(project)
     for section in (MODEL, READ, ASK, PAGE, SKILL, TEST, EVAL):
         section.follow(project)

@@ -148,7 +148,7 @@ def test_update_brings_the_engine_and_leaves_what_is_the_users(created: Path, re
     assert shell(update, created, "v2").returncode == 0
     after, newest = without_git(created), fresh(run_cli, releases, "v2")
     assert conflicts(created) == []
-    owned = re.compile(r"(assistant|config|users|shop|media)/|README\.md|\.env$|db\.sqlite3")
+    owned = re.compile(r"(assistant|config|users|locale|shop|media)/|README\.md|\.env$|db\.sqlite3")
     assert {n: c for n, c in after.items() if owned.match(n)} == {n: c for n, c in before.items() if owned.match(n)}
     changed = {n for n in newest if not owned.match(n) and after.get(n) != newest[n]}
     assert changed == {"Dockerfile", "docs/tools.md", "pyproject.toml"}

@@ -181,3 +181,11 @@ test("what an answer has used is told in words", () => {
   assert.equal(usageText([{ inputTokens: 2 }, { inputTokens: 3, outputTokens: 1 }], english), "5 tokens read, 1 written");
   assert.equal(usageText([], english), "");
 });
+
+test("the hint about skills keeps the page's own words", () => {
+  for (const table of [STRINGS, ...Object.values(tables)]) {
+    const hint = format(table.placeholderSkills, { ...table, placeholder: "Ask about your order" });
+    assert.match(hint, /Ask about your order/);
+    assert.match(format(table.placeholderSkills, table), new RegExp(`^${table.placeholder}. .*/`));
+  }
+});

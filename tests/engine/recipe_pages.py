@@ -1,4 +1,7 @@
-"""The pages of docs/recipes/: each section with code is a recipe, which is pasted into a project on its own."""
+"""The pages of docs/recipes/: each section with code is a recipe, which is pasted into a project on its own.
+
+So are those of own-code.md in a project's manual.
+"""
 
 import re
 from functools import cache
@@ -6,19 +9,21 @@ from pathlib import Path
 
 DIRECTORY = Path(__file__).parents[2] / "docs/recipes"
 PAGES = sorted(path.stem for path in DIRECTORY.glob("*.md") if path.stem != "README")
+MANUAL = Path(__file__).parents[2] / "{{cookiecutter.project_slug}}/docs"
+IN_MANUAL = ["own-code"]
 BLOCK = re.compile(r"^```python\n# (\S+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 SECTION = re.compile(r"^## ([^\n]*)\n(.*?)(?=^## |\Z)", re.MULTILINE | re.DOTALL)
 
 
 def read_page(name: str) -> str:
-    return (DIRECTORY / f"{name}.md").read_text()
+    return ((MANUAL if name in IN_MANUAL else DIRECTORY) / f"{name}.md").read_text()
 
 
 @cache
 def read_recipes() -> dict[str, str]:
     """Read the recipes of all pages, by `page#anchor`."""
     recipes = {}
-    for page in PAGES:
+    for page in PAGES + IN_MANUAL:
         for title, text in SECTION.findall(read_page(page)):
             anchor = re.sub(r"[^\w-]", "", title.lower().replace(" ", "-"))
             if BLOCK.search(text):

@@ -94,7 +94,8 @@ class Recipe:
         """End assistant/agent.py as it ends."""
         agent: Any = self.modules["assistant/agent.py"]
         if "view" not in vars(agent):
-            agent.view = DjangoAGUIView(agent.registry, agent.config, skills=agent.skills)
+            get_user = self.modules["assistant/auth.py"].get_user
+            agent.view = DjangoAGUIView(agent.registry, agent.config, skills=agent.skills, get_user=get_user)
         return agent
 
     def run(self, file: str, code: str) -> None:

@@ -198,6 +198,9 @@ REQUESTS: dict[str, tuple[str, str, dict[str, str]]] = {
     "unwanted browser": ("GET", "/agent/threads/", {"user_agent": "Unwanted/1.0"}),
     "origin": ("POST", "/agent/", {"origin": "https://evil.example"}),
     "template": ("GET", "/template/", {}),
+    "language": ("GET", "/agent/threads/", {"accept_language": "ar-EG,de;q=0.5"}),
+    "language, refused": ("GET", "/agent/threads/", {"accept_language": "de", "authorization": "Bearer agt_wrong"}),
+    "language, in a page": ("GET", "/template/", {"accept_language": "de"}),
 }
 USUAL: dict[str, tuple[str, str, dict[str, str]]] = {
     "no token": ("GET", "/agent/threads/", {"authorization": ""}),

@@ -392,7 +392,7 @@ async def test_a_waiting_stream_holds_no_thread_and_no_connection(client: Client
 
 
 async def test_a_turn_needs_no_name_of_asgiref_that_is_not_documented(client: Client, monkeypatch):
-    monkeypatch.setattr(executor, "_threads_of_contexts", None)
+    monkeypatch.setattr(executor, "_threads_of_contexts", {})
     monkeypatch.setattr(executor, "_loops", None)
     with script([say("Half, "), call("echo", text="hey")], [say("whole.")]):
         events = await client.run("Hi")

@@ -5,6 +5,8 @@ import json
 import re
 import threading
 from datetime import datetime
+from io import BytesIO
+from types import SimpleNamespace
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -14,10 +16,11 @@ from django.core.files import File
 from django.core.files.storage import FileSystemStorage
 from django.core.files.uploadedfile import SimpleUploadedFile
 from pydantic_ai import BinaryContent, FunctionToolset, RunContext
+from pydantic_ai.exceptions import ToolFailed
 from pydantic_ai.messages import ModelRequest, UserPromptPart
 from pydantic_ai.models.test import TestModel
 
-from agui import AgentConfig, AgentDeps, ToolRegistry, build_agent
+from agui import AgentConfig, AgentDeps, ToolRegistry, build_agent, read_file
 from agui.agents.demo.model import build_demo_model
 from agui.contrib.attachments import references as attached
 from agui.contrib.attachments.models import Attachment, AttachmentUse
@@ -25,7 +28,7 @@ from agui.contrib.attachments.references import name_attachments, use_attachment
 from agui.models import Message
 from agui.stores.annotations import annotate
 from agui.stores.model import ModelConversationStore
-from agui.testing import call, fail, say
+from agui.testing import Chat, call, fail, say
 from engine import urls
 from engine.conftest import Client, parts_of, played_by, results_of, run_input, script
 
@@ -484,3 +487,60 @@ async def test_tools_of_the_project_know_the_files_and_whose_they_are(client: Cl
     with script(call("look"), say("ok")), urls.view.agent.override(tools=[look]):
         await client.run(messages=[message(file)])
     assert seen == [(f"user:{user.pk}", [row(file)])]
+
+
+# --- A tool of the project's own
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"item,price\nlamp,9.50\ntable,100", "109.50"),
+        ("\ufeffitem,price\nl\u00e1mpara,9.50".encode(), "9.50"),
+        ("item,price\nl\u00e1mpara,9.50".encode("utf-16"), "9.50"),
+        (b"item,prices\nlamp,9.50", "has no column 'price'"),
+        (b"", "has no column 'price'"),
+    ],
+)
+async def test_the_manuals_tool_reads_an_upload(paste, user, client: Client, content: bytes, said: str):
+    paste("own-code#read-an-upload")
+    file = await upload(client, content, "prices.csv", "text/csv") if content else {"id": await empty_file(user)}
+    chat = Chat(user, call("add_up", attachment_id=file["id"], column="price"), say("That is it."))
+    answer = await chat.send(messages=[{"id": "m1", "role": "user", "content": "Add it up", "metadata": {}}])
+    assert said in str(answer.results or chat.model.requests[1].tool_results)
+
+
+async def empty_file(user: Any) -> str:
+    file = File(BytesIO(b""), "empty.csv")
+    row = await Attachment.objects.acreate(
+        scope=f"user:{user.pk}", owner=user, name="empty.csv", media_type="text/plain", size=0, digest="", file=file
+    )
+    return str(row.pk)
+
+
+class Ctx:
+    def __init__(self, scope: str, *ids: str) -> None:
+        self.deps = SimpleNamespace(scope=scope, attachments=[{"id": one} for one in ids])
+
+
+async def test_a_tool_reads_files_of_its_user_only(user, client: Client, other):
+    first, second = await upload(client, b"one", "1.txt"), await upload(client, PNG, "2.png")
+    read = sync_to_async(read_file)
+    own = Ctx(f"user:{user.pk}", first["id"], second["id"])
+    file = await read(own, first["id"])
+    assert (file.id, file.name, file.media_type, file.data, file.text) == (
+        first["id"],
+        "1.txt",
+        "text/plain",
+        b"one",
+        "one",
+    )
+    assert (await read(own)).data == PNG
+    foreign = [Ctx(f"user:{other.pk}"), Ctx("session:x"), Ctx("")]
+    asked = [(ctx, first["id"]) for ctx in foreign] + [(own, one) for one in ("", "x", str(uuid4()), f"{first['id']}0")]
+    for ctx, attachment_id in [*asked, (Ctx(f"user:{user.pk}"), None)]:
+        with pytest.raises(ToolFailed, match="There is no such attachment"):
+            await read(ctx, attachment_id)
+    await Attachment.objects.filter(pk=first["id"]).aupdate(file="attachments/gone.txt")
+    with pytest.raises(ToolFailed, match="is gone"):
+        await read(own, first["id"])

@@ -147,6 +147,8 @@ The optional parts are in contrib/, each in its own folder.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+__version__ = "0.1.0"
+
 if TYPE_CHECKING:
     from pydantic_ai.conversation import Conversation
     from pydantic_ai.conversation_store import ConversationStore
@@ -196,9 +198,10 @@ _MODULES = {
     "ConversationStore": "pydantic_ai.conversation_store",
     "DEFAULT_SYSTEM_PROMPT": "agui.agents.config",
     "DjangoAGUIView": "agui.http.views",
-    # These two are in parts, which a project may lack, so __all__ leaves them out.
+    # These three are in parts, which a project may lack, so __all__ leaves them out.
     "DjangoSessionConversationStore": "agui.contrib.session_store.store",
     "DrfMcpToolset": "agui.contrib.drf_mcp.toolset",
+    "read_file": "agui.contrib.attachments.read",
     "LoggingAuditLogger": "agui.tools.audit",
     "ModelAuditLogger": "agui.tools.audit",
     "ModelConversationStore": "agui.stores.model",

@@ -1,7 +1,9 @@
 """Settings of the project: one file, driven by the environment (see .env.example)."""
 
 import os
+import sys
 from datetime import timedelta
+from importlib.util import find_spec
 from pathlib import Path
 from urllib.parse import quote
 
@@ -75,6 +77,7 @@ MIDDLEWARE = [
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.locale.LocaleMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
@@ -118,6 +121,8 @@ if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
     # The test database is a file, because runs and tools use it from several threads.
     DATABASES["default"]["TEST"] = {"NAME": BASE_DIR / "test.sqlite3"}
 elif DATABASES["default"]["ENGINE"] == "django.db.backends.postgresql":
+    if find_spec("psycopg") is None and find_spec("psycopg2") is None:
+        sys.exit("DATABASE_URL names PostgreSQL. Its driver is missing: make setup EXTRAS=postgres")
     # Without these, a query waits for minutes or for ever if its server vanishes.
     DATABASES["default"]["OPTIONS"] = {
         "connect_timeout": 5,  # seconds
@@ -174,7 +179,10 @@ LOGOUT_REDIRECT_URL = "login"
 
 # --- Language, time and files
 
+# The browser asks for one of LANGUAGES, and LANGUAGE_CODE is for those that ask for none of them.
 LANGUAGE_CODE = "en-us"
+LANGUAGES = [("en", "English"), ("de", "Deutsch"), ("ar", "العربية")]
+LOCALE_PATHS = [BASE_DIR / "locale"]
 TIME_ZONE = "UTC"
 USE_TZ = True
 

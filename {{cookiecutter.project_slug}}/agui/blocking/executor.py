@@ -12,6 +12,8 @@ from weakref import WeakSet
 
 from asgiref.sync import AsyncToSync, SyncToAsync, ThreadSensitiveContext, sync_to_async
 from django.db import close_old_connections, connections
+from django.urls import get_script_prefix, set_script_prefix
+from django.utils import timezone, translation
 
 from agui import clock, conf
 from agui.blocking.fair_threads import FairThreads
@@ -33,7 +35,7 @@ owner: ContextVar[str | None] = ContextVar("agui_owner", default=None)
 # The context of this task in asgiref, its threads by context, and the loops that threads wait for.
 # They are not documented: without them more threads are kept, and each query looks for its own.
 _contexts: Any = getattr(SyncToAsync, "thread_sensitive_context", ContextVar("unknown"))
-_threads_of_contexts: Any = getattr(SyncToAsync, "context_to_thread_executor", None)
+_threads_of_contexts: Any = getattr(SyncToAsync, "context_to_thread_executor", {})
 _loops: Any = getattr(AsyncToSync, "loop_thread_executors", None)
 
 _given_up: ContextVar[threading.Event | None] = ContextVar("agui_given_up", default=None)
@@ -72,9 +74,11 @@ def _submit(
         with_connections = _with_kept_connections
     context = copy_context()
     context.run(_given_up.set, given_up)
+    enter = entering_request()
 
     def call() -> R:
         with workers.at_work(may_hang=pool == "tools"):
+            context.run(enter)
             return context.run(with_connections, fn, *args)
 
     return _threads(workers, pool).submit(owner.get(), call)
@@ -92,6 +96,19 @@ class ToolThreads(Executor):
 
 async def tool_threads() -> ToolThreads:
     return ToolThreads(await workers_of_loop())
+
+
+def entering_request() -> Callable[[], None]:
+    """Return what gives another thread or task the language and time zone of this request."""
+    language, zone = translation.get_language(), timezone.get_current_timezone()
+    prefix = get_script_prefix()
+
+    def enter() -> None:
+        translation.activate(language)
+        timezone.activate(zone)
+        set_script_prefix(prefix)
+
+    return enter
 
 
 def stop_if_given_up() -> None:
@@ -141,8 +158,7 @@ def _with_clean_connections(fn: Callable[..., R], *args: Any) -> R:
 def _are_pooled() -> bool:
     """Whether Django has a pool of connections for all threads, which needs them back."""
     for settings in connections.settings.values():
-        options = settings.get("OPTIONS") or {}
-        if options.get("pool"):
+        if (settings.get("OPTIONS") or {}).get("pool"):
             return True
     return False
 
@@ -160,8 +176,7 @@ def _with_kept_connections(fn: Callable[..., R], *args: Any) -> R:
 
 
 def _has_failed_connection() -> bool:
-    connected = connections.all(initialized_only=True)
-    return any(connection.errors_occurred for connection in connected)
+    return any(connection.errors_occurred for connection in connections.all(initialized_only=True))
 
 
 def _renew_connections() -> None:
@@ -186,7 +201,7 @@ def _call(fn: Callable[..., R], *args: Any) -> R:
 
 async def release_connections() -> None:
     """Close the connections of the thread that async ORM calls use here, before a long wait."""
-    context = _current_context()
+    context = _contexts.get(None)
     if context is None or context in _threads_of_contexts:
         await sync_to_async(_release_connections)()
         release_thread_later()
@@ -197,7 +212,7 @@ def release_thread_later() -> None:
 
     This happens after RELEASE_SECONDS: most requests end before.
     """
-    owner = _current_context()
+    owner = _contexts.get(None)
     if owner is None or owner in _lasting:
         return
     _lasting.add(owner)
@@ -206,13 +221,6 @@ def release_thread_later() -> None:
     context = Context()
     context.run(_contexts.set, owner)
     asyncio.get_running_loop().call_later(RELEASE_SECONDS, _begin_to_release, context=context)
-
-
-def _current_context() -> Any:
-    """Return asgiref's context of this request or run, if there is one with threads."""
-    if _threads_of_contexts is None:
-        return None
-    return _contexts.get(None)
 
 
 def _begin_to_release() -> None:

@@ -13,7 +13,7 @@ from pydantic_ai.conversation import Conversation
 from agui import parts, statements
 from agui.actor import Actor
 from agui.agents.endpoint import Endpoint
-from agui.blocking.executor import in_database, release_connections
+from agui.blocking.executor import entering_request, in_database, release_connections
 from agui.deps import AgentDeps
 from agui.errors import Conflict
 from agui.events.progress import ClientView, dump_state
@@ -214,4 +214,5 @@ def detached_context() -> contextvars.Context:
     for variable, value in contextvars.copy_context().items():
         if variable.name not in ASGIREF_CONTEXT:
             context.run(variable.set, value)
+    context.run(entering_request())
     return context

@@ -2,7 +2,6 @@
 
 import codecs
 from typing import Annotated, Any
-from uuid import UUID
 
 from pydantic import Field
 from pydantic_ai import BinaryContent, FunctionToolset, RunContext
@@ -13,6 +12,7 @@ from agui import conf
 from agui.contrib.attachments.conf import AttachmentsSettings
 from agui.contrib.attachments.files import PDF
 from agui.contrib.attachments.models import Attachment
+from agui.contrib.attachments.read import find_attachment, read_bytes
 from agui.deps import AgentDeps
 from agui.tools.call import build_toolset
 from agui.tools.registry import ToolRegistry, tool
@@ -31,9 +31,7 @@ def read_attachment(
     """Read an attachment, a file of the user's: by its id, or the newest one.
     A long text says how to read on.
     """
-    if attachment_id is None:
-        attachment_id = ctx.deps.attachments[-1]["id"] if ctx.deps.attachments else ""
-    attachment = _find(attachment_id, ctx.deps.scope)
+    attachment = find_attachment(ctx, attachment_id)
     if attachment.media_type == "text/plain":
         return _read_text(attachment, offset)
     if attachment.media_type.startswith("image/") or attachment.media_type == PDF:
@@ -41,21 +39,14 @@ def read_attachment(
     raise ToolFailed(f"A file of the type {attachment.media_type} can't be read.")
 
 
-def _find(attachment_id: str, scope: str) -> Attachment:
-    try:
-        return Attachment.objects.get(pk=UUID(attachment_id), scope=scope)
-    except (ValueError, Attachment.DoesNotExist):
-        raise ToolFailed("There is no such attachment.") from None
-
-
 def _read_text(attachment: Attachment, offset: int) -> dict[str, Any]:
     """Read a page of a text. The text is a JSON string, so it can't fake the note beside it."""
     limit, size = conf.part(AttachmentsSettings).read_page_bytes, attachment.size
     if attachment.encoding == "utf-8":
-        data = _read(attachment, min(offset, size), limit)
+        data = read_bytes(attachment, min(offset, size), limit)
     else:
         # Offsets count bytes of UTF-8, as for any other text.
-        whole = _read(attachment, 0, size).decode(attachment.encoding, "replace").encode()
+        whole = read_bytes(attachment, 0, size).decode(attachment.encoding, "replace").encode()
         data, size = whole[offset : offset + limit], len(whole)
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
     following = offset + len(data)
@@ -80,20 +71,10 @@ def _read_whole(attachment: Attachment) -> BinaryContent:
             f"The file is too large to be read: it has {attachment.size} bytes, "
             f"{limit} are the limit."
         )
-    data = _read(attachment, 0, attachment.size)
+    data = read_bytes(attachment, 0, attachment.size)
     if attachment.media_type == PDF:
         data = data[max(data.find(b"%PDF-"), 0) :]  # providers expect no junk before it
     return BinaryContent(data, media_type=attachment.media_type, identifier=str(attachment.pk))
-
-
-def _read(attachment: Attachment, offset: int, size: int) -> bytes:
-    try:
-        with attachment.file.storage.open(attachment.file.name or "", "rb") as file:
-            file.seek(offset)
-            data: bytes = file.read(size)
-    except FileNotFoundError:
-        raise ToolFailed("The file of this attachment is gone.") from None
-    return data
 
 
 def attachment_toolset() -> FunctionToolset[AgentDeps]:

@@ -10,8 +10,10 @@ eval: setup $(EVALS) ## Play the cases in assistant/evals/ (MODEL=openai:... for
 
 # pydantic-evals asks for the very version of pydantic-ai that came out with it. All else that it needs is here by now.
 $(EVALS): $(INSTALLED)
-	@$(BIN)/python -c 'import tomllib; \
-		print(*tomllib.load(open("pyproject.toml", "rb"))["dependency-groups"]["evals"], sep="\n")' > .venv/evals.txt
+	@$(BIN)/python -c 'import sys, tomllib; \
+		groups = tomllib.load(open("pyproject.toml", "rb")).get("dependency-groups", {}); \
+		print(*groups.get("evals") or sys.exit("pyproject.toml has no dependency group evals: see docs/parts.md."), sep="\n")' \
+		> .venv/evals.txt
 	@if command -v uv >/dev/null; then \
 		uv pip install --quiet --python $(BIN)/python --no-deps -r .venv/evals.txt -c constraints.txt; \
 	else \

@@ -41,6 +41,7 @@ BY_HOOKS = {
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django.middleware.common.CommonMiddleware",
+    "django.middleware.locale.LocaleMiddleware",
     "django.middleware.security.SecurityMiddleware",
 }
 OTHER_HOOKS = ("process_view", "process_exception", "process_template_response")

@@ -4,6 +4,7 @@ import { Actions } from "./actions.js";
 import { ComposerFiles } from "./composer-files.js";
 import { partsOf } from "./composer-parts.js";
 import { h, isTouch, setAttribute, setText } from "./dom.js";
+import { format } from "./strings.js";
 
 /** @typedef {import("./types.d.ts").Skill} Skill */
 /** @typedef {import("./types.d.ts").Returned} Returned */
@@ -149,7 +150,7 @@ export class Composer {
     this.#session = { busy, stopping, queued, conversation };
     const waits = conversation.status === "waiting";
     const hasHint = this.#skills.length && !this.#narrow;
-    const hint = hasHint ? strings.placeholderSkills : strings.placeholder;
+    const hint = hasHint ? format(strings.placeholderSkills, strings) : strings.placeholder;
     this.#input.placeholder = waits ? strings.placeholderWaiting : hint;
     setAttribute(this.element, "data-status", conversation.status);
     this.enable();

@@ -16,7 +16,7 @@ export const STRINGS = {
   loading: "Loading the conversation",
 
   placeholder: "Ask anything",
-  placeholderSkills: "Ask anything, or type / for skills",
+  placeholderSkills: "{placeholder}, or type / for skills",
   placeholderWaiting: "Answer above to go on",
   messageLabel: "Your message",
   send: "Send",

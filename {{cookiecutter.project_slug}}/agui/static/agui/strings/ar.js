@@ -14,7 +14,7 @@ export const STRINGS = {
   loading: "جارٍ تحميل المحادثة",
 
   placeholder: "اسأل عمّا تريد",
-  placeholderSkills: "اسأل، أو اكتب / للمهارات",
+  placeholderSkills: "{placeholder}، أو اكتب / للمهارات",
   placeholderWaiting: "أجب أعلاه للمتابعة",
   messageLabel: "رسالتك",
   send: "إرسال",

@@ -14,7 +14,7 @@ export const STRINGS = {
   loading: "Unterhaltung wird geladen",
 
   placeholder: "Ihre Frage",
-  placeholderSkills: "Ihre Frage, oder / für Vorlagen",
+  placeholderSkills: "{placeholder}, oder / für Vorlagen",
   placeholderWaiting: "Bitte oben antworten",
   messageLabel: "Ihre Nachricht",
   send: "Senden",

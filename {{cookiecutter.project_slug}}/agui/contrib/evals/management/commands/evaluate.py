@@ -51,7 +51,10 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         if find_spec("pydantic_evals") is None:
-            raise CommandError("It needs the library: `make eval` installs it.")
+            raise CommandError(
+                "It needs pydantic-evals, pyyaml and rich: `make eval` installs them, as does "
+                "`pip install --no-deps pydantic-evals pyyaml rich`."
+            )
         from agui.contrib.evals.suites import find_suites, passed
 
         suites = list(find_suites(model_of(options["model"])))
