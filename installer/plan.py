@@ -170,7 +170,7 @@ def _main_package(project: Project) -> tuple[str, Path]:
         if path is not None:
             packages.append(_packages(project.facts[module], path))
     wsgi = (project.facts["wsgi_application"] or "").rpartition(".")[0]
-    wsgi_file = project.code / Path(*wsgi.split(".")).with_suffix(".py")
+    wsgi_file = project.code / f"{wsgi.replace('.', '/')}.py"
     beside = [_packages(wsgi, wsgi_file)] if wsgi and wsgi_file.exists() else []
     for name in ("asgi.py", "wsgi.py"):
         for folders in [*beside, *packages]:
@@ -182,7 +182,7 @@ def _main_package(project: Project) -> tuple[str, Path]:
             return package, folder
     # They share none: the outermost package of the settings, or else of the routes.
     outermost = [list(folders.items())[-2] for folders in packages if len(folders) > 1]
-    return (outermost or [("", project.code)])[0]
+    return (outermost or [("", packages[0][""])])[0]
 
 
 def _packages(module: str, file: Path) -> dict[str, Path]:

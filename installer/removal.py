@@ -13,9 +13,11 @@ from installer.project import Project
 from installer.requirement_files import read
 
 OTHER_FOLDERS = {"agui", "node_modules", "site-packages"}
-# Python that needs the engine or the assistant: imports, and names of modules such as in settings.
+# Python that needs the engine or the assistant: imports, names of modules, and of migrations.
 USE = re.compile(
-    r"""(?m)^[ \t]*(?:from|import)[ \t]+(?:agui|assistant)\b|["']agui(?:\.[\w.]+)?["']"""
+    r"""(?mx) ^[ \t]* (?:from|import) [ \t]+ (?:agui|assistant)\b
+    | ["']agui\.[\w.]+["']
+    | \( \s* ["']agui(?:_\w+)?["'] , \s* ["']\d"""
 )
 
 

@@ -1,15 +1,18 @@
 """Where the installer writes a project's new packages, and what it says where it writes nothing."""
 
+import ast
 import itertools
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
-from conftest import ROOT
+from conftest import ROOT, TEMPLATE_NAME
+from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
 sys.path.append(str(ROOT))
-from installer import installation, requirement_files, requirement_places
+from installer import installation, requirement_files, requirement_places, source
 from installer.project import Project
 
 PACKAGES = ["jsonschema>=4.23,<5", "pydantic-ai-slim[ag-ui]>=2.68,<3"]
@@ -262,3 +265,37 @@ def test_the_projects_own_tool_installs(tmp_path, lock, command):
     (tmp_path / "pyproject.toml").unlink()
     write(tmp_path, {"Pipfile": EDITED["Pipfile"]})
     assert commands(tmp_path) == ["pipenv install"]
+
+
+# --- The packages
+
+
+# Modules whose names are not those of their packages.
+MODULES = {"ag-ui-protocol": "ag_ui", "markdown-it-py": "markdown_it", "pydantic-ai-slim": "pydantic_ai"}
+# Those that come with others, and those that the engine uses in projects that have them.
+NOT_LISTED = {"anyio", "django", "twisted", "django-axes", "django-csp", "tdewolff-minify", "whitenoise"}
+
+
+def imported(*folders: Path) -> set[str]:
+    """The modules of other packages that Python files import."""
+    names = set()
+    for path in itertools.chain.from_iterable(folder.rglob("*.py") for folder in folders):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Import):
+                names |= {alias.name.partition(".")[0] for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+                names.add(node.module.partition(".")[0])
+    return names
+
+
+@pytest.mark.parametrize("part", [None, *source.PARTS["everything"]])
+def test_all_that_is_imported_is_required(part):
+    text = (ROOT / TEMPLATE_NAME / "pyproject.toml").read_text()
+    lines = tomllib.loads(text[: text.index("[project.optional")])["project"]["dependencies"]
+    names = {line.partition("[")[0].partition(">")[0].partition(";")[0] for line in lines} - NOT_LISTED
+    engine = ROOT / TEMPLATE_NAME / "agui"
+    core = [folder for folder in engine.iterdir() if folder.is_dir() and folder.name != "contrib"]
+    modules = imported(*core) if part is None else imported(engine / "contrib" / part)
+    needed = {name for name in names if MODULES.get(name, name.replace("-", "_")) in modules}
+    listed = {Requirement(line).name for line in source.requirements([part] if part else [])}
+    assert needed - listed == set()
