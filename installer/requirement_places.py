@@ -61,10 +61,8 @@ def find(directories: list[Path]) -> Place:
         usual = [directory / name for directory in directories for name in USUAL_NAMES]
         chosen = next((path for path in usual if path in files), None)
     if chosen is None:
-        unknown = [
-            *files,
-            *(path for path in _existing(directories, OTHER_FILES) if _may_list(path)),
-        ]
+        others = [path for path in _existing(directories, OTHER_FILES) if _may_list(path)]
+        unknown = [*(path for path in files if listed(path)), *others]
         return _unsure(unknown) if unknown else Place(directories[0] / "requirements.txt")
     if chosen.suffix == ".txt" and "--hash" in read(chosen):
         return Place(None, [f"Add the packages to {chosen}, with their hashes."])

@@ -125,7 +125,7 @@ def test_nothing_is_written_where_that_is_not_sure(tmp_path, files, named):
 
 
 def test_a_project_that_lists_nothing_gets_a_file(tmp_path):
-    write(tmp_path, {"pyproject.toml": "[tool.ruff]\nline-length = 100\n", "robots.txt": "User-agent: *\n"})
+    write(tmp_path, {"pyproject.toml": "[tool.ruff]\nline-length = 100\n", "deploy/robots.txt": "User-agent: *\n"})
     assert place_of(tmp_path) == "requirements.txt"
 
 
