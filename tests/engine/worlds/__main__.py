@@ -11,8 +11,8 @@ import django
 from asgiref.sync import sync_to_async
 from django.apps import apps
 from django.core.management import call_command
-from django.db import models
-from django.test import AsyncClient
+from django.db import OperationalError, connections, models, router
+from django.test import AsyncClient, Client
 
 os.environ["DJANGO_SETTINGS_MODULE"] = "engine.worlds.settings"
 PAGES = [f"agui/{name}/" for name in ("thread", "run", "auditrecord", "apitoken")]
@@ -26,6 +26,7 @@ def main() -> None:
     for alias in settings.DATABASES:
         call_command("migrate", database=alias, run_syncdb=True, verbosity=0)
     asyncio.run(live(make_person("ada"), make_person("bob")))
+    check_health()
 
 
 def make_person(name: str) -> Any:
@@ -37,6 +38,18 @@ def make_person(name: str) -> Any:
     if settings.WORLD["key"] == "text":
         fields["key"] = f"user:{name}/b c@d"
     return Person.objects.create_user(f"{name}@example.com", is_staff=True, is_superuser=True, **fields)
+
+
+def check_health() -> None:
+    """The database that matters is the agent's."""
+    from agui.models import Run
+
+    def refuse(*args: Any) -> None:
+        raise OperationalError("away")
+
+    assert Client().get("/healthz").status_code == 200
+    with connections[router.db_for_read(Run)].execute_wrapper(refuse):
+        assert Client().get("/healthz").status_code == 503
 
 
 async def live(ada: Any, bob: Any) -> None:
@@ -55,7 +68,6 @@ async def live(ada: Any, bob: Any) -> None:
         await way.begin(browser, prefix)
     for page in PAGES:
         assert (await browser.get(f"/admin/{page}")).status_code == 200, page
-    assert (await anybody.get("/healthz")).status_code == 200
 
     # A deletion that keeps the row: its user can't sign in any more.
     assert await sync_to_async(rows_of)(ada)
