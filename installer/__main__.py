@@ -7,25 +7,23 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from installer import project, source
+from installer import installation, project, requirement_places, source
 from installer.changes import (
     MANIFEST,
-    Changes,
     folder_contents,
     ignored_by_git,
     manifest_bytes,
-    remove,
     replace_folder,
 )
 from installer.errors import Refusal
 from installer.parts import PartsChange
 from installer.plan import plan
+from installer.removal import Removal
 
 DONE = """
 The agent is in the project. What comes next, in {code}:
 
-    {install}
-    {python} manage.py migrate
+{install}    {python} manage.py migrate
     {python} manage.py runserver
 
 Then sign in and open /assistant/. AGENT_MODEL in the environment names a model; until then the
@@ -36,6 +34,12 @@ CHANGED = """
 The project has other parts now. What comes next, in {code}:
 
 {install}    {python} manage.py migrate
+"""
+
+REMOVED = """
+The agent is removed from the project. Drop its tables from the project's other databases, such as
+that of production, before this change arrives there: run `manage.py migrate agui zero` in the
+present code. As long as a table is there without the code, no user with a row in it can be deleted.
 """
 
 IGNORED = """
@@ -73,7 +77,7 @@ def run(options: argparse.Namespace) -> str:
     code = project.find_manage(root).parent
     manifest_file = code / MANIFEST
     if options.remove:
-        return take_back(root, code, options.dry_run)
+        return take_back(root, code, options)
     if manifest_file.exists():
         manifest = json.loads(manifest_file.read_text())
         if options.parts in (None, manifest["parts"]):
@@ -96,15 +100,14 @@ def install(root: Path, options: argparse.Namespace) -> str:
     except BaseException:
         changes.restore()
         raise
-    done = DONE.format(
-        code=found.code, python=found.python, install=install_command(found, changes, parts)
-    )
+    install = install_lines(found, parts)
+    done = DONE.format(code=found.code, python=found.python, install=install)
     return done + ignored(found.root, list(changes.new))
 
 
 def change_parts(root: Path, options: argparse.Namespace, manifest: dict[str, Any]) -> str:
     has_fewer = not set(manifest["parts"]) <= set(options.parts)
-    found = project.read_installed(root, options.python, "migrations" if has_fewer else "settings")
+    found = project.read_installed(root, options.python, "tables" if has_fewer else "settings")
     change = PartsChange(found, manifest, options.parts)
     if options.dry_run:
         return change.describe()
@@ -115,9 +118,7 @@ def change_parts(root: Path, options: argparse.Namespace, manifest: dict[str, An
     except BaseException:
         change.restore()
         raise
-    install = ""
-    if change.needs_packages:
-        install = f"    {install_command(found, change.edits, change.parts)}\n"
+    install = install_lines(found, change.parts) if change.needs_packages else ""
     done = CHANGED.format(code=found.code, python=found.python, install=install)
     return done + ignored(found.root, change.new_files())
 
@@ -147,17 +148,11 @@ def verify(found: project.Project, parts: list[str], removed: Sequence[str] = ()
         raise Refusal("The settings take ASGI_APPLICATION away again.")
 
 
-def install_command(found: project.Project, changes: Changes, parts: list[str]) -> str:
+def install_lines(found: project.Project, parts: list[str]) -> str:
     """How the project installs what was added."""
-    if (found.root / "uv.lock").exists():
-        return "uv sync"
-    if (found.root / "poetry.lock").exists():
-        return "poetry lock && poetry install"
-    for path in [*changes.edits, *changes.new]:
-        if path.suffix == ".txt" and "requirements" in path.as_posix():
-            return f"{found.python} -m pip install -r {path}"
-    lines = " ".join(f"'{line}'" for line in source.requirements(parts))
-    return f"{found.python} -m pip install {lines}"
+    place = requirement_places.find(found.directories)
+    lines = installation.commands(found, place, source.requirements(parts))
+    return "".join(f"    {line}\n" for line in lines)
 
 
 def upgrade(code: Path, manifest: dict[str, Any], is_dry_run: bool) -> str:
@@ -177,22 +172,16 @@ def upgrade(code: Path, manifest: dict[str, Any], is_dry_run: bool) -> str:
     return f"{code / 'agui'} is of this version now: run manage.py migrate."
 
 
-def take_back(root: Path, code: Path, is_dry_run: bool) -> str:
+def take_back(root: Path, code: Path, options: argparse.Namespace) -> str:
     manifest_file = code / MANIFEST
     if not manifest_file.exists():
         raise Refusal(f"The installer has not been in {root}: {manifest_file} is missing.")
-    manifest = json.loads(manifest_file.read_text())
-    if is_dry_run:
-        paths = [
-            *manifest["edits"],
-            *manifest["new"],
-            *(f"{name}/" for name in manifest["folders"]),
-        ]
-        return "\n".join(f"take back  {path}" for path in paths)
-    remove(root, code, manifest)
-    return (
-        "The agent is removed from the project. If it has tables, they are still in the database."
-    )
+    found = project.read_installed(root, options.python, "tables")
+    removal = Removal(found, json.loads(manifest_file.read_text()))
+    if options.dry_run:
+        return removal.describe()
+    removal.apply()
+    return REMOVED
 
 
 if __name__ == "__main__":

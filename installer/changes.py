@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from installer import source
-from installer.errors import Refusal
 
 MANIFEST = "agui/installed.json"
 
@@ -23,6 +22,8 @@ class Changes:
     new: dict[Path, bytes] = field(default_factory=dict)
     edits: dict[Path, tuple[str, str]] = field(default_factory=dict)
     """The text before and after."""
+    notes: list[str] = field(default_factory=list)
+    """What a person has to do."""
 
     def write(self, path: Path, text: str) -> None:
         """Plan the text of a file, which may exist."""
@@ -50,7 +51,7 @@ class Changes:
             lines.append(f"edit       {path.relative_to(self.root)}")
             diff = unified_diff(before.splitlines(), after.splitlines(), n=0, lineterm="")
             lines += [f"    {line}" for line in list(diff)[2:] if not line.startswith("@@")]
-        return "\n".join(lines)
+        return "\n".join([*lines, *(f"note       {note}" for note in self.notes)])
 
     def apply(self) -> None:
         """Write everything. If anything fails, the project is as before."""
@@ -79,7 +80,7 @@ class Changes:
         for path in self.new:
             path.unlink(missing_ok=True)
         for path in self.new:
-            _remove_empty(path.parent, self.root)
+            remove_empty(path.parent, self.root)
 
     def manifest(self, code: Path, parts: list[str]) -> bytes:
         """What a later run has to know, as JSON. agui/ and assistant/ are a fingerprint each."""
@@ -165,41 +166,7 @@ def replace_folder(code: Path, name: str, contents: dict[str, bytes]) -> None:
             raise
 
 
-def remove(root: Path, code: Path, manifest: dict[str, Any]) -> None:
-    """Take an installation back. Raises Refusal, before any change, if its places were changed."""
-    for name, digest in manifest["folders"].items():
-        contents = folder_contents(code, name)
-        if contents and source.digest(contents) != digest:
-            raise Refusal(
-                f"{code / name} was changed since the installation: delete it or move it "
-                "elsewhere, and then remove the rest."
-            )
-    texts = {}
-    for name, pairs in manifest["edits"].items():
-        path = root / name
-        text = undo(path.read_bytes().decode() if path.exists() else "", pairs)
-        if text is None:
-            raise Refusal(
-                f"{path} was changed where the installer has edited it: take these lines out "
-                "yourself."
-            )
-        texts[path] = text
-    for name, contents in manifest["new"].items():
-        path = root / name
-        if path.exists() and path.read_bytes().decode() != contents:
-            raise Refusal(
-                f"{path} was changed since the installation: delete it, and then remove the rest."
-            )
-    for path, text in texts.items():
-        path.write_bytes(text.encode())
-    for name in manifest["new"]:
-        (root / name).unlink(missing_ok=True)
-        _remove_empty((root / name).parent, root)
-    for name in manifest["folders"]:
-        shutil.rmtree(code / name, ignore_errors=True)
-
-
-def _remove_empty(folder: Path, root: Path) -> None:
+def remove_empty(folder: Path, root: Path) -> None:
     while folder != root and folder.is_dir() and not any(folder.iterdir()):
         folder.rmdir()
         folder = folder.parent

@@ -1,10 +1,9 @@
 """Give an installation other parts: add some, remove some. The user's own edits stay."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from installer import name_lists, python_files, requirement_files, source
+from installer import name_lists, python_files, requirement_files, requirement_places, source
 from installer.changes import (
     MANIFEST,
     Changes,
@@ -15,11 +14,11 @@ from installer.changes import (
     undo,
 )
 from installer.errors import Refusal
-from installer.plan import parse, settings_file
+from installer.plan import parse, plan_requirements, settings_file
 from installer.project import Project
+from installer.removal import check_tables, modules
 
 PARTS_LIST = "AGENT_PARTS"
-OTHER_FOLDERS = {"agui", "node_modules", "site-packages"}
 
 
 class PartsChange:
@@ -38,7 +37,8 @@ class PartsChange:
                 f"{project.code / 'agui'} is not of this version: run the installer without parts "
                 "first."
             )
-        _check_tables(project, self.removed)
+        if self.removed:
+            check_tables(project, self.removed)
         _check_imports(project, self.removed)
         self.edits = Changes(project.root)
         self._plan_list()
@@ -93,16 +93,15 @@ class PartsChange:
 
     def _plan_requirements(self) -> None:
         """Write the file as an installation with these parts would have written it."""
-        path = requirement_files.find(self.project.directories)
-        text = requirement_files.read(path) if path.exists() else ""
-        name = path.relative_to(self.project.root).as_posix()
-        original: str | None = ""
-        if self.manifest["new"].get(name) != text:
-            original = undo(text, self.manifest["edits"].get(name, []))
-        lines = source.requirements(self.parts)
-        self.edits.write(
-            path, requirement_files.add(path, text if original is None else original, lines)
-        )
+        place = requirement_places.find(self.project.directories)
+        original = None
+        if place.path is not None and place.path.exists():
+            text = requirement_files.read(place.path)
+            name = place.path.relative_to(self.project.root).as_posix()
+            original = ""
+            if self.manifest["new"].get(name) != text:
+                original = undo(text, self.manifest["edits"].get(name, []))
+        plan_requirements(self.edits, place, self.parts, original)
 
     # --- All or nothing
 
@@ -148,21 +147,9 @@ def _merged(pairs: list[list[str]], before: str, after: str) -> list[list[str]]:
     return hunks(original, after)
 
 
-def _check_tables(project: Project, removed: list[str]) -> None:
-    labels = [
-        f"agui_{part}" for part in removed if f"agui_{part}" in project.facts.get("migrated", [])
-    ]
-    if labels:
-        commands = " and ".join(f"`manage.py migrate {label} zero`" for label in labels)
-        raise Refusal(
-            f"The database has tables of these parts: run {commands} first, or name the parts to "
-            "keep them."
-        )
-
-
 def _check_imports(project: Project, removed: list[str]) -> None:
     edited = {project.code / source.PARTS_FILE, settings_file(project)}
-    for path in _python_files(project.code):
+    for path in modules(project.code):
         text = "" if path in edited else path.read_text(errors="replace")
         for part in removed:
             if f"agui.contrib.{part}" in text:
@@ -170,11 +157,3 @@ def _check_imports(project: Project, removed: list[str]) -> None:
                     f"{path} uses the part {part!r}: change this file first, or name the part to "
                     "keep it."
                 )
-
-
-def _python_files(code: Path) -> Iterator[Path]:
-    """The project's own Python files."""
-    for path in sorted(code.rglob("*.py")):
-        folders = path.relative_to(code).parts[:-1]
-        if not any(name.startswith(".") or name in OTHER_FOLDERS for name in folders):
-            yield path

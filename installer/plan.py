@@ -5,10 +5,11 @@ from pathlib import Path
 
 import libcst as cst
 
-from installer import name_lists, python_files, requirement_files, source
+from installer import name_lists, python_files, requirement_files, requirement_places, source
 from installer.changes import Changes
 from installer.errors import Refusal
 from installer.project import Project
+from installer.requirement_places import Place
 
 DAPHNE = "agui.server.daphne_app.DaphneConfig"
 ROUTE = 'path("assistant/", include("assistant.urls"))'
@@ -33,10 +34,22 @@ def plan(project: Project, parts: list[str]) -> Changes:
     asgi_module = _plan_asgi(project, changes)
     _plan_settings(project, changes, parts, asgi_module)
     _plan_urls(project, changes)
-    path = requirement_files.find(project.directories)
-    text = requirement_files.read(path) if path.exists() else ""
-    changes.write(path, requirement_files.add(path, text, source.requirements(parts)))
+    plan_requirements(changes, requirement_places.find(project.directories), parts)
     return changes
+
+
+def plan_requirements(
+    changes: Changes, place: Place, parts: list[str], original: str | None = None
+) -> None:
+    """Plan the file of requirements, whose text without the agent's packages may be given."""
+    lines = source.requirements(parts)
+    changes.notes += place.notes
+    if place.path is None:
+        return
+    if original is None:
+        original = requirement_files.read(place.path) if place.path.exists() else ""
+    changes.notes += requirement_files.too_old(place.path, original, lines)
+    changes.write(place.path, requirement_files.add(place.path, original, lines))
 
 
 def _plan_page(project: Project, changes: Changes) -> None:
@@ -107,7 +120,7 @@ def _plan_urls(project: Project, changes: Changes) -> None:
     path = Path(project.facts["urlconf_file"])
     text = requirement_files.read(path)
     module = parse(path, text)
-    if not python_files.assigns(module, "urlpatterns"):
+    if not project.facts["has_urlpatterns"]:
         raise Refusal(f"{path} has no urlpatterns.")
     for name in ("include", "path"):
         for package in python_files.sources(module, name):
@@ -121,10 +134,13 @@ def _plan_urls(project: Project, changes: Changes) -> None:
 def _plan_asgi(project: Project, changes: Changes) -> str:
     """Plan the ASGI file, and name its module."""
     application = project.facts["asgi_application"]
-    neighbour = project.facts["wsgi_application"] or f"{project.facts['root_urlconf']}.x"
-    package = neighbour.rpartition(".")[0].rpartition(".")[0]
-    name = application.rpartition(".")[0] if application else f"{package}.asgi".lstrip(".")
-    path = project.code / Path(*name.split(".")).with_suffix(".py")
+    if application:
+        name = application.rpartition(".")[0]
+        path = project.code / Path(*name.split(".")).with_suffix(".py")
+    else:
+        package, folder = _main_package(project)
+        name = f"{package}.asgi".lstrip(".")
+        path = folder / "asgi.py"
     if not path.exists():
         if application:
             raise Refusal(
@@ -141,6 +157,45 @@ def _plan_asgi(project: Project, changes: Changes) -> str:
         raise Refusal(f"{path} does not import get_asgi_application from django.core.asgi.")
     changes.write(path, moved.code)
     return name
+
+
+def _main_package(project: Project) -> tuple[str, Path]:
+    """The package for asgi.py, with its folder; "" if the settings and the routes are in none.
+
+    It is the one that has asgi.py, else wsgi.py, else the innermost of both modules.
+    """
+    packages: list[dict[str, Path]] = []
+    for module, file in (("settings_module", "settings_file"), ("root_urlconf", "urlconf_file")):
+        path = project.own(project.facts[file])
+        if path is not None:
+            packages.append(_packages(project.facts[module], path))
+    wsgi = (project.facts["wsgi_application"] or "").rpartition(".")[0]
+    wsgi_file = project.code / f"{wsgi.replace('.', '/')}.py"
+    beside = [_packages(wsgi, wsgi_file)] if wsgi and wsgi_file.exists() else []
+    for name in ("asgi.py", "wsgi.py"):
+        for folders in [*beside, *packages]:
+            for package, folder in folders.items():
+                if (folder / name).exists():
+                    return package, folder
+    for package, folder in packages[0].items():
+        if package and all(package in folders for folders in packages):
+            return package, folder
+    # They share none: the outermost package of the settings, or else of the routes.
+    outermost = [list(folders.items())[-2] for folders in packages if len(folders) > 1]
+    return (outermost or [("", packages[0][""])])[0]
+
+
+def _packages(module: str, file: Path) -> dict[str, Path]:
+    """The packages around a module with their folders, the innermost first; "" is the last."""
+    folder = file.parent
+    if file.name == "__init__.py":
+        folder = folder.parent
+    packages = {}
+    names = module.split(".")[:-1]
+    for count in range(len(names), -1, -1):
+        packages[".".join(names[:count])] = folder
+        folder = folder.parent
+    return packages
 
 
 def _wsgi_settings(asgi: Path) -> str | None:

@@ -1,8 +1,8 @@
 """Read a project's settings. This runs under the project's own Python, in a command's place.
 
-Arguments: the path of manage.py, the path of the file to write, and "settings", "migrations" or
-"all". With "all" it also loads the project's applications and routes. It must run on old versions,
-too, to tell which one it is.
+Arguments: the path of manage.py, the path of the file to write, and "settings", "tables" or "all".
+With "all" it also loads the project's applications and routes. It must run on old versions, too,
+to tell which one it is.
 """
 
 import importlib
@@ -11,6 +11,7 @@ import json
 import os
 import runpy
 import sys
+import types
 
 PAGE = "/assistant/"
 NOWHERE = "/a-page-that-nobody-has/"
@@ -39,14 +40,45 @@ def read_settings():
     }
 
 
-def read_migrations():
-    import django
-    from django.db import connection
-    from django.db.migrations.recorder import MigrationRecorder
+def read_tables():
+    """Add which of the engine and its parts have tables, by database. This loads no application."""
+    # The settings import from assistant/, which the user may have deleted.
+    if not os.path.exists(os.path.join(os.path.dirname(sys.argv[0]), "assistant", "__init__.py")):
+        sys.modules["assistant"] = types.ModuleType("assistant")
+        sys.modules["assistant.parts"] = types.ModuleType("assistant.parts")
+        sys.modules["assistant.parts"].AGENT_PARTS = []
+    from django.conf import settings
+    from django.db import connections
 
-    django.setup()
-    migrated = sorted({label for label, name in MigrationRecorder(connection).applied_migrations()})
-    return read_settings() | {"migrated": migrated}
+    facts = read_settings()
+    # Without a router, they are in the default database.
+    aliases = list(connections) if settings.DATABASE_ROUTERS else ["default"]
+    facts["tables"] = {alias: labels_with_tables(connections[alias]) for alias in aliases}
+    return facts
+
+
+def labels_with_tables(connection):
+    """Those of parts come first: some of their tables refer to the engine's."""
+    name = str(connection.settings_dict["NAME"])
+    # SQLite would make the file.
+    if connection.vendor == "sqlite" and not name.startswith("file:") and not os.path.exists(name):
+        return []
+    with connection.cursor() as cursor:
+        tables = set(connection.introspection.table_names(cursor))
+        if "django_migrations" not in tables:
+            return []
+        cursor.execute("SELECT DISTINCT app FROM django_migrations")
+        labels = sorted(
+            [label for (label,) in cursor.fetchall() if label.partition("_")[0] == "agui"],
+            reverse=True,
+        )
+    found = []
+    for label in labels:
+        own = {table for table in tables if table.startswith(label + "_")}
+        if own:
+            found.append(label)
+            tables -= own
+    return found
 
 
 def read_all():
@@ -73,6 +105,7 @@ def read_all():
         if isinstance(engine, DjangoTemplates) and "app_directories" in str(engine.engine.loaders)
     ]
     facts["urlconf_file"] = file_of(facts["root_urlconf"])
+    facts["has_urlpatterns"] = hasattr(sys.modules[facts["root_urlconf"]], "urlpatterns")
     facts["page_is_taken"] = leads_somewhere(PAGE)
     try:
         facts["has_login"] = leads_somewhere(resolve_url(facts["login_url"]))
@@ -107,12 +140,15 @@ def file_of(name):
     return os.path.realpath(path) if path else None
 
 
-LEVELS = {"settings": read_settings, "migrations": read_migrations, "all": read_all}
+LEVELS = {"settings": read_settings, "tables": read_tables, "all": read_all}
 
 
 def main():
     manage, output, level = sys.argv[1:]
-    facts = {"python": list(sys.version_info[:2])}
+    facts = {
+        "python": list(sys.version_info[:2]),
+        "has_pip": importlib.util.find_spec("pip") is not None,
+    }
 
     def answer(*arguments, **options):
         facts.update(LEVELS[level]())

@@ -1,96 +1,212 @@
-"""Add requirements to the file in which a project lists its own."""
+"""Read and edit the files that list packages: TOML (PEP 621, Poetry, Pipenv), and lines for pip."""
 
+import re
 from pathlib import Path
 from typing import Any
 
 import tomlkit
 from packaging.requirements import InvalidRequirement, Requirement
+from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
+from packaging.version import Version
+from tomlkit.exceptions import TOMLKitError
 
-REQUIREMENT_FILES = [
-    "requirements/base.in",
-    "requirements/base.txt",
-    "requirements.in",
-    "requirements.txt",
-]
+from installer.errors import Refusal
 
-
-def find(directories: list[Path]) -> Path:
-    """Find the file. A project without one gets a requirements.txt."""
-    for directory in directories:
-        pyproject = directory / "pyproject.toml"
-        if pyproject.exists():
-            document = tomlkit.parse(read(pyproject))
-            if "dependencies" in document.get("project", {}):
-                return pyproject
-            if "dependencies" in document.get("tool", {}).get("poetry", {}):
-                return pyproject
-        for name in REQUIREMENT_FILES:
-            if (directory / name).exists():
-                return directory / name
-    return directories[0] / "requirements.txt"
-
-
-def add(path: Path, text: str, lines: list[str]) -> str:
-    """The file's text with these requirements."""
-    if path.suffix != ".toml":
-        return _add_lines(text, lines)
-    document = tomlkit.parse(text)
-    if "dependencies" in document.get("project", {}):
-        return _add_to_project(document, lines)
-    return _add_to_poetry(document, lines)
+# Where tables of packages by name are, by tool.
+NAMED_TABLES = [("tool", "poetry", "dependencies"), ("packages",)]
+# A row without a version that can be compared, such as a path.
+UNKNOWN = "file:///elsewhere"
+LINES = (".txt", ".in")
+INCLUDED = re.compile(r"(?m)^\s*(?:-r|--requirement)[ =]?\s*(\S+)")
 
 
 def read(path: Path) -> str:
-    """A file's text with its own line ends."""
-    return path.read_bytes().decode()
+    """A file's text with its own line ends. Raises Refusal if it is not UTF-8."""
+    try:
+        return path.read_bytes().decode()
+    except UnicodeDecodeError:
+        raise Refusal(f"{path} is not encoded in UTF-8: save it so first.") from None
 
 
-def _missing(lines: list[str], listed: list[str]) -> list[str]:
-    names = {canonicalize_name(name) for name in listed}
-    missing = []
+def listed(path: Path) -> dict[str, Requirement] | None:
+    """The packages of a file by their names; None if it is no list of packages."""
+    return _packages_of(path, read(path))
+
+
+def add(path: Path, text: str, lines: list[str]) -> str:
+    """The file's text with these requirements, unless it has the packages already."""
+    present = _present(path, text)
+    missing = [line for line in lines if canonicalize_name(Requirement(line).name) not in present]
+    if path.suffix in LINES:
+        end = "\r\n" if "\r\n" in text else "\n"
+        if missing and text and not text.endswith("\n"):
+            text += end
+        return text + "".join(line + end for line in missing)
+    document = _toml(path, text)
+    array, table = _array(document), _named_table(document)
+    for line in missing:
+        if array is not None:
+            array.append(line)
+        else:
+            requirement = Requirement(line)
+            table[requirement.name] = _value(requirement)
+    return tomlkit.dumps(document)
+
+
+def too_old(path: Path, text: str, lines: list[str]) -> list[str]:
+    """What to change in a file that has some of these packages, but allows other versions."""
+    present = _present(path, text)
+    notes = []
     for line in lines:
-        if canonicalize_name(Requirement(line).name) not in names:
-            missing.append(line)
-    return missing
+        needed = Requirement(line)
+        kept = present.get(canonicalize_name(needed.name))
+        if kept is not None and not kept.url and not _suffices(kept, needed):
+            notes.append(f"{path} has {str(kept)!r}, and the agent needs {line!r}: change it.")
+    return notes
 
 
-def _names(lines: list[str]) -> list[str]:
-    """The packages of requirements, without what is none, such as an option of pip."""
-    names = []
+def _suffices(kept: Requirement, needed: Requirement) -> bool:
+    """Whether each version that a project allows is new enough, and one of them is right."""
+    versions = _versions_around(kept.specifier) | _versions_around(needed.specifier)
+    allowed = [one for one in versions if kept.specifier.contains(one, prereleases=True)]
+    oldest = SpecifierSet(",".join(str(one) for one in needed.specifier if ">" in one.operator))
+    return (
+        needed.extras <= kept.extras
+        and all(oldest.contains(one, prereleases=True) for one in allowed)
+        and any(needed.specifier.contains(one, prereleases=True) for one in allowed)
+    )
+
+
+def _versions_around(specifiers: SpecifierSet) -> set[Version]:
+    """Each version that is named, a later one beside it, and the first of all."""
+    versions = {Version("0")}
+    for specifier in specifiers:
+        if specifier.operator == "===":
+            continue
+        version = Version(specifier.version.removesuffix(".*"))
+        later = ".".join(map(str, (*version.release, 1)))
+        versions |= {version, Version(later)}
+    return versions
+
+
+# --- What a file lists
+
+
+def _packages_of(path: Path, text: str) -> dict[str, Requirement] | None:
+    if path.suffix in LINES:
+        return _by_name(_lines(text))
+    document = _toml(path, text)
+    array, table = _array(document), _named_table(document)
+    if array is not None:
+        return _by_name([str(item) for item in array])
+    return None if table is None else _by_name([_line(name, table[name]) for name in table])
+
+
+def _present(path: Path, text: str) -> dict[str, Requirement]:
+    """The packages of a file that has this text, and those of the files that it reads."""
+    present = dict(_packages_of(path, text) or {})
+    for other in included(path):
+        present |= listed(other) or {}
+    return present
+
+
+def included(path: Path) -> set[Path]:
+    """The files that a file of lines reads, directly or not."""
+    paths: set[Path] = set()
+    waiting = [path] if path.suffix in LINES and path.exists() else []
+    while waiting:
+        reader = waiting.pop()
+        for name in INCLUDED.findall(read(reader)):
+            other = (reader.parent / name).resolve()
+            if other.is_file() and other not in paths:
+                paths.add(other)
+                waiting.append(other)
+    return paths
+
+
+def _lines(text: str) -> list[str]:
+    """The lines that name packages, without comments, options and hashes."""
+    text = text.removeprefix("\ufeff").replace("\\\r\n", " ").replace("\\\n", " ")
+    lines = [line.partition(" #")[0].partition(" --")[0].strip() for line in text.splitlines()]
+    return [line for line in lines if line and not line.startswith(("#", "-"))]
+
+
+# --- TOML
+
+
+def _toml(path: Path, text: str) -> Any:
+    try:
+        return tomlkit.parse(text)
+    except TOMLKitError:
+        raise Refusal(f"{path} can't be read as TOML.") from None
+
+
+def _array(document: Any) -> Any:
+    return document.get("project", {}).get("dependencies")
+
+
+def _named_table(document: Any) -> Any:
+    """The table of Poetry or Pipenv; None if there is none."""
+    for keys in NAMED_TABLES:
+        table = document
+        for key in keys:
+            table = table.get(key, {})
+        if table:
+            return table
+    return None
+
+
+def _line(name: str, value: Any) -> str:
+    """A row of such a table as a line for pip; without a version if it is no plain one."""
+    options = value if isinstance(value, dict) else {"version": value}
+    extras = ",".join(options.get("extras", []))
+    version = options.get("version")
+    if not isinstance(version, str) or "|" in version:
+        return f"{name} @ {UNKNOWN}"
+    return f"{name}[{extras}]{_specifiers(version)}"
+
+
+def _specifiers(version: str) -> str:
+    """Poetry's way to write versions in Python's."""
+    specifiers = []
+    for text in version.replace(" ", "").split(","):
+        if text[:1] == "^" or (text[:1] == "~" and text[:2] != "~="):
+            numbers = list(Version(text[1:]).release)
+            # The first number that is not zero stays with "^", the second with "~".
+            last = next((i for i, number in enumerate(numbers) if number), 0)
+            if text[0] == "~":
+                last = min(1, len(numbers) - 1)
+            upper = [*numbers[:last], numbers[last] + 1]
+            specifiers.append(f">={text[1:]},<{'.'.join(map(str, upper))}")
+        elif text[:1].isdigit():
+            specifiers.append(f"=={text}")
+        elif text != "*":
+            specifiers.append(text)
+    return ",".join(specifiers)
+
+
+def _value(requirement: Requirement) -> Any:
+    """A requirement as a row of such a table."""
+    if not requirement.extras:
+        return str(requirement.specifier)
+    row = tomlkit.inline_table()
+    row["version"] = str(requirement.specifier)
+    row["extras"] = sorted(requirement.extras)
+    return row
+
+
+# --- Packages by name
+
+
+def _by_name(lines: list[str]) -> dict[str, Requirement]:
+    """The requirements that hold here, by their names, without what is none, such as a path."""
+    packages = {}
     for line in lines:
         try:
-            names.append(
-                Requirement(line.partition(" #")[0].rstrip("\\ ").partition(" --")[0]).name
-            )
+            requirement = Requirement(line)
         except InvalidRequirement:
             continue
-    return names
-
-
-def _add_to_project(document: Any, lines: list[str]) -> str:
-    dependencies = document["project"]["dependencies"]
-    for line in _missing(lines, _names([str(item) for item in dependencies])):
-        dependencies.append(line)
-    return tomlkit.dumps(document)
-
-
-def _add_to_poetry(document: Any, lines: list[str]) -> str:
-    dependencies = document["tool"]["poetry"]["dependencies"]
-    for line in _missing(lines, list(dependencies)):
-        requirement = Requirement(line)
-        version: Any = str(requirement.specifier)
-        if requirement.extras:
-            table = tomlkit.inline_table()
-            table["version"] = version
-            table["extras"] = sorted(requirement.extras)
-            version = table
-        dependencies[requirement.name] = version
-    return tomlkit.dumps(document)
-
-
-def _add_lines(text: str, lines: list[str]) -> str:
-    end = "\r\n" if "\r\n" in text else "\n"
-    if text and not text.endswith("\n"):
-        text += end
-    return text + "".join(line + end for line in _missing(lines, _names(text.splitlines())))
+        if requirement.marker is None or requirement.marker.evaluate():
+            packages[canonicalize_name(requirement.name)] = requirement
+    return packages

@@ -64,12 +64,13 @@ CORE_PACKAGES = [
     "daphne",
     "pydantic-ai-slim",
     "ag-ui-protocol",
+    "httpx2",
     "jsonpatch",
     "jsonschema",
 ]
 PART_PACKAGES = {
     "admin": ["markdown-it-py"],
-    "client": ["httpx2"],
+    "attachments": ["chardet"],
     "terminal": ["markdown-it-py", "rich"],
 }
 # Extras of the template's project; without them these parts do nothing.

@@ -176,6 +176,24 @@ def windows(project: Path) -> Path:
     return project
 
 
+def packages(project: Path) -> Path:
+    """Settings and routes in packages, no WSGI_APPLICATION, and a file of requirements for production only."""
+    for name in ("settings", "urls"):
+        text = (project / f"shop/{name}.py").read_text()
+        (project / f"shop/{name}.py").unlink()
+        (project / f"shop/{name}").mkdir()
+        (project / f"shop/{name}/base.py").write_text(text)
+    (project / "shop/settings/__init__.py").touch()
+    (project / "shop/settings/www.py").write_text("from .base import *\n\ndel WSGI_APPLICATION\n")
+    (project / "shop/urls/__init__.py").write_text("from .base import urlpatterns  # of the main site\n")
+    (project / "shop/asgi.py").unlink()
+    replace(project / "manage.py", "shop.settings", "shop.settings.www")
+    (project / "requirements").mkdir()
+    (project / "requirements/production.txt").write_text("django>=5.2\n")
+    (project / "requirements/dev.txt").write_text("-r production.txt\nruff\n")
+    return project
+
+
 def replace(path: Path, old: str, new: str) -> None:
     text = path.read_text()
     assert old in text
@@ -214,7 +232,7 @@ def changed_lines(project: Path, *paths: str) -> int:
 # --- Install, again, and take back
 
 
-@pytest.mark.parametrize("layout", [plain, *at_night(split_settings, source_layout, windows)])
+@pytest.mark.parametrize("layout", [plain, *at_night(split_settings, source_layout, windows, packages)])
 def test_an_agent_comes_and_goes(shop, layout):
     project = layout(shop)
     commit(project)
@@ -236,6 +254,9 @@ def test_an_agent_comes_and_goes(shop, layout):
     texts = git(project, "status", "--short"), git(project, "diff")
     assert "nothing to change" in installed(project)
     assert (git(project, "status", "--short"), git(project, "diff")) == texts
+    if layout is packages:
+        assert {"shop/asgi.py", "requirements/production.txt"} <= set(re.findall(r"(?m)^.. (\S+)$", texts[0]))
+        assert "requirements.txt" not in os.listdir(project)
     if layout is windows:
         for name in git(project, "diff", "--name-only").split():
             text = (project / name).read_bytes()
@@ -315,6 +336,97 @@ def test_removing_keeps_what_was_changed_elsewhere_and_refuses_the_rest(shop):
     installed(shop, "--remove")
     assert git(shop, "status", "--short") == " M shop/settings.py\n"
     assert git(shop, "diff", "--numstat") == "2\t0\tshop/settings.py\n"
+
+
+ROUTER = """
+DATABASES["chats"] = {"ENGINE": "django.db.backends.sqlite3", "NAME": BASE_DIR / "chats.sqlite3"}
+DATABASE_ROUTERS = ["shop.routers.Chats"]
+"""
+CHATS = """class Chats:
+    def db_for_read(self, model, **hints):
+        return "chats" if model._meta.app_label.startswith("agui") else None
+
+    db_for_write = db_for_read
+
+    def allow_relation(self, one, other, **hints):
+        return True
+
+    def allow_migrate(self, db, app_label, **hints):
+        return (db == "chats") == app_label.startswith("agui")
+"""
+TRACES = """from django.contrib.auth import get_user_model
+from agui.models import Thread
+from agui.http.tokens import create_token
+ada = get_user_model().objects.create_user("ada")
+create_token(ada)
+Thread.objects.create(thread_id="t", scope="user:1", owner=ada)
+"""
+DELETION = "from django.contrib.auth import get_user_model; print(get_user_model().objects.get().delete())"
+
+
+def test_nothing_is_removed_while_tables_are_left(shop):
+    """As long as they are, no user with a row in them can be deleted without the engine."""
+    installed(shop, "--parts", "standard")
+    manage(shop, "migrate", "--verbosity", "0")
+    manage(shop, "shell", "-c", TRACES)
+    commit(shop)
+    for options in (["--remove"], ["--remove", "--dry-run"]):
+        refused = installer(shop, *options)
+        assert refused.returncode == 1
+        assert refused.stderr.startswith("Nothing was changed. The database has tables of the agent: run ")
+        assert refused.stderr.count("\n") == 1
+    assert git(shop, "status", "--short") == ""
+    shutil.rmtree(shop / "assistant")  # It may be the user's own by now. The settings import from it.
+    assert installer(shop, "--remove").stderr == refused.stderr
+    git(shop, "checkout", "--", "assistant")
+    for command in re.findall("`manage.py (.*?)`", refused.stderr):
+        manage(shop, *command.split(), "--verbosity", "0")
+    shutil.rmtree(shop / "assistant")
+    installed(shop, "--remove")
+    assert "(1, {'auth.User': 1})" in manage(shop, "shell", "-c", DELETION)
+    assert "no issues" in manage(shop, "check")
+
+
+@pytest.mark.nightly
+def test_tables_in_another_database_are_found(shop):
+    (shop / "shop/routers.py").write_text(CHATS)
+    settings = shop / "shop/settings.py"
+    settings.write_text(settings.read_text() + ROUTER)
+    installed(shop)
+    installed(shop, "--remove", "--dry-run")
+    assert not (shop / "chats.sqlite3").exists()
+    manage(shop, "migrate", "--verbosity", "0")
+    installed(shop, "--remove", "--dry-run")
+    manage(shop, "migrate", "--database", "chats", "--verbosity", "0")
+    [command] = re.findall("`manage.py (.*?)`", installer(shop, "--remove").stderr)
+    assert command == "migrate agui zero --database chats"
+    manage(shop, *command.split(), "--verbosity", "0")
+    installed(shop, "--remove")
+
+
+def test_nothing_is_removed_that_other_code_needs(shop):
+    installed(shop)
+    own = shop / "shop/jobs.py"
+    for line in (
+        "from agui.testing import Chat",
+        "    import agui",
+        "from assistant.tools import who_am_i",
+        'pytest_plugins = ["agui.testing.plugin"]',
+        "dependencies = [('agui', '0001_initial')]",
+    ):
+        own.write_text(f"if True:\n{line}\n")
+        refused = installer(shop, "--remove")
+        assert refused.returncode == 1
+        assert f"{own} needs the agent (" in refused.stderr
+        assert refused.stderr.count("\n") == 1
+    own.write_text('role = "assistant"  # import agui\nfrom .agui import x\n')
+    urls = shop / "shop/urls.py"
+    route = 'path("assistant/", include("assistant.urls"))'
+    replace(urls, route, route.replace("assistant/", "help/"))
+    assert "shop/urls.py was changed where" in installer(shop, "--remove").stderr
+    replace(urls, f"    {route.replace('assistant/', 'help/')},\n", "")
+    installed(shop, "--remove")
+    assert "no issues" in manage(shop, "check")
 
 
 def make_older(shop: Path) -> None:

@@ -1,31 +1,49 @@
 """The settings of Django that change its world: the engine works under each, or a check says why not."""
 
-import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 from django.conf import settings as django_settings
 from django.conf.urls.i18n import i18n_patterns
+from django.contrib.auth import get_user_model
+from django.contrib.auth.models import AnonymousUser
 from django.core.checks import run_checks
 from django.template import Context, Template
+from django.template.loader import render_to_string
 from django.test import AsyncClient, Client
 from django.urls import path
 
-from agui import AgentConfig, DjangoAGUIView, ToolRegistry, get_urls
+from agui import get_urls
 from agui.http.tokens import create_token
 from agui.server.health import livez
-from agui.testing import ScriptedModel, collect, say
-from engine.conftest import run_input
+from engine.way import begin, end, keeper, threads
 
 LOGIN_REQUIRED = "django.contrib.auth.middleware.LoginRequiredMiddleware"
+SESSIONS = "django.contrib.sessions.backends"
+CACHES = "django.core.cache.backends"
+CACHED = "django.middleware.cache"
+FILES = "django.core.files.storage"
 LANGUAGES = "django.middleware.locale.LocaleMiddleware"
 
 
+class OwnBackend:
+    """One that knows nothing of Django's."""
+
+    def authenticate(self, request: Any, **credentials: Any) -> None:
+        return None
+
+    def get_user(self, pk: Any) -> Any:
+        return get_user_model().objects.filter(pk=pk).first()
+
+
 @pytest.fixture
-def agent(settings: Any) -> None:
-    view = DjangoAGUIView(ToolRegistry(), AgentConfig(model=ScriptedModel([say("Yes."), say("Yes.")])))
+def agent(settings: Any, tmp_path: Path) -> None:
+    view = keeper()
     patterns = [*get_urls(view), path("livez", livez), *i18n_patterns(*get_urls(view, "help/", namespace="help"))]
+    patterns += get_urls(keeper(require_authenticated=False), "open/", namespace="open")
     settings.ROOT_URLCONF = type("Urls", (), {"urlpatterns": patterns})
+    settings.MEDIA_ROOT = settings.SESSION_FILE_PATH = tmp_path
 
 
 @pytest.fixture
@@ -33,24 +51,18 @@ def token(user: Any) -> str:
     return create_token(user)[1]
 
 
-async def answer(http: AsyncClient, address: str = "/agent/", **headers: str) -> list[dict[str, Any]]:
-    response: Any = await http.post(address, json.dumps(run_input("Hi")), "application/json", headers=headers)
-    assert response.status_code == 200, response.content
-    return await collect(response)
-
-
 async def works(user: Any, token: str, address: str = "/agent/") -> None:
-    """It answers with a token, with a session, and refuses everybody else."""
-    events = await answer(AsyncClient(), address, authorization=f"Bearer {token}")
-    assert events[-1]["type"] == "RUN_FINISHED"
-    http = AsyncClient()
-    await http.aforce_login(user)
-    assert (await answer(http, address))[-1]["type"] == "RUN_FINISHED"
-    threads = (await http.get(f"{address}threads/")).json()["threads"]
-    assert [row["thread_id"] for row in threads] == ["t1"]
-    for path_info in (address, f"{address}threads/", f"{address}tools/"):
-        refused = await AsyncClient().post(path_info, b"{}", "application/json")
-        assert refused.status_code == 401, path_info
+    """Let a user go their way with a token and with a session, and refuse everybody else."""
+    anybody, browser = AsyncClient(), AsyncClient()
+    await browser.aforce_login(user)
+    bearer = {"authorization": f"Bearer {token}"}
+    thread = await begin(anybody, address, **bearer)
+    assert await threads(browser, address) == [thread]
+    for path_info in (address, f"{address}threads/", f"{address}threads/{thread}/", f"{address}tools/"):
+        assert (await anybody.get(path_info)).status_code == 401, path_info
+        assert (await anybody.post(path_info, b"{}", "application/json")).status_code == 401, path_info
+    await end(browser, address, thread)
+    await end(anybody, address, await begin(browser, address), **bearer)
 
 
 async def test_every_view_asks_for_a_login(agent, user, token, settings):
@@ -70,9 +82,25 @@ async def test_every_view_asks_for_a_login(agent, user, token, settings):
         {"CSRF_USE_SESSIONS": True},
         {"CSRF_COOKIE_HTTPONLY": True},
         {"CSRF_HEADER_NAME": "HTTP_X_XSRF_TOKEN", "CSRF_COOKIE_NAME": "xsrf"},
-        {"SESSION_ENGINE": "django.contrib.sessions.backends.signed_cookies"},
-        {"SESSION_ENGINE": "django.contrib.sessions.backends.cached_db"},
-        {"CACHES": {"default": {"BACKEND": "django.core.cache.backends.dummy.DummyCache"}}},
+        *({"SESSION_ENGINE": f"{SESSIONS}.{name}"} for name in ("signed_cookies", "cached_db", "cache", "file")),
+        {"SESSION_COOKIE_NAME": "sid", "SESSION_SAVE_EVERY_REQUEST": True, "SESSION_COOKIE_SAMESITE": "Strict"},
+        {"CACHES": {"default": {"BACKEND": f"{CACHES}.dummy.DummyCache"}}},
+        {"CACHES": {"default": {"BACKEND": f"{CACHES}.filebased.FileBasedCache", "LOCATION": "media/cache"}}},
+        {"AUTHENTICATION_BACKENDS": ["django.contrib.auth.backends.RemoteUserBackend"]},
+        {"AUTHENTICATION_BACKENDS": [f"{__name__}.OwnBackend"]},
+        {"LANGUAGE_CODE": "de", "USE_THOUSAND_SEPARATOR": True, "DECIMAL_SEPARATOR": ","},
+        {"STATIC_URL": "https://cdn.example.com/static/", "MEDIA_URL": "https://cdn.example.com/media/"},
+        {"STORAGES": {**django_settings.STORAGES, "default": {"BACKEND": f"{FILES}.InMemoryStorage"}}},
+        {"DEFAULT_CHARSET": "latin-1", "DATA_UPLOAD_MAX_NUMBER_FIELDS": 0, "FILE_UPLOAD_MAX_MEMORY_SIZE": 0},
+        {"MIDDLEWARE": ["django.middleware.gzip.GZipMiddleware", *django_settings.MIDDLEWARE]},
+        {"MIDDLEWARE": ["django.middleware.http.ConditionalGetMiddleware", *django_settings.MIDDLEWARE]},
+        {
+            "MIDDLEWARE": [
+                f"{CACHED}.UpdateCacheMiddleware",
+                *django_settings.MIDDLEWARE,
+                f"{CACHED}.FetchFromCacheMiddleware",
+            ]
+        },
         {"DEFAULT_AUTO_FIELD": "django.db.models.AutoField"},
         {"PREPEND_WWW": False, "USE_X_FORWARDED_HOST": True},
         {"DATA_UPLOAD_MAX_MEMORY_SIZE": 100},
@@ -126,3 +154,56 @@ def test_times_without_a_zone_are_refused(settings):
     settings.USE_TZ = False
     [error] = [message for message in run_checks() if message.id == "agui.E013"]
     assert "Set USE_TZ = True" in error.hint
+
+
+@pytest.mark.parametrize("name", ["db", "cached_db", "file", "cache"])
+async def test_visitors_are_told_apart_by_sessions_on_the_server(agent, settings, transactional_db, name: str):
+    settings.SESSION_ENGINE = f"{SESSIONS}.{name}"
+    visitor, other = AsyncClient(), AsyncClient()
+    ids = {await begin(visitor, "/open/"), await begin(visitor, "/open/")}
+    await begin(other, "/open/")
+    assert set(await threads(visitor, "/open/")) == ids
+
+
+def of_check(name: str) -> list[Any]:
+    return [message for message in run_checks() if message.id == name]
+
+
+async def test_visitors_whose_sessions_are_in_their_cookies_are_refused(agent, settings, transactional_db):
+    """Those that begin in one second would have the same key."""
+    settings.SESSION_ENGINE = f"{SESSIONS}.signed_cookies"
+    visitor = AsyncClient()
+    for _ in range(2):
+        assert (await visitor.get("/open/threads/")).status_code == 401
+
+
+@pytest.mark.django_db
+def test_a_check_says_that_signed_cookies_tell_no_visitors_apart(agent, settings):
+    assert of_check("agui.E015") == []
+    settings.SESSION_ENGINE = f"{SESSIONS}.signed_cookies"
+    [error] = of_check("agui.E015")
+    assert "require_authenticated=False" in error.msg
+    settings.ROOT_URLCONF = type("Urls", (), {"urlpatterns": get_urls(keeper())})
+    assert of_check("agui.E015") == []
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("router", "is_right"), [("SecondDatabase", True), ("AgentOnly", False), ("UsersOnly", False), ("Replica", False)]
+)
+def test_users_and_what_they_own_are_in_one_database(settings, router: str, is_right: bool):
+    settings.DATABASE_ROUTERS = [f"engine.worlds.routers.{router}"]
+    errors = of_check("agui.E014")
+    assert len(errors) == (0 if is_right else 1)
+    assert all("['default', 'second']" in error.msg for error in errors)
+
+
+def test_the_users_key_is_not_written_as_a_number_is(agent, rf, settings):
+    settings.LANGUAGE_CODE, settings.USE_THOUSAND_SEPARATOR = "de", True
+    request = rf.get("/")
+    request.user = get_user_model()(pk=1234567)
+    for agent_name in ("agui", "open"):
+        text = render_to_string("agui/attributes.html", {"agent": agent_name}, request)
+        assert 'user-key="1234567"' in text
+    request.user = AnonymousUser()
+    assert 'user-key=""' in render_to_string("agui/attributes.html", {"agent": "agui"}, request)

@@ -155,7 +155,7 @@ async def test_user_whom_the_projects_manager_hides_is_refused(user, token, monk
     manager = Visible()
     manager.model = User = type(user)
     assert await user_of(token[1]) == user
-    monkeypatch.setattr(User._meta, "base_manager", manager)
+    monkeypatch.setattr(User._meta, "default_manager", manager)  # By which sessions find their user, too
     with pytest.raises(Unauthorized):
         await user_of(token[1])
 

@@ -103,6 +103,9 @@ async def test_rows_say_which_agent_they_are_of(client: Client, shared: Client, 
     assert scopes == {"first": f"user:{user.pk}", "second": f"shared/user:{user.pk}"}
     assert {run.scope async for run in Run.objects.filter(thread_id="second")} == {scopes["second"]}
     assert [one.scope async for one in AuditRecord.objects.all()] == [scopes["second"]]
+    await user.adelete()
+    assert [thread.scope async for thread in Thread.objects.all()] == []
+    assert [run.scope async for run in Run.objects.all()] == []
 
 
 async def test_admin_tells_agents_apart(client: Client, shared: Client, admin_client: Any):

@@ -1,12 +1,16 @@
 """Django system checks: they report at start-up what would fail later, with its cure."""
 
+from importlib import import_module
 from typing import Any
 
 from django.apps import apps
 from django.conf import settings
+from django.contrib.auth import get_user_model
+from django.contrib.sessions.backends import signed_cookies
 from django.core import checks
 from django.core.cache import caches
 from django.core.cache.backends.base import BaseCache
+from django.db import router
 
 from agui import conf, parts
 from agui.agents.keys import missing_keys
@@ -19,6 +23,8 @@ warm_up = LazyImport("agui.server.warm_up")
 def register() -> None:
     checks.register(check_applications)
     checks.register(check_time_zones)
+    checks.register(check_databases)
+    checks.register(check_visitors)
     checks.register(check_parts)
     checks.register(check_model)
     checks.register(check_prices)
@@ -56,6 +62,46 @@ def check_time_zones(**kwargs: Any) -> list[checks.CheckMessage]:
             hint="Set USE_TZ = True. Django's documentation of time zones has a guide for projects "
             "that change it.",
             id="agui.E013",
+        )
+    ]
+
+
+def check_databases(**kwargs: Any) -> list[checks.CheckMessage]:
+    """Require one database for users and all that they own: a deletion takes both."""
+    used = {router.db_for_write(get_user_model())}
+    for config in apps.get_app_configs():
+        if config.name.partition(".")[0] != "agui":
+            continue
+        for model in config.get_models():
+            used |= {router.db_for_read(model), router.db_for_write(model)}
+    if len(used) == 1:
+        return []
+    return [
+        checks.Error(
+            f"DATABASE_ROUTERS spread users and their conversations over {sorted(used)!r}.",
+            hint="Route the models of 'agui' and its parts to the database in which users are "
+            "written, for reading, too.",
+            id="agui.E014",
+        )
+    ]
+
+
+def check_visitors(**kwargs: Any) -> list[checks.CheckMessage]:
+    """Require sessions on the server for agents that visitors without an account may use."""
+    sessions = import_module(settings.SESSION_ENGINE).SessionStore
+    if not issubclass(sessions, signed_cookies.SessionStore):
+        return []
+    for view in warm_up.import_agents():
+        if not getattr(view, "require_authenticated", True):
+            break
+    else:
+        return []
+    return [
+        checks.Error(
+            "An agent has require_authenticated=False, and SESSION_ENGINE keeps nothing on the "
+            "server, so nothing tells visitors apart.",
+            hint="Keep sessions in the database or in a cache.",
+            id="agui.E015",
         )
     ]
 

@@ -27,8 +27,8 @@ def update(model: type[Model], columns: Mapping[str, Any], /, **where: Any) -> i
 
 
 def select(model: type[M], /, **where: Any) -> list[M]:
-    """Read the rows with these values, in no order."""
-    return list(model._base_manager.filter(**where))
+    """Read the rows with these values, in no order, of those that the model's manager finds."""
+    return list(model._default_manager.filter(**where))
 
 
 def fetch(model: type[M], sql: str, params: Sequence[Any]) -> list[M]:

@@ -64,6 +64,8 @@ async def authenticate(
     if session.session_key is None or not await session.aexists(session.session_key):
         # The response of this request can still set the cookie. A stream is too late for it.
         await session.acreate()
+        if not await session.aexists(session.session_key):
+            raise Unauthorized  # Nothing is kept on the server, so no key tells visitors apart.
     return Actor(visitor, scope_of(f"session:{session.session_key}", namespace))
 
 

@@ -89,7 +89,7 @@ def _find_user(digest: str) -> Any:
         raise Unauthorized(UNKNOWN)
     token = tokens[0]
     users = statements.select(get_user_model(), pk=token.user_id)
-    if not users or not users[0].is_active:
+    if not users or not getattr(users[0], "is_active", True):
         raise Unauthorized(UNKNOWN)
     if token.last_used_at is None or token.last_used_at <= now - USE_RESOLUTION:
         ApiToken.objects.filter(pk=token.pk).update(last_used_at=now)

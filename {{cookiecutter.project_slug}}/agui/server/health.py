@@ -7,12 +7,13 @@ import logging
 
 from asgiref.sync import sync_to_async
 from django.contrib.auth.decorators import login_not_required
-from django.db import DatabaseError, connection
+from django.db import DatabaseError, connections, router
 from django.http import HttpRequest, JsonResponse
 from django.views.decorators.http import require_safe
 
 from agui import conf
 from agui.lazy_import import LazyImport
+from agui.models import Run
 
 # Commands import the routes, and must not wait for the import of the agent.
 live = LazyImport("agui.runs.live", "live")
@@ -56,10 +57,11 @@ async def healthz(request: HttpRequest) -> JsonResponse:
 
 
 def _database_answers() -> bool:
+    alias = router.db_for_read(Run)
     try:
-        with connection.cursor() as cursor:
+        with connections[alias].cursor() as cursor:
             cursor.execute("SELECT 1")
     except DatabaseError:
-        logger.exception("Health check failed: database %r does not answer", connection.alias)
+        logger.exception("Health check failed: database %r does not answer", alias)
         return False
     return True

@@ -20,6 +20,7 @@ from pydantic_ai.messages import ModelMessage
 
 from agui import statements
 from agui.models import Message, Thread
+from agui.namespaces import owner_of
 from agui.stores import codec
 from agui.stores.summary import ends_in_an_answer, fold, preview_of, title_of, words_of
 from agui.stores.tree import Link, prompt_id
@@ -260,7 +261,7 @@ def _insert(record: ConversationRecord, fields: dict[str, Any], title: str, prev
         sources = select_threads(record.forked_from, record.scope)
         source = sources.only("title", "preview").first()
         title, preview = (source.title, source.preview) if source else ("", "")
-    kind, _, user_pk = (record.scope or "").partition(":")
+    kind, _, user_pk = owner_of(record.scope or "").partition(":")
     owner_pk = None
     if kind == "user":
         owner_pk = get_user_model()._meta.pk.to_python(user_pk)

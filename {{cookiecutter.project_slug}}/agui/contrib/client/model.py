@@ -14,13 +14,13 @@ from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import ToolDefinition
 
 from agui.contrib.client.interrupts import CAN_ASK, is_question
-from agui.contrib.client.request_state import RequestState, answered_calls, earlier_calls
 from agui.contrib.client.outgoing import (
     PROVIDER,
     last_response,
     to_messages,
     to_resume,
 )
+from agui.contrib.client.request_state import RequestState, answered_calls, earlier_calls
 from agui.contrib.client.response import AGUIStreamedResponse
 from agui.contrib.client.transport import AGUIClient
 

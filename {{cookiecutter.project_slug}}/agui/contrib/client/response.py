@@ -35,8 +35,8 @@ from pydantic_ai.usage import RequestUsage
 
 from agui import clock
 from agui.contrib.client.errors import AGUIProtocolError, AGUIRunError, AGUIStatusError
-from agui.contrib.client.request_state import RequestState
 from agui.contrib.client.outgoing import INTERRUPT, MESSAGE_ID, PROVIDER
+from agui.contrib.client.request_state import RequestState
 from agui.contrib.client.transport import AGUIClient
 
 NO_WAY_TO_ANSWER = (

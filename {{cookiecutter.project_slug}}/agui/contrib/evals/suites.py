@@ -159,7 +159,9 @@ class Suite:
     async def play(self, talk: Talk) -> Outcome:
         """Let a new user say what the case says. Raises AgentFailed."""
         # Each case has its own user, so that it sees nothing of the others.
-        user = await get_user_model()._default_manager.acreate(username=f"eval-{next(_numbers)}")
+        model = get_user_model()
+        name = {model.USERNAME_FIELD: f"eval-{next(_numbers)}"}
+        user = await model._default_manager.acreate(**name)
         if talk.given:
             if self.prepare is None:
                 raise ValueError(

@@ -126,6 +126,9 @@ def update(model: type[Model], columns: Mapping[str, Any], /, **where: Any) -> E
 
 
 def select(model: type[Model], /, **where: Any) -> Execute:
+    # Such a manager hides rows, as of users who have left.
+    if type(model._default_manager).get_queryset is not Manager.get_queryset:
+        raise NotPlain
     params: list[Any] = []
     conditions = _conditions(model, where, connections[router.db_for_read(model)], params)
     sql = SELECT.format(table=model._meta.db_table, conditions=conditions)

@@ -1,0 +1,44 @@
+"""User models of other projects; the settings say which is the one."""
+
+import uuid
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth.models import AbstractBaseUser, BaseUserManager, PermissionsMixin
+from django.db import models
+from django.utils import timezone
+
+KEYS: dict[str, Any] = {
+    "uuid": lambda: models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False),
+    "text": lambda: models.CharField(primary_key=True, max_length=100),
+    "number": lambda: models.AutoField(primary_key=True),
+}
+
+
+class People(BaseUserManager["Person"]):
+    """People who have left are not found."""
+
+    def get_queryset(self) -> Any:
+        return super().get_queryset().filter(left_at=None)
+
+    def create_user(self, email: str, password: str | None = None, **fields: Any) -> "Person":
+        person = self.model(email=email, **fields)
+        person.set_password(password)
+        person.save()
+        return person
+
+
+class Person(AbstractBaseUser, PermissionsMixin):
+    """No user name, a key of another kind, and a deletion that keeps the row."""
+
+    key = KEYS[settings.WORLD["key"]]()
+    email = models.EmailField(unique=True)
+    is_staff = models.BooleanField(default=False)
+    left_at = models.DateTimeField(null=True, blank=True)
+    objects = People()
+    USERNAME_FIELD = "email"
+
+    def delete(self, *args: Any, **kwargs: Any) -> Any:
+        self.left_at = timezone.now()
+        self.save()
+        return 1, {}

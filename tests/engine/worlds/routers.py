@@ -1,0 +1,39 @@
+"""Routers of databases."""
+
+from typing import Any
+
+
+class SecondDatabase:
+    """The agent, its users and what belongs to them are in a second database."""
+
+    labels: tuple[str, ...] = ("admin", "agui", "auth", "contenttypes", "people", "sessions", "users")
+
+    def db_for_read(self, model: Any, **hints: Any) -> str | None:
+        return "second" if model._meta.app_label.startswith(self.labels) else None
+
+    def db_for_write(self, model: Any, **hints: Any) -> str | None:
+        return self.db_for_read(model, **hints)
+
+    def allow_migrate(self, db: str, app_label: str, **hints: Any) -> bool:
+        return (db == "second") == app_label.startswith(self.labels)
+
+
+class AgentOnly(SecondDatabase):
+    """Only the agent is there."""
+
+    labels = ("agui",)
+
+
+class UsersOnly(SecondDatabase):
+    """Only users are there."""
+
+    labels = ("admin", "auth", "contenttypes", "sessions", "users")
+
+
+class Replica(SecondDatabase):
+    """All that is read is read from a copy."""
+
+    labels = ("",)
+
+    def db_for_write(self, model: Any, **hints: Any) -> str | None:
+        return "default"

@@ -1,0 +1,31 @@
+"""The settings of the project under test in another world: WORLD in the environment is what is different, as JSON."""
+
+import json
+import os
+from pathlib import Path
+
+from engine.settings import *  # noqa: F403
+from engine.settings import INSTALLED_APPS as ALL_APPS
+from engine.settings import MIDDLEWARE as ALL_MIDDLEWARE
+
+WORLD = json.loads(os.environ["WORLD"])
+
+INSTALLED_APPS = [name for name in ALL_APPS if name not in ("users", "assistant", "axes")]
+INSTALLED_APPS += ["engine.worlds.people"]
+MIDDLEWARE = [name for name in ALL_MIDDLEWARE if not name.startswith("axes")]
+AUTH_USER_MODEL = "people.Person"
+AUTHENTICATION_BACKENDS = ["django.contrib.auth.backends.ModelBackend"]
+ROOT_URLCONF = "engine.worlds.urls"
+ALLOWED_HOSTS = ["*"]
+MEDIA_ROOT = Path(WORLD["directory"])
+DATABASES = {
+    alias: {
+        "ENGINE": "django.db.backends.sqlite3",
+        "NAME": MEDIA_ROOT / f"{alias}.sqlite3",
+        "OPTIONS": {"transaction_mode": "IMMEDIATE", "timeout": 20},
+    }
+    for alias in ("default", "second")
+}
+if WORLD.get("has_router"):
+    DATABASE_ROUTERS = ["engine.worlds.routers.SecondDatabase"]
+globals().update(WORLD.get("settings", {}))
