@@ -343,16 +343,15 @@ DATABASES["chats"] = {"ENGINE": "django.db.backends.sqlite3", "NAME": BASE_DIR /
 DATABASE_ROUTERS = ["shop.routers.Chats"]
 """
 CHATS = """class Chats:
+    labels = ("admin", "agui", "auth", "contenttypes", "sessions")
+
     def db_for_read(self, model, **hints):
-        return "chats" if model._meta.app_label.startswith("agui") else None
+        return "chats" if model._meta.app_label.startswith(self.labels) else None
 
     db_for_write = db_for_read
 
-    def allow_relation(self, one, other, **hints):
-        return True
-
     def allow_migrate(self, db, app_label, **hints):
-        return (db == "chats") == app_label.startswith("agui")
+        return (db == "chats") == app_label.startswith(self.labels)
 """
 TRACES = """from django.contrib.auth import get_user_model
 from agui.models import Thread
@@ -519,14 +518,14 @@ def test_a_part_with_tables_stays_until_they_are_dropped(shop):
     installed(shop, "--parts", "standard")
     manage(shop, "migrate", "--verbosity", "0")
     before = (shop / "agui/installed.json").read_text()
-    refused = installer(shop, "--parts", "attachments,dashboard,spending")
+    refused = installer(shop, "--parts", "admin,attachments,dashboard,spending")
     assert refused.stderr == (
         "Nothing was changed. The database has tables of these parts: run `manage.py migrate agui_feedback zero` "
         "first, or name the parts to keep them.\n"
     )
     assert (shop / "agui/installed.json").read_text() == before
     manage(shop, "migrate", "agui_feedback", "zero", "--verbosity", "0")
-    installed(shop, "--parts", "attachments,dashboard,spending")
+    installed(shop, "--parts", "admin,attachments,dashboard,spending")
     assert not (shop / "agui/contrib/feedback").exists()
     assert "no issues" in manage(shop, "check")
 
