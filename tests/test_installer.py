@@ -343,16 +343,15 @@ DATABASES["chats"] = {"ENGINE": "django.db.backends.sqlite3", "NAME": BASE_DIR /
 DATABASE_ROUTERS = ["shop.routers.Chats"]
 """
 CHATS = """class Chats:
+    labels = ("admin", "agui", "auth", "contenttypes", "sessions")
+
     def db_for_read(self, model, **hints):
-        return "chats" if model._meta.app_label.startswith("agui") else None
+        return "chats" if model._meta.app_label.startswith(self.labels) else None
 
     db_for_write = db_for_read
 
-    def allow_relation(self, one, other, **hints):
-        return True
-
     def allow_migrate(self, db, app_label, **hints):
-        return (db == "chats") == app_label.startswith("agui")
+        return (db == "chats") == app_label.startswith(self.labels)
 """
 TRACES = """from django.contrib.auth import get_user_model
 from agui.models import Thread
@@ -496,11 +495,12 @@ def test_parts_come_and_go_by_a_further_run(shop):
     assert "no issues" in manage(shop, "check")
     assert "nothing to change" in installed(shop)
     assert "nothing to change" in installed(shop, "--parts", "standard,admin_chat")
-    assert git(shop, "diff", "--numstat", "--", "pyproject.toml") == ""
+    # chardet, which attachments need
+    assert git(shop, "diff", "--numstat", "--", "pyproject.toml") == "1\t0\tpyproject.toml\n"
 
     told = installed(shop, "--parts", "standard,mcp")
     assert "remove part admin_chat: " in told
-    assert "pip install 'daphne" in told
+    assert re.search(r"pip install .*'daphne", told)
     assert '"pydantic-ai-slim[ag-ui,mcp]>=2.68,<3"' in (shop / "pyproject.toml").read_text()
     assert not (shop / "agui/contrib/admin_chat").exists()
     assert "no issues" in manage(shop, "check")
@@ -519,14 +519,14 @@ def test_a_part_with_tables_stays_until_they_are_dropped(shop):
     installed(shop, "--parts", "standard")
     manage(shop, "migrate", "--verbosity", "0")
     before = (shop / "agui/installed.json").read_text()
-    refused = installer(shop, "--parts", "attachments,dashboard,spending")
+    refused = installer(shop, "--parts", "admin,attachments,dashboard,spending")
     assert refused.stderr == (
         "Nothing was changed. The database has tables of these parts: run `manage.py migrate agui_feedback zero` "
         "first, or name the parts to keep them.\n"
     )
     assert (shop / "agui/installed.json").read_text() == before
     manage(shop, "migrate", "agui_feedback", "zero", "--verbosity", "0")
-    installed(shop, "--parts", "attachments,dashboard,spending")
+    installed(shop, "--parts", "admin,attachments,dashboard,spending")
     assert not (shop / "agui/contrib/feedback").exists()
     assert "no issues" in manage(shop, "check")
 
@@ -550,7 +550,9 @@ def test_the_users_list_of_parts_is_edited(shop):
         'AGENT_PARTS = [\n    "django.contrib.humanize",  # mine\n    "agui.contrib.export",\n]\n'
     )
     installed(shop, "--parts", "minimal")
-    assert listing.read_text().endswith('AGENT_PARTS = [\n    "django.contrib.humanize",  # mine\n]\n')
+    assert listing.read_text().endswith(
+        'AGENT_PARTS = [\n    "django.contrib.humanize",  # mine\n    "agui.contrib.admin",\n]\n'
+    )
     assert "was changed since the installation" in installer(shop, "--remove").stderr
 
 

@@ -50,5 +50,5 @@ def test_settings_exist():
     named = set(re.findall(r"`([A-Z]+_[A-Z_]+)`", PAGE))
     engine = {name.upper() for name in conf.EngineSettings.model_fields}
     others = {"INSTALLED_APPS", "ASGI_APPLICATION", "ALLOWED_HOSTS", "CSRF_TRUSTED_ORIGINS", "BEHIND_PROXY"}
-    others |= {"USE_TZ", "AGENT_MODEL", "REDIS_URL", "DATABASE_URL", "RUN_ERROR"}
+    others |= {"DATABASE_ROUTERS", "USE_TZ", "AGENT_MODEL", "REDIS_URL", "DATABASE_URL", "RUN_ERROR"}
     assert named - others <= engine
