@@ -36,7 +36,7 @@ ROUNDS = int(os.environ.get("ROUNDS", "1"))
 # Well past the time after which a process that says nothing may count as dead, and another one has looked.
 BUSY_SECONDS = float(os.environ.get("BUSY_SECONDS", "18"))
 
-# The database's clock, as the engine asks for it, which tests set; and what makes signs of life wait.
+# The database's clock, as the engine asks for it, which tests set; and what makes heartbeats wait.
 DISTURB = """
 CREATE TABLE public.disturbance (shift interval NOT NULL, wait_seconds float NOT NULL);
 INSERT INTO public.disturbance VALUES ('0', 0);
@@ -303,7 +303,7 @@ def test_a_slow_database_whose_clock_is_set_ends_no_run(site: Site, executors: l
     runs = begin_runs(site, executors, f"slow-{number}", "talk")
     with followed(runs) as following:
         wait_until(lambda: site.query("SELECT count(*) FROM agui_run WHERE process = ''") == ["0"])
-        # First signs of life come with another clock, and then late.
+        # First heartbeats come with another clock, and then late.
         for disturbance in ({"shift": "'1 hour'"}, {"shift": "'-1 hour'"}, {"wait_seconds": str(BUSY_SECONDS * 0.8)}):
             with site.disturbed(**disturbance):
                 time.sleep(BUSY_SECONDS / (2 if "wait_seconds" in disturbance else 4))

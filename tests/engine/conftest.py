@@ -30,7 +30,7 @@ from agui import AgentConfig, DjangoAGUIView, ToolRegistry, get_urls
 from agui.blocking.executor import in_database
 from agui.http.tokens import create_token
 from agui.models import Run
-from agui.runs import life as signs_of_life
+from agui.runs import life as heartbeats
 from agui.runs.live import LiveRuns, live
 from agui.testing import Request, ScriptedModel, close_connections, collect
 from engine import urls
@@ -211,12 +211,12 @@ def clock() -> Iterator[Clock]:
 
 @pytest.fixture
 def watch(clock: Clock) -> Callable[..., Awaitable[None]]:
-    """Let so many seconds pass for this process, which looks at the signs of life of all runs every three."""
+    """Let so many seconds pass for this process, which looks at the heartbeats of all runs every three."""
 
-    async def look(seconds: float, step: float = signs_of_life.BEAT_SECONDS) -> None:
+    async def look(seconds: float, step: float = heartbeats.BEAT_SECONDS) -> None:
         for _ in range(round(seconds / step)):
             clock.advance(step)
-            await in_database(lambda: signs_of_life.life.check_heartbeats(connections[router.db_for_write(Run)]))
+            await in_database(lambda: heartbeats.life.check_heartbeats(connections[router.db_for_write(Run)]))
 
     return look
 

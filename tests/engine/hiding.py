@@ -93,7 +93,7 @@ def look(name: str, view: Any, token: str) -> dict[str, Any]:
         part.prepare()
         application = part.wrap_application(application)
         events: Any = object()
-        assert part.wrap_events(SimpleNamespace(go_on=True), events) is events
+        assert part.wrap_events(SimpleNamespace(join_to_log=True), events) is events
     finally:
         show()
     lines = list(told.lines)

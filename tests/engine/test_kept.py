@@ -178,7 +178,7 @@ def test_a_query_for_synchronous_code_belongs_to_its_transaction():
         assert async_to_sync(in_database)(get_user_model().objects.count) == 1
 
 
-def test_a_database_in_memory_gets_no_signs_of_life():
+def test_a_database_in_memory_gets_no_heartbeats():
     """No other process could see them. A second connection to it would only meet locked tables."""
     life.stop()
     usual = connections[connection.alias]

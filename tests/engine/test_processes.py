@@ -22,7 +22,7 @@ from agui import ToolRegistry, tool
 from agui.blocking.executor import run_in_thread
 from agui.models import Run
 from agui.runs import fence, processes
-from agui.runs import life as signs_of_life
+from agui.runs import life as heartbeats
 from agui.runs.life import DEAD_SECONDS, life
 from agui.runs.processes import process_name
 from agui.testing import call, say
@@ -145,9 +145,9 @@ async def test_a_process_that_was_stopped_itself_begins_anew(watch):
 @pytest.mark.django_db(transaction=True)
 def test_after_an_outage_of_the_database_it_begins_anew(monkeypatch):
     """All processes were silent, and are not to take each other for dead."""
-    monkeypatch.setattr(signs_of_life, "BEAT_SECONDS", 0.01)
-    monkeypatch.setattr(signs_of_life, "RETRY_SECONDS", 0.01)
-    monkeypatch.setattr(signs_of_life, "DEAD_SECONDS", 0)
+    monkeypatch.setattr(heartbeats, "BEAT_SECONDS", 0.01)
+    monkeypatch.setattr(heartbeats, "RETRY_SECONDS", 0.01)
+    monkeypatch.setattr(heartbeats, "DEAD_SECONDS", 0)
     run = Run.objects.create(process="elsewhere/1/abc", thread_id="t", scope="user:1")
     run.refresh_from_db()
     look, was_away, is_back, go_on = life.check_heartbeats, threading.Event(), threading.Event(), threading.Event()
@@ -177,7 +177,7 @@ async def test_with_postgresql_a_process_is_alive_as_long_as_it_holds_its_lock(w
     def hold() -> None:
         if has_locks:
             with connection.cursor() as cursor:
-                lock = signs_of_life.LOCKS, signs_of_life._lock("elsewhere/1/abc")
+                lock = heartbeats.LOCKS, heartbeats._lock("elsewhere/1/abc")
                 cursor.execute("SELECT pg_advisory_lock(%s, %s)", lock)
         held.set()
         go_on.wait(60)
@@ -206,14 +206,14 @@ def test_the_docs_have_every_status_of_a_run():
 # --- What this process does for its own runs
 
 
-async def test_signs_of_life_are_given_while_the_event_loop_is_blocked(client: Client, mount, monkeypatch):
-    monkeypatch.setattr(signs_of_life, "BEAT_SECONDS", 0.05)
+async def test_heartbeats_are_sent_while_the_event_loop_is_blocked(client: Client, mount, monkeypatch):
+    monkeypatch.setattr(heartbeats, "BEAT_SECONDS", 0.05)
     life.stop()
     registry = ToolRegistry()
 
     @tool(registry)
     async def block() -> str:
-        """Keep the event loop from everything else until there was a sign of life."""
+        """Keep the event loop from everything else until there was a heartbeat."""
         seen: list[object] = []
 
         def look() -> None:
@@ -246,14 +246,14 @@ async def test_a_process_holds_its_lock_before_its_first_run_is_recorded(client:
         return await run_in_thread(function, **options)
 
     monkeypatch.setattr(life, "_connect", connect_late)
-    monkeypatch.setattr(signs_of_life, "run_in_thread", wait_for_lock)
+    monkeypatch.setattr(heartbeats, "run_in_thread", wait_for_lock)
 
     def look(**_: object) -> None:
         is_missed.set()
         if connection.vendor == "postgresql":
             with connection.cursor() as cursor:
-                cursor.execute(signs_of_life.HELD, [signs_of_life.LOCKS])
-                seen.append((signs_of_life._lock(process_name()) % 2**32,) in cursor.fetchall())
+                cursor.execute(heartbeats.HELD, [heartbeats.LOCKS])
+                seen.append((heartbeats._lock(process_name()) % 2**32,) in cursor.fetchall())
 
     pre_save.connect(look, sender=Run)
     try:

@@ -205,7 +205,7 @@ async def test_a_draft_is_written_as_soon_as_it_is_due(client: Client, clock: Cl
         await collect(response)
 
 
-async def test_a_living_run_gives_signs_of_life(client: Client):
+async def test_a_living_run_sends_heartbeats(client: Client):
     reached, go_on = asyncio.Event(), asyncio.Event()
     with script([say("Half"), wait(go_on, reached)]):
         response = await client.post(run_input("Go"))
@@ -222,7 +222,7 @@ async def test_a_process_that_was_taken_for_dead_stops_its_run_and_changes_nothi
     with script([say("Half"), wait(asyncio.Event(), reached)]):
         response = await client.post(run_input("Go"))
         await reached.wait()
-        # What another process does that finds no sign of life.
+        # What another process does that finds no heartbeat.
         await Run.objects.aupdate(status=Run.Status.INTERRUPTED, code="interrupted")
         await in_database(life.beat)
         events = await asyncio.wait_for(collect(response), 60)
