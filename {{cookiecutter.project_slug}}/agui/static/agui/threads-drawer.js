@@ -47,8 +47,7 @@ export class ThreadsDrawer {
   #loading = false;
   /** @type {any} */
   #opener = null;
-  /** @type {ReturnType<typeof setTimeout> | undefined} */
-  #timer;
+  #timer = 0;
   #end;
   /** @type {HTMLDialogElement} */
   element;
@@ -104,10 +103,7 @@ export class ThreadsDrawer {
 
   #head() {
     const { strings, newChat } = this.#context;
-    const compose = () => {
-      this.#leave();
-      newChat();
-    };
+    const compose = () => (this.#leave(), newChat());
     return h(
       "header", {}, h("h2", {}, strings.threads),
       iconButton("compose", strings.newChat, compose),
@@ -117,11 +113,10 @@ export class ThreadsDrawer {
 
   #listen() {
     const { element } = this;
-    element.addEventListener("click", ({ target }) => {
-      if (target === element && !this.#isBeside) this.close();
-    });
+    element.addEventListener("click", ({ target }) => target === element && this.#leave());
     element.addEventListener("close", () => this.#closed());
     element.addEventListener("keydown", (event) => this.#keydown(event));
+    addEventListener("popstate", (event) => this.#back(event), { capture: true });
     new ResizeObserver(() => this.#fit()).observe(this.#context.panel);
   }
 
@@ -190,11 +185,17 @@ export class ThreadsDrawer {
     if (!focused || this.element.contains(focused)) this.#opener?.focus();
   }
 
+  /** The first step back closes a list that covers the chat. */
+  #back(/** @type {Event} */ event) {
+    if (!this.element.matches(":modal")) return;
+    event.stopImmediatePropagation();
+    this.close();
+    history.forward();
+  }
+
   #fit() {
     if (this.#isBeside && !this.#hasRoom) this.close();
-    else if (!this.element.open && this.#hasRoom && this.#context.memory.sidebar) {
-      this.#show(false);
-    }
+    else if (!this.element.open && this.#hasRoom && this.#context.memory.sidebar) this.#show(false);
   }
 
   get #focused() {
