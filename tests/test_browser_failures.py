@@ -184,4 +184,4 @@ def test_a_fresh_page_without_a_network_says_so_and_goes_on_when_it_is_back(chat
     chat.context.set_offline(False)
     finished(chat)
     expect(failure).to_be_hidden()
-    expect(chat.locator(".assistant")).to_be_visible()
+    expect(chat.locator(".assistant").last).to_be_visible()
