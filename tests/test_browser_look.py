@@ -641,6 +641,12 @@ def test_guest_on_a_phone_is_modal_and_covers_the_page(guest, look):
         expect(launcher(page)).to_be_visible()
         page.mouse.wheel(0, 500)
         page.wait_for_function("() => scrollY > 0")
+    # Left open, it doesn't cover the next page.
+    launcher(page).click()
+    expect(page.get_by_role("dialog", name="Assistant")).to_be_visible()
+    page.goto(page.url + "?page=2")
+    expect(launcher(page)).to_be_visible()
+    expect(page.get_by_role("dialog", name="Assistant")).to_be_hidden()
 
 
 def test_docked_chat_is_resized_and_becomes_a_sheet_in_a_narrow_window(guest, look):
