@@ -47,7 +47,7 @@ export class Queued {
     );
     column.append(this.element);
     // The input takes the key for itself.
-    const refuse = (/** @type {Event} */ event) => this.#refuse(/** @type {any} */ (event));
+    const refuse = this.#refuse.bind(this);
     context.host.shadowRoot?.addEventListener("keydown", refuse, { capture: true });
   }
 
@@ -59,8 +59,10 @@ export class Queued {
     setText(this.#files, queued?.attachments.map(({ name }) => name).join(", ") ?? "");
   }
 
-  /** @param {KeyboardEvent & { target: HTMLTextAreaElement }} event */
-  #refuse({ key, shiftKey, target }) {
+  /** @param {Event} event a key that is pressed in the chat */
+  #refuse(event) {
+    const { key, shiftKey } = /** @type {KeyboardEvent} */ (event);
+    const target = /** @type {HTMLTextAreaElement} */ (event.target);
     const sends = key === "Enter" && !shiftKey && target.matches(".input") && target.value.trim();
     if (sends && !this.element.hidden) setText(this.#full, this.#context.strings.queueFull);
   }

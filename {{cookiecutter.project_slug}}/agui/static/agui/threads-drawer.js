@@ -45,7 +45,7 @@ export class ThreadsDrawer {
   /** @type {string | null} */
   #current = null;
   #loading = false;
-  /** @type {any} */
+  /** @type {HTMLElement | null} */
   #opener = null;
   #timer = 0;
   #end;
@@ -199,7 +199,8 @@ export class ThreadsDrawer {
   }
 
   get #focused() {
-    return /** @type {ShadowRoot} */ (this.element.getRootNode()).activeElement;
+    const { activeElement } = /** @type {ShadowRoot} */ (this.element.getRootNode());
+    return /** @type {HTMLElement | null} */ (activeElement);
   }
 
   /** Close the drawer if it covers the chat, where the user continues. */
@@ -232,9 +233,8 @@ export class ThreadsDrawer {
     this.#more.hidden = !failed && !this.#pages.next;
     if (isHeld && this.#more.hidden) this.#list.focusLast();
     if (failed) return;
-    if (this.element.open && this.#pages.isRunning) {
+    if (this.element.open && this.#pages.isRunning)
       this.#timer = setTimeout(() => this.#load(), RUNNING_MS);
-    }
     this.#end.disconnect(); // Observe it again, to learn whether the end is visible.
     this.#end.observe(this.#more);
   }
