@@ -85,6 +85,7 @@ def test_message_waits_for_the_answer_and_arrow_up_edits_the_last(scripted, go_o
     expect(send).to_be_disabled()
     message_box(scripted).press("Enter")
     expect(message_box(scripted)).to_have_value("then that")
+    expect(scripted.locator(".queued [role=status]")).to_have_text("One message is waiting already")
     assert "end." not in scripted.locator(".assistant .prose").inner_text()
     go_on()
     expect(scripted.locator(".queued")).to_be_hidden()

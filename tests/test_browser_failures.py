@@ -170,3 +170,18 @@ def test_a_failure_is_told_even_if_the_server_is_out_of_reach(chat: Page):
     finished(chat)
     expect(chat.locator(".failure:visible")).to_have_count(0)
     expect(chat.locator(".assistant").first).to_be_visible()
+
+
+def test_a_fresh_page_without_a_network_says_so_and_goes_on_when_it_is_back(chat):
+    """What shows failures is not loaded then: no page has needed it."""
+    chat.route("**/turn-notes*.js*", lambda route: route.abort())
+    chat.wait_for_load_state("networkidle")
+    chat.context.set_offline(True)
+    say(chat, "list tasks")
+    failure = chat.locator(".failure")
+    expect(failure).to_contain_text("The connection to the server was lost.")
+    expect(failure.get_by_role("button", name="Try again")).to_be_visible()
+    chat.context.set_offline(False)
+    finished(chat)
+    expect(failure).to_be_hidden()
+    expect(chat.locator(".assistant").last).to_be_visible()

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from conftest import npm_install
 from daily import at_night
-from pages import Page, Route, drawn, expect, first, message_box
+from pages import Page, Route, drawn, expect, first, message_box, open_stream
 
 pytestmark = pytest.mark.browser
 PHONE = {"width": 380, "height": 740}
@@ -641,6 +641,12 @@ def test_guest_on_a_phone_is_modal_and_covers_the_page(guest, look):
         expect(launcher(page)).to_be_visible()
         page.mouse.wheel(0, 500)
         page.wait_for_function("() => scrollY > 0")
+    # Left open, it doesn't cover the next page.
+    launcher(page).click()
+    expect(page.get_by_role("dialog", name="Assistant")).to_be_visible()
+    page.goto(page.url + "?page=2")
+    expect(launcher(page)).to_be_visible()
+    expect(page.get_by_role("dialog", name="Assistant")).to_be_hidden()
 
 
 def test_docked_chat_is_resized_and_becomes_a_sheet_in_a_narrow_window(guest, look):
@@ -746,3 +752,15 @@ def test_words_of_the_page_win_over_those_of_the_language(new_page, live_project
 
 
 # --- What the browser forbids
+
+
+def test_print_has_the_whole_conversation_and_nothing_to_press(chat):
+    push = open_stream(chat)
+    push({"type": "TEXT_MESSAGE_START", "messageId": "m", "role": "assistant"})
+    push({"type": "TEXT_MESSAGE_CONTENT", "messageId": "m", "delta": "line\n\n" * 150})
+    push({"type": "TEXT_MESSAGE_END", "messageId": "m"}, {"type": "RUN_FINISHED", "threadId": "t", "runId": "r"})
+    expect(chat.locator(".prose p")).to_have_count(150)
+    assert len(re.findall(rb"/Type /Page\b", chat.pdf())) > 3
+    chat.emulate_media(media="print")
+    for part in (".composer", ".header", ".icon-button"):
+        expect(chat.locator(part).first).to_be_hidden()

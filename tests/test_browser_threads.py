@@ -481,3 +481,16 @@ def test_page_is_told_the_title(page_of):
     finished(page)
     page.wait_for_function("() => told.at(-1) === 'A new question'")
     expect(page).to_have_title(re.compile("^A new question . "))
+
+
+def test_the_first_step_back_closes_a_list_that_covers_the_chat(new_page, live_project, signed_in):
+    page = new_page(live_project.url, storage_state=signed_in, viewport={"width": 380, "height": 800})
+    page.evaluate("history.pushState(null, '', '?here')")
+    page.get_by_role("button", name="Conversations", exact=True).click()
+    search = page.get_by_role("searchbox")
+    expect(search).to_be_visible()
+    page.evaluate("history.back()")
+    expect(search).to_be_hidden()
+    page.wait_for_url("**/?here")
+    page.go_back()
+    assert "here" not in page.url

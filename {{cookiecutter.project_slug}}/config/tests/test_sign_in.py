@@ -51,6 +51,11 @@ def minutes_told(response: Any) -> int:
     return int(found[1])
 
 
+def test_a_refusal_has_the_focus():
+    text = sign_in().content.decode()
+    assert 0 < text.index('role="alert" tabindex="-1" autofocus') < text.index('name="username"')
+
+
 @pytest.mark.parametrize("page", PAGES)
 def test_account_is_locked_at_an_address_after_too_many_failures(settings, page):
     assert fail(settings, settings.AXES_FAILURE_LIMIT - 1, page=page).status_code == 200

@@ -3,7 +3,7 @@
  * What belongs to a conversation beside its messages. The first use of each loads its module,
  * because most chats need few of them.
  */
-import { setText } from "./dom.js";
+import { h } from "./dom.js";
 import { lazy } from "./lazy.js";
 
 /** @typedef {import("./session.js").Session} Session */
@@ -82,16 +82,17 @@ export class Extras {
   }
 
   /**
-   * The notes could not be loaded: show at least the text of the failure.
+   * The notes could not be loaded: show at least the text of the failure, and a way on.
    * @param {Session} session
    */
   #failPlainly({ conversation: { error } }) {
-    const { strings } = this.#context;
+    if (!error) return;
+    const { retry, strings } = this.#context;
     const { failure } = this.#places;
-    failure.hidden = !error;
     /** @type {Record<string, any>} */
     const words = strings;
-    const text = error && (words[error.code] ?? error.message ?? strings.failedTitle);
-    setText(failure, text ?? "");
+    const button = h("button", { type: "button", class: "button", onclick: retry }, strings.retry);
+    failure.hidden = false;
+    failure.replaceChildren(words[error.code] ?? error.message ?? strings.failedTitle, button);
   }
 }

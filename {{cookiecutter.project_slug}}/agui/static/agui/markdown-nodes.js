@@ -78,7 +78,7 @@ export function read(text, growing, links, { copy }) {
   if (html.isMissing) loads.push(loadHtml);
   if (lacksNames) loads.push(loadNames);
   if (isShaped && !shapeReader) loads.push(loadShapes);
-  const lacks = loads.length ? () => Promise.all(loads.map((load) => load())) : null;
+  const lacks = loads[0] ? () => Promise.all(loads.map((load) => load())) : null;
   return { ...found, lacks, isRich };
 }
 

@@ -64,7 +64,9 @@ export class Placement {
     this.#frame = h("dialog", { ...frame, onclose: () => this.#closed() }, this.#edge);
     host.addEventListener("ag-ui-run-finished", () => this.#mark(this.#collapsed));
     const stored = read(sessionStorage, this.#key);
-    if (stored) host.toggleAttribute("collapsed", stored === "closed");
+    // On a phone, an open chat would cover the page that the user has asked for.
+    const isClosed = stored === "closed" || this.#phone.matches;
+    if (stored) host.toggleAttribute("collapsed", isClosed);
     this.#mark(false);
   }
 

@@ -16,6 +16,8 @@ export const QUEUE_WORDS = {
 export class Queued {
   #text = h("span", { dir: "auto" });
   #files = h("span", { class: "muted" });
+  /** Says that a second message can't wait. */
+  #full = h("span", { role: "status" });
   #context;
   element;
 
@@ -38,18 +40,31 @@ export class Queued {
         { class: "actions paged" },
         icon("pause"),
         h("span", { class: "muted" }, strings.queued),
+        this.#full,
         iconButton("edit", words.editQueued, () => this.#edit()),
         iconButton("trash", words.removeQueued, () => this.#remove()),
       ),
     );
     column.append(this.element);
+    // The input takes the key for itself.
+    const refuse = this.#refuse.bind(this);
+    context.host.shadowRoot?.addEventListener("keydown", refuse, { capture: true });
   }
 
   /** @param {{ queued: Message | null }} session */
   render({ queued }) {
+    if (!queued) setText(this.#full, "");
     this.element.hidden = !queued;
     setText(this.#text, queued?.text ?? "");
     setText(this.#files, queued?.attachments.map(({ name }) => name).join(", ") ?? "");
+  }
+
+  /** @param {Event} event a key that is pressed in the chat */
+  #refuse(event) {
+    const { key, shiftKey } = /** @type {KeyboardEvent} */ (event);
+    const target = /** @type {HTMLTextAreaElement} */ (event.target);
+    const sends = key === "Enter" && !shiftKey && target.matches(".input") && target.value.trim();
+    if (sends && !this.element.hidden) setText(this.#full, this.#context.strings.queueFull);
   }
 
   #edit() {

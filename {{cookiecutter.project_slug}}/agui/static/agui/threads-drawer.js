@@ -45,10 +45,9 @@ export class ThreadsDrawer {
   /** @type {string | null} */
   #current = null;
   #loading = false;
-  /** @type {any} */
+  /** @type {HTMLElement | null} */
   #opener = null;
-  /** @type {ReturnType<typeof setTimeout> | undefined} */
-  #timer;
+  #timer = 0;
   #end;
   /** @type {HTMLDialogElement} */
   element;
@@ -104,10 +103,7 @@ export class ThreadsDrawer {
 
   #head() {
     const { strings, newChat } = this.#context;
-    const compose = () => {
-      this.#leave();
-      newChat();
-    };
+    const compose = () => (this.#leave(), newChat());
     return h(
       "header", {}, h("h2", {}, strings.threads),
       iconButton("compose", strings.newChat, compose),
@@ -117,11 +113,10 @@ export class ThreadsDrawer {
 
   #listen() {
     const { element } = this;
-    element.addEventListener("click", ({ target }) => {
-      if (target === element && !this.#isBeside) this.close();
-    });
+    element.addEventListener("click", ({ target }) => target === element && this.#leave());
     element.addEventListener("close", () => this.#closed());
     element.addEventListener("keydown", (event) => this.#keydown(event));
+    addEventListener("popstate", (event) => this.#back(event), { capture: true });
     new ResizeObserver(() => this.#fit()).observe(this.#context.panel);
   }
 
@@ -190,15 +185,22 @@ export class ThreadsDrawer {
     if (!focused || this.element.contains(focused)) this.#opener?.focus();
   }
 
+  /** The first step back closes a list that covers the chat. */
+  #back(/** @type {Event} */ event) {
+    if (!this.element.matches(":modal")) return;
+    event.stopImmediatePropagation();
+    this.close();
+    history.forward();
+  }
+
   #fit() {
     if (this.#isBeside && !this.#hasRoom) this.close();
-    else if (!this.element.open && this.#hasRoom && this.#context.memory.sidebar) {
-      this.#show(false);
-    }
+    else if (!this.element.open && this.#hasRoom && this.#context.memory.sidebar) this.#show(false);
   }
 
   get #focused() {
-    return /** @type {ShadowRoot} */ (this.element.getRootNode()).activeElement;
+    const { activeElement } = /** @type {ShadowRoot} */ (this.element.getRootNode());
+    return /** @type {HTMLElement | null} */ (activeElement);
   }
 
   /** Close the drawer if it covers the chat, where the user continues. */
@@ -231,9 +233,8 @@ export class ThreadsDrawer {
     this.#more.hidden = !failed && !this.#pages.next;
     if (isHeld && this.#more.hidden) this.#list.focusLast();
     if (failed) return;
-    if (this.element.open && this.#pages.isRunning) {
+    if (this.element.open && this.#pages.isRunning)
       this.#timer = setTimeout(() => this.#load(), RUNNING_MS);
-    }
     this.#end.disconnect(); // Observe it again, to learn whether the end is visible.
     this.#end.observe(this.#more);
   }
