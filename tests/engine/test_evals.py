@@ -173,7 +173,7 @@ def test_a_name_that_does_not_exist_is_refused():
 
 def test_without_its_library_the_command_says_how_to_get_it(monkeypatch):
     monkeypatch.setattr("agui.contrib.evals.management.commands.evaluate.find_spec", lambda name: None)
-    with pytest.raises(CommandError, match="`make eval` installs it"):
+    with pytest.raises(CommandError, match="`make eval` installs them"):
         call_command("evaluate")
 
 

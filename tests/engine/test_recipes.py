@@ -21,7 +21,7 @@ def test_every_block_of_code_is_in_a_recipe_and_names_its_file(page):
 
 def test_every_recipe_has_a_test_that_runs_it():
     pasted: set[str] = set()
-    for path in Path(__file__).parent.glob("test_recipes_*.py"):
+    for path in Path(__file__).parent.glob("test_*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
             match node:
                 case ast.Call(func=ast.Name("paste"), args=[ast.Constant(str(name))]):

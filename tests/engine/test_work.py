@@ -26,7 +26,7 @@ from agui import AgentDeps
 from agui.agents.demo import model as demo
 from agui.agents.demo.model import build_demo_model, make_plan
 from agui.agents.demo.schemas import example_of
-from agui.events.progress import Page
+from agui.events.progress import ClientView
 from agui.protocol.answer_schemas import fits
 from agui.protocol.message_ids import MessageIds
 from agui.protocol.outbound import wire_messages
@@ -315,7 +315,7 @@ def test_naming_is_linear_in_the_calls_of_an_answer():
 
 def test_noting_is_linear_in_what_tools_show():
     def note(count: int) -> Callable[[], Any]:
-        page = Page(AgentDeps(user=None, thread_id="t", run_id="r"), {})
+        page = ClientView(AgentDeps(user=None, thread_id="t", run_id="r"), {})
         messages = many_calls(count)
         for number in range(count):
             page.translate(ToolCallResultEvent(message_id=f"r{number}", tool_call_id=f"c{number}", content="a"))
