@@ -69,7 +69,7 @@ def test_files_that_a_guide_names_exist(name: str):
 
 
 FILE = r"[\w./-]*\w\.(py|[mc]?js|d\.ts|md|ini|ya?ml|conf|json|css|toml|txt|html|mk)"
-PATH = re.compile(rf"{FILE}|[\w./-]+/|agui(\.\w+)+")
+PATH = re.compile(rf"{FILE}|[\w./-]+/|agui(\.[a-z]\w*)+")
 # Files and folders that other programs, the installer, `agentify` and a user's project make.
 MADE = {".agentify/", ".cruft.json", ".site/html/", "agui/installed.json", "base_site.html"}
 
@@ -85,7 +85,7 @@ def test_files_that_a_page_names_exist(page: str):
     there = {f"/{path}" for file in map(Path, snapshot.files()) for path in (file, *file.parents)}
     missing = []
     for name in paths_in((ROOT / page).read_text()):
-        path = name.replace(".", "/") if re.fullmatch(r"agui(\.\w+)+", name) else name.rstrip("/")
+        path = name.replace(".", "/") if re.fullmatch(r"agui(\.[a-z]\w*)+", name) else name.rstrip("/")
         if not any(other.endswith((f"/{path}", f"/{path}.py")) for other in there):
             missing.append(name)
     assert missing == []
