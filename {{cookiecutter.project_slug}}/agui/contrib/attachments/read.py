@@ -17,7 +17,7 @@ class UserFile:
     id: str
     name: str
     media_type: str
-    """What the content says, never the client."""
+    """The type that the content has, whatever the client said."""
     data: bytes
     encoding: str = "utf-8"
     """Of a text."""
