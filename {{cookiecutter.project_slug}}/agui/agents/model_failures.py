@@ -1,4 +1,4 @@
-"""What is wrong with an answer: it can't be read, was refused, or is not whole."""
+"""Failures of an answer: it can't be read, was refused, or is not whole."""
 
 import logging
 import re

@@ -133,7 +133,7 @@ class ReadableFiles:
     """The files of a run that its model can read. The others are remembered."""
 
     left_out: dict[str, dict[str, Any]] = field(default_factory=dict)
-    """What a client is told about each file that was left out, by its `name_of`."""
+    """The words for a client about each file that was left out, by its `name_of`."""
     _downloads: dict[str, BinaryContent | None] = field(default_factory=dict)
 
     def model(self, model: Model) -> Model:

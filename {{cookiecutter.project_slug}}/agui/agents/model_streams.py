@@ -95,7 +95,7 @@ class Answer:
         self._has_thought = False
         """Whether pydantic-ai has found a thought between tags."""
         self._looked_at = 0
-        """How many parts of pydantic-ai have a place, if they need one."""
+        """The number of parts of pydantic-ai that have a place, if they need one."""
         self._blank = ""
         """White space that is sent only if text follows."""
 
