@@ -280,6 +280,7 @@ def test_name_of_an_own_tool_is_told(shop: Path):
     assert "No tool sets approved_by, is_refunded." in said
 
 
+@pytest.mark.nightly
 def test_what_can_not_be_a_tool_is_refused_in_a_sentence(shop: Path):
     said = agentify(shop, "sessions.Session", "--owner", "", status=1)
     assert "sessions.Session can't have tools: its rows are identified by a secret" in said

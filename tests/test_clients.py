@@ -88,6 +88,7 @@ def test_official_client_understands_everything(client: str, run_suite):
     assert "# tests 0" not in result.stdout
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("client", [BOTH[0], *at_night(*BOTH[1:])])
 def test_official_client_meets_an_expired_question(client: str, run_suite, expiring_project: LiveProject):
     result = run_suite(client, "expiry.mjs", url=expiring_project.url)

@@ -20,7 +20,7 @@ ELSEWHERE = {
 }
 
 
-@pytest.mark.parametrize("options", [(), *at_night(("-n", "2"))], ids=["one process", "two"])
+@pytest.mark.parametrize("options", at_night((), ("-n", "2")), ids=["one process", "two"])
 def test_the_projects_own_tests_pass_on_postgresql(
     bake, furnish, postgresql_server: PostgreSQL, options: tuple[str, ...]
 ):

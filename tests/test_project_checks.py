@@ -69,6 +69,7 @@ MISTAKES = {
 }
 
 
+@pytest.mark.nightly
 def test_contract_tells_of_mistakes(bake, furnish):
     project = bake(project_slug="mistaken")
     furnish(project)

@@ -94,6 +94,7 @@ def test_check_of_a_deployment_looks_at_the_agent(tmp_path):
     assert {"assistant", "pydantic_ai"} <= manage(tmp_path, "check", "--deploy")
 
 
+@pytest.mark.nightly
 def test_garbage_is_collected_in_commands(tmp_path):
     environment = os.environ | {"DEBUG": "1", "DATABASE_URL": f"sqlite:///{tmp_path / 'db.sqlite3'}"}
     command = [sys.executable, "manage.py", "shell", "-c", "import gc; print(gc.isenabled())"]
@@ -101,6 +102,7 @@ def test_garbage_is_collected_in_commands(tmp_path):
     assert shown.stdout.splitlines()[-1] == "True"
 
 
+@pytest.mark.nightly
 def test_garbage_is_collected_as_usual_in_a_server_that_has_started(tmp_path):
     environment = os.environ | {"DEBUG": "1", "DATABASE_URL": f"sqlite:///{tmp_path / 'db.sqlite3'}"}
     code = "import gc; before = gc.get_threshold(); import config.asgi; print(before == gc.get_threshold())"
@@ -133,6 +135,7 @@ def test_the_environment(settings):
 """
 
 
+@pytest.mark.nightly
 def test_no_test_of_a_project_asks_a_real_model_or_depends_on_the_environment(tmp_path):
     conftest = (settings.BASE_DIR / "conftest.py").read_text()
     (tmp_path / "conftest.py").write_text(conftest)
@@ -155,6 +158,7 @@ def test_no_test_of_a_project_asks_a_real_model_or_depends_on_the_environment(tm
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.nightly
 def test_code_that_settings_name_is_imported_with_the_agent(tmp_path):
     (tmp_path / "names_code.py").write_text(NAMES_CODE)
     assert manage(tmp_path, "showmigrations", settings_module="names_code") & HEAVY == set()
@@ -165,7 +169,7 @@ def test_code_that_settings_name_is_imported_with_the_agent(tmp_path):
     ("mistake", "message"),
     [
         ('AGUI |= {"AUDIT_LOGGER": "agui.Nothing"}', "AGUI['AUDIT_LOGGER'] = 'agui.Nothing'"),
-        ('ROOT_URLCONF = "wrong_urls"', "wrong_agent"),
+        pytest.param('ROOT_URLCONF = "wrong_urls"', "wrong_agent", marks=pytest.mark.nightly),
     ],
 )
 def test_check_tells_of_a_mistake_that_only_an_agent_shows(tmp_path, mistake, message):

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from daily import by_day
 from django.conf import settings as django_settings
 from django.conf.urls.i18n import i18n_patterns
 from django.contrib.auth import get_user_model
@@ -74,37 +75,39 @@ async def test_every_view_asks_for_a_login(agent, user, token, settings):
 
 @pytest.mark.parametrize(
     "changes",
-    [
-        {"APPEND_SLASH": False},
-        {"FORCE_SCRIPT_NAME": "/shop"},
-        {"USE_I18N": False},
-        {"TIME_ZONE": "Asia/Kathmandu"},
-        {"CSRF_USE_SESSIONS": True},
-        {"CSRF_COOKIE_HTTPONLY": True},
-        {"CSRF_HEADER_NAME": "HTTP_X_XSRF_TOKEN", "CSRF_COOKIE_NAME": "xsrf"},
-        *({"SESSION_ENGINE": f"{SESSIONS}.{name}"} for name in ("signed_cookies", "cached_db", "cache", "file")),
-        {"SESSION_COOKIE_NAME": "sid", "SESSION_SAVE_EVERY_REQUEST": True, "SESSION_COOKIE_SAMESITE": "Strict"},
-        {"CACHES": {"default": {"BACKEND": f"{CACHES}.dummy.DummyCache"}}},
-        {"CACHES": {"default": {"BACKEND": f"{CACHES}.filebased.FileBasedCache", "LOCATION": "media/cache"}}},
-        {"AUTHENTICATION_BACKENDS": ["django.contrib.auth.backends.RemoteUserBackend"]},
-        {"AUTHENTICATION_BACKENDS": [f"{__name__}.OwnBackend"]},
-        {"LANGUAGE_CODE": "de", "USE_THOUSAND_SEPARATOR": True, "DECIMAL_SEPARATOR": ","},
-        {"STATIC_URL": "https://cdn.example.com/static/", "MEDIA_URL": "https://cdn.example.com/media/"},
-        {"STORAGES": {**django_settings.STORAGES, "default": {"BACKEND": f"{FILES}.InMemoryStorage"}}},
-        {"DEFAULT_CHARSET": "latin-1", "DATA_UPLOAD_MAX_NUMBER_FIELDS": 0, "FILE_UPLOAD_MAX_MEMORY_SIZE": 0},
-        {"MIDDLEWARE": ["django.middleware.gzip.GZipMiddleware", *django_settings.MIDDLEWARE]},
-        {"MIDDLEWARE": ["django.middleware.http.ConditionalGetMiddleware", *django_settings.MIDDLEWARE]},
-        {
-            "MIDDLEWARE": [
-                f"{CACHED}.UpdateCacheMiddleware",
-                *django_settings.MIDDLEWARE,
-                f"{CACHED}.FetchFromCacheMiddleware",
-            ]
-        },
-        {"DEFAULT_AUTO_FIELD": "django.db.models.AutoField"},
-        {"PREPEND_WWW": False, "USE_X_FORWARDED_HOST": True},
-        {"DATA_UPLOAD_MAX_MEMORY_SIZE": 100},
-    ],
+    by_day(
+        [
+            {"APPEND_SLASH": False},
+            {"FORCE_SCRIPT_NAME": "/shop"},
+            {"USE_I18N": False},
+            {"TIME_ZONE": "Asia/Kathmandu"},
+            {"CSRF_USE_SESSIONS": True},
+            {"CSRF_COOKIE_HTTPONLY": True},
+            {"CSRF_HEADER_NAME": "HTTP_X_XSRF_TOKEN", "CSRF_COOKIE_NAME": "xsrf"},
+            *({"SESSION_ENGINE": f"{SESSIONS}.{name}"} for name in ("signed_cookies", "cached_db", "cache", "file")),
+            {"SESSION_COOKIE_NAME": "sid", "SESSION_SAVE_EVERY_REQUEST": True, "SESSION_COOKIE_SAMESITE": "Strict"},
+            {"CACHES": {"default": {"BACKEND": f"{CACHES}.dummy.DummyCache"}}},
+            {"CACHES": {"default": {"BACKEND": f"{CACHES}.filebased.FileBasedCache", "LOCATION": "media/cache"}}},
+            {"AUTHENTICATION_BACKENDS": ["django.contrib.auth.backends.RemoteUserBackend"]},
+            {"AUTHENTICATION_BACKENDS": [f"{__name__}.OwnBackend"]},
+            {"LANGUAGE_CODE": "de", "USE_THOUSAND_SEPARATOR": True, "DECIMAL_SEPARATOR": ","},
+            {"STATIC_URL": "https://cdn.example.com/static/", "MEDIA_URL": "https://cdn.example.com/media/"},
+            {"STORAGES": {**django_settings.STORAGES, "default": {"BACKEND": f"{FILES}.InMemoryStorage"}}},
+            {"DEFAULT_CHARSET": "latin-1", "DATA_UPLOAD_MAX_NUMBER_FIELDS": 0, "FILE_UPLOAD_MAX_MEMORY_SIZE": 0},
+            {"MIDDLEWARE": ["django.middleware.gzip.GZipMiddleware", *django_settings.MIDDLEWARE]},
+            {"MIDDLEWARE": ["django.middleware.http.ConditionalGetMiddleware", *django_settings.MIDDLEWARE]},
+            {
+                "MIDDLEWARE": [
+                    f"{CACHED}.UpdateCacheMiddleware",
+                    *django_settings.MIDDLEWARE,
+                    f"{CACHED}.FetchFromCacheMiddleware",
+                ]
+            },
+            {"DEFAULT_AUTO_FIELD": "django.db.models.AutoField"},
+            {"PREPEND_WWW": False, "USE_X_FORWARDED_HOST": True},
+            {"DATA_UPLOAD_MAX_MEMORY_SIZE": 100},
+        ]
+    ),
     ids=lambda changes: " ".join(changes),
 )
 async def test_it_works(agent, user, token, settings, changes: dict[str, Any]):

@@ -158,6 +158,7 @@ def test_what_passes_is_told_and_the_project_s_own_database_stays_as_it_is(evalu
         assert database.execute("SELECT name FROM sqlite_master").fetchall() == []
 
 
+@pytest.mark.nightly
 def test_what_does_not_pass_fails_the_command(evaluate):
     done = evaluate("curt")
     assert done.returncode == 1

@@ -276,6 +276,7 @@ async def test_an_id_that_is_anothers_is_an_unknown_id_to_begin_with(client: Cli
         await use_the_ids(other_client, world)
 
 
+@pytest.mark.nightly
 async def test_an_id_that_is_a_visitors_is_an_unknown_id_to_begin_with(visitor: Client):
     async with world_of(visitor) as world:
         await use_the_ids(Client(None, "/open/"), world)
@@ -286,6 +287,7 @@ async def test_a_visitors_things_do_not_exist_for_another_one(visitor: Client):
         await attack(Client(None, "/open/"), world)
 
 
+@pytest.mark.nightly
 async def test_a_visitors_things_do_not_exist_for_who_refuses_cookies(visitor: Client):
     async with world_of(visitor) as world:
         await attack(Client(None, "/open/"), world, refuse_cookies=True)

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from asgiref.sync import async_to_sync, sync_to_async
+from daily import by_day
 from django.conf import settings as django_settings
 from django.contrib.auth import get_user_model
 from django.db import connection, connections, transaction
@@ -191,7 +192,7 @@ def test_a_database_in_memory_gets_no_heartbeats():
         connections[connection.alias] = usual
 
 
-@pytest.mark.parametrize("kind", ["server or file", "in memory"])
+@pytest.mark.parametrize("kind", by_day(["server or file", "in memory"], 2))
 def test_a_projects_own_tests_need_nothing_of_the_engine(tmp_path, kind):
     """Django's own runner drops the test database, although the project has no fixture for the engine."""
     if kind == "in memory" and connection.vendor != "sqlite":

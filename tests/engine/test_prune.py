@@ -8,6 +8,7 @@ from uuid import uuid4
 
 import pytest
 from asgiref.sync import async_to_sync, sync_to_async
+from daily import by_day
 from django.contrib.auth import get_user_model
 from django.contrib.sessions.backends import cache as cache_sessions
 from django.contrib.sessions.backends import db as db_sessions
@@ -432,7 +433,7 @@ def test_few_reads_find_many_rows(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "table", ["agui_run", "agui_auditrecord", "agui_apitoken", "agui_message", "agui_attachments_attachment"]
+    "table", by_day(["agui_run", "agui_auditrecord", "agui_apitoken", "agui_message", "agui_attachments_attachment"])
 )
 @pytest.mark.usefixtures("ten_days")
 def test_one_table_s_failure_stops_no_other(table, settings, caplog):

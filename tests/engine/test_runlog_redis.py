@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from daily import by_day
 
 pytest.importorskip("redis")
 
@@ -458,7 +459,7 @@ async def test_a_redis_that_is_full_stops_nobody(client: Client, processes: Proc
             redis.config_set("maxmemory", 0)
 
 
-@pytest.mark.parametrize("forgets", [False, True])
+@pytest.mark.parametrize("forgets", by_day([False, True], 2))
 async def test_readers_of_a_dead_process_are_told(
     client: Client, processes: Processes, server: RedisServer, forgets: bool
 ):

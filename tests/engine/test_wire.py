@@ -5,6 +5,7 @@ from copy import deepcopy
 from typing import Any
 
 import pytest
+from daily import by_day
 
 from agui.testing import call, event_types, fail, say, think
 from engine.conftest import Client, run_input, script
@@ -103,7 +104,7 @@ SCRIPTS: dict[str, list[Any]] = {
 }
 
 
-@pytest.mark.parametrize("name", SCRIPTS)
+@pytest.mark.parametrize("name", by_day(SCRIPTS, 2))
 async def test_every_kind_of_stream_passes(client: Client, name: str):
     for version in ("1.0", "0.9", None):
         with script(*SCRIPTS[name]):
