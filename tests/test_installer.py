@@ -403,6 +403,7 @@ def test_tables_in_another_database_are_found(shop):
     installed(shop, "--remove")
 
 
+@pytest.mark.nightly
 def test_nothing_is_removed_that_other_code_needs(shop):
     installed(shop)
     own = shop / "shop/jobs.py"

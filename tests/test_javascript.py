@@ -76,6 +76,7 @@ def test_types_say_something():
     assert count <= MOST_ANY
 
 
+@pytest.mark.nightly
 def test_characters_have_the_names_that_html_gives_them(rendered: dict[str, Path]):
     node = shutil.which("node")
     if node is None:
