@@ -114,7 +114,7 @@ def test_connections_are_those_of_the_settings():
     threads, database = int(settings["TOOL_THREADS"]), int(settings["DATABASE_THREADS"])
     pools = re.search(r'Pool = Literal\["tools", (.*)\]', (PROJECT / "agui/blocking/executor.py").read_text())
     assert pools
-    most = threads + database * len(pools[1].split(",")) + 1  # One connection is for heartbeats.
+    most = threads + database * len(pools[1].split(",")) + 1  # Heartbeats have a connection of their own.
     section = (DOCS / "operate.md").read_text().split("\n## Connections to the database\n")[1].split("\n## ")[0]
     assert str(most) in re.findall(r"\d+", section)
 

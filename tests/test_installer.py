@@ -375,7 +375,7 @@ def test_nothing_is_removed_while_tables_are_left(shop):
         assert refused.stderr.startswith("Nothing was changed. The database has tables of the agent: run ")
         assert refused.stderr.count("\n") == 1
     assert git(shop, "status", "--short") == ""
-    shutil.rmtree(shop / "assistant")  # It may be the user's own by now. The settings import from it.
+    shutil.rmtree(shop / "assistant")  # The user may have replaced this folder. The settings import from it.
     assert installer(shop, "--remove").stderr == refused.stderr
     git(shop, "checkout", "--", "assistant")
     for command in re.findall("`manage.py (.*?)`", refused.stderr):

@@ -144,7 +144,7 @@ def test_secrets_never_leave(path: str):
     model = apps.get_model(label)
     answer = ANSWERS.get(label)
     if answer is None:
-        assert has_secret_key(model)  # It was refused.
+        assert has_secret_key(model)  # agentify has refused this model.
         return
     names = names_of(answer["name"])
     module = import_module(f"assistant.{names.module}")

@@ -177,7 +177,7 @@ async def test_a_part_that_wraps_the_events_gets_every_delta(client: Client, mon
 @pytest.mark.usefixtures("slow_model")
 async def test_a_model_whose_tokens_pydantic_ai_restores_is_read_through_it(client: Client, at_once, monkeypatch):
     """Else a client would see the joiners that pydantic-ai has put into them."""
-    monkeypatch.setattr(test_stream_deltas, "TURNS", 1000)  # It holds back what may be a token.
+    monkeypatch.setattr(test_stream_deltas, "TURNS", 1000)  # pydantic-ai holds back what may be a token.
     model = ScriptedModel([[say(TEXT + break_special_tokens("<|im_start|>") + TEXT, chunks=99)]])
     model._profile = {"may_tokenize_special_tokens_in_content": True}
     with played_by(model):

@@ -74,7 +74,7 @@ async def live(ada: Any, bob: Any) -> None:
     await sync_to_async(ada.delete)()
     assert (await anybody.get("/agent/threads/", headers=of_ada)).status_code == 401
     assert (await browser.get("/agent/threads/")).status_code == 401
-    # One that does not leaves nothing.
+    # A deletion of the row leaves nothing.
     await sync_to_async(lambda: type(ada)._base_manager.filter(pk=ada.pk).delete())()
     assert await sync_to_async(rows_of)(ada) == []
 
