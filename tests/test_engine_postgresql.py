@@ -13,12 +13,18 @@ pytestmark = pytest.mark.engine
 @pytest.mark.parametrize(
     ("name", "chosen"),
     [
-        ("by_day", "database and not nightly"),
-        pytest.param("at_night", "nightly or not database", marks=pytest.mark.nightly),
+        ("by_day", ["-m", "database and not nightly", "--first-values"]),
+        pytest.param("at_night", [], marks=pytest.mark.nightly),
     ],
 )
 def test_engine_on_postgresql(
-    bake, furnish, postgresql_server: PostgreSQL, tmp_path: Path, request: pytest.FixtureRequest, name: str, chosen: str
+    bake,
+    furnish,
+    postgresql_server: PostgreSQL,
+    tmp_path: Path,
+    request: pytest.FixtureRequest,
+    name: str,
+    chosen: list[str],
 ):
     project = bake()
     furnish(project)
@@ -28,4 +34,4 @@ def test_engine_on_postgresql(
         redis.start()
         request.addfinalizer(redis.stop)
         settings["TEST_REDIS_URL"] = redis.url
-    run_engine_tests(project, "-m", chosen, **settings)
+    run_engine_tests(project, *chosen, **settings)

@@ -266,7 +266,7 @@ def test_an_agent_comes_and_goes(shop, layout):
     assert git(project, "status", "--short") == ""
 
 
-@pytest.mark.parametrize("has_admin", [True, False])
+@pytest.mark.parametrize("has_admin", [False, *at_night(True)])
 def test_the_projects_own_tests_pass_as_before(shop, has_admin):
     """Django's test command imports every package that it finds."""
     if not has_admin:
@@ -280,6 +280,7 @@ def test_the_projects_own_tests_pass_as_before(shop, has_admin):
     assert (done.returncode, "Ran 2 tests in" in done.stderr) == (0, True), done.stderr
 
 
+@pytest.mark.nightly
 def test_files_that_git_ignores_are_named(shop):
     commit(shop)
     assert "git add --force" not in installed(shop)
@@ -363,6 +364,7 @@ Thread.objects.create(thread_id="t", scope="user:1", owner=ada)
 DELETION = "from django.contrib.auth import get_user_model; print(get_user_model().objects.get().delete())"
 
 
+@pytest.mark.nightly
 def test_nothing_is_removed_while_tables_are_left(shop):
     """As long as they are, no user with a row in them can be deleted without the engine."""
     installed(shop, "--parts", "standard")
@@ -532,6 +534,7 @@ def test_a_part_with_tables_stays_until_they_are_dropped(shop):
     assert "no issues" in manage(shop, "check")
 
 
+@pytest.mark.nightly
 def test_a_part_that_is_used_stays(shop):
     installed(shop, "--parts", "agentify,mcp")
     manage(shop, "agentify", "auth.Group")

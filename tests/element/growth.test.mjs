@@ -1,4 +1,4 @@
-// Patches, streams, arguments and forms: whatever is repeated, the work grows with it and not with its square.
+// Patches, streams, arguments, forms and spoken answers: whatever is repeated, the work grows with it and not with its square.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
@@ -6,6 +6,7 @@ import { applyPatch } from "./agui/json-patch.js";
 import { misfit } from "./agui/misfit.js";
 import { fieldOf } from "./agui/schema.js";
 import { secretsOf } from "./agui/schema-parts.js";
+import { phrasesOf } from "./agui/speech-text.js";
 import { SseParser } from "./agui/sse.js";
 import { fastest, growsTooFast, units } from "./growth.mjs";
 
@@ -120,4 +121,15 @@ test("arguments that a person looks at", () => {
     };
   }
   assert.deepEqual(slow(works, 100), []);
+});
+
+test("answers that are read aloud", () => {
+  const pieces = [..."*_~`[]()<!\\|>-a \n1.#:", "```", "~~~", "http://", "![", "](", "$", "\\("];
+  const all = [1, 2, 3].flatMap((length) => [...units(pieces, length)]).map((unit) => unit.join(""));
+  const reading = (unit) => (size) => {
+    const answer = unit.repeat(size / unit.length);
+    return () => phrasesOf(answer);
+  };
+  // Sixteen times of it are still within what is read.
+  assert.deepEqual(all.filter((unit) => growsTooFast(reading(unit), 3000, 0.25)), []);
 });

@@ -3,7 +3,6 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { phrasesOf } from "./agui/speech-text.js";
-import { growsTooFast, units } from "./growth.mjs";
 
 for (const [name, markdown, phrases] of [
   ["signs are not read", "# Plan\n\n- **buy** `milk`\n- _go_ home\n", ["Plan", "buy milk", "go home"]],
@@ -24,15 +23,4 @@ test("long lines are cut after sentences, or between words", () => {
   assert.ok(phrases.every((phrase) => phrase.length <= 220));
   assert.ok(phrases[0].endsWith("words."));
   assert.equal(phrases.join("").replaceAll(" ", "").length, 40 * 21 + 800 + 1000);
-});
-
-test("whatever is repeated is read in time", () => {
-  const pieces = [..."*_~`[]()<!\\|>-a \n1.#:", "```", "~~~", "http://", "![", "](", "$", "\\("];
-  const all = [1, 2, 3].flatMap((length) => [...units(pieces, length)]).map((unit) => unit.join(""));
-  const reading = (unit) => (size) => {
-    const answer = unit.repeat(size / unit.length);
-    return () => phrasesOf(answer);
-  };
-  // Sixteen times of it are still within what is read.
-  assert.deepEqual(all.filter((unit) => growsTooFast(reading(unit), 3000, 0.25)), []);
 });

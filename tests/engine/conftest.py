@@ -62,6 +62,20 @@ def tables_to_empty() -> list[str]:
 TransactionTestCase._fixture_teardown = empty_tables
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--first-values", action="store_true", help="run each test with the first of its values only")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """What a second database does differently does not depend on a test's values."""
+    if config.getoption("first_values"):
+        first: dict[str, pytest.Item] = {}
+        for item in items:
+            first.setdefault(item.nodeid.partition("[")[0], item)
+        items[:] = first.values()
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool:
     """Run each test in a copy of the context.

@@ -9,6 +9,7 @@ from uuid import UUID, uuid4
 
 import pytest
 from asgiref.sync import async_to_sync, sync_to_async
+from daily import by_day
 from django.contrib import admin
 from django.contrib.admin.models import LogEntry
 from django.contrib.auth import get_user_model
@@ -126,7 +127,7 @@ def queries_of(browser, url):
     return len(captured)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", by_day(NAMES))
 def test_list_costs_the_same_for_more_rows(browser, name):
     fill(0)
     browser.get(f"{at(name)}/")

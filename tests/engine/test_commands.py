@@ -90,6 +90,7 @@ def test_no_other_command_imports_an_agent_without_need(tmp_path):
         assert imported & HEAVY == set(), arguments
 
 
+@pytest.mark.nightly
 def test_check_of_a_deployment_looks_at_the_agent(tmp_path):
     assert {"assistant", "pydantic_ai"} <= manage(tmp_path, "check", "--deploy")
 

@@ -147,6 +147,7 @@ def evaluate(tmp_path):
     return evaluate
 
 
+@pytest.mark.nightly
 def test_what_passes_is_told_and_the_project_s_own_database_stays_as_it_is(evaluate, tmp_path):
     path = tmp_path / "mine.sqlite3"
     done = evaluate("polite", DATABASE_URL=f"sqlite:///{path}")

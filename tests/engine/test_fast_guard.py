@@ -22,7 +22,7 @@ def nothing_was_logged(monkeypatch) -> None:
     monkeypatch.setattr(guard, "_logged", set())
 
 
-@pytest.mark.parametrize(("step", "least"), [(8, 7), pytest.param(1, 55, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize(("step", "least"), [(28, 2), pytest.param(1, 55, marks=pytest.mark.nightly)])
 def test_whatever_is_gone_is_logged_and_the_server_answers(tmp_path: Path, step: int, least: int):
     environment = {**os.environ, "DATABASE_URL": f"sqlite:///{tmp_path}/hiding.sqlite3", "DEBUG": "True"}
     environment |= {"DJANGO_SETTINGS_MODULE": "engine.settings", "LOG_LEVEL": "INFO"}

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 from ag_ui.core import TextMessageContentEvent
+from daily import by_day
 from pydantic_ai._special_tokens import break_special_tokens
 from pydantic_ai.messages import PartDeltaEvent, TextPartDelta, ThinkingPartDelta
 from pydantic_ai.models.function import FunctionModel
@@ -59,7 +60,7 @@ def test_the_library_has_what_is_built_on():
     assert text_template("m1"), "Events are encoded in another form: see agui/events/frames.py"
 
 
-@pytest.mark.parametrize("answers", ANSWERS.values(), ids=ANSWERS)
+@pytest.mark.parametrize("answers", by_day(ANSWERS.values()), ids=ANSWERS)
 async def test_a_run_says_the_same_in_whatever_way(client: Client, settings, monkeypatch, at_once, request, answers):
     quick = await play(client, answers, "quick")
     assert not at_once

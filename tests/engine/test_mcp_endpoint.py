@@ -434,6 +434,7 @@ def test_without_the_library_the_setting_says_so(monkeypatch: Any):
         conf.load({"MCP": {"ENDPOINT": True}})
 
 
+@pytest.mark.nightly
 def test_without_the_setting_the_library_is_not_imported():
     code = (
         "import sys, django; django.setup(); from agui.server.warm_up import build_agents; build_agents(); "

@@ -213,6 +213,7 @@ async def test_a_tool_that_fails_fails_its_call_alone(client: Client, settings: 
     assert event_types(events)[-1] == "RUN_FINISHED"
 
 
+@pytest.mark.nightly
 async def test_files_come_through_and_what_only_looks_like_one_is_a_text(client: Client, settings: Any, tmp_path: Path):
     configure(settings, tmp_path, {"one": STDIO})
     with agent(client, settings, [call("one_picture", _id="c1"), call("one_trick", _id="c2")], say("Nice.")) as llm:
@@ -269,6 +270,7 @@ async def test_a_foreign_tool_waits_for_approval_unless_it_destroys_nothing(
     assert results["c3"].outcome == "denied"
 
 
+@pytest.mark.nightly
 async def test_auto_confirm_names_foreign_tools_too(client: Client, settings: Any, tmp_path: Path):
     configure(settings, tmp_path, {"one": STDIO})
     settings.AGUI = {**settings.AGUI, "AUTO_CONFIRM": ["one_erase"]}
@@ -368,6 +370,7 @@ async def test_a_process_that_dies_in_a_call_fails_it_and_is_started_again(
     assert away(events) == []
 
 
+@pytest.mark.nightly
 async def test_a_process_that_died_meanwhile_is_started_again(
     client: Client, settings: Any, tmp_path: Path, monkeypatch: Any
 ):
@@ -610,6 +613,7 @@ def test_a_function_for_headers_that_is_not_there_is_named():
         conf.load({"MCP": {"HEADERS": "agui.nothing"}})
 
 
+@pytest.mark.nightly
 def test_without_the_settings_nothing_of_it_is_imported():
     code = "import django; django.setup(); import config.urls, sys; print({'mcp', 'fastmcp'} & {*sys.modules})"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

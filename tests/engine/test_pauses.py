@@ -221,8 +221,7 @@ async def pause_of(client: Client, agent: Any, body: Body, thread: str, monkeypa
     return pauses
 
 
-DAILY = {"mentions in a text", "parts", "new messages", "a history", "calls of an answer", "context", "state"}
-DAILY |= {"a schema of alternatives", "a schema of secrets", "text of markup"}
+DAILY = {"mentions in a text", "a history", "calls of an answer", "a schema of secrets"}
 
 
 @pytest.mark.parametrize("name", [name if name in DAILY else pytest.param(name, marks=nightly) for name in BODIES])

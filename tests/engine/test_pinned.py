@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 import pytest
+from daily import by_day
 
 from agui.models import Thread
 from agui.testing import say
@@ -48,7 +49,7 @@ async def test_pinned_threads_come_first(client: Client):
     assert await listed(client) == (["b", "c", "a"], None)
 
 
-@pytest.mark.parametrize("pinned", [(), ("b",), ("a", "c"), ("a", "b", "c", "d", "e")])
+@pytest.mark.parametrize("pinned", by_day([(), ("b",), ("a", "c"), ("a", "b", "c", "d", "e")]))
 async def test_pages_have_each_thread_once(client: Client, pinned: tuple[str, ...]):
     await make(client, "a", "b", "c", "d", "e")
     for thread in pinned:

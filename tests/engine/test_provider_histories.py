@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from daily import by_day
 from pydantic_ai.models import override_allow_model_requests
 
 from agui.testing import collect
@@ -42,7 +43,7 @@ def served(settings: Any) -> Iterator[ProviderStub]:
         yield stub
 
 
-@pytest.mark.parametrize("history", INPUTS, ids=lambda history: history["name"])
+@pytest.mark.parametrize("history", by_day(INPUTS), ids=lambda history: history["name"])
 async def test_a_history_is_sent_as_its_provider_accepts_it(history: Any, client: Client, served: ProviderStub):
     for turn in history["turns"]:
         replies = [Body(reply["chunks"]) for reply in turn.get("replies", ())] * 2
@@ -54,7 +55,7 @@ async def test_a_history_is_sent_as_its_provider_accepts_it(history: Any, client
         check_history(served.requests[-1].body)
 
 
-@pytest.mark.parametrize("odd_id", ODD_IDS, ids=lambda odd_id: odd_id[:16])
+@pytest.mark.parametrize("odd_id", by_day(ODD_IDS), ids=lambda odd_id: odd_id[:16])
 async def test_a_thread_goes_on_with_any_other_model(odd_id: str, client: Client, served: ProviderStub):
     for api in APIS:
         # Each provider sends the id twice.

@@ -9,6 +9,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
+from daily import at_night
 from django.contrib.auth import get_user_model
 from django.utils import timezone
 from pydantic_ai import ApprovalRequired, FunctionToolset, ModelRetry, RunContext, Tool
@@ -317,8 +318,10 @@ async def test_a_value_writes_no_line_of_a_question(client: Client, mount, value
         assert len(message) < 5000
 
 
-def test_no_character_leaves_its_line():
-    for number in range(sys.maxunicode + 1):
+# By day the characters that most people write, and those that end a line or turn its direction.
+@pytest.mark.parametrize("last", [0x3100, *at_night(sys.maxunicode)])
+def test_no_character_leaves_its_line(last: int):
+    for number in range(last + 1):
         shown = display_value(f"a{chr(number)}b")
         assert len(shown.splitlines()) == 1, hex(number)
         assert (shown[:2], shown[-2:]) == ("“a", "b”"), hex(number)

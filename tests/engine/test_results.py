@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 import pytest
+from daily import by_day
 from django.core.exceptions import ImproperlyConfigured
 from pydantic_ai import BinaryContent, FunctionToolset, ImageUrl, ModelRetry, ToolReturn
 from pydantic_ai.exceptions import ToolFailed
@@ -40,21 +41,23 @@ def raising(error: Exception) -> Any:
 
 @pytest.mark.parametrize(
     "result",
-    [
-        LARGE,
-        [LARGE, LARGE],
-        {"deep": [{"er": LARGE}]},
-        list(range(1_000_000)),
-        LARGE.encode(),
-        ToolReturn(LARGE),
-        ToolReturn("Here", content=LARGE),
-        ToolReturn("Here", content=["Look", LARGE]),
-        ToolReturn("Here", content=[BinaryContent(LARGE.encode(), media_type="image/png")]),
-        BinaryContent(LARGE.encode(), media_type="image/png"),
-        ["Look", BinaryContent(LARGE.encode(), media_type="image/png")],
-        ToolFailed(LARGE),
-        ModelRetry(LARGE),
-    ],
+    by_day(
+        [
+            LARGE,
+            [LARGE, LARGE],
+            {"deep": [{"er": LARGE}]},
+            list(range(1_000_000)),
+            LARGE.encode(),
+            ToolReturn(LARGE),
+            ToolReturn("Here", content=LARGE),
+            ToolReturn("Here", content=["Look", LARGE]),
+            ToolReturn("Here", content=[BinaryContent(LARGE.encode(), media_type="image/png")]),
+            BinaryContent(LARGE.encode(), media_type="image/png"),
+            ["Look", BinaryContent(LARGE.encode(), media_type="image/png")],
+            ToolFailed(LARGE),
+            ModelRetry(LARGE),
+        ]
+    ),
     ids=lambda result: f"{type(result).__name__} {str(result)[:30]}",
 )
 async def test_a_huge_result_is_neither_stored_nor_sent(client: Client, result: Any):

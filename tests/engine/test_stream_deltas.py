@@ -7,6 +7,7 @@ from collections import defaultdict
 from contextlib import aclosing
 
 import pytest
+from daily import by_day
 from pydantic_ai.capabilities import AbstractCapability, on_event
 from pydantic_ai.exceptions import ModelHTTPError
 from pydantic_ai.messages import (
@@ -239,7 +240,7 @@ def slow_model(monkeypatch, settings) -> None:
     monkeypatch.setattr(ScriptedStream, "_get_event_iterator", slowly)
 
 
-@pytest.mark.parametrize("answers", ANSWERS.values(), ids=ANSWERS)
+@pytest.mark.parametrize("answers", by_day(ANSWERS.values()), ids=ANSWERS)
 async def test_a_run_says_the_same_joined_or_not(client: Client, settings, request, answers):
     quick = await play(client, answers, "quick")
     request.getfixturevalue("slow_model")
