@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from conftest import furnish_project
+from daily import at_night
 from servers import Daphne, LiveProject, serve
 
 pytestmark = pytest.mark.servers
@@ -33,7 +34,7 @@ class Uvicorn(LiveProject):
         return ["-m", "uvicorn", "--port", str(self.port), "config.asgi:application"]
 
 
-@pytest.fixture(scope="module", params=[Daphne, Uvicorn], ids=["daphne", "uvicorn"])
+@pytest.fixture(scope="module", params=[Daphne, *at_night(Uvicorn)], ids=["daphne", "uvicorn"])
 def live(request: Any, rendered, environment: Path, tmp_path_factory) -> Iterator[LiveProject]:
     project = tmp_path_factory.mktemp("admission") / "project"
     shutil.copytree(rendered["demo"], project)

@@ -318,6 +318,7 @@ def test_all_parts_come_and_go(shop):
     assert git(shop, "status", "--short") == ""
 
 
+@pytest.mark.nightly
 def test_removing_keeps_what_was_changed_elsewhere_and_refuses_the_rest(shop):
     commit(shop)
     installed(shop)

@@ -118,7 +118,7 @@ def play(live: LiveProject, stub: ProviderStub, first: Sent, second: Sent | None
 
 
 @pytest.mark.parametrize("api", DIALECTS)
-@pytest.mark.parametrize("examples", [5, pytest.param(1500, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("examples", [3, pytest.param(1500, marks=pytest.mark.nightly)])
 def test_a_run_survives_what_a_provider_sends(server: LiveProject, stub: ProviderStub, api: str, examples: int):
     seen: Counter[str] = Counter()
 

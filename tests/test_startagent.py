@@ -58,6 +58,7 @@ def test_what_the_manual_shows_is_written(project: Path, name: str):
     assert code in (project / f"billing/{name}.py").read_text()
 
 
+@pytest.mark.nightly
 def test_its_cases_pass(project: Path):
     said = run(project, "python", "manage.py", "evaluate", "account", "--model", "demo")
     assert "2 of 2 cases passed." in said

@@ -95,7 +95,7 @@ async def test_deltas_of_a_text_are_written_as_the_same_bytes(client: Client, se
     assert translated == ["\ud83d"]
 
 
-@pytest.mark.parametrize("seed", range(200))
+@pytest.mark.parametrize("seed", by_day(range(200), 4))
 async def test_texts_keep_their_order_however_long_pydantic_ai_takes(monkeypatch, seed):
     """Two texts, thoughts and other events, with pauses between them and on their way."""
     monkeypatch.setattr(deltas, "PASS_SECONDS", 0.0005)

@@ -104,7 +104,7 @@ SCRIPTS: dict[str, list[Any]] = {
 }
 
 
-@pytest.mark.parametrize("name", by_day(SCRIPTS, 2))
+@pytest.mark.parametrize("name", by_day(SCRIPTS, 4))
 async def test_every_kind_of_stream_passes(client: Client, name: str):
     for version in ("1.0", "0.9", None):
         with script(*SCRIPTS[name]):
