@@ -1,7 +1,7 @@
 # `make` lists the commands. They make their own .venv with uv when that is installed, else with venv and pip.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo install test check engine element settings picture docs bench lint clean
+.PHONY: help demo install test check engine element wheel settings picture docs bench lint clean
 
 PYTHON ?= $(shell for p in python3.13 python3.14 python3.12 python3.11 python3 python; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
@@ -69,13 +69,16 @@ element: .demo/packages/node_modules ## Run the element's tests on the template'
 	npm install --prefix .demo/packages --ignore-scripts --silent --no-package-lock
 	@touch $@
 
+wheel: ## Build the package of the engine, in .demo/wheel/
+	@$(PYTHON) -B "{{cookiecutter.project_slug}}/agui/distribution/pack.py" .demo/wheel
+
 settings: .demo/new ## Write the tables of docs/settings.md anew from agui/conf.py
 	DJANGO_SETTINGS_MODULE=engine.settings PYTHONPATH="$(TESTED):tests" "$(TESTED)/.venv/bin/python" \
 		-m engine.settings_reference "$(CURDIR)/{{cookiecutter.project_slug}}/docs/settings.md"
 
 # No file of this name is made: each time the project is a new one.
 .demo/new: .venv/.demo
-	$(call generate,.demo/engine,parts=everything)
+	$(call generate,.demo/engine,parts=everything engine=source)
 	@$(MAKE) --no-print-directory -C $(NEW) setup .venv/.evals EXTRAS="$(EXTRAS)"
 
 picture: .venv/.dev ## Make the pictures of the README and of the manual anew, from projects that are served

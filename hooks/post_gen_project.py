@@ -5,6 +5,7 @@ generation for lack of a tool.
 """
 
 import re
+import runpy
 import shutil
 import sys
 from pathlib import Path
@@ -12,6 +13,7 @@ from pathlib import Path
 SLUG = "{{ cookiecutter.project_slug }}"  # pre_gen_project.py let only letters, digits and _ pass
 PROVIDER = "{{ cookiecutter.model_provider }}"
 PARTS = "{{ cookiecutter.parts }}"
+ENGINE = "{{ cookiecutter.engine }}"
 
 MINIMAL = {"admin"}
 STANDARD = {"admin", "attachments", "dashboard", "evals", "export", "fast", "feedback", "spending"}
@@ -30,10 +32,9 @@ REQUIREMENTS = {
     "evals": ["evals"],
     "mcp": ["mcp"],
     "observe": ["otel"],
-    "terminal": ["rich"],
 }
-# What several parts need, and nothing else.
-SHARED = {"httpx2": {"client", "terminal", "voice"}}
+# What the package of the engine installs for a part, if it is named as an extra.
+EXTRAS = {"attachments", "terminal"}
 
 NEXT_STEPS = f"""
 Your project is in {SLUG}. What comes next:
@@ -53,14 +54,12 @@ def main():
     pinned = {line.split("==")[0].replace("-", "_") for line in Path("constraints.txt").read_text().splitlines()}
     if SLUG in pinned:
         sys.exit(f"project_slug {SLUG!r} is the name of a package that the project needs: choose another.")
+    if ENGINE == "package" and sys.version_info >= (3, 11):  # The package is described in TOML.
+        pack_engine()
     if PARTS != "everything":
         chosen = STANDARD if PARTS == "standard" else MINIMAL
-        for path in sorted(Path("agui/contrib").iterdir()):
-            if path.is_dir() and path.name not in chosen:
-                remove(path.name)
-        for name, users in SHARED.items():
-            if not users & chosen:
-                change("pyproject.toml", rf'(?m)^ *"{name}[^\w-].*\n')
+        for part in installed() - chosen:
+            remove(part)
     if not Path(".env").exists():
         shutil.copyfile(".env.example", ".env")
     print(NEXT_STEPS)
@@ -68,9 +67,25 @@ def main():
         print(KEY)
 
 
+def pack_engine():
+    """Replace the engine's source by its package."""
+    Path("vendor").mkdir(exist_ok=True)
+    runpy.run_path("agui/distribution/pack.py")["build_wheel"]("vendor")
+    shutil.rmtree("agui")
+    change("pyproject.toml", r"\[tool\.uv\.sources\]\nagui-django = .*\n\n")
+    change("pyproject.toml", "package = false\n", r'\g<0>find-links = ["vendor"] # the engine\n')
+
+
+def installed():
+    """Return the parts that the settings have."""
+    return set(re.findall(r'"agui\.contrib\.(\w+)"', Path("config/settings.py").read_text("utf-8")))
+
+
 def remove(part):
     """Remove a part, and what belongs to it elsewhere."""
-    shutil.rmtree(f"agui/contrib/{part}")
+    shutil.rmtree(f"agui/contrib/{part}", ignore_errors=True)
+    if part in EXTRAS:
+        change("pyproject.toml", rf"(agui-django\[.*),{part}", r"\1")
     change("config/settings.py", rf'    "agui\.contrib\.{part}",\n')
     change("docs/settings.md", rf"\| `{part.upper()}` \| section \|.*\n")
     for name in FILES.get(part, ()):

@@ -2,7 +2,7 @@
 
 import ast
 import hashlib
-import re
+import tomllib
 from argparse import ArgumentTypeError
 from pathlib import Path
 
@@ -59,7 +59,7 @@ PARTS = {
         "voice",
     ],
 }
-# What the engine imports. A part's own packages are needed only if the part is chosen.
+# What a project rarely has by itself. The rest of what the engine needs comes with these.
 CORE_PACKAGES = [
     "daphne",
     "pydantic-ai-slim",
@@ -68,13 +68,6 @@ CORE_PACKAGES = [
     "jsonpatch",
     "jsonschema",
 ]
-PART_PACKAGES = {
-    "admin": ["markdown-it-py"],
-    "attachments": ["chardet"],
-    "terminal": ["markdown-it-py", "rich"],
-}
-# Extras of the template's project; without them these parts do nothing.
-PART_EXTRAS = {"drf_mcp": "drf-mcp", "durable": "durable", "mcp": "mcp", "observe": "otel"}
 
 
 def named(names: str) -> list[str]:
@@ -138,20 +131,11 @@ def digest(contents: dict[str, bytes]) -> str:
 
 
 def requirements(parts: list[str]) -> list[str]:
-    """What the engine and these parts need, as the template's pyproject.toml has it."""
-    text = (TEMPLATE / "pyproject.toml").read_text()
-    text = re.sub(r"\{\{.*?\}\}", "", text)
-    names = list(CORE_PACKAGES)
+    """What the engine and these parts need, as its pyproject.toml has it."""
+    project = tomllib.loads((TEMPLATE / "agui/pyproject.toml").read_text())["project"]
+    lines = [line for line in project["dependencies"] if Requirement(line).name in CORE_PACKAGES]
     for part in parts:
-        names += PART_PACKAGES.get(part, [])
-    lines = []
-    for name in names:
-        lines += re.findall(rf'(?m)^    "({re.escape(name)}[\[>].*?)",', text)
-    for part in parts:
-        extra = PART_EXTRAS.get(part)
-        if extra is not None:
-            [listed] = re.findall(rf"(?m)^{extra} = \[(.*)\]$", text)
-            lines += re.findall(r'"(.*?)"', listed)
+        lines += project["optional-dependencies"].get(part, [])
     return _merged(lines)
 
 

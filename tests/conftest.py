@@ -24,6 +24,9 @@ pytest_plugins = ["pages", "flaky"]
 
 ROOT = Path(__file__).resolve().parent.parent
 TEMPLATE_NAME = "{{cookiecutter.project_slug}}"
+# The answers of most projects that are tested: all parts, and an engine that tests can look into. ENGINE=package tries
+# the other form: make test ENGINE=package TIER="browser or clients".
+ALL_SOURCE = {"parts": "everything", "engine": os.environ.get("ENGINE", "source")}
 PROVIDERS = ["demo", "openai", "anthropic", "google"]
 CACHE = ROOT / ".test-cache"
 # A test file names its tier with a marker; a test without one is fast.
@@ -120,7 +123,7 @@ def bake(template: Path, cookiecutter_config: Path, tmp_path: Path):
             cookiecutter(
                 str(template),
                 no_input=True,
-                extra_context={"parts": "everything", **answers},
+                extra_context={**ALL_SOURCE, **answers},
                 output_dir=str(output),
                 config_file=str(cookiecutter_config),
             )
@@ -138,7 +141,12 @@ def rendered(template: Path, cookiecutter_config: Path, tmp_path_factory: pytest
             cookiecutter(
                 str(template),
                 no_input=True,
-                extra_context={"project_slug": f"with_{provider}", "model_provider": provider, "parts": "everything"},
+                extra_context={
+                    "project_slug": f"with_{provider}",
+                    "model_provider": provider,
+                    "parts": "everything",
+                    "engine": "source",
+                },
                 output_dir=str(output),
                 config_file=str(cookiecutter_config),
             )
@@ -179,10 +187,7 @@ def make_environment(rendered: dict[str, Path], *others: str) -> Path:
     """The same with other packages; kept until the requirements change."""
     wanted: dict[str, None] = {}
     for project in rendered.values():
-        data = tomllib.loads((project / "pyproject.toml").read_text())
-        groups = [data["project"]["dependencies"], data["dependency-groups"]["dev"]]
-        groups += data["project"]["optional-dependencies"].values()
-        wanted |= dict.fromkeys(line for group in groups for line in group)
+        wanted |= dict.fromkeys(requirements(project, "--group", "dev", *extras_of(project)))
     wanted |= dict.fromkeys(others)
     constraints = rendered["demo"] / "constraints.txt"
     text = "\n".join([sys.version, *wanted, constraints.read_text()])
@@ -197,6 +202,17 @@ def make_environment(rendered: dict[str, Path], *others: str) -> Path:
         subprocess.run([*command, "--no-deps", *evals], check=True)
 
     return cached("venv", text, install)
+
+
+def extras_of(project: Path) -> list[str]:
+    return [*tomllib.loads((project / "pyproject.toml").read_text())["project"]["optional-dependencies"]]
+
+
+def requirements(project: Path, *arguments: str) -> list[str]:
+    """What a project asks for, as pip gets it."""
+    command = [sys.executable, "requirements.py", *arguments]
+    done = subprocess.run(command, cwd=project, capture_output=True, text=True, check=True)
+    return done.stdout.splitlines()
 
 
 # The names of all packages that these need, and they themselves.
@@ -271,8 +287,24 @@ def furnish(environment: Path):
 
 
 def furnish_project(project: Path, environment: Path) -> None:
+    if not (project / "agui").exists():
+        environment = with_engine(environment, project)
     (project / ".venv").symlink_to(environment)
     (environment / ".installed").touch()  # make looks at times: newer than the project's files
+
+
+def with_engine(environment: Path, project: Path) -> Path:
+    """The same environment, with the package of the engine that the project has."""
+    [wheel] = (project / "vendor").iterdir()
+
+    def install(venv: Path) -> None:
+        subprocess.run(["uv", "venv", "--quiet", "--python", sys.executable, venv], check=True)
+        uv = ["uv", "pip"]
+        there = subprocess.run([*uv, "freeze", "--python", environment / "bin/python"], check=True, capture_output=True)
+        install = [*uv, "install", "--quiet", "--no-deps", "--compile-bytecode", "--python", venv / "bin/python"]
+        subprocess.run([*install, "-r", "-", wheel], input=there.stdout, check=True)
+
+    return cached("package", f"{environment} {hashlib.sha256(wheel.read_bytes()).hexdigest()}", install)
 
 
 @pytest.fixture
@@ -296,7 +328,7 @@ def live_project(
         cookiecutter(
             str(template),
             no_input=True,
-            extra_context={"parts": "everything"},
+            extra_context=ALL_SOURCE,
             output_dir=str(tmp_path_factory.mktemp("live")),
             config_file=str(cookiecutter_config),
         )

@@ -27,9 +27,16 @@ def test_no_input_says_what_comes_next(run_cli):
 @pytest.mark.parametrize("provider", PROVIDERS)
 def test_typed_answers_are_used(run_cli, provider: str):
     choice = PROVIDERS.index(provider) + 1
-    done = run_cli(input=f"Über Agent\n\nHilft gern.\n{choice}\n\n")
+    done = run_cli(input=f"Über Agent\n\nHilft gern.\n{choice}\n\n\n")
     assert done.returncode == 0, done.stderr
-    for question in ("[1/5] Name of the project", "[2/5]", "[3/5]", "[4/5] Who answers", "[5/5] Which parts"):
+    for question in (
+        "[1/6] Name of the project",
+        "[2/6]",
+        "[3/6]",
+        "[4/6] Who answers",
+        "[5/6] Which parts",
+        "[6/6] How the engine",
+    ):
         assert question in done.stdout
     project = run_cli.output / "uber_agent"
     assert (project / "README.md").read_text().startswith("# Über Agent\n")
@@ -64,7 +71,7 @@ def test_replay_file(run_cli, tmp_path: Path):
 def test_git_address_gives_the_tracked_files(run_cli, clone: Path, bake, tmp_path: Path):
     done = run_cli("--no-input", source=f"git+file://{clone}")
     assert done.returncode == 0, done.stderr
-    assert tree(run_cli.output / "my_assistant") == tree(bake(tmp_path / "baked", parts="standard"))
+    assert tree(run_cli.output / "my_assistant") == tree(bake(tmp_path / "baked", parts="standard", engine="package"))
 
 
 def test_git_tag_is_checked_out(run_cli, clone: Path, tmp_path: Path):
@@ -169,15 +176,15 @@ def test_hooks_use_the_standard_library_only(template: Path):
         assert not {"socket", "urllib", "http", "subprocess", "random", "secrets"} & set(lines)
 
 
-def test_there_are_five_questions(template: Path):
+def test_there_are_six_questions(template: Path):
     context = json.loads((template / "cookiecutter.json").read_text())
     asked = [name for name in context if not name.startswith("_")]
-    assert asked == ["project_name", "project_slug", "description", "model_provider", "parts"]
+    assert asked == ["project_name", "project_slug", "description", "model_provider", "parts", "engine"]
     assert set(context["__prompts__"]) == set(asked)
 
 
 def test_typed_answers_are_not_evaluated(run_cli):
-    done = run_cli(input="{{ 7*7 }}\n\n\n1\n\n")
+    done = run_cli(input="{{ 7*7 }}\n\n\n1\n\n\n")
     assert done.returncode != 0
     assert "project_name '{{ 7*7 }}' contains {" in done.stderr.splitlines()[0]
     assert list(run_cli.output.iterdir()) == []

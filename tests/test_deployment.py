@@ -104,7 +104,7 @@ def test_uvicorn_serves_the_site(project: Path):
 @pytest.mark.nightly
 def test_a_platform_builds_releases_and_serves_the_site(bake, postgresql_server: PostgreSQL, tmp_path: Path):
     """In an environment that has what the page's tables name, and nothing else."""
-    project, venv, port = bake(project_slug="on_a_platform"), tmp_path / "venv", free_port()
+    project, venv, port = bake(project_slug="on_a_platform", engine="package"), tmp_path / "venv", free_port()
     subprocess.run(["uv", "venv", "--quiet", "--python", sys.executable, venv], check=True)
     values = {
         "SECRET_KEY": PRODUCTION["SECRET_KEY"],

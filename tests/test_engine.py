@@ -68,6 +68,13 @@ def test_engine_without_the_part_for_speed(bake, furnish, chosen: list[str]):
     assert "test_fast_" not in told
 
 
+@pytest.mark.nightly
+def test_engine_passes_its_tests_as_a_package(bake, furnish):
+    project = bake(project_slug="packaged", engine="package")
+    furnish(project)
+    run_engine_tests(project, "-m", "not nightly", "--first-values")
+
+
 # What is left of assistant/ when somebody replaces the example: one tool, and no model of its own.
 WITHOUT_EXAMPLE = {
     "models.py": "",

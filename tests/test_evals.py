@@ -5,7 +5,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from conftest import closure
+from conftest import closure, extras_of, requirements
 from packaging.requirements import Requirement
 from servers import project_environment
 
@@ -37,18 +37,16 @@ def test_make_eval_prints_a_table_and_fails_under_the_threshold(bake, furnish):
 
 
 def test_the_installation_gains_nothing_by_the_evals(rendered):
-    data = tomllib.loads((rendered["demo"] / "pyproject.toml").read_text())
-    others = [data["project"]["dependencies"], *data["project"]["optional-dependencies"].values()]
-    others.append(data["dependency-groups"]["dev"])
-    assert not any("evals" in line for group in others for line in group)
+    project = rendered["demo"]
+    assert not any("evals" in line for line in requirements(project, "--group", "dev", *extras_of(project)))
 
 
 @pytest.mark.engine
 @pytest.mark.parametrize("parts", ["minimal", "standard", "everything"])
 def test_what_the_evals_need_is_there_or_installed_with_them(rendered, bake, environment: Path, parts: str):
     """They are installed without what they ask for, and `evaluate` imports all of it."""
-    project = tomllib.loads((bake(parts=parts) / "pyproject.toml").read_text())
+    project = bake(parts=parts)
     evals = tomllib.loads((rendered["demo"] / "pyproject.toml").read_text())["dependency-groups"]["evals"]
-    there = [*project["project"]["dependencies"], *project["dependency-groups"]["dev"]]
+    there = requirements(project, "--group", "dev")
     named = {Requirement(line).name for line in evals}
     assert closure(environment, evals) - closure(environment, there) - named == set()

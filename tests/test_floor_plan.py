@@ -22,7 +22,7 @@ ANOTHER_CLOCK = re.compile(
     r"|\b(datetime\.(now|utcnow|today)|date\.today)\("
 )
 # Beside the spine, and leaves that every room may use.
-NO_ROOMS = {"contrib", "management", "migrations", "templatetags", "testing", "tests"}
+NO_ROOMS = {"contrib", "distribution", "management", "migrations", "templatetags", "testing", "tests"}
 
 
 def layers() -> list[list[str]]:

@@ -154,7 +154,9 @@ def test_same_answers_give_the_same_project(bake, tmp_path: Path):
 def test_no_path_and_no_registry_is_in_the_project(project: Path, template: Path):
     here = "|".join(re.escape(str(path)) for path in (ROOT, template, project.parent))
     local = re.compile(here + r"|/root/|/home/\w|/Users/\w|/tmp/\w|C:\\Users")
-    hosts = re.compile(r"pypi\.org|pythonhosted|npmjs\.(org|com)|index-url|find-links|\bghcr\.io|docker\.io")
+    hosts = re.compile(
+        r"pypi\.org|pythonhosted|npmjs\.(org|com)|index-url|find-links\W+(https?|/)|\bghcr\.io|docker\.io"
+    )
     for name, text in texts(project):
         assert not local.search(text), name
         assert not hosts.search(text), f"{name} names a registry"

@@ -16,15 +16,15 @@ GOLDEN = ROOT / "tests/golden"
 PYTHON = r"[a-z0-9_]+\.py"
 PLACES = {
     ".": r"\.dockerignore|\.env|\.env\.example|\.gitignore|\.pre-commit-config\.yaml|AGENTS\.md|Dockerfile|Makefile"
-    r"|README\.md|compose\.yaml|conftest\.py|constraints\.txt|manage\.py|nginx\.conf|package\.json|pyproject\.toml",
+    r"|README\.md|compose\.yaml|conftest\.py|constraints\.txt|manage\.py|nginx\.conf|package\.json|pyproject\.toml|requirements\.py",
     r"\.agents/skills/change-the-agent": r"SKILL\.md",
     ".github/workflows": r"ci\.yml",
     "docs": r"([a-z-]+\.md|openapi\.(json|yaml))",
     "docs/pictures": r"[a-z-]+\.png",
-    "agui": PYTHON,
-    "agui/(agents(/demo)?|blocking|events|http|protocol|runlog|runs|server|stores|testing|tools|turns)": PYTHON,
+    "agui": rf"pyproject\.toml|py\.typed|{PYTHON}",
+    "agui/(agents(/demo)?|blocking|distribution|events|http|protocol|runlog|runs|server|stores)": PYTHON,
+    "agui/(testing|tools|turns)": PYTHON,
     "agui/contrib(/[a-z_]+(/management(/commands)?)?)?": PYTHON,
-    "agui/contrib/evals": rf"commands\.mk|{PYTHON}",
     "agui/contrib/[a-z_]+/templates/(admin|agui)(/[a-z_]+)*": r"[a-z_]+\.html",
     "agui(/contrib/[a-z_]+)?/templatetags": PYTHON,
     "agui/management(/commands)?": PYTHON,

@@ -11,6 +11,7 @@ from pathlib import Path
 import environ
 import pytest
 import yaml
+from conftest import extras_of, requirements
 from daily import at_night, by_day
 from servers import project_environment
 
@@ -155,10 +156,9 @@ def test_slug_is_refused_and_leaves_nothing(run_cli, tmp_path: Path, slug: str):
 
 def test_every_package_that_the_project_needs_is_pinned(rendered):
     """The pins are what post_gen_project.py compares the slug with."""
-    project = tomllib.loads((rendered["demo"] / "pyproject.toml").read_text())
-    extras = project["project"]["optional-dependencies"].values()
-    groups = [project["project"]["dependencies"], *project["dependency-groups"].values(), *extras]
-    needed = {re.split(r"[^\w-]", requirement)[0] for group in groups for requirement in group}
+    project = rendered["demo"]
+    lines = requirements(project, "--group", "dev", *extras_of(project))
+    needed = {re.split(r"[^\w-]", line)[0] for line in lines}
     pins = {line.split("==")[0] for line in (rendered["demo"] / "constraints.txt").read_text().splitlines()}
     assert needed - pins == set()
 

@@ -4,11 +4,10 @@ says. Whatever is there then passes the project's own checks."""
 import re
 import shutil
 import subprocess
-import tomllib
 from pathlib import Path
 
 import pytest
-from conftest import ROOT, TEMPLATE_NAME, closure
+from conftest import ROOT, TEMPLATE_NAME, closure, requirements
 from daily import at_night
 from servers import project_environment
 from test_guides import anchors
@@ -118,7 +117,7 @@ def test_the_manual_says_what_an_answer_costs(bake, environment: Path, answer: s
         if path.suffix in (".py", ".js") and "migrations" not in path.parts:
             kind = path.suffix if path.is_relative_to(project / "agui") else "own"
             lines[kind] += len(path.read_text().splitlines()) if kind != "own" or path.suffix == ".py" else 0
-    needed = closure(environment, tomllib.loads((project / "pyproject.toml").read_text())["project"]["dependencies"])
+    needed = closure(environment, requirements(project))
     [row] = re.findall(rf"^\| `{answer}` \| (.*) \|$", (project / "docs/architecture.md").read_text(), re.MULTILINE)
     told = [int(cell.replace(",", "")) for cell in row.split(" | ")]
     counted = [lines["own"], lines[".py"], lines[".js"], len(needed)]

@@ -112,7 +112,7 @@ def test_templates_own_project(clone: Path, tmp_path: Path):
     assert commands[-1] == "make run"
     log, home = tmp_path / "log", tmp_path / "home"
     home.mkdir()
-    with shell(commands, tmp_path / "fresh", log, stdin="\n" * 5, HOME=str(home)) as port:
+    with shell(commands, tmp_path / "fresh", log, stdin="\n" * 6, HOME=str(home)) as port:
         ask(port, log.read_text())
     assert (tmp_path / "my_assistant/.env").exists()
 

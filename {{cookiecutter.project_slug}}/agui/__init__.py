@@ -1,6 +1,7 @@
 """The engine: an AG-UI endpoint for a pydantic-ai agent.
 
-It is yours to read; upgrades come from the template.
+It is yours to read. Releases bring newer ones: pyproject.toml has what it needs, and distribution/
+packs it, upgrades it, or puts its source into a project.
 
 A request passes through these rooms from the top to the bottom, and each room imports only rooms
 below it. Read them in this order:

@@ -1,0 +1,268 @@
+"""The engine as a package: the wheel that a project gets, and what a project is with it."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+import zipfile
+from email.parser import Parser
+from pathlib import Path
+
+import pytest
+from conftest import ROOT, TEMPLATE_NAME, extras_of, requirements
+from cookiecutter.main import cookiecutter
+from daily import at_night
+from packaging.requirements import Requirement
+from servers import Client, manage, project_environment, serve
+
+pytestmark = pytest.mark.servers
+ENGINE = ROOT / TEMPLATE_NAME / "agui"
+VERSION, NEXT = json.loads((ROOT / "cookiecutter.json").read_text())["_version"], "99.1.0"
+WHEEL = f"agui_django-{VERSION}-py3-none-any.whl"
+
+
+def wheel_of(project: Path) -> Path:
+    [wheel] = (project / "vendor").iterdir()
+    return wheel
+
+
+def metadata_of(wheel: Path):
+    with zipfile.ZipFile(wheel) as archive:
+        [name] = [name for name in archive.namelist() if name.endswith(".dist-info/METADATA")]
+        return Parser().parsestr(archive.read(name).decode())
+
+
+@pytest.fixture(scope="module")
+def original(template: Path, cookiecutter_config: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A project as the default answers make it, with an environment of its own."""
+    output = str(tmp_path_factory.mktemp("packaged"))
+    project = Path(cookiecutter(str(template), no_input=True, output_dir=output, config_file=str(cookiecutter_config)))
+    done = make(project, "setup")
+    assert done.returncode == 0, done.stderr
+    return project
+
+
+def make(project: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = ["make", *arguments]
+    done = subprocess.run(command, cwd=project, env=project_environment(), capture_output=True, text=True, timeout=1800)
+    print(done.stdout[-5000:], done.stderr[-5000:])
+    return done
+
+
+@pytest.fixture
+def packaged(original: Path, tmp_path: Path) -> Path:
+    """A copy of it, in git, that a test may change."""
+    project = tmp_path / "my assistant"
+    shutil.copytree(original, project, ignore=shutil.ignore_patterns(".venv"))
+    shutil.copytree(original / ".venv", project / ".venv", symlinks=True, copy_function=os.link)
+    git(project, "init", "-q")
+    commit(project)
+    return project
+
+
+def git(project: Path, *arguments: str) -> str:
+    identity = ["-c", "user.name=Test", "-c", "user.email=test@example.com", "-c", "core.excludesFile="]
+    command = ["git", *identity, *arguments]
+    return subprocess.run(command, cwd=project, check=True, capture_output=True, text=True).stdout
+
+
+def commit(project: Path) -> None:
+    git(project, "add", "-A")
+    git(project, "commit", "-q", "-m", "Mine")
+
+
+def python(project: Path, code: str) -> str:
+    command = [project / ".venv/bin/python", "-c", code]
+    return subprocess.run(command, cwd=project, check=True, capture_output=True, text=True).stdout.strip()
+
+
+def test_the_same_source_gives_the_same_bytes(bake, tmp_path: Path):
+    first, second = (wheel_of(bake(tmp_path / name, engine="package")) for name in ("one", "two"))
+    assert first.name == second.name
+    assert first.read_bytes() == second.read_bytes()
+
+
+def test_the_wheel_has_all_files_of_the_engine(bake):
+    wheel = wheel_of(bake(engine="package"))
+    tracked = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard", "."],
+        cwd=ENGINE, capture_output=True, text=True, check=True,
+    ).stdout.splitlines()  # fmt: skip
+    with zipfile.ZipFile(wheel) as archive:
+        there = {name.removeprefix("agui/") for name in archive.namelist() if name.startswith("agui/")}
+    assert there == {name for name in tracked if (ENGINE / name).exists()}
+
+
+def test_pip_builds_the_same_wheel_without_network(bake, environment: Path, tmp_path: Path):
+    project = bake(engine="source")
+    command = [environment / "bin/python", "-m", "pip", "wheel", "--no-index", "--no-deps", "--no-build-isolation"]
+    if subprocess.run([environment / "bin/python", "-m", "pip", "--version"], capture_output=True).returncode:
+        command[0] = sys.executable
+    subprocess.run([*command, "--wheel-dir", tmp_path / "built", project / "agui"], check=True, capture_output=True)
+    [built] = (tmp_path / "built").iterdir()
+    assert built.read_bytes() == wheel_of(bake(tmp_path / "other", engine="package")).read_bytes()
+
+
+def test_both_forms_ask_for_the_same(bake, tmp_path: Path):
+    """A project with the source names what the package would bring."""
+    source, package = (bake(tmp_path / form, engine=form) for form in ("source", "package"))
+    extras = extras_of(source)
+    assert extras == extras_of(package)
+    brought = metadata_of(wheel_of(package))
+    lines = [line for line in requirements(package, *extras) if not line.startswith("--")]
+    chosen = {extra for line in lines if line.startswith("agui-django") for extra in Requirement(line).extras} | {""}
+    own = {str(Requirement(line)) for line in lines if not line.startswith("agui-django")}
+    for line in brought.get_all("Requires-Dist"):
+        requirement = Requirement(line)
+        marker, requirement.marker = requirement.marker, None
+        if marker is None or any(marker.evaluate({"extra": extra}) for extra in chosen):
+            own.add(str(requirement))
+    asked = [Requirement(line) for line in requirements(source, *extras)]
+    for requirement in asked:
+        requirement.marker = None
+    assert {str(requirement) for requirement in asked} == own
+
+
+def test_a_new_project_is_small(packaged: Path):
+    names = git(packaged, "ls-files").splitlines()
+    assert [name for name in names if name.startswith(("agui/", "vendor/"))] == [f"vendor/{WHEEL}"]
+    code = [line for name in names if name.endswith(".py") for line in (packaged / name).read_text().splitlines()]
+    assert len(code) <= 1700
+
+
+@pytest.mark.nightly
+def test_a_new_project_passes_its_own_checks(packaged: Path):
+    done = make(packaged, "check")
+    assert done.returncode == 0
+
+
+@pytest.mark.nightly
+def test_a_new_project_answers(packaged: Path):
+    with serve(packaged) as live:
+        stream = Client(live.port, live.token).run("list_tasks")
+        assert stream[-1]["type"] == "RUN_FINISHED"
+        assert live.client().fetch("GET", "/static/agui/agui-chat.js")[0] == 200
+
+
+def test_the_engine_is_ejected_and_can_be_changed(packaged: Path):
+    wheel = packaged / "vendor" / WHEEL
+    with zipfile.ZipFile(wheel) as archive:
+        files = {name: archive.read(name) for name in archive.namelist() if name.startswith("agui/")}
+    assert make(packaged, "eject").returncode == 0
+    assert {name: (packaged / name).read_bytes() for name in files} == files
+    assert not wheel.exists()
+    installed = "import importlib.metadata as m; print([d.name for d in m.distributions() if d.name == 'agui-django'])"
+    assert python(packaged, installed) == "[]"
+    with (packaged / "agui/money.py").open("a") as module:
+        module.write("\nMINE = True\n")
+    assert make(packaged, "setup").returncode == 0
+    assert python(packaged, "from agui.money import MINE; print(MINE)") == "True"
+    assert tomllib.loads((packaged / "pyproject.toml").read_text())["tool"]["uv"]["sources"]["agui-django"]
+    assert make(packaged, "eject").returncode != 0
+
+
+# What a release may bring: a version, a migration, and another version of a library.
+MIGRATION = """from django.db import migrations
+
+
+class Migration(migrations.Migration):
+    dependencies = [("agui", "{before}")]
+    operations = [migrations.RunSQL("UPDATE agui_thread SET title = 'Upgraded'", migrations.RunSQL.noop)]
+"""
+
+
+@pytest.fixture
+def newer(template: Path, tmp_path: Path) -> Path:
+    """A clone of the template of the next version."""
+    directory = tmp_path / "newer"
+    shutil.copytree(template, directory)
+    project = directory / TEMPLATE_NAME
+    replace(project / "agui/__init__.py", f'__version__ = "{VERSION}"', f'__version__ = "{NEXT}"')
+    migrations = sorted((project / "agui/migrations").glob("0*.py"))
+    (project / "agui/migrations/0099_next.py").write_text(MIGRATION.format(before=migrations[-1].stem))
+    replace(project / "constraints.txt", "whitenoise==", "whitenoise==6.9.0\n# before: ")
+    return directory
+
+
+def replace(path: Path, before: str, after: str) -> None:
+    text = path.read_text()
+    assert before in text
+    path.write_text(text.replace(before, after))
+
+
+OWN = [
+    "assistant/tools.py",
+    "assistant/models.py",
+    "config/settings.py",
+    "config/urls.py",
+    "users/models.py",
+    "Makefile",
+]
+MAKE_A_THREAD = """
+from django.contrib.auth import get_user_model
+from agui.models import Thread
+user = get_user_model().objects.first()
+Thread.objects.create(thread_id="t1", scope=str(user.pk), title="Mine")
+"""
+TITLES = "from agui.models import Thread; print([*Thread.objects.values_list('title', flat=True)])"
+
+
+@pytest.fixture(params=["package", *at_night("source")])
+def in_use(packaged: Path, request: pytest.FixtureRequest) -> Path:
+    """A project with edits in the files of its owner, and rows."""
+    if request.param == "source":
+        assert make(packaged, "eject").returncode == 0
+    for name in OWN:
+        with (packaged / name).open("a") as stream:
+            stream.write("\n# mine\n")
+    (packaged / "constraints.txt").write_text((packaged / "constraints.txt").read_text() + "mine==1.0\n")
+    commit(packaged)
+    manage(packaged, "migrate", "--verbosity", "0")
+    manage(packaged, "create_first_admin")
+    manage(packaged, "shell", "-c", MAKE_A_THREAD)
+    return packaged
+
+
+def test_an_upgrade_changes_a_file_and_a_line(in_use: Path, newer: Path):
+    ejected = (in_use / "agui").exists()
+    done = make(in_use, "upgrade", f"FROM={newer}")
+    assert done.returncode == 0
+    assert "Upgraded" in manage(in_use, "shell", "-c", TITLES)
+    assert python(in_use, "import agui; print(agui.__version__)") == NEXT
+    git(in_use, "add", "-A")
+    changed = git(in_use, "diff", "--cached", "--name-only", "--no-renames", "--", ".", ":!agui").splitlines()
+    wheels = [] if ejected else [f"vendor/{WHEEL}", f"vendor/{WHEEL.replace(VERSION, NEXT)}"]
+    assert changed == sorted(["constraints.txt", "pyproject.toml", *wheels])
+    [line] = re.findall(r"^\+[^+].*", git(in_use, "diff", "--cached", "--unified=0", "pyproject.toml"), re.MULTILINE)
+    assert f"=={NEXT}" in line
+    assert "mine==1.0" in (in_use / "constraints.txt").read_text()
+
+
+@pytest.mark.parametrize("in_use", ["source"], indirect=True)
+@pytest.mark.nightly
+def test_an_upgrade_loses_no_change_of_the_engine(in_use: Path, newer: Path):
+    with (in_use / "agui/money.py").open("a") as module:
+        module.write("\nMINE = True\n")
+    done = make(in_use, "upgrade", f"FROM={newer}")
+    assert done.returncode != 0
+    assert "commit it to git first" in done.stderr
+    assert git(in_use, "status", "--porcelain") == " M agui/money.py\n"
+
+
+def test_an_upgrade_from_what_is_no_template_changes_nothing(packaged: Path, tmp_path: Path):
+    for source, told in ((tmp_path, "is no clone of the template"), (tmp_path / "gone", "git can't clone")):
+        done = make(packaged, "upgrade", f"FROM={source}")
+        assert done.returncode != 0
+        assert told in done.stderr
+    assert "Say from where" in make(packaged, "upgrade").stderr
+    assert git(packaged, "status", "--porcelain") == ""
+
+
+def test_an_upgrade_from_an_address(packaged: Path, clone: Path):
+    """Of a repository, as it was at a tag or a branch."""
+    done = make(packaged, "upgrade", f"FROM=file://{clone}", "CHECKOUT=main")
+    assert done.returncode == 0
+    assert git(packaged, "status", "--porcelain") == ""

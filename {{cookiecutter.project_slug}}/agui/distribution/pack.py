@@ -1,0 +1,93 @@
+"""Builds the engine's wheel, with Python alone: no network, no build tools (a backend of PEP 517).
+
+The same source always gives the same bytes. `python pack.py DIRECTORY` writes the wheel there.
+"""
+
+import base64
+import hashlib
+import re
+import sys
+import tomllib
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent.parent
+PACKAGE = "agui"
+# The oldest time that a ZIP file can have.
+TIME = (1980, 1, 1, 0, 0, 0)
+WHEEL = "Wheel-Version: 1.0\nGenerator: agui\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+
+
+def build_wheel(
+    wheel_directory: str, config_settings: Any = None, metadata_directory: str | None = None
+) -> str:
+    """Write the wheel into a directory, and return its name."""
+    project = tomllib.loads((HERE / "pyproject.toml").read_text("utf-8"))["project"]
+    version = read_version()
+    stem = f"{project['name'].replace('-', '_')}-{version}"
+    about = f"{stem}.dist-info"
+    files = {
+        f"{PACKAGE}/{path.relative_to(HERE).as_posix()}": path.read_bytes() for path in sources()
+    }
+    files[f"{about}/METADATA"] = metadata(project, version).encode()
+    files[f"{about}/WHEEL"] = WHEEL.encode()
+    record = f"{about}/RECORD"
+    lines = [
+        f"{name},sha256={digest(contents)},{len(contents)}\n" for name, contents in files.items()
+    ]
+    files[record] = "".join([*lines, f"{record},,\n"]).encode()
+    name = f"{stem}-py3-none-any.whl"
+    with zipfile.ZipFile(Path(wheel_directory) / name, "w") as wheel:
+        for path, contents in files.items():
+            entry = zipfile.ZipInfo(path, TIME)
+            entry.external_attr = 0o644 << 16
+            wheel.writestr(entry, contents, zipfile.ZIP_DEFLATED)
+    return name
+
+
+def read_version() -> str:
+    found = re.search(
+        r'^__version__ = "(.+)"$', (HERE / "__init__.py").read_text("utf-8"), re.MULTILINE
+    )
+    if found is None:
+        sys.exit("agui/__init__.py names no version.")
+    return found[1]
+
+
+def sources() -> Iterator[Path]:
+    """Yield the files of the package, in the order of their names."""
+    for path in sorted(HERE.rglob("*")):
+        if path.is_file() and "__pycache__" not in path.parts:
+            yield path
+
+
+def metadata(project: dict[str, Any], version: str) -> str:
+    """Write what installers read of the package."""
+    lines = [
+        "Metadata-Version: 2.4",
+        f"Name: {project['name']}",
+        f"Version: {version}",
+        f"Summary: {project['description']}",
+        f"License-Expression: {project['license']}",
+        f"Requires-Python: {project['requires-python']}",
+    ]
+    for requirement in project["dependencies"]:
+        lines.append(f"Requires-Dist: {requirement}")
+    for extra, requirements in project["optional-dependencies"].items():
+        lines.append(f"Provides-Extra: {extra}")
+        for requirement in requirements:
+            needed, _, marker = requirement.partition(";")
+            condition = f"({marker.strip()}) and " if marker else ""
+            lines.append(f'Requires-Dist: {needed.strip()}; {condition}extra == "{extra}"')
+    return "\n".join(lines) + "\n"
+
+
+def digest(contents: bytes) -> str:
+    return base64.urlsafe_b64encode(hashlib.sha256(contents).digest()).decode().rstrip("=")
+
+
+if __name__ == "__main__":
+    Path(sys.argv[1]).mkdir(parents=True, exist_ok=True)
+    print(Path(sys.argv[1]) / build_wheel(sys.argv[1]))
