@@ -1,6 +1,7 @@
 """What a turn costs the database doesn't depend on how long the thread is."""
 
 import asyncio
+import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
 from math import inf
@@ -32,11 +33,14 @@ STATEMENTS = ("SELECT", "INSERT", "UPDATE", "DELETE", "WITH")
 
 @contextmanager
 def recorded() -> Iterator[list[tuple[str, int]]]:
-    """Record the statements of all new connections, each with the size of what goes to the database."""
+    """Record the statements of all new connections, each with the size of what goes to the database.
+
+    But not the signs of life: after a failure they have a new connection, and nobody knows when they look.
+    """
     statements: list[tuple[str, int]] = []
 
     def note(execute: Callable[..., Any], sql: str, params: Any, many: bool, context: Any) -> Any:
-        if (word := sql.strip().split()[0]) in STATEMENTS:
+        if (word := sql.strip().split()[0]) in STATEMENTS and threading.current_thread() is not life._thread:
             statements.append((word, len(sql) + sum(len(str(param)) for param in params or ())))
         return execute(sql, params, many, context)
 
