@@ -6,7 +6,6 @@ import sys
 import threading
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 
 import pytest
 from django.core.exceptions import ImproperlyConfigured
@@ -31,7 +30,6 @@ from agui.contrib.observe import telemetry
 
 TRACE_ID, SPAN_ID = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
 TRACEPARENT = f"00-{TRACE_ID}-{SPAN_ID}-01"
-ROOT = Path(conf.__file__).parent.parent
 
 
 class Exported:
@@ -294,8 +292,9 @@ def test_a_variable_that_asks_for_another_way_is_refused(settings, monkeypatch, 
     assert [message.id for message in check_telemetry()] == expected
 
 
-def test_a_project_without_telemetry_does_not_load_it():
+def test_a_project_without_telemetry_does_not_load_it(settings):
     program = "import django, sys; django.setup(); import agui.http.views; print('opentelemetry.sdk' in sys.modules)"
     environment = {"DJANGO_SETTINGS_MODULE": "config.settings", "DEBUG": "1", "PATH": ""}
-    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, env=environment, capture_output=True, text=True)
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, cwd=settings.BASE_DIR, env=environment, capture_output=True, text=True)
     assert done.stdout.strip() == "False", done.stderr
