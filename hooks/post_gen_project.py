@@ -58,7 +58,7 @@ def main():
         pack_engine()
     if PARTS != "everything":
         chosen = STANDARD if PARTS == "standard" else MINIMAL
-        for part in installed() - chosen:
+        for part in sorted(installed() - chosen):
             remove(part)
     if not Path(".env").exists():
         shutil.copyfile(".env.example", ".env")

@@ -26,7 +26,7 @@ ROOT = Path(__file__).resolve().parent.parent
 TEMPLATE_NAME = "{{cookiecutter.project_slug}}"
 # The answers of most projects that are tested: all parts, and an engine that tests can look into. ENGINE=package tries
 # the other form: make test ENGINE=package TIER="browser or clients".
-ALL_SOURCE = {"parts": "everything", "engine": os.environ.get("ENGINE", "source")}
+USUAL_ANSWERS = {"parts": "everything", "engine": os.environ.get("ENGINE", "source")}
 PROVIDERS = ["demo", "openai", "anthropic", "google"]
 CACHE = ROOT / ".test-cache"
 # A test file names its tier with a marker; a test without one is fast.
@@ -123,7 +123,7 @@ def bake(template: Path, cookiecutter_config: Path, tmp_path: Path):
             cookiecutter(
                 str(template),
                 no_input=True,
-                extra_context={**ALL_SOURCE, **answers},
+                extra_context={**USUAL_ANSWERS, **answers},
                 output_dir=str(output),
                 config_file=str(cookiecutter_config),
             )
@@ -328,7 +328,7 @@ def live_project(
         cookiecutter(
             str(template),
             no_input=True,
-            extra_context=ALL_SOURCE,
+            extra_context=USUAL_ANSWERS,
             output_dir=str(tmp_path_factory.mktemp("live")),
             config_file=str(cookiecutter_config),
         )

@@ -5,7 +5,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from conftest import ALL_SOURCE
+from conftest import USUAL_ANSWERS
 from cookiecutter.main import cookiecutter
 from servers import project_environment
 
@@ -238,7 +238,7 @@ def change(path: Path, before: str, after: str) -> None:
 def shop(template: Path, cookiecutter_config: Path, environment: Path, tmp_path_factory) -> Path:
     """A project with tools of two models: orders belong to users, and products to nobody."""
     output = tmp_path_factory.mktemp("agentify")
-    answers = {**ALL_SOURCE, "project_slug": "shopping"}
+    answers = {**USUAL_ANSWERS, "project_slug": "shopping"}
     config = str(cookiecutter_config)
     project = Path(
         cookiecutter(str(template), no_input=True, extra_context=answers, output_dir=str(output), config_file=config)

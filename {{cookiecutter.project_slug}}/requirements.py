@@ -34,10 +34,10 @@ def with_extras(project: dict[str, Any], extras: list[str]) -> list[str]:
 
 def from_source(line: str, engine: dict[str, Any]) -> list[str]:
     """Replace the engine by what it needs itself. Any other requirement stays."""
-    found = re.fullmatch(rf"{engine['name']}(?:\[(.*)\])?(==.*)?", line)
+    found = re.fullmatch(rf"{engine['name']}(?:\[(.*)\])? *(==.*)?", line)
     if found is None:
         return [line]
-    return with_extras(engine, found[1].split(",") if found[1] else [])
+    return with_extras(engine, re.findall(r"[\w-]+", found[1] or ""))
 
 
 def main() -> None:
@@ -50,7 +50,7 @@ def main() -> None:
     data = read(HERE / "pyproject.toml")
     lines = pick("group", arguments.group + arguments.only_group, data["dependency-groups"])
     if not arguments.only_group:
-        extras = ",".join(arguments.extras).split(",") if arguments.extras else []
+        extras = re.findall(r"[\w-]+", " ".join(arguments.extras))
         lines = with_extras(data["project"], extras) + lines
     if ENGINE.exists():
         engine = read(ENGINE)["project"]

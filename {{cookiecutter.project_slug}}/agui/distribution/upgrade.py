@@ -22,7 +22,7 @@ HOSTS = {
     "gl": "https://gitlab.com/{}.git",
     "bb": "https://bitbucket.org/{}",
 }
-REQUIREMENT = re.compile(r"(agui-django(?:\[[\w,-]*\])?==)[\w.+!-]+")
+REQUIREMENT = re.compile(r"(agui-django(?:\[[\w, -]*\])? *== *)[\w.+!-]+")
 
 
 def upgrade(project: Path, address: str, checkout: str = "") -> str:
@@ -31,9 +31,11 @@ def upgrade(project: Path, address: str, checkout: str = "") -> str:
     Returns:
         the engine's new version
     Raises:
-        SystemExit: there is no engine at the address, or the source in the project has changes
-            that git does not have
+        SystemExit: there is no engine at the address, the project names no version of it, or the
+            source in the project has changes that git does not have
     """
+    if not REQUIREMENT.search((project / "pyproject.toml").read_text("utf-8")):
+        sys.exit("pyproject.toml does not require agui-django==VERSION.")
     with template_at(address, checkout) as template:
         engine = next(template.glob("*/agui/pyproject.toml"), None)
         if engine is None:
@@ -54,8 +56,9 @@ def upgrade(project: Path, address: str, checkout: str = "") -> str:
 @contextmanager
 def template_at(address: str, checkout: str) -> Iterator[Path]:
     """Give a directory with the template."""
-    if Path(address).is_dir() and not checkout:
-        yield Path(address)
+    clone = Path(address).expanduser()
+    if clone.is_dir() and not checkout:
+        yield clone
         return
     host, _, name = address.partition(":")
     address = HOSTS[host].format(name) if host in HOSTS else address
