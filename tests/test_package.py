@@ -14,6 +14,7 @@ import pytest
 from conftest import ROOT, TEMPLATE_NAME, extras_of, requirements
 from cookiecutter.main import cookiecutter
 from daily import at_night
+from packaging.metadata import Metadata
 from packaging.requirements import Requirement
 from servers import Client, manage, project_environment, serve
 
@@ -101,6 +102,20 @@ def test_a_build_front_end_makes_the_same_wheel_without_network(bake, tmp_path: 
     subprocess.run(command, check=True, capture_output=True)
     [built] = (tmp_path / "built").glob("*.whl")
     assert built.read_bytes() == wheel_of(bake(tmp_path / "other", engine="package")).read_bytes()
+
+
+def test_installers_read_what_the_engine_declares(bake):
+    with zipfile.ZipFile(wheel_of(bake(engine="package"))) as archive:
+        [name] = [name for name in archive.namelist() if name.endswith(".dist-info/METADATA")]
+        told = Metadata.from_email(archive.read(name))  # It refuses what is against the standard.
+    project = tomllib.loads((ENGINE / "pyproject.toml").read_text())["project"]
+    extras = project["optional-dependencies"]
+    assert (told.name, str(told.version)) == (project["name"], VERSION)
+    assert told.provides_extra == list(extras)
+    declared = [Requirement(line) for line in project["dependencies"]]
+    for extra, lines in extras.items():
+        declared += [Requirement(f'{line}; extra == "{extra}"') for line in lines]
+    assert told.requires_dist == declared
 
 
 def test_both_forms_ask_for_the_same(bake, tmp_path: Path):
