@@ -75,7 +75,8 @@ def metadata(project: dict[str, Any], version: str) -> str:
     ]
     for requirement in project["dependencies"]:
         lines.append(f"Requires-Dist: {requirement}")
-    for extra, requirements in project["optional-dependencies"].items():
+    for part, requirements in project["optional-dependencies"].items():
+        extra = part.replace("_", "-")  # The standard wants this; installers accept both.
         lines.append(f"Provides-Extra: {extra}")
         for requirement in requirements:
             needed, _, marker = requirement.partition(";")
