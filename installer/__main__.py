@@ -38,7 +38,7 @@ The project has other parts now. What comes next, in {code}:
 
 REMOVED = """
 The agent is removed from the project. Drop its tables from the project's other databases, such as
-that of production, before this change arrives there: run `manage.py migrate agui zero` in the
+that of production, before this change arrives there: run `manage.py migrate assistant zero` in the
 present code. As long as a table is there without the code, no user with a row in it can be deleted.
 """
 

@@ -58,7 +58,7 @@ def read_tables():
 
 
 def labels_with_tables(connection):
-    """Those of parts come first: some of their tables refer to the engine's."""
+    """Those of parts come first, and conversations last: tables refer to the ones after them."""
     name = str(connection.settings_dict["NAME"])
     # SQLite would make the file.
     if connection.vendor == "sqlite" and not name.startswith("file:") and not os.path.exists(name):
@@ -68,10 +68,9 @@ def labels_with_tables(connection):
         if "django_migrations" not in tables:
             return []
         cursor.execute("SELECT DISTINCT app FROM django_migrations")
-        labels = sorted(
-            [label for (label,) in cursor.fetchall() if label.partition("_")[0] == "agui"],
-            reverse=True,
-        )
+        applied = {label for (label,) in cursor.fetchall()}
+    labels = sorted([one for one in applied if one.partition("_")[0] == "agui"], reverse=True)
+    labels += sorted(applied & {"assistant"})
     found = []
     for label in labels:
         own = {table for table in tables if table.startswith(label + "_")}

@@ -16,8 +16,8 @@ OTHER_FOLDERS = {"agui", "node_modules", "site-packages"}
 # Python that needs the engine or the assistant: imports, names of modules, and of migrations.
 USE = re.compile(
     r"""(?mx) ^[ \t]* (?:from|import) [ \t]+ (?:agui|assistant)\b
-    | ["']agui\.[\w.]+["']
-    | \( \s* ["']agui(?:_\w+)?["'] , \s* ["']\d"""
+    | ["'](?:agui|assistant)\.[\w.]+["']
+    | \( \s* ["'](?:agui(?:_\w+)?|assistant)["'] , \s* ["']\d"""
 )
 
 

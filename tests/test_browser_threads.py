@@ -35,7 +35,7 @@ from django.test import Client
 from django.utils import timezone
 from pydantic_ai.conversation import Conversation
 from pydantic_ai.messages import ModelRequest, ModelResponse, TextPart, UserPromptPart
-from agui.models import Thread
+from assistant.models import Conversation as Thread
 from agui.stores.model import ModelConversationStore
 
 async def make(name, count, user):

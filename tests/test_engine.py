@@ -75,9 +75,10 @@ def test_engine_passes_its_tests_as_a_package(bake, furnish):
     run_engine_tests(project, "-m", "not nightly", "--first-values")
 
 
-# What is left of assistant/ when somebody replaces the example: one tool, and no model of its own.
+# What is left of assistant/ when somebody replaces the example: one tool, and no model but that of conversations.
 WITHOUT_EXAMPLE = {
-    "models.py": "",
+    "models.py": (ROOT / "installer/assistant/models.py").read_text(),
+    "migrations/0001_initial.py": (ROOT / "installer/assistant/migrations/0001_initial.py").read_text(),
     "admin.py": "",
     "skills.py": "from agui import SkillRegistry\n\nskills = SkillRegistry()\n",
     "tools.py": """from agui import ToolRegistry, tool
@@ -102,8 +103,7 @@ view = DjangoAGUIView(registry, config, skills=skills, get_user=get_user)
 
 
 def replace_example(project: Path) -> None:
-    for name in ("evals", "migrations"):
-        shutil.rmtree(project / "assistant" / name)
+    shutil.rmtree(project / "assistant/evals")
     for name in ("test_agent.py", "test_tools.py"):
         (project / "assistant/tests" / name).unlink()
     for name, code in WITHOUT_EXAMPLE.items():

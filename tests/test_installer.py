@@ -345,7 +345,7 @@ DATABASES["chats"] = {"ENGINE": "django.db.backends.sqlite3", "NAME": BASE_DIR /
 DATABASE_ROUTERS = ["shop.routers.Chats"]
 """
 CHATS = """class Chats:
-    labels = ("admin", "agui", "auth", "contenttypes", "sessions")
+    labels = ("admin", "agui", "assistant", "auth", "contenttypes", "sessions")
 
     def db_for_read(self, model, **hints):
         return "chats" if model._meta.app_label.startswith(self.labels) else None
@@ -356,7 +356,7 @@ CHATS = """class Chats:
         return (db == "chats") == app_label.startswith(self.labels)
 """
 TRACES = """from django.contrib.auth import get_user_model
-from agui.models import Thread
+from assistant.models import Conversation as Thread
 from agui.http.tokens import create_token
 ada = get_user_model().objects.create_user("ada")
 create_token(ada)
@@ -400,9 +400,10 @@ def test_tables_in_another_database_are_found(shop):
     manage(shop, "migrate", "--verbosity", "0")
     installed(shop, "--remove", "--dry-run")
     manage(shop, "migrate", "--database", "chats", "--verbosity", "0")
-    [command] = re.findall("`manage.py (.*?)`", installer(shop, "--remove").stderr)
-    assert command == "migrate agui zero --database chats"
-    manage(shop, *command.split(), "--verbosity", "0")
+    commands = re.findall("`manage.py (.*?)`", installer(shop, "--remove").stderr)
+    assert commands == ["migrate agui zero --database chats", "migrate assistant zero --database chats"]
+    for command in commands:
+        manage(shop, *command.split(), "--verbosity", "0")
     installed(shop, "--remove")
 
 
@@ -416,6 +417,8 @@ def test_nothing_is_removed_that_other_code_needs(shop):
         "from assistant.tools import who_am_i",
         'pytest_plugins = ["agui.testing.plugin"]',
         "dependencies = [('agui', '0001_initial')]",
+        "dependencies = [('assistant', '0001_initial')]",
+        "field = models.ForeignKey('assistant.Conversation', models.CASCADE)",
     ):
         own.write_text(f"if True:\n{line}\n")
         refused = installer(shop, "--remove")

@@ -183,7 +183,7 @@ MIGRATION = """from django.db import migrations
 
 class Migration(migrations.Migration):
     dependencies = [("agui", "{before}")]
-    operations = [migrations.RunSQL("UPDATE agui_thread SET title = 'Upgraded'", migrations.RunSQL.noop)]
+    operations = [migrations.RunSQL("UPDATE assistant_conversation SET title = 'Upgraded'", migrations.RunSQL.noop)]
 """
 
 
@@ -216,11 +216,11 @@ OWN = [
 ]
 MAKE_A_THREAD = """
 from django.contrib.auth import get_user_model
-from agui.models import Thread
+from agui.models import get_conversation_model
 user = get_user_model().objects.first()
 Thread.objects.create(thread_id="t1", scope=str(user.pk), title="Mine")
 """
-TITLES = "from agui.models import Thread; print([*Thread.objects.values_list('title', flat=True)])"
+TITLES = "from assistant.models import Conversation as Thread; print([*Thread.objects.values_list('title', flat=True)])"
 
 
 @pytest.fixture(params=["package", *at_night("source")])

@@ -1,4 +1,4 @@
-"""A project follows its template: what docs/upgrading.md says, command by command, and the engine's migrations."""
+"""A project follows its template: what docs/upgrading.md says, command by command."""
 
 import os
 import re
@@ -11,8 +11,7 @@ from pathlib import Path
 
 import pytest
 from conftest import ROOT, TEMPLATE_NAME
-from postgresql import PostgreSQL
-from servers import manage, project_environment, serve
+from servers import project_environment
 from test_cli import tree
 
 DOCS = ROOT / "docs/upgrading.md"
@@ -234,46 +233,3 @@ def test_upgrade_of_uncommitted_work_is_refused(created: Path, shell):
     before = without_git(created)
     assert shell(UPDATE, created, "v2").returncode == 1
     assert without_git(created) == before
-
-
-# --- Migrations: nothing is released yet, so the engine's first migration stands for the release before
-
-
-@pytest.fixture(params=["sqlite", "postgresql"])
-def database(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    if request.param == "sqlite":
-        return f"sqlite:///{tmp_path / 'upgraded.sqlite3'}"
-    server: PostgreSQL = request.getfixturevalue("postgresql_server")
-    return server.create(f"upgraded_{request.node.originalname[-20:]}")
-
-
-@pytest.mark.engine
-def test_rows_of_the_first_migration_survive_the_newest_and_the_way_back(bake, furnish, database: str):
-    project = bake(project_slug="upgraded")
-    furnish(project)
-    done = subprocess.run(
-        [project / ".venv/bin/python", "-B", ROOT / "tests/migrating.py"],
-        cwd=project,
-        env=project_environment(DATABASE_URL=database, DJANGO_SETTINGS_MODULE="config.settings", PYTHONPATH="."),
-        capture_output=True,
-        text=True,
-        timeout=900,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert re.fullmatch(r"\d+ rows of \d+ models\n", done.stdout)
-
-
-@pytest.mark.nightly
-@pytest.mark.servers
-def test_conversation_survives_the_way_back_and_forth(bake, furnish, database: str):
-    project = bake(project_slug="upgraded")
-    furnish(project)
-    with serve(project, DATABASE_URL=database) as live:
-        live.client(live.token).run("list_tasks", threadId="kept")
-        before = live.client(live.token).fetch("GET", "/agent/threads/kept/")
-    assert before[0] == 200
-    for target in (["agui", "0001"], []):
-        manage(project, "migrate", *target, "--verbosity", "0", DATABASE_URL=database)
-    with serve(project, DATABASE_URL=database) as live:
-        assert live.client(live.token).fetch("GET", "/agent/threads/kept/") == before
-        assert live.client(live.token).run("hello", threadId="kept")[-1]["type"] == "RUN_FINISHED"

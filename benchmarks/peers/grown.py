@@ -19,7 +19,9 @@ django.setup()
 
 from agui.contrib.dashboard.rollup import roll_up  # noqa: E402
 from agui.http.tokens import create_token  # noqa: E402
-from agui.models import Message, Run, Thread  # noqa: E402
+from agui.models import Message, Run, get_conversation_model  # noqa: E402
+
+Thread = get_conversation_model()
 from django.contrib.auth import get_user_model  # noqa: E402
 from django.core.management import call_command  # noqa: E402
 from django.db import connection  # noqa: E402

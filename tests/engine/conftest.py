@@ -29,7 +29,7 @@ import agui.clock
 from agui import AgentConfig, DjangoAGUIView, ToolRegistry, get_urls
 from agui.blocking.executor import in_database
 from agui.http.tokens import create_token
-from agui.models import Run
+from agui.models import Run, get_conversation_model
 from agui.runs import life as heartbeats
 from agui.runs.live import LiveRuns, live
 from agui.testing import Request, ScriptedModel, close_connections, collect
@@ -122,7 +122,7 @@ def named_parts(test: Path) -> set[str]:
 def all_models() -> list[Any]:
     """The engine's tables, and those of its parts."""
     engine = [config for config in apps.get_app_configs() if config.name.startswith("agui")]
-    return [model for config in engine for model in config.get_models()]
+    return [get_conversation_model(), *(model for config in engine for model in config.get_models())]
 
 
 # The ids of the interrupts that were seen, by tool call.

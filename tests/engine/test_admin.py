@@ -36,16 +36,18 @@ from agui.contrib.admin import lists as admin_lists
 from agui.contrib.attachments.models import Attachment, AttachmentUse
 from agui.contrib.feedback.models import Feedback
 from agui.http.tokens import create_token, hash_token
-from agui.models import ApiToken, AuditRecord, Message, Run, Thread
+from agui.models import ApiToken, AuditRecord, Message, Run, get_conversation_model
 from agui.stores.annotations import METADATA_KEY, annotate
 from agui.stores.model import ModelConversationStore
 from agui.testing import collect, say, wait
 from engine.conftest import run_input, script
 
+Thread = get_conversation_model()
+
 urlpatterns = [path("admin/", admin.site.urls), path("", include("engine.urls"))]
 pytestmark = pytest.mark.django_db(transaction=True)
 
-RECORDS = ["thread", "run", "auditrecord", "attachment", "feedback"]
+RECORDS = ["conversation", "run", "auditrecord", "attachment", "feedback"]
 NAMES = [*RECORDS, "apitoken"]
 TABLES = {model._meta.model_name: model for model in (Thread, Run, AuditRecord, ApiToken, Attachment, Feedback)}
 
@@ -107,7 +109,9 @@ def save_messages(thread_id, messages, **fields):
 
 
 def page_of(browser, thread_id, query=""):
-    response = browser.get(f"/admin/agui/thread/{Thread.objects.get(thread_id=thread_id).pk}/change/?{query}")
+    response = browser.get(
+        f"/admin/assistant/conversation/{Thread.objects.get(thread_id=thread_id).pk}/change/?{query}"
+    )
     assert response.status_code == 200
     return response.content.decode()
 
@@ -150,13 +154,14 @@ def test_list_is_not_counted_to_its_end(browser, name, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("name", "column"), [("thread", "words"), ("thread", "branches"), ("run", "draft"), ("auditrecord", "arguments")]
+    ("name", "column"),
+    [("conversation", "words"), ("conversation", "branches"), ("run", "draft"), ("auditrecord", "arguments")],
 )
 def test_list_leaves_heavy_columns_alone(browser, name, column):
     fill(0)
     with CaptureQueriesContext(connection) as captured:
         browser.get(f"{at(name)}/")
-    assert not [query["sql"] for query in captured if f'"agui_{name}"."{column}"' in query["sql"]]
+    assert not [query["sql"] for query in captured if f'"{TABLES[name]._meta.db_table}"."{column}"' in query["sql"]]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -283,9 +288,9 @@ def test_transcript_costs_one_query(browser):
     save_thread("short")
     save_thread("long", "alice", *[str(number) for number in range(300)])
     short, long = (Thread.objects.get(thread_id=name).pk for name in ("short", "long"))
-    browser.get(f"/admin/agui/thread/{short}/change/")
-    assert queries_of(browser, f"/admin/agui/thread/{short}/change/") == queries_of(
-        browser, f"/admin/agui/thread/{long}/change/"
+    browser.get(f"/admin/assistant/conversation/{short}/change/")
+    assert queries_of(browser, f"/admin/assistant/conversation/{short}/change/") == queries_of(
+        browser, f"/admin/assistant/conversation/{long}/change/"
     )
 
 
@@ -296,10 +301,10 @@ def test_deleting_a_thread_leaves_its_fork_whole(browser, bulk):
     pk = Thread.objects.get(thread_id="t").pk
     if bulk:
         data = {"action": "delete_selected", "_selected_action": [pk], "post": "yes"}
-        browser.post("/admin/agui/thread/", data)
+        browser.post("/admin/assistant/conversation/", data)
     else:
-        assert b"fork" not in browser.get(f"/admin/agui/thread/{pk}/delete/").content
-        browser.post(f"/admin/agui/thread/{pk}/delete/", {"post": "yes"})
+        assert b"fork" not in browser.get(f"/admin/assistant/conversation/{pk}/delete/").content
+        browser.post(f"/admin/assistant/conversation/{pk}/delete/", {"post": "yes"})
     assert [thread.thread_id for thread in Thread.objects.all()] == ["fork"]
     assert async_to_sync(ModelConversationStore().load)("fork").messages == conversation.messages
 
@@ -309,7 +314,7 @@ def test_deleting_a_thread_takes_along_what_is_its_own(browser, tmp_path):
     fill(1)
     for number, attachment in enumerate(Attachment.objects.order_by("name")):
         AttachmentUse.objects.create(attachment=attachment, thread_id=f"t{number}")
-    browser.post(f"/admin/agui/thread/{Thread.objects.get(thread_id='t0').pk}/delete/", {"post": "yes"})
+    browser.post(f"/admin/assistant/conversation/{Thread.objects.get(thread_id='t0').pk}/delete/", {"post": "yes"})
     assert [run.thread_id for run in Run.objects.all()] == ["t1"]
     assert [attachment.name for attachment in Attachment.objects.all()] == ["file1"]
     assert len([path for path in tmp_path.rglob("*") if path.is_file()]) == 1
@@ -318,10 +323,10 @@ def test_deleting_a_thread_takes_along_what_is_its_own(browser, tmp_path):
 
 def test_the_log_of_the_admin_does_not_keep_what_was_deleted(browser):
     fill(0)
-    for model, name in ((Thread, "thread"), (Attachment, "attachment")):
+    for model, name in ((Thread, "conversation"), (Attachment, "attachment")):
         browser.post(f"{at(name)}/{model.objects.get().pk}/delete/", {"post": "yes"})
     fill(1)
-    for model, name in ((Thread, "thread"), (Attachment, "attachment")):
+    for model, name in ((Thread, "conversation"), (Attachment, "attachment")):
         data = {"action": "delete_selected", "_selected_action": [model.objects.get().pk], "post": "yes"}
         browser.post(f"{at(name)}/", data)
     logged = [entry.object_repr for entry in LogEntry.objects.all()]
@@ -354,7 +359,7 @@ def test_one_comes_from_a_thread_to_its_runs_its_tool_calls_its_files_and_its_us
     fill(1)
     AttachmentUse.objects.create(attachment=Attachment.objects.get(name="file0"), thread_id="t0")
     user = get_user_model().objects.get(username="user0")
-    thread = f"/admin/agui/thread/{Thread.objects.get(thread_id='t0').pk}/change/"
+    thread = f"/admin/assistant/conversation/{Thread.objects.get(thread_id='t0').pk}/change/"
     links = links_of(browser, thread)
     assert links["user0"] == f"/admin/users/user/{user.pk}/change/"
     for text, row in {
@@ -381,7 +386,7 @@ def test_thread_of_any_id_finds_its_runs(browser):
     for thread_id in ("a b/c?d=e&f#g", "ü/events", "'\";--", "%2F"):
         save_thread(thread_id)
         Run.objects.create(scope="alice", thread_id=thread_id, run_id="r")
-        page = f"/admin/agui/thread/{Thread.objects.get(thread_id=thread_id).pk}/change/"
+        page = f"/admin/assistant/conversation/{Thread.objects.get(thread_id=thread_id).pk}/change/"
         found = browser.get(links_of(browser, page)["runs (1)"]).context["cl"].result_list
         assert [run.thread_id for run in found] == [thread_id]
 
@@ -396,10 +401,10 @@ def test_fork_leads_to_its_source(browser):
     save_thread("t")
     async_to_sync(ModelConversationStore().fork)("t", new_conversation_id="fork")
     pk = Thread.objects.get(thread_id="fork").pk
-    source = f"/admin/agui/thread/{Thread.objects.get(thread_id='t').pk}/change/"
-    assert source in links_of(browser, f"/admin/agui/thread/{pk}/change/").values()
+    source = f"/admin/assistant/conversation/{Thread.objects.get(thread_id='t').pk}/change/"
+    assert source in links_of(browser, f"/admin/assistant/conversation/{pk}/change/").values()
     Thread.objects.get(thread_id="t").delete()
-    assert b'<div class="readonly">t</div>' in browser.get(f"/admin/agui/thread/{pk}/change/").content
+    assert b'<div class="readonly">t</div>' in browser.get(f"/admin/assistant/conversation/{pk}/change/").content
 
 
 @pytest.mark.parametrize(
@@ -424,7 +429,7 @@ def test_threads_are_searched_by_title_text_and_user(browser, query, found):
         user = get_user_model().objects.create(username=f"user{number}")
         save_thread(f"t{number}", f"user:{user.pk}", *texts)
     async_to_sync(ModelConversationStore().rename)("t1", "Groceries", scope=f"user:{user.pk}")
-    result = browser.get("/admin/agui/thread/", {"q": query}).context["cl"].result_list
+    result = browser.get("/admin/assistant/conversation/", {"q": query}).context["cl"].result_list
     assert sorted(thread.thread_id for thread in result) == found
 
 
@@ -528,7 +533,7 @@ async def test_a_file_is_for_those_who_may_view_attachments(transactional_db):
     await sync_to_async(fill)(0)
     attachment = await Attachment.objects.aget()
     owner = await get_user_model().objects.aget(username="user0")
-    for user, status in ((None, 302), (owner, 302), (await sync_to_async(may_view)("other", "thread"), 403)):
+    for user, status in ((None, 302), (owner, 302), (await sync_to_async(may_view)("other", "conversation"), 403)):
         response, content = await download(user, attachment.pk)
         assert (response.status_code, content) == (status, b"")
 

@@ -13,8 +13,10 @@ from django.urls import path, reverse
 
 from agui import get_urls
 from agui.contrib.admin_chat.checks import check_admin_chat
-from agui.models import ApiToken, Thread
+from agui.models import ApiToken, get_conversation_model
 from engine import two_agents, urls
+
+Thread = get_conversation_model()
 
 urlpatterns = [*get_urls(urls.view), path("admin/", admin.site.urls)]
 HOSTILE = "\"></agui-chat><script>alert(1)</script>'{{ 1 }}"
@@ -45,12 +47,12 @@ def ids() -> list[str | None]:
 
 
 def test_it_knows_the_object(admin_client: Browser, thread: Thread):
-    address = reverse("admin:agui_thread_change", args=[thread.pk])
+    address = reverse("admin:assistant_conversation_change", args=[thread.pk])
     page = admin_client.get(address).content
     assert told(page) == {
         "title": "View thread",
         "address": address,
-        "model": "agui.Thread",
+        "model": "assistant.Conversation",
         "primary key": str(thread.pk),
         "name": str(thread),
     }
@@ -59,17 +61,17 @@ def test_it_knows_the_object(admin_client: Browser, thread: Thread):
 
 
 def test_it_knows_the_object_that_is_about_to_be_deleted(admin_client: Browser, thread: Thread):
-    page = admin_client.get(reverse("admin:agui_thread_delete", args=[thread.pk])).content
+    page = admin_client.get(reverse("admin:assistant_conversation_delete", args=[thread.pk])).content
     assert told(page)["primary key"] == str(thread.pk)
 
 
 def test_it_knows_the_list_and_its_search(admin_client: Browser):
-    page = admin_client.get(reverse("admin:agui_thread_changelist"), {"q": "invoices"}).content
-    assert (told(page)["model"], told(page)["search"]) == ("agui.Thread", "invoices")
+    page = admin_client.get(reverse("admin:assistant_conversation_changelist"), {"q": "invoices"}).content
+    assert (told(page)["model"], told(page)["search"]) == ("assistant.Conversation", "invoices")
 
 
 def test_it_tells_no_more_of_a_text_than_its_beginning(admin_client: Browser):
-    page = admin_client.get(reverse("admin:agui_thread_changelist"), {"q": "x" * 3_000}).content
+    page = admin_client.get(reverse("admin:assistant_conversation_changelist"), {"q": "x" * 3_000}).content
     assert told(page)["search"] == "x" * 500
 
 

@@ -12,13 +12,15 @@ import pytest
 from django.contrib.auth import get_user_model
 from django.core.management import CommandError, call_command
 
-from agui.models import ApiToken, Run, Thread
+from agui.models import ApiToken, Run, get_conversation_model
 from agui.runlog.memory import RunLogs
 from agui.runs.live import live
 from agui.testing import Pause, call, event_types, fail, say
 from engine.conftest import results_of, script
 from engine.urls import effects
 from engine.wire import check_stream
+
+Thread = get_conversation_model()
 
 pytestmark = pytest.mark.usefixtures("user")
 

@@ -25,7 +25,7 @@ from agui import conf
 from agui.contrib.spending.ledger import Spent, add_spending, dump_spent, load_spent, record_so_far, spent_by_day
 from agui.contrib.spending.models import RunSpending, Spending
 from agui.contrib.spending.usage import spent_by_model
-from agui.models import Run, Thread
+from agui.models import Run, get_conversation_model
 from agui.money import dollars
 from agui.runs.recovery import recover_run
 from agui.runs.usage import add_broken_off, count_unpriced
@@ -34,6 +34,8 @@ from agui.stores.model import ModelConversationStore
 from agui.testing import Response, ScriptedModel, call, fail, say, wait
 from engine import urls
 from engine.conftest import Client, played_by, script
+
+Thread = get_conversation_model()
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.database]
 
@@ -323,14 +325,14 @@ def browser(settings, transactional_db):
     return browser
 
 
-@pytest.mark.parametrize("name", ["agui.run", "agui.thread", "agui_spending.spending"])
+@pytest.mark.parametrize("name", ["agui.run", "assistant.conversation", "agui_spending.spending"])
 async def test_costs_are_seen_in_the_admin(client: Client, browser, name):
     with script(priced(call("echo", text="x"), "0.0234"), priced(say("Done"), None)):
         await client.run("Hi")
     address = f"/admin/{name.replace('.', '/')}/"
     page = await sync_to_async(browser.get)(address)
     assert "$0.0234" in page.content.decode()
-    assert ("$0.0234 and more" in page.content.decode()) == (name != "agui.thread")
+    assert ("$0.0234 and more" in page.content.decode()) == (name != "assistant.conversation")
     row = await apps.get_model(name).objects.aget()
     assert "$0.0234" in (await sync_to_async(browser.get)(f"{address}{row.pk}/change/")).content.decode()
 

@@ -20,13 +20,15 @@ from agui.contrib.attachments.models import Attachment
 from agui.contrib.durable.models import ToolOutcome
 from agui.contrib.feedback.models import Feedback
 from agui.contrib.spending.models import Budget, RunSpending
-from agui.models import AuditRecord, Message, Run, Thread
+from agui.models import AuditRecord, Message, Run, get_conversation_model
 from agui.runs.live import live
 from agui.stores import codec
 from agui.stores.model import ModelConversationStore
 from agui.testing import call, collect, say, wait
 from engine import urls
 from engine.conftest import all_models, run_input, script
+
+Thread = get_conversation_model()
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.database]
 

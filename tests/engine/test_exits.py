@@ -15,13 +15,15 @@ from pydantic_ai.capabilities import ProcessHistory
 from agui import AgentConfig, DjangoAGUIView
 from agui.contrib.attachments.models import Attachment, AttachmentUse
 from agui.http.tokens import create_token
-from agui.models import Run, Thread
+from agui.models import Run, get_conversation_model
 from agui.runs.live import live
 from agui.stores import rows
 from agui.stores.model import ModelConversationStore
 from agui.testing import ScriptedModel, call, collect, say, wait
 from engine import urls
 from engine.conftest import Client, run_input, script
+
+Thread = get_conversation_model()
 
 FIRST = {"id": "u1", "role": "user", "content": "One"}
 SECOND = {"id": "u2", "role": "user", "content": "Two"}

@@ -26,12 +26,14 @@ from agui.contrib.durable.models import ToolOutcome
 from agui.contrib.export.document import write_document
 from agui.contrib.feedback.models import Feedback
 from agui.contrib.spending.models import Budget, RunSpending, Spending
-from agui.models import ApiToken, AuditRecord, Message, Run, Thread
+from agui.models import ApiToken, AuditRecord, Message, Run, get_conversation_model
 from agui.stores import codec
 from agui.stores.annotations import METADATA_KEY, annotate
 from agui.stores.model import ModelConversationStore
 from agui.testing import call, collect, say, think
 from engine.conftest import Client, all_models, run_input, script
+
+Thread = get_conversation_model()
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

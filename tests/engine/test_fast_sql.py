@@ -21,10 +21,12 @@ from agui import statements
 from agui.contrib.fast import sql
 from agui.contrib.spending.models import RunSpending
 from agui.http.tokens import _find_user, create_token, hash_token
-from agui.models import AuditRecord, Message, Run, Thread
+from agui.models import AuditRecord, Message, Run, get_conversation_model
 from agui.statements import insert, insert_all, select, update
 from agui.testing import say
 from engine.conftest import Client, script
+
+Thread = get_conversation_model()
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.database]
 

@@ -15,11 +15,13 @@ from django.urls import path
 
 from agui.contrib.feedback.models import Feedback
 from agui.contrib.feedback.ratings import MAX_READ
-from agui.models import Message, Run, Thread
+from agui.models import Message, Run, get_conversation_model
 from agui.testing import call, say
 from engine import urls
 from engine.conftest import Client, script
 from engine.test_threads import send
+
+Thread = get_conversation_model()
 
 urlpatterns = [*urls.urlpatterns, path("admin/", admin.site.urls)]
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -263,7 +265,7 @@ async def test_the_admin_finds_it_and_leads_to_what_was_said(client: Client):
         browser.force_login(get_user_model().objects.create_superuser("root"))
         listed = browser.get("/admin/agui_feedback/feedback/?value__exact=-1&comment__isempty=0").content.decode()
         page = browser.get(f"/admin/agui_feedback/feedback/{row.pk}/change/").content.decode()
-        link = f"/admin/agui/thread/{row.thread_id}/change/?end={row.entry}"
+        link = f"/admin/assistant/conversation/{row.thread_id}/change/?end={row.entry}"
         assert link in unescape(page)
         return listed, page, browser.get(link).content.decode()
 
@@ -271,7 +273,7 @@ async def test_the_admin_finds_it_and_leads_to_what_was_said(client: Client):
     for html in (listed, page):
         assert "&lt;i&gt;Wrong&lt;/i&gt;" in html
         assert "ada" in html
-        assert f"/admin/agui/thread/{row.thread_id}/change/" in html
+        assert f"/admin/assistant/conversation/{row.thread_id}/change/" in html
         assert "<i>" not in html
     assert "1 feedback" in listed
     assert f"/admin/agui/run/{row.run}/change/" in page

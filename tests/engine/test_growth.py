@@ -16,8 +16,10 @@ from django.utils import timezone
 from agui.blocking.executor import in_database
 from agui.contrib.dashboard.rollup import roll_up
 from agui.http.threads import open_threads
-from agui.models import Message, Run, Thread
+from agui.models import Message, Run, get_conversation_model
 from agui.stores.model import ModelConversationStore
+
+Thread = get_conversation_model()
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -26,10 +26,12 @@ from django.urls import URLPattern, URLResolver
 
 from agui import get_urls
 from agui.contrib.dashboard.models import RunSpan
-from agui.models import Run, Thread
+from agui.models import Run, get_conversation_model
 from agui.testing import call, collect, event_types, say, wait
 from engine import urls
 from engine.conftest import Client, all_models, decision, run_input, script
+
+Thread = get_conversation_model()
 
 VERBS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
 SECRET = "hunter2"

@@ -15,9 +15,11 @@ from pydantic_ai import RunContext
 
 from agui import AgentDeps, display_value
 from agui.http.tokens import create_token
-from agui.models import Thread
+from agui.models import get_conversation_model
 from agui.testing import Chat, ScriptedModel, call, collect, fail, say
 from engine.conftest import run_input
+
+Thread = get_conversation_model()
 
 
 async def test_let_a_background_job_ask_the_agent(paste, user):

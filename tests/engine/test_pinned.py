@@ -6,9 +6,11 @@ from typing import Any
 import pytest
 from daily import by_day
 
-from agui.models import Thread
+from agui.models import get_conversation_model
 from agui.testing import say
 from engine.conftest import Client, script
+
+Thread = get_conversation_model()
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.database]
 

@@ -24,10 +24,12 @@ from agui.contrib.attachments.models import Attachment, AttachmentUse
 from agui.contrib.spending.models import RunSpending, Spending
 from agui.http.tokens import create_token
 from agui.management.commands import prune_agent_data
-from agui.models import ApiToken, AuditRecord, Message, Run, Thread
+from agui.models import ApiToken, AuditRecord, Message, Run, get_conversation_model
 from agui.stores.model import ModelConversationStore
 from agui.testing import say
 from engine.conftest import all_models, script
+
+Thread = get_conversation_model()
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.database]
 
@@ -222,9 +224,9 @@ def test_a_conversation_that_goes_on_meanwhile_stays():
 
     def go_on(execute, sql, params, many, context):
         found = execute(sql, params, many, context)
-        if sql.startswith("SELECT") and "agui_thread" in sql and connection.in_atomic_block is False:
+        if sql.startswith("SELECT") and "assistant_conversation" in sql and connection.in_atomic_block is False:
             with connection.cursor() as cursor:
-                cursor.connection.execute("UPDATE agui_thread SET revision = 'next'")
+                cursor.connection.execute("UPDATE assistant_conversation SET revision = 'next'")
         return found
 
     with connection.execute_wrapper(go_on):
@@ -427,7 +429,7 @@ def test_few_reads_find_many_rows(monkeypatch):
         prune(conversations=10, audit=10)
     assert not Thread.objects.exists()
     assert not AuditRecord.objects.exists()
-    for table in ("agui_thread", "agui_auditrecord"):
+    for table in ("assistant_conversation", "agui_auditrecord"):
         reads = [query["sql"] for query in queries if query["sql"].endswith(f'ORDER BY "{table}"."id" ASC LIMIT 10')]
         assert len(reads) == 4, reads  # The database sorts all rows for each of them.
 

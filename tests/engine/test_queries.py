@@ -16,7 +16,7 @@ from pydantic_ai.messages import ModelRequest, ModelResponse, TextPart, UserProm
 
 from agui.blocking.executor import in_database
 from agui.contrib.spending import budgets
-from agui.models import Message, Run, Thread
+from agui.models import Message, Run, get_conversation_model
 from agui.runs import drafts
 from agui.runs.life import life
 from agui.runs.processes import process_name
@@ -24,6 +24,8 @@ from agui.stores.annotations import annotate
 from agui.stores.model import ModelConversationStore
 from agui.testing import call, collect, say, wait
 from engine.conftest import Client, run_input, script
+
+Thread = get_conversation_model()
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.database]
 

@@ -22,7 +22,7 @@ from servers import wait_until
 
 from agui.errors import NotFound, Unavailable
 from agui.events.frames import encode, run_error
-from agui.models import Run, Thread
+from agui.models import Run, get_conversation_model
 from agui.runlog import server as runlog_server
 from agui.runlog.memory import RunLog
 from agui.runlog.redis import RedisLogs
@@ -33,6 +33,8 @@ from agui.runs.processes import process_name
 from agui.testing import collect, event_types, read_frames, say, wait
 from engine.clock import Clock
 from engine.conftest import Client, run_input, script
+
+Thread = get_conversation_model()
 
 REDIS_SERVER = shutil.which("redis-server")
 pytestmark = [pytest.mark.skipif(not REDIS_SERVER, reason="redis-server is not installed"), pytest.mark.database]

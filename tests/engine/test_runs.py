@@ -8,12 +8,14 @@ from typing import Any
 
 import pytest
 
-from agui.models import Run, Thread
+from agui.models import Run, get_conversation_model
 from agui.runlog.memory import RunLogs
 from agui.runs.live import live
 from agui.stores.model import ModelConversationStore
 from agui.testing import call, collect, event_types, read_frames, say, wait
 from engine.conftest import Client, run_input, script
+
+Thread = get_conversation_model()
 
 pytestmark = pytest.mark.database
 

@@ -27,12 +27,14 @@ from pydantic_ai.messages import ModelRequest, UserPromptPart
 
 from agui.contrib.attachments.models import Attachment, AttachmentUse
 from agui.contrib.feedback.models import Feedback
-from agui.models import AuditRecord, Run, Thread
+from agui.models import AuditRecord, Run, get_conversation_model
 from agui.stores.model import ModelConversationStore
 from agui.testing import call, collect, event_types, say, wait
 from engine.conftest import Client, decision, run_input, script
 from engine.test_admin import links_of
 from engine.test_stores import new_session_store
+
+Thread = get_conversation_model()
 
 pytestmark = pytest.mark.database
 
@@ -324,7 +326,7 @@ def test_the_admin_keeps_two_threads_of_one_id_apart(transactional_db: None, set
     browser.force_login(get_user_model().objects.create_superuser("root"))
     for one in (user, other):
         thread = Thread.objects.get(thread_id="t1", owner=one)
-        links = links_of(browser, f"/admin/agui/thread/{thread.pk}/change/")
+        links = links_of(browser, f"/admin/assistant/conversation/{thread.pk}/change/")
         for text in ("runs (1)", "tool calls (1)", "files (1)", "feedback (1)"):
             [row] = browser.get(links[text]).context["cl"].result_list
             of = row.thread if isinstance(row, Feedback) else row
@@ -334,16 +336,16 @@ def test_the_admin_keeps_two_threads_of_one_id_apart(transactional_db: None, set
         assert list(browser.get(calls).context["cl"].result_list) == [record]
         page = links_of(browser, f"/admin/agui/auditrecord/{record.pk}/change/")
         assert list(browser.get(page["r1"]).context["cl"].result_list) == [run]
-        assert page[f"I am {one.username}"] == f"/admin/agui/thread/{thread.pk}/change/"
+        assert page[f"I am {one.username}"] == f"/admin/assistant/conversation/{thread.pk}/change/"
         file = links_of(browser, f"{at(Attachment)}/{Attachment.objects.get(owner=one).pk}/change/")
         assert [text for text in file if text.startswith("I am")] == [f"I am {one.username}"]
         fork = Thread.objects.get(thread_id="fork", owner=one)
-        assert f"I am {one.username}" in links_of(browser, f"/admin/agui/thread/{fork.pk}/change/")
+        assert f"I am {one.username}" in links_of(browser, f"/admin/assistant/conversation/{fork.pk}/change/")
     for model in (Run, AuditRecord, Attachment):
         assert not browser.get(f"{at(model)}/?of_thread=0").context["cl"].result_list
         assert not browser.get(f"{at(model)}/?of_thread=x").context["cl"].result_list
     chosen = Thread.objects.get(thread_id="t1", owner=user)
-    browser.post(f"/admin/agui/thread/{chosen.pk}/delete/", {"post": "yes"})
+    browser.post(f"/admin/assistant/conversation/{chosen.pk}/delete/", {"post": "yes"})
     assert [thread.owner for thread in Thread.objects.filter(thread_id="t1")] == [other]
     assert [run.owner for run in Run.objects.all()] == [other]
     assert [file.owner for file in Attachment.objects.all()] == [other]

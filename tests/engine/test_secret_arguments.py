@@ -9,12 +9,14 @@ from pydantic_ai.messages import ToolCallPart
 
 from agui import ToolRegistry, tool
 from agui.contrib.admin.transcript import read_transcript
-from agui.models import AuditRecord, Thread
+from agui.models import AuditRecord, get_conversation_model
 from agui.testing import call, say
 from agui.tools.redaction import redact_text
 from agui.tools.secret_arguments import REDACTED, hide, secret_paths
 from engine.conftest import Client, decision
 from engine.test_pauses import Pauses
+
+Thread = get_conversation_model()
 
 
 class Door(BaseModel):

@@ -27,7 +27,7 @@ from pydantic_ai.messages import (
 
 from agui.contrib.session_store.store import DjangoSessionConversationStore
 from agui.errors import BadRequest
-from agui.models import Message, Thread
+from agui.models import Message, get_conversation_model
 from agui.stores import base
 from agui.stores.base import ThreadStore, open_store
 from agui.stores.model import ModelConversationStore
@@ -35,6 +35,8 @@ from agui.stores.null import NullConversationStore
 from agui.stores.summary import shorten
 from agui.testing import collect, event_types, say
 from engine.conftest import run_input, script
+
+Thread = get_conversation_model()
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.database]
 

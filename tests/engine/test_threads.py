@@ -10,10 +10,12 @@ from daily import by_day
 from django.test.client import FakePayload
 from pydantic_ai.conversation_store import ConversationConflict
 
-from agui.models import Message, Run, Thread
+from agui.models import Message, Run, get_conversation_model
 from agui.stores.model import ModelConversationStore
 from agui.testing import call, collect, event_types, say, wait
 from engine.conftest import Client, run_input, script
+
+Thread = get_conversation_model()
 
 pytestmark = pytest.mark.database
 

@@ -24,9 +24,11 @@ from pydantic_ai.messages import (
 
 from agui.contrib.admin import transcript
 from agui.contrib.admin.markdown import to_html as markdown
-from agui.models import ApiToken, Thread
+from agui.models import ApiToken, get_conversation_model
 from agui.stores.model import ModelConversationStore
 from engine.test_work import counted
+
+Thread = get_conversation_model()
 
 urlpatterns = [path("admin/", admin.site.urls), path("", include("engine.urls"))]
 
@@ -173,7 +175,7 @@ def page_of(settings, tmp_path, transactional_db):
     def page(*messages) -> str:
         conversation = Conversation(conversation_id="t", messages=list(messages))
         async_to_sync(ModelConversationStore().save)(conversation, scope="alice")
-        return browser.get(f"/admin/agui/thread/{Thread.objects.get().pk}/change/").content.decode()
+        return browser.get(f"/admin/assistant/conversation/{Thread.objects.get().pk}/change/").content.decode()
 
     return page
 

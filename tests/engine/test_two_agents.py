@@ -14,12 +14,14 @@ from django.urls import path, reverse
 
 from agui import get_urls
 from agui.contrib.spending.models import Budget
-from agui.models import AuditRecord, Run, Thread
+from agui.models import AuditRecord, Run, get_conversation_model
 from agui.namespaces import mounted_agents, owner_of, scope_of, split_scope
 from agui.testing import call, collect, say
 from engine import two_agents, urls
 from engine.conftest import Client, decision, run_input, script
 from engine.test_isolation import attack, media, use_the_ids, world_of
+
+Thread = get_conversation_model()
 
 __all__ = ["media"]
 

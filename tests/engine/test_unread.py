@@ -6,9 +6,11 @@ from typing import Any
 
 import pytest
 
-from agui.models import Run, Thread
+from agui.models import Run, get_conversation_model
 from agui.testing import call, collect, say, wait
 from engine.conftest import Client, decision, run_input, script
+
+Thread = get_conversation_model()
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.database]
 

@@ -12,10 +12,12 @@ from django.db import transaction
 
 from agui.blocking import executor
 from agui.contrib.attachments.models import Attachment
-from agui.models import Thread
+from agui.models import get_conversation_model
 from agui.stores.deletion import delete_thread
 from agui.testing import say
 from engine.conftest import Client, run_input, script
+
+Thread = get_conversation_model()
 
 FIRST = {"id": "u1", "role": "user", "content": "One"}
 REQUESTS: dict[str, tuple[str, str, Callable[[dict[str, Any]], Any]]] = {

@@ -6,9 +6,11 @@ import pytest
 from django.test import Client
 
 from agui.http.tokens import create_token
-from agui.models import Run, Thread
+from agui.models import Run, get_conversation_model
 from agui.testing import say
 from engine.conftest import run_input, script
+
+Thread = get_conversation_model()
 
 
 @pytest.fixture

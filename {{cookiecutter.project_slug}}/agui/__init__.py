@@ -162,6 +162,7 @@ if TYPE_CHECKING:
     from agui.events.progress import show_activity, step
     from agui.http.catalogs import build_tool_catalog
     from agui.http.views import DjangoAGUIView, SkillsView, ToolsView
+    from agui.models import AbstractConversation, get_conversation_model
     from agui.protocol.interrupts import Question
     from agui.stores.model import ModelConversationStore
     from agui.stores.null import NullConversationStore
@@ -190,6 +191,7 @@ if TYPE_CHECKING:
 # These modules are imported on first use: every command imports this package, and few need
 # pydantic-ai. Some also need Django's models, which Django loads after this package.
 _MODULES = {
+    "AbstractConversation": "agui.models",
     "AgentConfig": "agui.agents.config",
     "AgentDeps": "agui.deps",
     "AgentFactoryFn": "agui.agents.build",
@@ -225,6 +227,7 @@ _MODULES = {
     "build_input_schema": "agui.tools.schema",
     "build_tool_catalog": "agui.http.catalogs",
     "display_value": "agui.tools.questions",
+    "get_conversation_model": "agui.models",
     "get_urls": "agui.urls",
     "needs_confirmation": "agui.tools.approval",
     "resolve_audit_logger": "agui.tools.audit",
@@ -242,6 +245,7 @@ __all__ = [
     "X_CONFIRM_KEY",
     "X_DESTRUCTIVE_KEY",
     "X_SUMMARY_KEY",
+    "AbstractConversation",
     "AgentConfig",
     "AgentDeps",
     "AgentFactoryFn",
@@ -268,6 +272,7 @@ __all__ = [
     "build_input_schema",
     "build_tool_catalog",
     "display_value",
+    "get_conversation_model",
     "get_urls",
     "needs_confirmation",
     "resolve_audit_logger",

@@ -16,6 +16,7 @@ from agui import conf, parts
 from agui.agents.keys import missing_keys
 from agui.agents.prices import models_without_price
 from agui.lazy_import import LazyImport
+from agui.models import AbstractConversation, get_conversation_model
 
 warm_up = LazyImport("agui.server.warm_up")
 
@@ -23,6 +24,7 @@ warm_up = LazyImport("agui.server.warm_up")
 def register() -> None:
     checks.register(check_applications)
     checks.register(check_time_zones)
+    checks.register(check_conversations)
     checks.register(check_databases)
     checks.register(check_visitors)
     checks.register(check_parts)
@@ -66,9 +68,27 @@ def check_time_zones(**kwargs: Any) -> list[checks.CheckMessage]:
     ]
 
 
+def check_conversations(**kwargs: Any) -> list[checks.CheckMessage]:
+    """Require that no owner can have two conversations of one id."""
+    model = get_conversation_model()
+    missing = {one.name for one in AbstractConversation._meta.constraints}
+    missing -= {one.name for one in model._meta.constraints}
+    if not missing:
+        return []
+    return [
+        checks.Error(
+            f"{model.__name__} lacks {', '.join(missing)}, a constraint of AbstractConversation.",
+            hint="Let its Meta be a subclass of AbstractConversation.Meta.",
+            obj=model,
+            id="agui.E016",
+        )
+    ]
+
+
 def check_databases(**kwargs: Any) -> list[checks.CheckMessage]:
     """Require one database for users and all that they own: a deletion takes both."""
-    used = {router.db_for_write(get_user_model())}
+    users, conversations = get_user_model(), get_conversation_model()
+    used = {router.db_for_write(users), router.db_for_write(conversations)}
     for config in apps.get_app_configs():
         if config.name.partition(".")[0] != "agui":
             continue

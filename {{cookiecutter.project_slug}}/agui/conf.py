@@ -39,6 +39,11 @@ class EngineSettings(Section):
     agent_factory: str | None = Field(
         None, description="Dotted path of a function that builds the whole agent."
     )
+    conversation_model: str = Field(
+        "assistant.Conversation",
+        description="The project's model of conversations, a subclass of `AbstractConversation`, "
+        "as app.Model. It can't be changed once there are conversations.",
+    )
     conversation_store: str = Field(
         "agui.stores.model.ModelConversationStore",
         description="Dotted path of the class that stores conversations.",

@@ -1,8 +1,16 @@
-"""The engine's tables: threads, their messages, runs, the audit trail, tokens."""
+"""What every conversation has, and the engine's tables: messages, runs, the audit trail, tokens.
+
+The table of conversations is the project's own: AGUI["CONVERSATION_MODEL"] names a model that is a
+subclass of `AbstractConversation`.
+"""
 
 import uuid
+from functools import cache
+from typing import ClassVar, Self
 
+from django.apps import apps
 from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
 from django.db import models
 from django.utils import timezone
 
@@ -21,8 +29,12 @@ class Owned(models.Model):
         abstract = True
 
 
-class Thread(Owned):
-    """One conversation: where its history ends, and the data that no message has."""
+class AbstractConversation(Owned):
+    """One conversation: where its history ends, and the data that no message has.
+
+    A subclass may have more fields, if they have defaults or may be null: the engine makes the
+    rows, and changes them without calling `save`.
+    """
 
     thread_id = models.CharField(
         max_length=255, help_text="Chosen by the client; unique for its owner."
@@ -58,33 +70,64 @@ class Thread(Owned):
     created_at = models.DateTimeField(default=timezone.now)
     updated_at = models.DateTimeField(default=timezone.now)
 
+    objects: ClassVar[models.Manager[Self]] = models.Manager()
+
     class Meta:
+        abstract = True
         ordering = ["-updated_at", "-pk"]
         indexes = [
             models.Index(
-                fields=["scope", "archived", "-pinned", "-updated_at"], name="agui_thread_listed"
+                fields=["scope", "archived", "-pinned", "-updated_at"],
+                name="agui_conversation_listed",
             ),
             models.Index(fields=["updated_at"]),
             # Deleting a thread asks this, too: a new fork has no message of its own yet.
             models.Index(
                 fields=["forked_at"],
                 condition=~models.Q(forked_at=""),
-                name="agui_thread_forked_at",
+                name="agui_conversation_forked_at",
             ),
         ]
         constraints = [
-            models.UniqueConstraint(fields=["thread_id", "scope"], name="agui_thread_of_owner")
+            models.UniqueConstraint(
+                fields=["thread_id", "scope"], name="agui_conversation_of_owner"
+            )
         ]
 
     def __str__(self) -> str:
         return self.title or self.thread_id
 
 
+CONVERSATION_MODEL: str = getattr(settings, "AGUI", {}).get(
+    "CONVERSATION_MODEL", "assistant.Conversation"
+)
+
+
+@cache
+def get_conversation_model() -> type[AbstractConversation]:
+    """The project's model of conversations.
+
+    Raises:
+        ImproperlyConfigured: there is no such model, or it is none of conversations
+    """
+    try:
+        model = apps.get_model(CONVERSATION_MODEL, require_ready=False)
+    except (LookupError, ValueError) as error:
+        raise ImproperlyConfigured(f"AGUI['CONVERSATION_MODEL']: {error}") from error
+    if not issubclass(model, AbstractConversation):
+        raise ImproperlyConfigured(
+            f"AGUI['CONVERSATION_MODEL']: {model} is no subclass of AbstractConversation."
+        )
+    return model
+
+
 class Message(models.Model):
     """One message of a history, linked to the one before it. Written once, never changed."""
 
     id = models.CharField(primary_key=True, max_length=36)
-    thread = models.ForeignKey(Thread, on_delete=models.CASCADE, related_name="messages")
+    thread = models.ForeignKey(
+        CONVERSATION_MODEL, on_delete=models.CASCADE, related_name="messages"
+    )
     parent = models.CharField(max_length=36, null=True, blank=True)
     prompt_id = models.CharField(
         max_length=255, blank=True, help_text="The client's id of it, if it is the user's."
@@ -196,7 +239,7 @@ class AuditRecord(models.Model):
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.CASCADE, related_name="+"
     )
     scope = models.CharField(
-        max_length=255, blank=True, help_text="The owner as one string, as in Thread."
+        max_length=255, blank=True, help_text="The owner as one string, as in a conversation."
     )
     thread_id = models.CharField(max_length=255)
     run_id = models.CharField(max_length=255)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from agui.actor import Actor
     from agui.conf_sections import Section
     from agui.deps import AgentDeps
-    from agui.models import Thread
+    from agui.models import AbstractConversation
 
 
 @dataclass(frozen=True)
@@ -256,7 +256,7 @@ class Part(AppConfig):
         """Find files that messages name, for the admin: a list for each message, or none at all."""
         return []
 
-    def admin_links(self, thread: "Thread") -> "list[SafeString]":
+    def admin_links(self, thread: "AbstractConversation") -> "list[SafeString]":
         """Return links from a thread's page in the admin to the part's rows of it."""
         return []
 

@@ -1,8 +1,14 @@
-"""The example's own data. Replace it with yours."""
+"""The conversations with the agent, and the example's own data. Replace the tasks with yours."""
 
 from django.conf import settings
 from django.db import models
 from django.utils import timezone
+
+from agui import AbstractConversation
+
+
+class Conversation(AbstractConversation):
+    """A user's conversation with an agent. Add fields that your site needs."""
 
 
 class Task(models.Model):

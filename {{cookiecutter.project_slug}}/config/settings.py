@@ -31,6 +31,7 @@ SITE_NAME = env.str("SITE_NAME", default="Assistant")
 AGENT_MODEL = env.str("AGENT_MODEL", default="demo")
 REDIS_URL = env.str("REDIS_URL", default="")  # With it, any number of processes serve the site.
 AGUI: dict[str, object] = {
+    "CONVERSATION_MODEL": "assistant.Conversation",
     "REDIS_URL": REDIS_URL or None,
     "SEARCH_TOOLS_ABOVE": env.int("SEARCH_TOOLS_ABOVE", default=40) or None,
 }

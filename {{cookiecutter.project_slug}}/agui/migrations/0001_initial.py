@@ -6,12 +6,15 @@ import uuid
 from django.conf import settings
 from django.db import migrations, models
 
+from agui.models import CONVERSATION_MODEL
+
 
 class Migration(migrations.Migration):
 
     initial = True
 
     dependencies = [
+        migrations.swappable_dependency(CONVERSATION_MODEL),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
@@ -27,7 +30,7 @@ class Migration(migrations.Migration):
                 ('expires_at', models.DateTimeField(blank=True, help_text='Empty: it does not expire.', null=True)),
                 ('revoked_at', models.DateTimeField(blank=True, null=True)),
                 ('last_used_at', models.DateTimeField(blank=True, help_text='To the minute.', null=True)),
-                ('user', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='api_tokens', to=settings.AUTH_USER_MODEL)),
+                ('user', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL)),
             ],
             options={
                 'verbose_name': 'API token',
@@ -35,47 +38,10 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
-            name='Thread',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('scope', models.CharField(help_text="The owner as one string: 'user:<pk>' or 'session:<key>'.", max_length=255)),
-                ('thread_id', models.CharField(help_text='Chosen by the client; unique for its owner.', max_length=255)),
-                ('title', models.CharField(blank=True, max_length=255)),
-                ('preview', models.CharField(blank=True, max_length=255)),
-                ('words', models.TextField(blank=True, help_text='The title as a search reads it.')),
-                ('head', models.CharField(blank=True, help_text='The newest message of the history.', max_length=36, null=True)),
-                ('branches', models.JSONField(blank=True, default=list, help_text='The last messages of the histories left behind.')),
-                ('usage', models.JSONField(blank=True, default=dict)),
-                ('deferred', models.JSONField(blank=True, help_text='The tool calls that the thread waits on.', null=True)),
-                ('forked_from', models.CharField(blank=True, max_length=255)),
-                ('forked_at', models.CharField(blank=True, max_length=36)),
-                ('unread', models.BooleanField(default=False, help_text='An answer has ended that no page has shown to its owner.')),
-                ('revision', models.CharField(help_text="Changes with every save: two writers can't both win.", max_length=36)),
-                ('created_at', models.DateTimeField(default=django.utils.timezone.now)),
-                ('updated_at', models.DateTimeField(default=django.utils.timezone.now)),
-                ('owner', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL)),
-            ],
-            options={
-                'ordering': ['-updated_at', '-pk'],
-            },
-        ),
-        migrations.CreateModel(
-            name='Message',
-            fields=[
-                ('id', models.CharField(max_length=36, primary_key=True, serialize=False)),
-                ('parent', models.CharField(blank=True, max_length=36, null=True)),
-                ('prompt_id', models.CharField(blank=True, help_text="The client's id of it, if it is the user's.", max_length=255)),
-                ('data', models.TextField(help_text="pydantic-ai's ModelMessage as JSON.")),
-                ('words', models.TextField(blank=True, help_text='Its text as a search reads it.')),
-                ('created_at', models.DateTimeField(default=django.utils.timezone.now)),
-                ('thread', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='messages', to='agui.thread')),
-            ],
-        ),
-        migrations.CreateModel(
             name='AuditRecord',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('scope', models.CharField(blank=True, help_text='The owner as one string, as in Thread.', max_length=255)),
+                ('scope', models.CharField(blank=True, help_text='The owner as one string, as in a conversation.', max_length=255)),
                 ('thread_id', models.CharField(max_length=255)),
                 ('run_id', models.CharField(max_length=255)),
                 ('tool_call_id', models.CharField(max_length=255)),
@@ -93,6 +59,21 @@ class Migration(migrations.Migration):
             options={
                 'ordering': ['-started_at'],
                 'indexes': [models.Index(fields=['started_at'], name='agui_auditr_started_7eae70_idx'), models.Index(fields=['thread_id', 'scope'], name='agui_auditr_thread__1373f4_idx')],
+            },
+        ),
+        migrations.CreateModel(
+            name='Message',
+            fields=[
+                ('id', models.CharField(max_length=36, primary_key=True, serialize=False)),
+                ('parent', models.CharField(blank=True, max_length=36, null=True)),
+                ('prompt_id', models.CharField(blank=True, help_text="The client's id of it, if it is the user's.", max_length=255)),
+                ('data', models.TextField(help_text="pydantic-ai's ModelMessage as JSON.")),
+                ('words', models.TextField(blank=True, help_text='Its text as a search reads it.')),
+                ('created_at', models.DateTimeField(default=django.utils.timezone.now)),
+                ('thread', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='messages', to=CONVERSATION_MODEL)),
+            ],
+            options={
+                'indexes': [models.Index(fields=['parent'], name='agui_messag_parent_d16dbd_idx'), models.Index(condition=models.Q(('prompt_id', ''), _negated=True), fields=['prompt_id'], name='agui_message_prompt_id')],
             },
         ),
         migrations.CreateModel(
@@ -123,31 +104,7 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['-started_at'],
-                'indexes': [models.Index(fields=['thread_id', 'scope'], name='agui_run_thread__bad1c2_idx'), models.Index(condition=models.Q(('status', 'running')), fields=['thread_id', 'scope'], name='agui_run_running'), models.Index(fields=['started_at'], name='agui_run_started_568354_idx'), models.Index(condition=models.Q(('order__isnull', False)), fields=['seen_at'], name='agui_run_ordered')],
+                'indexes': [models.Index(fields=['thread_id', 'scope', 'status'], name='agui_run_thread__5873f8_idx'), models.Index(condition=models.Q(('status', 'running')), fields=['thread_id', 'scope'], name='agui_run_running'), models.Index(fields=['started_at'], name='agui_run_started_568354_idx'), models.Index(condition=models.Q(('order__isnull', False)), fields=['seen_at'], name='agui_run_ordered')],
             },
-        ),
-        migrations.AddIndex(
-            model_name='thread',
-            index=models.Index(fields=['scope', '-updated_at'], name='agui_thread_scope_fde5b0_idx'),
-        ),
-        migrations.AddIndex(
-            model_name='thread',
-            index=models.Index(fields=['updated_at'], name='agui_thread_updated_b91544_idx'),
-        ),
-        migrations.AddIndex(
-            model_name='thread',
-            index=models.Index(condition=models.Q(('forked_at', ''), _negated=True), fields=['forked_at'], name='agui_thread_forked_at'),
-        ),
-        migrations.AddConstraint(
-            model_name='thread',
-            constraint=models.UniqueConstraint(fields=('thread_id', 'scope'), name='agui_thread_of_owner'),
-        ),
-        migrations.AddIndex(
-            model_name='message',
-            index=models.Index(fields=['parent'], name='agui_messag_parent_d16dbd_idx'),
-        ),
-        migrations.AddIndex(
-            model_name='message',
-            index=models.Index(condition=models.Q(('prompt_id', ''), _negated=True), fields=['prompt_id'], name='agui_message_prompt_id'),
         ),
     ]

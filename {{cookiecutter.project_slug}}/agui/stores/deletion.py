@@ -6,7 +6,9 @@ from django.db import IntegrityError, router, transaction
 from pydantic_ai.conversation_store import ConversationConflict
 
 from agui import parts
-from agui.models import Message, Run, Thread
+from agui.models import AbstractConversation, Message, Run, get_conversation_model
+
+Thread = get_conversation_model()
 
 BATCH = 500
 
@@ -42,10 +44,10 @@ def delete_traces(conversation_id: str, scope: str) -> None:
         part.thread_deleted(conversation_id, scope)
 
 
-def _hand_over(thread: Thread) -> None:
+def _hand_over(thread: AbstractConversation) -> None:
     """Give the messages of a thread that forks use to these forks."""
-    own = Message.objects.filter(thread=thread)
-    continued = Message.objects.exclude(thread=thread).filter(parent__in=own.values("id"))
+    own = Message.objects.filter(thread=thread.pk)
+    continued = Message.objects.exclude(thread=thread.pk).filter(parent__in=own.values("id"))
     # The database uses the partial index only if the query excludes empty values.
     forks = Thread.objects.exclude(pk=thread.pk).exclude(forked_at="")
     forks = forks.filter(forked_at__in=own.values("id"))

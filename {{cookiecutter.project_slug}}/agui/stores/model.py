@@ -17,7 +17,7 @@ from pydantic_ai.conversation_store import ConversationEntry, ConversationRecord
 from pydantic_ai.messages import ModelMessage
 
 from agui.blocking.executor import in_database
-from agui.models import Message, Thread
+from agui.models import Message, get_conversation_model
 from agui.stores import rows
 from agui.stores.base import Beginning, ThreadStore, search_words
 from agui.stores.deletion import delete_thread
@@ -32,6 +32,8 @@ from agui.stores.summary import (
     write_cursor,
 )
 from agui.stores.tree import Link
+
+Thread = get_conversation_model()
 
 SUMMARY = ("thread_id", "title", "preview", "updated_at", "unread", "pinned", "archived")
 

@@ -19,11 +19,13 @@ from pydantic_ai.exceptions import UserError
 from pydantic_ai.messages import ModelMessage
 
 from agui import statements
-from agui.models import Message, Thread
+from agui.models import AbstractConversation, Message, get_conversation_model
 from agui.namespaces import owner_of
 from agui.stores import codec
 from agui.stores.summary import ends_in_an_answer, fold, preview_of, title_of, words_of
 from agui.stores.tree import Link, prompt_id
+
+Thread = get_conversation_model()
 
 OnSave = Callable[[str], None]
 """Writes what goes with a save, in its transaction. It is called with the new revision."""
@@ -32,10 +34,10 @@ NO_LIMIT = 2**31 - 1
 # A thread, and whether a run on it has not ended, as they are at the same time.
 THREAD = """
 SELECT *, EXISTS (
-    SELECT 1 FROM agui_run
-    WHERE thread_id = agui_thread.thread_id AND scope = agui_thread.scope AND status = 'running'
+    SELECT 1 FROM agui_run r
+    WHERE r.thread_id = t.thread_id AND r.scope = t.scope AND status = 'running'
 ) AS has_open_run
-FROM agui_thread WHERE thread_id = %s AND scope = %s
+FROM {table} t WHERE thread_id = %s AND scope = %s
 """
 
 # A history, from its newest message along the parents.
@@ -82,7 +84,9 @@ def read_thread(conversation_id: str, scope: str, limit: int | None) -> Loaded:
 
     Raises LookupError if a message of the thread is missing.
     """
-    threads = statements.fetch(Thread, THREAD, [conversation_id, scope])
+    quote_name = connections[router.db_for_read(Thread)].ops.quote_name
+    sql = THREAD.format(table=quote_name(Thread._meta.db_table))
+    threads = statements.fetch(Thread, sql, [conversation_id, scope])
     if not threads:
         return Loaded(None, [], has_open_run=False)
     row = _to_row(threads[0])
@@ -109,12 +113,12 @@ def find_rows(scope: str | None, limit: int | None) -> list[Row]:
     return [_to_row(thread) for thread in threads[:limit]]
 
 
-def select_threads(conversation_id: str, scope: str | None) -> QuerySet[Thread]:
+def select_threads(conversation_id: str, scope: str | None) -> QuerySet[AbstractConversation]:
     """Select the thread with this id and this owner."""
     return Thread.objects.filter(thread_id=conversation_id, scope=scope or "")
 
 
-def _to_row(thread: Thread) -> Row:
+def _to_row(thread: AbstractConversation) -> Row:
     deferred = None
     if thread.deferred is not None:
         deferred = codec.load(codec.DEFERRED, thread.deferred)
@@ -294,6 +298,7 @@ def _add_words(fields: dict[str, Any], title: str, preview: str) -> None:
 
 def _hold(record: ConversationRecord) -> None:
     """Lock the thread that has the head, so that nobody deletes it before this transaction ends."""
-    holders = Thread.objects.select_for_update().filter(messages=record.head_id)
+    has_head = {"messages": record.head_id}  # The other end of Message.thread
+    holders = Thread.objects.select_for_update().filter(**has_head)
     if not list(holders.values_list("pk")):
         raise ConversationConflict(record.conversation_id)

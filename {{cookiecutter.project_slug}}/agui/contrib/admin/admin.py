@@ -3,7 +3,6 @@
 from django.utils.module_loading import autodiscover_modules
 
 from agui.contrib.admin import runs as runs
-from agui.contrib.admin import threads as threads
 from agui.contrib.admin import tokens as tokens
 
 # A part's tables look like the engine's, in a module of their own: without this part, nothing

@@ -3,15 +3,15 @@
 They count no further than MAX_ROWS, and make no query for a single row.
 """
 
+import json
 from collections.abc import Iterable
 from decimal import Decimal
 from functools import cached_property
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar
-from uuid import UUID
 
 from django.contrib import admin
-from django.contrib.admin.models import DELETION, LogEntry
+from django.contrib.admin.models import CHANGE, DELETION, LogEntry
 from django.contrib.auth import get_user_model
 from django.contrib.contenttypes.models import ContentType
 from django.core.exceptions import ValidationError
@@ -88,16 +88,25 @@ class RecordAdmin(admin.ModelAdmin):
         return [AgentFilter, *super().get_list_filter(request)]
 
     def log_deletions(self, request: HttpRequest, queryset: Iterable[Model]) -> Any:
+        return self._log(request, queryset, DELETION)
+
+    def log_change(self, request: HttpRequest, obj: Model, message: Any) -> Any:
+        return self._log(request, [obj], CHANGE, json.dumps(message))
+
+    def _log(
+        self, request: HttpRequest, rows: Iterable[Model], action: int, message: str = ""
+    ) -> Any:
         # Log the key alone: titles and names have to go with their rows.
         content_type = ContentType.objects.get_for_model(self.model)
         entries = []
-        for row in queryset:
+        for row in rows:
             entry = LogEntry(
                 user_id=request.user.pk,  # type: ignore[misc]
                 content_type=content_type,
                 object_id=row.pk,
                 object_repr=f"{self.opts.verbose_name} {row.pk}",
-                action_flag=DELETION,
+                action_flag=action,
+                change_message=message,
             )
             entries.append(entry)
         return LogEntry.objects.bulk_create(entries)
@@ -257,17 +266,23 @@ def link(row: Model | None) -> SafeString | str:
     if row is None:
         return "-"
     try:
-        page = reverse(f"admin:{row._meta.app_label}_{row._meta.model_name}_change", args=[row.pk])
+        page = change_page(row)
     except NoReverseMatch:
         return str(row)  # A project may have no users in its admin.
     return format_html('<a href="{}">{}</a>', page, truncatechars(str(row), 60))
 
 
-def link_list(model: type[Model], text: str, **filters: str | int | UUID) -> SafeString:
-    """Link to the list of a table, with filters."""
+def change_page(row: Model) -> str:
+    """The address of a row in the admin. Raises NoReverseMatch if the admin does not have it."""
+    return reverse(f"admin:{row._meta.app_label}_{row._meta.model_name}_change", args=[row.pk])
+
+
+def link_list(model: type[Model], text: str, of: Model | None = None, **filters: int) -> SafeString:
+    """Link to the list of a table, with filters. For `of`, a row, it has a `row_filter`."""
     page = reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist")
-    query = urlencode({name: str(value) for name, value in filters.items()})
-    return format_html('<a href="{}?{}">{}</a>', page, query, text)
+    if of is not None:
+        filters[f"of_{of._meta.model_name}"] = of.pk
+    return format_html('<a href="{}?{}">{}</a>', page, urlencode(filters), text)
 
 
 def count_of(model: type[Model], **by: Any) -> Subquery:

@@ -22,7 +22,7 @@ from agui.contrib.admin.lists import (
     used,
 )
 from agui.lazy_import import LazyImport
-from agui.models import AuditRecord, Run, Thread
+from agui.models import AuditRecord, Run, get_conversation_model
 
 if TYPE_CHECKING:
     from agui.events import failures
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 else:
     failures = LazyImport("agui.events.failures")
     live = LazyImport("agui.runs.live", "live")
+
+Thread = get_conversation_model()
 
 COST: Any = cost
 ALL_TOKENS: Any = tokens_of_usage
@@ -56,7 +58,9 @@ class OfThreadAdmin(RecordAdmin):
             return "-"
         if row.of_pk is None:
             return f"{row.thread_id} (deleted)"
-        return link(Thread(pk=row.of_pk, title=row.of_title, thread_id=row.thread_id))
+        of_thread = Thread(title=row.of_title, thread_id=row.thread_id)
+        of_thread.pk = row.of_pk
+        return link(of_thread)
 
 
 @admin.register(Run)
@@ -139,7 +143,7 @@ class RunAdmin(OfThreadAdmin):
 
     @admin.display(description="see also")
     def related(self, run: Run) -> SafeString:
-        return link_list(AuditRecord, "tool calls", of_run=run.pk)
+        return link_list(AuditRecord, "tool calls", of=run)
 
 
 def _seconds(milliseconds: int | None) -> str:
@@ -194,7 +198,7 @@ class AuditRecordAdmin(OfThreadAdmin):
 
     @admin.display
     def run(self, record: AuditRecord) -> SafeString:
-        return link_list(Run, record.run_id, of_auditrecord=record.pk)
+        return link_list(Run, record.run_id, of=record)
 
     given = json_of("arguments", "arguments")
     before = json_of("proposed", "changed from")

@@ -1,11 +1,11 @@
-"""Threads in the admin: to find, read and delete."""
+"""Conversations in the admin: to find, read and delete."""
 
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from django.contrib import admin
 from django.contrib.auth import get_user_model
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models import Exists, Model, OuterRef, Q, QuerySet
 from django.http import HttpRequest
 from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
@@ -23,7 +23,7 @@ from agui.contrib.admin.lists import (
     used,
 )
 from agui.lazy_import import LazyImport
-from agui.models import AuditRecord, Message, Run, Thread
+from agui.models import AbstractConversation, AuditRecord, Message, Run, get_conversation_model
 
 if TYPE_CHECKING:
     from pydantic_ai import conversation_store
@@ -36,23 +36,44 @@ else:
     transcript = LazyImport("agui.contrib.admin.transcript")
     conversation_store = LazyImport("pydantic_ai.conversation_store")
 
+Thread = get_conversation_model()
+
 COST: Any = cost_of_usage
 ALL_TOKENS: Any = tokens_of_usage
-TOKENS = [used("input_tokens"), used("output_tokens"), used("requests")]
+TOKENS: list[Any] = [used("input_tokens"), used("output_tokens"), used("requests")]
+SHOWN = ["who", "thread_id", "created_at", "updated_at", *TOKENS, COST, "forked", "related"]
 
 
-@admin.register(Thread)
-class ThreadAdmin(RecordAdmin):
+class ConversationAdmin(RecordAdmin):
+    """The admin of the project's conversations, with the fields that it has added.
+
+    Only these can be changed. A project registers a subclass of its own in its admin.py, if it
+    wants more than that.
+    """
+
+    change_form_template = "admin/agui/conversation/change_form.html"
     list_display = ["__str__", moment("updated_at"), "who", "message_count", ALL_TOKENS, COST]
     list_filter = ["updated_at", "pinned", "archived"]
     list_select_related = ["owner"]
     search_fields = ["thread_id"]  # Django shows a search field; get_search_results searches.
     search_help_text = "Words of titles and messages, a user's name, or a conversation's id"
     heavy = ["words", "deferred", "branches"]
-    fields = ["who", "thread_id", "created_at", "updated_at", *TOKENS, COST, "forked", "related"]
-    readonly_fields = ["who", *TOKENS, COST, "forked", "related"]
+    fields = readonly_fields = SHOWN
 
-    def get_queryset(self, request: HttpRequest) -> QuerySet[Thread]:
+    def get_fields(self, request: HttpRequest, obj: Model | None = None) -> list[Any]:
+        return [*super().get_fields(request, obj), *(field.name for field in _own_fields())]
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Model | None = None) -> list[Any]:
+        fixed = [field.name for field in _own_fields() if not field.editable]
+        return [*super().get_readonly_fields(request, obj), *fixed]
+
+    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return bool(_own_fields()) and admin.ModelAdmin.has_change_permission(self, request, obj)
+
+    def save_model(self, request: HttpRequest, obj: Model, form: Any, change: bool) -> None:
+        obj.save(update_fields=form.changed_data)  # A run may write the others meanwhile.
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[AbstractConversation]:
         messages_kept = count_of(Message, thread=OuterRef("pk"))
         return super().get_queryset(request).annotate(messages_kept=messages_kept)
 
@@ -76,20 +97,20 @@ class ThreadAdmin(RecordAdmin):
         return thread.messages_kept or 0
 
     @admin.display(description="forked from")
-    def forked(self, thread: Thread) -> SafeString | str:
+    def forked(self, thread: AbstractConversation) -> SafeString | str:
         if not thread.forked_from:
             return "-"
         source = Thread.objects.filter(thread_id=thread.forked_from, scope=thread.scope).first()
         return link(source) if source else thread.forked_from
 
     @admin.display(description="see also")
-    def related(self, thread: Thread) -> SafeString:
+    def related(self, thread: AbstractConversation) -> SafeString:
         of_thread = {"scope": thread.scope, "thread_id": thread.thread_id}
         runs = Run.objects.filter(**of_thread).count()
         calls = AuditRecord.objects.filter(**of_thread).count()
         links = [
-            link_list(Run, f"runs ({runs})", of_thread=thread.pk),
-            link_list(AuditRecord, f"tool calls ({calls})", of_thread=thread.pk),
+            link_list(Run, f"runs ({runs})", of=thread),
+            link_list(AuditRecord, f"tool calls ({calls})", of=thread),
         ]
         for part in parts.installed():
             links += part.admin_links(thread)
@@ -98,7 +119,7 @@ class ThreadAdmin(RecordAdmin):
     def render_change_form(
         self, request: HttpRequest, context: Any, *args: Any, **kwargs: Any
     ) -> Any:
-        thread: Thread = context["original"]
+        thread: AbstractConversation = context["original"]
         end = request.GET.get("end")
         context |= {
             "transcript": transcript.read_transcript(end or thread.head),
@@ -112,11 +133,24 @@ class ThreadAdmin(RecordAdmin):
         """List the threads alone, without their messages."""
         return [str(thread) for thread in objs], {"threads": len(objs)}, set(), []
 
-    def delete_model(self, request: HttpRequest, obj: Thread) -> None:
+    def delete_model(self, request: HttpRequest, obj: AbstractConversation) -> None:
         # Don't use obj.delete(): it also deletes messages that a fork needs.
         with suppress(conversation_store.ConversationConflict):  # The thread is gone already.
             deletion.delete_thread(obj.thread_id, obj.scope)
 
-    def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Thread]) -> None:
+    def delete_queryset(
+        self, request: HttpRequest, queryset: QuerySet[AbstractConversation]
+    ) -> None:
         for thread in queryset:
             self.delete_model(request, thread)
+
+
+def _own_fields() -> list[Any]:
+    engine = {"id", *(field.name for field in AbstractConversation._meta.get_fields())}
+    return [field for field in Thread._meta.fields if field.name not in engine]
+
+
+def register_conversations() -> None:
+    """Register the project's conversations, unless its admin.py has done it."""
+    if not admin.site.is_registered(Thread):
+        admin.site.register(Thread, ConversationAdmin)

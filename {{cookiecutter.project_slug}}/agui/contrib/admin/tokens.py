@@ -14,10 +14,13 @@ from django.http import HttpRequest
 from agui import clock, conf
 from agui.contrib.admin.lists import USERNAME, MadeOnce
 from agui.http.tokens import MAX_DAYS, mint
-from agui.models import ApiToken
+from agui.models import ApiToken, get_conversation_model
 
-# With a token, one can read its user's conversations.
-READ_CONVERSATIONS = "agui.view_thread"
+
+def may_read_conversations() -> str:
+    """The permission to read conversations, which one can with a token of their user."""
+    options = get_conversation_model()._meta
+    return f"{options.app_label}.view_{options.model_name}"
 
 
 def may_act_as(user: Any, other: Any) -> bool:
@@ -26,7 +29,7 @@ def may_act_as(user: Any, other: Any) -> bool:
         return True
     if getattr(
         other, "is_superuser", not hasattr(other, "get_all_permissions")
-    ) or not user.has_perm(READ_CONVERSATIONS):
+    ) or not user.has_perm(may_read_conversations()):
         return False
     return set(other.get_all_permissions()) <= set(user.get_all_permissions())
 

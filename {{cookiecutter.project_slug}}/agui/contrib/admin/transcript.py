@@ -22,7 +22,7 @@ from pydantic_ai.messages import (
 
 from agui import parts
 from agui.contrib.admin.markdown import to_html
-from agui.models import Message, Thread
+from agui.models import AbstractConversation, Message
 from agui.parts import NamedFile
 from agui.protocol.interrupts import open_interrupts
 from agui.protocol.outbound import call_metadata
@@ -107,7 +107,7 @@ def read_transcript(end: str | None) -> Transcript:
     return Transcript(lines, entries[0].parent_id if entries else None)
 
 
-def read_branches(thread: Thread) -> list[Branch]:
+def read_branches(thread: AbstractConversation) -> list[Branch]:
     """Read the ends of the other versions, the newest first."""
     ends = Message.objects.filter(pk__in=thread.branches[-MAX_BRANCHES:]).order_by("-created_at")
     return [Branch(row.pk, _preview(row.data), row.created_at) for row in ends]
@@ -119,7 +119,7 @@ def _preview(data: Any) -> str:
     return ""
 
 
-def read_questions(thread: Thread) -> list[Question]:
+def read_questions(thread: AbstractConversation) -> list[Question]:
     """Read what the user has to answer before the conversation continues."""
     questions: list[Question] = []
     if thread.deferred is None:

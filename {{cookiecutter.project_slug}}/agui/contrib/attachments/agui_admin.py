@@ -23,12 +23,14 @@ from agui.contrib.admin.lists import (
 from agui.contrib.attachments.models import Attachment, AttachmentUse
 from agui.errors import NotFound
 from agui.lazy_import import LazyImport
-from agui.models import Thread
+from agui.models import get_conversation_model
 
 if TYPE_CHECKING:
     from agui.contrib.attachments import views
 else:
     views = LazyImport("agui.contrib.attachments.views")
+
+Thread = get_conversation_model()
 
 
 @admin.register(Attachment)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from agui.contrib.admin import lists
     from agui.contrib.attachments import files, models, records, references, tool, unused
     from agui.deps import AgentDeps
-    from agui.models import Thread
+    from agui.models import AbstractConversation
 else:
     # These modules import models, which don't exist yet when Django imports this one.
     files = LazyImport("agui.contrib.attachments.files")
@@ -104,7 +104,7 @@ class AttachmentsConfig(Part):
     def named_files(self, messages: "Sequence[ModelMessage]") -> list[list[NamedFile]]:
         return records.named_files(messages)
 
-    def admin_links(self, thread: "Thread") -> "list[SafeString]":
+    def admin_links(self, thread: "AbstractConversation") -> "list[SafeString]":
         own = models.Attachment.objects.filter(scope=thread.scope)
         number = own.filter(uses__thread_id=thread.thread_id).count()
-        return [lists.link_list(models.Attachment, f"files ({number})", of_thread=thread.pk)]
+        return [lists.link_list(models.Attachment, f"files ({number})", of=thread)]

@@ -7,11 +7,13 @@ from django.db import router, transaction
 from django.db.models import Exists, OuterRef
 
 from agui.contrib.attachments.models import Attachment, AttachmentUse
-from agui.models import Thread
+from agui.models import get_conversation_model
 from agui.parts import Outdated
 from agui.stores.base import store_class
 from agui.stores.model import ModelConversationStore
 from agui.stores.null import NullConversationStore
+
+Thread = get_conversation_model()
 
 
 class UnusedFiles(Outdated):

@@ -19,7 +19,14 @@ from pydantic_ai.messages import ModelMessage
 
 from agui import clock, parts
 from agui.actor import Actor
-from agui.models import ApiToken, AuditRecord, Message, Run, Thread
+from agui.models import (
+    AbstractConversation,
+    ApiToken,
+    AuditRecord,
+    Message,
+    Run,
+    get_conversation_model,
+)
 from agui.namespaces import FIRST_AGENT, all_scopes, split_scope
 from agui.parts import PersonalData
 from agui.protocol.interrupts import open_interrupts
@@ -27,6 +34,8 @@ from agui.protocol.outbound import to_wire, wire_messages
 from agui.stores import codec
 from agui.stores.annotations import annotation
 from agui.stores.base import ThreadStore
+
+Thread = get_conversation_model()
 
 logger = logging.getLogger("agui.export")
 
@@ -154,13 +163,13 @@ def _fields(row: Model, hidden: Collection[str]) -> Item:
     return item
 
 
-def _dump_thread(thread: Thread) -> Item:
+def _dump_thread(thread: AbstractConversation) -> Item:
     item = _dump(thread)
     requests = None
     if thread.deferred is not None:
         requests = codec.load(codec.DEFERRED, thread.deferred)
     item["pending"] = _dump_pending(requests)
-    entries = Message.objects.filter(thread=thread).order_by("created_at", "pk")
+    entries = Message.objects.filter(thread=thread.pk).order_by("created_at", "pk")
     item["entries"] = _read(entries, _dump_entry)
     return item
 

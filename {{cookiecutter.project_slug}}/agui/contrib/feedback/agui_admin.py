@@ -2,12 +2,11 @@ from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.template.defaultfilters import truncatechars
-from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from agui.contrib.admin.lists import USERNAME, RecordAdmin, link, moment
-from agui.contrib.admin.threads import ThreadAdmin
+from agui.contrib.admin.lists import USERNAME, RecordAdmin, change_page, link, moment
+from agui.contrib.admin.threads import ConversationAdmin
 from agui.contrib.feedback.models import Feedback
 from agui.models import Run
 
@@ -32,7 +31,7 @@ class FeedbackAdmin(RecordAdmin):
     readonly_fields = ["who", "thread_title", "answer", "answered_by"]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Feedback]:
-        heavy = [f"thread__{name}" for name in (*ThreadAdmin.heavy, "usage")]
+        heavy = [f"thread__{name}" for name in (*ConversationAdmin.heavy, "usage")]
         return super().get_queryset(request).select_related("thread__owner").defer(*heavy)
 
     @admin.display(description="comment", ordering="comment")
@@ -50,7 +49,7 @@ class FeedbackAdmin(RecordAdmin):
     @admin.display
     def answer(self, feedback: Feedback) -> SafeString:
         """Link to the version of the conversation that ends with the answer."""
-        page = reverse("admin:agui_thread_change", args=[feedback.thread.pk])
+        page = change_page(feedback.thread)
         link_html = '<a href="{}?end={}">The conversation up to it</a>'
         return format_html(link_html, page, feedback.entry)
 

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from agui.actor import Actor
     from agui.contrib.admin import lists
     from agui.contrib.feedback import models, ratings
-    from agui.models import Thread
+    from agui.models import AbstractConversation
 else:
     # These modules import models, which don't exist yet when Django imports this one.
     lists = LazyImport("agui.contrib.admin.lists")
@@ -38,6 +38,6 @@ class FeedbackConfig(Part):
     def personal_data(self, actor: "Actor") -> Iterable[PersonalData]:
         yield ratings.ratings_of(actor)
 
-    def admin_links(self, thread: "Thread") -> "list[SafeString]":
-        count = models.Feedback.objects.filter(thread=thread).count()
+    def admin_links(self, thread: "AbstractConversation") -> "list[SafeString]":
+        count = models.Feedback.objects.filter(thread=thread.pk).count()
         return [lists.link_list(models.Feedback, f"feedback ({count})", thread=thread.pk)]

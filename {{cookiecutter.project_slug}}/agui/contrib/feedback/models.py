@@ -1,7 +1,7 @@
 from django.db import models
 from django.utils import timezone
 
-from agui.models import Thread
+from agui.models import CONVERSATION_MODEL
 
 
 class Feedback(models.Model):
@@ -11,7 +11,9 @@ class Feedback(models.Model):
         GOOD = 1, "good"
         BAD = -1, "bad"
 
-    thread = models.ForeignKey(Thread, on_delete=models.CASCADE, related_name="feedback")
+    thread = models.ForeignKey(
+        CONVERSATION_MODEL, on_delete=models.CASCADE, related_name="feedback"
+    )
     message_id = models.CharField(max_length=255, help_text="The answer's id, as clients know it.")
     entry = models.CharField(max_length=36, help_text="The message that holds it.")
     run = models.UUIDField(null=True, blank=True, help_text="The run that gave it, if one did.")

@@ -9,13 +9,15 @@ from agui import clock
 from agui.actor import Actor
 from agui.contrib.feedback.models import Feedback
 from agui.errors import NotFound
-from agui.models import Message, Run, Thread
+from agui.models import AbstractConversation, Message, Run, get_conversation_model
 from agui.parts import PersonalData
 from agui.protocol.outbound import wire_messages
 from agui.stores import codec, rows
 from agui.stores.base import store_class
 from agui.stores.model import ModelConversationStore
 from agui.stores.summary import clean
+
+Thread = get_conversation_model()
 
 MAX_COMMENT_CHARS = 2000
 # The id is searched for as a text, so a message that quotes it matches, too.
@@ -55,7 +57,7 @@ def give_feedback(
     if thread is None or entry is None:
         raise NotFound("There is no such thread, or no such answer in it.")
     if not value:
-        thread.feedback.filter(message_id=message_id).delete()
+        Feedback.objects.filter(thread=thread.pk, message_id=message_id).delete()
         return None
     # Line by line, because clean() replaces control characters.
     lines = map(clean, comment.strip().splitlines())
@@ -63,8 +65,11 @@ def give_feedback(
     changes = {**rating, "updated_at": clock.now()}
     origin = {"entry": entry.pk, "run": _find_run(entry)}
     try:
-        thread.feedback.update_or_create(
-            message_id=message_id, defaults=changes, create_defaults=changes | origin
+        Feedback.objects.update_or_create(
+            thread_id=thread.pk,
+            message_id=message_id,
+            defaults=changes,
+            create_defaults=changes | origin,
         )
     except IntegrityError:
         # The thread has just been deleted.
@@ -72,7 +77,7 @@ def give_feedback(
     return rating
 
 
-def _find_answer(thread: Thread, message_id: str) -> Message | None:
+def _find_answer(thread: AbstractConversation, message_id: str) -> Message | None:
     quoted_id = json.dumps(message_id, ensure_ascii=False)
     entries = Message.objects.filter(data__contains=quoted_id).select_related("thread")
     ends = []
@@ -82,7 +87,7 @@ def _find_answer(thread: Thread, message_id: str) -> Message | None:
         # Some messages of a fork belong to its source.
         entries = entries.filter(thread__scope=thread.scope, pk__in=rows.read_links(ends))
     else:
-        entries = entries.filter(thread=thread)
+        entries = entries.filter(thread=thread.pk)
     for entry in entries[:MAX_READ]:
         for message in wire_messages(codec.load_messages([entry.data])):
             if message["id"] == message_id and message["role"] == "assistant":

@@ -22,9 +22,11 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from pydantic_ai.conversation_store import ConversationConflict
 
 from agui import clock, conf, parts
-from agui.models import ApiToken, AuditRecord, Run, Thread
+from agui.models import AbstractConversation, ApiToken, AuditRecord, Run, get_conversation_model
 from agui.parts import Outdated, Part
 from agui.stores.deletion import delete_thread
+
+Thread = get_conversation_model()
 
 logger = logging.getLogger("agui.prune")
 
@@ -166,13 +168,13 @@ class Command(BaseCommand):
             self.pause()
         return count
 
-    def prune_threads(self, rows: QuerySet[Thread]) -> int:
+    def prune_threads(self, rows: QuerySet[AbstractConversation]) -> int:
         active = Run.objects.filter(status=Run.Status.RUNNING, seen_at__gte=self.now - SILENCE)
         active = active.filter(thread_id=OuterRef("thread_id"), scope=OuterRef("scope"))
         rows = rows.filter(~Exists(active)).only("thread_id", "scope", "revision")
         return sum(map(self.prune_thread, read_ahead(rows)))
 
-    def prune_thread(self, thread: Thread) -> bool:
+    def prune_thread(self, thread: AbstractConversation) -> bool:
         if self.dry_run:
             is_new = thread.pk not in self.counted
             self.counted.add(thread.pk)

@@ -4,13 +4,15 @@ import django.db.models.deletion
 import django.utils.timezone
 from django.db import migrations, models
 
+from agui.models import CONVERSATION_MODEL
+
 
 class Migration(migrations.Migration):
 
     initial = True
 
     dependencies = [
-        ('agui', '0001_initial'),
+        migrations.swappable_dependency(CONVERSATION_MODEL),
     ]
 
     operations = [
@@ -25,7 +27,7 @@ class Migration(migrations.Migration):
                 ('comment', models.TextField(blank=True)),
                 ('created_at', models.DateTimeField(default=django.utils.timezone.now)),
                 ('updated_at', models.DateTimeField(default=django.utils.timezone.now)),
-                ('thread', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='feedback', to='agui.thread')),
+                ('thread', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='feedback', to=CONVERSATION_MODEL)),
             ],
             options={
                 'verbose_name_plural': 'feedback',

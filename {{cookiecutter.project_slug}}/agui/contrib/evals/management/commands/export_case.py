@@ -11,9 +11,11 @@ from django.core.management.base import BaseCommand, CommandError
 from pydantic_ai.messages import ModelMessage
 
 from agui import clock
-from agui.models import Thread
+from agui.models import AbstractConversation, get_conversation_model
 from agui.protocol.outbound import wire_messages
 from agui.stores.rows import read_entries
+
+Thread = get_conversation_model()
 
 MAX_MESSAGES = 10_000
 
@@ -43,7 +45,7 @@ class Command(BaseCommand):
             f"These are the words of {owner_of(thread)}: take out what others are not to read."
         )
 
-    def find(self, thread_id: str, username: str | None) -> Thread:
+    def find(self, thread_id: str, username: str | None) -> AbstractConversation:
         threads = Thread.objects.select_related("owner").filter(thread_id=thread_id)
         if username is not None:
             threads = threads.filter(**{f"owner__{get_user_model().USERNAME_FIELD}": username})
@@ -57,7 +59,7 @@ class Command(BaseCommand):
         return matches[0]
 
 
-def case_of(thread: Thread) -> dict[str, Any]:
+def case_of(thread: AbstractConversation) -> dict[str, Any]:
     """Build the document: one case, whose evaluator expects the tools that were called.
 
     It has nothing but this conversation.
@@ -103,7 +105,7 @@ def _has_denial(messages: list[ModelMessage]) -> bool:
     return False
 
 
-def owner_of(thread: Thread) -> str:
+def owner_of(thread: AbstractConversation) -> str:
     return str(thread.owner.get_username()) if thread.owner else "a visitor"
 
 

@@ -1,0 +1,216 @@
+"""The conversation is the project's own model: with fields of its own, and in an app of its own."""
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+from servers import manage, project_environment
+from test_engine import run_engine_tests
+
+pytestmark = pytest.mark.servers
+
+# What an owner adds to assistant/models.py.
+OWN_FIELDS = '''
+class Customer(models.Model):
+    """Whom a conversation is about."""
+
+    name = models.CharField(max_length=100)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Conversation(AbstractConversation):
+    """A user's conversation with an agent."""
+
+    label = models.CharField(max_length=50, blank=True, default="new", db_index=True)
+    priority = models.PositiveSmallIntegerField(default=3)
+    customer = models.ForeignKey(Customer, null=True, blank=True, on_delete=models.SET_NULL)
+
+    class Meta(AbstractConversation.Meta):
+        verbose_name = "case"
+'''
+TOOL = '''
+
+@tool(registry)
+def label_this(ctx: RunContext[AgentDeps], label: str) -> str:
+    """Label this conversation."""
+    mine = Conversation.objects.filter(thread_id=ctx.deps.thread_id, owner=ctx.deps.user)
+    mine.update(label=label, customer=Customer.objects.create(name="Ada & Co"))
+    return "Done."
+'''
+TESTS = r"""
+import io
+import json
+import re
+from datetime import timedelta
+
+import pytest
+from django.contrib.admin.models import LogEntry
+from django.contrib.auth import get_user_model
+from django.core.management import call_command
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+from django.utils import timezone
+
+from agui import get_conversation_model
+from agui.models import Message
+from agui.testing import Chat, call, say
+from assistant.models import Conversation, Customer
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+async def labelled():
+    ada = await get_user_model().objects.acreate_user("ada")
+    answer = await Chat(ada, call("label_this", label="billing"), say("Labelled.")).send("It is about a bill")
+    assert answer.text == "Labelled."
+    return await Conversation.objects.select_related("customer", "owner").aget()
+
+
+async def test_a_tool_writes_the_fields_and_a_query_reads_them(labelled):
+    assert get_conversation_model() is Conversation
+    assert (labelled.label, labelled.priority, labelled.customer.name) == ("billing", 3, "Ada & Co")
+    about_bills = Conversation.objects.filter(label="billing", customer__name__startswith="Ada")
+    assert await about_bills.filter(messages__words__contains="bill").distinct().aget() == labelled
+    assert labelled.title == "It is about a bill"
+
+
+async def test_a_turn_changes_no_field_of_the_project(labelled):
+    await Chat(labelled.owner, say("Fine."), thread=labelled.thread_id).send("And again")
+    row = await Conversation.objects.aget(pk=labelled.pk)
+    assert (row.label, row.customer_id) == ("billing", labelled.customer_id)
+    assert await Message.objects.filter(thread=row).acount() > 4
+
+
+def test_the_admin_shows_the_fields(labelled, client):
+    client.force_login(get_user_model().objects.create_superuser("root"))
+    page = client.get(reverse("admin:assistant_conversation_change", args=[labelled.pk])).content.decode()
+    assert "Ada &amp; Co" in page
+    assert "billing" in page
+    assert "It is about a bill" in client.get(reverse("admin:assistant_conversation_changelist")).content.decode()
+
+
+def test_the_admin_changes_them_alone(labelled, client):
+    # What a turn of the agent has written meanwhile must stay, and the log must not keep titles.
+    client.force_login(get_user_model().objects.create_superuser("root"))
+    page = reverse("admin:assistant_conversation_change", args=[labelled.pk])
+    form = {"label": "urgent", "priority": 1, "customer": "", "title": "Forged", "thread_id": "forged"}
+    with CaptureQueriesContext(connection) as queries:
+        assert client.post(page, form).status_code == 302
+    [update] = [q["sql"] for q in queries if q["sql"].startswith('UPDATE "assistant_conversation"')]
+    assert set(re.findall(r'"(\w+)" = ', update.partition("WHERE")[0])) == {"label", "priority", "customer_id"}
+    row = Conversation.objects.get()
+    assert (row.label, row.priority, row.customer, row.title) == ("urgent", 1, None, labelled.title)
+    assert row.thread_id == labelled.thread_id
+    [entry] = LogEntry.objects.all()
+    assert entry.object_repr == f"case {row.pk}"
+    assert entry.get_change_message() == "Changed Label, Priority and Customer."
+
+
+def test_an_export_has_the_fields(labelled):
+    document = io.StringIO()
+    call_command("export_agent_data", "ada", stdout=document)
+    [thread] = json.loads(document.getvalue())["threads"]
+    assert (thread["label"], thread["priority"], thread["customer"]) == ("billing", 3, labelled.customer_id)
+
+
+def test_pruning_takes_the_conversation_and_leaves_the_customer(labelled):
+    Conversation.objects.update(updated_at=timezone.now() - timedelta(days=400))
+    call_command("prune_agent_data", "--conversations", "300", verbosity=0)
+    assert not Conversation.objects.exists()
+    assert not Message.objects.exists()
+    assert Customer.objects.count() == 1
+"""
+
+
+def write(path: Path, *changes: tuple[str, str]) -> None:
+    text = path.read_text()
+    for before, after in changes:
+        assert before in text, (path, before)
+        text = text.replace(before, after, 1)
+    path.write_text(text)
+
+
+def run_tests(project: Path, *names: str) -> None:
+    command = [project / ".venv/bin/pytest", "-q", *names]
+    done = subprocess.run(command, cwd=project, env=project_environment(), capture_output=True, text=True, timeout=900)
+    assert done.returncode == 0, done.stdout[-5000:] + done.stderr[-2000:]
+
+
+@pytest.fixture
+def extended(bake, furnish) -> Path:
+    """A project whose conversations have two fields and a relation more."""
+    project = bake(project_slug="extended")
+    furnish(project)
+    models = project / "assistant/models.py"
+    models.write_text(re.sub(r'\nclass Conversation.*?"""\n\n', OWN_FIELDS, models.read_text(), count=1, flags=re.S))
+    tools = project / "assistant/tools.py"
+    write(tools, ("from assistant.models import Task", "from assistant.models import Conversation, Customer, Task"))
+    with tools.open("a") as file:
+        file.write(TOOL)
+    (project / "assistant/tests/test_own_fields.py").write_text(TESTS)
+    assert "+ Create model Customer" in manage(project, "makemigrations", "assistant", "--name", "customers")
+    return project
+
+
+def test_fields_of_the_project_are_used_like_those_of_any_model(extended: Path):
+    manage(extended, "migrate", "--verbosity", "0")
+    assert "No changes" in manage(extended, "makemigrations", "--check", "--dry-run")
+    run_tests(extended, "assistant/tests/test_own_fields.py")
+
+
+@pytest.mark.nightly
+def test_the_engine_passes_its_tests_with_fields_of_the_project(extended: Path):
+    run_engine_tests(extended, "-m", "not nightly", "--first-values")
+
+
+# --- In an app of its own, as a project has it that was there before the agent
+
+
+@pytest.mark.nightly
+def test_conversations_in_an_app_of_their_own(bake, furnish):
+    project = bake(project_slug="moved")
+    furnish(project)
+    manage(project, "startapp", "chats", DEBUG="1")
+    models = (project / "assistant/models.py").read_text()
+    found = re.search(r'\nclass Conversation.*?"""\n\n', models, re.S)
+    assert found
+    (project / "assistant/models.py").write_text(
+        models.replace(found[0], "").replace("from agui import AbstractConversation\n", "")
+    )
+    (project / "chats/models.py").write_text(
+        "from agui import AbstractConversation\n\n" + found[0].replace("Conversation(", "Chat(", 1)
+    )
+    write(
+        project / "config/settings.py",
+        ('"assistant.Conversation"', '"chats.Chat"'),
+        ('    "assistant",\n', '    "assistant",\n    "chats",\n'),
+    )
+    (project / "assistant/migrations/0001_initial.py").unlink()
+    for app in ("chats", "assistant"):
+        manage(project, "makemigrations", app)
+    manage(project, "migrate", "--verbosity", "0")
+    (project / "chats/tests.py").unlink()
+    run_tests(project)
+
+
+def test_a_wrong_model_is_told(bake, furnish):
+    project = bake(project_slug="wrong")
+    furnish(project)
+    for name, told in (
+        ("assistant.Nothing", "doesn't have a 'Nothing' model"),
+        ("assistant.Task", "is no subclass of AbstractConversation"),
+    ):
+        write(
+            project / "config/settings.py",
+            ('"CONVERSATION_MODEL": "assistant.Conversation"', f'"CONVERSATION_MODEL": "{name}"'),
+        )
+        command = [project / ".venv/bin/python", "manage.py", "check"]
+        done = subprocess.run(command, cwd=project, env=project_environment(), capture_output=True, text=True)
+        assert done.returncode == 1
+        assert told in done.stderr.splitlines()[-1]
+        write(project / "config/settings.py", (f'"{name}"', '"assistant.Conversation"'))
