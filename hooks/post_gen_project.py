@@ -1,10 +1,8 @@
-"""Remove the parts that were not chosen, make .env from its example, and say what comes next.
+"""Pack the engine, take out the lines of parts that were not chosen, make .env, and say what comes next.
 
-Without this hook everything is there: docs/parts.md says how to remove a part by hand. Nothing here can fail a
-generation for lack of a tool.
+Without this hook everything is there, and the engine is source. Nothing here can fail a generation for lack of a tool.
 """
 
-import re
 import runpy
 import shutil
 import sys
@@ -16,25 +14,7 @@ PARTS = "{{ cookiecutter.parts }}"
 ENGINE = "{{ cookiecutter.engine }}"
 
 MINIMAL = {"admin"}
-STANDARD = {"admin", "attachments", "dashboard", "evals", "export", "fast", "feedback", "spending"}
-# What belongs to a part outside of its folder: a page of docs/, other files, and lines of pyproject.toml. Its sections
-# of other pages begin with its name.
-PAGES = {"client": "client", "fast": "fast"}
-FILES = {"evals": ["assistant/evals"]}
-# What AGENTS.md says of it.
-PHRASES = {
-    "evals": [", and evaluated with a model", ", `assistant/evals/`"],
-    "terminal": ["- Ask the agent: `.venv/bin/python manage.py chat --message 'list_tasks' --json`.\n"],
-}
-REQUIREMENTS = {
-    "drf_mcp": ["drf-mcp"],
-    "durable": ["durable"],
-    "evals": ["evals"],
-    "mcp": ["mcp"],
-    "observe": ["otel"],
-}
-# What the package of the engine installs for a part, if it is named as an extra.
-EXTRAS = {"attachments", "terminal"}
+STANDARD = MINIMAL | {"attachments", "dashboard", "evals", "export", "fast", "feedback", "spending"}
 
 NEXT_STEPS = f"""
 Your project is in {SLUG}. What comes next:
@@ -44,8 +24,6 @@ Your project is in {SLUG}. What comes next:
 
 Then open http://127.0.0.1:8000 and sign in with the password that `make run` has printed.
 """
-# A section of this level ends with the next heading like that.
-LEVELS = (("##", ""), ("###", "#?"))
 KEY = f"The demo model answers until {PROVIDER.upper()}_API_KEY is set in {SLUG}/.env\n"
 
 
@@ -57,9 +35,7 @@ def main():
     if ENGINE == "package" and sys.version_info >= (3, 11):  # The package is described in TOML.
         pack_engine()
     if PARTS != "everything":
-        chosen = STANDARD if PARTS == "standard" else MINIMAL
-        for part in sorted(installed() - chosen):
-            remove(part)
+        choose(STANDARD if PARTS == "standard" else MINIMAL)
     if not Path(".env").exists():
         shutil.copyfile(".env.example", ".env")
     print(NEXT_STEPS)
@@ -72,63 +48,23 @@ def pack_engine():
     Path("vendor").mkdir(exist_ok=True)
     runpy.run_path("agui/distribution/pack.py")["build_wheel"]("vendor")
     shutil.rmtree("agui")
-    change("pyproject.toml", r"\[tool\.uv\.sources\]\nagui-django = .*\n\n")
-    change("pyproject.toml", "package = false\n", r'\g<0>find-links = ["vendor"] # the engine\n')
+    replace("pyproject.toml", '[tool.uv.sources]\nagui-django = { path = "agui" } # the engine\n\n', "")
+    replace("pyproject.toml", "package = false\n", 'package = false\nfind-links = ["vendor"] # the engine\n')
 
 
-def installed():
-    """Return the parts that the settings have."""
-    return set(re.findall(r'"agui\.contrib\.(\w+)"', Path("config/settings.py").read_text("utf-8")))
+def choose(parts):
+    """Leave out the lines of all other parts, and what only the part `evals` uses."""
+    chosen = {f'"agui.contrib.{part}",' for part in parts}
+    for line in Path("config/settings.py").read_text("utf-8").splitlines():
+        if "agui.contrib." in line and line.strip() not in chosen:
+            replace("config/settings.py", line + "\n", "")
+    if "evals" not in parts:
+        shutil.rmtree("assistant/evals")
 
 
-def remove(part):
-    """Remove a part, and what belongs to it elsewhere."""
-    shutil.rmtree(f"agui/contrib/{part}", ignore_errors=True)
-    if part in EXTRAS:
-        change("pyproject.toml", rf"(agui-django\[.*),{part}", r"\1")
-    change("config/settings.py", rf'    "agui\.contrib\.{part}",\n')
-    change("docs/settings.md", rf"\| `{part.upper()}` \| section \|.*\n")
-    for name in FILES.get(part, ()):
-        shutil.rmtree(name, ignore_errors=True)
-    for name in REQUIREMENTS.get(part, ()):
-        change("pyproject.toml", rf'(?m)^( *"{name}[^\w-].*|{name} = .*)\n')
-    for phrase in PHRASES.get(part, ()):
-        change("AGENTS.md", re.escape(phrase))
-    for file in (".env.example", "compose.yaml"):
-        change(file, rf"(?:^|(?<=\n\n))(?:.+\n)*.*\(part {part}: .*\n(?:.+\n)*\n?")
-    if part in PAGES:
-        Path(f"docs/{PAGES[part]}.md").unlink(missing_ok=True)
-        unlink(rf"{PAGES[part]}\.md(?:#[\w-]*)?")
-    for page in Path("docs").glob("*.md"):
-        remove_sections(page, part)
-
-
-def remove_sections(page, part):
-    """Remove the sections of a page that begin with the name of the part, and the links to their headings."""
-    text = page.read_bytes().decode()
-    section = "|".join(rf"\n{level} [^\n]*\n\n\*Part `{part}`\.\*\n.*?(?=\n##{end} |\Z)" for level, end in LEVELS)
-    titles = re.findall(r"(?m)^##+ (.*)", "".join(re.findall(rf"(?s){section}", text)))
-    change(page, rf"(?s){section}")
-    for title in titles:
-        anchor = re.sub(r"[^\w-]", "", title.lower().replace(" ", "-"))
-        entry = rf" ·\s\[[^\]]*\]\(#{anchor}\)"  # The table of contents has one for each section.
-        change(page, entry)
-        change(page, rf"\[([^\]]*)\]\(#{anchor}\)", r"\1")
-        unlink(rf"{page.stem}\.md#{anchor}")
-
-
-def unlink(target):
-    for file in [Path("README.md"), Path("AGENTS.md"), *Path("docs").glob("*.md")]:
-        change(file, rf"\[([^\]]*)\]\((?:docs/)?{target}\)", r"\1")
-
-
-def change(file, pattern, replacement=""):
-    # With the line ends that the template has, on every system.
-    path = Path(file)
-    text = path.read_bytes().decode() if path.exists() else ""
-    changed = re.sub(pattern, replacement, text)
-    if changed != text:
-        path.write_bytes(changed.encode())
+def replace(name, before, after):
+    path = Path(name)
+    path.write_bytes(path.read_bytes().replace(before.encode(), after.encode()))  # Its line ends stay.
 
 
 main()
