@@ -14,7 +14,7 @@ PARTS = "{{ cookiecutter.parts }}"
 ENGINE = "{{ cookiecutter.engine }}"
 
 MINIMAL = {"admin"}
-STANDARD = MINIMAL | {"attachments", "dashboard", "evals", "export", "fast", "feedback", "spending"}
+STANDARD = {"admin", "attachments", "dashboard", "evals", "export", "fast", "feedback", "spending"}
 
 NEXT_STEPS = f"""
 Your project is in {SLUG}. What comes next:

@@ -40,6 +40,12 @@ def label_this(ctx: RunContext[AgentDeps], label: str) -> str:
     mine.update(label=label, customer=Customer.objects.create(name="Ada & Co"))
     return "Done."
 '''
+ADMIN = """
+
+@admin.register(Conversation)
+class CaseAdmin(ConversationAdmin):
+    list_filter = ["label", *ConversationAdmin.list_filter]
+"""
 TESTS = r"""
 import io
 import json
@@ -91,7 +97,9 @@ def test_the_admin_shows_the_fields(labelled, client):
     page = client.get(reverse("admin:assistant_conversation_change", args=[labelled.pk])).content.decode()
     assert "Ada &amp; Co" in page
     assert "billing" in page
-    assert "It is about a bill" in client.get(reverse("admin:assistant_conversation_changelist")).content.decode()
+    cases = client.get(reverse("admin:assistant_conversation_changelist"), {"label": "billing"}).content.decode()
+    assert "It is about a bill" in cases
+    assert "By label" in cases
 
 
 def test_the_admin_changes_them_alone(labelled, client):
@@ -152,6 +160,11 @@ def extended(bake, furnish) -> Path:
     write(tools, ("from assistant.models import Task", "from assistant.models import Conversation, Customer, Task"))
     with tools.open("a") as file:
         file.write(TOOL)
+    with (project / "assistant/admin.py").open("a") as file:
+        file.write(
+            "from agui.contrib.admin.threads import ConversationAdmin\nfrom assistant.models import Conversation\n"
+            + ADMIN
+        )
     (project / "assistant/tests/test_own_fields.py").write_text(TESTS)
     assert "+ Create model Customer" in manage(project, "makemigrations", "assistant", "--name", "customers")
     return project

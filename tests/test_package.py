@@ -216,11 +216,11 @@ OWN = [
 ]
 MAKE_A_THREAD = """
 from django.contrib.auth import get_user_model
-from agui.models import get_conversation_model
+from assistant.models import Conversation
 user = get_user_model().objects.first()
-Thread.objects.create(thread_id="t1", scope=str(user.pk), title="Mine")
+Conversation.objects.create(thread_id="t1", scope=str(user.pk), title="Mine")
 """
-TITLES = "from assistant.models import Conversation as Thread; print([*Thread.objects.values_list('title', flat=True)])"
+TITLES = "from assistant.models import Conversation; print([*Conversation.objects.values_list('title', flat=True)])"
 
 
 @pytest.fixture(params=["package", *at_night("source")])

@@ -50,7 +50,7 @@ def test_it_knows_the_object(admin_client: Browser, thread: Thread):
     address = reverse("admin:assistant_conversation_change", args=[thread.pk])
     page = admin_client.get(address).content
     assert told(page) == {
-        "title": "View thread",
+        "title": "View conversation",
         "address": address,
         "model": "assistant.Conversation",
         "primary key": str(thread.pk),

@@ -56,10 +56,10 @@ def test_all_permissions_do_not_make_a_superuser():
     ("maker", "user", "may"),
     [
         ((), (), False),  # A token reads its user's conversations
-        (("view_thread",), (), True),
-        (("view_thread", "view_run"), ("view_run",), True),
-        (("view_thread",), ("view_run",), False),
-        (("view_thread", "delete_thread"), ("view_thread", "delete_run"), False),
+        (("view_conversation",), (), True),
+        (("view_conversation", "view_run"), ("view_run",), True),
+        (("view_conversation",), ("view_run",), False),
+        (("view_conversation", "delete_conversation"), ("view_conversation", "delete_run"), False),
     ],
 )
 def test_a_token_for_another_is_made_by_who_may_do_all_that_the_other_may(
@@ -70,7 +70,7 @@ def test_a_token_for_another_is_made_by_who_may_do_all_that_the_other_may(
 
 
 def test_permissions_of_a_group_count():
-    clerk, ann = make_user("clerk", *MAKE, "view_thread", is_staff=True), make_user("ann")
+    clerk, ann = make_user("clerk", *MAKE, "view_conversation", is_staff=True), make_user("ann")
     group = Group.objects.create(name="editors")
     group.permissions.set(Permission.objects.filter(codename="change_user"))
     ann.groups.add(group)

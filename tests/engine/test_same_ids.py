@@ -342,8 +342,8 @@ def test_the_admin_keeps_two_threads_of_one_id_apart(transactional_db: None, set
         fork = Thread.objects.get(thread_id="fork", owner=one)
         assert f"I am {one.username}" in links_of(browser, f"/admin/assistant/conversation/{fork.pk}/change/")
     for model in (Run, AuditRecord, Attachment):
-        assert not browser.get(f"{at(model)}/?of_thread=0").context["cl"].result_list
-        assert not browser.get(f"{at(model)}/?of_thread=x").context["cl"].result_list
+        assert not browser.get(f"{at(model)}/?of_conversation=0").context["cl"].result_list
+        assert not browser.get(f"{at(model)}/?of_conversation=x").context["cl"].result_list
     chosen = Thread.objects.get(thread_id="t1", owner=user)
     browser.post(f"/admin/assistant/conversation/{chosen.pk}/delete/", {"post": "yes"})
     assert [thread.owner for thread in Thread.objects.filter(thread_id="t1")] == [other]

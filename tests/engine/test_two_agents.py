@@ -116,15 +116,15 @@ async def test_admin_tells_agents_apart(client: Client, shared: Client, admin_cl
         await shared.run("Hi", thread="second")
         await shared.run(resume=[decision("w1")], thread="second")
     get = sync_to_async(admin_client.get)
-    for model, number_of_first in (("thread", 1), ("run", 1), ("auditrecord", 0)):
-        page = reverse(f"admin:agui_{model}_changelist")
+    for model, number_of_first in (("assistant_conversation", 1), ("agui_run", 1), ("agui_auditrecord", 0)):
+        page = reverse(f"admin:{model}_changelist")
         everything = await get(page)
         assert 'class="field-agent">shared<' in everything.content.decode()
         of_first = await get(page, {"agent": "agui"})
         assert of_first.context["cl"].result_count == number_of_first
         rows = (await get(page, {"agent": "shared"})).context["cl"].result_list
         assert {row.scope.partition("/")[0] for row in rows} == {"shared"}
-        detail = await get(reverse(f"admin:agui_{model}_change", args=[rows[0].pk]))
+        detail = await get(reverse(f"admin:{model}_change", args=[rows[0].pk]))
         assert '<div class="readonly">shared</div>' in detail.content.decode()
 
 

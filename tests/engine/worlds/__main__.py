@@ -15,7 +15,7 @@ from django.db import OperationalError, connections, models, router
 from django.test import AsyncClient, Client
 
 os.environ["DJANGO_SETTINGS_MODULE"] = "engine.worlds.settings"
-PAGES = [f"agui/{name}/" for name in ("thread", "run", "auditrecord", "apitoken")]
+PAGES = ["people/talk/", *(f"agui/{name}/" for name in ("run", "auditrecord", "apitoken"))]
 
 
 def main() -> None:
@@ -83,7 +83,7 @@ def rows_of(person: Any) -> list[models.Model]:
     """What the engine and its parts keep of somebody."""
     found: list[models.Model] = []
     for config in apps.get_app_configs():
-        if config.name.startswith("agui"):
+        if config.name.startswith(("agui", "engine.worlds.people")):
             for model in config.get_models():
                 found += [row for row in model._base_manager.all() if str(person.pk) in map(str, vars(row).values())]
                 if hasattr(model, "scope"):

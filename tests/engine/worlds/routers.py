@@ -6,7 +6,10 @@ from typing import Any
 class SecondDatabase:
     """The agent, its users and what belongs to them are in a second database."""
 
-    labels: tuple[str, ...] = ("admin", "agui", "auth", "contenttypes", "people", "sessions", "users")
+    labels: tuple[str, ...] = (
+        *("admin", "agui", "assistant", "auth"),
+        *("contenttypes", "people", "sessions", "users"),
+    )
 
     def db_for_read(self, model: Any, **hints: Any) -> str | None:
         return "second" if model._meta.app_label.startswith(self.labels) else None
@@ -21,7 +24,7 @@ class SecondDatabase:
 class AgentOnly(SecondDatabase):
     """Only the agent is there."""
 
-    labels = ("agui",)
+    labels = ("agui", "assistant")
 
 
 class UsersOnly(SecondDatabase):

@@ -14,6 +14,7 @@ INSTALLED_APPS = [name for name in ALL_APPS if name not in ("users", "assistant"
 INSTALLED_APPS += ["engine.worlds.people"]
 MIDDLEWARE = [name for name in ALL_MIDDLEWARE if not name.startswith("axes")]
 AUTH_USER_MODEL = "people.Person"
+AGUI = {"CONVERSATION_MODEL": "people.Talk"}
 AUTHENTICATION_BACKENDS = ["django.contrib.auth.backends.ModelBackend"]
 ROOT_URLCONF = "engine.worlds.urls"
 ALLOWED_HOSTS = ["*"]

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from django.contrib.auth import get_user_model
 from django.db import IntegrityError, connections, router, transaction
-from django.db.models import Case, F, QuerySet, TextField, Value, When
+from django.db.models import Case, F, Q, QuerySet, TextField, Value, When
 from pydantic_ai.conversation_store import (
     ConversationConflict,
     ConversationEntry,
@@ -32,13 +32,13 @@ OnSave = Callable[[str], None]
 NO_LIMIT = 2**31 - 1
 
 # A thread, and whether a run on it has not ended, as they are at the same time.
-THREAD = """
+THREAD = f"""
 SELECT *, EXISTS (
     SELECT 1 FROM agui_run r
     WHERE r.thread_id = t.thread_id AND r.scope = t.scope AND status = 'running'
 ) AS has_open_run
-FROM {table} t WHERE thread_id = %s AND scope = %s
-"""
+FROM "{Thread._meta.db_table}" t WHERE thread_id = %s AND scope = %s
+"""  # noqa: S608 - the name of a table
 
 # A history, from its newest message along the parents.
 HISTORY = """
@@ -84,9 +84,7 @@ def read_thread(conversation_id: str, scope: str, limit: int | None) -> Loaded:
 
     Raises LookupError if a message of the thread is missing.
     """
-    quote_name = connections[router.db_for_read(Thread)].ops.quote_name
-    sql = THREAD.format(table=quote_name(Thread._meta.db_table))
-    threads = statements.fetch(Thread, sql, [conversation_id, scope])
+    threads = statements.fetch(Thread, THREAD, [conversation_id, scope])
     if not threads:
         return Loaded(None, [], has_open_run=False)
     row = _to_row(threads[0])
@@ -262,8 +260,7 @@ def _to_messages(entries: Sequence[ConversationEntry]) -> list[Message]:
 
 def _insert(record: ConversationRecord, fields: dict[str, Any], title: str, preview: str) -> int:
     if record.forked_from and not title:
-        sources = select_threads(record.forked_from, record.scope)
-        source = sources.only("title", "preview").first()
+        source = select_threads(record.forked_from, record.scope).only("title", "preview").first()
         title, preview = (source.title, source.preview) if source else ("", "")
     kind, _, user_pk = owner_of(record.scope or "").partition(":")
     owner_pk = None
@@ -298,7 +295,6 @@ def _add_words(fields: dict[str, Any], title: str, preview: str) -> None:
 
 def _hold(record: ConversationRecord) -> None:
     """Lock the thread that has the head, so that nobody deletes it before this transaction ends."""
-    has_head = {"messages": record.head_id}  # The other end of Message.thread
-    holders = Thread.objects.select_for_update().filter(**has_head)
+    holders = Thread.objects.select_for_update().filter(Q(messages=record.head_id))
     if not list(holders.values_list("pk")):
         raise ConversationConflict(record.conversation_id)

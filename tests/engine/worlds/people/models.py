@@ -1,4 +1,4 @@
-"""User models of other projects; the settings say which is the one."""
+"""Models of other projects: of users, whose key the settings choose, and of conversations."""
 
 import uuid
 from typing import Any
@@ -7,6 +7,8 @@ from django.conf import settings
 from django.contrib.auth.models import AbstractBaseUser, BaseUserManager, PermissionsMixin
 from django.db import models
 from django.utils import timezone
+
+from agui import AbstractConversation
 
 KEYS: dict[str, Any] = {
     "uuid": lambda: models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False),
@@ -42,3 +44,10 @@ class Person(AbstractBaseUser, PermissionsMixin):
         self.left_at = timezone.now()
         self.save()
         return 1, {}
+
+
+class Talk(AbstractConversation):
+    """Conversations in a table that has another name."""
+
+    class Meta(AbstractConversation.Meta):
+        db_table = "people_Talk with agents"

@@ -1,13 +1,16 @@
 """Conversations in the admin: to find, read and delete."""
 
 from contextlib import suppress
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from django.apps import apps
 from django.contrib import admin
 from django.contrib.auth import get_user_model
 from django.db.models import Exists, Model, OuterRef, Q, QuerySet
 from django.http import HttpRequest
 from django.utils.html import format_html_join
+from django.utils.module_loading import module_has_submodule
 from django.utils.safestring import SafeString
 
 from agui import parts
@@ -151,6 +154,9 @@ def _own_fields() -> list[Any]:
 
 
 def register_conversations() -> None:
-    """Register the project's conversations, unless its admin.py has done it."""
+    """Register the project's conversations, unless its admin.py does it."""
+    own = apps.get_app_config(Thread._meta.app_label)
+    if module_has_submodule(own.module, "admin"):
+        import_module(f"{own.name}.admin")
     if not admin.site.is_registered(Thread):
         admin.site.register(Thread, ConversationAdmin)
