@@ -5,6 +5,7 @@ TEST_REDIS_URL names a Redis that the runs of all tests then use.
 
 import asyncio
 import contextvars
+import gc
 import json
 import os
 import re
@@ -64,6 +65,12 @@ TransactionTestCase._fixture_teardown = empty_tables
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--first-values", action="store_true", help="run each test with the first of its values only")
+
+
+def pytest_collection_finish() -> None:
+    """Modules and tests stay till the end: looking for garbage among them took a tenth of the suite's time."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.hookimpl(trylast=True)

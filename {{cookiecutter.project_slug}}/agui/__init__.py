@@ -23,7 +23,6 @@ below it. Read them in this order:
         thread_actions.py    follow, cancel and fork: the actions on a thread
         auth.py              who acts
         tokens.py            API tokens
-        sign_in.py           limits of failed attempts to sign in
         throttle.py          how often a user may ask
         admission.py         the largest body that each client may send
         bodies.py            the bytes of a request

@@ -10,7 +10,7 @@ from django.contrib.auth import aauthenticate, get_user_model
 from django.db.models import F
 from django.test import Client, RequestFactory
 
-from agui.http.sign_in import ADDRESS_FACTOR, client_address
+from users.sign_in import ADDRESS_FACTOR, client_address
 
 pytestmark = pytest.mark.django_db
 PASSWORD = "lovelace-1815"
