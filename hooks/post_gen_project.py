@@ -13,8 +13,8 @@ PROVIDER = "{{ cookiecutter.model_provider }}"
 PARTS = "{{ cookiecutter.parts }}"
 ENGINE = "{{ cookiecutter.engine }}"
 
-MINIMAL = {"admin"}
-STANDARD = {"admin", "attachments", "dashboard", "evals", "export", "fast", "feedback", "spending"}
+MINIMAL = {"admin", "demo", "redis"}
+STANDARD = {"admin", "attachments", "dashboard", "demo", "evals", "export", "fast", "feedback", "redis", "spending"}
 
 NEXT_STEPS = f"""
 Your project is in {SLUG}. What comes next:

@@ -24,15 +24,17 @@ if not TEMPLATE.exists():
     TEMPLATE = HERE.parent / "{{cookiecutter.project_slug}}"
 
 PARTS = {
-    "minimal": ["admin"],
+    "minimal": ["admin", "demo"],
     "standard": [
         "admin",
         "attachments",
         "dashboard",
+        "demo",
         "evals",
         "export",
         "fast",
         "feedback",
+        "redis",
         "spending",
     ],
     "everything": [
@@ -42,6 +44,7 @@ PARTS = {
         "attachments",
         "client",
         "dashboard",
+        "demo",
         "drf_mcp",
         "durable",
         "evals",
@@ -51,6 +54,7 @@ PARTS = {
         "mcp",
         "mentions",
         "observe",
+        "redis",
         "session_store",
         "sources",
         "spending",

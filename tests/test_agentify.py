@@ -88,7 +88,7 @@ from asgiref.sync import sync_to_async
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import Permission
 
-from agui.contract import demo_chat
+from agui.contrib.demo.testing import demo_chat
 from agui.contrib.agentify.samples import make
 from agui.testing import Chat, call, say
 from shop.models import Order, Product, Rental

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.clients
 
 # Speaks for so long that it can be stopped on a slow machine, too.
 SLOW_MODEL = """
-from agui.agents.demo import model as demo
+from agui.contrib.demo import model as demo
 
 demo.LONGEST_SECONDS = 120
 model = demo.build_demo_model(pace_seconds=0.3)

@@ -171,9 +171,8 @@ def test_users_and_conversations_move_to_postgresql(project: Path, postgresql_se
         assert ended[-1]["type"] == "RUN_FINISHED"
 
 
-def test_docker_commands_name_services_that_there_are():
-    text = (ROOT / TEMPLATE_NAME / "compose.yaml").read_text()
-    services = set(yaml.safe_load(re.sub(r"\{\{.*?\}\}", "name", text))["services"])
+def test_docker_commands_name_services_that_there_are(rendered: dict[str, Path]):
+    services = set(yaml.safe_load((rendered["demo"] / "compose.yaml").read_text())["services"])
     pages = "".join(page.read_text() for page in PAGE.parent.glob("*.md"))
     commands = re.findall(r"^docker compose (exec|run|stop|up) (.*)$", pages, re.M)
     assert len(commands) > 5

@@ -16,7 +16,7 @@ BODIES = sorted((Path(__file__).parent / "fixtures/dotnet").glob("*.json"))
 
 
 INSTANT_MODEL = """
-from agui.agents.demo.model import build_demo_model
+from agui.contrib.demo.model import build_demo_model
 
 model = build_demo_model(pace_seconds=0)
 """

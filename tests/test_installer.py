@@ -930,7 +930,7 @@ def test_comments_stay_behind_their_items():
 
 
 def test_parts_are_named_with_commas():
-    assert source.named("minimal") == ["admin"]
+    assert source.named("minimal") == ["admin", "demo"]
     assert source.named("standard,agentify") == sorted([*source.PARTS["standard"], "agentify"])
     with pytest.raises(ArgumentTypeError, match="'sauna' is not one of minimal, "):
         source.named("standard,sauna")

@@ -273,7 +273,7 @@ def test_the_projects_own_tool_installs(tmp_path, lock, command):
 # Modules whose names are not those of their packages.
 MODULES = {"ag-ui-protocol": "ag_ui", "markdown-it-py": "markdown_it", "pydantic-ai-slim": "pydantic_ai"}
 # Those that come with others, and those that the engine uses in projects that have them.
-NOT_LISTED = {"anyio", "django", "twisted", "django-axes", "django-csp", "tdewolff-minify", "whitenoise", "redis"}
+NOT_LISTED = {"anyio", "django", "twisted", "django-axes", "django-csp", "tdewolff-minify", "whitenoise"}
 
 
 def imported(*folders: Path) -> set[str]:

@@ -20,9 +20,10 @@ PARTS = sorted(path.name for path in CONTRIB.iterdir() if (path / "apps.py").exi
 EXTRAS = set(tomllib.loads((CONTRIB.parent / "pyproject.toml").read_text())["project"]["optional-dependencies"]) & {
     *PARTS
 }
-STANDARD = ["admin", "attachments", "dashboard", "evals", "export", "fast", "feedback", "spending"]
+MINIMAL = ["admin", "demo", "redis"]
+STANDARD = ["admin", "attachments", "dashboard", "demo", "evals", "export", "fast", "feedback", "redis", "spending"]
 # Parts that another one can't do without.
-NEEDED = {"dashboard": ["admin"], "terminal": ["client"]}
+NEEDED = {"dashboard": ["admin"], "durable": ["redis"], "terminal": ["client"]}
 
 
 def run(project: Path, *commands: str) -> None:
@@ -57,7 +58,7 @@ def installed(project: Path) -> list[str]:
     return sorted(re.findall(r'"agui\.contrib\.(\w+)"', (project / "config/settings.py").read_text()))
 
 
-@pytest.mark.parametrize(("answer", "parts"), [("everything", PARTS), ("standard", STANDARD), ("minimal", ["admin"])])
+@pytest.mark.parametrize(("answer", "parts"), [("everything", PARTS), ("standard", STANDARD), ("minimal", MINIMAL)])
 def test_answer_chooses_the_parts(bake, answer: str, parts: list[str]):
     project = bake(parts=answer)
     assert installed(project) == parts
@@ -121,7 +122,8 @@ def only(request: pytest.FixtureRequest, bake) -> Path:
     if not shutil.which("uv"):
         pytest.skip("uv is not on the PATH")
     project = bake(parts="minimal", engine="package")
-    edit(project / "config/settings.py", line_of("admin"), "")
+    for name in MINIMAL:
+        edit(project / "config/settings.py", line_of(name), "")
     edit(project / "pyproject.toml", r"agui-django\[admin\]", "agui-django[]")
     for name in [request.param, *NEEDED.get(request.param, ())]:
         below = "agui.server.daphne_app.DaphneConfig" if name == "admin_chat" else "agui"

@@ -32,7 +32,7 @@ def test_project_passes_its_own_checks(bake, provider: str):
     print(done.stdout[-8000:], done.stderr[-8000:])
     assert done.returncode == 0
     # One, which is no mistake: that one process serves the site.
-    assert "agui.I001" in done.stderr
+    assert "agui_redis.I001" in done.stderr
     assert "System check identified 1 issue (0 silenced)" in done.stderr
     assert not (project / ".venv").is_symlink()
     assert not list((project / ".venv").glob("lib/*/site-packages/redis")), "An extra is in the environment"

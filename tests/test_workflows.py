@@ -21,9 +21,9 @@ def commands(job: dict[str, Any]) -> list[str]:
     return [step["run"] for step in job["steps"] if "run" in step]
 
 
-def requirements() -> str:
-    """The project's pyproject.toml, without what cookiecutter fills in."""
-    return re.sub(r"\{\{.*?\}\}", "", (PROJECT / "pyproject.toml").read_text())
+@pytest.fixture
+def requirements(rendered: dict[str, Path]) -> dict[str, Any]:
+    return tomllib.loads((rendered["demo"] / "pyproject.toml").read_text())
 
 
 def targets(root: Path) -> set[str]:
@@ -65,16 +65,16 @@ def test_projects_workflow_is_one_check_and_once_a_week_the_newest_versions():
     assert "github.event_name == 'schedule' && 'newest' || 'tested'" in check
 
 
-def test_projects_workflow_runs_on_postgresql_as_its_comment_says():
+def test_projects_workflow_runs_on_postgresql_as_its_comment_says(requirements: dict[str, Any]):
     text = (PROJECT / ".github/workflows/ci.yml").read_text()
     job = yaml.safe_load(re.sub(r"(?m)^    # (?!On )", "    ", text))["jobs"]["check"]
     password = job["services"]["postgres"]["env"]["POSTGRES_PASSWORD"]
     assert job["env"]["DATABASE_URL"].startswith(f"postgres://postgres:{password}@127.0.0.1:5432/")
-    assert job["env"]["EXTRAS"] in tomllib.loads(requirements())["project"]["optional-dependencies"]
+    assert job["env"]["EXTRAS"] in requirements["project"]["optional-dependencies"]
 
 
-def test_each_python_gets_the_newest_django_that_it_can_run():
-    data = tomllib.loads(requirements())
+def test_each_python_gets_the_newest_django_that_it_can_run(requirements: dict[str, Any]):
+    data = requirements
     assert data["project"]["requires-python"] == f">={PYTHONS[0]}"
     assert "django>=5.2,<6.2" in data["project"]["dependencies"]
     versions = {python: pins(PROJECT, python)["django"].rpartition(".")[0] for python in PYTHONS}
@@ -97,9 +97,9 @@ def test_templates_workflow_tests_pushes_on_two_pythons_and_each_night_all_versi
     assert commands(versions)[-1] == "make engine PYTHON=python VERSIONS=${{ matrix.versions }}"
 
 
-def test_engine_is_tested_with_all_extras():
+def test_engine_is_tested_with_all_extras(requirements: dict[str, Any]):
     extras = re.search(r"^EXTRAS \?= (.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE)[1].split()
-    assert extras == list(tomllib.loads(requirements())["project"]["optional-dependencies"])
+    assert extras == list(requirements["project"]["optional-dependencies"])
 
 
 def test_makefiles_list_their_commands():

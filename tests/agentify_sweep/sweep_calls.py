@@ -10,11 +10,11 @@ from typing import Any, get_args
 
 import assistant.model_tools  # noqa: F401
 import pytest
-from agui.contract import demo_chat
 from agui.contrib.agentify.names import Names, names_of
 from agui.contrib.agentify.rows import plain
 from agui.contrib.agentify.samples import CanNotMake, as_user, make, make_user
 from agui.contrib.agentify.secrets import has_secret_key
+from agui.contrib.demo.testing import demo_chat
 from asgiref.sync import sync_to_async
 from assistant.tools import registry
 from django.apps import apps

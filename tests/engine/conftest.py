@@ -267,7 +267,7 @@ def shared_logs(settings: Any, worker_id: str) -> Iterator[None]:
         if url := os.environ.get("TEST_REDIS_URL"):
             # Tests side by side have users and threads of the same ids.
             number = 0 if worker_id == "master" else int(worker_id.removeprefix("gw"))
-            settings.AGUI = {**settings.AGUI, "REDIS_URL": f"{url}?db={number}"}
+            settings.AGUI = {**settings.AGUI, "REDIS": {"URL": f"{url}?db={number}"}}
             patch.setattr(live, "logs", LiveRuns().logs)
         yield
 

@@ -20,13 +20,13 @@ from pydantic_ai.usage import RequestUsage
 
 from agui import checks as core_checks
 from agui import conf
+from agui.contrib.redis.refusals import dump_refusal, load_refusal
 from agui.contrib.spending import budgets, checks
 from agui.contrib.spending.budgets import Allowed, BudgetExceeded, check_budget, find_budgets, first_day, next_begin
 from agui.contrib.spending.ledger import today
 from agui.contrib.spending.models import Budget, RunSpending, Spending
 from agui.errors import HttpError
 from agui.models import Run
-from agui.runlog.refusals import dump_refusal, load_refusal
 from agui.runs.drafts import checkpoints
 from agui.runs.live import live
 from agui.runs.recovery import recover_run

@@ -25,9 +25,9 @@ def test_the_project_as_it_is_has_no_complaint():
 
 @pytest.mark.django_db  # Django 6.1's own checks ask it
 def test_where_it_is_deployed_it_says_that_one_process_serves_the_site(settings):
-    settings.AGUI = {**settings.AGUI, "REDIS_URL": None}
+    settings.AGUI = {**settings.AGUI, "REDIS": {"URL": None}}
     found = {str(message.id) for message in run_checks(include_deployment_checks=True)}
-    assert "agui.I001" in found
+    assert "agui_redis.I001" in found
 
 
 def deployed(settings, monkeypatch, model: str) -> list[Any]:
@@ -37,7 +37,7 @@ def deployed(settings, monkeypatch, model: str) -> list[Any]:
     view = DjangoAGUIView(ToolRegistry(), AgentConfig(model=model, name="shop"))
     settings.ROOT_URLCONF = type("Urls", (), {"urlpatterns": get_urls(view)})
     found = run_checks(include_deployment_checks=True)
-    return [message for message in found if message.id in ("agui.E012", "agui.W003")]
+    return [message for message in found if message.id in ("agui.E012", "agui_demo.W001")]
 
 
 @pytest.mark.django_db  # Django 6.1's own checks ask it
@@ -63,14 +63,14 @@ def test_an_agent_of_the_same_name_hides_no_other(settings):
     patterns = [*get_urls(views[0]), *get_urls(views[1], "help/", namespace="help")]
     settings.ROOT_URLCONF = type("Urls", (), {"urlpatterns": patterns})
     found = {message.id for message in run_checks(include_deployment_checks=True)}
-    assert {"agui.E012", "agui.W003"} <= found
+    assert {"agui.E012", "agui_demo.W001"} <= found
 
 
 @pytest.mark.django_db  # Django 6.1's own checks ask it
 @pytest.mark.parametrize("model", ["demo", "python:pydantic_ai.models.test.TestModel,demo"])
 def test_a_demo_model_is_told_where_it_is_deployed(settings, monkeypatch, model):
     [warning] = deployed(settings, monkeypatch, model)
-    assert warning.id == "agui.W003"
+    assert warning.id == "agui_demo.W001"
 
 
 @pytest.mark.django_db  # Django 6.1's own checks ask it

@@ -130,8 +130,9 @@ def test_after_it():
 
 def test_the_environment(settings):
     from agui import conf
+    from agui.runs.live import live
     assert settings.AGENT_MODEL == "demo"
-    assert conf.get().redis_url is None
+    assert not live.logs.is_shared
     assert conf.get().read_environment is False
 """
 

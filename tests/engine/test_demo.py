@@ -24,9 +24,9 @@ from pydantic_ai.messages import (
 from pydantic_ai.tools import ToolDefinition
 from pydantic_ai.toolsets import ExternalToolset
 
-from agui.agents.demo.arguments import fill_arguments
-from agui.agents.demo.choice import Match, choose_tools
-from agui.agents.demo.model import INTRODUCTION, LONGEST_SECONDS, build_demo_model, explain, make_plan, pause_seconds
+from agui.contrib.demo.arguments import fill_arguments
+from agui.contrib.demo.choice import Match, choose_tools
+from agui.contrib.demo.model import INTRODUCTION, LONGEST_SECONDS, build_demo_model, explain, make_plan, pause_seconds
 
 Category = Literal["home", "work", "other"]
 

@@ -9,7 +9,7 @@ from django.core.exceptions import ImproperlyConfigured
 from pydantic_ai.exceptions import ModelHTTPError
 
 from agui import AgentConfig, DjangoAGUIView, ToolRegistry
-from agui.agents.demo.model import build_demo_model
+from agui.contrib.demo.model import build_demo_model
 from agui.contrib.suggestions.follow_ups import FollowUps
 from agui.models import Run
 from agui.testing import ScriptedModel, call, event_types, fail, read_frames, say, wait

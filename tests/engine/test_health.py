@@ -23,9 +23,9 @@ def test_healthz_database_answers(django_client: DjangoClient, settings):
 
 @pytest.mark.django_db
 def test_healthz_without_redis_the_process_still_serves(django_client: DjangoClient, settings, monkeypatch):
-    redis_logs = pytest.importorskip("agui.runlog.redis", exc_type=ImportError)
+    redis_logs = pytest.importorskip("agui.contrib.redis.logs", exc_type=ImportError)
     url = "redis://127.0.0.1:1/0"  # Nobody listens there
-    settings.AGUI = {"REDIS_URL": url}
+    settings.AGUI = {"REDIS": {"URL": url}}
     monkeypatch.setattr(live, "logs", redis_logs.RedisLogs(url, recovery))
     response = django_client.get("/healthz")
     assert (response.status_code, response.json()) == (200, {"status": "degraded", "database": True, "redis": False})

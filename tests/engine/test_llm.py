@@ -198,7 +198,7 @@ def test_the_demo_answers_when_no_key_is_there(settings: Any, monkeypatch: pytes
     assert resolve_model(CHAIN).model_name == "demo"
     [warning] = check_model()
     assert "OPENAI_API_KEY and ANTHROPIC_API_KEY is not set" in warning.msg
-    assert "the offline demo model answers" in str(warning.hint)
+    assert "the demo model answers" in str(warning.hint)
 
 
 # --- A client's choice

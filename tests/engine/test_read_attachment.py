@@ -21,10 +21,10 @@ from pydantic_ai.messages import ModelRequest, UserPromptPart
 from pydantic_ai.models.test import TestModel
 
 from agui import AgentConfig, AgentDeps, ToolRegistry, build_agent, read_file
-from agui.agents.demo.model import build_demo_model
 from agui.contrib.attachments import references as attached
 from agui.contrib.attachments.models import Attachment, AttachmentUse
 from agui.contrib.attachments.references import name_attachments, use_attachments
+from agui.contrib.demo.model import build_demo_model
 from agui.models import Message
 from agui.stores.annotations import annotate
 from agui.stores.model import ModelConversationStore

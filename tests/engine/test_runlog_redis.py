@@ -1,4 +1,4 @@
-"""With REDIS_URL a run is taken, followed and stopped by any process, and none of it depends on Redis."""
+"""With the part redis a run is taken, followed and stopped by any process, and none of it depends on Redis."""
 
 import asyncio
 import math
@@ -15,18 +15,21 @@ from daily import by_day
 
 pytest.importorskip("redis")
 
+from django.core.exceptions import ImproperlyConfigured
 from redis import Redis
 from redis.asyncio.connection import AbstractConnection
 from redis.exceptions import RedisError
 from servers import wait_until
 
+from agui import conf
+from agui.contrib.redis import server as runlog_server
+from agui.contrib.redis.conf import RedisSettings
+from agui.contrib.redis.logs import RedisLogs
+from agui.contrib.redis.server import Server, ThreadKeys
 from agui.errors import NotFound, Unavailable
 from agui.events.frames import encode, run_error
 from agui.models import Run, get_conversation_model
-from agui.runlog import server as runlog_server
 from agui.runlog.memory import RunLog
-from agui.runlog.redis import RedisLogs
-from agui.runlog.server import Server, ThreadKeys
 from agui.runs import drafts, recovery
 from agui.runs.live import live
 from agui.runs.processes import process_name
@@ -38,6 +41,15 @@ Thread = get_conversation_model()
 
 REDIS_SERVER = shutil.which("redis-server")
 pytestmark = [pytest.mark.skipif(not REDIS_SERVER, reason="redis-server is not installed"), pytest.mark.database]
+
+
+@pytest.mark.parametrize("url", ["localhost:6379", "http://user:secret@localhost", "redis://:secret/1@localhost"])
+def test_a_wrong_url_is_told_without_its_password(settings: Any, url: str):
+    settings.AGUI = {"REDIS": {"URL": url}}
+    with pytest.raises(ImproperlyConfigured, match=r"AGUI\['REDIS'\]\['URL'\]: .*redis://") as error:
+        conf.part(RedisSettings)
+    assert "secret" not in str(error.value)
+
 
 # Above every system's limit: no process has this id.
 GONE = f"{process_name().rpartition('/')[0].rpartition('/')[0]}/{2**31 - 2}/abc"
@@ -124,7 +136,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
 @pytest.fixture(autouse=True)
 def patience(monkeypatch) -> None:
     """A machine that stands still for seconds is not a Redis that is away."""
-    monkeypatch.setattr("agui.runlog.server.TIMEOUT_SECONDS", 20.0)
+    monkeypatch.setattr("agui.contrib.redis.server.TIMEOUT_SECONDS", 20.0)
 
 
 @pytest.fixture(autouse=True)
@@ -190,7 +202,7 @@ async def test_a_run_is_stopped_from_elsewhere(client: Client, processes: Proces
 async def test_a_run_makes_way_for_the_next_turn_if_nobody_reads_it_anywhere(
     client: Client, processes, monkeypatch, reader, asked
 ):
-    monkeypatch.setattr("agui.runlog.redis.REPLACE_MS", 20_000)
+    monkeypatch.setattr("agui.contrib.redis.logs.REPLACE_MS", 20_000)
     reached, go_on = asyncio.Event(), asyncio.Event()
     with script([say("Half"), wait(go_on, reached)], say("Next")):
         response = await client.post(run_input("Hi"))
@@ -261,7 +273,7 @@ async def test_a_run_that_has_ended_is_not_active_though_its_worker_has_not_tidi
 
 
 async def test_the_next_turn_may_go_elsewhere_at_once(client: Client, processes: Processes, monkeypatch):
-    monkeypatch.setattr("agui.runlog.redis.ENDING_SECONDS", 20)
+    monkeypatch.setattr("agui.contrib.redis.logs.ENDING_SECONDS", 20)
     with script(say("1"), say("2"), say("3")):
         for number in range(3):
             processes.here = processes.all[number % 2]
@@ -315,7 +327,7 @@ async def test_the_limit_of_a_user_holds_over_all_processes(
         first = await client.post(run_input("Hi", thread="a"))
         with processes.elsewhere():
             assert (await client.post(run_input("Hi", thread="b"))).status_code == 429
-        monkeypatch.setattr("agui.runlog.redis.ENDING_SECONDS", 20)
+        monkeypatch.setattr("agui.contrib.redis.logs.ENDING_SECONDS", 20)
         go_on.set()
         await collect(first)
         with processes.elsewhere():

@@ -23,9 +23,9 @@ from pydantic_ai import ToolDefinition
 from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, ToolCallPart, ToolReturnPart, UserPromptPart
 
 from agui import AgentDeps
-from agui.agents.demo import model as demo
-from agui.agents.demo.model import build_demo_model, make_plan
-from agui.agents.demo.schemas import example_of
+from agui.contrib.demo import model as demo
+from agui.contrib.demo.model import build_demo_model, make_plan
+from agui.contrib.demo.schemas import example_of
 from agui.events.progress import ClientView
 from agui.protocol.answer_schemas import fits
 from agui.protocol.message_ids import MessageIds

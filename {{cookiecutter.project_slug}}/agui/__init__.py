@@ -83,12 +83,6 @@ below it. Read them in this order:
         answer_pieces.py     the pieces of the answer
         model_failures.py    answers that can't be read, were refused, or are not whole
         file_addresses.py    which addresses a provider opens itself
-        demo/model.py        the offline demo model
-        demo/choice.py       which tools a message means to it
-        demo/words.py        how it compares words
-        demo/arguments.py    which arguments it finds in a message
-        demo/schemas.py      how it reads the schemas of arguments
-        demo/results.py      how it tells what a tool returned
     tools/      what can it do
         registry.py          the registry behind `@tool`
         schema.py            from a function to its JSON Schema
@@ -108,12 +102,6 @@ below it. Read them in this order:
         foreign_schemas.py   the size of schemas that others wrote
     runlog/     where do frames wait for readers
         memory.py            the logs of this process
-        redis.py             the logs of all processes
-        mirror.py            copies the frames of runs here to Redis
-        replicas.py          reads the frames of runs elsewhere
-        scripts.py           what Redis does in one step
-        server.py            the connection to Redis
-        refusals.py          why a run was refused, for clients of other processes
     stores/     where are conversations kept
         base.py              what a store does
         branches.py          the versions of a thread

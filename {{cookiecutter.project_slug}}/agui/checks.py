@@ -13,7 +13,7 @@ from django.core.cache.backends.base import BaseCache
 from django.db import router
 
 from agui import conf, parts
-from agui.agents.keys import missing_keys
+from agui.agents.keys import STAND_IN, missing_keys
 from agui.agents.prices import models_without_price
 from agui.lazy_import import LazyImport
 from agui.models import AbstractConversation, get_conversation_model
@@ -32,7 +32,6 @@ def register() -> None:
     checks.register(check_prices)
     checks.register(check_throttle)
     checks.register(check_agents, deploy=True)
-    checks.register(check_processes, deploy=True)
 
 
 def check_applications(**kwargs: Any) -> list[checks.CheckMessage]:
@@ -150,7 +149,7 @@ def check_model(**kwargs: Any) -> list[checks.CheckMessage]:
     missing = " and ".join(missing_keys(model))
     if not missing:
         return []
-    answering = "the offline demo model answers"
+    answering = f"the {STAND_IN} model answers"
     if any(not missing_keys(name) for name in model.split(",")):
         answering = "the others answer"
     return [
@@ -204,25 +203,4 @@ def check_agents(**kwargs: Any) -> list[checks.CheckMessage]:
                 id="agui.E012",
             )
             messages.append(error)
-        elif warm_up.is_demo(model):
-            warning = checks.Warning(
-                f"The offline demo model answers for the agent {name!r}.",
-                hint="Set AGENT_MODEL to a language model, such as openai:gpt-6.1-terra.",
-                id="agui.W003",
-            )
-            messages.append(warning)
     return messages
-
-
-def check_processes(**kwargs: Any) -> list[checks.CheckMessage]:
-    """Say that only one process can serve the site. That is no mistake, so this only informs."""
-    if conf.get().redis_url is not None:
-        return []
-    return [
-        checks.Info(
-            "Without REDIS_URL, one process serves the site: a second one could not follow or stop "
-            "its runs.",
-            hint="For more processes, start a Redis, `make setup EXTRAS=redis`, and set REDIS_URL.",
-            id="agui.I001",
-        )
-    ]

@@ -29,7 +29,6 @@ from agui.conf_sections import (
     by_import,
     explain,
     imported,
-    redis_url,
 )
 
 
@@ -168,11 +167,6 @@ class EngineSettings(Section):
         ge=0,
         description="Size of all logs of ended runs in one process; the oldest go first.",
     )
-    redis_url: str | None = Field(
-        None,
-        description="The Redis that carries events between processes; with None they stay in "
-        "memory.",
-    )
     shutdown_seconds: float = Field(
         5.0,
         ge=0,
@@ -202,11 +196,6 @@ class EngineSettings(Section):
     read_environment: bool = Field(
         True, description="Whether variables of the environment complete the sections of parts."
     )
-
-    @field_validator("redis_url")
-    @classmethod
-    def _is_a_redis(cls, url: str | None) -> str | None:
-        return None if url is None else redis_url(url)
 
     @field_validator("agent_factory", "audit_logger", "conversation_store")
     @classmethod

@@ -70,21 +70,6 @@ def imported(path: str) -> str:
     return path
 
 
-def redis_url(url: str) -> str:
-    try:
-        from redis.asyncio import ConnectionPool
-
-        ConnectionPool.from_url(url)
-    except ImportError:
-        raise ValueError("it needs the library: `make setup EXTRAS=redis`") from None
-    except ValueError:  # Its text may quote a part of the password.
-        raise ValueError(
-            "name a redis://, rediss:// or unix:// address, and percent-encode special characters "
-            "in a password"
-        ) from None
-    return url
-
-
 def by_import(check: Callable[[Any, Any], Any]) -> Callable[[Any, Any, ValidationInfo], Any]:
     """Mark a validator that imports what a setting names.
 
@@ -165,7 +150,7 @@ def explain(error: Any, model: type[Section]) -> str:
         if is_unknown or isinstance(key, int) or key.isupper():
             keys.append(str(key))
     name = "AGUI" + "".join(f"[{key}]" if key.isdigit() else f"[{key!r}]" for key in keys)
-    has_secrets = keys[:1] == ["REDIS_URL"]  # The URL may hold a password.
+    has_secrets = False
     for key in keys[:-1]:
         field = model.model_fields.get(key.lower())
         section = _section_in(field.annotation) if field else None

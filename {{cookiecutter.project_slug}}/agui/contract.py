@@ -1,24 +1,11 @@
-"""Functions for a project's own tests: its agents, and the demo model with their tools.
-
-    for address, view in agents().items():
-        chat = demo_chat(ada, address)
-        for tool in view.registry:
-            answer = await chat.send(example_of(tool))
-
-assistant/tests/test_contract.py uses these functions.
-"""
+"""The routes and agents of a project, for its tests: assistant/tests/test_contract.py."""
 
 from collections.abc import Iterator
 from typing import Any
 
 from django.urls import URLPattern, URLResolver, get_resolver
 
-from agui.agents.demo import schemas
-from agui.agents.demo.model import build_demo_model
 from agui.http.views import AgentView, DjangoAGUIView
-from agui.testing import Chat
-from agui.tools.call import build_tool
-from agui.tools.registry import ToolBinding
 
 
 def routes() -> dict[str, Any]:
@@ -55,15 +42,3 @@ def _walk(patterns: list[Any], prefix: str) -> Iterator[tuple[str, Any]]:
             yield from _walk(pattern.url_patterns, route)
         elif isinstance(pattern, URLPattern):
             yield route, pattern.callback
-
-
-def demo_chat(user: Any, address: str = "/agent/") -> Chat:
-    """Start a chat of a user with an agent whose model is the demo model, without its pauses."""
-    model = build_demo_model(pace_seconds=0)
-    return Chat(user, model=model, url=address)
-
-
-def example_of(tool: ToolBinding) -> str:
-    """Write a message that makes the demo model call a tool, with arguments for its schema."""
-    definition = build_tool(tool).tool_def
-    return schemas.example_of(definition)

@@ -2,12 +2,10 @@
 
     class WeatherConfig(Part):
         name = "weather"
-
         def toolsets(self, taken):
             return [weather_toolset]
 
-The core calls the methods of all parts in the order of INSTALLED_APPS, and never names a part. It
-does not catch what a part raises, so nobody overlooks a mistake in a part.
+The core calls the methods of all parts in the order of INSTALLED_APPS. What they raise, it raises.
 """
 
 from collections.abc import AsyncGenerator, Callable, Collection, Iterable, Iterator, Mapping
@@ -144,6 +142,9 @@ class Part(AppConfig):
 
     # --- Additions to each agent
 
+    def model(self, name: str, notice: str) -> Any:
+        """Return a pydantic-ai Model that AGENT_MODEL names. It says the notice first."""
+
     def routes(self) -> dict[str, tuple[str, str]]:
         """Return routes under the agent's prefix by name, and the dotted path of each AgentView."""
         return {}
@@ -195,16 +196,17 @@ class Part(AppConfig):
         """Return headers for another process, which gives them to its own `request_context`."""
         return {}
 
+    def run_logs(self) -> Any:
+        """Return RunLogs (runlog/memory.py) that other processes can read, or None."""
+
     def executes_runs(self) -> bool:
         """Whether this part executes runs, instead of the process that gets the request."""
         return False
 
     async def execute(self, log: Any, run_input: Any, turn: Any, path: str) -> None:
-        """Hand a run, whose turn is stored, to another process.
+        """Hand a run, whose turn is stored, to another process: `Run.order` keeps what it needs.
 
-        `log` is the run's RunLog, `run_input` an AG-UI RunAgentInput, `turn` a Turn
-        (turns/turn.py), and `path` the path of the endpoint. `Run.order` keeps what the other
-        process needs until the run has ended.
+        `log` is the run's RunLog, `turn` a Turn (turns/turn.py), and `path` that of the endpoint.
         """
         raise NotImplementedError
 
@@ -267,8 +269,7 @@ class Part(AppConfig):
     def prune(self, dry_run: bool) -> Iterable[Outdated]:
         """List the rows that `manage.py prune_agent_data` should count or delete.
 
-        The command asks before it deletes anything, so a part can read old runs and threads now; in
-        a dry run it must not write. The listed rows are deleted after old runs and threads.
+        They go after old runs and threads, which can still be read. A dry run must not write.
         """
         return ()
 

@@ -29,10 +29,8 @@ SITE_NAME = env.str("SITE_NAME", default="Assistant")
 # --- The agent: which model answers, and the limits of the engine (agui/conf.py lists all of them)
 
 AGENT_MODEL = env.str("AGENT_MODEL", default="demo")
-REDIS_URL = env.str("REDIS_URL", default="")  # With it, any number of processes serve the site.
 AGUI: dict[str, object] = {
     "CONVERSATION_MODEL": "assistant.Conversation",
-    "REDIS_URL": REDIS_URL or None,
     "SEARCH_TOOLS_ABOVE": env.int("SEARCH_TOOLS_ABOVE", default=40) or None,
 }
 
@@ -55,6 +53,7 @@ INSTALLED_APPS = [
     "agui.contrib.attachments",
     "agui.contrib.client",
     "agui.contrib.dashboard",
+    "agui.contrib.demo",
     "agui.contrib.drf_mcp",
     "agui.contrib.durable",
     "agui.contrib.evals",
@@ -64,6 +63,7 @@ INSTALLED_APPS = [
     "agui.contrib.mcp",
     "agui.contrib.mentions",
     "agui.contrib.observe",
+    "agui.contrib.redis",
     "agui.contrib.session_store",
     "agui.contrib.sources",
     "agui.contrib.spending",
@@ -142,6 +142,7 @@ CACHES: dict[str, dict[str, object]] = {
         "OPTIONS": {"MAX_ENTRIES": 100_000},
     }
 }
+REDIS_URL = env.str("REDIS_URL", default="")  # The part redis reads it, too.
 if REDIS_URL:
     CACHES["default"] = {
         "BACKEND": "django.core.cache.backends.redis.RedisCache",

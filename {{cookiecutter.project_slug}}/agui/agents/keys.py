@@ -4,6 +4,9 @@ import os
 
 from agui import conf
 
+STAND_IN = "demo"
+"""The model that answers for others while their keys are missing, if a part has it."""
+
 # Where each provider looks for its key.
 PROVIDER_KEYS = {
     "openai": "OPENAI_API_KEY",

@@ -23,12 +23,9 @@ from pydantic_ai.exceptions import (
 )
 from pydantic_ai.models import Model, infer_model
 
-from agui.agents.keys import missing_keys
+from agui import parts
+from agui.agents.keys import STAND_IN, missing_keys
 from agui.errors import Unprocessable
-from agui.lazy_import import LazyImport
-
-# A server whose model answers needs no demo model.
-demo = LazyImport("agui.agents.demo.model")
 
 TOO_LONG = re.compile(
     "exceed_context_size|context_length|(exceed|maximum|longer).{0,40}context.?(length|size|window)"
@@ -41,12 +38,12 @@ MAX_NAME_CHARS = 255  # The width of the column
 def resolve_model(model: Model | str) -> Model:
     """Find the model that a setting names.
 
-    "demo" is the offline demo model. "python:package.module.attribute" names a Model of your own,
-    or a function that returns one. Other names are pydantic-ai's: "openai:gpt-6.1-terra". In a
-    chain, with commas between the names, each model answers if the one before it can't.
+    "python:package.module.attribute" names a Model of your own, or a function that returns one. A
+    part may have models, such as "demo". Other names are pydantic-ai's: "openai:gpt-6.1-terra". In
+    a chain, with commas between the names, each model answers if the one before it can't.
 
     Raises ImproperlyConfigured with the cure. With DEBUG, models without their key are left out. If
-    no model has its key, the demo model answers and says so.
+    no model has its key, STAND_IN answers and says so.
     """
     if isinstance(model, Model):
         return model
@@ -66,9 +63,7 @@ def resolve_model(model: Model | str) -> Model:
         )
     chain = [_resolve(name) for name in names if not missing_keys(name)]
     if not chain:
-        return demo.build_demo_model(
-            notice=f"{missing[0]} is not set, so {names[0]} can't answer yet."
-        )
+        return _resolve(STAND_IN, f"{missing[0]} is not set, so {names[0]} can't answer yet.")
     if len(chain) == 1:
         return chain[0]
     # The capability ModelFallback would also fall back from a model that the client has chosen.
@@ -77,9 +72,11 @@ def resolve_model(model: Model | str) -> Model:
     return FallbackModel(*chain)
 
 
-def _resolve(name: str) -> Model:
-    if name == "demo":
-        return demo.build_demo_model()
+def _resolve(name: str, notice: str = "") -> Model:
+    for part in parts.installed():
+        model = part.model(name, notice)
+        if model is not None:
+            return model
     if name.startswith("python:"):
         return _import_model(name.removeprefix("python:"))
     try:

@@ -70,4 +70,6 @@ def reason_of_cut(response: ModelResponse) -> str:
         return "context_window"
     if response.finish_reason in ("length", "content_filter", "error"):
         return response.finish_reason
-    return "incomplete" if response.state == "incomplete" else ""
+    if response.state == "incomplete":
+        return "incomplete"
+    return ""

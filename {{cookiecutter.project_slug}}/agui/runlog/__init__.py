@@ -1,1 +1,1 @@
-"""The log keeps a run's frames for readers: in memory, and with REDIS_URL in Redis, too."""
+"""The log keeps a run's frames for readers: in the memory of this process."""

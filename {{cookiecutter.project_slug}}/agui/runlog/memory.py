@@ -137,6 +137,9 @@ class RunLog:
 class RunLogs:
     """One active log per thread, and the last one for a while."""
 
+    is_shared = False
+    """Whether other processes can follow and stop the runs."""
+
     def __init__(self) -> None:
         self._active: dict[tuple[str, str], RunLog] = {}
         self._ended: OrderedDict[tuple[str, str], RunLog] = OrderedDict()
@@ -234,13 +237,11 @@ class RunLogs:
 
     async def hand_over(self, log: RunLog) -> RunLog:
         """Leave a log to the process that adopts it; returns the log to follow instead."""
-        raise NotImplementedError(
-            "Other processes can't read this one's memory: set AGUI['REDIS_URL']."
-        )
+        raise NotImplementedError("Other processes can't read this one's memory.")
 
-    async def is_reachable(self) -> bool:
-        """Whether the server that keeps the logs answers."""
-        return True
+    async def check(self) -> dict[str, bool]:
+        """Return whether the servers that keep the logs answer, by name."""
+        return {}
 
     async def aclose(self) -> None:
         """Forget everything."""

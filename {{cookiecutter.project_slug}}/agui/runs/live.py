@@ -5,12 +5,11 @@ from collections.abc import AsyncGenerator
 from functools import cached_property
 from weakref import WeakValueDictionary
 
-from agui import conf
+from agui import conf, parts
 from agui.blocking.executor import release_thread_later
 from agui.errors import TooManyRequests
 from agui.namespaces import owner_of
 from agui.runlog.memory import RunLog, RunLogs
-from agui.runs import recovery
 
 
 class LiveRuns:
@@ -24,14 +23,9 @@ class LiveRuns:
 
     @cached_property
     def logs(self) -> RunLogs:
-        """The logs, kept where the settings say at the first use."""
-        url = conf.get().redis_url
-        if url is None:
-            return RunLogs()
-        # The library redis is an extra, so import it only if a project uses it.
-        from agui.runlog.redis import RedisLogs
-
-        return RedisLogs(url, recovery)
+        """The logs, kept where a part says at the first use, or in memory."""
+        shared = (part.run_logs() for part in parts.installed())
+        return next(filter(None, shared), None) or RunLogs()
 
     def present_followers(self) -> list["Follower"]:
         followers = []

@@ -73,7 +73,7 @@ def process_exists(process: str) -> bool | None:
     if stat is not None:
         if stat.state in "ZX" or (begun and begun != stat.begun):
             return False
-        return True if begun else None
+        return bool(begun) or None
     try:
         os.kill(int(pid), 0)
     except ProcessLookupError:

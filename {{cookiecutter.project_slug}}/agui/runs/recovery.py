@@ -8,12 +8,13 @@ from functools import cache
 from django.db import router, transaction
 from pydantic_ai.conversation_store import ConversationConflict
 
-from agui import conf, parts
+from agui import parts
 from agui.blocking.executor import in_database
 from agui.events.frames import encode, run_error
 from agui.models import Run
 from agui.parts import EndedRun
 from agui.runs.life import life
+from agui.runs.live import live
 from agui.runs.processes import process_name
 from agui.runs.usage import count_unpriced
 from agui.stores import codec
@@ -70,7 +71,7 @@ async def recover(store: ThreadStore, scope: str, thread_id: str) -> bool:
         if is_on(run):
             is_running = True
             life.start()
-            if conf.get().redis_url is None and run.process != process_name():
+            if not live.logs.is_shared and run.process != process_name():
                 _warn_of(run.process)
         else:
             await recover_run(store, run)
@@ -82,7 +83,7 @@ def _warn_of(process: str) -> None:
     """Warn once for each other process: readers here can't follow or stop its runs."""
     logger.warning(
         "Runs of process %s can't be followed or stopped from this one. "
-        "Set REDIS_URL, or serve with one process",
+        "Add a part that shares runs, such as agui.contrib.redis, or serve with one process",
         process,
     )
 

@@ -11,7 +11,6 @@ from django.db import DatabaseError, connections, router
 from django.http import HttpRequest, JsonResponse
 from django.views.decorators.http import require_safe
 
-from agui import conf
 from agui.lazy_import import LazyImport
 from agui.models import Run
 
@@ -34,13 +33,11 @@ async def livez(request: HttpRequest) -> JsonResponse:
 async def healthz(request: HttpRequest) -> JsonResponse:
     """Answer 200 if the database answers and the process is not about to end, and 503 otherwise.
 
-    Without Redis it stays 200: the runs of this process continue, and taking the process out of
-    service would end them.
+    Without the server that shares runs it stays 200: the runs of this process continue, and taking
+    the process out of service would end them.
     """
     has_database = await sync_to_async(_database_answers)()
-    checks = {"database": has_database}
-    if conf.get().redis_url:
-        checks["redis"] = await live.logs.is_reachable()
+    checks = {"database": has_database, **await live.logs.check()}
     if shutdown.has_begun:
         status = "ending"
     elif not has_database:

@@ -39,12 +39,6 @@ def models_of_agents() -> list[tuple[str, Any]]:
     return list(models.values())
 
 
-def is_demo(model: Any) -> bool:
-    """Whether a model is the demo model, or falls back to it."""
-    chain = getattr(model, "models", None) or [model]
-    return any(getattr(model, "model_name", "") == "demo" for model in chain)
-
-
 def _views(patterns: Iterable[Any]) -> Iterator[Any]:
     """Yield the view of each route. Reading a route of get_urls() imports its agent."""
     for pattern in patterns:

@@ -2,7 +2,8 @@
 
     pytest_plugins = ["agui.testing.plugin"]  # in the conftest.py at the root of the project
 
-No test asks a real model, uses Redis, or depends on variables of the environment that parts read.
+No test asks a real model, shares its runs with other processes, or depends on variables of the
+environment that parts read.
 A fixture of the same name in your conftest.py replaces one of these.
 """
 
@@ -10,8 +11,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from django.apps import apps
 from pydantic_ai import models
 
+from agui.runlog.memory import RunLogs
+from agui.runs.live import live
 from agui.testing.connections import close_connections
 
 models.ALLOW_MODEL_REQUESTS = False
@@ -21,8 +25,9 @@ models.ALLOW_MODEL_REQUESTS = False
 def offline(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(models, "ALLOW_MODEL_REQUESTS", False)
     agui = getattr(settings, "AGUI", {})
-    settings.AGUI = {**agui, "REDIS_URL": None, "READ_ENVIRONMENT": False}
-    settings.AGENT_MODEL = "demo"
+    settings.AGUI = {**agui, "READ_ENVIRONMENT": False}
+    monkeypatch.setitem(vars(live), "logs", RunLogs())
+    settings.AGENT_MODEL = "demo" if apps.is_installed("agui.contrib.demo") else "test"
 
 
 @pytest.fixture(autouse=True)

@@ -17,7 +17,8 @@ from django.core.management import call_command
 from django.test import AsyncClient, Client
 
 from agui import ToolBinding, needs_confirmation
-from agui.contract import agent_routes, agents, demo_chat, example_of, routes
+from agui.contract import agent_routes, agents, routes
+from agui.contrib.demo.testing import demo_chat, example_of
 from agui.testing import Answer, Chat, ToolUse, say
 
 NOT_CALLED: set[str] = set()

@@ -22,6 +22,7 @@ class DurableConfig(Part):
     label = "agui_durable"
     verbose_name = "Agent: workers"
     settings = DurableSettings
+    needs = ("agui.contrib.redis",)
 
     def ready(self) -> None:
         checks.register(check_executor)

@@ -8,6 +8,7 @@ from django.utils.module_loading import import_string
 
 from agui import conf
 from agui.contrib.durable.conf import DurableSettings
+from agui.contrib.redis.conf import RedisSettings
 
 
 def check_executor(**kwargs: Any) -> list[checks.CheckMessage]:
@@ -21,7 +22,7 @@ def check_executor(**kwargs: Any) -> list[checks.CheckMessage]:
         missing.append("the library: `make setup EXTRAS=durable`")
     if database.vendor != "postgresql":
         missing.append("PostgreSQL: set DATABASE_URL")
-    if conf.get().redis_url is None:
+    if conf.part(RedisSettings).url is None:
         missing.append("Redis, to follow and stop runs of other processes: set REDIS_URL")
     if store.needs_request:
         missing.append("a conversation store that works without a request")

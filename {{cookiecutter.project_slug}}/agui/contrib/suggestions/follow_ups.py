@@ -25,7 +25,6 @@ from pydantic_ai.exceptions import RunCancelled, UsageLimitExceeded
 from pydantic_ai.models import Model
 
 from agui.agents.config import usage_limits
-from agui.agents.demo.model import DemoModel
 from agui.agents.llm import resolve_model
 
 if TYPE_CHECKING:
@@ -78,7 +77,7 @@ class FollowUps(AbstractCapability[Any]):
         try:
             model = self._model_for(run)
             # The demo model only matches words, so it has no suggestions.
-            if not isinstance(model, Model) or isinstance(model, DemoModel):
+            if not isinstance(model, Model) or model.model_name == "demo":
                 return []
             cost: Any = {"usage": run.usage, "usage_limits": usage_limits(run.endpoint.config)}
             async with asyncio.timeout(self.timeout_seconds):

@@ -24,7 +24,7 @@ from pydantic_ai.models import Model
 
 from agui import conf
 from agui.agents.build import resolve_model
-from agui.agents.demo.model import build_demo_model
+from agui.contrib.demo.model import build_demo_model
 from agui.runs.live import live
 
 if TYPE_CHECKING:
@@ -106,7 +106,9 @@ def scratch() -> Iterator[None]:
             if connection.vendor == "sqlite":
                 name = str(Path(folder) / f"{connection.alias}.sqlite3")
             connection.settings_dict["TEST"]["NAME"] = name
-        local = {**settings.AGUI, "REDIS_URL": None}
+        local = dict(settings.AGUI)
+        if apps.is_installed("agui.contrib.redis"):
+            local["REDIS"] = {"URL": None}
         if apps.is_installed("agui.contrib.durable"):
             local["DURABLE"] = {"RUN_EXECUTOR": "local"}
         with override_settings(AGUI=local, MEDIA_ROOT=folder, SECURE_SSL_REDIRECT=False):

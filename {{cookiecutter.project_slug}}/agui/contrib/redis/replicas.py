@@ -14,13 +14,21 @@ from typing import Protocol
 from weakref import WeakValueDictionary
 
 from agui import clock
+from agui.contrib.redis.mirror import Mirror
+from agui.contrib.redis.refusals import load_refusal
+from agui.contrib.redis.scripts import LOCK_MS, PUSH, STOP
+from agui.contrib.redis.server import (
+    AWAY_SECONDS,
+    Away,
+    Server,
+    ThreadKeys,
+    log_key,
+    read_key,
+    stop_key,
+)
 from agui.errors import Unavailable
 from agui.models import Run
 from agui.runlog.memory import RunLog
-from agui.runlog.mirror import Mirror
-from agui.runlog.refusals import load_refusal
-from agui.runlog.scripts import LOCK_MS, PUSH, STOP
-from agui.runlog.server import AWAY_SECONDS, Away, Server, ThreadKeys, log_key, read_key, stop_key
 
 logger = logging.getLogger("agui.runlog")
 

@@ -12,12 +12,21 @@ from contextlib import suppress
 from typing import Any
 
 from agui import conf
+from agui.contrib.redis.mirror import Mirror
+from agui.contrib.redis.replicas import Recovery, Replicas
+from agui.contrib.redis.scripts import (
+    ACTIVE,
+    FIND,
+    FORGET,
+    LOCK_MS,
+    REPLACE,
+    RESERVE,
+    RUNNING_MS,
+    STOP,
+)
+from agui.contrib.redis.server import Away, Server, ThreadKeys, read_key, stop_key
 from agui.errors import Conflict, TooManyRequests, Unavailable
 from agui.runlog.memory import RunLog, RunLogs
-from agui.runlog.mirror import Mirror
-from agui.runlog.replicas import Recovery, Replicas
-from agui.runlog.scripts import ACTIVE, FIND, FORGET, LOCK_MS, REPLACE, RESERVE, RUNNING_MS, STOP
-from agui.runlog.server import Away, Server, ThreadKeys, read_key, stop_key
 
 # How long it may take until Redis hears that a run has ended.
 ENDING_SECONDS = 0.3
@@ -27,6 +36,8 @@ REPLACE_MS = 2000
 
 class RedisLogs(RunLogs):
     """One active log per thread in all processes."""
+
+    is_shared = True
 
     def __init__(self, url: str, recovery: Recovery) -> None:
         super().__init__()
@@ -241,8 +252,8 @@ class RedisLogs(RunLogs):
         except Away:
             raise Unavailable(headers={"Retry-After": "1"}) from None
 
-    async def is_reachable(self) -> bool:
-        return await self.server.ping()
+    async def check(self) -> dict[str, bool]:
+        return {"redis": await self.server.ping()}
 
     async def aclose(self) -> None:
         await super().aclose()

@@ -11,8 +11,8 @@ from contextlib import suppress
 from itertools import islice
 from typing import Any, NamedTuple
 
-from agui.agents.demo.choice import Match
-from agui.agents.demo.schemas import (
+from agui.contrib.demo.choice import Match
+from agui.contrib.demo.schemas import (
     UNREADABLE,
     Properties,
     Schema,
@@ -22,7 +22,7 @@ from agui.agents.demo.schemas import (
     plain_name,
     properties_of,
 )
-from agui.agents.demo.words import (
+from agui.contrib.demo.words import (
     QUOTED,
     blank,
     significant_words,

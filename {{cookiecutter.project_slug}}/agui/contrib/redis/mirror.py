@@ -11,10 +11,18 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from agui import clock, conf
+from agui.contrib.redis.refusals import dump_refusal
+from agui.contrib.redis.scripts import LOCK_MS, PUSH, RELEASE, RUNNING_MS
+from agui.contrib.redis.server import (
+    AWAY_SECONDS,
+    Away,
+    Server,
+    ThreadKeys,
+    Value,
+    log_key,
+    stop_key,
+)
 from agui.runlog.memory import RunLog
-from agui.runlog.refusals import dump_refusal
-from agui.runlog.scripts import LOCK_MS, PUSH, RELEASE, RUNNING_MS
-from agui.runlog.server import AWAY_SECONDS, Away, Server, ThreadKeys, Value, log_key, stop_key
 
 logger = logging.getLogger("agui.runlog")
 

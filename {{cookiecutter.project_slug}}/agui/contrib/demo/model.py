@@ -22,11 +22,11 @@ from pydantic_ai.models.function import AgentInfo, DeltaThinkingPart, DeltaToolC
 from pydantic_ai.native_tools import AbstractNativeTool
 from pydantic_ai.tools import ToolDefinition
 
-from agui.agents.demo.arguments import fill_arguments
-from agui.agents.demo.choice import Choice, choose_tools, names_of
-from agui.agents.demo.results import explain
-from agui.agents.demo.schemas import example_of
 from agui.blocking.executor import run_in_thread
+from agui.contrib.demo.arguments import fill_arguments
+from agui.contrib.demo.choice import Choice, choose_tools, names_of
+from agui.contrib.demo.results import explain
+from agui.contrib.demo.schemas import example_of
 
 PACE_SECONDS = 0.025
 LONGEST_SECONDS = 4.0  # a long answer is paced faster

@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic_ai.messages import BinaryContent, ToolReturnPart
 
-from agui.agents.demo.schemas import UNREADABLE
+from agui.contrib.demo.schemas import UNREADABLE
 
 MAX_CHARS = 2000
 MAX_ROWS = 20

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from pydantic_ai.tools import ToolDefinition
 
-from agui.agents.demo.words import (
+from agui.contrib.demo.words import (
     Span,
     significant_words,
     stems_of,

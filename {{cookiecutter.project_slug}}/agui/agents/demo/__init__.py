@@ -1,1 +1,0 @@
-"""The offline demo model: it needs no key and no network."""
