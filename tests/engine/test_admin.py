@@ -37,6 +37,7 @@ from agui.contrib.attachments.models import Attachment, AttachmentUse
 from agui.contrib.feedback.models import Feedback
 from agui.http.tokens import create_token, hash_token
 from agui.models import ApiToken, AuditRecord, Message, Run, get_conversation_model
+from agui.server.versions import versions
 from agui.stores.annotations import METADATA_KEY, annotate
 from agui.stores.model import ModelConversationStore
 from agui.testing import collect, say, wait
@@ -151,6 +152,13 @@ def test_list_is_not_counted_to_its_end(browser, name, monkeypatch):
     assert response.context["cl"].result_count == 3
     counts = [query["sql"] for query in captured if f'COUNT(*) FROM "{TABLES[name]._meta.db_table}"' in query["sql"]]
     assert counts == []
+
+
+@pytest.mark.parametrize("page", ["", "run/", "run/{}/change/", "apitoken/add/"])
+def test_the_footer_tells_the_versions(browser, page):
+    fill(0)
+    text = browser.get("/admin/agui/" + page.format(Run.objects.get().pk)).content.decode()
+    assert versions() in text.partition('<footer id="footer">')[2]
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,13 @@
 """What would fail later is said at start-up, with its cure."""
 
+from importlib.metadata import version
 from typing import Any, Self
 
 import pytest
 from django.core.checks import run_checks
 from django.http import HttpRequest
 
+import agui
 from agui import AgentConfig, DjangoAGUIView, ToolRegistry, get_urls
 from agui.contrib.session_store.store import DjangoSessionConversationStore
 from agui.models import Run
@@ -15,7 +17,7 @@ from agui.stores.model import ModelConversationStore
 
 
 def ids() -> list[str]:
-    return [str(message.id) for message in run_checks() if str(message.id).startswith("agui.")]
+    return [str(message.id) for message in run_checks() if str(message.id).startswith("agui")]
 
 
 @pytest.mark.django_db  # Django 6.1's own checks ask it
@@ -28,6 +30,14 @@ def test_where_it_is_deployed_it_says_that_one_process_serves_the_site(settings)
     settings.AGUI = {**settings.AGUI, "REDIS": {"URL": None}}
     found = {str(message.id) for message in run_checks(include_deployment_checks=True)}
     assert "agui_redis.I001" in found
+
+
+@pytest.mark.django_db  # Django 6.1's own checks ask it
+def test_where_it_is_deployed_it_tells_the_versions():
+    [told] = [message for message in run_checks(include_deployment_checks=True) if message.id == "agui.I001"]
+    for package in ("pydantic-ai-slim", "ag-ui-protocol", "django", "daphne"):
+        assert f"{package} {version(package)}" in told.msg
+    assert told.msg.startswith(f"agui-django {agui.__version__}, ")
 
 
 def deployed(settings, monkeypatch, model: str) -> list[Any]:

@@ -15,6 +15,7 @@ below it. Read them in this order:
         daphne_app.py        daphne for INSTALLED_APPS, imported by `runserver` alone
         daphne_patches.py    slow readers, large bodies, and a graceful end
         static_files.py      the static files of production
+        versions.py          what a report of a mistake needs
         bundle.py            the page's modules in one file
     http/       who asks for what
         endpoints.py         the views of one agent, by the names of their routes

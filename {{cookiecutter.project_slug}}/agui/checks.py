@@ -17,6 +17,7 @@ from agui.agents.keys import STAND_IN, missing_keys
 from agui.agents.prices import models_without_price
 from agui.lazy_import import LazyImport
 from agui.models import AbstractConversation, get_conversation_model
+from agui.server.versions import versions
 
 warm_up = LazyImport("agui.server.warm_up")
 
@@ -32,6 +33,7 @@ def register() -> None:
     checks.register(check_prices)
     checks.register(check_throttle)
     checks.register(check_agents, deploy=True)
+    checks.register(check_versions, deploy=True)
 
 
 def check_applications(**kwargs: Any) -> list[checks.CheckMessage]:
@@ -204,3 +206,8 @@ def check_agents(**kwargs: Any) -> list[checks.CheckMessage]:
             )
             messages.append(error)
     return messages
+
+
+def check_versions(**kwargs: Any) -> list[checks.CheckMessage]:
+    """Tell the versions, for reports of mistakes."""
+    return [checks.Info(versions(), id="agui.I001")]

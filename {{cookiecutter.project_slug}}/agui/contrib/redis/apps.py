@@ -18,7 +18,7 @@ class RedisConfig(Part):
     settings = RedisSettings
 
     def ready(self) -> None:
-        checks.register(check_processes)
+        checks.register(check_processes, deploy=True)
 
     def run_logs(self) -> "RunLogs | None":
         url = conf.part(RedisSettings).url
