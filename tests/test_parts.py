@@ -124,12 +124,12 @@ def only(request: pytest.FixtureRequest, bake) -> Path:
     project = bake(parts="minimal", engine="package")
     for name in MINIMAL:
         edit(project / "config/settings.py", line_of(name), "")
-    edit(project / "pyproject.toml", r"agui-django\[admin\]", "agui-django[]")
-    for name in [request.param, *NEEDED.get(request.param, ())]:
+    names = [request.param, *NEEDED.get(request.param, ())]
+    extras = ",".join(sorted(EXTRAS.intersection(names)))
+    edit(project / "pyproject.toml", r"agui-django\[admin\]", f"agui-django[{extras}]")
+    for name in names:
         below = "agui.server.daphne_app.DaphneConfig" if name == "admin_chat" else "agui"
         edit(project / "config/settings.py", rf'    "{below}",.*\n', rf"\g<0>{line_of(name)}")
-        if name in EXTRAS:
-            edit(project / "pyproject.toml", r"agui-django\[(.*)\]", rf"agui-django[{name},\1]")
     assert make(project, "setup").returncode == 0
     return project
 

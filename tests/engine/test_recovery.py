@@ -154,8 +154,8 @@ async def test_who_looks_at_once_adds_it_once(client: Client):
     ],
     ids=["here", "elsewhere"],
 )
-async def test_the_run_of_a_living_process_is_left_alone(client: Client, process, settings, caplog):
-    settings.AGUI = {}
+async def test_the_run_of_a_living_process_is_left_alone(client: Client, process, monkeypatch, caplog):
+    monkeypatch.setattr(live.logs, "is_shared", False)
     recovery._warn_of.cache_clear()
     run = await kill(client, [say("Half of it")], process=process, seen_at=timezone.now() + timedelta(hours=1))
     assert (await client.thread("killed"))["running"]
