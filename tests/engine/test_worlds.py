@@ -32,6 +32,7 @@ DUMMY = {"default": {"BACKEND": "django.core.cache.backends.dummy.DummyCache"}}
             for world in (
                 {"key": "uuid"},
                 {"key": "text"},
+                {"key": "row"},
                 {
                     "key": "number",
                     "settings": {"DEFAULT_AUTO_FIELD": "django.db.models.AutoField", "APPEND_SLASH": False},

@@ -23,8 +23,9 @@ def main() -> None:
     from django.conf import settings
 
     call_command("check", fail_level="ERROR")
+    call_command("makemigrations", "people", verbosity=0)
     for alias in settings.DATABASES:
-        call_command("migrate", database=alias, run_syncdb=True, verbosity=0)
+        call_command("migrate", database=alias, verbosity=0)
     asyncio.run(live(make_person("ada"), make_person("bob")))
     check_health()
 
@@ -32,9 +33,11 @@ def main() -> None:
 def make_person(name: str) -> Any:
     from django.conf import settings
 
-    from engine.worlds.people.models import Person
+    from engine.worlds.people.models import Contact, Person
 
     fields: dict[str, Any] = {}
+    if settings.WORLD["key"] == "row":
+        fields["key"] = Contact.objects.create()
     if settings.WORLD["key"] == "text":
         fields["key"] = f"user:{name}/b c@d"
     return Person.objects.create_user(f"{name}@example.com", is_staff=True, is_superuser=True, **fields)
@@ -81,13 +84,14 @@ async def live(ada: Any, bob: Any) -> None:
 
 def rows_of(person: Any) -> list[models.Model]:
     """What the engine and its parts keep of somebody."""
+    from agui import get_conversation_model
+
     found: list[models.Model] = []
-    for config in apps.get_app_configs():
-        if config.name.startswith(("agui", "engine.worlds.people")):
-            for model in config.get_models():
-                found += [row for row in model._base_manager.all() if str(person.pk) in map(str, vars(row).values())]
-                if hasattr(model, "scope"):
-                    found += model._base_manager.filter(scope__endswith=f"user:{person.pk}")
+    engine = [config for config in apps.get_app_configs() if config.name.startswith("agui")]
+    for model in [get_conversation_model(), *(model for config in engine for model in config.get_models())]:
+        found += [row for row in model._base_manager.all() if str(person.pk) in map(str, vars(row).values())]
+        if hasattr(model, "scope"):
+            found += model._base_manager.filter(scope__endswith=f"user:{person.pk}")
     return found
 
 

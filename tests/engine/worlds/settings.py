@@ -2,6 +2,7 @@
 
 import json
 import os
+import sys
 from pathlib import Path
 
 from engine.settings import *  # noqa: F403
@@ -19,6 +20,9 @@ AUTHENTICATION_BACKENDS = ["django.contrib.auth.backends.ModelBackend"]
 ROOT_URLCONF = "engine.worlds.urls"
 ALLOWED_HOSTS = ["*"]
 MEDIA_ROOT = Path(WORLD["directory"])
+MIGRATION_MODULES = {"people": "migrations.people"}
+(MEDIA_ROOT / "migrations").mkdir(exist_ok=True)
+sys.path.insert(0, WORLD["directory"])
 DATABASES = {
     alias: {
         "ENGINE": "django.db.backends.sqlite3",

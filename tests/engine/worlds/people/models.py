@@ -14,7 +14,14 @@ KEYS: dict[str, Any] = {
     "uuid": lambda: models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False),
     "text": lambda: models.CharField(primary_key=True, max_length=100),
     "number": lambda: models.AutoField(primary_key=True),
+    "row": lambda: models.OneToOneField("people.Contact", models.CASCADE, primary_key=True),
 }
+
+
+class Contact(models.Model):
+    """Somebody who may have an account: its row is the key of the account."""
+
+    number = models.UUIDField(primary_key=True, default=uuid.uuid4)
 
 
 class People(BaseUserManager["Person"]):
