@@ -1,12 +1,16 @@
 """A database that does not answer. The engine's tests on PostgreSQL are in test_engine_postgresql.py."""
 
+import shutil
 import socket
 import subprocess
+from concurrent.futures import ThreadPoolExecutor
+from uuid import uuid4
 
 import pytest
 from daily import at_night
 from postgresql import PostgreSQL
-from servers import project_environment
+from servers import project_environment, serve
+from test_dependency_sets import make
 
 pytestmark = pytest.mark.engine
 
@@ -57,3 +61,35 @@ def test_a_database_that_says_nothing_is_not_waited_for(bake, furnish):
             timeout=900,
         )
     assert "timeout expired" in done.stderr
+
+
+POOL = """
+DATABASES["default"]["OPTIONS"]["pool"] = {"min_size": 1, "max_size": 3}
+AGUI |= {"MAX_RUNS_PER_USER": 12}
+"""
+
+
+@pytest.mark.nightly
+@pytest.mark.servers
+def test_djangos_pool_of_connections_serves_more_runs_than_it_has(bake, postgresql_server: PostgreSQL):
+    """Nothing keeps a connection while a model thinks, or the runs would wait for each other until they fail."""
+    if not shutil.which("uv"):
+        pytest.skip("uv is not on the PATH")
+    project = bake(engine="package")
+    with (project / "config/settings.py").open("a") as settings:
+        settings.write(POOL)
+    assert make(project, "setup", "EXTRAS=postgres").returncode == 0
+    uv = ["uv", "pip", "install", "--quiet", "--python", project / ".venv/bin/python", "psycopg-pool"]
+    subprocess.run(uv, check=True)
+    name = f"pooled_{uuid4().hex}"  # If the test is run again, the first one may be there.
+    with serve(project, DATABASE_URL=postgresql_server.create(name)) as live:
+        clients = [live.client(live.token) for _ in range(12)]
+        with ThreadPoolExecutor(len(clients)) as threads:
+            runs = list(
+                threads.map(lambda n: clients[n].run(f"add_task title=Task{n}", threadId=f"t{n}"), range(len(clients)))
+            )
+        used = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        [connections] = postgresql_server.query(name, used)
+    ends = [events[-1]["type"] for events in runs]
+    assert set(ends) <= {"RUN_FINISHED"}
+    assert int(connections) <= 3 + 1  # The sign of life has one of its own.
