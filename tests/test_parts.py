@@ -50,6 +50,12 @@ def edit(path: Path, pattern: str, replacement: str) -> None:
     path.write_text(re.sub(pattern, replacement, path.read_text()))
 
 
+def name_extras(project: Path, before: set[str], after: set[str]) -> None:
+    old, new = (f"agui-django[{','.join(sorted(names))}]==" for names in (before, after))
+    assert old in (project / "pyproject.toml").read_text()
+    edit(project / "pyproject.toml", re.escape(old), new)
+
+
 def line_of(part: str) -> str:
     return f'    "agui.contrib.{part}",\n'
 
@@ -109,9 +115,11 @@ def test_without_the_hook_everything_is_there(run_cli):
 def without(request: pytest.FixtureRequest, bake, furnish) -> Path:
     """A project with everything but one part, and what needs it."""
     project = bake(parts="everything")
-    for name in [request.param, *(name for name, needed in NEEDED.items() if request.param in needed)]:
+    gone = {request.param, *(name for name, needed in NEEDED.items() if request.param in needed)}
+    for name in gone:
         edit(project / "config/settings.py", line_of(name), "")
-        edit(project / "pyproject.toml", rf"(agui-django\[.*?),?\b{name}\b", r"\1")
+    extras = {"admin", "attachments", "terminal"}
+    name_extras(project, extras, extras - gone)
     furnish(project)
     return project
 
@@ -125,8 +133,7 @@ def only(request: pytest.FixtureRequest, bake) -> Path:
     for name in MINIMAL:
         edit(project / "config/settings.py", line_of(name), "")
     names = [request.param, *NEEDED.get(request.param, ())]
-    extras = ",".join(sorted(EXTRAS.intersection(names)))
-    edit(project / "pyproject.toml", r"agui-django\[admin\]", f"agui-django[{extras}]")
+    name_extras(project, {"admin"}, EXTRAS.intersection(names))
     for name in names:
         below = "agui.server.daphne_app.DaphneConfig" if name == "admin_chat" else "agui"
         edit(project / "config/settings.py", rf'    "{below}",.*\n', rf"\g<0>{line_of(name)}")
