@@ -27,6 +27,7 @@ class Conversation(AbstractConversation):
     label = models.CharField(max_length=50, blank=True, default="new", db_index=True)
     priority = models.PositiveSmallIntegerField(default=3)
     customer = models.ForeignKey(Customer, null=True, blank=True, on_delete=models.SET_NULL)
+    watchers = models.ManyToManyField(Customer, blank=True, related_name="+")
 
     class Meta(AbstractConversation.Meta):
         verbose_name = "case"
@@ -107,6 +108,7 @@ def test_the_admin_changes_them_alone(labelled, client):
     client.force_login(get_user_model().objects.create_superuser("root"))
     page = reverse("admin:assistant_conversation_change", args=[labelled.pk])
     form = {"label": "urgent", "priority": 1, "customer": "", "title": "Forged", "thread_id": "forged"}
+    form["watchers"] = [labelled.customer_id]
     with CaptureQueriesContext(connection) as queries:
         assert client.post(page, form).status_code == 302
     [update] = [q["sql"] for q in queries if q["sql"].startswith('UPDATE "assistant_conversation"')]
@@ -114,9 +116,10 @@ def test_the_admin_changes_them_alone(labelled, client):
     row = Conversation.objects.get()
     assert (row.label, row.priority, row.customer, row.title) == ("urgent", 1, None, labelled.title)
     assert row.thread_id == labelled.thread_id
+    assert [watcher.pk for watcher in row.watchers.all()] == [labelled.customer_id]
     [entry] = LogEntry.objects.all()
     assert entry.object_repr == f"case {row.pk}"
-    assert entry.get_change_message() == "Changed Label, Priority and Customer."
+    assert entry.get_change_message() == "Changed Label, Priority, Customer and Watchers."
 
 
 def test_an_export_has_the_fields(labelled):
@@ -127,6 +130,7 @@ def test_an_export_has_the_fields(labelled):
 
 
 def test_pruning_takes_the_conversation_and_leaves_the_customer(labelled):
+    labelled.watchers.add(labelled.customer)
     Conversation.objects.update(updated_at=timezone.now() - timedelta(days=400))
     call_command("prune_agent_data", "--conversations", "300", verbosity=0)
     assert not Conversation.objects.exists()

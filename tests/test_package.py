@@ -108,7 +108,7 @@ def test_a_build_front_end_makes_the_same_wheel_without_network(bake, tmp_path: 
 def test_installers_read_what_the_engine_declares(bake):
     with zipfile.ZipFile(wheel_of(bake(engine="package"))) as archive:
         [name] = [name for name in archive.namelist() if name.endswith(".dist-info/METADATA")]
-        told = Metadata.from_email(archive.read(name))  # It refuses what is against the standard.
+        told = Metadata.from_email(archive.read(name))  # from_email refuses what is against the standard
     project = tomllib.loads((ENGINE / "pyproject.toml").read_text())["project"]
     extras = project["optional-dependencies"]
     assert (told.name, str(told.version)) == (project["name"], VERSION)

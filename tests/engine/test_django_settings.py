@@ -192,7 +192,14 @@ def test_a_check_says_that_signed_cookies_tell_no_visitors_apart(agent, settings
 
 @pytest.mark.django_db
 @pytest.mark.parametrize(
-    ("router", "is_right"), [("SecondDatabase", True), ("AgentOnly", False), ("UsersOnly", False), ("Replica", False)]
+    ("router", "is_right"),
+    [
+        ("SecondDatabase", True),
+        ("AgentOnly", False),
+        ("UsersOnly", False),
+        ("Conversations", False),
+        ("Replica", False),
+    ],
 )
 def test_users_and_what_they_own_are_in_one_database(settings, router: str, is_right: bool):
     settings.DATABASE_ROUTERS = [f"engine.worlds.routers.{router}"]

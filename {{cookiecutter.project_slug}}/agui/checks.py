@@ -88,20 +88,20 @@ def check_conversations(**kwargs: Any) -> list[checks.CheckMessage]:
 
 def check_databases(**kwargs: Any) -> list[checks.CheckMessage]:
     """Require one database for users and all that they own: a deletion takes both."""
-    users, conversations = get_user_model(), get_conversation_model()
-    used = {router.db_for_write(users), router.db_for_write(conversations)}
+    owned: list[Any] = [get_conversation_model()]
     for config in apps.get_app_configs():
-        if config.name.partition(".")[0] != "agui":
-            continue
-        for model in config.get_models():
-            used |= {router.db_for_read(model), router.db_for_write(model)}
+        if config.name.partition(".")[0] == "agui":
+            owned += config.get_models()
+    used = {router.db_for_write(get_user_model())}
+    for model in owned:
+        used |= {router.db_for_read(model), router.db_for_write(model)}
     if len(used) == 1:
         return []
     return [
         checks.Error(
             f"DATABASE_ROUTERS spread users and their conversations over {sorted(used)!r}.",
-            hint="Route the models of 'agui' and its parts to the database in which users are "
-            "written, for reading, too.",
+            hint="Route conversations and the models of 'agui' and its parts to the database in "
+            "which users are written, for reading, too.",
             id="agui.E014",
         )
     ]

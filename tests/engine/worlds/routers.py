@@ -33,6 +33,16 @@ class UsersOnly(SecondDatabase):
     labels = ("admin", "auth", "contenttypes", "sessions", "users")
 
 
+class Conversations(SecondDatabase):
+    """All is there, but conversations are read from elsewhere."""
+
+    def db_for_read(self, model: Any, **hints: Any) -> str | None:
+        return "default" if model._meta.app_label == "assistant" else super().db_for_read(model)
+
+    def db_for_write(self, model: Any, **hints: Any) -> str | None:
+        return super().db_for_read(model)
+
+
 class Replica(SecondDatabase):
     """All that is read is read from a copy."""
 

@@ -74,7 +74,9 @@ class ConversationAdmin(RecordAdmin):
         return bool(_own_fields()) and admin.ModelAdmin.has_change_permission(self, request, obj)
 
     def save_model(self, request: HttpRequest, obj: Model, form: Any, change: bool) -> None:
-        obj.save(update_fields=form.changed_data)  # A run may write the others meanwhile.
+        columns = {field.name for field in Thread._meta.concrete_fields}
+        # A run may write the others meanwhile.
+        obj.save(update_fields=columns.intersection(form.changed_data))
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[AbstractConversation]:
         messages_kept = count_of(Message, thread=OuterRef("pk"))
@@ -150,7 +152,8 @@ class ConversationAdmin(RecordAdmin):
 
 def _own_fields() -> list[Any]:
     engine = {"id", *(field.name for field in AbstractConversation._meta.get_fields())}
-    return [field for field in Thread._meta.fields if field.name not in engine]
+    fields = [*Thread._meta.fields, *Thread._meta.many_to_many]
+    return [field for field in fields if field.name not in engine]
 
 
 def register_conversations() -> None:
