@@ -217,21 +217,3 @@ def test_conversations_in_an_app_of_their_own(bake, furnish):
     manage(project, "migrate", "--verbosity", "0")
     (project / "chats/tests.py").unlink()
     run_tests(project)
-
-
-def test_a_wrong_model_is_told(bake, furnish):
-    project = bake(project_slug="wrong")
-    furnish(project)
-    for name, told in (
-        ("assistant.Nothing", "doesn't have a 'Nothing' model"),
-        ("assistant.Task", "is no subclass of AbstractConversation"),
-    ):
-        write(
-            project / "config/settings.py",
-            ('"CONVERSATION_MODEL": "assistant.Conversation"', f'"CONVERSATION_MODEL": "{name}"'),
-        )
-        command = [project / ".venv/bin/python", "manage.py", "check"]
-        done = subprocess.run(command, cwd=project, env=project_environment(), capture_output=True, text=True)
-        assert done.returncode == 1
-        assert told in done.stderr.splitlines()[-1]
-        write(project / "config/settings.py", (f'"{name}"', '"assistant.Conversation"'))

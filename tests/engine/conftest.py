@@ -44,6 +44,10 @@ models.ALLOW_MODEL_REQUESTS = False
 # The engine's modules ask this clock for the time.
 agui.clock.time = agui.clock.timezone = the_clock  # type: ignore[assignment]
 
+# No test speaks TLS. Each client of a provider reads the machine's certificates, in 20 ms, unless it is told where.
+os.environ.pop("SSL_CERT_FILE", None)
+os.environ["SSL_CERT_DIR"] = os.devnull
+
 # Rows that migrations make, and that no test changes.
 KEPT = {"django_content_type", "auth_permission", "django_migrations"}
 

@@ -184,6 +184,22 @@ def test_check_tells_of_a_mistake_that_only_an_agent_shows(tmp_path, mistake, me
     assert message in process.stderr
 
 
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("assistant.Task", "is no subclass of AbstractConversation"),
+        pytest.param("assistant.Nothing", "doesn't have a 'Nothing' model", marks=pytest.mark.nightly),
+    ],
+)
+def test_a_model_that_is_none_of_conversations_is_told(tmp_path, name, message):
+    (tmp_path / "wrong.py").write_text(
+        f"from config.settings import *\nAGUI |= {{'CONVERSATION_MODEL': '{name}'}}\n"
+    )
+    process = run(tmp_path, "check", settings_module="wrong")
+    assert process.returncode == 1
+    assert message in process.stderr.splitlines()[-1]
+
+
 def test_names_of_the_engine_are_known_before_they_are_imported():
     code = "import sys, agui; assert {*agui.__all__} <= {*dir(agui)}; assert 'pydantic_ai' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], cwd=settings.BASE_DIR, check=True)
