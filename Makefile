@@ -72,9 +72,9 @@ element: .demo/packages/node_modules ## Run the element's tests on the template'
 wheel: ## Build the package of the engine, in .demo/wheel/
 	@$(PYTHON) -B "{{cookiecutter.project_slug}}/agui/distribution/pack.py" .demo/wheel
 
-settings: .demo/new ## Write the tables of docs/settings.md anew from agui/conf.py
+settings: .demo/new ## Write the tables of agui/manual/settings.md anew from agui/conf.py
 	DJANGO_SETTINGS_MODULE=engine.settings PYTHONPATH="$(TESTED):tests" "$(TESTED)/.venv/bin/python" \
-		-m engine.settings_reference "$(CURDIR)/{{cookiecutter.project_slug}}/docs/settings.md"
+		-m engine.settings_reference "$(CURDIR)/{{cookiecutter.project_slug}}/agui/manual/settings.md"
 
 # No file of this name is made: each time the project is a new one.
 .demo/new: .venv/.demo
@@ -82,15 +82,15 @@ settings: .demo/new ## Write the tables of docs/settings.md anew from agui/conf.
 	@$(MAKE) --no-print-directory -C $(NEW) setup .venv/.evals EXTRAS="$(EXTRAS)"
 
 picture: .venv/.dev ## Make the pictures of the README and of the manual anew, from projects that are served
-	PICTURE=docs MANUAL_PICTURES="$(CURDIR)/{{cookiecutter.project_slug}}/docs/pictures" $(PYTEST) -q tests/test_picture.py tests/test_tutorial.py tests/test_make_it_yours.py
+	PICTURE=docs MANUAL_PICTURES="$(CURDIR)/{{cookiecutter.project_slug}}/agui/manual/pictures" $(PYTEST) -q tests/test_picture.py tests/test_tutorial.py tests/test_make_it_yours.py
 
 docs: .venv/.dev ## Build the manual as a site with a search, in .site/html/
 	@rm -rf .site && mkdir -p .site
-	@cp -R "{{cookiecutter.project_slug}}/docs" .site/pages
-	@cp -R docs/*.md docs/*.png docs/recipes CHANGELOG.md .site/pages
+	@cp -R "{{cookiecutter.project_slug}}/agui/manual" .site/pages
+	@cp -R docs/*.md docs/*.png CHANGELOG.md .site/pages
 	@cp README.md .site/pages/index.md
 	@sed -i.bak -E -f docs/site.sed .site/pages/*.md .site/pages/recipes/*.md
-	@find .site/pages \( -name '*.bak' -o -name ruff.toml \) -delete
+	@find .site/pages \( -name '*.bak' -o -name '*.py' \) -delete
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --config-file docs/mkdocs.yml
 	@echo "The manual is in .site/html/: serve that folder, as with python -m http.server --directory .site/html"
 
@@ -107,9 +107,8 @@ else
 	@$(BENCH)/.venv/bin/python -B benchmarks/page.py $(ARGS)
 endif
 
-# RUF200: a requirement with a question of cookiecutter in it becomes valid when it is answered.
-lint: .venv/.dev ## Check and format-check all Python files
-	$(BIN)/ruff check --no-cache --extend-per-file-ignores '**/pyproject.toml:RUF200' .
+lint: .venv/.dev ## Check and format-check the Python files of this repository (a project has make check)
+	$(BIN)/ruff check --no-cache .
 	$(BIN)/ruff format --no-cache --check .
 
 clean: ## Remove what these commands made

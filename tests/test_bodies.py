@@ -322,7 +322,7 @@ def connection(server: LiveProject) -> Iterator[http.client.HTTPConnection]:
         yield connection
 
 
-@pytest.mark.parametrize("examples", [200, *at_night(2000)])
+@pytest.mark.parametrize("examples", [80, *at_night(2000)])
 def test_generated_bodies_get_clear_answers(server: LiveProject, connection: http.client.HTTPConnection, examples: int):
     conversations = Conversations(server, connection)
 

@@ -150,8 +150,8 @@ def is_silent(page: Page) -> None:
 
 @pytest.mark.nightly
 def test_the_manuals_own_page_gets_a_text(talker, ear):
-    """The program of docs/page.md for pages without the chat's microphone."""
-    manual = (ROOT / TEMPLATE_NAME / "docs/page.md").read_text()
+    """The program of agui/manual/page.md for pages without the chat's microphone."""
+    manual = (ROOT / TEMPLATE_NAME / "agui/manual/page.md").read_text()
     [code] = re.findall(r"^```js\n(const recorder.*?)^```$", manual, re.M | re.S)
     # Another recorder of the same stream tells when there is something to hear.
     listen = "recorder.start(); window.begun = recorder; new MediaRecorder(recorder.stream).start();"

@@ -53,6 +53,7 @@ def test_replay_gives_the_same_project(run_cli):
     assert tree(run_cli.output / "again") == first
 
 
+@pytest.mark.nightly
 def test_replay_of_a_refused_slug_is_refused(run_cli):
     assert run_cli("--no-input", "project_slug=a/b").returncode != 0
     done = run_cli("--replay")
@@ -60,6 +61,7 @@ def test_replay_of_a_refused_slug_is_refused(run_cli):
     assert list(run_cli.output.iterdir()) == []
 
 
+@pytest.mark.nightly
 def test_replay_file(run_cli, tmp_path: Path):
     assert run_cli("--no-input", "project_name=Filed").returncode == 0
     (replay,) = (run_cli.home / ".cookiecutter_replay").iterdir()
@@ -74,6 +76,7 @@ def test_git_address_gives_the_tracked_files(run_cli, clone: Path, bake, tmp_pat
     assert tree(run_cli.output / "my_assistant") == tree(bake(tmp_path / "baked", parts="standard", engine="package"))
 
 
+@pytest.mark.nightly
 def test_git_tag_is_checked_out(run_cli, clone: Path, tmp_path: Path):
     tagged = tmp_path / "tagged"
     shutil.copytree(clone, tagged)
@@ -106,6 +109,7 @@ def test_forced_second_run_keeps_env(run_cli):
     assert (project / "notes.txt").read_text() == "mine"
 
 
+@pytest.mark.nightly
 def test_without_hooks_make_copies_env(run_cli):
     done = run_cli("--no-input", "--accept-hooks", "no")
     assert done.returncode == 0, done.stderr
@@ -157,6 +161,7 @@ def test_without_any_program_on_the_path(run_cli, tmp_path: Path):
     assert (run_cli.output / "my_assistant/.env").exists()
 
 
+@pytest.mark.nightly
 def test_users_own_defaults(run_cli):
     (run_cli.home / ".cookiecutterrc").write_text(
         "default_context:\n  full_name: Somebody\n  project_name: From home\n"
@@ -190,14 +195,16 @@ def test_typed_answers_are_not_evaluated(run_cli):
     assert list(run_cli.output.iterdir()) == []
 
 
+@pytest.mark.nightly
 def test_unknown_variable_is_ignored(run_cli):
     """cookiecutter's own doing: a misspelt answer is no answer."""
     assert run_cli("--no-input", "projct_name=Misspelt").returncode == 0
     assert [path.name for path in run_cli.output.iterdir()] == ["my_assistant"]
 
 
+@pytest.mark.nightly
 def test_forced_second_run_that_skips_files_is_no_upgrade(run_cli):
-    """cookiecutter skips only what it renders: docs/upgrading.md warns of it."""
+    """cookiecutter skips only what it renders: agui/manual/upgrading.md warns of it."""
     run_cli("--no-input")
     project = run_cli.output / "my_assistant"
     for name in (".env", "README.md", "assistant/tools.py"):
@@ -207,6 +214,7 @@ def test_forced_second_run_that_skips_files_is_no_upgrade(run_cli):
     assert mine == {".env", "README.md"}
 
 
+@pytest.mark.nightly
 def test_hook_failing_in_an_existing_project_removes_nothing(run_cli, template: Path, tmp_path: Path):
     run_cli("--no-input")
     before = tree(run_cli.output)
@@ -229,6 +237,7 @@ def test_only_the_rendered_hooks_stay_in_the_temporary_directory(run_cli, tmp_pa
     assert all(name.endswith(".py") for name in left)
 
 
+@pytest.mark.nightly
 def test_private_answers_cannot_move_the_project(run_cli, tmp_path: Path):
     for name in ("__safe_slug", "__answered_slug"):
         before = {path.name for path in tmp_path.iterdir() if path.suffix != ".py"}
@@ -237,6 +246,7 @@ def test_private_answers_cannot_move_the_project(run_cli, tmp_path: Path):
         assert {path.name for path in tmp_path.iterdir() if path.suffix != ".py"} == before
 
 
+@pytest.mark.nightly
 def test_bare_repository_gives_a_project(run_cli, clone: Path, tmp_path: Path):
     subprocess.run(["git", "clone", "-q", "--bare", clone, tmp_path / "bare.git"], check=True)
     assert run_cli("--no-input", source=f"git+file://{tmp_path / 'bare.git'}").returncode == 0

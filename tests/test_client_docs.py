@@ -1,4 +1,4 @@
-"""The generated docs/: what clients.md tells to type is run, and has to print what it says; protocol.md is compared."""
+"""The manual: what clients.md tells to type is run, and has to print what it says; protocol.md is compared."""
 
 import json
 import os
@@ -14,11 +14,12 @@ from pathlib import Path
 
 import pytest
 from conftest import ROOT, TEMPLATE_NAME, cached, npm_install
+from daily import by_day
 from servers import Client, LiveProject, free_port, run_input, serve, wait_until
 
 pytestmark = pytest.mark.clients
 
-DOCS = ROOT / TEMPLATE_NAME / "docs"
+DOCS = ROOT / TEMPLATE_NAME / "agui/manual"
 CLIENTS = ROOT / "tests/client_docs"
 ADDRESS = "http://127.0.0.1:8000"
 
@@ -145,7 +146,7 @@ def node_directory(request: pytest.FixtureRequest, packages: Path, live_project:
     return tmp_path
 
 
-@pytest.mark.parametrize("program", programs("@ag-ui/client"))
+@pytest.mark.parametrize("program", by_day(programs("@ag-ui/client")))
 def test_ag_ui_client(program: str, node_directory: Path, token: str):
     run_program("@ag-ui/client", program, ["node"], node_directory, token)
 

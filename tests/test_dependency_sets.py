@@ -100,6 +100,7 @@ def test_pins_fit_each_python(rendered, python: str):
     assert set(chosen) - set(pinned) == set()
 
 
+@pytest.mark.nightly
 def test_going_back_to_the_pins_installs_them_again(bake, furnish):
     """Else `make check` after `make check VERSIONS=newest` would say nothing about the pins."""
     project = bake(project_slug="back")

@@ -1,4 +1,4 @@
-"""docs/deployment.md, word for word except addresses: what serves the site, on what, and with whose data."""
+"""agui/manual/deployment.md, word for word except addresses: what serves the site, on what, and with whose data."""
 
 import configparser
 import json
@@ -34,7 +34,7 @@ from servers import (
 )
 
 pytestmark = pytest.mark.servers
-PAGE = ROOT / TEMPLATE_NAME / "docs/deployment.md"
+PAGE = ROOT / TEMPLATE_NAME / "agui/manual/deployment.md"
 SECTIONS = guide.sections(PAGE)
 PRODUCTION = {"SECRET_KEY": "only-for-this-test-" * 3, "ALLOWED_HOSTS": "127.0.0.1"}
 HTTPS = {"X-Forwarded-Proto": "https"}

@@ -1,4 +1,4 @@
-"""The manual of the element, docs/page.md: all that it names is there, and all that is there is named."""
+"""The manual of the element, agui/manual/page.md: all that it names is there, and all that is there is named."""
 
 import re
 
@@ -7,7 +7,7 @@ from conftest import ROOT, TEMPLATE_NAME
 
 PROJECT = ROOT / TEMPLATE_NAME
 STATIC = PROJECT / "agui/static/agui"
-MANUAL = (PROJECT / "docs/page.md").read_text()
+MANUAL = (PROJECT / "agui/manual/page.md").read_text()
 ELEMENT = (STATIC / "agui-chat.js").read_text()
 HEADER = ELEMENT.partition("*/")[0]
 CODE = "\n".join(path.read_text() for path in sorted(STATIC.glob("*.js")))

@@ -118,13 +118,3 @@ def test_engine_passes_its_tests_without_the_example(bake, furnish):
     about_it = [path for path in ENGINE.glob("test_*.py") if re.search(r"\bassistant[./]", path.read_text())]
     about_it += ENGINE.glob("test_recipes*.py")
     run_engine_tests(project, *sorted(set(about_it)))
-
-
-@pytest.mark.nightly
-def test_engine_passes_its_tests_without_the_manual(bake, furnish):
-    """Files that a user has deleted stay deleted, and cost no test: all are collected, those of pages run."""
-    project = bake(project_slug="unread")
-    furnish(project)
-    shutil.rmtree(project / "docs")
-    (project / "README.md").unlink()
-    assert re.search(r"\d+ skipped", run_engine_tests(project, "-k", "docs or recipes or documentation"))

@@ -5,15 +5,16 @@ from pathlib import Path
 import pytest
 from postgresql import PostgreSQL
 from redis_server import RedisServer, find_redis
-from test_engine import run_engine_tests
+from test_engine import ENGINE, run_engine_tests
 
 pytestmark = pytest.mark.engine
+OF_DATABASES = sorted(path.name for path in ENGINE.glob("test_*.py") if "mark.database" in path.read_text())
 
 
 @pytest.mark.parametrize(
     ("name", "chosen"),
     [
-        ("by_day", ["-m", "database and not nightly", "--first-values"]),
+        ("by_day", ["-m", "database and not nightly", "--first-values", *OF_DATABASES]),
         pytest.param("at_night", [], marks=pytest.mark.nightly),
     ],
 )

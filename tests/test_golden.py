@@ -16,12 +16,13 @@ GOLDEN = ROOT / "tests/golden"
 PYTHON = r"[a-z0-9_]+\.py"
 PLACES = {
     ".": r"\.dockerignore|\.env|\.env\.example|\.gitignore|\.pre-commit-config\.yaml|AGENTS\.md|Dockerfile|Makefile"
-    r"|README\.md|compose\.yaml|conftest\.py|constraints\.txt|manage\.py|nginx\.conf|package\.json|pyproject\.toml|requirements\.py",
+    r"|README\.md|compose\.yaml|conftest\.py|constraints\.txt|manage\.py|nginx\.conf|pyproject\.toml|requirements\.py",
     r"\.agents/skills/change-the-agent": r"SKILL\.md",
     ".github/workflows": r"ci\.yml",
-    "docs": r"([a-z-]+\.md|openapi\.(json|yaml))",
-    "docs/pictures": r"[a-z-]+\.png",
-    "agui": rf"pyproject\.toml|py\.typed|{PYTHON}",
+    "agui/manual": r"__(init|main)__\.py|[a-z-]+\.md|openapi\.yaml",
+    "agui/manual/recipes": r"([a-z-]+|README)\.md",
+    "agui/manual/pictures": r"[a-z-]+\.png",
+    "agui": rf"package\.json|pyproject\.toml|py\.typed|{PYTHON}",
     "agui/(agents(/demo)?|blocking|distribution|events|http|protocol|runlog|runs|server|stores)": PYTHON,
     "agui/(testing|tools|turns)": PYTHON,
     "agui/contrib(/[a-z_]+(/management(/commands)?)?)?": PYTHON,
@@ -37,12 +38,12 @@ PLACES = {
     "assistant/static/assistant": r"chat\.js|page\.css|icon\.svg",
     "assistant/templates/assistant": r"[a-z]+\.html",
     "config": PYTHON,
-    "users(/management(/commands)?)?": PYTHON,
+    "users": PYTHON,
     "users/templates/registration": r"(login|locked_out)\.html",
     "agui/management/agent_template(/[a-z]+(/app_name)?)?": r"[a-z_]+\.(py-tpl|yaml|css|html|svg)",
     "locale/(ar|de)/LC_MESSAGES": r"django\.(po|mo)",
     "(agui(/contrib/[a-z_]+)?|assistant|users)/migrations": r"__init__\.py|\d{4}_[a-z0-9_]+\.py",
-    "(assistant|config|users)/tests": PYTHON,
+    "(assistant|users)/tests": PYTHON,
 }
 RESERVED_ON_WINDOWS = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\.|$)", re.IGNORECASE)
 
@@ -70,7 +71,7 @@ def test_every_file_is_text(project: Path):
     """
     others = {name: (project / name).read_bytes() for name in files(project) if not name.endswith(".mo")}
     others = {name: data for name, data in others.items() if b"\0" in data}
-    assert {str(PurePosixPath(name).parent) for name in others} == {"docs/pictures"}
+    assert {str(PurePosixPath(name).parent) for name in others} == {"agui/manual/pictures"}
     assert all(data.startswith(b"\x89PNG\r\n\x1a\n") for data in others.values())
 
 

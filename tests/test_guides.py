@@ -4,6 +4,7 @@ import os
 import re
 import signal
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -13,14 +14,14 @@ from postgresql import PostgreSQL
 from servers import Client, credential, free_port, manage, project_environment, wait_until_healthy
 
 PROJECT = ROOT / TEMPLATE_NAME
-DOCS = PROJECT / "docs"
+MANUAL = PROJECT / "agui/manual"
 REPOSITORY = sorted([ROOT / "README.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").rglob("*.md")])
-PAGES = sorted([PROJECT / "README.md", PROJECT / "AGENTS.md", *DOCS.rglob("*.md")])
+PAGES = sorted([PROJECT / "README.md", PROJECT / "AGENTS.md", *MANUAL.rglob("*.md")])
 GUIDES = ["architecture", "deployment", "operate", "security"]
 
 
 def blocks(page: str, language: str) -> list[str]:
-    return re.findall(rf"^```{language}\n(.*?)^```$", (DOCS / f"{page}.md").read_text(), re.M | re.S)
+    return re.findall(rf"^```{language}\n(.*?)^```$", (MANUAL / f"{page}.md").read_text(), re.M | re.S)
 
 
 def anchors(page: Path) -> set[str]:
@@ -42,13 +43,32 @@ def test_pages_that_tests_hold_to_the_code_exist():
     tests = "".join(path.read_text() for path in (ROOT / "tests/engine").glob("*.py"))
     named = set(re.findall(r'\bread\("([\w./-]+)"\)', tests))
     assert len(named) > 5
-    assert [name for name in sorted(named) if not (DOCS / name).exists()] == []
+    assert [name for name in sorted(named) if not (MANUAL / name).exists()] == []
 
 
-def test_the_readme_leads_to_every_page():
-    linked = set(re.findall(r"\]\(docs/([\w./-]+)", (PROJECT / "README.md").read_text()))
-    pages = {path.name for path in DOCS.iterdir() if path.is_file()}
-    assert linked >= pages
+@pytest.mark.parametrize("page", ["README.md", "AGENTS.md", ".agents/skills/change-the-agent/SKILL.md"])
+def test_the_pages_that_a_project_names_are_in_the_manual(page: str):
+    text = (PROJECT / page).read_text()
+    named = set(re.findall(r"`(?:agui/manual/)?([a-z-]+\.md)`", text))
+    assert named
+    assert [name for name in named if not (MANUAL / name).exists()] == []
+
+
+def test_the_contents_lead_to_every_page():
+    linked = set(re.findall(r"\]\((?:\./)?([\w./-]+)\)", (MANUAL / "contents.md").read_text()))
+    pages = {path.name for path in MANUAL.glob("*.md")} - {"contents.md"}
+    assert linked == pages | {"openapi.yaml", "recipes/README.md"}
+
+
+def test_every_page_is_listed_with_its_path():
+    run = [sys.executable, "-m", "agui.manual"]
+    listed = subprocess.run(run, cwd=PROJECT, capture_output=True, text=True, check=True).stdout.splitlines()
+    there = {}
+    for line in listed:
+        title, path = re.split(r" {2,}", line)
+        there[Path(path)] = title
+    assert set(there) == {*MANUAL.rglob("*.md")}
+    assert there[MANUAL / "tools.md"] == "Give the agent tools"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(PROJECT)))
@@ -58,10 +78,8 @@ def test_what_is_pasted_into_the_settings_keeps_the_others(page: Path):
 
 @pytest.mark.parametrize("name", GUIDES)
 def test_files_that_a_guide_names_exist(name: str):
-    text = (DOCS / f"{name}.md").read_text()
-    named = re.findall(
-        r"`((?:agui|assistant|config|docs|users)/[\w./-]*|(?:[\w-]+/)*[\w-]+\.(?:py|conf|yaml|js))`", text
-    )
+    text = (MANUAL / f"{name}.md").read_text()
+    named = re.findall(r"`((?:agui|assistant|config|users)/[\w./-]*|(?:[\w-]+/)*[\w-]+\.(?:py|conf|yaml|js))`", text)
     places = [PROJECT, PROJECT / "agui", ROOT]
     missing = [one for one in named if not any((place / one).exists() for place in places)]
     assert not missing
@@ -80,7 +98,9 @@ def paths_in(text: str) -> set[str]:
     return {name for name in named if PATH.fullmatch(name)} - MADE
 
 
-@pytest.mark.parametrize("page", ["docs/decisions.md", "docs/contributing.md", f"{TEMPLATE_NAME}/docs/architecture.md"])
+@pytest.mark.parametrize(
+    "page", ["docs/decisions.md", "docs/contributing.md", f"{TEMPLATE_NAME}/agui/manual/architecture.md"]
+)
 def test_files_that_a_page_names_exist(page: str):
     there = {f"/{path}" for file in map(Path, snapshot.files()) for path in (file, *file.parents)}
     missing = []
@@ -99,29 +119,29 @@ def test_tests_that_contributing_md_runs_exist():
 
 @pytest.mark.parametrize("name", GUIDES)
 def test_settings_that_a_guide_names_exist(name: str):
-    named = set(re.findall(r"`([A-Z]+(?:_[A-Z]+)+)\b[^`]*`", (DOCS / f"{name}.md").read_text()))
-    known = (DOCS / "settings.md").read_text() + (PROJECT / "config/settings.py").read_text()
+    named = set(re.findall(r"`([A-Z]+(?:_[A-Z]+)+)\b[^`]*`", (MANUAL / f"{name}.md").read_text()))
+    known = (MANUAL / "settings.md").read_text() + (PROJECT / "config/settings.py").read_text()
     others = {"POSTGRES_PASSWORD", "DISABLE_SERVER_SIDE_CURSORS", "SESSION_COOKIE_AGE"}  # Django's
     others.add("MESSAGES_SNAPSHOT")  # AG-UI's
     others |= {"S3_BUCKET", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_DEFAULT_REGION", "AWS_ENDPOINT_URL_S3"}
-    events = (PROJECT / "docs/protocol.md").read_text()
+    events = (MANUAL / "protocol.md").read_text()
     unknown = {one for one in named - others if not re.search(rf"\b{one}\b", known + events)}
     assert not {one for one in unknown if not one.startswith("OTEL_")}  # OpenTelemetry reads them itself
 
 
 def test_connections_are_those_of_the_settings():
-    settings = dict(re.findall(r"^\| `([A-Z_]+)` \| .*? \| `(\d+)` \|", (DOCS / "settings.md").read_text(), re.M))
+    settings = dict(re.findall(r"^\| `([A-Z_]+)` \| .*? \| `(\d+)` \|", (MANUAL / "settings.md").read_text(), re.M))
     threads, database = int(settings["TOOL_THREADS"]), int(settings["DATABASE_THREADS"])
     pools = re.search(r'Pool = Literal\["tools", (.*)\]', (PROJECT / "agui/blocking/executor.py").read_text())
     assert pools
     most = threads + database * len(pools[1].split(",")) + 1  # Heartbeats have a connection of their own.
-    section = (DOCS / "operate.md").read_text().split("\n## Connections to the database\n")[1].split("\n## ")[0]
+    section = (MANUAL / "operate.md").read_text().split("\n## Connections to the database\n")[1].split("\n## ")[0]
     assert str(most) in re.findall(r"\d+", section)
 
 
 def test_the_diagram_goes_one_way_through_the_rooms():
     [diagram] = blocks("architecture", "mermaid")
-    rooms = re.findall(r"^\| `(\w+)/` \|", (DOCS / "architecture.md").read_text(), re.M)
+    rooms = re.findall(r"^\| `(\w+)/` \|", (MANUAL / "architecture.md").read_text(), re.M)
     steps = re.findall(r"^ {4}([\w.]+)(?:\(\[.*?\]\)|\[.*?\])? (?:-->|-\.->)(?:\|.*?\|)? ([\w.]+)", diagram, re.M)
     assert len(steps) == len(diagram.strip().splitlines()) - 1
     seen = {"client"}
@@ -133,14 +153,14 @@ def test_the_diagram_goes_one_way_through_the_rooms():
 
 
 def test_the_proxy_has_what_the_page_says_of_it():
-    section = (DOCS / "deployment.md").read_text().split("\n## The proxy\n")[1].split("\n## ")[0]
+    section = (MANUAL / "deployment.md").read_text().split("\n## The proxy\n")[1].split("\n## ")[0]
     site = (PROJECT / "nginx.conf").read_text()
     for name in re.findall(r"^\| `([\w-]+)` \|", section, re.M):
         assert name in site
 
 
 def test_compose_needs_what_the_page_says():
-    section = (DOCS / "deployment.md").read_text().split("\n## With Docker\n")[1].split("\n## ")[0]
+    section = (MANUAL / "deployment.md").read_text().split("\n## With Docker\n")[1].split("\n## ")[0]
     needed = set(re.findall(r"\$\{(\w+):\?", (PROJECT / "compose.yaml").read_text()))
     assert needed <= set(re.findall(r"`([A-Z_]+)`", section))
 

@@ -8,9 +8,10 @@ from conftest import ROOT, TEMPLATE_NAME
 from pages import expect, finished, keep_picture, say, sign_in
 from servers import serve, text_of
 
-LOOK, REMOVAL, _ = guide.sections(ROOT / TEMPLATE_NAME / "docs/make-it-yours.md").values()
+LOOK, REMOVAL, _ = guide.sections(ROOT / TEMPLATE_NAME / "agui/manual/make-it-yours.md").values()
 
 
+@pytest.mark.nightly
 @pytest.mark.browser
 def test_the_page_gets_a_colour_and_a_logo(new_page, bake, furnish, tmp_path: Path):
     project = bake(project_name="Book Club")

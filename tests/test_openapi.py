@@ -1,4 +1,4 @@
-"""The HTTP reference, docs/openapi.yaml: it has every route, and the live server does what it says."""
+"""The HTTP reference, agui/manual/openapi.yaml: it has every route, and the live server does what it says."""
 
 import json
 import re
@@ -17,7 +17,7 @@ from conftest import ROOT, TEMPLATE_NAME, furnish_project
 from servers import LiveProject, events, run_input, serve
 
 pytestmark = pytest.mark.servers
-REFERENCE = ROOT / TEMPLATE_NAME / "docs/openapi.yaml"
+REFERENCE = ROOT / TEMPLATE_NAME / "agui/manual/openapi.yaml"
 PATHS: dict[str, dict[str, Any]] = yaml.safe_load(REFERENCE.read_text())["paths"]
 METHODS = ("get", "post", "put", "patch", "delete")
 OPERATIONS = [(method.upper(), path) for path, item in PATHS.items() for method in METHODS if method in item]

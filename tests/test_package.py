@@ -142,8 +142,12 @@ def test_both_forms_ask_for_the_same(bake, tmp_path: Path):
 def test_a_new_project_is_small(packaged: Path):
     names = git(packaged, "ls-files").splitlines()
     assert [name for name in names if name.startswith(("agui/", "vendor/"))] == [f"vendor/{WHEEL}"]
-    code = [line for name in names if name.endswith(".py") for line in (packaged / name).read_text().splitlines()]
-    assert len(code) <= 1700
+    assert len(names) <= 60
+    lines = {
+        name: len((packaged / name).read_text().splitlines()) for name in names if not name.endswith((".mo", ".whl"))
+    }
+    assert sum(lines.values()) <= 3000
+    assert sum(count for name, count in lines.items() if name.endswith(".py")) <= 1700
 
 
 @pytest.mark.nightly
@@ -279,6 +283,7 @@ def test_an_upgrade_from_what_is_no_template_changes_nothing(packaged: Path, tmp
     assert git(packaged, "status", "--porcelain") == ""
 
 
+@pytest.mark.nightly
 def test_an_upgrade_from_an_address(packaged: Path, clone: Path):
     """Of a repository, as it was at a tag or a branch."""
     done = make(packaged, "upgrade", f"FROM=file://{clone}", "CHECKOUT=main")

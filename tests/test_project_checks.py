@@ -110,6 +110,7 @@ def test_static_files_are_collected_and_hashed(bake, furnish):
     assert "agui/agui-chat.js" in paths
 
 
+@pytest.mark.nightly
 def test_migrations_work_on_postgresql(bake, furnish, postgresql_server: PostgreSQL):
     project = bake(project_slug="on_postgresql")
     furnish(project)
@@ -119,6 +120,7 @@ def test_migrations_work_on_postgresql(bake, furnish, postgresql_server: Postgre
         assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.nightly
 def test_tests_of_a_new_application_are_run(bake, furnish):
     project = bake(project_slug="grown")
     furnish(project)

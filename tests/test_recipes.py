@@ -1,4 +1,4 @@
-"""docs/recipes/: their code uses each group of pydantic-ai's classes, and fits the project.
+"""agui/manual/recipes/: their code uses each group of pydantic-ai's classes, and fits the project.
 
 GROUPS has the groups that the specification describes and some more, with where their classes are in pydantic_ai.
 """

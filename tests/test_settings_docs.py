@@ -1,4 +1,4 @@
-"""docs/settings.md has every variable that the project reads. Its tables of AGUI are tested in the project."""
+"""agui/manual/settings.md has every variable that the project reads. Its tables of AGUI are tested in the project."""
 
 import re
 
@@ -8,7 +8,7 @@ PROJECT = ROOT / TEMPLATE_NAME
 
 
 def test_every_variable_of_the_environment_is_there():
-    page = (PROJECT / "docs/settings.md").read_text().split("\n## Environment\n")[1].split("\n## ")[0]
+    page = (PROJECT / "agui/manual/settings.md").read_text().split("\n## Environment\n")[1].split("\n## ")[0]
     rows = [line.split("|")[1] for line in page.splitlines() if line.startswith("| `")]
     documented = [name for row in rows for name in re.findall(r"`([A-Z_]+)`", row)]
     read = re.findall(r"\benv\.\w+\(\"([A-Z_]+)\"", (PROJECT / "config/settings.py").read_text())

@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from servers import Client, run_input, serve, text_of
 
 pytestmark = [pytest.mark.servers, pytest.mark.nightly]
-NOW, ALLAUTH, TOKENS, VISITORS, _ = guide.sections(ROOT / TEMPLATE_NAME / "docs/sign-in.md").values()
+NOW, ALLAUTH, TOKENS, VISITORS, _ = guide.sections(ROOT / TEMPLATE_NAME / "agui/manual/sign-in.md").values()
 PASSWORD = "lovelace-1815"
 
 

@@ -12,7 +12,7 @@ from servers import Client, events, run_input, serve, text_of
 from test_agentify import change, run
 
 pytestmark = pytest.mark.engine
-PAGE = ROOT / TEMPLATE_NAME / "docs/several-agents.md"
+PAGE = ROOT / TEMPLATE_NAME / "agui/manual/several-agents.md"
 ADD = guide.sections(PAGE)["Add an agent"]
 
 
@@ -72,6 +72,7 @@ def test_name_that_is_taken_or_no_word_is_refused(project: Path, name: str):
     assert sorted(project.iterdir()) == before
 
 
+@pytest.mark.nightly
 def test_served_agents_stand_apart(project: Path):
     with serve(project) as live:
         admin = Client(live.port)

@@ -10,7 +10,7 @@ from pages import Page, expect, finished, keep_picture, say, sign_in
 from servers import LiveProject, serve
 
 pytestmark = pytest.mark.browser
-DOCS = ROOT / TEMPLATE_NAME / "docs"
+DOCS = ROOT / TEMPLATE_NAME / "agui/manual"
 START, MODEL, READ, ASK, PAGE, SKILL, TEST, EVAL, REAL, _ = guide.sections(DOCS / "tutorial.md").values()
 
 

@@ -1,4 +1,4 @@
-"""A project follows its template: what docs/upgrading.md says, command by command."""
+"""A project follows its template: what agui/manual/upgrading.md says, command by command."""
 
 import os
 import re
@@ -14,7 +14,7 @@ from conftest import ROOT, TEMPLATE_NAME
 from servers import project_environment
 from test_cli import tree
 
-DOCS = ROOT / "docs/upgrading.md"
+DOCS = ROOT / TEMPLATE_NAME / "agui/manual/upgrading.md"
 YOURS = {
     "assistant/tools.py": "# my own tools\n",
     "assistant/weather.py": "SUNNY = True\n",
@@ -46,15 +46,15 @@ def releases(clone: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     subprocess.run([*git, "tag", "v1"], check=True)
     project = directory / TEMPLATE_NAME
     yours = ("assistant/tools.py", "config/settings.py", "users/models.py", "README.md", ".env.example")
-    for name in ("agui/conf.py", "docs/tools.md", *yours):
+    for name in ("agui/conf.py", "agui/manual/tools.md", *yours):
         with (project / name).open("a") as stream:
             stream.write("\n\n# of v2\n")
     for name in ("cookiecutter.json", f"{TEMPLATE_NAME}/agui/__init__.py"):
         told = re.sub(r'(_version(__ =|":)) "[\d.]+"', r'\1 "99.0"', (directory / name).read_text())
         (directory / name).write_text(told)
     (project / "agui/added.py").write_text('"""New in v2."""\n')
-    (project / "docs/several-agents.md").unlink()
-    (project / "docs/operate.md").rename(project / "docs/budgets.md")
+    (project / "agui/manual/several-agents.md").unlink()
+    (project / "agui/manual/operate.md").rename(project / "agui/manual/budgets.md")
     requirements = (project / "pyproject.toml").read_text()
     assert '"whitenoise>=6.9,<7"' in requirements
     (project / "pyproject.toml").write_text(requirements.replace('"whitenoise>=6.9,<7"', '"whitenoise>=6.8,<7"'))
@@ -116,7 +116,7 @@ def edit(project: Path, shell) -> None:
         (project / name).parent.mkdir(parents=True, exist_ok=True)
         with (project / name).open("a") as stream:
             stream.write(text)
-    for name in ("Dockerfile", "docs/tools.md", "assistant/skills.py"):
+    for name in ("Dockerfile", "agui/manual/tools.md", "assistant/skills.py"):
         (project / name).unlink()
     requirements = (project / "pyproject.toml").read_text()
     (project / "pyproject.toml").write_text(
@@ -143,6 +143,7 @@ def fresh(run_cli, releases: Path, version: str) -> dict[str, bytes]:
     return tree(output / "my_assistant")
 
 
+@pytest.mark.nightly
 def test_update_brings_the_engine_and_leaves_what_is_the_users(created: Path, releases: Path, shell, run_cli):
     edit(created, shell)
     before = without_git(created)
@@ -153,8 +154,8 @@ def test_update_brings_the_engine_and_leaves_what_is_the_users(created: Path, re
     owned = re.compile(r"(assistant|config|users|locale|shop|media)/|README\.md|\.env$|db\.sqlite3")
     assert {n: c for n, c in after.items() if owned.match(n)} == {n: c for n, c in before.items() if owned.match(n)}
     changed = {n for n in newest if not owned.match(n) and after.get(n) != newest[n]}
-    assert changed == {"Dockerfile", "docs/tools.md", "pyproject.toml"}
-    assert not {"Dockerfile", "docs/tools.md"} & set(after)
+    assert changed == {"Dockerfile", "agui/manual/tools.md", "pyproject.toml"}
+    assert not {"Dockerfile", "agui/manual/tools.md"} & set(after)
     gone = {n for n in after if not owned.match(n)} - set(newest)
     assert gone == {".cruft.json"}
     project = tomllib.loads(after["pyproject.toml"].decode())["project"]
@@ -216,14 +217,14 @@ def test_same_lines_changed_on_both_sides_are_marked(created: Path, shell):
 @pytest.mark.nightly
 def test_conflict_beside_a_changed_file_that_is_gone_is_a_reject(created: Path, shell):
     """git then merges nothing of the upgrade; what it can't apply, it leaves beside the file."""
-    for name in ("agui/conf.py", "docs/several-agents.md"):
+    for name in ("agui/conf.py", "agui/manual/several-agents.md"):
         with (created / name).open("a") as stream:
             stream.write("\n# patched\n")
     shell(["git commit --quiet --all --message Patched"], created)
     shell(UPDATE, created, "v2")
     assert conflicts(created) == ["agui/conf.py.rej"]
     assert "?? agui/conf.py.rej" in shell(["git status --short"], created).stdout
-    assert (created / "docs/several-agents.md").exists()
+    assert (created / "agui/manual/several-agents.md").exists()
     assert (created / "agui/added.py").exists()
 
 

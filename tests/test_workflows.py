@@ -1,6 +1,7 @@
 """The workflows run what the Makefiles have, on all that is declared to be supported."""
 
 import re
+import subprocess
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -8,6 +9,7 @@ from typing import Any
 import pytest
 import yaml
 from conftest import PYTHONS, ROOT, TEMPLATE_NAME, pins
+from servers import project_environment
 
 PROJECT = ROOT / TEMPLATE_NAME
 
@@ -44,6 +46,12 @@ def test_workflow_runs_targets_and_scripts_that_exist(root: Path):
                 assert (root / program).stat().st_mode & 0o111
             else:
                 assert command == "python -m pip install uv"
+
+
+def test_lint_passes():
+    command = ["make", "--old-file=.venv/.dev", "lint"]
+    done = subprocess.run(command, cwd=ROOT, env=project_environment(), capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 @pytest.mark.parametrize("root", [ROOT, PROJECT], ids=["template", "project"])

@@ -1,14 +1,11 @@
-"""The pages of docs/ that tests hold to the code."""
+"""The pages of the manual, which comes with the engine."""
 
-import pytest
-from django.conf import settings
+from pathlib import Path
 
-DOCS = settings.BASE_DIR / "docs"
+import agui
+
+MANUAL = Path(agui.__file__).parent / "manual"
 
 
 def read(name: str) -> str:
-    """Read a page; a project without it skips the test."""
-    page = DOCS / name
-    if not page.exists():
-        pytest.skip(f"docs/{name} is gone", allow_module_level=True)
-    return page.read_text("utf-8")
+    return (MANUAL / name).read_text("utf-8")

@@ -1,15 +1,15 @@
-"""The pages of docs/recipes/: each section with code is a recipe, which is pasted into a project on its own.
+"""The pages of agui/manual/recipes/: each section with code is a recipe, which is pasted into a project on its own.
 
-So are those of own-code.md in a project's manual.
+So are those of own-code.md.
 """
 
 import re
 from functools import cache
 from pathlib import Path
 
-DIRECTORY = Path(__file__).parents[2] / "docs/recipes"
+MANUAL = Path(__file__).parents[2] / "{{cookiecutter.project_slug}}/agui/manual"
+DIRECTORY = MANUAL / "recipes"
 PAGES = sorted(path.stem for path in DIRECTORY.glob("*.md") if path.stem != "README")
-MANUAL = Path(__file__).parents[2] / "{{cookiecutter.project_slug}}/docs"
 IN_MANUAL = ["own-code"]
 BLOCK = re.compile(r"^```python\n# (\S+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 SECTION = re.compile(r"^## ([^\n]*)\n(.*?)(?=^## |\Z)", re.MULTILINE | re.DOTALL)

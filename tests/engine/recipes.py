@@ -1,4 +1,4 @@
-"""The recipes of docs/recipes/, as their code runs in a project.
+"""The recipes of agui/manual/recipes/, as their code runs in a project.
 
 Each block of Python begins with the name of its file. A recipe is pasted into stand-ins for assistant/'s files, which
 hold what the generated ones offer: the template's own tests see to that.

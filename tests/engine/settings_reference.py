@@ -1,4 +1,4 @@
-"""Write the tables of docs/settings.md anew: `make settings` in the repository's root."""
+"""Write the tables of agui/manual/settings.md anew: `make settings` in the repository's root."""
 
 import sys
 from collections.abc import Iterator

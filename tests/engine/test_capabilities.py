@@ -1,4 +1,4 @@
-"""docs/agent.md: its examples do what they say, up to the wire to a provider."""
+"""agui/manual/agent.md: its examples do what they say, up to the wire to a provider."""
 
 import json
 import logging

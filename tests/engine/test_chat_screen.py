@@ -1,4 +1,4 @@
-"""What `manage.py chat` knows of a thread, shows of it and promises in docs/client.md."""
+"""What `manage.py chat` knows of a thread, shows of it and promises in agui/manual/client.md."""
 
 import io
 import json

@@ -1,4 +1,4 @@
-"""docs/client.md: its programs run, and the tests that it names exist."""
+"""agui/manual/client.md: its programs run, and the tests that it names exist."""
 
 import re
 from collections.abc import Iterator

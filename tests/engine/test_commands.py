@@ -192,9 +192,7 @@ def test_check_tells_of_a_mistake_that_only_an_agent_shows(tmp_path, mistake, me
     ],
 )
 def test_a_model_that_is_none_of_conversations_is_told(tmp_path, name, message):
-    (tmp_path / "wrong.py").write_text(
-        f"from config.settings import *\nAGUI |= {{'CONVERSATION_MODEL': '{name}'}}\n"
-    )
+    (tmp_path / "wrong.py").write_text(f"from config.settings import *\nAGUI |= {{'CONVERSATION_MODEL': '{name}'}}\n")
     process = run(tmp_path, "check", settings_module="wrong")
     assert process.returncode == 1
     assert message in process.stderr.splitlines()[-1]

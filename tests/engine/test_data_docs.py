@@ -1,4 +1,4 @@
-"""docs/security.md says what every field holds, and docs/operate.md how long: both are held to the code."""
+"""security.md says what every field holds, and operate.md how long: both are held to the code."""
 
 import json
 import re

@@ -10,6 +10,8 @@ from django.conf.urls.i18n import i18n_patterns
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import AnonymousUser
 from django.core.checks import run_checks
+from django.core.files.base import ContentFile
+from django.core.files.storage import default_storage
 from django.template import Context, Template
 from django.template.loader import render_to_string
 from django.test import AsyncClient, Client
@@ -217,3 +219,9 @@ def test_the_users_key_is_not_written_as_a_number_is(agent, rf, settings):
         assert 'user-key="1234567"' in text
     request.user = AnonymousUser()
     assert 'user-key=""' in render_to_string("agui/attributes.html", {"agent": "agui"}, request)
+
+
+def test_what_is_uploaded_is_not_for_every_account_of_the_machine(settings: Any, tmp_path: Path):
+    settings.MEDIA_ROOT = tmp_path
+    name = default_storage.save("letter", ContentFile(b"Dear Ada"))
+    assert (tmp_path / name).stat().st_mode & 0o777 == 0o640

@@ -420,6 +420,7 @@ def test_the_library_is_named_where_it_is_missing(settings, monkeypatch):
 
 
 @pytest.mark.nightly
+@pytest.mark.nightly
 def test_nothing_of_it_is_imported_unless_it_is_set():
     program = (
         "import sys, django; django.setup(); import agui.urls; from agui import *;"

@@ -1,4 +1,4 @@
-"""All pages of docs/: the settings, commands and files that they show are those of the project.
+"""All pages of the manual: the settings, commands and files that they show are those of the project.
 
 Other tests run what these pages have to run: here is what a page shows, and no program.
 """
@@ -27,7 +27,7 @@ from engine import pages
 README = settings.BASE_DIR / "README.md"
 if not README.exists():
     pytest.skip("README.md is gone", allow_module_level=True)
-PAGES = [README, *sorted(pages.DOCS.glob("*.md"))]
+PAGES = [README, *sorted(pages.MANUAL.glob("*.md"))]
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.M | re.S)
 
 

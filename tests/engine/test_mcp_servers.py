@@ -147,6 +147,7 @@ async def test_an_older_server_is_spoken_to_over_sse(client: Client, settings: A
     assert results_of(llm.requests[1])["c1"].content == "3"
 
 
+@pytest.mark.nightly
 async def test_a_server_is_started_once_for_all_runs(client: Client, settings: Any, tmp_path: Path, monkeypatch: Any):
     monkeypatch.setenv("MINE", "secret")
     monkeypatch.setenv("GIVEN", "given")
@@ -163,6 +164,7 @@ async def test_a_server_is_started_once_for_all_runs(client: Client, settings: A
         os.kill(int(first["c1"].content.split()[-1]), 0)
 
 
+@pytest.mark.nightly
 async def test_a_server_that_ends_takes_its_processes_along(client: Client, settings: Any, tmp_path: Path):
     configure(settings, tmp_path, {"one": STDIO})
     with agent(client, settings, call("one_where", key="X", _id="c1"), say("There.")) as llm:
@@ -357,6 +359,7 @@ async def test_a_server_that_was_away_is_tried_again(client: Client, settings: A
     assert results_of(llm.requests[2])["c1"].content == "2"
 
 
+@pytest.mark.nightly
 async def test_a_process_that_dies_in_a_call_fails_it_and_is_started_again(
     client: Client, settings: Any, tmp_path: Path
 ):

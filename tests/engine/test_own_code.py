@@ -1,4 +1,4 @@
-"""docs/own-code.md: what each recipe claims. Reading an upload is in test_read_attachment.py."""
+"""agui/manual/own-code.md: what each recipe claims. Reading an upload is in test_read_attachment.py."""
 
 import asyncio
 from datetime import UTC, datetime, timedelta

@@ -1,4 +1,4 @@
-"""docs/recipes/: every recipe names its files and has a test that runs it, and pages stay short."""
+"""agui/manual/recipes/: every recipe names its files and has a test that runs it, and pages stay short."""
 
 import ast
 from pathlib import Path

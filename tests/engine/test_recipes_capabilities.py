@@ -1,4 +1,4 @@
-"""docs/recipes/, the pages about code around a run and capabilities: what each recipe claims."""
+"""agui/manual/recipes/, the pages about code around a run and capabilities: what each recipe claims."""
 
 import asyncio
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""docs/recipes/, the page about agents in code: what each recipe claims."""
+"""agui/manual/recipes/, the page about agents in code: what each recipe claims."""
 
 from agui.models import Run
 from agui.testing import Chat, ScriptedModel, call, say

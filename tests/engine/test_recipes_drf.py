@@ -1,4 +1,4 @@
-"""docs/recipes/, the recipe about Django REST framework: what it claims."""
+"""agui/manual/recipes/, the recipe about Django REST framework: what it claims."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""docs/recipes/, the page about files: what each recipe claims."""
+"""agui/manual/recipes/, the page about files: what each recipe claims."""
 
 from typing import get_args
 

@@ -1,4 +1,4 @@
-"""docs/recipes/, the recipe about MCP: what it claims."""
+"""agui/manual/recipes/, the recipe about MCP: what it claims."""
 
 import json
 

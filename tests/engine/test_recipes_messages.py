@@ -1,4 +1,4 @@
-"""docs/recipes/, the page about what the model reads: what each recipe claims."""
+"""agui/manual/recipes/, the page about what the model reads: what each recipe claims."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""docs/recipes/, the pages about models and their cost: what each recipe claims."""
+"""agui/manual/recipes/, the pages about models and their cost: what each recipe claims."""
 
 import asyncio
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""docs/recipes/, the page about traces: what each recipe claims."""
+"""agui/manual/recipes/, the page about traces: what each recipe claims."""
 
 import pytest
 

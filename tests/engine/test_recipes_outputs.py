@@ -1,4 +1,4 @@
-"""docs/recipes/, the page about answers with fields: what each recipe claims."""
+"""agui/manual/recipes/, the page about answers with fields: what each recipe claims."""
 
 from pydantic_ai import Agent
 

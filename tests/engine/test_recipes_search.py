@@ -1,4 +1,4 @@
-"""docs/recipes/, the page about search: what each recipe claims."""
+"""agui/manual/recipes/, the page about search: what each recipe claims."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""docs/recipes/, the recipe about what users have used: what it claims."""
+"""agui/manual/recipes/, the recipe about what users have used: what it claims."""
 
 from pydantic_ai.usage import RequestUsage
 

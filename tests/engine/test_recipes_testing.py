@@ -1,4 +1,4 @@
-"""docs/recipes/, the page about tests: what each recipe claims."""
+"""agui/manual/recipes/, the page about tests: what each recipe claims."""
 
 
 async def test_play_a_conversation(paste):

@@ -1,4 +1,4 @@
-"""docs/recipes/, the part about tools: what each page claims."""
+"""agui/manual/recipes/, the part about tools: what each page claims."""
 
 import re
 

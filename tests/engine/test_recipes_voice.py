@@ -1,4 +1,4 @@
-"""docs/recipes/, the recipe about speech: what it claims."""
+"""agui/manual/recipes/, the recipe about speech: what it claims."""
 
 from django.core.files.uploadedfile import SimpleUploadedFile
 

@@ -1,4 +1,4 @@
-"""docs/recipes/, the pages about approvals and tools that finish later: what each recipe claims."""
+"""agui/manual/recipes/, the pages about approvals and tools that finish later: what each recipe claims."""
 
 from agui.models import AuditRecord
 from agui.testing import Chat, ScriptedModel, call, say

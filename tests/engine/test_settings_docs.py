@@ -1,4 +1,4 @@
-"""docs/settings.md has every key of AGUI as agui/conf.py has it."""
+"""agui/manual/settings.md has every key of AGUI as agui/conf.py has it."""
 
 import re
 

@@ -215,7 +215,7 @@ def test_tool_of_the_manual_cites():
     section = pages.read("tools.md").partition("*Part `sources`.*")[2]
     code = re.findall(r"```python\n(.*?)```", section, re.DOTALL)[0]
     own = ToolRegistry()
-    exec(compile(code, "docs/tools.md", "exec"), {"registry": own})  # noqa: S102
+    exec(compile(code, "agui/manual/tools.md", "exec"), {"registry": own})  # noqa: S102
     assert json.dumps(own.call("opening_hours", {}).return_value) in section
 
 

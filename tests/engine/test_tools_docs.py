@@ -1,4 +1,4 @@
-"""docs/tools.md: its programs run, and its table has every option."""
+"""agui/manual/tools.md: its programs run, and its table has every option."""
 
 import re
 from typing import Any
@@ -18,7 +18,7 @@ PAGE = pages.read("tools.md").partition("\n*Part `")[0]
 def registry() -> Any:
     defined: dict[str, Any] = {}
     for code in re.findall(r"```python\n(.*?)```", PAGE, re.S):
-        exec(compile(code, "docs/tools.md", "exec"), defined)  # noqa: S102
+        exec(compile(code, "agui/manual/tools.md", "exec"), defined)  # noqa: S102
     return defined["registry"]
 
 

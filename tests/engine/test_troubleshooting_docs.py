@@ -1,4 +1,4 @@
-"""docs/troubleshooting.md: it has every check, refusal and failure, in the engine's own words."""
+"""agui/manual/troubleshooting.md: it has every check, refusal and failure, in the engine's own words."""
 
 import re
 from pathlib import Path

@@ -128,7 +128,7 @@ that a line of the log belongs to), money.py (amounts of US dollars), namespaces
 apart), statements.py (how every turn reads and writes rows) and lazy_import.py (modules that are
 imported on first use).
 Django's other modules are above the rooms: apps.py, checks.py, urls.py, management/ and
-templatetags/. Your tests use testing/ and contract.py.
+templatetags/. Your tests use testing/, contract.py and contract_tests.py.
 
 The optional parts are in contrib/, each in its own folder.
 """

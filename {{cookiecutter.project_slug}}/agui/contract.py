@@ -1,4 +1,4 @@
-"""The routes and agents of a project, for its tests: assistant/tests/test_contract.py."""
+"""The routes and agents of a project, for its tests (contract_tests.py)."""
 
 from collections.abc import Iterator
 from typing import Any

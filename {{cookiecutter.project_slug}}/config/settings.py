@@ -163,8 +163,8 @@ AUTH_PASSWORD_VALIDATORS = [
     )
 ]
 LOGIN_URL = "login"
-# django-axes counts failed attempts to sign in (docs/security.md). This many lock an account at an
-# address, and ten times as many lock the address.
+# django-axes counts failed attempts to sign in (agui/manual/security.md). This many lock an
+# account at an address, and ten times as many lock the address.
 AUTHENTICATION_BACKENDS = ["users.sign_in.LimitedModelBackend"]
 AXES_HANDLER = "users.sign_in.Attempts"
 AXES_FAILURE_LIMIT = 5

@@ -20,7 +20,7 @@ from agui.tools.toolset import Toolset, known_names
 AgentFactoryFn = Callable[[ToolRegistry, AgentConfig], Agent[AgentDeps, Any]]
 """Builds the agent instead of `build_agent`, if AGUI["AGENT_FACTORY"] names it.
 
-See docs/agent.md.
+See agui/manual/agent.md.
 """
 
 

@@ -83,7 +83,7 @@ def _warn_of(process: str) -> None:
     """Warn once for each other process: readers here can't follow or stop its runs."""
     logger.warning(
         "Runs of process %s can't be followed or stopped from this one. "
-        "Share runs between processes (docs/operate.md), or serve with one process",
+        "Share runs between processes (agui/manual/operate.md), or serve with one process",
         process,
     )
 

@@ -19,6 +19,7 @@ from agui.runs.live import live
 from agui.testing.connections import close_connections
 
 models.ALLOW_MODEL_REQUESTS = False
+pytest.register_assert_rewrite("agui.contract_tests")
 
 
 @pytest.fixture(autouse=True)

@@ -1,4 +1,4 @@
-"""How the agent has to behave: `make eval` plays the cases beside this file (docs/agent.md)."""
+"""How the agent has to behave: `make eval` plays the cases here (agui/manual/agent.md)."""
 
 from typing import Any
 

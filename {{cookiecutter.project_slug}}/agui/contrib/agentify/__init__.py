@@ -1,4 +1,4 @@
-"""Tools from a Django model: `manage.py agentify shop.Order` (docs/tools.md).
+"""Tools from a Django model: `manage.py agentify shop.Order` (agui/manual/tools.md).
 
 describe.py         reads a model: its names, its fields, its actions, and who owns its rows
 fields.py           what a field's values are, for the model and in a tool's parameters

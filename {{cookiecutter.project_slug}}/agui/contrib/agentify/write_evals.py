@@ -1,4 +1,4 @@
-"""Writes the cases that a language model is tried with (docs/agent.md)."""
+"""Writes the cases that a language model is tried with (agui/manual/agent.md)."""
 
 from agui.contrib.agentify.describe import ModelInfo
 
@@ -9,7 +9,7 @@ def write_evals(info: ModelInfo) -> str:
     staff = "" if info.owner else ", staff: true"
     given = f"{{permissions: [{info.permission('view')}]{staff}}}"
     return f"""\
-# Cases for the tools of {names.rows}; docs/agent.md has the evaluators.
+# Cases for the tools of {names.rows}; agui/manual/agent.md has the evaluators.
 name: {names.rows}
 cases:
   - name: lists the newest {names.rows}

@@ -5,7 +5,7 @@
         for tool in view.registry:
             answer = await chat.send(example_of(tool))
 
-assistant/tests/test_contract.py uses these functions.
+agui/contract_tests.py uses these functions.
 """
 
 from typing import Any

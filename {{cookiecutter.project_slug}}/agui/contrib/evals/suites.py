@@ -1,4 +1,4 @@
-"""Evals: what users say to the agent, and what it should do, with pydantic-evals (docs/agent.md).
+"""Evals: what users say to the agent, and what it should do (agui/manual/agent.md).
 
 A case talks to the agent's real endpoint, as a user of its own. `make eval` installs the library,
 and only its command imports this module.

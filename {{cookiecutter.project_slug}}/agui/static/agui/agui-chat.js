@@ -11,7 +11,7 @@ import { Tabs } from "./tabs.js";
 import { ThreadMemory } from "./thread-memory.js";
 
 /**
- * A chat with an AG-UI agent. This is all that a page can use of it; docs/page.md explains it.
+ * A chat with an AG-UI agent. This is all that a page can use of it. page.md explains it.
  * @attr endpoint, data-tools-url, data-skills-url, data-threads-url, data-attachments-url,
  *   data-transcribe-url, data-mentions-url, data-stylesheet-url, data-frame-stylesheet-url,
  *   data-strings-url, data-login-url - the addresses

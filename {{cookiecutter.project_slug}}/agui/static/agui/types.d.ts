@@ -1,4 +1,4 @@
-/** What goes over the wire, as AG-UI 1.0 has it (docs/protocol.md), and what the page makes of it. For checks only. */
+/** What goes over the wire, as AG-UI 1.0 has it (agui/manual/protocol.md), and what the page makes of it. For checks only. */
 
 export interface Metadata {
   attachments?: Attachment[];

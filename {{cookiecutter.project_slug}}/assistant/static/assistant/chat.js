@@ -1,7 +1,7 @@
 // @ts-check
 /**
  * The agent's tool for this page, and what the page says to the agent. Change this example into
- * yours. docs/page.md describes all of <agui-chat>, and templates/assistant/chat.html loads this
+ * yours. agui/manual/page.md describes all of <agui-chat>, and templates/assistant/chat.html loads this
  * file.
  */
 

@@ -1,4 +1,4 @@
-"""Talk to the agent as the cases in `evals/` say, and judge its answers: see docs/agent.md."""
+"""Talk to the agent as the cases in `evals/` say, and judge its answers (agui/manual/agent.md)."""
 
 import asyncio
 import tempfile

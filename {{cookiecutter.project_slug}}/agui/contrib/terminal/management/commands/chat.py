@@ -1,4 +1,4 @@
-"""Chat with an agent in the terminal, or from a script: see docs/client.md."""
+"""Chat with an agent in the terminal, or from a script: see agui/manual/client.md."""
 
 import logging
 import os

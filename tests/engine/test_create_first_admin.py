@@ -1,14 +1,15 @@
+"""`manage.py create_first_admin`, the first thing that a new project runs."""
+
 import io
 import re
 
 import pytest
 from asgiref.sync import sync_to_async
-from django.contrib.auth import authenticate
+from django.contrib.auth import authenticate, get_user_model
 from django.core.management import call_command
 from django.test import RequestFactory
 
 from agui.http.tokens import token_user
-from users.models import User
 
 
 def run_command() -> str:
@@ -26,26 +27,22 @@ def value(output: str, label: str) -> str:
 @pytest.mark.django_db(transaction=True)
 async def test_create_first_admin_prints_what_signs_in():
     output = await sync_to_async(run_command)()
-    admin = await sync_to_async(authenticate)(
-        username=value(output, "Username"), password=value(output, "Password")
-    )
-    assert isinstance(admin, User)
+    admin = await sync_to_async(authenticate)(username=value(output, "Username"), password=value(output, "Password"))
+    assert isinstance(admin, get_user_model())
     assert admin.is_superuser
-    request = RequestFactory().get(
-        "/", headers={"authorization": f"Bearer {value(output, 'API token')}"}
-    )
+    request = RequestFactory().get("/", headers={"authorization": f"Bearer {value(output, 'API token')}"})
     assert await token_user(request) == admin
 
 
 @pytest.mark.django_db
 def test_create_first_admin_makes_two_different_passwords():
     first = run_command()
-    User.objects.all().delete()
+    get_user_model().objects.all().delete()
     assert value(first, "Password") != value(run_command(), "Password")
 
 
 @pytest.mark.django_db
 def test_create_first_admin_with_a_user_does_nothing():
-    User.objects.create_user("somebody")
+    get_user_model().objects.create_user("somebody")
     assert run_command() == ""
-    assert User.objects.count() == 1
+    assert get_user_model().objects.count() == 1

@@ -1,4 +1,4 @@
-"""Make the first administrator, so that a fresh checkout can be used at once."""
+"""Create the first administrator, so that a fresh checkout can be used at once."""
 
 import secrets
 from typing import Any
@@ -14,13 +14,13 @@ USERNAME = "admin"
 
 class Command(BaseCommand):
     help = (
-        "Creates the administrator 'admin' with a random password and an API token, if there is no "
-        "user yet."
+        f"Creates the administrator '{USERNAME}' with a random password and an API token, if there "
+        "is no user yet."
     )
 
     @transaction.atomic
     def handle(self, *args: Any, **options: Any) -> None:
-        users = get_user_model()._default_manager
+        users: Any = get_user_model()._default_manager
         if users.exists():
             return
         password = secrets.token_urlsafe(12)
