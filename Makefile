@@ -32,9 +32,10 @@ demo: .venv/.demo ## Generate a project into .demo/ and serve it at http://127.0
 	$(call generate,.demo)
 	@$(MAKE) --no-print-directory -C .demo/my_assistant run
 
-install: .venv/.install ## Bring the agent into your Django project (INTO=../shop DRY_RUN=1 REMOVE=1 PARTS=standard PROJECT_PYTHON=../shop/.venv/bin/python)
+install: .venv/.install ## Bring the agent into your Django project (INTO=../shop DRY_RUN=1 REMOVE=1 PARTS=standard ENGINE=source PROJECT_PYTHON=../shop/.venv/bin/python)
 	@$(BIN)/python -B -m installer "$(or $(INTO),$(error Name the project: make install INTO=../shop))" \
 		$(if $(DRY_RUN),--dry-run) $(if $(REMOVE),--remove) $(if $(filter file,$(origin PARTS)),,--parts $(PARTS)) \
+		$(if $(ENGINE),--engine $(ENGINE)) \
 		$(if $(PROJECT_PYTHON),--python "$(PROJECT_PYTHON)")
 
 test: .venv/.dev ## Test the template and the projects that it makes (TIER=browser or nightly, or ARGS=tests/test_names.py); lists what it skips

@@ -1,4 +1,4 @@
-"""The command: python -m installer PATH [--parts NAMES] [--python PATH] [--dry-run] [--remove]."""
+"""The command: python -m installer PATH, which brings the agent, renews it, or takes it back."""
 
 import argparse
 import json
@@ -8,17 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from installer import installation, project, requirement_places, source
-from installer.changes import (
-    MANIFEST,
-    folder_contents,
-    ignored_by_git,
-    manifest_bytes,
-    replace_folder,
-)
+from installer.changes import MANIFEST, ignored_by_git
 from installer.errors import Refusal
-from installer.parts import PartsChange
 from installer.plan import plan
 from installer.removal import Removal
+from installer.renewal import Renewal
 
 DONE = """
 The agent is in the project. What comes next, in {code}:
@@ -31,7 +25,7 @@ offline demo answers.
 """
 
 CHANGED = """
-The project has other parts now. What comes next, in {code}:
+The agent is of version {version} now. What comes next, in {code}:
 
 {install}    {python} manage.py migrate
 """
@@ -59,6 +53,11 @@ def main() -> None:
         type=source.named,
         help="all parts that it is to have: minimal, standard, everything, or names",
     )
+    parser.add_argument(
+        "--engine",
+        choices=source.FORMS,
+        help="how the engine comes: a package in vendor/ (this is usual), or its source in agui/",
+    )
     parser.add_argument("--python", type=Path, help="the project's own Python")
     parser.add_argument("--dry-run", action="store_true", help="print what would be done")
     parser.add_argument("--remove", action="store_true", help="remove the agent again")
@@ -79,36 +78,39 @@ def run(options: argparse.Namespace) -> str:
     if options.remove:
         return take_back(root, code, options)
     if manifest_file.exists():
-        manifest = json.loads(manifest_file.read_text())
-        if options.parts in (None, manifest["parts"]):
-            return upgrade(code, manifest, options.dry_run)
-        return change_parts(root, options, manifest)
+        return renew(root, options, json.loads(manifest_file.read_text()))
     return install(root, options)
 
 
 def install(root: Path, options: argparse.Namespace) -> str:
     found = project.read(root, options.python)
     parts = options.parts or source.PARTS["minimal"]
-    changes = plan(found, parts)
+    form = options.engine or "package"
+    changes = plan(found, parts, form)
     if options.dry_run:
         return changes.describe()
     print(changes.describe())
-    changes.new[found.code / MANIFEST] = changes.manifest(found.code, parts)
+    changes.new[found.code / MANIFEST] = changes.manifest(found.code, parts, form)
     changes.apply()
     try:
         verify(found, parts)
     except BaseException:
         changes.restore()
         raise
-    install = install_lines(found, parts)
+    install = install_lines(found, parts, form)
     done = DONE.format(code=found.code, python=found.python, install=install)
     return done + ignored(found.root, list(changes.new))
 
 
-def change_parts(root: Path, options: argparse.Namespace, manifest: dict[str, Any]) -> str:
-    has_fewer = not set(manifest["parts"]) <= set(options.parts)
+def renew(root: Path, options: argparse.Namespace, manifest: dict[str, Any]) -> str:
+    if options.engine not in (None, manifest["engine"]):
+        raise Refusal("Remove the agent, and install it again, to change how its engine comes.")
+    parts = options.parts or manifest["parts"]
+    has_fewer = not set(manifest["parts"]) <= set(parts)
     found = project.read_installed(root, options.python, "tables" if has_fewer else "settings")
-    change = PartsChange(found, manifest, options.parts)
+    change = Renewal(found, manifest, parts)
+    if not change.is_needed:
+        return "The agent is installed already: there is nothing to change."
     if options.dry_run:
         return change.describe()
     print(change.describe())
@@ -118,8 +120,10 @@ def change_parts(root: Path, options: argparse.Namespace, manifest: dict[str, An
     except BaseException:
         change.restore()
         raise
-    install = install_lines(found, change.parts) if change.needs_packages else ""
-    done = CHANGED.format(code=found.code, python=found.python, install=install)
+    install = install_lines(found, change.parts, change.form)
+    done = CHANGED.format(
+        version=source.version(), code=found.code, python=found.python, install=install
+    )
     return done + ignored(found.root, change.new_files())
 
 
@@ -148,28 +152,12 @@ def verify(found: project.Project, parts: list[str], removed: Sequence[str] = ()
         raise Refusal("The settings take ASGI_APPLICATION away again.")
 
 
-def install_lines(found: project.Project, parts: list[str]) -> str:
+def install_lines(found: project.Project, parts: list[str], form: str) -> str:
     """How the project installs what was added."""
     place = requirement_places.find(found.directories)
-    lines = installation.commands(found, place, source.requirements(parts))
+    wheels = found.code / source.WHEELS if form == "package" else None
+    lines = installation.commands(found, place, source.requirements(parts, form), wheels)
     return "".join(f"    {line}\n" for line in lines)
-
-
-def upgrade(code: Path, manifest: dict[str, Any], is_dry_run: bool) -> str:
-    """Bring the engine of an installation to this version, and leave its assistant/ and edits."""
-    engine = source.engine(manifest["parts"])
-    present = folder_contents(code, "agui")
-    if present == engine:
-        return "The agent is installed already: there is nothing to change."
-    if source.digest(present) != manifest["folders"]["agui"]:
-        raise Refusal(
-            f"{code / 'agui'} was changed since the installation: an upgrade would lose that."
-        )
-    if is_dry_run:
-        return f"replace    {code / 'agui'} by this version"
-    manifest["folders"]["agui"] = source.digest(engine)
-    replace_folder(code, "agui", engine | {MANIFEST: manifest_bytes(manifest)})
-    return f"{code / 'agui'} is of this version now: run manage.py migrate."
 
 
 def take_back(root: Path, code: Path, options: argparse.Namespace) -> str:

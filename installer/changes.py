@@ -1,4 +1,4 @@
-"""Changes of files: all or none are written, and agui/installed.json says how to take them back."""
+"""Changes of files: all or none are written, and .agui.json says how to take them back."""
 
 import json
 import shutil
@@ -11,7 +11,7 @@ from typing import Any
 
 from installer import source
 
-MANIFEST = "agui/installed.json"
+MANIFEST = ".agui.json"
 
 
 @dataclass
@@ -82,26 +82,34 @@ class Changes:
         for path in self.new:
             remove_empty(path.parent, self.root)
 
-    def manifest(self, code: Path, parts: list[str]) -> bytes:
+    def manifest(self, code: Path, parts: list[str], form: str) -> bytes:
         """What a later run has to know, as JSON. agui/ and assistant/ are a fingerprint each."""
         digests = {}
-        others = []
+        others = dict(self.new)
         for name in ("agui", "assistant"):
-            folder = code / name
             contents = {
-                path.relative_to(code).as_posix(): data
-                for path, data in self.new.items()
-                if path.is_relative_to(folder)
+                path.relative_to(code).as_posix(): others.pop(path)
+                for path in self.new
+                if path.is_relative_to(code / name)
             }
-            digests[name] = source.digest(contents)
-        for path in self.new:
-            if not (path.is_relative_to(code / "agui") or path.is_relative_to(code / "assistant")):
-                others.append(path.relative_to(self.root).as_posix())
+            if contents:
+                digests[name] = source.digest(contents)
+        wheels = [path for path in others if path.suffix == ".whl"]
         edits = {}
         for path, (before, after) in self.edits.items():
             edits[path.relative_to(self.root).as_posix()] = hunks(before, after)
-        new = {name: self.new[self.root / name].decode() for name in others}
-        data = {"parts": parts, "folders": digests, "new": new, "edits": edits}
+        data = {
+            "engine": form,
+            "parts": parts,
+            "folders": digests,
+            "wheels": [path.relative_to(code).as_posix() for path in wheels],
+            "new": {
+                path.relative_to(self.root).as_posix(): data.decode()
+                for path, data in others.items()
+                if path not in wheels
+            },
+            "edits": edits,
+        }
         return manifest_bytes(data)
 
 
@@ -141,12 +149,11 @@ def undo(text: str, pairs: list[list[str]]) -> str | None:
 
 
 def folder_contents(code: Path, name: str) -> dict[str, bytes]:
-    """The files of agui/ or assistant/ as they are now, without the manifest and compiled files."""
+    """The files of agui/ or assistant/ as they are now, without compiled ones."""
     contents = {}
     for path in sorted((code / name).rglob("*")):
-        relative = path.relative_to(code).as_posix()
-        if path.is_file() and "__pycache__" not in path.parts and relative != MANIFEST:
-            contents[relative] = path.read_bytes()
+        if path.is_file() and "__pycache__" not in path.parts:
+            contents[path.relative_to(code).as_posix()] = path.read_bytes()
     return contents
 
 

@@ -1,5 +1,6 @@
 """The commands by which a project installs the packages that were added."""
 
+import shlex
 from pathlib import Path
 
 from installer import requirement_places
@@ -14,8 +15,10 @@ LOCKS = {
 }
 
 
-def commands(project: Project, place: Place, lines: list[str]) -> list[str]:
-    """The commands, one a line, to be run where manage.py is."""
+def commands(
+    project: Project, place: Place, lines: list[str], wheels: Path | None = None
+) -> list[str]:
+    """The commands, one a line, to be run where manage.py is. `wheels` is a folder of packages."""
     if place.path is not None and place.path.name == "Pipfile":
         return [_in(project, place.path.parent, "pipenv install")]
     if place.path is not None and place.path.name == "pyproject.toml":
@@ -27,6 +30,8 @@ def commands(project: Project, place: Place, lines: list[str]) -> list[str]:
     if not project.facts["has_pip"]:
         pip = f"uv pip install --python {project.python}"
     quoted = " ".join(f"'{line}'" for line in lines)
+    if wheels is not None:
+        quoted = f"--find-links {shlex.quote(str(wheels))} {quoted}"
     if place.path is None:
         return [f"{pip} {quoted}"]
     if place.path.suffix == ".txt":

@@ -9,9 +9,12 @@ from installer import name_lists, python_files, requirement_files, requirement_p
 from installer.changes import Changes
 from installer.errors import Refusal
 from installer.project import Project
-from installer.requirement_places import Place
 
 DAPHNE = "agui.server.daphne_app.DaphneConfig"
+PIP_COMPILE = (
+    "If pip-compile makes another file of {path}, call it with --no-emit-find-links, and pip with "
+    "--find-links and the folder vendor/: else that file names a path of this machine."
+)
 ROUTE = 'path("assistant/", include("assistant.urls"))'
 NEW_ASGI = '''"""The application that an ASGI server runs: `daphne {module}:application`."""
 
@@ -25,31 +28,40 @@ application = get_asgi_application()
 '''
 
 
-def plan(project: Project, parts: list[str]) -> Changes:
+def plan(project: Project, parts: list[str], form: str) -> Changes:
     """Plan everything. Raises Refusal if a file is not as it should be."""
     changes = Changes(project.root)
-    for name, contents in source.files(parts).items():
+    for name, contents in source.files(parts, form).items():
         changes.new[project.code / name] = contents
     _plan_page(project, changes)
     asgi_module = _plan_asgi(project, changes)
     _plan_settings(project, changes, parts, asgi_module)
     _plan_urls(project, changes)
-    plan_requirements(changes, requirement_places.find(project.directories), parts)
+    plan_requirements(changes, project, parts, form)
+    if form == "package":
+        files = [*project.root.glob("Dockerfile*"), *project.root.glob("*/Dockerfile*")]
+        for path in sorted(files):
+            changes.notes.append(f"Let {path} copy vendor/ before it installs the requirements.")
     return changes
 
 
 def plan_requirements(
-    changes: Changes, place: Place, parts: list[str], original: str | None = None
+    changes: Changes, project: Project, parts: list[str], form: str, original: str | None = None
 ) -> None:
     """Plan the file of requirements, whose text without the agent's packages may be given."""
-    lines = source.requirements(parts)
+    place = requirement_places.find(project.directories)
     changes.notes += place.notes
     if place.path is None:
         return
     if original is None:
         original = requirement_files.read(place.path) if place.path.exists() else ""
-    changes.notes += requirement_files.too_old(place.path, original, lines)
-    changes.write(place.path, requirement_files.add(place.path, original, lines))
+    lines = source.requirements(parts, form)
+    needed = dict.fromkeys([*lines, *source.requirements(parts, "source")])
+    changes.notes += requirement_files.too_old(place.path, original, list(needed))
+    if form == "package" and place.path.suffix == ".in":
+        changes.notes.append(PIP_COMPILE.format(path=place.path))
+    wheel = project.code / source.wheel()[0] if form == "package" else None
+    changes.write(place.path, requirement_files.add(place.path, original, lines, wheel))
 
 
 def _plan_page(project: Project, changes: Changes) -> None:

@@ -89,7 +89,7 @@ def read_all():
     from django.template.backends.django import DjangoTemplates
     from django.urls import NoReverseMatch, reverse
 
-    outside = [name for name in ("agui", "assistant") if importlib.util.find_spec(name)]
+    outside = [name for name in ("agui", "assistant") if is_taken(name)]
     django.setup()
     facts = read_settings()
     facts["labels"] = [config.label for config in apps.get_app_configs()]
@@ -115,6 +115,16 @@ def read_all():
     except NoReverseMatch:
         facts["admin_login"] = None
     return facts
+
+
+def is_taken(name):
+    """Whether there is such a package, other than the engine's own that pip has installed."""
+    spec = importlib.util.find_spec(name)
+    if spec is None:
+        return False
+    folder = os.path.dirname(spec.origin or "")
+    is_engine = os.path.exists(os.path.join(folder, "distribution", "pack.py"))
+    return not (is_engine and "site-packages" in folder.split(os.sep))
 
 
 def leads_somewhere(address):

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from installer import source
-from installer.changes import folder_contents, remove_empty, undo
+from installer.changes import MANIFEST, folder_contents, remove_empty, undo
 from installer.errors import Refusal
 from installer.project import Project
 from installer.requirement_files import read
@@ -36,7 +36,7 @@ class Removal:
     def describe(self) -> str:
         """The plan for people."""
         folders = [f"{name}/" for name in self.manifest["folders"]]
-        paths = [*self.manifest["edits"], *self.manifest["new"], *folders]
+        paths = [*self.manifest["edits"], *self.manifest["new"], *self.manifest["wheels"], *folders]
         return "\n".join(f"take back  {path}" for path in paths)
 
     def apply(self) -> None:
@@ -45,8 +45,12 @@ class Removal:
         for name in self.manifest["new"]:
             (self.root / name).unlink(missing_ok=True)
             remove_empty((self.root / name).parent, self.root)
+        for name in self.manifest["wheels"]:
+            (self.code / name).unlink(missing_ok=True)
+            remove_empty((self.code / name).parent, self.root)
         for name in self.manifest["folders"]:
             shutil.rmtree(self.code / name, ignore_errors=True)
+        (self.code / MANIFEST).unlink()
 
     # --- What would be lost, or break
 

@@ -1,6 +1,8 @@
 """Read and edit the files that list packages: TOML (PEP 621, Poetry, Pipenv), and lines for pip."""
 
+import os
 import re
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -34,24 +36,62 @@ def listed(path: Path) -> dict[str, Requirement] | None:
     return _packages_of(path, read(path))
 
 
-def add(path: Path, text: str, lines: list[str]) -> str:
-    """The file's text with these requirements, unless it has the packages already."""
+def add(path: Path, text: str, lines: list[str], wheel: Path | None = None) -> str:
+    """The file's text with these requirements, unless it has the packages already.
+
+    If their package is a wheel in the project, the file says where that is.
+    """
     present = _present(path, text)
     missing = [line for line in lines if canonicalize_name(Requirement(line).name) not in present]
+    if not missing:
+        return text
+    file = None if wheel is None else Path(os.path.relpath(wheel, path.parent)).as_posix()
     if path.suffix in LINES:
-        end = "\r\n" if "\r\n" in text else "\n"
-        if missing and text and not text.endswith("\n"):
-            text += end
-        return text + "".join(line + end for line in missing)
+        return _with_lines(text, [*_options(file), *missing])
     document = _toml(path, text)
     array, table = _array(document), _named_table(document)
     for line in missing:
-        if array is not None:
-            array.append(line)
-        else:
-            requirement = Requirement(line)
-            table[requirement.name] = _value(requirement)
-    return tomlkit.dumps(document)
+        requirement = Requirement(line)
+        if array is None:
+            table[requirement.name] = _value(requirement, file)
+            continue
+        array.append(line)
+        if file is not None:
+            _tell_tool(document, requirement.name, file)
+    after = tomlkit.dumps(document)
+    if "\r\n" in text:
+        after = after.replace("\r\n", "\n").replace("\n", "\r\n")
+    return after
+
+
+def _with_lines(text: str, lines: list[str]) -> str:
+    end = "\r\n" if "\r\n" in text else "\n"
+    if text and not text.endswith("\n"):
+        text += end
+    return text + "".join(line + end for line in lines)
+
+
+def _options(wheel: str | None) -> list[str]:
+    """Where pip looks for a package; it takes a path from the file that names it."""
+    return [] if wheel is None else [f"--find-links {shlex.quote(os.path.dirname(wheel))}"]
+
+
+def _tell_tool(document: Any, package: str, wheel: str) -> None:
+    """Say where a package is that [project] requires: each tool has a place of its own for that."""
+    tools = document.setdefault("tool", tomlkit.table(is_super_table=True))
+    folder = os.path.dirname(wheel)
+    if "poetry" in tools:
+        dependencies = tools["poetry"].setdefault("dependencies", tomlkit.table())
+        dependencies[package] = tomlkit.inline_table().append("path", wheel)
+    elif "pdm" in tools:
+        source = tomlkit.table()
+        source.update(
+            {"type": "find_links", "name": package, "url": f"file:///${{PROJECT_ROOT}}/{folder}"}
+        )
+        tools["pdm"].setdefault("source", tomlkit.aot()).append(source)
+    else:
+        uv = tools.setdefault("uv", tomlkit.table())
+        uv.setdefault("find-links", tomlkit.array()).append(folder)
 
 
 def too_old(path: Path, text: str, lines: list[str]) -> list[str]:
@@ -186,13 +226,17 @@ def _specifiers(version: str) -> str:
     return ",".join(specifiers)
 
 
-def _value(requirement: Requirement) -> Any:
+def _value(requirement: Requirement, wheel: str | None) -> Any:
     """A requirement as a row of such a table."""
-    if not requirement.extras:
+    if not requirement.extras and wheel is None:
         return str(requirement.specifier)
     row = tomlkit.inline_table()
-    row["version"] = str(requirement.specifier)
-    row["extras"] = sorted(requirement.extras)
+    if wheel is None:
+        row["version"] = str(requirement.specifier)
+    else:
+        row["path"] = wheel
+    if requirement.extras:
+        row["extras"] = sorted(requirement.extras)
     return row
 
 

@@ -2,9 +2,13 @@
 
 import ast
 import hashlib
+import runpy
 import tomllib
 from argparse import ArgumentTypeError
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 
 from packaging.requirements import Requirement
 
@@ -63,6 +67,9 @@ PARTS = {
         "voice",
     ],
 }
+# How the engine comes, as the template's question has it, and where its package is.
+FORMS = ["package", "source"]
+WHEELS = "vendor"
 # What a project rarely has by itself. The rest of what the engine needs comes with these.
 CORE_PACKAGES = [
     "daphne",
@@ -75,8 +82,11 @@ CORE_PACKAGES = [
 
 
 def named(names: str) -> list[str]:
-    """The parts that are named, with commas: keys of PARTS, and parts. Raises ArgumentTypeError."""
-    chosen: set[str] = set()
+    """The parts that are named, with commas: keys of PARTS, and parts. Raises ArgumentTypeError.
+
+    The demo model is always among them: it answers until AGENT_MODEL names another one.
+    """
+    chosen = {"demo"}
     for name in names.split(","):
         if name not in PARTS and name not in PARTS["everything"]:
             known = ", ".join([*PARTS, *PARTS["everything"]])
@@ -85,28 +95,45 @@ def named(names: str) -> list[str]:
     return sorted(chosen)
 
 
-def files(parts: list[str]) -> dict[str, bytes]:
+def files(parts: list[str], form: str) -> dict[str, bytes]:
     """All new files, by their path beside manage.py."""
-    found: dict[str, bytes] = {}
-    for source, name in ((TEMPLATE / "agui", "agui"), (HERE / "assistant", "assistant")):
-        for path in sorted(source.rglob("*")):
-            relative = path.relative_to(source)
-            if path.is_dir() or "__pycache__" in relative.parts:
-                continue
-            is_of_part = (
-                name == "agui" and relative.parts[0] == "contrib" and len(relative.parts) > 2
-            )
-            if is_of_part and relative.parts[1] not in parts:
-                continue
-            found[f"{name}/{relative.as_posix()}"] = path.read_bytes()
+    found = engine(form) | _folder(HERE / "assistant")
     if parts:
         found[PARTS_FILE] = parts_module(parts).encode()
     return found
 
 
-def engine(parts: list[str]) -> dict[str, bytes]:
-    """The files of agui/."""
-    return {name: contents for name, contents in files(parts).items() if name.startswith("agui/")}
+def engine(form: str) -> dict[str, bytes]:
+    """The files of vendor/ or agui/."""
+    return _folder(TEMPLATE / "agui") if form == "source" else dict([wheel()])
+
+
+def _folder(folder: Path) -> dict[str, bytes]:
+    found = {}
+    for path in sorted(folder.rglob("*")):
+        if path.is_file() and "__pycache__" not in path.parts:
+            found[path.relative_to(folder.parent).as_posix()] = path.read_bytes()
+    return found
+
+
+def _pack() -> dict[str, Any]:
+    """What agui/distribution/pack.py defines."""
+    return runpy.run_path(str(TEMPLATE / "agui/distribution/pack.py"))
+
+
+@cache
+def version() -> str:
+    """The engine's version."""
+    found: str = _pack()["read_version"]()
+    return found
+
+
+@cache
+def wheel() -> tuple[str, bytes]:
+    """The engine's package: its path beside manage.py, and its contents."""
+    with TemporaryDirectory() as directory:
+        name = _pack()["build_wheel"](directory)
+        return f"{WHEELS}/{name}", Path(directory, name).read_bytes()
 
 
 def listed(parts: list[str]) -> list[str]:
@@ -134,12 +161,16 @@ def digest(contents: dict[str, bytes]) -> str:
     return digest.hexdigest()
 
 
-def requirements(parts: list[str]) -> list[str]:
-    """What the engine and these parts need, as its pyproject.toml has it."""
+def requirements(parts: list[str], form: str) -> list[str]:
+    """What the project has to install: the engine's package, or what its source needs."""
     project = tomllib.loads((TEMPLATE / "agui/pyproject.toml").read_text())["project"]
+    optional = project["optional-dependencies"]
+    if form == "package":
+        extras = [part.replace("_", "-") for part in parts if part in optional]
+        return [f"{project['name']}[{','.join(sorted(extras))}]=={version()}".replace("[]", "")]
     lines = [line for line in project["dependencies"] if Requirement(line).name in CORE_PACKAGES]
     for part in parts:
-        lines += project["optional-dependencies"].get(part, [])
+        lines += optional.get(part, [])
     return _merged(lines)
 
 

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 from pages import expect, finished, message_box, say
 from servers import manage
-from test_installer import PASSWORD, installed, replace, served, shop
+from test_installer import PASSWORD, form, installed, replace, served, shop
 
-__all__ = ["shop"]
+__all__ = ["form", "shop"]
 pytestmark = [pytest.mark.browser, pytest.mark.nightly]
 
 POLICY = """
@@ -42,4 +42,4 @@ def test_an_approved_change_on_a_page_with_a_strict_policy(shop: Path, new_page)
         say(page, 'create a group with name "editors"')
         expect(page.locator(".question-text").last).to_contain_text("New values:")
         # The question has a line for each value.
-        assert page.locator(".question-text").last.inner_text().endswith("\nname: editors")
+        assert page.locator(".question-text").last.inner_text().endswith("\nname: “editors”")

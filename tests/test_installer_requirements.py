@@ -142,6 +142,64 @@ def test_another_file_that_names_django_is_told(tmp_path):
     assert f"{tmp_path}/setup.py names Django, too" in place.notes[0]
 
 
+# --- The engine's package, in the project's own folder
+
+ENGINE = ["agui-django[admin,redis]==0.1.0"]
+POETRY_2 = '[project]\nname = "shop"\ndependencies = ["django"]\n\n[tool.poetry]\npackage-mode = false\n'
+PDM = '[project]\nname = "shop"\ndependencies = ["django"]\n\n[tool.pdm]\ndistribution = false\n'
+POETRY_1 = '[tool.poetry.dependencies]\ndjango = "^5.2"\n'
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "added"),
+    [
+        ("requirements.txt", "django\n", "--find-links vendor\nagui-django[admin,redis]==0.1.0\n"),
+        ("requirements/base.in", "django", "\n--find-links ../vendor\nagui-django[admin,redis]==0.1.0\n"),
+        ("my reqs/all.txt", "django\r\n", "--find-links ../vendor\r\nagui-django[admin,redis]==0.1.0\r\n"),
+        ("pyproject.toml", EDITED["pyproject.toml"], '\n[tool.uv]\nfind-links = ["vendor"]\n'),
+        ("pyproject.toml", POETRY_2, '\n[tool.poetry.dependencies]\nagui-django = {path = "vendor/engine.whl"}\n'),
+        (
+            "pyproject.toml",
+            PDM,
+            '[[tool.pdm.source]]\ntype = "find_links"\nname = "agui-django"\nurl = "file:///${PROJECT_ROOT}/vendor"\n',
+        ),
+        ("pyproject.toml", POETRY_1, 'agui-django = {path = "vendor/engine.whl", extras = ["admin", "redis"]}\n'),
+        ("Pipfile", EDITED["Pipfile"], 'agui-django = {path = "vendor/engine.whl", extras = ["admin", "redis"]}\n'),
+    ],
+)
+def test_each_tool_is_told_where_the_package_is(tmp_path, name, text, added):
+    """pip, uv, pip-compile, Poetry and Pipenv were seen to find it in what these files say."""
+    write(tmp_path, {name: text})
+    path = tmp_path / name
+    after = requirement_files.add(path, text, ENGINE, tmp_path / "vendor/engine.whl")
+    assert after.endswith(added)
+    path.write_bytes(after.encode())
+    assert "agui-django" in requirement_files.listed(path)
+    assert requirement_files.add(path, after, ENGINE, tmp_path / "vendor/engine.whl") == after
+
+
+def test_a_line_of_the_users_own_for_another_version_is_told(tmp_path):
+    path = tmp_path / "requirements.txt"
+    [told] = requirement_files.too_old(path, "agui-django[admin,redis]==0.0.9\n", ENGINE)
+    assert "'agui-django[admin,redis]==0.0.9', and the agent needs 'agui-django[admin,redis]==0.1.0'" in told
+    assert requirement_files.too_old(path, f"{ENGINE[0]}\n", ENGINE) == []
+
+
+def test_uv_keeps_the_folders_that_it_looks_in(tmp_path):
+    text = EDITED["pyproject.toml"] + '\n[tool.uv]\nfind-links = ["wheels"]\ndev-dependencies = []\n'
+    after = requirement_files.add(tmp_path / "pyproject.toml", text, ENGINE, tmp_path / "vendor/engine.whl")
+    assert tomllib.loads(after)["tool"]["uv"] == {"find-links": ["wheels", "vendor"], "dev-dependencies": []}
+
+
+def test_the_command_names_the_folder_where_no_file_does(tmp_path):
+    wheels = tmp_path / "vendor"
+    write(tmp_path, {"setup.py": SETUP})
+    place = requirement_places.find([tmp_path])
+    assert installation.commands(project(tmp_path), place, ENGINE, wheels) == [
+        f"/python -m pip install --find-links {wheels} 'agui-django[admin,redis]==0.1.0'"
+    ]
+
+
 # --- Versions
 
 
@@ -297,5 +355,5 @@ def test_all_that_is_imported_is_required(part):
     core = [folder for folder in engine.iterdir() if folder.is_dir() and folder.name != "contrib"]
     modules = imported(*core) if part is None else imported(engine / "contrib" / part)
     needed = {name for name in names if MODULES.get(name, name.replace("-", "_")) in modules}
-    listed = {Requirement(line).name for line in source.requirements([part] if part else [])}
+    listed = {Requirement(line).name for line in source.requirements([part] if part else [], "source")}
     assert needed - listed == set()

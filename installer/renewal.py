@@ -1,4 +1,4 @@
-"""Give an installation other parts: add some, remove some. The user's own edits stay."""
+"""Give an installation this version of the engine, and other parts. The user's own edits stay."""
 
 from pathlib import Path
 from typing import Any
@@ -10,6 +10,7 @@ from installer.changes import (
     folder_contents,
     hunks,
     manifest_bytes,
+    remove_empty,
     replace_folder,
     undo,
 )
@@ -21,49 +22,61 @@ from installer.removal import check_tables, modules
 PARTS_LIST = "AGENT_PARTS"
 
 
-class PartsChange:
-    """The way from an installation's parts to those that it is to have. Raises Refusal."""
+class Renewal:
+    """The way from an installation to this engine and these parts. Raises Refusal."""
 
     def __init__(self, project: Project, manifest: dict[str, Any], parts: list[str]) -> None:
         self.project = project
         self.manifest = manifest
         self.parts = parts
+        self.form: str = manifest["engine"]
         self.former: list[str] = manifest["parts"]
         self.added = [part for part in parts if part not in self.former]
         self.removed = [part for part in self.former if part not in parts]
-        self.engine = folder_contents(project.code, "agui")
-        if self.engine != source.engine(self.former):
-            raise Refusal(
-                f"{project.code / 'agui'} is not of this version: run the installer without parts "
-                "first."
-            )
+        self.newer = source.engine(self.form)
+        self.present = self._read_engine()
         if self.removed:
             check_tables(project, self.removed)
         _check_imports(project, self.removed)
         self.edits = Changes(project.root)
-        self._plan_list()
-        self._plan_settings()
-        if self.needs_packages:
-            self._plan_requirements()
+        if self.added or self.removed:
+            self._plan_list()
+            self._plan_settings()
+        self._plan_requirements()
 
     @property
-    def needs_packages(self) -> bool:
-        return source.requirements(self.parts) != source.requirements(self.former)
+    def is_needed(self) -> bool:
+        return self.present != self.newer or bool(self.edits.edits or self.edits.new)
 
     def describe(self) -> str:
         """The plan for people."""
         lines = [f"add part    {part}: {source.summary(part)}" for part in self.added]
         lines += [f"remove part {part}: {source.summary(part)}" for part in self.removed]
+        if self.present != self.newer:
+            lines.append(f"replace     the engine by version {source.version()}")
         return "\n".join([*lines, self.edits.describe()])
 
     def new_files(self) -> list[Path]:
-        """The files that come with the parts."""
-        engine = [
-            self.project.code / name
-            for name in source.engine(self.parts)
-            if name not in self.engine
-        ]
+        """The files that were not there before."""
+        engine = [self.project.code / name for name in self.newer if name not in self.present]
         return [*engine, *self.edits.new]
+
+    def _read_engine(self) -> dict[str, bytes]:
+        """The files of the engine as they are now. Raises Refusal if the source was changed."""
+        code = self.project.code
+        if self.form == "package":
+            paths = [code / name for name in self.manifest["wheels"]]
+            return {
+                path.relative_to(code).as_posix(): path.read_bytes()
+                for path in paths
+                if path.exists()
+            }
+        present = folder_contents(code, "agui")
+        if present != self.newer and source.digest(present) != self.manifest["folders"]["agui"]:
+            raise Refusal(
+                f"{code / 'agui'} was changed since the installation: an upgrade would lose that."
+            )
+        return present
 
     # --- The edits
 
@@ -93,23 +106,21 @@ class PartsChange:
 
     def _plan_requirements(self) -> None:
         """Write the file as an installation with these parts would have written it."""
-        place = requirement_places.find(self.project.directories)
+        path = requirement_places.find(self.project.directories).path
         original = None
-        if place.path is not None and place.path.exists():
-            text = requirement_files.read(place.path)
-            name = place.path.relative_to(self.project.root).as_posix()
+        if path is not None and path.exists():
+            text = requirement_files.read(path)
+            name = path.relative_to(self.project.root).as_posix()
             original = ""
             if self.manifest["new"].get(name) != text:
                 original = undo(text, self.manifest["edits"].get(name, []))
-        plan_requirements(self.edits, place, self.parts, original)
+        plan_requirements(self.edits, self.project, self.parts, self.form, original)
 
     # --- All or nothing
 
     def apply(self) -> None:
         """Write everything. If anything fails, the project is as before."""
-        engine = source.engine(self.parts)
-        manifest = manifest_bytes(self._new_manifest(engine))
-        replace_folder(self.project.code, "agui", engine | {MANIFEST: manifest})
+        self._write(self.newer, self._new_manifest())
         try:
             self.edits.apply()
         except BaseException:
@@ -119,11 +130,20 @@ class PartsChange:
     def restore(self) -> None:
         """Take back what apply() has written."""
         self.edits.restore()
-        manifest = manifest_bytes(self.manifest)
-        replace_folder(self.project.code, "agui", self.engine | {MANIFEST: manifest})
+        self._write(self.present, self.manifest)
 
-    def _new_manifest(self, engine: dict[str, bytes]) -> dict[str, Any]:
-        folders = self.manifest["folders"] | {"agui": source.digest(engine)}
+    def _write(self, engine: dict[str, bytes], manifest: dict[str, Any]) -> None:
+        code = self.project.code
+        if self.form == "source":
+            replace_folder(code, "agui", engine)
+        else:
+            _write_wheels(code, engine, self.newer | self.present)
+        (code / MANIFEST).write_bytes(manifest_bytes(manifest))
+
+    def _new_manifest(self) -> dict[str, Any]:
+        folders = dict(self.manifest["folders"])
+        if self.form == "source":
+            folders["agui"] = source.digest(self.newer)
         new, edits = dict(self.manifest["new"]), dict(self.manifest["edits"])
         assistant = folder_contents(self.project.code, "assistant")
         listing = self.project.code / source.PARTS_FILE
@@ -136,7 +156,18 @@ class PartsChange:
                 new[name] = after
             elif path != listing:
                 edits[name] = _merged(edits.get(name, []), before, after)
-        return {"parts": self.parts, "folders": folders, "new": new, "edits": edits}
+        wheels = list(self.newer) if self.form == "package" else []
+        changed = {"parts": self.parts, "folders": folders, "wheels": wheels}
+        return self.manifest | changed | {"new": new, "edits": edits}
+
+
+def _write_wheels(code: Path, wanted: dict[str, bytes], known: dict[str, bytes]) -> None:
+    for name, contents in wanted.items():
+        (code / name).parent.mkdir(exist_ok=True)
+        (code / name).write_bytes(contents)
+    for name in known.keys() - wanted.keys():
+        (code / name).unlink(missing_ok=True)
+        remove_empty((code / name).parent, code)
 
 
 def _merged(pairs: list[list[str]], before: str, after: str) -> list[list[str]]:
