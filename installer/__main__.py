@@ -75,11 +75,13 @@ def run(options: argparse.Namespace) -> str:
         raise Refusal(f"There is no directory {root}.")
     code = project.find_manage(root).parent
     manifest_file = code / MANIFEST
-    if options.remove:
-        return take_back(root, code, options)
-    if manifest_file.exists():
-        return renew(root, options, json.loads(manifest_file.read_text()))
-    return install(root, options)
+    if not manifest_file.exists():
+        if options.remove:
+            raise Refusal(f"The installer has not been in {root}: {manifest_file} is missing.")
+        return install(root, options)
+    manifest = json.loads(manifest_file.read_text())
+    root = (code / manifest["root"]).resolve()  # As it was named at first
+    return (take_back if options.remove else renew)(root, options, manifest)
 
 
 def install(root: Path, options: argparse.Namespace) -> str:
@@ -160,12 +162,9 @@ def install_lines(found: project.Project, parts: list[str], form: str) -> str:
     return "".join(f"    {line}\n" for line in lines)
 
 
-def take_back(root: Path, code: Path, options: argparse.Namespace) -> str:
-    manifest_file = code / MANIFEST
-    if not manifest_file.exists():
-        raise Refusal(f"The installer has not been in {root}: {manifest_file} is missing.")
+def take_back(root: Path, options: argparse.Namespace, manifest: dict[str, Any]) -> str:
     found = project.read_installed(root, options.python, "tables")
-    removal = Removal(found, json.loads(manifest_file.read_text()))
+    removal = Removal(found, manifest)
     if options.dry_run:
         return removal.describe()
     removal.apply()

@@ -1,6 +1,8 @@
 """Changes of files: all or none are written, and .agui.json says how to take them back."""
 
 import json
+import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -100,6 +102,7 @@ class Changes:
             edits[path.relative_to(self.root).as_posix()] = hunks(before, after)
         data = {
             "engine": form,
+            "root": os.path.relpath(self.root, code),
             "parts": parts,
             "folders": digests,
             "wheels": [path.relative_to(code).as_posix() for path in wheels],
@@ -115,6 +118,20 @@ class Changes:
 
 def manifest_bytes(data: dict[str, Any]) -> bytes:
     return (json.dumps(data, indent=1) + "\n").encode()
+
+
+def write_whole(path: Path, contents: bytes) -> None:
+    """Write a file completely, or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=".agui-", delete=False) as file:
+        try:
+            file.write(contents)
+            file.flush()
+            os.chmod(file.name, 0o644)
+            os.replace(file.name, path)
+        except BaseException:
+            os.unlink(file.name)
+            raise
 
 
 def ignored_by_git(root: Path, paths: list[Path]) -> list[str]:
@@ -142,9 +159,15 @@ def hunks(before: str, after: str) -> list[list[str]]:
 def undo(text: str, pairs: list[list[str]]) -> str | None:
     """A file's text without these edits; None if it was changed at the same places."""
     for before, after in pairs:
-        if text.count(after) != 1:
+        # Edits are whole lines.
+        places = [found.span() for found in re.finditer(rf"(?m)^{re.escape(after)}", text)]
+        if len(places) != 1:
             return None
-        text = text.replace(after, before)
+        start, end = places[0]
+        if text[end:] and before and not before.endswith("\n"):
+            # The edit was at the end of a file without a last line end, and now lines follow it.
+            before += "\r\n" if after.endswith("\r\n") else "\n"
+        text = text[:start] + before + text[end:]
     return text
 
 

@@ -30,12 +30,12 @@ def commands(
     if not project.facts["has_pip"]:
         pip = f"uv pip install --python {project.python}"
     quoted = " ".join(f"'{line}'" for line in lines)
+    if place.path is not None and place.path.suffix == ".txt":
+        return [f"{pip} -r {place.path}"]
     if wheels is not None:
-        quoted = f"--find-links {shlex.quote(str(wheels))} {quoted}"
+        pip += f" --find-links {shlex.quote(str(wheels))}"
     if place.path is None:
         return [f"{pip} {quoted}"]
-    if place.path.suffix == ".txt":
-        return [f"{pip} -r {place.path}"]
     made = _made_from(project, place.path)
     compiling = [_in(project, directory, command) for directory, command, _ in made]
     if made:

@@ -31,6 +31,10 @@ application = get_asgi_application()
 def plan(project: Project, parts: list[str], form: str) -> Changes:
     """Plan everything. Raises Refusal if a file is not as it should be."""
     changes = Changes(project.root)
+    if form == "package":
+        for path in (project.code / source.WHEELS, project.code / source.wheel()[0]):
+            if path.exists() and not path.is_dir():
+                raise Refusal(f"{path} exists already, and the agent needs this name.")
     for name, contents in source.files(parts, form).items():
         changes.new[project.code / name] = contents
     _plan_page(project, changes)
@@ -62,6 +66,20 @@ def plan_requirements(
         changes.notes.append(PIP_COMPILE.format(path=place.path))
     wheel = project.code / source.wheel()[0] if form == "package" else None
     changes.write(place.path, requirement_files.add(place.path, original, lines, wheel))
+
+
+def plan_newer_package(changes: Changes, project: Project, line: str) -> None:
+    """Plan the line of the engine's package where a project has it."""
+    path = requirement_places.find(project.directories).path
+    before = None if path is None or not path.exists() else requirement_files.read(path)
+    after = None
+    if path is not None and before is not None:
+        wheel = project.code / source.wheel()[0]
+        after = requirement_files.renew(path, before, line, wheel)
+    if path is None or after is None:
+        changes.notes.append(f"Write {line!r} where you require agui-django.")
+    else:
+        changes.write(path, after)
 
 
 def _plan_page(project: Project, changes: Changes) -> None:

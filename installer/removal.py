@@ -11,7 +11,10 @@ from installer.changes import MANIFEST, folder_contents, remove_empty, undo
 from installer.errors import Refusal
 from installer.project import Project
 from installer.requirement_files import read
+from installer.requirement_places import made_by, texts
 
+TABLES = ["pyproject.toml", "Pipfile"]
+REQUIRED = re.compile(r"(?m)^[^#\n]*\bagui[-_]django\b")
 OTHER_FOLDERS = {"agui", "node_modules", "site-packages"}
 # Python that needs the engine or the assistant: imports, names of modules, and of migrations.
 USE = re.compile(
@@ -30,8 +33,10 @@ class Removal:
         check_tables(project)
         self._check_folders()
         self.texts = dict(self._former_texts())
+        self.gone = {self.root / name for name in manifest["new"]}
         self._check_new()
         self._check_uses()
+        self._check_requirements(project.directories)
 
     def describe(self) -> str:
         """The plan for people."""
@@ -88,9 +93,8 @@ class Removal:
 
     def _check_uses(self) -> None:
         """The user's own code, which nobody takes back, must not need what will be gone."""
-        mine = {self.root / name for name in self.manifest["new"]}
         for path in modules(self.code):
-            if path in mine or path.is_relative_to(self.code / "assistant"):
+            if path in self.gone or path.is_relative_to(self.code / "assistant"):
                 continue
             text = self.texts.get(path)
             found = USE.search(path.read_text(errors="replace") if text is None else text)
@@ -98,6 +102,16 @@ class Removal:
                 raise Refusal(
                     f"{path} needs the agent ({found[0].strip()!r}): change this file first."
                 )
+
+    def _check_requirements(self, directories: list[Path]) -> None:
+        """Nothing may require the package that will be gone. What tools make, they make anew."""
+        files = [path for path in texts(directories) if made_by(path) is None]
+        files += [directory / name for directory in directories for name in TABLES]
+        for path in files:
+            if path.is_file() and path not in self.gone:
+                text = self.texts.get(path)
+                if REQUIRED.search(read(path) if text is None else text):
+                    raise Refusal(f"{path} requires agui-django: take that out first.")
 
 
 def check_tables(project: Project, parts: list[str] | None = None) -> None:

@@ -10,12 +10,12 @@ from installer.changes import (
     folder_contents,
     hunks,
     manifest_bytes,
-    remove_empty,
     replace_folder,
     undo,
+    write_whole,
 )
 from installer.errors import Refusal
-from installer.plan import parse, plan_requirements, settings_file
+from installer.plan import parse, plan_newer_package, plan_requirements, settings_file
 from installer.project import Project
 from installer.removal import check_tables, modules
 
@@ -106,6 +106,10 @@ class Renewal:
 
     def _plan_requirements(self) -> None:
         """Write the file as an installation with these parts would have written it."""
+        if self.form == "package":
+            [line] = source.requirements(self.parts, self.form)
+            plan_newer_package(self.edits, self.project, line)
+            return
         path = requirement_places.find(self.project.directories).path
         original = None
         if path is not None and path.exists():
@@ -120,25 +124,36 @@ class Renewal:
 
     def apply(self) -> None:
         """Write everything. If anything fails, the project is as before."""
-        self._write(self.newer, self._new_manifest())
+        manifest = self._new_manifest()
         try:
+            self._write_engine(self.newer)
             self.edits.apply()
+            write_whole(self.project.code / MANIFEST, manifest_bytes(manifest))
         except BaseException:
             self.restore()
             raise
+        self._delete_engine(but=self.newer)
 
     def restore(self) -> None:
         """Take back what apply() has written."""
         self.edits.restore()
-        self._write(self.present, self.manifest)
+        self._write_engine(self.present)
+        self._delete_engine(but=self.present)
+        write_whole(self.project.code / MANIFEST, manifest_bytes(self.manifest))
 
-    def _write(self, engine: dict[str, bytes], manifest: dict[str, Any]) -> None:
-        code = self.project.code
+    def _write_engine(self, files: dict[str, bytes]) -> None:
         if self.form == "source":
-            replace_folder(code, "agui", engine)
-        else:
-            _write_wheels(code, engine, self.newer | self.present)
-        (code / MANIFEST).write_bytes(manifest_bytes(manifest))
+            if files != folder_contents(self.project.code, "agui"):
+                replace_folder(self.project.code, "agui", files)
+            return
+        for name, contents in files.items():
+            write_whole(self.project.code / name, contents)
+
+    def _delete_engine(self, but: dict[str, bytes]) -> None:
+        """Delete the packages of other versions."""
+        if self.form == "package":
+            for name in {*self.newer, *self.present} - {*but}:
+                (self.project.code / name).unlink(missing_ok=True)
 
     def _new_manifest(self) -> dict[str, Any]:
         folders = dict(self.manifest["folders"])
@@ -150,6 +165,9 @@ class Renewal:
         if source.digest(assistant) == folders["assistant"]:
             assistant[source.PARTS_FILE] = self.edits.contents(listing)
             folders["assistant"] = source.digest(assistant)
+        for path, contents in self.edits.new.items():
+            if path != listing:
+                new[path.relative_to(self.project.root).as_posix()] = contents.decode()
         for path, (before, after) in self.edits.edits.items():
             name = path.relative_to(self.project.root).as_posix()
             if new.get(name) == before:
@@ -159,15 +177,6 @@ class Renewal:
         wheels = list(self.newer) if self.form == "package" else []
         changed = {"parts": self.parts, "folders": folders, "wheels": wheels}
         return self.manifest | changed | {"new": new, "edits": edits}
-
-
-def _write_wheels(code: Path, wanted: dict[str, bytes], known: dict[str, bytes]) -> None:
-    for name, contents in wanted.items():
-        (code / name).parent.mkdir(exist_ok=True)
-        (code / name).write_bytes(contents)
-    for name in known.keys() - wanted.keys():
-        (code / name).unlink(missing_ok=True)
-        remove_empty((code / name).parent, code)
 
 
 def _merged(pairs: list[list[str]], before: str, after: str) -> list[list[str]]:

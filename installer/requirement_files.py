@@ -64,6 +64,25 @@ def add(path: Path, text: str, lines: list[str], wheel: Path | None = None) -> s
     return after
 
 
+def renew(path: Path, text: str, line: str, wheel: Path) -> str | None:
+    """The file's text with this version of the package `line`; None if it does not name it."""
+    requirement = Requirement(line)
+    name = re.escape(requirement.name)
+    if canonicalize_name(requirement.name) not in (_packages_of(path, text) or {}):
+        return None
+    text = re.sub(rf"(?<![\w-]){name}(\[[^\]]*\])? *===? *[\w.+!]+", line, text)
+    stem = re.escape(requirement.name.replace("-", "_"))
+    text = re.sub(rf"(?<![\w-]){stem}-[\w.+!]+-py3-none-any\.whl", wheel.name, text)
+    if path.suffix in LINES:
+        return text
+    document = _toml(path, text)
+    table = _named_table(document)
+    if _array(document) is None and table is not None:
+        table[requirement.name]["extras"] = sorted(requirement.extras)
+        return tomlkit.dumps(document)
+    return text
+
+
 def _with_lines(text: str, lines: list[str]) -> str:
     end = "\r\n" if "\r\n" in text else "\n"
     if text and not text.endswith("\n"):
@@ -80,10 +99,13 @@ def _tell_tool(document: Any, package: str, wheel: str) -> None:
     """Say where a package is that [project] requires: each tool has a place of its own for that."""
     tools = document.setdefault("tool", tomlkit.table(is_super_table=True))
     folder = os.path.dirname(wheel)
-    if "poetry" in tools:
+    backend = str(document.get("build-system", {}).get("build-backend", ""))
+    if "poetry" in tools or backend.startswith("poetry."):
+        tools.setdefault("poetry", tomlkit.table())
         dependencies = tools["poetry"].setdefault("dependencies", tomlkit.table())
         dependencies[package] = tomlkit.inline_table().append("path", wheel)
-    elif "pdm" in tools:
+    elif "pdm" in tools or backend.startswith("pdm."):
+        tools.setdefault("pdm", tomlkit.table())
         source = tomlkit.table()
         source.update(
             {"type": "find_links", "name": package, "url": f"file:///${{PROJECT_ROOT}}/{folder}"}

@@ -69,6 +69,11 @@ def test_every_page_is_listed_with_its_path():
         there[Path(path)] = title
     assert set(there) == {*MANUAL.rglob("*.md")}
     assert there[MANUAL / "tools.md"] == "Give the agent tools"
+    printed = subprocess.run([*run, "recipes/observe"], cwd=PROJECT, capture_output=True, text=True, check=True).stdout
+    assert printed == (MANUAL / "recipes/observe.md").read_text() + "\n"
+    refused = subprocess.run([*run, "tolls"], cwd=PROJECT, capture_output=True, text=True)
+    assert refused.returncode == 1
+    assert "There is no page 'tolls', only agent, " in refused.stderr
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(PROJECT)))

@@ -470,16 +470,22 @@ def make_older(shop: Path) -> None:
     replace(manifest, digest[1], source.digest(present))
 
 
+def make_older_package(shop: Path, code: str = "") -> None:
+    """Let the package that is there be of another version."""
+    version = source.version()
+    [wheel] = (shop / code / "vendor").iterdir()
+    wheel.rename(wheel.with_name(wheel.name.replace(version, "0.0.1")))
+    for path in (shop / code / ".agui.json", shop / "pyproject.toml"):
+        text = path.read_text()
+        path.write_text(text.replace(f"=={version}", "==0.0.1").replace(f"-{version}-", "-0.0.1-"))
+
+
 def test_an_older_package_is_replaced_and_the_assistant_is_not(shop):
     (shop / "pyproject.toml").write_text(PROJECT_TOML)
     installed(shop)
     commit(shop)
     version = source.version()
-    [wheel] = (shop / "vendor").iterdir()
-    wheel.rename(wheel.with_name(wheel.name.replace(version, "0.0.1")))
-    for name in (".agui.json", "pyproject.toml"):
-        text = (shop / name).read_text()
-        (shop / name).write_text(text.replace(f"=={version}", "==0.0.1").replace(f"-{version}-", "-0.0.1-"))
+    make_older_package(shop)
     (shop / "assistant/tools.py").write_text("# mine\n")
     plan = installed(shop, "--dry-run")
     assert f"replace     the engine by version {version}\n" in plan
@@ -491,6 +497,53 @@ def test_an_older_package_is_replaced_and_the_assistant_is_not(shop):
 
 
 IN_SOURCE = pytest.mark.parametrize("form", ["source"], indirect=True)
+
+
+def test_an_upgrade_that_fails_leaves_the_older_package(shop):
+    (shop / "pyproject.toml").write_text(PROJECT_TOML)
+    installed(shop)
+    make_older_package(shop)
+    commit(shop)
+    # Larger files can't be written, as on a disk that is full.
+    failed = installer(shop, prefix=["bash", "-c", 'ulimit -f 16; exec "$@"', "bash"])
+    assert failed.returncode == 1
+    assert "File too large" in failed.stderr
+    assert git(shop, "status", "--short", "--ignored") == "!! .venv\n"
+    assert "The agent is of version" in installed(shop)
+
+
+def test_nothing_is_removed_that_the_project_requires(shop):
+    installed(shop)
+    (shop / "requirements").mkdir()
+    (shop / "requirements.txt").rename(shop / "requirements/base.txt")
+    refused = installer(shop, "--remove")
+    assert refused.stderr == (
+        f"Nothing was changed. {shop}/requirements/base.txt requires agui-django: take that out first.\n"
+    )
+    (shop / "requirements/base.txt").write_text("django\n# no agui-django any more\n")
+    installed(shop, "--remove")
+
+
+def test_a_file_of_the_users_own_is_not_replaced(shop):
+    wheel = shop / source.wheel()[0]
+    wheel.parent.mkdir()
+    wheel.write_bytes(b"mine")
+    commit(shop)
+    assert "exists already" in installer(shop).stderr
+    assert git(shop, "status", "--short") == ""
+
+
+def test_any_path_of_a_project_leads_to_the_same_installation(shop):
+    project = source_layout(shop)
+    (project / "src/.venv").symlink_to(project / ".venv")
+    replace(project / ".gitignore", "/.venv", ".venv")
+    commit(project)
+    installed(project)
+    make_older_package(project, "src/")
+    assert "The agent is of version" in installed(project / "src")
+    assert "0.0.1" not in (project / "pyproject.toml").read_text()
+    installed(project / "src", "--remove")
+    assert git(project, "status", "--short") == ""
 
 
 @pytest.mark.nightly

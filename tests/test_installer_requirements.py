@@ -12,7 +12,7 @@ from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
 sys.path.append(str(ROOT))
-from installer import installation, requirement_files, requirement_places, source
+from installer import changes, installation, requirement_files, requirement_places, source
 from installer.project import Project
 
 PACKAGES = ["jsonschema>=4.23,<5", "pydantic-ai-slim[ag-ui]>=2.68,<3"]
@@ -183,6 +183,44 @@ def test_a_line_of_the_users_own_for_another_version_is_told(tmp_path):
     [told] = requirement_files.too_old(path, "agui-django[admin,redis]==0.0.9\n", ENGINE)
     assert "'agui-django[admin,redis]==0.0.9', and the agent needs 'agui-django[admin,redis]==0.1.0'" in told
     assert requirement_files.too_old(path, f"{ENGINE[0]}\n", ENGINE) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("requirements.txt", "django"),
+        ("pyproject.toml", EDITED["pyproject.toml"]),
+        ("pyproject.toml", POETRY_2),
+        ("pyproject.toml", POETRY_1),
+        ("pyproject.toml", PDM),
+        ("Pipfile", EDITED["Pipfile"]),
+    ],
+)
+def test_another_version_takes_the_place_of_the_one_that_is_there(tmp_path, name, text):
+    """Whatever has been written around it meanwhile."""
+    path = tmp_path / name
+    wheels = [tmp_path / f"vendor/agui_django-{one}-py3-none-any.whl" for one in ("0.1.0", "0.2")]
+    path.write_text(requirement_files.add(path, text, ENGINE, wheels[0]).replace("5.2", "6.0"))
+    newer = "agui-django[admin,mcp,redis]==0.2"
+    after = requirement_files.renew(path, path.read_text() + "\n# mine\n", newer, wheels[1])
+    assert after.endswith("\n# mine\n")
+    assert "0.1.0" not in after
+    path.write_text(after)
+    assert "agui-django" in requirement_files.listed(path)
+    assert '["admin", "mcp", "redis"]' in after or newer in after
+    assert (wheels[1].name in after) == ("path = " in after)
+    assert requirement_files.renew(path, after, newer, wheels[1]) == after
+    assert requirement_files.renew(path, text, newer, wheels[1]) is None
+
+
+def test_a_file_without_a_last_line_end_is_given_back_with_what_was_added_below(tmp_path):
+    for before in ("celery\ndjango", "celery\r\ndjango"):
+        after = requirement_files.add(tmp_path / "requirements.txt", before, ENGINE, tmp_path / "vendor/engine.whl")
+        pairs = changes.hunks(before, after)
+        end = "\r\n" if "\r" in before else "\n"
+        assert changes.undo(after, pairs) == before
+        assert changes.undo(f"{after}redis{end}", pairs) == f"{before}{end}redis{end}"
+        assert changes.undo(after.replace("celery", "kombu"), pairs) in (None, before.replace("celery", "kombu"))
 
 
 def test_uv_keeps_the_folders_that_it_looks_in(tmp_path):

@@ -1,15 +1,28 @@
-"""List the pages of the manual: the title of each, and the path where it is installed."""
+"""List the pages of the manual, with the paths where they are installed, or print one of them.
 
+    python -m agui.manual
+    python -m agui.manual tools
+"""
+
+import sys
 from pathlib import Path
 
+HERE = Path(__file__).parent
 
-def main() -> None:
-    lines = []
-    for page in sorted(Path(__file__).parent.rglob("*.md")):
-        title = page.read_text("utf-8").partition("\n")[0].lstrip("# ")
-        lines.append(f"{title:48}{page}")
-    print("\n".join(lines))
+
+def main(name: str = "") -> None:
+    pages = {page.relative_to(HERE).with_suffix("").as_posix(): page for page in HERE.rglob("*.md")}
+    if not name:
+        print("\n".join(f"{title_of(page):48}{page}" for _, page in sorted(pages.items())))
+    elif name.removesuffix(".md") in pages:
+        print(pages[name.removesuffix(".md")].read_text("utf-8"))
+    else:
+        sys.exit(f"There is no page {name!r}, only {', '.join(sorted(pages))}.")
+
+
+def title_of(page: Path) -> str:
+    return page.read_text("utf-8").partition("\n")[0].lstrip("# ")
 
 
 if __name__ == "__main__":
-    main()
+    main(*sys.argv[1:2])
