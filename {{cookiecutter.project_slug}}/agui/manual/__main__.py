@@ -1,7 +1,6 @@
 """List the pages of the manual, with the paths where they are installed, or print one of them.
 
-    python -m agui.manual
-    python -m agui.manual tools
+`python -m agui.manual` lists them, and `python -m agui.manual tools` prints tools.md.
 """
 
 import sys
