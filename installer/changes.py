@@ -121,7 +121,9 @@ def manifest_bytes(data: dict[str, Any]) -> bytes:
 
 
 def write_whole(path: Path, contents: bytes) -> None:
-    """Write a file completely, or not at all."""
+    """Write a file completely, or not at all; not if it holds that already."""
+    if path.is_file() and path.read_bytes() == contents:
+        return
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.NamedTemporaryFile(dir=path.parent, prefix=".agui-", delete=False) as file:
         try:

@@ -11,9 +11,8 @@ from installer.changes import MANIFEST, folder_contents, remove_empty, undo
 from installer.errors import Refusal
 from installer.project import Project
 from installer.requirement_files import read
-from installer.requirement_places import made_by, texts
+from installer.requirement_places import TABLES, made_by, texts
 
-TABLES = ["pyproject.toml", "Pipfile"]
 REQUIRED = re.compile(r"(?m)^[^#\n]*\bagui[-_]django\b")
 OTHER_FOLDERS = {"agui", "node_modules", "site-packages"}
 # Python that needs the engine or the assistant: imports, names of modules, and of migrations.

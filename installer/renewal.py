@@ -105,7 +105,7 @@ class Renewal:
         self.edits.write(path, name_lists.extend(module, "INSTALLED_APPS", first, last).code)
 
     def _plan_requirements(self) -> None:
-        """Write the file as an installation with these parts would have written it."""
+        """Plan the package's line in its place, or what the source needs as at the first time."""
         if self.form == "package":
             [line] = source.requirements(self.parts, self.form)
             plan_newer_package(self.edits, self.project, line)

@@ -10,9 +10,9 @@ from pathlib import Path
 from installer.requirement_files import included, listed, read
 
 # What projects call it. Needed only if no file names Django, because another package brings it.
+TABLES = ["pyproject.toml", "Pipfile"]
 USUAL_NAMES = [
-    "pyproject.toml",
-    "Pipfile",
+    *TABLES,
     "requirements/base.in",
     "requirements/base.txt",
     "requirements.in",
@@ -77,7 +77,7 @@ def _existing(directories: list[Path], names: list[str]) -> list[Path]:
 
 def _files(directories: list[Path]) -> list[Path]:
     """The files that the installer can edit, and that no command makes from others."""
-    files = [path for path in _existing(directories, USUAL_NAMES[:2]) if listed(path) is not None]
+    files = [path for path in _existing(directories, TABLES) if listed(path) is not None]
     limiting: set[Path] = set()
     for path in texts(directories):
         text = read(path)
@@ -116,7 +116,7 @@ def _others(directories: list[Path], files: list[Path]) -> list[Path]:
 
 def _choose(naming: list[Path], directories: list[Path]) -> Path | None:
     """The one file of several that names Django for all of them."""
-    tables = [path for path in naming if path.name in USUAL_NAMES[:2]]
+    tables = [path for path in naming if path.name in TABLES]
     if tables:
         return tables[0] if len(tables) == 1 else None
     serving = [path for path in naming if not _is_for_developers(path, directories)]

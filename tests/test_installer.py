@@ -296,6 +296,7 @@ def test_the_projects_own_tests_pass_as_before(shop, has_admin):
     assert (done.returncode, "Ran 2 tests in" in done.stderr) == (0, True), done.stderr
 
 
+@pytest.mark.nightly
 def test_what_a_person_has_to_do_is_noted(shop):
     (shop / "Dockerfile").write_text("COPY requirements.txt .\nRUN pip install -r requirements.txt\n")
     (shop / "requirements.in").write_text("django\n")
@@ -524,6 +525,7 @@ def test_nothing_is_removed_that_the_project_requires(shop):
     installed(shop, "--remove")
 
 
+@pytest.mark.nightly
 def test_a_file_of_the_users_own_is_not_replaced(shop):
     wheel = shop / source.wheel()[0]
     wheel.parent.mkdir()
@@ -533,6 +535,7 @@ def test_a_file_of_the_users_own_is_not_replaced(shop):
     assert git(shop, "status", "--short") == ""
 
 
+@pytest.mark.nightly
 def test_any_path_of_a_project_leads_to_the_same_installation(shop):
     project = source_layout(shop)
     (project / "src/.venv").symlink_to(project / ".venv")
@@ -582,6 +585,7 @@ def test_an_upgrade_that_fails_leaves_the_older_engine(shop):
     assert "The agent is of version" in installed(shop)
 
 
+@pytest.mark.nightly
 def test_the_form_of_an_installation_stays(shop):
     installed(shop)
     refused = installer(shop, "--engine", "source")
