@@ -1,6 +1,5 @@
 """What the template's tests share: a clean copy of the template, rendered projects, and one live server."""
 
-import fcntl
 import hashlib
 import json
 import os
@@ -10,11 +9,12 @@ import signal
 import subprocess
 import sys
 import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import snapshot
+from cache import cached
 from cookiecutter.main import cookiecutter
 from packaging.requirements import Requirement
 from postgresql import PostgreSQL, find_memory, find_postgresql, postgresql
@@ -28,7 +28,6 @@ TEMPLATE_NAME = "{{cookiecutter.project_slug}}"
 # the other form: make test ENGINE=package TIER="browser or clients".
 USUAL_ANSWERS = {"parts": "everything", "engine": os.environ.get("ENGINE", "source")}
 PROVIDERS = ["demo", "openai", "anthropic", "google"]
-CACHE = ROOT / ".test-cache"
 # A test file names its tier with a marker; a test without one is fast.
 # The files that take longest.
 LONGEST = ("test_engine", "test_engine_postgresql")
@@ -251,19 +250,6 @@ def pins(project: Path, python: str = f"3.{sys.version_info.minor}") -> dict[str
             assert pin.name not in found, f"{pin.name} is pinned twice for Python {python}"
             found[pin.name] = str(pin.specifier).removeprefix("==")
     return found
-
-
-def cached(name: str, contents: str, make: Callable[[Path], None]) -> Path:
-    """A directory that is made once for these contents, by one process: the others wait for it."""
-    directory = CACHE / f"{name}-{hashlib.sha256(contents.encode()).hexdigest()[:12]}"
-    CACHE.mkdir(exist_ok=True)
-    with (CACHE / f".{directory.name}.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not (directory / ".installed").exists():
-            shutil.rmtree(directory, ignore_errors=True)
-            make(directory)
-            (directory / ".installed").touch()
-    return directory
 
 
 def npm_install(package: Path, *options: str) -> Path | None:

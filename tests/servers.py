@@ -1,10 +1,12 @@
 """Start a generated project's server, and speak to it as a client would: real sockets, read as bytes arrive."""
 
+import hashlib
 import http.client
 import json
 import os
 import random
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -18,6 +20,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import urlencode
 
+from cache import cached
+
 Result = TypeVar("Result")
 
 # These only end a hang: no machine that is busy takes so long.
@@ -25,6 +29,7 @@ HANG_SECONDS, START_SECONDS = 180, 300
 # Each process of the suite has ports of its own, so that none takes one whose server was killed and will be back.
 PORTS = range(20_000 + int(os.environ.get("PYTEST_XDIST_WORKER", "gw0")[2:]) % 16, 32_000, 16)
 handed_out: set[int] = set()
+DATABASE, FIRST_ADMIN = "db.sqlite3", ".first_admin"
 
 
 @dataclass
@@ -232,16 +237,49 @@ def wait_until_healthy(port: int, process: subprocess.Popen[bytes], log: Path, s
     wait_until(is_healthy, seconds=seconds, failure_message=lambda: f"The server did not start:\n{log.read_text()}")
 
 
+def migrate(project: Path, prefix: Sequence[str] = (), **settings: str) -> None:
+    manage(project, "migrate", "--verbosity", "0", prefix=prefix, **settings)
+    output = manage(project, "create_first_admin", prefix=prefix, **settings)
+    if output:
+        (project / FIRST_ADMIN).write_text(output)
+
+
+def copy_migrated(project: Path) -> None:
+    """Give a new project the database that one with the same code has made: most differ in no line."""
+
+    def make(directory: Path) -> None:
+        migrate(project)
+        directory.mkdir()
+        for name in (DATABASE, FIRST_ADMIN):
+            (project / name).replace(directory / name)
+
+    kept = cached("database", code_of(project), make)
+    for name in (DATABASE, FIRST_ADMIN):
+        shutil.copy(kept / name, project)
+
+
+def code_of(project: Path) -> str:
+    """What a project's tables depend on: its files, its packages and its settings."""
+    digest = hashlib.sha256(str((project / ".venv").resolve()).encode())
+    for folder, folders, names in os.walk(project):
+        folders[:] = sorted(set(folders) - {"__pycache__", "static", "manual"})
+        for name in sorted(names):
+            if name.endswith((".py", ".whl", ".env")):
+                content = (Path(folder) / name).read_bytes()
+                digest.update(f"{folder.removeprefix(str(project))}/{name} {len(content)}\n".encode() + content)
+    return digest.hexdigest()
+
+
 @contextmanager
 def serve(
     project: Path, server: type[LiveProject] = LiveProject, prefix: Sequence[str] = (), **settings: str
 ) -> Iterator[LiveProject]:
     """Migrate, make the first administrator if there is none, and serve until the block ends."""
-    manage(project, "migrate", "--verbosity", "0", prefix=prefix, **settings)
-    output = manage(project, "create_first_admin", prefix=prefix, **settings)
-    credentials = project / ".first_admin"
-    if output:
-        credentials.write_text(output)
+    credentials = project / FIRST_ADMIN
+    if prefix or "DATABASE_URL" in settings or (project / DATABASE).exists():
+        migrate(project, prefix, **settings)
+    else:
+        copy_migrated(project)
     username, password, token = (
         credential(credentials.read_text(), label) for label in ("Username", "Password", "API token")
     )

@@ -13,7 +13,8 @@ from http.client import HTTPConnection
 from pathlib import Path
 
 import pytest
-from conftest import ROOT, TEMPLATE_NAME, cached, npm_install
+from cache import cached
+from conftest import ROOT, TEMPLATE_NAME, npm_install
 from daily import by_day
 from servers import Client, LiveProject, free_port, run_input, serve, wait_until
 

@@ -10,7 +10,8 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from conftest import ROOT, cached, furnish_project, pins
+from cache import cached
+from conftest import ROOT, furnish_project, pins
 from debian_root import PACKAGES, SUITE, DebianRoot, why_not
 from pages import answers, expect, finished, say, sign_in, stored_texts
 from servers import LiveProject, serve

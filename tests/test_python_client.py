@@ -8,7 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from conftest import ROOT, cached
+from cache import cached
+from conftest import ROOT
 from servers import free_port, is_listening, project_environment, wait_until
 
 pytestmark = pytest.mark.clients

@@ -20,7 +20,7 @@ import pytest
 from _pytest.runner import runtestprotocol
 from django.apps import apps
 from django.contrib.auth import get_user_model
-from django.db import connection, connections, router, transaction
+from django.db import connection, connections, router
 from django.test import AsyncClient, TransactionTestCase
 from pydantic_ai import models
 from pydantic_ai.messages import ToolReturnPart
@@ -54,14 +54,17 @@ KEPT = {"django_content_type", "auth_permission", "django_migrations"}
 
 def empty_tables(case: TransactionTestCase) -> None:
     """Delete what a test has stored. Django's own way truncates all tables and makes all permissions anew."""
-    with transaction.atomic(), connection.cursor() as cursor:
-        for table in tables_to_empty():
-            cursor.execute(f"DELETE FROM {connection.ops.quote_name(table)}")  # noqa: S608
+    with connection.cursor() as cursor:
+        # One call: Django's cursors take their time with each, and tests make thousands.
+        run = cursor.executescript if connection.vendor == "sqlite" else cursor.execute
+        run(statements_to_empty())
 
 
 @cache
-def tables_to_empty() -> list[str]:
-    return sorted(set(connection.introspection.django_table_names(only_existing=True)) - KEPT)
+def statements_to_empty() -> str:
+    tables = sorted(set(connection.introspection.django_table_names(only_existing=True)) - KEPT)
+    names = map(connection.ops.quote_name, tables)
+    return "".join(["BEGIN;", *(f"DELETE FROM {name};" for name in names), "COMMIT;"])  # noqa: S608
 
 
 TransactionTestCase._fixture_teardown = empty_tables

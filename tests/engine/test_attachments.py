@@ -25,7 +25,7 @@ from agui.contrib.attachments.views import AttachmentsView, AttachmentView, Chun
 from agui.errors import TooLarge
 from engine.conftest import Client
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.database]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 URL = "/agent/attachments/"
 PNG = b"\x89PNG\r\n\x1a\n" + b"\x00" * 100

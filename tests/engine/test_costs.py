@@ -37,7 +37,7 @@ from engine.conftest import Client, played_by, script
 
 Thread = get_conversation_model()
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.database]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 urlpatterns = [*urls.urlpatterns, path("admin/", admin.site.urls)]
 

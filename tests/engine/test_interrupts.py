@@ -13,8 +13,6 @@ from agui.testing import call, collect, event_types, fail, say, wait
 from engine.conftest import Client, asked, decision, results_of, run_input, script
 from engine.urls import effects
 
-pytestmark = pytest.mark.database
-
 
 async def pause(client: Client, thread: str = "t1") -> list[dict]:
     with script(call("wipe", what="disk", _id="c1")):

@@ -221,7 +221,7 @@ async def pause_of(client: Client, agent: Any, body: Body, thread: str, monkeypa
     return pauses
 
 
-DAILY = {"mentions in a text", "a history", "calls of an answer", "a schema of secrets"}
+DAILY = {"a history"}
 
 
 @pytest.mark.parametrize("name", [name if name in DAILY else pytest.param(name, marks=nightly) for name in BODIES])

@@ -16,8 +16,6 @@ from agui.errors import Unauthorized
 from agui.http.tokens import _find_user, create_token, hash_token, token_user
 from agui.models import ApiToken
 
-pytestmark = pytest.mark.database
-
 
 def request_with(header):
     return RequestFactory().get("/", headers={"Authorization": header} if header is not None else {})

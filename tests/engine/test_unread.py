@@ -12,7 +12,7 @@ from engine.conftest import Client, decision, run_input, script
 
 Thread = get_conversation_model()
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.database]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 
 async def rows(client: Client) -> dict[str, dict[str, Any]]:

@@ -1,0 +1,22 @@
+"""What tests keep until it changes: environments, packages, databases."""
+
+import fcntl
+import hashlib
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+CACHE = Path(__file__).resolve().parents[1] / ".test-cache"
+
+
+def cached(name: str, contents: str, make: Callable[[Path], None]) -> Path:
+    """A directory that is made once for these contents, by one process: the others wait for it."""
+    directory = CACHE / f"{name}-{hashlib.sha256(contents.encode()).hexdigest()[:12]}"
+    CACHE.mkdir(exist_ok=True)
+    with (CACHE / f".{directory.name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (directory / ".installed").exists():
+            shutil.rmtree(directory, ignore_errors=True)
+            make(directory)
+            (directory / ".installed").touch()
+    return directory
