@@ -20,7 +20,7 @@ from pydantic_ai.models import override_allow_model_requests
 from pydantic_ai.models.fallback import FallbackModel
 
 from agui import conf
-from agui.agents import file_addresses
+from agui.contrib.attachments import file_addresses
 from agui.testing import ScriptedModel, call, say
 from engine.conftest import Client, parts_of, script
 from engine.provider_stub import Answer, ProviderStub, ToolUse
@@ -167,11 +167,11 @@ async def test_what_the_project_s_own_tool_orders_is_done(client: Client, stub: 
     assert files.paths == ["/a.png"]
 
 
-# --- With AGUI["FILE_DOWNLOADS"]
+# --- With AGUI["ATTACHMENTS"]["DOWNLOADS"]
 
 
 def allow(settings: Any, **limits: Any) -> None:
-    settings.AGUI = {**settings.AGUI, "FILE_DOWNLOADS": limits}
+    settings.AGUI = {**settings.AGUI, "ATTACHMENTS": {"DOWNLOADS": limits}}
 
 
 def sent_files(stub: ProviderStub) -> list[bytes]:
@@ -263,8 +263,8 @@ async def test_without_the_library_s_function_nothing_is_downloaded(
 
 @pytest.mark.parametrize("wrong", [{"MAX_BYTES": 0}, {"FILES": 1}, True])
 def test_a_wrong_setting_is_named_at_start_up(wrong: Any):
-    with pytest.raises(ImproperlyConfigured, match="FILE_DOWNLOADS"):
-        conf.load({"FILE_DOWNLOADS": wrong})
+    with pytest.raises(ImproperlyConfigured, match="DOWNLOADS"):
+        conf.load({"ATTACHMENTS": {"DOWNLOADS": wrong}})
 
 
 async def test_a_model_that_hands_addresses_on_gets_them(client: Client):

@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
+from django.apps import apps
 from pydantic import BaseModel, computed_field
 from pydantic_ai import AudioUrl, BinaryContent, DocumentUrl, ImageUrl, ToolReturn, VideoUrl
 from pydantic_ai._parts_manager import ModelResponsePartsManager
 from pydantic_ai.messages import FilePart, TextPart, ToolReturnPart
 
+from agui import parts
 from agui.models import Message, Run
 from agui.protocol.files import part_without_bytes
 from agui.runs import drafts
@@ -260,3 +262,40 @@ async def test_files_in_the_results_of_a_client_s_tool_are_kept(client: Client):
         await client.run("Really?")
     for request in model.requests[1:]:
         assert str(PNG) in str(results_of(request)["s1"].content)
+
+
+# --- Without the part `attachments`
+
+
+@pytest.fixture
+def no_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    if not apps.is_installed("agui.contrib.attachments"):
+        return
+    others = [part for part in parts.installed() if part.label != "agui_attachments"]
+    monkeypatch.setattr(parts, "installed", lambda: tuple(others))
+
+
+@pytest.mark.parametrize("part", [data("image", "image/png"), url("image", f"{HTTPS}.png")])
+async def test_a_file_is_refused_by_an_agent_that_takes_none(client: Client, no_files: None, part: dict):
+    with script(say("Hello.")) as model:
+        response = await client.post(run_input(messages=[message(part)]))
+        events = await client.run("Hello?")
+
+    assert response.status_code == 422
+    assert json.loads(response.content)["message"] == "This agent takes no files."
+    assert events[-1]["type"] == "RUN_FINISHED"
+    assert len(model.requests) == 1
+
+
+async def test_a_stored_file_is_words_for_an_agent_that_takes_none(client: Client, request: pytest.FixtureRequest):
+    if not apps.is_installed("agui.contrib.attachments"):
+        pytest.skip("Nothing stores a file")
+    with script(say("I see."), say("Not any more.")) as model:
+        await client.run(messages=[message(data("image", "image/png"))])
+        request.getfixturevalue("no_files")
+        events = await client.run("And now?")
+
+    assert events[-1]["type"] == "RUN_FINISHED"
+    assert "[image/png, 70 bytes, not kept]" in str(model.requests[1].messages)
+    assert DATA not in str(model.requests[1].messages)
+    assert "BinaryContent" not in str(model.requests[1].messages)

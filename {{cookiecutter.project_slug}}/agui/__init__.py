@@ -65,7 +65,7 @@ below it. Read them in this order:
         answer_schemas.py    whether an answer fits the schema of its question
         outbound.py          stored messages as a client knows them
         message_ids.py       the ids under which a client knows messages
-        files.py             words instead of files
+        files.py             the files in messages, and words instead of them
     agents/     who answers
         endpoint.py          an agent with its tools, configuration and skills
         config.py            what makes an agent, apart from its tools
@@ -77,13 +77,12 @@ below it. Read them in this order:
         keys.py              the keys of language models
         prices.py            which language models have a known price
         skills.py            the prompts that a page offers
-        model_files.py       the files that a language model is sent
+        provider_model.py    a language model, between a run and its provider
         model_history.py     the history that a language model is sent
         thinking_tags.py     thoughts between tags in its text
         model_streams.py     its answer, mended while it streams
         answer_pieces.py     the pieces of the answer
         model_failures.py    answers that can't be read, were refused, or are not whole
-        file_addresses.py    which addresses a provider opens itself
     tools/      what can it do
         registry.py          the registry behind `@tool`
         schema.py            from a function to its JSON Schema
@@ -122,11 +121,11 @@ below it. Read them in this order:
         patience.py          how long a run waits for a database that is away
 
 Every room may use conf.py (the settings) with conf_sections.py (their sections), parts.py (what a
-part can add), errors.py (what clients learn about errors), models.py (the tables), actor.py (who
-acts), clock.py (what time it is), deps.py (what a tool sees as `ctx.deps`), log_fields.py (the run
-that a line of the log belongs to), money.py (amounts of US dollars), namespaces.py (agents, told
-apart), statements.py (how every turn reads and writes rows) and lazy_import.py (modules that are
-imported on first use).
+part can add) with part_values.py, errors.py (what clients learn about errors), models.py (the
+tables), actor.py (who acts), clock.py (what time it is), deps.py (what a tool sees as `ctx.deps`),
+log_fields.py (the run that a line of the log belongs to), money.py (amounts of US dollars),
+namespaces.py (agents, told apart), statements.py (how every turn reads and writes rows) and
+lazy_import.py (modules that are imported on first use).
 Django's other modules are above the rooms: apps.py, checks.py, urls.py, management/ and
 templatetags/. Your tests use testing/, contract.py and contract_tests.py.
 

@@ -21,7 +21,6 @@ from agui import parts
 from agui.conf_sections import (
     SECRET_NAMES,
     WITHOUT_IMPORTS,
-    FileDownloads,
     Limits,
     Retention,
     Section,
@@ -138,9 +137,6 @@ class EngineSettings(Section):
         ["http", "https"],
         description="The addresses of files that a client may send to the model; [] allows none. "
         "The provider opens s3 and gs with rights of yours.",
-    )
-    file_downloads: FileDownloads | None = Field(
-        None, description="Lets the server download files that a client names; None forbids it."
     )
     max_result_bytes: int = Field(
         1024 * 1024,

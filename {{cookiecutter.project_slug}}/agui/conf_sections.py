@@ -133,14 +133,6 @@ class Retention(Section):
     audit_days: int | None = Field(None, gt=0, description="The age of a tool call's record.")
 
 
-class FileDownloads(Section):
-    """Limits of downloads, for models whose provider does not open addresses itself."""
-
-    max_bytes: int = Field(5 * 1024 * 1024, gt=0, description="Largest file.")
-    max_files: int = Field(5, gt=0, description="Most files in one run; the newest come first.")
-    timeout_seconds: float = Field(10.0, gt=0, description="Longest download.")
-
-
 def explain(error: Any, model: type[Section]) -> str:
     """Write pydantic's error about a key of AGUI as a sentence with its cure."""
     is_unknown = error["type"] == "extra_forbidden"

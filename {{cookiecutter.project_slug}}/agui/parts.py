@@ -10,18 +10,18 @@ The core calls the methods of all parts in the order of INSTALLED_APPS. What the
 
 from collections.abc import AsyncGenerator, Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from django.apps import AppConfig, apps
 
+from agui.part_values import Addition, EndedRun, NamedFile, Outdated, PersonalData
+
 if TYPE_CHECKING:
-    from django.db.models import QuerySet
-    from django.db.models.fields.files import FieldFile
     from django.utils.safestring import SafeString
     from pydantic_ai.capabilities import AbstractCapability
     from pydantic_ai.messages import ModelMessage
+    from pydantic_ai.models import Model
     from pydantic_ai.toolsets import AbstractToolset
     from pydantic_ai.usage import RunUsage
 
@@ -29,83 +29,6 @@ if TYPE_CHECKING:
     from agui.conf_sections import Section
     from agui.deps import AgentDeps
     from agui.models import AbstractConversation
-
-
-@dataclass(frozen=True)
-class EndedRun:
-    """A run that has ended, as parts see it."""
-
-    key: str
-    """The primary key of its row."""
-    scope: str
-    owner_id: Any
-    """The primary key of its user; None for an anonymous visitor."""
-    thread_id: str
-    model: str
-    """The name of the requested model."""
-    status: str
-    usage: "RunUsage"
-    messages: "list[ModelMessage]"
-    """The messages that it has added to the thread. If its process died, its last draft."""
-    is_deleted: bool = False
-    """Whether its thread was deleted while it was active: its row is gone, too."""
-
-
-@dataclass(frozen=True)
-class Addition:
-    """A value of an answer: clients get it as a CUSTOM event, and find it in the metadata."""
-
-    name: str
-    """The name of the event and of the metadata, such as "follow_ups"."""
-    field: str
-    """The name of the value in the event, beside `messageId`, such as "suggestions"."""
-    value: Any
-
-
-@dataclass(frozen=True)
-class NamedFile:
-    """A file that a message names."""
-
-    name: str
-    about: str
-    """A short description, or that the file is gone."""
-    page: str = ""
-    """The address of its page in the admin, if it has one."""
-
-
-@dataclass(frozen=True)
-class PersonalData:
-    """Rows that a part keeps of one owner."""
-
-    name: str
-    """The key of the rows in the document, such as "attachments"."""
-    rows: "QuerySet[Any]"
-    hidden: Collection[str] = ()
-    """Fields that the document leaves out: keys, digests."""
-
-    def extra(self, row: Any) -> dict[str, Any]:
-        """Return fields of the document that are not fields of the row."""
-        return {}
-
-    def file(self, row: Any) -> "tuple[str, FieldFile] | None":
-        """Return the owner's name for a row's file, and the file, for the export to copy."""
-        return None
-
-
-@dataclass(frozen=True)
-class Outdated:
-    """Rows that a part keeps no longer."""
-
-    name: str
-    """The name of the rows in the command's output: "spending"."""
-    rows: "QuerySet[Any]"
-    batch: int = 200
-    """The number of rows that are deleted at once. A batch that fails stops no other."""
-
-    def delete(self, pks: list[Any]) -> int:
-        """Delete a batch, but no row that is needed again by now."""
-        _, deleted = self.rows.filter(pk__in=pks).delete()
-        return deleted.get(self.rows.model._meta.label, 0)
 
 
 class Part(AppConfig):
@@ -117,6 +40,9 @@ class Part(AppConfig):
 
     settings: ClassVar["type[Section] | None"] = None
     """The part's section of AGUI. Its key is the app's last word: `AGUI["WEATHER"]`."""
+
+    takes_files: ClassVar[bool] = False
+    """Whether messages may have files, which the part gives to models that can read them."""
 
     needs: ClassVar[tuple[str, ...]] = ()
     """The other parts that this one needs, as INSTALLED_APPS names them."""
@@ -224,13 +150,20 @@ class Part(AppConfig):
         """Wrap the agent's events before the stages. `run` is an ActiveRun (runs/record.py)."""
         return events
 
+    def wrap_model(self, model: "Model", run: Any) -> "Model":
+        """Wrap the model of a run. `run` is a ServedRun (agents/hooks.py)."""
+        return model
+
     def capabilities(self, run: Any) -> "list[AbstractCapability[AgentDeps]]":
         """Return capabilities for one run. `run` is an ActiveRun (runs/record.py)."""
         return []
 
     async def add_to_answer(self, run: Any, answer: str) -> list[Addition]:
-        """Add to a complete answer before it is stored. `run` is an ActiveRun (runs/record.py)."""
+        """Add to a complete answer, '' if it is no text. `run` is an ActiveRun (runs/record.py)."""
         return []
+
+    def annotate_answer(self, run: Any, new: "list[ModelMessage]") -> None:
+        """Annotate what a run has added, if anything, before it is stored."""
 
     def run_ended(self, run: EndedRun) -> None:
         """Record the end of a run, in the transaction that records it.
@@ -254,7 +187,7 @@ class Part(AppConfig):
     def thread_deleted(self, thread_id: str, scope: str) -> None:
         """Delete the part's rows of a thread, in the transaction that deletes the thread."""
 
-    def named_files(self, messages: "list[ModelMessage]") -> "list[list[NamedFile]]":
+    def named_files(self, messages: "list[ModelMessage]") -> list[list[NamedFile]]:
         """Find files that messages name, for the admin: a list for each message, or none at all."""
         return []
 
@@ -287,6 +220,11 @@ def entered(contexts: Iterable[AbstractContextManager[Any]]) -> Iterator[None]:
 def installed() -> tuple[Part, ...]:
     """List the parts of this project, in the order of INSTALLED_APPS."""
     return tuple(config for config in apps.get_app_configs() if isinstance(config, Part))
+
+
+def take_files() -> bool:
+    """Whether messages may have files."""
+    return any(part.takes_files for part in installed())
 
 
 def executor() -> Part | None:

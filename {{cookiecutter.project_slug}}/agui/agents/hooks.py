@@ -23,8 +23,9 @@ from pydantic_ai.run import AgentRunResult
 from pydantic_ai.tools import ToolDefinition
 from pydantic_ai.toolsets import AbstractToolset
 
-from agui.agents.model_files import ReadableFiles
+from agui import parts
 from agui.agents.page_context import add_to_last_prompt
+from agui.agents.provider_model import ProviderModel, wrap_members
 from agui.tools.audit import AuditLogger, record_event, resolve_audit_logger
 from agui.tools.call import call_foreign
 from agui.tools.definitions import Asked, check_approval, describe_call
@@ -47,14 +48,20 @@ class ServedRun:
     """Calls a tool, unless the run is no longer this process's."""
     page_context: str
     """The page's own context, for the model."""
-    files: ReadableFiles = field(default_factory=ReadableFiles)
-    """Decides which files the model gets."""
+    kept: dict[str, Any] = field(default_factory=dict)
+    """What parts keep of the run, by the part's label."""
     asked: dict[str, Asked] = field(default_factory=dict)
     """The question about each tool call, by the call's id."""
     asks_anew: bool = False
     """Whether the user has changed what a tool had asked about in its own words."""
     agent_run_id: str | None = None
     """pydantic-ai's id of the run; None before the agent runs."""
+
+    def wrap(self, model: Model) -> Model:
+        """Wrap the run's model, or one model of its chain."""
+        for part in parts.installed():
+            model = part.wrap_model(model, self)
+        return ProviderModel(model)
 
 
 serving: ContextVar[ServedRun | None] = ContextVar("agui_serving", default=None)
@@ -96,7 +103,7 @@ class Hooks(AbstractCapability[Any]):
         served = self.served
         if served is None:
             return model
-        return served.join_deltas(served.files.model(model))
+        return served.join_deltas(wrap_members(model, served.wrap))
 
     def get_wrapper_toolset(self, toolset: AbstractToolset[Any]) -> AbstractToolset[Any] | None:
         served = self.served

@@ -1,6 +1,11 @@
-"""Words instead of files: the files that tools make are neither stored nor streamed."""
+"""The files in messages: those that a client may send, and words instead of those that tools make.
 
-from collections.abc import Mapping, Sequence
+The latter are neither stored nor streamed.
+"""
+
+import base64
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
 from operator import is_
 from typing import Any
@@ -9,7 +14,42 @@ from pydantic import BaseModel
 from pydantic_ai import BinaryContent
 from pydantic_ai.messages import BaseToolReturnPart, ModelMessage, UserPromptPart
 
-from agui import parts
+from agui import conf, parts
+from agui.errors import Unprocessable
+from agui.protocol.types import Message
+
+
+def check_files(messages: Iterable[Message]) -> None:
+    """Refuse files that can't be read, and those that the server would read with its own rights.
+
+    Such files are on its disk, in its buckets or at its provider. Raises Unprocessable.
+    """
+    for message in messages:
+        content = getattr(message, "content", None)
+        if not isinstance(content, list):
+            continue
+        for part in content:
+            source = getattr(part, "source", None)
+            if source is None:
+                continue  # A text
+            if not parts.take_files():
+                raise Unprocessable("This agent takes no files.")
+            if not _is_readable(source):
+                schemes = ", ".join(conf.get().allowed_file_url_schemes)
+                urls = f", or as a URL ({schemes})" if schemes else ""
+                raise Unprocessable(f"An attachment can't be used: send it as base64 data{urls}.")
+
+
+def _is_readable(source: Any) -> bool:
+    if source.type == "data":
+        try:
+            return bool(base64.b64decode(source.value, validate=True))
+        except ValueError:
+            return False
+    scheme = re.match(r"(.*?)://[^/]", source.value)
+    if source.type != "url" or scheme is None:
+        return False
+    return scheme[1].lower() in conf.get().allowed_file_url_schemes
 
 
 def without_bytes(messages: Sequence[ModelMessage]) -> list[ModelMessage]:

@@ -1,9 +1,7 @@
 """A client's messages as the model's, without what a client may not decide."""
 
-import base64
 import json
 import logging
-import re
 from collections import defaultdict, deque
 from collections.abc import Container, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -35,6 +33,7 @@ from agui.agents.skills import SkillRegistry
 from agui.blocking.executor import run_in_thread
 from agui.errors import Unprocessable
 from agui.protocol.answers import READER
+from agui.protocol.files import check_files
 from agui.protocol.interrupts import OpenInterrupt, frontend_calls, open_interrupts
 from agui.protocol.message_ids import MessageIds
 from agui.stores.annotations import annotation
@@ -88,7 +87,7 @@ async def load_async(messages: Sequence[Message], run_input: RunAgentInput) -> l
 
 def _load(messages: Sequence[Message], run_input: RunAgentInput) -> list[ModelMessage]:
     """Turn a client's messages into the model's, without what a client may not decide."""
-    check_attachments(messages)
+    check_files(messages)
     try:
         messages = [message for message in messages if _is_read(message)]
         if not messages:
@@ -126,7 +125,7 @@ def load_results(messages: Sequence[Message], conversation: Conversation) -> lis
     results = _results_of(open_calls, messages, conversation)
     if not results:
         return []
-    check_attachments(results.values())
+    check_files(results.values())
     loaded = _read([_calls_of(results, open_calls), *results.values()])[1:]
     MessageIds(results.values()).stamp(loaded)
     return loaded
@@ -227,7 +226,7 @@ def _without_download(part: Any) -> Any:
     if not isinstance(metadata, dict) or "force_download" not in metadata:
         return part
     logger.info(
-        "Dropping the client's force_download: AGUI['FILE_DOWNLOADS'] decides what is downloaded"
+        "Dropping the client's force_download: the server's settings decide what is downloaded"
     )
     metadata = dict(metadata)
     del metadata["force_download"]
@@ -258,36 +257,6 @@ def _only_text(content: Any) -> str | None:
         text: str = content[0].text
         return text
     return None
-
-
-def check_attachments(messages: Iterable[Message]) -> None:
-    """Refuse files that can't be read, and those that the server would read with its own rights.
-
-    Such files are on its disk, in its buckets or at its provider. Raises Unprocessable.
-    """
-    for message in messages:
-        content = getattr(message, "content", None)
-        if not isinstance(content, list):
-            continue
-        for part in content:
-            if not _is_readable(getattr(part, "source", None)):
-                schemes = ", ".join(conf.get().allowed_file_url_schemes)
-                urls = f", or as a URL ({schemes})" if schemes else ""
-                raise Unprocessable(f"An attachment can't be used: send it as base64 data{urls}.")
-
-
-def _is_readable(source: Any) -> bool:
-    if source is None:
-        return True  # A text has no source
-    if source.type == "data":
-        try:
-            return bool(base64.b64decode(source.value, validate=True))
-        except ValueError:
-            return False
-    scheme = re.match(r"(.*?)://[^/]", source.value)
-    if source.type != "url" or scheme is None:
-        return False
-    return scheme[1].lower() in conf.get().allowed_file_url_schemes
 
 
 def _calls_of(results: Iterable[str], open_calls: Mapping[str, ToolCallPart]) -> AssistantMessage:

@@ -18,8 +18,6 @@ from agui import clock, conf, parts, statements
 from agui.agents.endpoint import Endpoint
 from agui.agents.hooks import Hooks, ServedRun
 from agui.agents.model_failures import reason_of_cut
-from agui.agents.model_files import EVENT as FILES_LEFT_OUT
-from agui.agents.model_files import UNREAD
 from agui.agents.page_context import describe_page
 from agui.blocking.executor import in_database
 from agui.deps import AgentDeps
@@ -28,7 +26,7 @@ from agui.events.join_deltas import joining
 from agui.events.progress import dump_state
 from agui.events.run_state import RunState
 from agui.models import Run
-from agui.parts import Addition, EndedRun
+from agui.part_values import Addition, EndedRun
 from agui.protocol.files import without_bytes
 from agui.protocol.types import BaseEvent, CustomEvent, EventType, RunAgentInput
 from agui.runlog.memory import RunLog
@@ -180,15 +178,12 @@ class ActiveRun(RunState):
         """
         message_id = self.text_id
         additions = []
-        left_out = self.served.files.left_out
-        if left_out:
-            additions.append(Addition(FILES_LEFT_OUT, "files", list(left_out.values())))
-        if message_id and isinstance(output, str):
-            reason = reason_of_cut(response)
-            if reason:
-                additions.append(Addition("answer_cut", "reason", reason))
-            for part in parts.installed():
-                additions += await part.add_to_answer(self, output)
+        answer = output if message_id and isinstance(output, str) else ""
+        reason = reason_of_cut(response)
+        if answer and reason:
+            additions.append(Addition("answer_cut", "reason", reason))
+        for part in parts.installed():
+            additions += await part.add_to_answer(self, answer)
         events: list[BaseEvent] = []
         for addition in additions:
             if message_id:
@@ -280,7 +275,7 @@ class ActiveRun(RunState):
         state = dump_state(self.setup.deps, self.state_before)
         if new and (self.turn.state.fades or not same_json(state, self.turn.state.stored)):
             annotate(new[-1], state=state)
-        left_out = self.served.files.left_out
-        if new and left_out:
-            annotate(new[-1], **{UNREAD: list(left_out)})
+        if new:
+            for part in parts.installed():
+                part.annotate_answer(self, new)
         return new

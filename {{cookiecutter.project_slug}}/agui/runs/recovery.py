@@ -12,7 +12,7 @@ from agui import parts
 from agui.blocking.executor import in_database
 from agui.events.frames import encode, run_error
 from agui.models import Run
-from agui.parts import EndedRun
+from agui.part_values import EndedRun
 from agui.runs.life import life
 from agui.runs.live import live
 from agui.runs.processes import process_name

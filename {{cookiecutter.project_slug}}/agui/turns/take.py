@@ -18,10 +18,10 @@ from pydantic_ai.messages import ModelMessage, ModelRequest, UserPromptPart
 from agui import conf, parts
 from agui.actor import Actor
 from agui.agents.config import AgentConfig
-from agui.agents.model_files import without_unread
 from agui.blocking.executor import run_in_thread
 from agui.errors import Conflict, NotFound, RunFailed, Unprocessable
 from agui.protocol.answers import read_answers
+from agui.protocol.files import without_bytes
 from agui.protocol.inbound import answer_deferred, load_async, load_results
 from agui.protocol.interrupts import frontend_calls
 from agui.protocol.types import Message, RunAgentInput
@@ -239,7 +239,9 @@ async def _cut_before(
 
 def _readable_history(messages: list[ModelMessage]) -> list[ModelMessage]:
     """Select the messages that the model reads, in the form in which it reads them."""
-    history = without_unread(readable(messages))
+    history = readable(messages)
+    if not parts.take_files():
+        history = without_bytes(history)
     for part in parts.installed():
         history = part.prepare_history(history)
     return history

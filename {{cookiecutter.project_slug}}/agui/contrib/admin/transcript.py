@@ -23,7 +23,7 @@ from pydantic_ai.messages import (
 from agui import parts
 from agui.contrib.admin.markdown import to_html
 from agui.models import AbstractConversation, Message
-from agui.parts import NamedFile
+from agui.part_values import NamedFile
 from agui.protocol.interrupts import open_interrupts
 from agui.protocol.outbound import call_metadata
 from agui.stores import codec

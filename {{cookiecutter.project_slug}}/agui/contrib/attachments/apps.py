@@ -9,22 +9,35 @@ from django.urls import reverse
 from agui import clock, conf
 from agui.contrib.attachments.conf import AttachmentsSettings
 from agui.lazy_import import LazyImport
-from agui.parts import NamedFile, Outdated, Part, PersonalData
+from agui.part_values import Addition, NamedFile, Outdated, PersonalData
+from agui.parts import Part
 
 if TYPE_CHECKING:
     from django.utils.safestring import SafeString
     from pydantic_ai.messages import ModelMessage
+    from pydantic_ai.models import Model
     from pydantic_ai.toolsets import AbstractToolset
 
     from agui.actor import Actor
     from agui.contrib.admin import lists
-    from agui.contrib.attachments import files, models, records, references, tool, unused
+    from agui.contrib.attachments import (
+        files,
+        model_files,
+        models,
+        records,
+        references,
+        tool,
+        unused,
+    )
     from agui.deps import AgentDeps
     from agui.models import AbstractConversation
+    from agui.stores import annotations
 else:
     # These modules import models, which don't exist yet when Django imports this one.
+    annotations = LazyImport("agui.stores.annotations")
     files = LazyImport("agui.contrib.attachments.files")
     lists = LazyImport("agui.contrib.admin.lists")
+    model_files = LazyImport("agui.contrib.attachments.model_files")
     models = LazyImport("agui.contrib.attachments.models")
     records = LazyImport("agui.contrib.attachments.records")
     references = LazyImport("agui.contrib.attachments.references")
@@ -37,6 +50,7 @@ class AttachmentsConfig(Part):
     label = "agui_attachments"
     verbose_name = "Agent: attachments"
     settings = AttachmentsSettings
+    takes_files = True
 
     def ready(self) -> None:
         # Only a signal also reports the rows that a cascade deletes.
@@ -76,7 +90,7 @@ class AttachmentsConfig(Part):
         return partial(references.use_attachments, ids, thread_id)
 
     def prepare_history(self, messages: "list[ModelMessage]") -> "list[ModelMessage]":
-        return references.with_manifests(messages)
+        return references.with_manifests(model_files.without_unread(messages))
 
     def read_again(self, tool_name: str, identifier: str) -> str:
         if tool_name != tool.READ_ATTACHMENT:
@@ -85,6 +99,25 @@ class AttachmentsConfig(Part):
 
     def fill_deps(self, deps: "AgentDeps", messages: "list[ModelMessage]") -> None:
         deps.attachments = references.named_in(messages)
+
+    def wrap_model(self, model: "Model", run: Any) -> "Model":
+        files = run.kept.setdefault(self.label, model_files.ReadableFiles())
+        return model_files.FilesModel(model, files)
+
+    async def add_to_answer(self, run: Any, answer: str) -> list[Addition]:
+        left_out = self._left_out(run)
+        if not left_out:
+            return []
+        return [Addition(model_files.EVENT, "files", list(left_out.values()))]
+
+    def annotate_answer(self, run: Any, new: "list[ModelMessage]") -> None:
+        left_out = self._left_out(run)
+        if left_out:
+            annotations.annotate(new[-1], **{model_files.UNREAD: list(left_out)})
+
+    def _left_out(self, run: Any) -> dict[str, Any]:
+        files = run.served.kept.get(self.label)
+        return files.left_out if files else {}
 
     def thread_forked(self, source_id: str, thread_id: str, scope: str) -> None:
         references.copy_uses(source_id, thread_id, scope)

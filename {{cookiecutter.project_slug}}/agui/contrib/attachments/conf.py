@@ -3,6 +3,14 @@ from pydantic import Field
 from agui.conf_sections import Section
 
 
+class FileDownloads(Section):
+    """Limits of downloads, for models whose provider does not open addresses itself."""
+
+    max_bytes: int = Field(5 * 1024 * 1024, gt=0, description="Largest file.")
+    max_files: int = Field(5, gt=0, description="Most files in one run; the newest come first.")
+    timeout_seconds: float = Field(10.0, gt=0, description="Longest download.")
+
+
 class AttachmentsSettings(Section):
     """The files that users may upload, and how much of them the model reads."""
 
@@ -29,4 +37,7 @@ class AttachmentsSettings(Section):
         gt=0,
         description="If no conversation names a file, `manage.py prune_agent_data` deletes it "
         "after this time; None means never.",
+    )
+    downloads: FileDownloads | None = Field(
+        None, description="Lets the server download files that a client names; None forbids it."
     )

@@ -11,7 +11,7 @@ from pydantic_ai.messages import ModelMessage
 from agui.actor import Actor
 from agui.contrib.attachments.models import Attachment
 from agui.contrib.attachments.references import File, named_in
-from agui.parts import NamedFile, PersonalData
+from agui.part_values import NamedFile, PersonalData
 from agui.stores.annotations import annotation
 
 

@@ -8,7 +8,7 @@ from django.db.models import Exists, OuterRef
 
 from agui.contrib.attachments.models import Attachment, AttachmentUse
 from agui.models import get_conversation_model
-from agui.parts import Outdated
+from agui.part_values import Outdated
 from agui.stores.base import store_class
 from agui.stores.model import ModelConversationStore
 from agui.stores.null import NullConversationStore

@@ -7,7 +7,8 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 from agui import clock
-from agui.parts import Outdated, Part
+from agui.part_values import Outdated
+from agui.parts import Part
 
 # The answer comes first: a user is waiting for it.
 DELAY_SECONDS = 5

@@ -28,7 +28,7 @@ from agui.models import (
     get_conversation_model,
 )
 from agui.namespaces import FIRST_AGENT, all_scopes, split_scope
-from agui.parts import PersonalData
+from agui.part_values import PersonalData
 from agui.protocol.interrupts import open_interrupts
 from agui.protocol.outbound import to_wire, wire_messages
 from agui.stores import codec

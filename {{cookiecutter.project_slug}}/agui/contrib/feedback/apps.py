@@ -2,7 +2,8 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from agui.lazy_import import LazyImport
-from agui.parts import Part, PersonalData
+from agui.part_values import PersonalData
+from agui.parts import Part
 
 if TYPE_CHECKING:
     from django.utils.safestring import SafeString

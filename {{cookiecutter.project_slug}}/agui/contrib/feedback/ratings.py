@@ -10,7 +10,7 @@ from agui.actor import Actor
 from agui.contrib.feedback.models import Feedback
 from agui.errors import NotFound
 from agui.models import AbstractConversation, Message, Run, get_conversation_model
-from agui.parts import PersonalData
+from agui.part_values import PersonalData
 from agui.protocol.outbound import wire_messages
 from agui.stores import codec, rows
 from agui.stores.base import store_class

@@ -1,7 +1,8 @@
 from contextlib import AbstractContextManager
 from typing import Any
 
-from agui.parts import Addition, Part
+from agui.part_values import Addition
+from agui.parts import Part
 
 
 class SourcesConfig(Part):

@@ -9,7 +9,8 @@ from agui import conf
 from agui.actor import Actor
 from agui.contrib.spending.conf import SpendingSettings
 from agui.errors import HINTS, RUN_ERRORS
-from agui.parts import Addition, EndedRun, Outdated, Part, PersonalData
+from agui.part_values import Addition, EndedRun, Outdated, PersonalData
+from agui.parts import Part
 
 if TYPE_CHECKING:
     from pydantic_ai.usage import RunUsage
@@ -50,7 +51,7 @@ class SpendingConfig(Part):
         return [KeepBudget(run)]
 
     async def add_to_answer(self, run: Any, answer: str) -> list[Addition]:
-        if not conf.part(SpendingSettings).show_usage:
+        if not answer or not conf.part(SpendingSettings).show_usage:
             return []
         from agui.contrib.spending.usage import usage_of
 

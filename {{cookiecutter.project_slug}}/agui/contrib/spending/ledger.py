@@ -18,7 +18,7 @@ from agui.contrib.spending.conf import SpendingSettings
 from agui.contrib.spending.models import RunSpending, Spending
 from agui.models import Run
 from agui.namespaces import all_scopes
-from agui.parts import Outdated
+from agui.part_values import Outdated
 
 if TYPE_CHECKING:
     from pydantic_ai.usage import RequestUsage, RunUsage

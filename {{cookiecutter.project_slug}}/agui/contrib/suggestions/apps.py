@@ -1,6 +1,7 @@
 from typing import Any
 
-from agui.parts import Addition, Part
+from agui.part_values import Addition
+from agui.parts import Part
 
 
 class SuggestionsConfig(Part):
@@ -9,6 +10,8 @@ class SuggestionsConfig(Part):
     verbose_name = "Agent: suggestions"
 
     async def add_to_answer(self, run: Any, answer: str) -> list[Addition]:
+        if not answer:
+            return []
         # This import loads pydantic-ai, which start-up doesn't need.
         from agui.contrib.suggestions.follow_ups import suggest
 

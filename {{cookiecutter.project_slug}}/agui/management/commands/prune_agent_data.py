@@ -23,7 +23,8 @@ from pydantic_ai.conversation_store import ConversationConflict
 
 from agui import clock, conf, parts
 from agui.models import AbstractConversation, ApiToken, AuditRecord, Run, get_conversation_model
-from agui.parts import Outdated, Part
+from agui.part_values import Outdated
+from agui.parts import Part
 from agui.stores.deletion import delete_thread
 
 Thread = get_conversation_model()

@@ -7,7 +7,6 @@ no later request sends it again. So a file never stops a conversation.
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from copy import copy
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from operator import is_
@@ -25,16 +24,13 @@ from pydantic_ai.messages import (
     UserPromptPart,
 )
 from pydantic_ai.models import Model, ModelRequestParameters, StreamedResponse
-from pydantic_ai.models.fallback import FallbackModel
 from pydantic_ai.models.wrapper import WrapperModel
 from pydantic_ai.settings import ModelSettings
 from pydantic_ai.usage import RequestUsage
 
 from agui import conf
-from agui.agents.file_addresses import download, is_handed_on, media_type_of
-from agui.agents.model_failures import failures_of, refuse_errors_in_json
-from agui.agents.model_history import fitting
-from agui.agents.model_streams import mended
+from agui.contrib.attachments.conf import AttachmentsSettings
+from agui.contrib.attachments.file_addresses import download, is_handed_on, media_type_of
 from agui.stores.annotations import annotation
 
 logger = logging.getLogger("agui.runs")
@@ -136,15 +132,6 @@ class ReadableFiles:
     """The words for a client about each file that was left out, by its `name_of`."""
     _downloads: dict[str, BinaryContent | None] = field(default_factory=dict)
 
-    def model(self, model: Model) -> Model:
-        """Wrap the run's model, which then gets only files that it can read."""
-        if isinstance(model, FallbackModel):
-            # The next model of a chain may read what this one can't.
-            fallback = copy(model)
-            fallback.models = [FilesModel(member, self) for member in model.models]
-            return fallback
-        return FilesModel(model, self)
-
     def leave_out(self, files: Iterable[File]) -> None:
         for file in files:
             told: dict[str, Any] = {"mime": type_of(file)}
@@ -179,7 +166,7 @@ class ReadableFiles:
         return swap_files(messages, swap)
 
     async def _download(self, file: FileUrl) -> BinaryContent | None:
-        limits = conf.get().file_downloads
+        limits = conf.part(AttachmentsSettings).downloads
         if limits is None or name_of(file) in self.left_out:
             return None
         if file.url not in self._downloads:
@@ -195,7 +182,6 @@ class FilesModel(WrapperModel):
     def __init__(self, wrapped: Model, files: ReadableFiles) -> None:
         super().__init__(wrapped)
         self.files = files
-        refuse_errors_in_json(self.wrapped)
 
     async def request(
         self,
@@ -229,18 +215,12 @@ class FilesModel(WrapperModel):
                 messages,
                 lambda m: stack.enter_async_context(self.wrapped.request_stream(m, *request)),
             )
-            yield mended(response, self.wrapped, messages)
+            yield response
 
     async def _send(
         self, messages: list[ModelMessage], send: Callable[[list[ModelMessage]], Awaitable[R]]
     ) -> R:
-        with failures_of(self.wrapped):
-            messages = fitting(await self.files.readable(self.wrapped, messages), self.wrapped)
-            return await self._try(messages, send)
-
-    async def _try(
-        self, messages: list[ModelMessage], send: Callable[[list[ModelMessage]], Awaitable[R]]
-    ) -> R:
+        messages = await self.files.readable(self.wrapped, messages)
         try:
             return await send(messages)
         except Exception as error:

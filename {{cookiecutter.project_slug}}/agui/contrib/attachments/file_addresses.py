@@ -2,8 +2,8 @@
 
 If a provider takes no addresses, pydantic-ai downloads the file itself. A client may have chosen
 the address, so the engine sends a model class only the addresses that it hands on to its provider.
-With AGUI["FILE_DOWNLOADS"] the server downloads the others, within limits and never from a private
-network.
+With AGUI["ATTACHMENTS"]["DOWNLOADS"] the server downloads the others, within limits and never from
+a private network.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ from pydantic_ai.models import Model
 from pydantic_ai.models.fallback import FallbackModel
 from pydantic_ai.models.wrapper import WrapperModel
 
-from agui.conf_sections import FileDownloads
+from agui.contrib.attachments.conf import FileDownloads
 
 # The name is private: pydantic-ai has no public download that takes limits. `download_item` allows
 # 50 MB a file and 500 MB a request. If it took limits, this import could go.
@@ -115,8 +115,8 @@ async def download(file: FileUrl, limits: FileDownloads) -> BinaryContent | None
     """
     if safe_download is None:
         logger.error(
-            'Not downloading files: AGUI["FILE_DOWNLOADS"] needs safe_download, and pydantic-ai %s '
-            "has none",
+            'Not downloading files: AGUI["ATTACHMENTS"]["DOWNLOADS"] needs safe_download, and '
+            "pydantic-ai %s has none",
             VERSION,
         )
         return None
