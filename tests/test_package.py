@@ -17,7 +17,7 @@ from daily import at_night
 from packaging.metadata import Metadata
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
-from servers import Client, manage, project_environment, serve
+from servers import Client, manage, project_environment, run_input, serve
 
 pytestmark = pytest.mark.servers
 ENGINE = ROOT / TEMPLATE_NAME / "agui"
@@ -162,6 +162,61 @@ def test_a_new_project_answers(packaged: Path):
         stream = Client(live.port, live.token).run("list_tasks")
         assert stream[-1]["type"] == "RUN_FINISHED"
         assert live.client().fetch("GET", "/static/agui/agui-chat.js")[0] == 200
+
+
+# What is another in each run: ids, times, durations, ports and tokens of forms.
+VARIES = re.compile(
+    r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|\b\d{13}\b|\d{4}-\d\d-\d\dT[\d:.+Z]+|127\.0\.0\.1:\d+|[\w-]{32,}"
+    r'|(?<="duration_ms": )\d+'
+)
+ASKED = ["Hello", 'add_task title="Bread"', "list_tasks", "delete_finished_tasks", "How are you?"]
+READ = ["", "threads/", "threads/t/", "tools/", "skills/", "capabilities/", "threads/none/", "nothing/"]
+
+
+def joined(stream: str) -> str:
+    """The events of a stream as they came, but for how fast deltas came."""
+    found: list[dict] = []
+    for data in re.findall(r"(?m)^data: (.*)$", stream):
+        event = json.loads(data)
+        if "delta" in event and isinstance(event["delta"], str) and found and found[-1]["type"] == event["type"]:
+            found[-1]["delta"] += event["delta"]
+        else:
+            found.append(event)
+    return "\n".join(map(json.dumps, found))
+
+
+def answers_of(project: Path) -> list[tuple[str, int, list[str], str]]:
+    """What a project sends: to messages, to readers, and to a browser."""
+    answers = []
+
+    def ask(client: Client, method: str, path: str, body: object = None) -> None:
+        with client.open(method, path, body) as response:
+            text, names = response.read().decode(), sorted({name.lower() for name in response.headers})
+            is_stream = response.headers["Content-Type"].startswith("text/event-stream")
+            text = VARIES.sub("", joined(text) if is_stream else text)
+            answers.append((path, response.status, names, text))
+
+    with serve(project) as live:
+        client = live.client(live.token)
+        for number, text in enumerate(ASKED):
+            message = {"id": f"m{number}", "role": "user", "content": text}
+            ask(client, "POST", "/agent/", run_input("", threadId="t", runId=f"r{number}", messages=[message]))
+        for path in READ:
+            ask(client, "GET", f"/agent/{path}")
+        visitor = live.client()
+        ask(visitor, "POST", "/agent/", run_input("Hello"))
+        visitor.login(live.username, live.password)
+        for path in ["/", "/static/agui/agui-chat.js", "/static/agui/agui-chat.css", "/agent/openapi.json"]:
+            ask(visitor, "GET", path)
+    return answers
+
+
+@pytest.mark.nightly
+def test_both_forms_say_the_same(packaged: Path, bake, furnish):
+    source = bake(parts="standard", engine="source")
+    furnish(source)
+    for one, other in zip(answers_of(packaged), answers_of(source), strict=True):
+        assert one == other
 
 
 def test_the_engine_is_ejected_and_can_be_changed(packaged: Path):
