@@ -1,5 +1,6 @@
 """All changes that bring the agent into a project, planned before the first one is made."""
 
+import os
 import re
 from pathlib import Path
 
@@ -66,6 +67,14 @@ def plan_requirements(
         changes.notes.append(PIP_COMPILE.format(path=place.path))
     wheel = project.code / source.wheel()[0] if form == "package" else None
     changes.write(place.path, requirement_files.add(place.path, original, lines, wheel))
+    for_uv = requirement_files.for_uv(place.path, original, wheel) if wheel else None
+    if for_uv:
+        other, text = for_uv
+        if other.is_relative_to(project.root):
+            changes.write(other, text)
+        else:
+            folder = os.path.relpath(wheel.parent, other.parent)
+            changes.notes.append(f'Write find-links = ["{folder}"] for uv in {other}.')
 
 
 def plan_newer_package(changes: Changes, project: Project, line: str) -> None:

@@ -3,6 +3,7 @@
 import os
 import re
 import shlex
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 from tomlkit.exceptions import TOMLKitError
+from tomlkit.items import Array, InlineTable
 
 from installer.errors import Refusal
 
@@ -57,8 +59,9 @@ def add(path: Path, text: str, lines: list[str], wheel: Path | None = None) -> s
             continue
         array.append(line)
         if file is not None:
-            _tell_tool(document, requirement.name, file)
+            _tell_tool(path, document, requirement.name, file)
     after = tomlkit.dumps(document)
+    _check_toml(path, after)
     if "\r\n" in text:
         after = after.replace("\r\n", "\n").replace("\n", "\r\n")
     return after
@@ -83,6 +86,16 @@ def renew(path: Path, text: str, line: str, wheel: Path) -> str | None:
     return text
 
 
+def _check_toml(path: Path, text: str) -> None:
+    """Raise Refusal if this text, which is to be written, is no TOML."""
+    try:
+        tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        raise Refusal(
+            f"{path} is written in a way that can't be edited: write [tool] as tables of their own."
+        ) from None
+
+
 def _with_lines(text: str, lines: list[str]) -> str:
     end = "\r\n" if "\r\n" in text else "\n"
     if text and not text.endswith("\n"):
@@ -95,25 +108,88 @@ def _options(wheel: str | None) -> list[str]:
     return [] if wheel is None else [f"--find-links {shlex.quote(os.path.dirname(wheel))}"]
 
 
-def _tell_tool(document: Any, package: str, wheel: str) -> None:
+def uv_file(path: Path) -> Path:
+    """The file in which uv looks for its settings: uv.toml goes before pyproject.toml.
+
+    For a member of a workspace these are beside the root's pyproject.toml, and nowhere else.
+    """
+    root = path
+    for directory in path.parent.parents:
+        above = directory / "pyproject.toml"
+        if above.is_file() and path.parent in _members(above):
+            root = above
+            break
+    beside = root.with_name("uv.toml")
+    return beside if beside.is_file() else root
+
+
+def _members(root: Path) -> set[Path]:
+    """The folders of a workspace of uv."""
+    workspace = _toml(root, read(root)).get("tool", {}).get("uv", {}).get("workspace", {})
+    found: dict[str, set[Path]] = {}
+    for key in ("members", "exclude"):
+        patterns = workspace.get(key, [])
+        found[key] = {folder for pattern in patterns for folder in root.parent.glob(pattern)}
+    return found["members"] - found["exclude"]
+
+
+def for_uv(path: Path, text: str, wheel: Path) -> tuple[Path, str] | None:
+    """The other file of a project with uv that says where a package is, and its text; or None."""
+    if path.name != "pyproject.toml" or uv_file(path) == path:
+        return None
+    document = _toml(path, text)
+    if _array(document) is None or _tool_of(path, document) != "uv":
+        return None
+    other = uv_file(path)
+    settings = _toml(other, read(other))
+    uv = settings
+    if other.name == "pyproject.toml":
+        uv = settings.setdefault("tool", tomlkit.table(is_super_table=True))
+        uv = uv.setdefault("uv", tomlkit.table())
+    _add_folder(uv, Path(os.path.relpath(wheel.parent, other.parent)).as_posix())
+    after = tomlkit.dumps(settings)
+    _check_toml(other, after)
+    return other, after
+
+
+def _add_folder(uv: Any, folder: str) -> None:
+    folders = uv.setdefault("find-links", tomlkit.array())
+    if folder not in folders:
+        folders.append(folder)
+
+
+def _tool_of(path: Path, document: Any) -> str:
+    """The tool that installs the packages of [project]."""
+    tools = document.get("tool", {})
+    backend = str(document.get("build-system", {}).get("build-backend", ""))
+    for name in ("poetry", "pdm"):
+        lock = path.with_name(f"{name}.lock")
+        if name in tools or backend.startswith(f"{name}.") or lock.is_file():
+            return name
+    return "uv"
+
+
+def _tell_tool(path: Path, document: Any, package: str, wheel: str) -> None:
     """Say where a package is that [project] requires: each tool has a place of its own for that."""
+    tool = _tool_of(path, document)
+    if tool == "uv" and uv_file(path) != path:
+        return  # for_uv
     tools = document.setdefault("tool", tomlkit.table(is_super_table=True))
     folder = os.path.dirname(wheel)
-    backend = str(document.get("build-system", {}).get("build-backend", ""))
-    if "poetry" in tools or backend.startswith("poetry."):
+    if tool == "poetry":
         tools.setdefault("poetry", tomlkit.table())
         dependencies = tools["poetry"].setdefault("dependencies", tomlkit.table())
         dependencies[package] = tomlkit.inline_table().append("path", wheel)
-    elif "pdm" in tools or backend.startswith("pdm."):
-        tools.setdefault("pdm", tomlkit.table())
-        source = tomlkit.table()
+    elif tool == "pdm":
+        pdm = tools.setdefault("pdm", tomlkit.table())
+        is_inline = isinstance(pdm, InlineTable) or isinstance(pdm.get("source"), Array)
+        source = tomlkit.inline_table() if is_inline else tomlkit.table()
         source.update(
             {"type": "find_links", "name": package, "url": f"file:///${{PROJECT_ROOT}}/{folder}"}
         )
-        tools["pdm"].setdefault("source", tomlkit.aot()).append(source)
+        pdm.setdefault("source", tomlkit.array() if is_inline else tomlkit.aot()).append(source)
     else:
-        uv = tools.setdefault("uv", tomlkit.table())
-        uv.setdefault("find-links", tomlkit.array()).append(folder)
+        _add_folder(tools.setdefault("uv", tomlkit.table()), folder)
 
 
 def too_old(path: Path, text: str, lines: list[str]) -> list[str]:

@@ -147,6 +147,9 @@ def test_another_file_that_names_django_is_told(tmp_path):
 ENGINE = ["agui-django[admin,redis]==0.1.0"]
 POETRY_2 = '[project]\nname = "shop"\ndependencies = ["django"]\n\n[tool.poetry]\npackage-mode = false\n'
 PDM = '[project]\nname = "shop"\ndependencies = ["django"]\n\n[tool.pdm]\ndistribution = false\n'
+# Tables within a line, which tomlkit would fill with tables of several lines.
+PDM_INLINE = 'tool = {pdm = {distribution = false}}\n[project]\nname = "shop"\ndependencies = ["django"]\n'
+PDM_ARRAY = '[project]\nname = "shop"\ndependencies = ["django"]\n[tool.pdm]\nsource = []\n'
 POETRY_1 = '[tool.poetry.dependencies]\ndjango = "^5.2"\n'
 
 
@@ -176,6 +179,22 @@ def test_each_tool_is_told_where_the_package_is(tmp_path, name, text, added):
     path.write_bytes(after.encode())
     assert "agui-django" in requirement_files.listed(path)
     assert requirement_files.add(path, after, ENGINE, tmp_path / "vendor/engine.whl") == after
+
+
+@pytest.mark.parametrize("text", [PDM, PDM_INLINE, PDM_ARRAY])
+def test_pdm_finds_the_package_in_whatever_form_its_settings_are(tmp_path, text):
+    after = requirement_files.add(tmp_path / "pyproject.toml", text, ENGINE, tmp_path / "vendor/engine.whl")
+    read = tomllib.loads(after)
+    [source] = read["tool"]["pdm"]["source"]
+    assert (source["name"], source["url"]) == ("agui-django", "file:///${PROJECT_ROOT}/vendor")
+    assert read["project"]["dependencies"] == ["django", *ENGINE]
+
+
+def test_a_lock_says_which_tool_installs(tmp_path):
+    text = '[project]\nname = "shop"\ndependencies = ["django"]\n'
+    write(tmp_path, {"poetry.lock": ""})
+    after = requirement_files.add(tmp_path / "pyproject.toml", text, ENGINE, tmp_path / "vendor/engine.whl")
+    assert after.endswith('[tool.poetry.dependencies]\nagui-django = {path = "vendor/engine.whl"}\n')
 
 
 def test_a_line_of_the_users_own_for_another_version_is_told(tmp_path):
@@ -227,6 +246,42 @@ def test_uv_keeps_the_folders_that_it_looks_in(tmp_path):
     text = EDITED["pyproject.toml"] + '\n[tool.uv]\nfind-links = ["wheels"]\ndev-dependencies = []\n'
     after = requirement_files.add(tmp_path / "pyproject.toml", text, ENGINE, tmp_path / "vendor/engine.whl")
     assert tomllib.loads(after)["tool"]["uv"] == {"find-links": ["wheels", "vendor"], "dev-dependencies": []}
+
+
+WORKSPACE = '[tool.uv.workspace]\nmembers = ["apps/*"]\nexclude = ["apps/other"]\n'
+
+
+@pytest.mark.parametrize(
+    ("files", "name", "there", "links"),
+    [
+        ({"uv.toml": "offline = true\n"}, "pyproject.toml", "uv.toml", ["vendor"]),
+        ({"uv.toml": 'find-links = ["vendor"]\n'}, "pyproject.toml", "uv.toml", ["vendor"]),
+        ({"pyproject.toml": WORKSPACE}, "apps/shop/pyproject.toml", "pyproject.toml", ["apps/shop/vendor"]),
+        (
+            {"pyproject.toml": WORKSPACE, "uv.toml": ""},
+            "apps/shop/pyproject.toml",
+            "uv.toml",
+            ["apps/shop/vendor"],
+        ),
+        # These are no members.
+        ({"pyproject.toml": WORKSPACE}, "apps/other/pyproject.toml", None, None),
+        ({"pyproject.toml": WORKSPACE}, "shop/pyproject.toml", None, None),
+    ],
+)
+def test_uv_is_told_where_it_looks(tmp_path, files, name, there, links):
+    """As uv does: uv.toml goes before pyproject.toml, and the root of a workspace before its members."""
+    write(tmp_path, files | {name: EDITED["pyproject.toml"]})
+    path, wheel = tmp_path / name, tmp_path / name / "../vendor/engine.whl"
+    after = requirement_files.add(path, path.read_text(), ENGINE, wheel)
+    told = requirement_files.for_uv(path, path.read_text(), wheel.resolve())
+    assert ("find-links" in after) == (there is None)
+    if there is None:
+        assert told is None
+        return
+    other, text = told
+    assert other == tmp_path / there
+    settings = tomllib.loads(text)
+    assert (settings["tool"]["uv"] if there == "pyproject.toml" else settings)["find-links"] == links
 
 
 def test_the_command_names_the_folder_where_no_file_does(tmp_path):
