@@ -24,6 +24,18 @@ ANOTHER_CLOCK = re.compile(
 # Beside the spine, and leaves that every room may use.
 NO_ROOMS = {"contrib", "distribution", "management", "manual", "migrations", "templatetags", "testing", "tests"}
 
+# Parts whose names the core uses as words of English.
+ORDINARY = {"admin", "client", "export", "fast", "sources", "terminal"}
+# What the core says of parts: which model answers before one is chosen, and what clients and tools find.
+OF_PARTS = {
+    "agents/keys.py": {"demo"},
+    "agents/llm.py": {"demo"},
+    "checks.py": {"redis"},  # One of the caches of Django
+    "conf.py": {"demo"},
+    "deps.py": {"attachments"},
+    "http/catalogs.py": {"feedback"},  # A key of AG-UI's capabilities
+}
+
 
 def layers() -> list[list[str]]:
     """The layers of the contract, from the top, each with its modules."""
@@ -67,6 +79,30 @@ def test_modules_named_in_strings_keep_to_the_floor_plan():
             continue
         above = [name for name in named_modules(path) if place[name.split(".")[1]] < place[room]]
         assert above == [], path
+
+
+def words_of(path: Path) -> set[str]:
+    """The words of a module's names and texts, without its comments and docstrings."""
+    tree = ast.parse(path.read_text())
+    expressions = [node.value for node in ast.walk(tree) if isinstance(node, ast.Expr)]
+    docs = {id(value) for value in expressions if isinstance(value, ast.Constant)}
+    texts: list[str] = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docs:
+            texts.append(node.value)
+        texts += [getattr(node, field, None) for field in ("id", "attr", "arg", "name", "module")]
+    return set(re.findall(r"[a-z]+", " ".join(text for text in texts if isinstance(text, str)).lower()))
+
+
+def test_core_has_no_words_of_parts():
+    parts = {path.name for path in (ENGINE / "contrib").iterdir() if path.is_dir()} - ORDINARY
+    said = {}
+    for names in layers():
+        for path in (path for name in names for path in [*ENGINE.glob(f"{name}.py"), *(ENGINE / name).rglob("*.py")]):
+            place = str(path.relative_to(ENGINE))
+            if not place.startswith(("contrib", "contract", "distribution", "management", "testing")):
+                said[place] = words_of(path) & parts
+    assert {place: words for place, words in said.items() if words} == OF_PARTS
 
 
 def test_reading_order_has_every_module_of_every_room():

@@ -37,7 +37,7 @@ def check_files(messages: Iterable[Message]) -> None:
             if not _is_readable(source):
                 schemes = ", ".join(conf.get().allowed_file_url_schemes)
                 urls = f", or as a URL ({schemes})" if schemes else ""
-                raise Unprocessable(f"An attachment can't be used: send it as base64 data{urls}.")
+                raise Unprocessable(f"A file can't be used: send it as base64 data{urls}.")
 
 
 def _is_readable(source: Any) -> bool:

@@ -97,7 +97,7 @@ def _load(messages: Sequence[Message], run_input: RunAgentInput) -> list[ModelMe
         loaded = _one_prompt_each(reader.sanitize_messages(_read(messages)))
     except ValueError:
         raise Unprocessable(
-            "A message can't be read: a result without its call, or a broken attachment."
+            "A message can't be read: a result without its call, or a broken file."
         ) from None
     if not loaded or not isinstance(loaded[-1], ModelRequest):
         raise Unprocessable("The last message must be one by the user.")
