@@ -489,7 +489,8 @@ def test_lists_are_filtered(browser, name, query, found):
 def test_filters_offer_what_the_newest_rows_have(browser, monkeypatch):
     monkeypatch.setattr(admin_lists, "RECENT_ROWS", 2)
     for days, model in enumerate(["new", "newer", "old"]):
-        Run.objects.create(thread_id="t", run_id="r", model=model, started_at=timezone.now() - timedelta(days=days))
+        started = timezone.now() - timedelta(days=days)
+        Run.objects.create(thread_id=model, run_id="r", model=model, started_at=started)
     html = browser.get("/admin/agui/run/").content.decode()
     assert "?model=newer" in html
     assert "?model=old" not in html
@@ -631,7 +632,8 @@ async def test_runs_are_stopped_by_who_may_change_them(client, may, status):
 @pytest.mark.parametrize("form", [str, lambda pk: str(pk)[:8], lambda pk: f" {str(pk)[:8].upper()} "])
 def test_a_run_is_found_by_what_an_error_shows(browser, form):
     ids = [UUID(f"{first}f2a91bc-0000-4000-8000-000000000000") for first in (3, 4)]
-    Run.objects.bulk_create([Run(id=one, thread_id="t", run_id="r", scope="user:1", code="timeout") for one in ids])
+    ended = {"scope": "user:1", "status": Run.Status.TIMED_OUT, "code": "timeout"}
+    Run.objects.bulk_create([Run(id=one, thread_id="t", run_id="r", **ended) for one in ids])
     page = browser.get("/admin/agui/run/", {"q": form(ids[0])})
     assert [run.pk for run in page.context["cl"].result_list] == ids[:1]
     assert "3f2a91bc" in page.content.decode()

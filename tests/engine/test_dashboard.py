@@ -164,7 +164,8 @@ def test_hours_become_days_of_the_site(clock, settings):
 def test_where_midnight_is_at_half_past_no_run_is_lost(clock, settings, zone):
     settings.TIME_ZONE = zone
     times = [ago(days=10) + number * timedelta(minutes=30) for number in range(10 * 48)]
-    Run.objects.bulk_create(Run(thread_id="t", run_id="r", scope="user:1", started_at=at) for at in times)
+    ended = {"thread_id": "t", "run_id": "r", "scope": "user:1", "status": Run.Status.FINISHED}
+    Run.objects.bulk_create(Run(**ended, started_at=at) for at in times)
     for hours in range(9 * 24 + 1, 0, -1):
         clock.stop(at=ago(hours=hours - 1))
         roll_up()

@@ -80,7 +80,7 @@ def test_a_statement_that_can_t_be_built_goes_django_s_way(monkeypatch, caplog, 
 
     monkeypatch.setattr(sql, gone, fail)
     for number in range(2):
-        run = Run(thread_id="t", run_id=f"r{number}")
+        run = Run(thread_id=f"t{number}", run_id="r")
         statements.insert(run)
         assert statements.update(Run, {"attempts": 7}, pk=run.pk) == 1
         [row] = statements.select(Run, pk=run.pk)

@@ -9,6 +9,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from datetime import timedelta
+from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -21,13 +22,13 @@ from servers import wait_until
 from agui import ToolRegistry, tool
 from agui.blocking.executor import run_in_thread
 from agui.models import Run
-from agui.runs import fence, processes
+from agui.runs import fence, processes, start
 from agui.runs import life as heartbeats
 from agui.runs.life import DEAD_SECONDS, life
 from agui.runs.processes import process_name
 from agui.testing import call, say
 from engine import pages
-from engine.conftest import Client
+from engine.conftest import Client, run_input, script
 
 pytestmark = pytest.mark.database
 
@@ -330,3 +331,27 @@ async def test_a_tool_that_has_waited_for_a_thread_asks_again_whose_the_run_is(
     events = await client.run("Go")
     assert (events[-1]["type"], events[-1].get("code")) == ("RUN_ERROR", "interrupted")
     assert begun == ["work"]
+
+
+@pytest.mark.parametrize("store", ["stores.model.ModelConversationStore", "stores.null.NullConversationStore"])
+async def test_of_two_processes_that_begin_at_once_one_is_refused(client: Client, settings, monkeypatch, store: str):
+    """The other one's run is stored after this one has looked for it."""
+    settings.AGUI = {**settings.AGUI, "CONVERSATION_STORE": f"agui.{store}"}
+    load_window = start.load_window
+
+    async def load_late(*args: Any) -> Any:
+        loaded = await load_window(*args)
+        await Run.objects.acreate(
+            id=uuid4(), scope=f"user:{client.user.pk}", owner=client.user, thread_id="t1", run_id="theirs"
+        )
+        return loaded
+
+    with script(say("Hello."), say("Hello again.")) as model:
+        with monkeypatch.context() as patch:
+            patch.setattr(start, "load_window", load_late)
+            response = await client.post(run_input("Hi"))
+        assert (response.status_code, response["Retry-After"], model.requests) == (409, "1", [])
+        assert await Run.objects.aget(thread_id="t1")
+        await Run.objects.all().adelete()
+        assert (await client.get("threads/t1/")).status_code == 404
+        assert (await client.run("Hi"))[-1]["type"] == "RUN_FINISHED"

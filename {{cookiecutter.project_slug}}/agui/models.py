@@ -217,15 +217,17 @@ class Run(Owned):
         ordering = ["-started_at"]
         indexes = [
             models.Index(fields=["thread_id", "scope", "status"]),
-            models.Index(
-                fields=["thread_id", "scope"],
-                condition=models.Q(status="running"),
-                name="agui_run_running",
-            ),
             models.Index(fields=["started_at"]),
             models.Index(
                 fields=["seen_at"], condition=models.Q(order__isnull=False), name="agui_run_ordered"
             ),
+        ]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["thread_id", "scope"],
+                condition=models.Q(status="running"),
+                name="agui_run_one_of_a_thread",
+            )
         ]
 
     def __str__(self) -> str:

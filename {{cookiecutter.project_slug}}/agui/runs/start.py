@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 from asgiref.sync import ThreadSensitiveContext
+from django.db import IntegrityError
 from django.db.models.functions import Now
 from pydantic_ai.conversation import Conversation
 
@@ -131,7 +132,10 @@ async def _begin(
             seen_at=Now(),
             revision=revision,
         )
-        statements.insert(run)
+        try:
+            statements.insert(run)
+        except IntegrityError as error:  # Another process has begun a run of this thread meanwhile.
+            raise Conflict(headers={"Retry-After": "1"}) from error
 
     await life.begin()
     conversation = await _load(store, actor.scope, run_input.thread_id)
