@@ -104,8 +104,7 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['-started_at'],
-                'indexes': [models.Index(fields=['thread_id', 'scope', 'status'], name='agui_run_thread__5873f8_idx'), models.Index(fields=['started_at'], name='agui_run_started_568354_idx'), models.Index(condition=models.Q(('order__isnull', False)), fields=['seen_at'], name='agui_run_ordered')],
-                'constraints': [models.UniqueConstraint(condition=models.Q(('status', 'running')), fields=('thread_id', 'scope'), name='agui_run_one_of_a_thread')],
+                'indexes': [models.Index(fields=['thread_id', 'scope', 'status'], name='agui_run_thread__5873f8_idx'), models.Index(condition=models.Q(('status', 'running')), fields=['thread_id', 'scope'], name='agui_run_running'), models.Index(fields=['started_at'], name='agui_run_started_568354_idx'), models.Index(condition=models.Q(('order__isnull', False)), fields=['seen_at'], name='agui_run_ordered')],
             },
         ),
     ]
