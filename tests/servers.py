@@ -244,6 +244,13 @@ def migrate(project: Path, prefix: Sequence[str] = (), **settings: str) -> None:
         (project / FIRST_ADMIN).write_text(output)
 
 
+def names_database(project: Path, settings: dict[str, str]) -> bool:
+    """Whether a project has another database than the file that it makes."""
+    env = project / ".env"
+    names = env.read_text() if env.exists() else ""
+    return "DATABASE_URL" in settings or re.search("^DATABASE_URL=", names, re.MULTILINE) is not None
+
+
 def copy_migrated(project: Path) -> None:
     """Give a new project the database that one with the same code has made: most differ in no line."""
 
@@ -276,7 +283,7 @@ def serve(
 ) -> Iterator[LiveProject]:
     """Migrate, make the first administrator if there is none, and serve until the block ends."""
     credentials = project / FIRST_ADMIN
-    if prefix or "DATABASE_URL" in settings or (project / DATABASE).exists():
+    if prefix or credentials.exists() or names_database(project, settings) or (project / DATABASE).exists():
         migrate(project, prefix, **settings)
     else:
         copy_migrated(project)
