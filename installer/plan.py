@@ -6,7 +6,14 @@ from pathlib import Path
 
 import libcst as cst
 
-from installer import name_lists, python_files, requirement_files, requirement_places, source
+from installer import (
+    name_lists,
+    package_folders,
+    python_files,
+    requirement_files,
+    requirement_places,
+    source,
+)
 from installer.changes import Changes
 from installer.errors import Refusal
 from installer.project import Project
@@ -67,7 +74,7 @@ def plan_requirements(
         changes.notes.append(PIP_COMPILE.format(path=place.path))
     wheel = project.code / source.wheel()[0] if form == "package" else None
     changes.write(place.path, requirement_files.add(place.path, original, lines, wheel))
-    for_uv = requirement_files.for_uv(place.path, original, wheel) if wheel else None
+    for_uv = package_folders.for_uv(place.path, original, wheel) if wheel else None
     if for_uv:
         other, text = for_uv
         if other.is_relative_to(project.root):

@@ -3,7 +3,6 @@
 import os
 import re
 import shlex
-import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +11,9 @@ from packaging.requirements import InvalidRequirement, Requirement
 from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 from packaging.version import Version
-from tomlkit.exceptions import TOMLKitError
-from tomlkit.items import Array, InlineTable
 
-from installer.errors import Refusal
+from installer import package_folders, toml_files
+from installer.toml_files import read
 
 # Where tables of packages by name are, by tool.
 NAMED_TABLES = [("tool", "poetry", "dependencies"), ("packages",)]
@@ -23,14 +21,6 @@ NAMED_TABLES = [("tool", "poetry", "dependencies"), ("packages",)]
 UNKNOWN = "file:///elsewhere"
 LINES = (".txt", ".in")
 INCLUDED = re.compile(r"(?m)^\s*(?:-r|--requirement)[ =]?\s*(\S+)")
-
-
-def read(path: Path) -> str:
-    """A file's text with its own line ends. Raises Refusal if it is not UTF-8."""
-    try:
-        return path.read_bytes().decode()
-    except UnicodeDecodeError:
-        raise Refusal(f"{path} is not encoded in UTF-8: save it so first.") from None
 
 
 def listed(path: Path) -> dict[str, Requirement] | None:
@@ -50,7 +40,7 @@ def add(path: Path, text: str, lines: list[str], wheel: Path | None = None) -> s
     file = None if wheel is None else Path(os.path.relpath(wheel, path.parent)).as_posix()
     if path.suffix in LINES:
         return _with_lines(text, [*_options(file), *missing])
-    document = _toml(path, text)
+    document = toml_files.parse(path, text)
     array, table = _array(document), _named_table(document)
     for line in missing:
         requirement = Requirement(line)
@@ -59,9 +49,9 @@ def add(path: Path, text: str, lines: list[str], wheel: Path | None = None) -> s
             continue
         array.append(line)
         if file is not None:
-            _tell_tool(path, document, requirement.name, file)
+            package_folders.tell_tool(path, document, requirement.name, file)
     after = tomlkit.dumps(document)
-    _check_toml(path, after)
+    toml_files.check(path, after)
     if "\r\n" in text:
         after = after.replace("\r\n", "\n").replace("\n", "\r\n")
     return after
@@ -78,22 +68,12 @@ def renew(path: Path, text: str, line: str, wheel: Path) -> str | None:
     text = re.sub(rf"(?<![\w-]){stem}-[\w.+!]+-py3-none-any\.whl", wheel.name, text)
     if path.suffix in LINES:
         return text
-    document = _toml(path, text)
+    document = toml_files.parse(path, text)
     table = _named_table(document)
     if _array(document) is None and table is not None:
         table[requirement.name]["extras"] = sorted(requirement.extras)
         return tomlkit.dumps(document)
     return text
-
-
-def _check_toml(path: Path, text: str) -> None:
-    """Raise Refusal if this text, which is to be written, is no TOML."""
-    try:
-        tomllib.loads(text)
-    except tomllib.TOMLDecodeError:
-        raise Refusal(
-            f"{path} is written in a way that can't be edited: write [tool] as tables of their own."
-        ) from None
 
 
 def _with_lines(text: str, lines: list[str]) -> str:
@@ -106,90 +86,6 @@ def _with_lines(text: str, lines: list[str]) -> str:
 def _options(wheel: str | None) -> list[str]:
     """Where pip looks for a package; it takes a path from the file that names it."""
     return [] if wheel is None else [f"--find-links {shlex.quote(os.path.dirname(wheel))}"]
-
-
-def uv_file(path: Path) -> Path:
-    """The file in which uv looks for its settings: uv.toml goes before pyproject.toml.
-
-    For a member of a workspace these are beside the root's pyproject.toml, and nowhere else.
-    """
-    root = path
-    for directory in path.parent.parents:
-        above = directory / "pyproject.toml"
-        if above.is_file() and path.parent in _members(above):
-            root = above
-            break
-    beside = root.with_name("uv.toml")
-    return beside if beside.is_file() else root
-
-
-def _members(root: Path) -> set[Path]:
-    """The folders of a workspace of uv."""
-    workspace = _toml(root, read(root)).get("tool", {}).get("uv", {}).get("workspace", {})
-    found: dict[str, set[Path]] = {}
-    for key in ("members", "exclude"):
-        patterns = workspace.get(key, [])
-        found[key] = {folder for pattern in patterns for folder in root.parent.glob(pattern)}
-    return found["members"] - found["exclude"]
-
-
-def for_uv(path: Path, text: str, wheel: Path) -> tuple[Path, str] | None:
-    """The other file of a project with uv that says where a package is, and its text; or None."""
-    if path.name != "pyproject.toml" or uv_file(path) == path:
-        return None
-    document = _toml(path, text)
-    if _array(document) is None or _tool_of(path, document) != "uv":
-        return None
-    other = uv_file(path)
-    settings = _toml(other, read(other))
-    uv = settings
-    if other.name == "pyproject.toml":
-        uv = settings.setdefault("tool", tomlkit.table(is_super_table=True))
-        uv = uv.setdefault("uv", tomlkit.table())
-    _add_folder(uv, Path(os.path.relpath(wheel.parent, other.parent)).as_posix())
-    after = tomlkit.dumps(settings)
-    _check_toml(other, after)
-    return other, after
-
-
-def _add_folder(uv: Any, folder: str) -> None:
-    folders = uv.setdefault("find-links", tomlkit.array())
-    if folder not in folders:
-        folders.append(folder)
-
-
-def _tool_of(path: Path, document: Any) -> str:
-    """The tool that installs the packages of [project]."""
-    tools = document.get("tool", {})
-    backend = str(document.get("build-system", {}).get("build-backend", ""))
-    for name in ("poetry", "pdm"):
-        lock = path.with_name(f"{name}.lock")
-        if name in tools or backend.startswith(f"{name}.") or lock.is_file():
-            return name
-    return "uv"
-
-
-def _tell_tool(path: Path, document: Any, package: str, wheel: str) -> None:
-    """Say where a package is that [project] requires: each tool has a place of its own for that."""
-    tool = _tool_of(path, document)
-    if tool == "uv" and uv_file(path) != path:
-        return  # for_uv
-    tools = document.setdefault("tool", tomlkit.table(is_super_table=True))
-    folder = os.path.dirname(wheel)
-    if tool == "poetry":
-        tools.setdefault("poetry", tomlkit.table())
-        dependencies = tools["poetry"].setdefault("dependencies", tomlkit.table())
-        dependencies[package] = tomlkit.inline_table().append("path", wheel)
-    elif tool == "pdm":
-        pdm = tools.setdefault("pdm", tomlkit.table())
-        is_inline = isinstance(pdm, InlineTable) or isinstance(pdm.get("source"), Array)
-        source = tomlkit.inline_table() if is_inline else tomlkit.table()
-        source.update(
-            {"type": "find_links", "name": package, "url": f"file:///${{PROJECT_ROOT}}/{folder}"}
-        )
-        pdm.setdefault("source", tomlkit.array() if is_inline else tomlkit.aot()).append(source)
-    else:
-        _add_folder(tools.setdefault("uv", tomlkit.table()), folder)
 
 
 def too_old(path: Path, text: str, lines: list[str]) -> list[str]:
@@ -234,7 +130,7 @@ def _versions_around(specifiers: SpecifierSet) -> set[Version]:
 def _packages_of(path: Path, text: str) -> dict[str, Requirement] | None:
     if path.suffix in LINES:
         return _by_name(_lines(text))
-    document = _toml(path, text)
+    document = toml_files.parse(path, text)
     array, table = _array(document), _named_table(document)
     if array is not None:
         return _by_name([str(item) for item in array])
@@ -271,13 +167,6 @@ def _lines(text: str) -> list[str]:
 
 
 # --- TOML
-
-
-def _toml(path: Path, text: str) -> Any:
-    try:
-        return tomlkit.parse(text)
-    except TOMLKitError:
-        raise Refusal(f"{path} can't be read as TOML.") from None
 
 
 def _array(document: Any) -> Any:

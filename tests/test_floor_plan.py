@@ -30,7 +30,7 @@ ORDINARY = {"admin", "client", "export", "fast", "sources", "terminal"}
 OF_PARTS = {
     "agents/keys.py": {"demo"},
     "agents/llm.py": {"demo"},
-    "checks.py": {"redis"},  # One of the caches of Django
+    "checks.py": {"redis"},  # A cache of Django
     "conf.py": {"demo"},
     "deps.py": {"attachments"},
     "http/catalogs.py": {"feedback"},  # A key of AG-UI's capabilities

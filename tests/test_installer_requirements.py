@@ -12,7 +12,7 @@ from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
 sys.path.append(str(ROOT))
-from installer import changes, installation, requirement_files, requirement_places, source
+from installer import changes, installation, package_folders, requirement_files, requirement_places, source
 from installer.project import Project
 
 PACKAGES = ["jsonschema>=4.23,<5", "pydantic-ai-slim[ag-ui]>=2.68,<3"]
@@ -273,7 +273,7 @@ def test_uv_is_told_where_it_looks(tmp_path, files, name, there, links):
     write(tmp_path, files | {name: EDITED["pyproject.toml"]})
     path, wheel = tmp_path / name, tmp_path / name / "../vendor/engine.whl"
     after = requirement_files.add(path, path.read_text(), ENGINE, wheel)
-    told = requirement_files.for_uv(path, path.read_text(), wheel.resolve())
+    told = package_folders.for_uv(path, path.read_text(), wheel.resolve())
     assert ("find-links" in after) == (there is None)
     if there is None:
         assert told is None

@@ -55,7 +55,7 @@ KEPT = {"django_content_type", "auth_permission", "django_migrations"}
 def empty_tables(case: TransactionTestCase) -> None:
     """Delete what a test has stored. Django's own way truncates all tables and makes all permissions anew."""
     with connection.cursor() as cursor:
-        # One call: Django's cursors take their time with each, and tests make thousands.
+        # One call for all tables: each call of Django's cursor costs time, and the suite has thousands of tests.
         run = cursor.executescript if connection.vendor == "sqlite" else cursor.execute
         run(statements_to_empty())
 
