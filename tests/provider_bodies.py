@@ -215,11 +215,12 @@ def responses(plan: Plan) -> list[Any]:
     body |= {"parallel_tool_calls": True, "tool_choice": "auto"}
     strands: list[list[Event]] = []
     calls = 0
-    # Items have ids of their own, also across answers.
-    prefix = f"item_{draw(st.integers(0, 10**9))}"
+    # Items should have ids of their own, also across answers.
+    prefix = f"item_{draw(st.integers(0, 9))}"
     for index, (kind, content) in enumerate(plan.parts):
-        place = {"item_id": f"{prefix}_{index}", "output_index": index}
-        item: Event = {"id": f"{prefix}_{index}", "type": "message", "role": "assistant", "content": []}
+        item_id = f"{prefix}_{index if draw(st.integers(0, 9)) else 0}"
+        place = {"item_id": item_id, "output_index": index}
+        item: Event = {"id": item_id, "type": "message", "role": "assistant", "content": []}
         part: Event = {"type": "output_text", "text": "", "annotations": []}
         deltas: list[Event] = []
         if kind in ("text", "refusal"):
@@ -243,7 +244,7 @@ def responses(plan: Plan) -> list[Any]:
             done = {**part, kinds.replace("output_", ""): content}
             item = {**item, "content": [done]}
         elif kind == "thought":
-            item = {"id": f"{prefix}_{index}", "type": "reasoning", "summary": []}
+            item = {"id": item_id, "type": "reasoning", "summary": []}
             for piece in cut(draw, content):
                 deltas.append(
                     {"type": "response.reasoning_summary_text.delta", **place, "summary_index": 0, "delta": piece}
@@ -252,7 +253,7 @@ def responses(plan: Plan) -> list[Any]:
             name, arguments, ids = content
             call_id = next(plan.ids(ids, calls))
             item = {
-                "id": f"{prefix}_{index}",
+                "id": item_id,
                 "type": "function_call",
                 "call_id": call_id,
                 "name": name,
@@ -267,7 +268,7 @@ def responses(plan: Plan) -> list[Any]:
             calls += 1
         else:
             item = {
-                "id": f"{prefix}_{index}",
+                "id": item_id,
                 "type": draw(st.sampled_from(["hologram", "web_search_call"])),
                 "status": "completed",
             }

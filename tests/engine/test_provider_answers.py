@@ -9,11 +9,12 @@ from typing import Any
 
 import pytest
 from daily import by_day
+from pydantic_ai.capabilities import WebSearch
 from pydantic_ai.models import override_allow_model_requests
 
 from agui import AgentConfig, DjangoAGUIView, ToolRegistry, get_urls, tool
 from engine.conftest import Client
-from engine.provider_stub import Answer, Body, ProviderStub, calls_in, check_history
+from engine.provider_stub import Answer, Body, Extra, ProviderStub, calls_in, check_history
 from engine.providers import APIS, model_of
 from engine.wire import check_stream
 
@@ -121,6 +122,51 @@ async def test_calls_that_a_gateway_confuses_run_all_the_same(name, client, stub
 
     assert turn.events[-1]["type"] == "RUN_FINISHED"
     assert sorted(turn.notes) == ["Bread", "Tea"]
+
+
+OWN_CALLS = {
+    "responses": [
+        {"type": "web_search_call", "id": "ws_1", "status": "completed", "action": {"type": "search", "query": "Tea"}}
+    ],
+    "anthropic": [
+        {
+            "type": "server_tool_use",
+            "id": "srv_1",
+            "name": "web_search",
+            "input": {},
+            "deltas": [
+                {"type": "input_json_delta", "partial_json": '{"query": '},
+                {"type": "input_json_delta", "partial_json": '"Tea"}'},
+            ],
+        },
+        {"type": "web_search_tool_result", "tool_use_id": "srv_1", "content": []},
+    ],
+}
+
+
+@pytest.mark.parametrize("api", OWN_CALLS)
+async def test_two_calls_of_a_providers_own_tool_have_two_ids(api, client, stub, settings):
+    call = OWN_CALLS[api]
+    stub.replies = [Extra([*call, *call], " "), Extra(call, "Tea."), Extra(call, "More."), Answer("Well.")]
+    serve(settings, [], model=model_of(api, stub.url), capabilities=[WebSearch(local=False)])
+    events = []
+    for _ in range(3):
+        ran = await client.run("Hi")
+        check_stream(ran, {"protocolVersion": "1.0"})
+        events += ran
+    thread = await client.thread()
+
+    def ids(kind: str) -> list[str]:
+        return [event["toolCallId"] for event in events if event["type"] == kind]
+
+    started = ids("TOOL_CALL_START")
+    # Items of Responses are known by their ids: what comes twice in one answer is one item.
+    assert len(set(started)) == len(started) == {"responses": 3, "anthropic": 4}[api]
+    assert sum(call[0]["id"] in one for one in started) == 1
+    assert ids("TOOL_CALL_END") == ids("TOOL_CALL_RESULT") == started
+    assert [call["id"] for one in thread["messages"] for call in one.get("toolCalls", ())] == started
+    assert [one["toolCallId"] for one in thread["messages"] if one["role"] == "tool"] == started
+    check_history(stub.requests[-1].body)
 
 
 @pytest.mark.parametrize("name", REFUSED)

@@ -3,12 +3,21 @@
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from pydantic_ai.messages import TextPart, ThinkingPart, ToolCallPart
+from pydantic_ai.messages import (
+    NativeToolCallPart,
+    NativeToolReturnPart,
+    PartStartEvent,
+    TextPart,
+    ThinkingPart,
+    ToolCallPart,
+)
 
 from agui.agents.thinking_tags import TaggedText
 
 # pydantic-ai gives this id to thoughts that it finds between tags.
 BETWEEN_TAGS = "content"
+# Calls of ours, and of the provider's own tools.
+CALLS = ToolCallPart, NativeToolCallPart
 # The index of a piece that comes from no part of pydantic-ai.
 NO_SOURCE = -1
 
@@ -24,8 +33,12 @@ class Piece:
     """The part as it began. A call has its id and its name from here."""
     texts: list[str] = field(default_factory=list)
     """The text, or the arguments of a call, as they came."""
+    given_id: str = ""
+    """The id of a call as the provider gave it."""
     is_alone: bool = True
-    """Whether the source has only this call."""
+    """Whether all that the source has is of this call."""
+    is_closed: bool = False
+    """Whether nothing can be added, because what follows is a repetition."""
     _state: tuple[Any, ...] = ()
     _finished: Any = None
 
@@ -37,12 +50,30 @@ class Piece:
             self._state, self._finished = state, self._finish(source)
         return self._finished
 
+    def begin(self, part: Any) -> PartStartEvent:
+        """Begin a native call, or its result, that has its place and its id already."""
+        self.part = replace(part, tool_call_id=self.part.tool_call_id)
+        self.texts = [part.args] if isinstance(getattr(part, "args", None), str) else []
+        return PartStartEvent(index=self.index, part=self.part)
+
+    def repeats(self, part: Any) -> bool:
+        """Whether the provider sends this call or this result once more: what stands stands."""
+        is_same = isinstance(part, ToolCallPart) and part.tool_call_id == self.given_id
+        if not is_same and not isinstance(part, NativeToolCallPart | NativeToolReturnPart):
+            return False
+        if self.texts or not isinstance(self.part, CALLS) or self.part.args:
+            self.is_closed, self.is_alone = True, False
+        return True
+
     def _finish(self, source: Any) -> Any:
         text = "".join(self.texts)
-        if isinstance(self.part, ToolCallPart):
-            args = source.args if self.is_alone else text
+        if isinstance(self.part, CALLS):
+            args = source.args if self.is_alone else text or self.part.args
             name, call_id = self.part.tool_name, self.part.tool_call_id
             return replace(source, tool_name=name, tool_call_id=call_id, args=args)
+        if isinstance(self.part, NativeToolReturnPart) and self.source != NO_SOURCE:
+            call_id = self.part.tool_call_id
+            return replace(source, tool_call_id=call_id) if self.is_alone else self.part
         if not isinstance(self.part, TextPart | ThinkingPart) or self.source == NO_SOURCE:
             return source or self.part
         if isinstance(self.part, ThinkingPart) and self.part.id != BETWEEN_TAGS:

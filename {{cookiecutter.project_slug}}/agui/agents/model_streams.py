@@ -9,6 +9,7 @@ the parts that it keeps, so that the stream, the thread and the next request say
 """
 
 import logging
+from collections import defaultdict
 from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from contextlib import aclosing
 from dataclasses import replace
@@ -20,6 +21,7 @@ from pydantic_ai import __version__ as VERSION
 from pydantic_ai.messages import (
     FilePart,
     ModelMessage,
+    ModelResponse,
     ModelResponseStreamEvent,
     NativeToolCallPart,
     NativeToolReturnPart,
@@ -34,7 +36,7 @@ from pydantic_ai.messages import (
 )
 from pydantic_ai.models import Model, StreamedResponse
 
-from agui.agents.answer_pieces import NO_SOURCE, Piece, Text, is_between_tags
+from agui.agents.answer_pieces import CALLS, NO_SOURCE, Piece, Text, is_between_tags
 from agui.agents.model_failures import failures_of
 from agui.agents.thinking_tags import TaggedText
 
@@ -98,15 +100,19 @@ class Answer:
         """The number of parts of pydantic-ai that have a place, if they need one."""
         self._blank = ""
         """White space that is sent only if text follows."""
+        self._reserved: set[int] = set()
+        """The sources of the provider's own calls and results that have a place before they begin."""
+        self._native_ids: defaultdict[str, list[str]] = defaultdict(list)
+        """The ids of the provider's own calls without a result, by those that it gave them."""
 
     @cached_property
     def _call_ids(self) -> set[str]:
         """The ids that calls have: a new one needs another id."""
         ids: set[str] = set()
         for message in self._before:
-            ids.update(
-                part.tool_call_id for part in message.parts if isinstance(part, ToolCallPart)
-            )
+            # An answer that was suspended goes on with its own calls.
+            if isinstance(message, ModelResponse) and message.state != "suspended":
+                ids.update(part.tool_call_id for part in message.parts if isinstance(part, CALLS))
         return ids
 
     def parts(self) -> list[Any]:
@@ -165,13 +171,20 @@ class Answer:
             # What was held back is no tag.
             yield from self._add(self._last_text, "", is_last=True)
         self._blank = ""
-        if source in self._newest:
+        piece = self._newest.get(source)
+        if piece and source in self._reserved:
+            self._reserved.remove(source)
+            yield piece.begin(part)
+            return
+        if piece and piece.repeats(part):
+            return
+        if piece and not isinstance(part, ToolCallPart):
             # The provider has sent the part anew.
-            yield replace(event, index=self._newest[source].index)
+            yield replace(event, index=piece.index)
             return
         self._reserve(source)
         if not isinstance(part, ToolCallPart):
-            yield self._open(source, part)
+            yield self._open_native(source, part)
         elif part.tool_name:
             yield self._open_call(source, part)
 
@@ -181,14 +194,17 @@ class Answer:
             part = self._kept._parts[index]
             is_native = isinstance(part, NativeToolCallPart | NativeToolReturnPart)
             if index not in self._newest and is_native:
-                self._open(index, part)
+                self._open_native(index, part)
+                self._reserved.add(index)
         self._looked_at = max(self._looked_at, source)
 
     def _go_on(self, event: PartDeltaEvent, delta: Any, source: int) -> Events:
         piece = self._newest.get(source)
         if source in self._texts and delta.content_delta:
             yield from self._add(source, delta.content_delta, event)
-        elif piece and isinstance(piece.part, ToolCallPart):
+        elif piece and piece.is_closed:
+            return
+        elif piece and isinstance(piece.part, CALLS):
             yield self._add_to_call(piece, event, delta)
         elif piece:
             yield replace(event, index=piece.index)
@@ -234,10 +250,9 @@ class Answer:
         self, piece: Piece, event: PartDeltaEvent, delta: ToolCallPartDelta
     ) -> ModelResponseStreamEvent:
         call, name, args = piece.part, delta.tool_name_delta, delta.args_delta
-        is_other = delta.tool_call_id and delta.tool_call_id != call.tool_call_id
+        is_other = delta.tool_call_id and delta.tool_call_id != piece.given_id
         if name and is_other and piece.texts:
             # Some gateways give all calls the same place.
-            piece.is_alone = False
             return self._open_call(piece.source, ToolCallPart(name, args, delta.tool_call_id or ""))
         if name == call.tool_name:
             name = None  # Some gateways repeat the name.
@@ -245,18 +260,34 @@ class Answer:
             piece.part = call = replace(call, tool_name=call.tool_name + name)
         if isinstance(args, str):
             piece.texts.append(args)
+        elif args is not None:
+            piece.part = call = replace(call, args=args)
         delta = replace(delta, tool_call_id=call.tool_call_id, tool_name_delta=name)
         return replace(event, index=piece.index, delta=delta)
 
-    def _open_call(self, source: int, call: ToolCallPart) -> PartStartEvent:
-        if not call.tool_call_id or call.tool_call_id in self._call_ids:
-            call = replace(call, tool_call_id=f"call_{uuid4().hex}")
-        self._call_ids.add(call.tool_call_id)
-        started = self._open(source, call, call.args if isinstance(call.args, str) else "")
-        self._pieces[-1].is_alone = (
-            len([1 for piece in self._pieces if piece.source == source]) == 1
-        )
+    def _open_call(self, source: int, call: Any) -> PartStartEvent:
+        given, newest = call.tool_call_id, self._newest.get(source)
+        call_id = given
+        if not given or given in self._call_ids:
+            call_id = f"call_{uuid4().hex}"
+        self._call_ids.add(call_id)
+        text = call.args if isinstance(call.args, str) else ""
+        started = self._open(source, replace(call, tool_call_id=call_id), text)
+        piece = self._newest[source]
+        piece.given_id = given
+        if newest:
+            piece.is_alone = newest.is_alone = False
         return started
+
+    def _open_native(self, source: int, part: Any) -> PartStartEvent:
+        """Open a part that is no call of ours. A result has its call's id."""
+        if isinstance(part, NativeToolCallPart):
+            started = self._open_call(source, part)
+            self._native_ids[part.tool_call_id].append(self._pieces[-1].part.tool_call_id)
+            return started
+        if isinstance(part, NativeToolReturnPart) and self._native_ids[part.tool_call_id]:
+            part = replace(part, tool_call_id=self._native_ids[part.tool_call_id].pop(0))
+        return self._open(source, part)
 
     def _open(self, source: int, part: Any, text: str = "") -> PartStartEvent:
         piece = Piece(len(self._pieces), source, part, [text] if text else [])
