@@ -101,6 +101,10 @@ class Plan:
             self.parts.append((kind, content))
         self.end = draw(st.sampled_from([*ENDS[self.api][:1] * 4, *ENDS[self.api]]))
 
+    @property
+    def has_tags(self) -> bool:
+        return any("think>" in content for kind, content in self.parts if kind == "text")
+
     def ids(self, kind: str, number: int) -> Iterator[str | None]:
         """The ids of a call in each of its pieces."""
         count = 0
@@ -423,10 +427,11 @@ DIALECTS: dict[str, Callable[[Plan], list[Any]]] = {
 @st.composite
 def answers(draw: Draw, api: str) -> Sent:
     """An answer in the dialect of an API, in any pieces, and sometimes without its end."""
-    frames = DIALECTS[api](Plan(draw, api))
+    plan = Plan(draw, api)
+    frames = DIALECTS[api](plan)
     body = "".join(f"{frame}\n\n" for frame in frames).encode()
     if draw(st.integers(0, 9)) == 0:
         body = body[: draw(st.integers(0, len(body)))]
     places = sorted(draw(st.lists(st.integers(0, len(body)), max_size=6)))
     chunks = [body[start:end] for start, end in zip([0, *places], [*places, len(body)], strict=True)]
-    return Sent(api, [chunk for chunk in chunks if chunk], b"think" in body)
+    return Sent(api, [chunk for chunk in chunks if chunk], plan.has_tags)
