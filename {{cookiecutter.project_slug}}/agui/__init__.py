@@ -59,6 +59,7 @@ below it. Read them in this order:
     protocol/   what does the client say, in pydantic-ai's terms, and the other way round
         types.py             AG-UI's types
         run_input.py         from a body to a RunAgentInput
+        new_turn.py          what a request adds to its thread
         inbound.py           a client's messages as the language model's
         interrupts.py        what a paused thread asks
         answers.py           what a resume answers

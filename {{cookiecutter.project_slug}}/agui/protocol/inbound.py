@@ -1,27 +1,19 @@
 """A client's messages as the model's, without what a client may not decide."""
 
-import json
 import logging
 from collections import defaultdict, deque
-from collections.abc import Container, Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 from ag_ui.core import (
-    AssistantMessage,
-    FunctionCall,
     Message,
-    ResumeEntry,
     RunAgentInput,
-    ToolCall,
     ToolMessage,
 )
-from pydantic_ai.conversation import Conversation
 from pydantic_ai.messages import (
     ModelMessage,
     ModelRequest,
-    ToolCallPart,
     ToolReturnPart,
     UserPromptPart,
 )
@@ -34,7 +26,6 @@ from agui.blocking.executor import run_in_thread
 from agui.errors import Unprocessable
 from agui.protocol.answers import READER
 from agui.protocol.files import check_files
-from agui.protocol.interrupts import OpenInterrupt, frontend_calls, open_interrupts
 from agui.protocol.message_ids import MessageIds
 from agui.stores.annotations import annotation
 
@@ -77,15 +68,15 @@ def _client_instructions(run_input: RunAgentInput) -> list[str]:
     return [str(message.content) for message in messages if message.content]
 
 
-async def load_async(messages: Sequence[Message], run_input: RunAgentInput) -> list[ModelMessage]:
+async def load(messages: Sequence[Message], run_input: RunAgentInput) -> list[ModelMessage]:
     """Load messages, in a thread if that may hold up the streams of others."""
     are_texts = all(isinstance(message.content, str) for message in messages)
     if are_texts and len(messages) <= FEW_MESSAGES:
-        return _load(messages, run_input)
-    return await run_in_thread(_load, messages, run_input, pool="reading")
+        return _load_now(messages, run_input)
+    return await run_in_thread(_load_now, messages, run_input, pool="reading")
 
 
-def _load(messages: Sequence[Message], run_input: RunAgentInput) -> list[ModelMessage]:
+def _load_now(messages: Sequence[Message], run_input: RunAgentInput) -> list[ModelMessage]:
     """Turn a client's messages into the model's, without what a client may not decide."""
     check_files(messages)
     try:
@@ -94,7 +85,7 @@ def _load(messages: Sequence[Message], run_input: RunAgentInput) -> list[ModelMe
             return []
         schemes = frozenset(conf.get().allowed_file_url_schemes)
         reader = AGUIAdapter(READER, run_input, allowed_file_url_schemes=schemes)
-        loaded = _one_prompt_each(reader.sanitize_messages(_read(messages)))
+        loaded = _one_prompt_each(reader.sanitize_messages(read(messages)))
     except ValueError:
         raise Unprocessable(
             "A message can't be read: a result without its call, or a broken file."
@@ -119,81 +110,7 @@ def _is_read(message: Message) -> bool:
     return bool(AGUIAdapter.load_messages([message]))
 
 
-def load_results(messages: Sequence[Message], conversation: Conversation) -> list[ModelMessage]:
-    """Load the results of the calls that the thread left to the client, and nothing else."""
-    open_calls = frontend_calls(conversation.deferred_tool_requests)
-    results = _results_of(open_calls, messages, conversation)
-    if not results:
-        return []
-    check_files(results.values())
-    loaded = _read([_calls_of(results, open_calls), *results.values()])[1:]
-    MessageIds(results.values()).stamp(loaded)
-    return loaded
-
-
-def answer_deferred(run_input: RunAgentInput, conversation: Conversation) -> RunAgentInput:
-    """Read a tool message for a call that one of our tools has deferred as an answer to it.
-
-    An approval and a question need a resume. A resume also counts more than a tool message.
-    """
-    requests = conversation.deferred_tool_requests
-    deferred: dict[str, OpenInterrupt] = {}
-    for interrupt in open_interrupts(requests):
-        call_id = interrupt.call.tool_call_id
-        if requests and requests.kind(call_id) == "external":
-            deferred[call_id] = interrupt
-    if not deferred:
-        return run_input
-    answered = {entry.interrupt_id for entry in run_input.resume or ()}
-    entries = []
-    results = _results_of(deferred, run_input.messages, conversation)
-    for call_id, message in results.items():
-        interrupt = deferred[call_id]
-        if interrupt.id not in answered:
-            payload = _payload(message, interrupt)
-            entry = ResumeEntry(interrupt_id=interrupt.id, status="resolved", payload=payload)
-            entries.append(entry)
-    if not entries:
-        return run_input
-    return run_input.model_copy(update={"resume": [*(run_input.resume or ()), *entries]})
-
-
-def _payload(message: ToolMessage, interrupt: OpenInterrupt) -> Any:
-    text = _only_text(message.content)
-    if text is None:
-        raise Unprocessable("The result of a deferred call must be a text.")
-    if interrupt.schema is not None:
-        with suppress(ValueError):
-            return json.loads(text)
-    return text
-
-
-def _results_of(
-    open_calls: Container[str], messages: Sequence[Message], conversation: Conversation
-) -> dict[str, ToolMessage]:
-    """Find the results of the open calls.
-
-    Some providers use a call's id again, so a result may belong to an earlier call.
-    """
-    stored_ids: set[str] = set()
-    for stored in conversation.messages:
-        stored_ids.update(annotation(stored, "ids") or ())
-    results: dict[str, ToolMessage] = {}
-    called: set[str] = set()
-    for message in messages:
-        if isinstance(message, AssistantMessage):
-            for call in message.tool_calls or ():
-                called.add(call.id)
-                # A result before this call belongs to an earlier one.
-                results.pop(call.id, None)
-        elif isinstance(message, ToolMessage) and message.tool_call_id in open_calls:
-            is_new = message.tool_call_id in called or message.id not in stored_ids
-            if is_new:
-                results[message.tool_call_id] = message
-    return results
-
-
-def _read(messages: Sequence[Message]) -> list[ModelMessage]:
+def read(messages: Sequence[Message]) -> list[ModelMessage]:
     """Read messages as the adapter does, but keep the text of a tool's result.
 
     The adapter would parse the text as JSON, and what looks like a file of the server would be one.
@@ -203,7 +120,7 @@ def _read(messages: Sequence[Message]) -> list[ModelMessage]:
     for message in messages:
         content: Any = message.content
         if isinstance(message, ToolMessage):
-            text = _only_text(content)
+            text = only_text(content)
             if text is not None:
                 texts[message.tool_call_id].append(text)
                 content = ""
@@ -249,7 +166,7 @@ def _one_prompt_each(messages: Sequence[ModelMessage]) -> list[ModelMessage]:
     return separate
 
 
-def _only_text(content: Any) -> str | None:
+def only_text(content: Any) -> str | None:
     """Find the text of a content that holds nothing else."""
     if isinstance(content, str):
         return content
@@ -257,13 +174,3 @@ def _only_text(content: Any) -> str | None:
         text: str = content[0].text
         return text
     return None
-
-
-def _calls_of(results: Iterable[str], open_calls: Mapping[str, ToolCallPart]) -> AssistantMessage:
-    """Write the stored calls as a message, because results don't name their tools."""
-    tool_calls = []
-    for call_id in results:
-        call = open_calls[call_id]
-        function = FunctionCall(name=call.tool_name, arguments=call.args_as_json_str())
-        tool_calls.append(ToolCall(id=call_id, function=function))
-    return AssistantMessage(id="calls", tool_calls=tool_calls)

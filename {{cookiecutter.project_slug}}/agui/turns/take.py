@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from pydantic_ai import DeferredToolRequests, DeferredToolResults
+from pydantic_ai import DeferredToolResults
 from pydantic_ai.conversation import Conversation
 from pydantic_ai.conversation_store import ConversationConflict
 from pydantic_ai.messages import ModelMessage, ModelRequest, UserPromptPart
@@ -18,22 +18,17 @@ from pydantic_ai.messages import ModelMessage, ModelRequest, UserPromptPart
 from agui import conf, parts
 from agui.actor import Actor
 from agui.agents.config import AgentConfig
-from agui.blocking.executor import run_in_thread
-from agui.errors import Conflict, NotFound, RunFailed, Unprocessable
-from agui.protocol.answers import read_answers
+from agui.errors import Conflict, NotFound, Unprocessable
 from agui.protocol.files import without_bytes
-from agui.protocol.inbound import answer_deferred, load_async, load_results
-from agui.protocol.interrupts import frontend_calls
+from agui.protocol.inbound import load
+from agui.protocol.new_turn import NewTurn, read_turn
 from agui.protocol.types import Message, RunAgentInput
-from agui.stores.annotations import annotation, answered
+from agui.stores.annotations import annotation
 from agui.stores.base import ThreadStore
 from agui.stores.tree import Link, prompt_id
 from agui.tools.registry import ToolRegistry
 from agui.turns.turn import Turn, read_state, readable, up_to_a_prompt
 
-# The server ignores system and developer messages, which would be instructions, and activities,
-# which only pages use.
-TRUSTED_ROLES = ("user", "assistant", "tool", "reasoning")
 # How many of the user's messages before a new one tell where in the thread a client is.
 MAX_SHOWN = 100
 
@@ -58,13 +53,11 @@ async def take_turn(
     """
     if conversation is None:
         conversation = Conversation(conversation_id=run_input.thread_id)
-        if run_input.resume:
-            raise RunFailed("interrupt_unknown")
-    waiting = conversation.deferred_tool_requests
-    run_input = answer_deferred(run_input, conversation)
-    answers = await _read_async(run_input, waiting, registry)
-    view, conversation, new = await _new_messages(store, actor, run_input, conversation)
-    _check_new(conversation, waiting, new, answers)
+    sent = await read_turn(run_input, conversation, registry)
+    view, conversation, new = await _new_messages(store, actor, run_input, conversation, sent)
+    unanswered = conversation.messages and isinstance(conversation.messages[-1], ModelRequest)
+    if not new and sent.answers is None and not unanswered:
+        raise Unprocessable("This request has nothing new: send a message by the user.")
     state = read_state(run_input, conversation, config)
     part_writes = [
         await part.messages_arrived(new, run_input.thread_id, actor) for part in parts.installed()
@@ -84,30 +77,7 @@ async def take_turn(
         await view.save_with(conversation, record_turn, scope=actor.scope)
     except ConversationConflict:
         raise Conflict("The conversation was changed meanwhile. Reload it.") from None
-    return Turn(store, conversation, history, _last_text(history), state, answers)
-
-
-def _check_new(
-    conversation: Conversation,
-    waiting: DeferredToolRequests | None,
-    new: Sequence[ModelMessage],
-    answers: DeferredToolResults | None,
-) -> None:
-    """Raise unless there is something to answer and each call of a page's tool has its result."""
-    if answers is not None and not answered(new) >= frontend_calls(waiting).keys():
-        raise RunFailed("interrupt_pending")
-    unanswered = conversation.messages and isinstance(conversation.messages[-1], ModelRequest)
-    if not new and answers is None and not unanswered:
-        raise Unprocessable("This request has nothing new: send a message by the user.")
-
-
-async def _read_async(
-    run_input: RunAgentInput, waiting: DeferredToolRequests | None, registry: ToolRegistry
-) -> DeferredToolResults | None:
-    """Read the answers in a thread: they may be large, and are checked against a schema."""
-    if not run_input.resume:
-        return read_answers(run_input, waiting, registry)
-    return await run_in_thread(read_answers, run_input, waiting, registry, pool="reading")
+    return Turn(store, conversation, history, _last_text(history), state, sent.answers)
 
 
 async def continue_turn(
@@ -152,34 +122,35 @@ async def _known_prompts(
 
 
 async def _new_messages(
-    store: ThreadStore, actor: Actor, run_input: RunAgentInput, conversation: Conversation
+    store: ThreadStore,
+    actor: Actor,
+    run_input: RunAgentInput,
+    conversation: Conversation,
+    sent: NewTurn,
 ) -> tuple[ThreadStore, Conversation, list[ModelMessage]]:
     """Find the messages to append, and the store and conversation to append them to.
 
     After an edit, the conversation ends before the edited message.
     """
-    messages = [message for message in run_input.messages if message.role in TRUSTED_ROLES]
     if conversation.revision is None:
-        return store, conversation, await load_async(messages, run_input)
-    results = load_results(messages, conversation)
-    prompts = _last_prompts(messages)
-    known = await _known_prompts(store, prompts, conversation)
+        return store, conversation, await load(sent.messages, run_input)
+    known = await _known_prompts(store, sent.prompts, conversation)
     # If the last message is new, the known ones before it are turns whose answers the client may
     # never have seen.
-    fresh = [message for message in prompts if message.id not in known]
+    fresh = [message for message in sent.prompts if message.id not in known]
     edited = None
-    if run_input.resume or results:
+    if sent.answers is not None or sent.results:
         # What the user says beside their answers follows the results of the calls.
         pass
     elif fresh:
-        edited = await _left_out(store, conversation, messages, fresh[0])
-    elif prompts:
+        edited = await _left_out(store, conversation, sent.messages, fresh[0])
+    elif sent.prompts:
         # The client sends a known message last to edit it, or to get another answer.
-        fresh = prompts[-1:]
+        fresh = sent.prompts[-1:]
         edited = known[fresh[0].id]
     if edited:
         store, conversation = await _cut_before(store, actor, conversation, edited)
-    return store, conversation, [*results, *await load_async(fresh, run_input)]
+    return store, conversation, [*sent.results, *await load(fresh, run_input)]
 
 
 async def _left_out(
@@ -203,17 +174,6 @@ async def _left_out(
     if not prompts:
         return None
     return await store.find_prompt_after(conversation.conversation_id, prompts)
-
-
-def _last_prompts(messages: Sequence[Message]) -> list[Message]:
-    """Select the user's messages that follow the last answer."""
-    prompts: list[Message] = []
-    for message in messages:
-        if message.role == "assistant":
-            prompts = []
-        elif message.role == "user":
-            prompts.append(message)
-    return prompts
 
 
 async def _cut_before(
