@@ -4,6 +4,7 @@
  * with the first answer that has one of them; each comes with its own first use.
  */
 import { lazy } from "./lazy.js";
+import { moduleOf } from "./part-modules.js";
 import { SAVE_WORDS } from "./save-words.js";
 
 /** In English; the tables of other languages have these, too. */
@@ -19,12 +20,13 @@ const FEWEST_ROWS = 10;
  * @param {Element[]} blocks those that may have changed
  * @param {boolean} growing is the last of them still being written?
  * @param {Strings} strings
+ * @param {HTMLElement} [host] the chat, whose parts may draw formulas
  */
-export function enrich(blocks, growing, strings) {
+export function enrich(blocks, growing, strings, host) {
   const words = { table: "", ...RICH_WORDS, ...SAVE_WORDS, ...strings };
   const formulas = blocks.flatMap((block) => [...block.querySelectorAll(".math")]);
-  if (formulas.length) {
-    lazy(() => import("./formula.js")).then((module) => module?.drawFormulas(formulas));
+  if (formulas.length && host) {
+    moduleOf(host, "math").then((module) => module?.drawFormulas(formulas));
   }
   const finished = growing ? blocks.slice(0, -1) : blocks;
   const codes = finished.flatMap((block) => [...block.querySelectorAll(".code")]);
