@@ -54,7 +54,7 @@ def loaded(page: Page) -> list[Response]:
     responses: list[Response] = []
 
     def note(response: Response) -> None:
-        if re.search(r"/static/(agui|vendor)/", response.url) and response.ok:
+        if re.search(r"/static/(agui\w*|vendor)/", response.url) and response.ok:
             responses.append(response)
 
     page.on("response", note)

@@ -163,10 +163,11 @@ def test_a_part_that_is_written_otherwise_leaves_the_others_joined(
 def test_a_part_that_is_written_otherwise_is_served_with_its_imports(
     tmp_path: Path, settings: Any, weather: dict[str, str]
 ):
-    weather["weather/map.js"] = "export default class {}\n" + weather["weather/map.js"]
+    weather["weather/map.js"] += "export default class {}\n"
     texts = processed(tmp_path, weather)
     assert re.search(r"\./line\.[0-9a-f]{12}\.js", texts["weather/map.js"])
     assert re.search(r"\.\./agui/shared\.[0-9a-f]{12}\.js", texts["weather/map.js"])
+    assert "why" not in texts["weather/map.js"]
     assert "globalThis" in texts["agui/agui-chat.js"]
 
 
