@@ -145,7 +145,7 @@ def test_collected_modules_import_nothing_that_may_be_stale(live_project, collec
             continue
         path = live_project.path / "staticfiles" / hashed
         text = path.read_text()
-        if name != "agui/entities.js":  # Its table is one text of many lines
+        if name not in ("agui/entities.js", "agui_charts/chart-style.js"):  # Each has one text of many lines
             assert text.count("\n") < 1 + len(text) / 100, name
         for imported in re.findall(r"""(?:from|import)\s*\(?["'](\.[^"']+)["']""", text):
             assert path.parent.joinpath(imported).exists(), (name, imported)

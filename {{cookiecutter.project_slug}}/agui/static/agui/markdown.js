@@ -33,16 +33,14 @@ export class MarkdownView {
   #growing = false;
   #plain = true;
   #strings;
-  #host;
   /** How much of the text, and how many of its elements, can't change any more. */
   #finished = { length: 0, blocks: 0 };
   /** The links that are defined so far. */
   #links = new Map();
 
-  /** @param {import("./strings.js").Strings} strings @param {HTMLElement} [host] the chat */
-  constructor(strings, host) {
+  /** @param {import("./strings.js").Strings} strings */
+  constructor(strings) {
     this.#strings = strings;
-    this.#host = host;
     this.element.addEventListener("click", ({ target }) => {
       const button = /** @type {Element} */ (target).closest(".copy");
       if (button) this.#copy(/** @type {HTMLElement} */ (button));
@@ -81,7 +79,7 @@ export class MarkdownView {
   /** @param {Element[]} blocks @param {boolean} growing */
   async #enrich(blocks, growing) {
     const module = await lazy(() => import("./rich-text.js"));
-    module?.enrich(blocks, growing, /** @type {any} */ (this.#strings), this.#host);
+    module?.enrich(blocks, growing, /** @type {any} */ (this.#strings));
   }
 
   #showAgain() {

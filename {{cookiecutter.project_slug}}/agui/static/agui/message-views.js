@@ -74,7 +74,7 @@ async function loadToolCard() {
 
 /** @param {Context} context */
 function assistantView(context) {
-  const prose = new MarkdownView(context.strings, context.host);
+  const prose = new MarkdownView(context.strings);
   const element = h(
     "div",
     { class: "message assistant", part: "assistant-message" },
@@ -127,8 +127,8 @@ function assistantView(context) {
 }
 
 /** @param {Context} context */
-function reasoningView({ strings, host }) {
-  const prose = new MarkdownView(strings, host);
+function reasoningView({ strings }) {
+  const prose = new MarkdownView(strings);
   const label = h("span");
   const summary = h("summary", {}, icon("chevron"), label);
   const element = h(

@@ -20,13 +20,14 @@ const FEWEST_ROWS = 10;
  * @param {Element[]} blocks those that may have changed
  * @param {boolean} growing is the last of them still being written?
  * @param {Strings} strings
- * @param {HTMLElement} [host] the chat, whose parts may draw formulas
  */
-export function enrich(blocks, growing, strings, host) {
+export function enrich(blocks, growing, strings) {
   const words = { table: "", ...RICH_WORDS, ...SAVE_WORDS, ...strings };
   const formulas = blocks.flatMap((block) => [...block.querySelectorAll(".math")]);
-  if (formulas.length && host) {
-    moduleOf(host, "math").then((module) => module?.drawFormulas(formulas));
+  const root = blocks[0]?.getRootNode();
+  if (formulas.length && root instanceof ShadowRoot) {
+    const chat = /** @type {HTMLElement} */ (root.host);
+    moduleOf(chat, "math").then((module) => module?.drawFormulas(formulas));
   }
   const finished = growing ? blocks.slice(0, -1) : blocks;
   const codes = finished.flatMap((block) => [...block.querySelectorAll(".code")]);
