@@ -59,7 +59,8 @@ element: .demo/packages/node_modules ## Run the element's tests on the template'
 	@rm -rf .demo/element
 	@cp -R tests/element .demo/element
 	@ln -s ../packages/node_modules .demo/element/node_modules
-	@ln -s "$(abspath $(or $(PROJECT),{{cookiecutter.project_slug}}))/agui/static/agui" .demo/element/agui
+	@cp -R "$(abspath $(or $(PROJECT),{{cookiecutter.project_slug}}))"/agui/static/agui .demo/element
+	@cp -R "$(abspath $(or $(PROJECT),{{cookiecutter.project_slug}}))"/agui/contrib/*/static/agui_* .demo/element
 	node --test .demo/element/*.test.mjs
 
 # The public suites that the element is held to, and the libraries that it is compared with.

@@ -13,8 +13,17 @@ PROVIDER = "{{ cookiecutter.model_provider }}"
 PARTS = "{{ cookiecutter.parts }}"
 ENGINE = "{{ cookiecutter.engine }}"
 
-MINIMAL = {"admin", "demo", "redis"}
-STANDARD = {"admin", "attachments", "dashboard", "demo", "evals", "export", "fast", "feedback", "redis", "spending"}
+MINIMAL = {"admin", "charts", "demo", "redis"}
+STANDARD = MINIMAL | {
+    "attachments",
+    "dashboard",
+    "evals",
+    "export",
+    "fast",
+    "feedback",
+    "formulas",
+    "spending",
+}
 
 NEXT_STEPS = f"""
 Your project is in {SLUG}. What comes next:

@@ -28,16 +28,18 @@ if not TEMPLATE.exists():
     TEMPLATE = HERE.parent / "{{cookiecutter.project_slug}}"
 
 PARTS = {
-    "minimal": ["admin", "demo"],
+    "minimal": ["admin", "charts", "demo"],
     "standard": [
         "admin",
         "attachments",
+        "charts",
         "dashboard",
         "demo",
         "evals",
         "export",
         "fast",
         "feedback",
+        "formulas",
         "redis",
         "spending",
     ],
@@ -46,6 +48,7 @@ PARTS = {
         "admin_chat",
         "agentify",
         "attachments",
+        "charts",
         "client",
         "dashboard",
         "demo",
@@ -55,6 +58,7 @@ PARTS = {
         "export",
         "fast",
         "feedback",
+        "formulas",
         "mcp",
         "mentions",
         "observe",

@@ -252,6 +252,15 @@ def pins(project: Path, python: str = f"3.{sys.version_info.minor}") -> dict[str
     return found
 
 
+def page_folders(project: Path) -> list[Path]:
+    """The folders of the element's modules, and of the page's modules of each part."""
+    folders = [project / "agui/static/agui"]
+    for app in sorted((project / "agui/contrib").glob("*/apps.py")):
+        if "page_modules = " in app.read_text():
+            folders += app.parent.glob("static/*")
+    return folders
+
+
 def npm_install(package: Path, *options: str) -> Path | None:
     """The packages that a package.json names, kept until it changes; None without npm."""
     if not shutil.which("npm"):

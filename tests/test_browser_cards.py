@@ -4,6 +4,7 @@ import json
 import re
 
 import pytest
+from conftest import ROOT, TEMPLATE_NAME
 from pages import Page, Route, drawn, expect, finished, lasting, message_box, new_chat, open_stream, say
 
 pytestmark = pytest.mark.browser
@@ -550,6 +551,47 @@ def test_odd_numbers_are_drawn_and_what_can_not_be_is_folded_json_and_never_mark
     expect(chat.locator(".activity-body")).to_have_count(3)
     expect(chat.locator(".activity img")).to_have_count(0)
     assert chat.evaluate("[window.pwned, {}.status]") == [None, None]
+
+
+def test_parts_draw_and_without_them_a_chart_is_folded_json_and_a_formula_its_source(chat):
+    modules = json.loads(chat.locator("agui-chat").get_attribute("data-modules"))
+    set_modules = "(chat, modules) => { chat.dataset.modules = modules; }"
+    text = {"type": "TEXT_MESSAGE_CHUNK", "messageId": "m", "delta": "So $x^2$."}
+    drawn_names: list[str] = []
+    part_of = re.compile(r"/static/(agui_\w+|weather)/")
+    chat.on("request", lambda request: drawn_names.append(request.url) if part_of.search(request.url) else None)
+    chat.locator("agui-chat").evaluate("chat => delete chat.dataset.modules")
+    answer_with(
+        chat, [STARTED, shown("chart", CHART), text, FINISHED], [STARTED, shown("chart", CHART), text, FINISHED]
+    )
+    say(chat, "hello")
+    expect(chat.locator(".activity > details > summary")).to_have_text("chart")
+    expect(chat.locator(".prose .math")).to_have_text("x^2")
+    finished(chat)
+    assert drawn_names == []
+    # A module that can't be loaded is like one that is not there.
+    chat.locator("agui-chat").evaluate(
+        set_modules, json.dumps(modules | {"activity:chart": "/static/agui_charts/no.js"})
+    )
+    new_chat(chat)
+    say(chat, "hello")
+    expect(chat.locator(".prose math")).to_be_attached()
+    expect(chat.locator(".activity > details > summary")).to_have_text("chart")
+    # The module of the manual, beside the others.
+    manual = (ROOT / TEMPLATE_NAME / "agui/manual/parts.md").read_text()
+    [code] = re.findall(r"^```js\n// weather/static/(weather/weather\.js)\n(.*?)^```$", manual, re.M | re.S)
+    chat.route("**/static/weather/*", lambda route: route.fulfill(body=code[1], content_type="text/javascript"))
+    chat.locator("agui-chat").evaluate(set_modules, json.dumps(modules | {"activity:weather": f"/static/{code[0]}"}))
+    new_chat(chat)
+    push = open_stream(chat)
+    push(shown("weather", {"city": "Rome", "degrees": 21.5}), shown("chart", CHART, "b"))
+    weather = chat.locator(".activity").first
+    expect(weather).to_have_text("Rome: 21.5°")
+    expect(chat.locator(".plot > svg")).to_be_visible()
+    push(changed("weather", {"op": "replace", "path": "/city", "value": "<b>Oslo</b>"}))
+    expect(weather).to_have_text("<b>Oslo</b>: 21.5°")
+    push(changed("weather", {"op": "remove", "path": "/degrees"}), FINISHED)
+    expect(weather.locator("details > summary")).to_have_text("weather")
 
 
 # In the order in which they are seen: each stands in a slot, where its message is.

@@ -3,14 +3,14 @@
 import re
 
 import pytest
-from conftest import ROOT, TEMPLATE_NAME
+from conftest import ROOT, TEMPLATE_NAME, page_folders
 
 PROJECT = ROOT / TEMPLATE_NAME
 STATIC = PROJECT / "agui/static/agui"
 MANUAL = (PROJECT / "agui/manual/page.md").read_text()
 ELEMENT = (STATIC / "agui-chat.js").read_text()
 HEADER = ELEMENT.partition("*/")[0]
-CODE = "\n".join(path.read_text() for path in sorted(STATIC.glob("*.js")))
+CODE = "\n".join(path.read_text() for folder in page_folders(PROJECT) for path in sorted(folder.glob("*.js")))
 STYLE = (STATIC / "agui-chat.css").read_text()
 
 

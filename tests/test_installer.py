@@ -666,7 +666,7 @@ def test_the_users_list_of_parts_is_edited(shop):
     installed(shop, "--parts", "minimal")
     assert listing.read_text().endswith(
         'AGENT_PARTS = [\n    "agui.contrib.demo",\n    "django.contrib.humanize",  # mine\n'
-        '    "agui.contrib.admin",\n]\n'
+        '    "agui.contrib.admin",\n    "agui.contrib.charts",\n]\n'
     )
     assert "was changed since the installation" in installer(shop, "--remove").stderr
 
@@ -1034,7 +1034,7 @@ def test_comments_stay_behind_their_items():
 
 
 def test_parts_are_named_with_commas():
-    assert source.named("minimal") == ["admin", "demo"]
+    assert source.named("minimal") == ["admin", "charts", "demo"]
     assert source.named("agentify") == ["agentify", "demo"]
     assert source.named("standard,agentify") == sorted([*source.PARTS["standard"], "agentify"])
     with pytest.raises(ArgumentTypeError, match="'sauna' is not one of minimal, "):

@@ -9,7 +9,7 @@ from html.entities import html5
 from pathlib import Path
 
 import pytest
-from conftest import ROOT, TEMPLATE_NAME, npm_install
+from conftest import ROOT, TEMPLATE_NAME, npm_install, page_folders
 
 SWEEPS = ("growth.test.mjs", "markdown-sweep.test.mjs")
 
@@ -23,7 +23,9 @@ def run_element_tests(project: Path, directory: Path, sweep: int = 1) -> None:
     if packages is None:
         pytest.skip("npm is not on the PATH")
     shutil.copytree(ROOT / "tests/element", directory)
-    (directory / "agui").symlink_to(project / "agui/static/agui")
+    # Copies: Node follows links, and beside a part's own folder there is no `../agui/`.
+    for folder in page_folders(project):
+        shutil.copytree(folder, directory / folder.name)
     (directory / "node_modules").symlink_to(packages)
     result = subprocess.run(
         ["node", "--test", *(path for path in directory.glob("*.test.mjs") if sweep or path.name not in SWEEPS)],
@@ -70,7 +72,7 @@ def test_types_hold():
 
 def test_types_say_something():
     count = 0
-    for path in (ROOT / TEMPLATE_NAME / "agui/static/agui").glob("*.js"):
+    for path in (path for folder in page_folders(ROOT / TEMPLATE_NAME) for path in folder.glob("*.js")):
         types = "".join(TYPE.findall("".join(COMMENT.findall(path.read_text()))))
         count += len(re.findall(r"\bany\b", types))
     assert count <= MOST_ANY

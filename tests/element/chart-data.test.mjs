@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { every, extent, readChart, scale, stretches } from "./agui/chart-data.js";
+import { every, extent, readChart, scale, stretches } from "./agui_charts/chart-data.js";
 
 const chart = (type, ...values) => readChart({ type, labels: values[0].map(String), series: values.map((one) => ({ values: one })) });
 

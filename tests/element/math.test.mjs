@@ -7,7 +7,7 @@ import { test } from "node:test";
 
 import temml from "temml";
 
-import { readTex } from "./agui/tex.js";
+import { readTex } from "./agui_formulas/tex.js";
 import { growsTooFast } from "./growth.mjs";
 import { read } from "./html.mjs";
 import { looksOf, parse } from "./mathml.mjs";

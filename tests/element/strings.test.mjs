@@ -5,7 +5,7 @@ import { test } from "node:test";
 
 import { FORM_WORDS } from "./agui/answer-form.js";
 import { ARGUMENT_WORDS } from "./agui/arguments.js";
-import { CHART_WORDS } from "./agui/chart.js";
+import { CHART_WORDS } from "./agui_charts/chart.js";
 import { FILE_WORDS } from "./agui/file-face.js";
 import { QUESTION_WORDS } from "./agui/question.js";
 import { ATTACHMENT_WORDS } from "./agui/attachments.js";

@@ -3,10 +3,12 @@
 import json
 import re
 import sys
+from html import unescape
 from pathlib import Path
 
 import pytest
 from django.core.exceptions import ImproperlyConfigured
+from django.template import Context, Template
 
 from agui import conf, contrib
 from agui.testing import say
@@ -19,16 +21,17 @@ BLOCK = re.compile(r"^```python\n# (\S+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 @pytest.fixture
 def office(tmp_path, monkeypatch, settings):
-    """The part of the documentation, installed."""
+    """The part of the documentation, installed; the second one, `weather`, can be."""
     for name, code in BLOCK.findall(PAGE):
         path = tmp_path / name
         path.parent.mkdir(exist_ok=True)
         path.write_text(code)
-    (tmp_path / "office/__init__.py").touch()
+    for name in ("office", "weather"):
+        (tmp_path / name / "__init__.py").touch()
     monkeypatch.syspath_prepend(tmp_path)
     settings.INSTALLED_APPS = [*settings.INSTALLED_APPS, "office"]
     yield settings
-    for name in [name for name in sys.modules if name.partition(".")[0] == "office"]:
+    for name in [name for name in sys.modules if name.partition(".")[0] in ("office", "weather")]:
         del sys.modules[name]
 
 
@@ -45,6 +48,20 @@ async def test_a_part_of_your_own_refuses_runs_and_tells_clients(client, user, o
     await user.asave()
     with script(say("Hi")):
         assert (await client.run("Hello"))[-1]["type"] == "RUN_FINISHED"
+
+
+def test_the_page_gets_the_addresses_of_modules_of_parts(office):
+    office.INSTALLED_APPS = [*office.INSTALLED_APPS, "weather"]
+    page = Template('{% include "agui/attributes.html" with agent="agui" %}')
+    [modules] = re.findall(r'data-modules="(.*?)"', page.render(Context()))
+    assert json.loads(unescape(modules)) == {
+        "activity:chart": "/static/agui_charts/chart.js",
+        "activity:weather": "/static/weather/weather.js",
+        "math": "/static/agui_formulas/formula.js",
+    }
+    gone = {"agui.contrib.charts", "agui.contrib.formulas", "weather"}
+    office.INSTALLED_APPS = [name for name in office.INSTALLED_APPS if name not in gone]
+    assert "data-modules" not in page.render(Context())
 
 
 def test_its_settings_are_checked_with_the_others(office):

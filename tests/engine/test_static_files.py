@@ -3,33 +3,47 @@
 import re
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 import agui
+from agui import parts
+from agui.contrib.charts.apps import ChartsConfig
+from agui.contrib.formulas.apps import FormulasConfig
 from agui.server.bundle import flatten
 from agui.server.static_files import StaticFiles, minified
 
-ELEMENT = Path(agui.__file__).parent / "static" / "agui"
+ENGINE = Path(agui.__file__).parent
+ELEMENT = ENGINE / "static/agui"
+PARTS = [ENGINE / "contrib/charts/static/agui_charts", ENGINE / "contrib/formulas/static/agui_formulas"]
 SHARED = "export const a = 1;\n"
 
 
+def modules_of(folder: Path) -> dict[str, str]:
+    return {f"{folder.name}/{path.name}": path.read_text() for path in folder.glob("*.js")}
+
+
 def sources() -> dict[str, str]:
-    return {path.name: path.read_text() for path in ELEMENT.glob("*.js")}
+    return modules_of(ELEMENT)
+
+
+def all_joined() -> dict[str, str]:
+    return flatten(sources(), "agui/agui-chat.js", map(modules_of, PARTS))
 
 
 def test_the_elements_modules_can_all_be_joined():
-    joined = flatten(sources(), "agui-chat.js")
+    joined = flatten(sources(), "agui/agui-chat.js")
     assert joined
     # The one file that the page names needs no other to begin.
-    assert not re.findall(r"^import .*", joined["agui-chat.js"], re.MULTILINE)
+    assert not re.findall(r"^import .*", joined["agui/agui-chat.js"], re.MULTILINE)
     assert not re.findall(r"^export const .*, \w+ = ", "".join(sources().values()), re.MULTILINE)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the minifier is installed on Linux")
 def test_all_modules_and_styles_can_be_minified(caplog: pytest.LogCaptureFixture):
-    files = {**flatten(sources(), "agui-chat.js"), **{path.name: path.read_text() for path in ELEMENT.glob("*.css")}}
+    files = {**all_joined(), **{path.name: path.read_text() for path in ELEMENT.glob("*.css")}}
     for name, text in files.items():
         short = minified(name, text)
         assert "/*" not in short
@@ -75,6 +89,91 @@ def test_small_modules_are_copied_unless_they_keep_state():
     assert joined["a.js"].startswith('import { small } from "./small.js";\n')
 
 
+# --- Modules of parts
+
+
+def test_modules_of_the_engines_parts_are_files_of_their_own_that_use_what_the_page_has():
+    joined = all_joined()
+    named = [path for part in (ChartsConfig, FormulasConfig) for path in part.page_modules.values()]
+    for name in named:
+        assert re.findall(r'^import .* from "(.*)";', joined[name], re.MULTILINE) == ["../agui/own-style.js"]
+        assert re.search(r'^const \{ .*\bh\b.* \} = globalThis\[Symbol.for\("agui"\)\];$', joined[name], re.MULTILINE)
+        assert "function h(" not in joined[name]
+        assert "function h(" in joined["agui/agui-chat.js"]
+
+
+@pytest.fixture
+def weather(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    """A chat, and what the part of somebody else has in its folder."""
+    part = SimpleNamespace(page_modules={"activity:map": "weather/map.js", "activity:gone": "weather/gone.js"})
+    monkeypatch.setattr(parts, "installed", lambda: (part,))
+    return {
+        "agui/agui-chat.js": 'import { a } from "./shared.js";\nexport const load = () => import("./later.js");\n'
+        "// why\nexport const chat = a;\n",
+        "agui/shared.js": SHARED,
+        "agui/small.js": 'export const small = () => import("./later.js");\n',
+        "agui/later.js": "export const later = 1;\n",
+        "weather/map.js": 'import { a } from "../agui/shared.js";\nimport { small } from "../agui/small.js";\n'
+        'import { line } from "./line.js";\n// why\nexport const view = () => [a, line, small()];\n',
+        "weather/line.js": "export const line = 2;\n",
+        "weather/script.js": "// A script, not a module\nvar line = 1;\n",
+    }
+
+
+def test_a_module_of_a_part_is_joined_and_minified_and_has_no_second_copy_of_the_pages(
+    tmp_path: Path, settings: Any, weather: dict[str, str]
+):
+    texts = processed(tmp_path, weather)
+    drawn = texts["weather/map.js"]
+    assert 'globalThis[Symbol.for("agui")]' in drawn
+    assert "shared" not in drawn
+    assert "line.js" not in drawn
+    assert "why" not in drawn
+    # A copy of a small module of the element finds its own neighbours.
+    assert re.search(r'import\("\.\./agui/later\.[0-9a-f]{12}\.js"\)', drawn)
+    assert texts["weather/script.js"] == weather["weather/script.js"]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'import * as all from "../agui/shared.js";\n',
+        'import { a } from "../agui/nowhere.js";\n',
+        'import { line } from "../vendor/line.js";\n',
+        "export const chat = 1;\n",  # as a module of the element does
+    ],
+)
+def test_a_part_that_is_written_otherwise_leaves_the_others_joined(
+    line: str, weather: dict[str, str], caplog: pytest.LogCaptureFixture
+):
+    chat, part = (
+        {name: weather[name] for name in weather if name.startswith(folder)} for folder in ("agui", "weather")
+    )
+    other = {"sea/map.js": 'import { a } from "../agui/shared.js";\nexport const view = () => a;\n'}
+    joined = flatten(chat, "agui/agui-chat.js", [part, other])
+    assert {"weather/map.js", "sea/map.js"} <= joined.keys()
+    part["weather/map.js"] = line + part["weather/map.js"]
+    joined = flatten(chat, "agui/agui-chat.js", [part, other])
+    assert not [name for name in joined if name.startswith("weather/")]
+    assert joined["agui/agui-chat.js"].startswith("export const")
+    assert "globalThis" in joined["sea/map.js"]
+    assert "weather/map.js has" in caplog.text
+
+
+def test_a_part_that_is_written_otherwise_is_served_with_its_imports(
+    tmp_path: Path, settings: Any, weather: dict[str, str]
+):
+    weather["weather/map.js"] += "export default class {}\n"
+    texts = processed(tmp_path, weather)
+    assert re.search(r"\./line\.[0-9a-f]{12}\.js", texts["weather/map.js"])
+    assert re.search(r"\.\./agui/shared\.[0-9a-f]{12}\.js", texts["weather/map.js"])
+    assert "why" not in texts["weather/map.js"]
+    assert "globalThis" in texts["agui/agui-chat.js"]
+
+
+# --- What `collectstatic` writes
+
+
 def processed(directory: Path, files: dict[str, str]) -> dict[str, str]:
     """Run what `collectstatic` runs over these files; the new text of each."""
     for name, text in files.items():
@@ -83,7 +182,7 @@ def processed(directory: Path, files: dict[str, str]) -> dict[str, str]:
         path.write_text(text)
     storage = StaticFiles(location=str(directory), base_url="/static/")
     found = storage.post_process({name: (storage, name) for name in files})
-    return {name: (directory / new).read_text() for name, new, _ in found}
+    return {name: (directory / new).read_text() for name, new, _ in found if not new.endswith(".gz")}
 
 
 def test_scripts_of_others_are_left_as_they_are(tmp_path: Path, settings: Any):

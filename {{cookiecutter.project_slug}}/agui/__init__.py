@@ -54,7 +54,7 @@ below it. Read them in this order:
         frames.py            one event, one numbered frame
         join_deltas.py       a language model's deltas, joined while they come fast
         failures.py          what is known about a run that failed
-        activities.py        plans, tables and charts in one line
+        activities.py        plans and tables in one line
         differences.py       what has changed in a value, as a JSON Patch
     protocol/   what does the client say, in pydantic-ai's terms, and the other way round
         types.py             AG-UI's types
@@ -145,8 +145,9 @@ if TYPE_CHECKING:
     from agui.agents.build import AgentFactoryFn, build_agent
     from agui.agents.config import DEFAULT_SYSTEM_PROMPT, AgentConfig
     from agui.agents.skills import SkillRegistry, SkillSpec
+    from agui.contrib.charts.show import show_chart as show_chart
     from agui.deps import AgentDeps
-    from agui.events.activities import show_chart, show_plan, show_table
+    from agui.events.activities import show_plan, show_table
     from agui.events.progress import show_activity, step
     from agui.http.catalogs import build_tool_catalog
     from agui.http.views import DjangoAGUIView, SkillsView, ToolsView
@@ -189,10 +190,11 @@ _MODULES = {
     "ConversationStore": "pydantic_ai.conversation_store",
     "DEFAULT_SYSTEM_PROMPT": "agui.agents.config",
     "DjangoAGUIView": "agui.http.views",
-    # These three are in parts, which a project may lack, so __all__ leaves them out.
+    # These four are in parts, which a project may lack, so __all__ leaves them out.
     "DjangoSessionConversationStore": "agui.contrib.session_store.store",
     "DrfMcpToolset": "agui.contrib.drf_mcp.toolset",
     "read_file": "agui.contrib.attachments.read",
+    "show_chart": "agui.contrib.charts.show",
     "LoggingAuditLogger": "agui.tools.audit",
     "ModelAuditLogger": "agui.tools.audit",
     "ModelConversationStore": "agui.stores.model",
@@ -220,7 +222,6 @@ _MODULES = {
     "needs_confirmation": "agui.tools.approval",
     "resolve_audit_logger": "agui.tools.audit",
     "show_activity": "agui.events.progress",
-    "show_chart": "agui.events.activities",
     "show_plan": "agui.events.activities",
     "show_table": "agui.events.activities",
     "step": "agui.events.progress",
@@ -265,7 +266,6 @@ __all__ = [
     "needs_confirmation",
     "resolve_audit_logger",
     "show_activity",
-    "show_chart",
     "show_plan",
     "show_table",
     "step",

@@ -44,6 +44,13 @@ class Part(AppConfig):
     takes_files: ClassVar[bool] = False
     """Whether messages may have files, which the part gives to models that can read them."""
 
+    page_modules: ClassVar[Mapping[str, str]] = {}
+    """The page's modules of the part: paths of static files, by what they show.
+
+    A module under `activity:<type>` exports `view(context)`, which draws activities of that type,
+    and one under `math` exports `drawFormulas(codes)`. parts.md has an example.
+    """
+
     needs: ClassVar[tuple[str, ...]] = ()
     """The other parts that this one needs, as INSTALLED_APPS names them."""
 

@@ -2,15 +2,20 @@
 
 The modules of a file share one scope, whose names the minifier may shorten; a module that has a
 name in common with another one keeps its own. Modules that are loaded on demand find the exports
-that they share with the page in a table. The template's docs/contributing.md has the laws of this.
+that they share with the page in a table. So do the modules of parts, which stand in folders beside
+the element's. The template's docs/contributing.md has the laws of this.
 """
 
 import logging
+import posixpath
 import re
 from collections import Counter, defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
-IMPORT = re.compile(r"""^import \{ (\w+(?:, \w+)*) \} from "\./([\w-]+\.js)";\n""", re.MULTILINE)
+IMPORT = re.compile(
+    r"""^import \{ (\w+(?:, \w+)*) \} from "(\.\.?/[\w./-]+\.js)";\n""", re.MULTILINE
+)
+ON_DEMAND = re.compile(r"""\bimport\("(\.\.?/[^"]+)"\)""")
 EXPORT = re.compile(r"^export (?=(?:async )?(?:function\*?|class|const) (\w+))", re.MULTILINE)
 DECLARED = re.compile(r"^(?:async )?(?:function\*?|class|const|let) (\w*)", re.MULTILINE)
 # An import or export that the two patterns above don't know.
@@ -23,31 +28,47 @@ TABLE = 'globalThis[Symbol.for("agui")]'
 logger = logging.getLogger("agui.static_files")
 
 Sources = Mapping[str, str]
-"""The text of each module, by the name of its file."""
+"""The text of each module, by the path of its file."""
 Imports = Mapping[str, list[str]]
 """The modules that each module imports."""
 Names = dict[str, set[str]]
 """Exported names, by module."""
 
 
-def flatten(sources: Sources, entry: str) -> dict[str, str]:
+def flatten(sources: Sources, entry: str, parts: Iterable[Sources] = ()) -> dict[str, str]:
     """Join modules into the entry and the modules on demand.
 
-    A module that the entry imports also stays as it is, beside it. The result is empty if a module
-    has an import or export that these few patterns don't know, or if two modules export one name.
+    `parts` has the modules of each part. A module that the entry imports also stays as it is,
+    beside it. The result is empty if a module has an import or export that these few patterns don't
+    know, or if two modules export one name; it lacks a part of which this is true.
     """
+    if not can_be_joined(sources, sources):
+        return {}
+    everything = dict(sources)
+    for modules in parts:
+        if can_be_joined({**modules, **sources}, modules):
+            everything |= modules
+    return join_all(everything, entry)
+
+
+def can_be_joined(sources: Sources, modules: Sources) -> bool:
+    """Tell whether these modules can be joined, among all that they may import."""
     problem = find_problem(sources)
     if problem:
         name, statement = problem
         logger.warning(
-            "Not bundling the modules of the chat, but serving them one by one: %s has %r",
+            "Not bundling the modules in %s/, but serving them one by one: %s has %r",
+            posixpath.dirname(next(iter(modules))),
             name,
             statement,
         )
-        return {}
+    return not problem
+
+
+def join_all(sources: Sources, entry: str) -> dict[str, str]:
     imports: dict[str, list[str]] = {}
     for name, text in sources.items():
-        imports[name] = [match[2] for match in IMPORT.finditer(text)]
+        imports[name] = [module for _, module in imported_by(name, text)]
     page = in_order(imports, entry)
     demanded = sources.keys() - page
     on_demand = {name: own_modules(imports, name, page, sources) for name in sorted(demanded)}
@@ -55,7 +76,7 @@ def flatten(sources: Sources, entry: str) -> dict[str, str]:
     files = {entry: joined(sources, page, f"{TABLE} = {listed(shared)};\n")}
     for name, modules in on_demand.items():
         imported = imported_names(sources, modules)
-        files[name] = head(imported, page) + joined(sources, modules)
+        files[name] = head(name, imported, page) + joined(sources, modules)
     return files
 
 
@@ -68,10 +89,30 @@ def find_problem(sources: Sources) -> tuple[str, str] | None:
         unknown = UNKNOWN.search(EXPORT.sub("", IMPORT.sub("", text)))
         if unknown:
             return name, unknown[0]
+        for match in IMPORT.finditer(text):
+            if resolved(name, match[2]) not in sources:
+                return name, match[0].rstrip()
         for exported in exports(text):
             if counts[exported] > 1:
                 return name, f"export {exported}"
     return None
+
+
+def imported_by(name: str, text: str) -> list[tuple[list[str], str]]:
+    """List the imports of a module: names, and the module that has them."""
+    imports = IMPORT.finditer(text)
+    return [(match[1].split(", "), resolved(name, match[2])) for match in imports]
+
+
+def resolved(name: str, address: str) -> str:
+    """Return the path of a module that a module names: "../agui/dom.js" is "agui/dom.js"."""
+    return posixpath.normpath(posixpath.join(posixpath.dirname(name), address))
+
+
+def address_of(module: str, name: str) -> str:
+    """Return how a module names another one."""
+    path = posixpath.relpath(module, posixpath.dirname(name) or ".")
+    return path if path.startswith("../") else f"./{path}"
 
 
 def exports(text: str) -> list[str]:
@@ -112,9 +153,9 @@ def imported_names(sources: Sources, modules: list[str]) -> Names:
     """Collect the names that some modules import from all others."""
     imported: Names = defaultdict(set)
     for module in modules:
-        for match in IMPORT.finditer(sources[module]):
-            if match[2] not in modules:
-                imported[match[2]] |= set(match[1].split(", "))
+        for names, other in imported_by(module, sources[module]):
+            if other not in modules:
+                imported[other].update(names)
     return imported
 
 
@@ -130,18 +171,18 @@ def names_of_page(imported: Names, page: list[str]) -> set[str]:
     return {name for module in page for name in imported.get(module, ())}
 
 
-def head(imported: Names, page: list[str]) -> str:
+def head(name: str, imported: Names, page: list[str]) -> str:
     """Write the beginning of a file on demand: where its imported names come from."""
     statements = ""
     for module in sorted(imported.keys() - page):
-        statements += f'import {listed(imported[module])} from "./{module}";\n'
+        statements += f'import {listed(imported[module])} from "{address_of(module, name)}";\n'
     names = names_of_page(imported, page)
     return f"{statements}const {listed(names)} = {TABLE};\n" if names else statements
 
 
 def joined(sources: Sources, modules: list[str], end: str = "") -> str:
-    """Write modules into one file, which exports the last one's names."""
-    bodies = [EXPORT.sub("", IMPORT.sub("", sources[module])) for module in modules]
+    """Write modules into one file, which has the last one's name and exports its names."""
+    bodies = [moved(sources[module], module, modules[-1]) for module in modules]
     counts = Counter(DECLARED.findall("".join(bodies)))
     text = ""
     for module, body in zip(modules, bodies, strict=True):
@@ -150,6 +191,18 @@ def joined(sources: Sources, modules: list[str], end: str = "") -> str:
             body = f"const {scoped(body, exports(sources[module]))}"
         text += f"{body}\n"
     return f"export const {scoped(text + end, exports(sources[modules[-1]]))}"
+
+
+def moved(text: str, name: str, file: str) -> str:
+    """Return the body of a module for a file, perhaps of another folder."""
+    body = EXPORT.sub("", IMPORT.sub("", text))
+    if posixpath.dirname(name) == posixpath.dirname(file):
+        return body
+
+    def address(match: re.Match[str]) -> str:
+        return f'import("{address_of(resolved(name, match[1]), file)}")'
+
+    return ON_DEMAND.sub(address, body)
 
 
 def scoped(body: str, names: list[str]) -> str:

@@ -1,17 +1,21 @@
 """The static files of production: named after their content, minified, the modules joined."""
 
 import logging
+import posixpath
 import re
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from django.core.files.base import ContentFile
 from whitenoise.storage import CompressedManifestStaticFilesStorage
 
+from agui import parts
 from agui.server.bundle import flatten
 
 ENGINE = re.compile(r"agui/.+\.(?:js|css)")
-MODULE = re.compile(r"agui/([\w-]+\.js)")
+MODULE = re.compile(r"agui/[\w-]+\.js")
+NEIGHBOUR = re.compile(r"""["']\./([\w-]+\.js)["']""")
 
 logger = logging.getLogger("agui.static_files")
 
@@ -20,6 +24,7 @@ class StaticFiles(CompressedManifestStaticFilesStorage):
     support_js_module_import_aggregation = True
     # Each level of modules that import each other takes a pass.
     max_post_process_passes = 20
+    part_modules: frozenset[str] = frozenset()
 
     def post_process(self, paths: dict[str, Any], *args: Any, **options: Any) -> Iterator[Any]:
         texts: dict[str, str] = {}
@@ -27,11 +32,13 @@ class StaticFiles(CompressedManifestStaticFilesStorage):
         for name in paths:
             if ENGINE.fullmatch(name):
                 texts[name] = read(*paths[name])
-            module = MODULE.fullmatch(name)
-            if module:
-                modules[module[1]] = texts[name]
-        for name, text in flatten(modules, "agui-chat.js").items():
-            texts[f"agui/{name}"] = text
+            if MODULE.fullmatch(name):
+                modules[name] = texts[name]
+        folders = modules_of_parts(paths)
+        for folder in folders.values():
+            texts |= folder
+        self.part_modules = frozenset(name for folder in folders.values() for name in folder)
+        texts |= flatten(modules, "agui/agui-chat.js", folders.values())
         changed = {}
         for name, text in texts.items():
             _, path = paths[name]
@@ -41,7 +48,8 @@ class StaticFiles(CompressedManifestStaticFilesStorage):
     def url_converter(
         self, name: str, *args: Any, **options: Any
     ) -> Callable[[re.Match[str]], str]:
-        if name.startswith(("agui/", "assistant/")) or not name.endswith(".js"):
+        ours = name.startswith(("agui/", "assistant/")) or name in self.part_modules
+        if ours or not name.endswith(".js"):
             return super().url_converter(name, *args, **options)
         # Scripts of other packages may name modules in comments, or modules that only a bundler
         # finds. Django would stop there, so their imports stay as they are.
@@ -56,6 +64,21 @@ class Memory:
 
     def open(self, path: str) -> ContentFile:
         return ContentFile(self.text.encode())
+
+
+def modules_of_parts(paths: dict[str, Any]) -> dict[str, dict[str, str]]:
+    """Read the modules that parts name, and those beside them that they import, by folder."""
+    folders: dict[str, dict[str, str]] = defaultdict(dict)
+    named = [path for part in parts.installed() for path in part.page_modules.values()]
+    while named:
+        name = named.pop()
+        folder = posixpath.dirname(name)
+        # A part that names a module of the engine adds nothing to it.
+        if name not in paths or folder == "agui" or name in folders[folder]:
+            continue
+        text = folders[folder][name] = read(*paths[name])
+        named += [f"{folder}/{neighbour}" for neighbour in NEIGHBOUR.findall(text)]
+    return folders
 
 
 def read(storage: Any, path: str) -> str:

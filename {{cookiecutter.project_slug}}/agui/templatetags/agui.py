@@ -7,6 +7,7 @@ from django import template
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.shortcuts import resolve_url
+from django.templatetags.static import static
 from django.urls import NoReverseMatch, resolve, reverse
 from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
@@ -36,9 +37,14 @@ def agui_agent_attributes(agent: str = "") -> SafeString:
     for name, value in own_names.items():
         if value not in ("X-CSRFTOKEN", "csrftoken"):
             attributes[name] = value
+    modules: dict[str, str] = {}
     for part in parts.installed():
+        for name, path in part.page_modules.items():
+            modules[name] = static(path)
         for name, value in part.page_attributes(agent).items():
             attributes[name] = "" if value is None else value
+    if modules:
+        attributes |= {"data-modules": json.dumps(modules)}
     return format_html_join(" ", '{}="{}"', attributes.items())
 
 

@@ -1,22 +1,18 @@
 // @ts-check
 /**
- * Activities of tools: plans, tables, charts, the page's own drawings, and everything else as
- * folded JSON. The first activity loads this module, and the first activity of a type loads its
- * view.
+ * Activities of tools: plans, tables, what parts and the page draw, and everything else as folded
+ * JSON. The first activity loads this module, and the first activity of a type loads its view.
  */
 import { h, icon, setText } from "./dom.js";
 import { fetchModule } from "./lazy.js";
+import { moduleOf } from "./part-modules.js";
 
 /**
  * @typedef {Record<string, unknown>} Content
  * @typedef {{ activityType: string, content: Content }} Activity
- * @typedef {{ element: HTMLElement, update: (content: Content) => void }} View `update` throws for
- *   what it can't show
+ * @typedef {import("./part-modules.js").View} View
  * @typedef {(content: any, element: HTMLElement) => void} Draw
- * @typedef {{
- *   strings: import("./strings.js").Strings, load: import("./lazy.js").Load,
- *   activities: Map<string, Draw>, host: HTMLElement,
- * }} Context
+ * @typedef {import("./part-modules.js").ViewContext & { activities: Map<string, Draw> }} Context
  */
 
 /** @type {Record<string, (context: Context) => Promise<View>>} */
@@ -29,10 +25,9 @@ const VIEWS = {
     const { tableView } = await fetchModule(() => import("./table-activity.js"));
     return tableView(context, (await loading).DataTable);
   },
-  chart: async (context) => (await fetchModule(() => import("./chart.js"))).chartView(context),
 };
 
-/** @type {WeakMap<HTMLElement, { message: Activity, views: Record<string, View> }>} */
+/** @type {WeakMap<HTMLElement, { message: Activity, views: Map<string, View> }>} */
 const shown = new WeakMap();
 let count = 0;
 
@@ -43,25 +38,42 @@ let count = 0;
  * @param {Context} context
  */
 export async function showActivity(element, message, context) {
-  const state = shown.get(element) ?? { message, views: {} };
+  const state = shown.get(element) ?? { message, views: new Map() };
   shown.set(element, state);
   state.message = message;
-  const { activityType } = message;
-  const own = context.activities.get(activityType);
-  const kind = own ? `own ${activityType}` : activityType in VIEWS ? activityType : "";
+  const own = context.activities.get(message.activityType);
+  const kind = `${own ? "own" : "ours"} ${message.activityType}`;
   try {
-    const make = VIEWS[kind] ?? jsonView;
-    const view = (state.views[kind] ??= own ? pageView(own, context) : await make(context));
+    const view = state.views.get(kind) ?? (await makeView(message.activityType, own, context));
+    if (view) state.views.set(kind, view);
     if (state.message !== message) return;
-    view.update(kind ? message.content : message);
+    if (!view) return showJson(element, state.views, message);
+    view.update(message.content);
     place(element, view);
   } catch (error) {
     if (state.message !== message) return;
     if (own) console.error("agui-chat:", error);
-    const view = (state.views[""] ??= jsonView());
-    view.update(message);
-    place(element, view);
+    showJson(element, state.views, message);
   }
+}
+
+/**
+ * Make the view of a type; null if nothing here draws it.
+ * @param {string} type @param {Draw | undefined} own @param {Context} context
+ */
+async function makeView(type, own, context) {
+  if (own) return pageView(own, context);
+  if (VIEWS[type]) return VIEWS[type](context);
+  const module = await moduleOf(context.host, `activity:${type}`);
+  return module && module.view(context);
+}
+
+/** @param {HTMLElement} element @param {Map<string, View>} views @param {Activity} message */
+function showJson(element, views, message) {
+  const view = views.get("") ?? jsonView();
+  views.set("", view);
+  view.update(message);
+  place(element, view);
 }
 
 /** @param {HTMLElement} element @param {View} view */

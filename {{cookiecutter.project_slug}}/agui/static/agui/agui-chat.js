@@ -14,7 +14,7 @@ import { ThreadMemory } from "./thread-memory.js";
  * A chat with an AG-UI agent. This is all that a page can use of it. page.md explains it.
  * @attr endpoint, data-tools-url, data-skills-url, data-threads-url, data-attachments-url,
  *   data-transcribe-url, data-mentions-url, data-stylesheet-url, data-frame-stylesheet-url,
- *   data-strings-url, data-login-url - the addresses
+ *   data-strings-url, data-login-url, data-modules - the addresses
  * @attr data-max-upload-bytes, data-max-recording-bytes, data-feedback, data-models - what the
  *   server accepts and offers
  * @attr data-csrf-token, data-csrf-header, data-csrf-cookie, user-key, data-thread-memory - the

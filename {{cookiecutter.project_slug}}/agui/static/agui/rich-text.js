@@ -4,6 +4,7 @@
  * with the first answer that has one of them; each comes with its own first use.
  */
 import { lazy } from "./lazy.js";
+import { moduleOf } from "./part-modules.js";
 import { SAVE_WORDS } from "./save-words.js";
 
 /** In English; the tables of other languages have these, too. */
@@ -23,8 +24,10 @@ const FEWEST_ROWS = 10;
 export function enrich(blocks, growing, strings) {
   const words = { table: "", ...RICH_WORDS, ...SAVE_WORDS, ...strings };
   const formulas = blocks.flatMap((block) => [...block.querySelectorAll(".math")]);
-  if (formulas.length) {
-    lazy(() => import("./formula.js")).then((module) => module?.drawFormulas(formulas));
+  const root = blocks[0]?.getRootNode();
+  if (formulas.length && root instanceof ShadowRoot) {
+    const chat = /** @type {HTMLElement} */ (root.host);
+    moduleOf(chat, "math").then((module) => module?.drawFormulas(formulas));
   }
   const finished = growing ? blocks.slice(0, -1) : blocks;
   const codes = finished.flatMap((block) => [...block.querySelectorAll(".code")]);

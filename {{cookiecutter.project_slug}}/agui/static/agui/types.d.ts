@@ -326,7 +326,7 @@ export type Table = typeof import("./strings.js").STRINGS &
   typeof import("./arguments.js").ARGUMENT_WORDS &
   typeof import("./attachments.js").ATTACHMENT_WORDS &
   typeof import("./background.js").BACKGROUND_WORDS &
-  typeof import("./chart.js").CHART_WORDS &
+  typeof import("../agui_charts/chart.js").CHART_WORDS &
   typeof import("./feedback-form.js").FEEDBACK_WORDS &
   typeof import("./file-face.js").FILE_WORDS &
   typeof import("./mentions.js").MENTION_WORDS &

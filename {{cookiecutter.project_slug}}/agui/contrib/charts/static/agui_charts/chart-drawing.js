@@ -1,7 +1,7 @@
 // @ts-check
 /**
  * A chart as SVG. Series differ by colour, and also by pattern, dashes and marks, so nobody has to
- * see colours. The stylesheet sets colours by class, for both schemes and for forced colours.
+ * see colours. chart-style.js sets colours by class, for both schemes and for forced colours.
  */
 import { every, extent, scale, stretches } from "./chart-data.js";
 

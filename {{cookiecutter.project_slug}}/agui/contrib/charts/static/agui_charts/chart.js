@@ -2,8 +2,10 @@
 /** The activity `chart`: an SVG as wide as the column, with a table of the numbers below it. */
 import { readChart } from "./chart-data.js";
 import { drawChart } from "./chart-drawing.js";
-import { h, icon, setAttribute, setText } from "./dom.js";
-import { format } from "./strings.js";
+import { CHART_STYLE } from "./chart-style.js";
+import { h, icon, setAttribute, setText } from "../agui/dom.js";
+import { adopt } from "../agui/own-style.js";
+import { format } from "../agui/strings.js";
 
 /** @typedef {import("./chart-data.js").Chart} Chart */
 
@@ -22,10 +24,10 @@ export const CHART_WORDS = {
   chartRange: "{count} values, from {min} to {max}",
 };
 
-/** @typedef {import("./strings.js").Strings & typeof CHART_WORDS} Words */
+/** @typedef {import("../agui/strings.js").Strings & typeof CHART_WORDS} Words */
 
-/** @param {{ strings: import("./strings.js").Strings, load: import("./lazy.js").Load }} context */
-export function chartView(context) {
+/** @type {import("../agui/part-modules.js").ActivityModule["view"]} */
+export function view(context) {
   const strings = { ...CHART_WORDS, ...context.strings };
   const title = h("p", { class: "activity-title" });
   const legend = h("ul", { class: "legend" });
@@ -37,12 +39,13 @@ export function chartView(context) {
   /** @type {Chart} */ let chart;
   /** @type {ReturnType<typeof drawChart> | undefined} */
   let drawing;
-  /** @type {import("./table.js").DataTable | undefined} */
+  /** @type {import("../agui/table.js").DataTable | undefined} */
   let table;
   let width = 0;
   let at = -1;
 
   const redraw = () => {
+    adopt(plot, CHART_STYLE);
     width = plot.clientWidth;
     if (!width || !chart) return;
     const rtl = getComputedStyle(plot).direction === "rtl";
@@ -61,7 +64,7 @@ export function chartView(context) {
   };
   const showData = async () => {
     if (!data.open) return;
-    const module = await context.load(() => import("./table.js"));
+    const module = await context.load(() => import("../agui/table.js"));
     if (!module) return;
     table ??= new module.DataTable(strings, { rowHeads: true });
     if (!table.element.isConnected) data.append(table.element);

@@ -1,0 +1,1 @@
+"""Charts that tools draw (`show_chart`), as SVG."""

@@ -1,0 +1,1 @@
+"""Formulas in TeX, drawn in answers as MathML."""
