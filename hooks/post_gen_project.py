@@ -13,7 +13,7 @@ PROVIDER = "{{ cookiecutter.model_provider }}"
 PARTS = "{{ cookiecutter.parts }}"
 ENGINE = "{{ cookiecutter.engine }}"
 
-MINIMAL = {"admin", "charts", "demo", "redis"}
+MINIMAL = {"admin", "charts", "demo", "pacing", "redis"}
 STANDARD = MINIMAL | {
     "attachments",
     "dashboard",

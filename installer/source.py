@@ -28,7 +28,7 @@ if not TEMPLATE.exists():
     TEMPLATE = HERE.parent / "{{cookiecutter.project_slug}}"
 
 PARTS = {
-    "minimal": ["admin", "charts", "demo"],
+    "minimal": ["admin", "charts", "demo", "pacing"],
     "standard": [
         "admin",
         "attachments",
@@ -40,6 +40,7 @@ PARTS = {
         "fast",
         "feedback",
         "formulas",
+        "pacing",
         "redis",
         "spending",
     ],
@@ -62,6 +63,7 @@ PARTS = {
         "mcp",
         "mentions",
         "observe",
+        "pacing",
         "redis",
         "session_store",
         "sources",

@@ -19,7 +19,7 @@ MEGABYTE = 1024 * 1024
 HUGE = 300 * MEGABYTE
 # What may be under way between a client and the server.
 UNDER_WAY = 8 * MEGABYTE
-FAST = "\nimport agui.server.daphne_patches\n\nagui.server.daphne_patches.COMING_SECONDS = 1\n"
+FAST = "\nimport agui.contrib.pacing.daphne_patches\n\nagui.contrib.pacing.daphne_patches.COMING_SECONDS = 1\n"
 
 
 class Impatient(Daphne):

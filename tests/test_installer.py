@@ -1034,7 +1034,7 @@ def test_comments_stay_behind_their_items():
 
 
 def test_parts_are_named_with_commas():
-    assert source.named("minimal") == ["admin", "charts", "demo"]
+    assert source.named("minimal") == ["admin", "charts", "demo", "pacing"]
     assert source.named("agentify") == ["agentify", "demo"]
     assert source.named("standard,agentify") == sorted([*source.PARTS["standard"], "agentify"])
     with pytest.raises(ArgumentTypeError, match="'sauna' is not one of minimal, "):

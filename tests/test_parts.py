@@ -19,7 +19,7 @@ PARTS = sorted(path.name for path in CONTRIB.iterdir() if (path / "apps.py").exi
 EXTRAS = set(tomllib.loads((CONTRIB.parent / "pyproject.toml").read_text())["project"]["optional-dependencies"]) & {
     *PARTS
 }
-MINIMAL = ["admin", "charts", "demo", "redis"]
+MINIMAL = ["admin", "charts", "demo", "pacing", "redis"]
 STANDARD = sorted([*MINIMAL, "attachments", "dashboard", "evals", "export", "fast", "feedback", "formulas", "spending"])
 # Parts that another one can't do without.
 NEEDED = {"dashboard": ["admin"], "durable": ["redis"], "terminal": ["client"]}

@@ -18,7 +18,6 @@ LIBRARIES = ("ag_ui", "anyio", "asgiref", "daphne", "django", "httpx", "openai",
 DOCUMENTED = {"_meta", "_default_manager", "_base_manager", "_fields", "_asdict"}
 
 STREAMS = "A run survives what a provider sends, and the thread says the same as the stream."
-SERVER = "A client that doesn't read, sends for ever or comes at the end stops nobody."
 THREADS = "A request that waits for long gives back its thread, and a query in a test sees the test's rows."
 REFUSALS = "A gateway's error with the status of a success is an error, with the words of the gateway."
 REASONS = {
@@ -31,9 +30,6 @@ REASONS = {
     ("blocking/executor.py", "SyncToAsync.context_to_thread_executor"): THREADS,
     ("blocking/executor.py", "SyncToAsync.thread_sensitive_context"): THREADS,
     ("events/join_deltas.py", "_get_event_iterator"): "A thousand deltas a second stop no other stream.",
-    ("server/daphne_patches.py", "_path"): SERVER,
-    ("server/daphne_patches.py", "http_protocol.WebRequest"): SERVER,
-    ("server/daphne_patches.py", "server.Server.handle_reply"): SERVER,
 }
 
 

@@ -55,7 +55,7 @@ from pathlib import Path
 from django.http import HttpResponse
 from django.urls import path
 from agui.runs import shutdown
-from agui.server import daphne_patches
+from agui.contrib.pacing import daphne_patches
 from config.urls import urlpatterns
 
 daphne_patches.ANSWER_SECONDS = shutdown.SAVE_SECONDS = shutdown.SEND_SECONDS = 3600  # A wait for it is a hang

@@ -6,7 +6,7 @@ import daphne  # type: ignore[import-untyped]
 import pytest
 from daphne import http_protocol, server
 
-from agui.server import daphne_patches
+from agui.contrib.pacing import daphne_patches
 
 
 def test_daphne_is_as_known():

@@ -13,7 +13,6 @@ below it. Read them in this order:
         logs.py              how a line of the log is written
         middleware.py        all middleware in one thread
         daphne_app.py        daphne for INSTALLED_APPS, imported by `runserver` alone
-        daphne_patches.py    slow readers, large bodies, and a graceful end
         static_files.py      the static files of production
         versions.py          what a report of a mistake needs
         bundle.py            the page's modules in one file

@@ -65,6 +65,7 @@ INSTALLED_APPS = [
     "agui.contrib.mcp",
     "agui.contrib.mentions",
     "agui.contrib.observe",
+    "agui.contrib.pacing",
     "agui.contrib.redis",
     "agui.contrib.session_store",
     "agui.contrib.sources",

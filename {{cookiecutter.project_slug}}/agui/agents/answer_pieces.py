@@ -72,8 +72,9 @@ class Piece:
             name, call_id = self.part.tool_name, self.part.tool_call_id
             return replace(source, tool_name=name, tool_call_id=call_id, args=args)
         if isinstance(self.part, NativeToolReturnPart) and self.source != NO_SOURCE:
-            call_id = self.part.tool_call_id
-            return replace(source, tool_call_id=call_id) if self.is_alone else self.part
+            if not self.is_alone:
+                return self.part
+            return replace(source, tool_call_id=self.part.tool_call_id)
         if not isinstance(self.part, TextPart | ThinkingPart) or self.source == NO_SOURCE:
             return source or self.part
         if isinstance(self.part, ThinkingPart) and self.part.id != BETWEEN_TAGS:

@@ -1,8 +1,8 @@
 """Limit the body of a request, by the request's path and its credentials.
 
 A server, and then Django, reads a whole body before a view can ask who has sent it. These limits
-apply earlier: server/daphne_patches.py checks them while a body arrives at daphne, `limit_bodies`
-does so under any other server.
+apply earlier, while a body arrives: `limit_bodies` has them for any server, and the part `pacing`
+has them for daphne, which otherwise keeps a body before the application sees it.
 """
 
 import math

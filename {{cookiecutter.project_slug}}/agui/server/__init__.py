@@ -1,1 +1,1 @@
-"""The surroundings of a process's requests: daphne, middleware, static files, the start."""
+"""The surroundings of a process's requests: middleware, static files, the start."""

@@ -1,7 +1,6 @@
 """The ASGI application of the project, with its agents built before the first request."""
 
 import gc
-import sys
 
 from django.core import asgi
 
@@ -9,9 +8,8 @@ from agui import parts
 from agui.http.admission import Application, limit_bodies
 from agui.lazy_import import LazyImport
 
-# These modules import models, so Django has to load the applications first.
+# This module imports models, so Django has to load the applications first.
 warm_up = LazyImport("agui.server.warm_up")
-daphne_patches = LazyImport("agui.server.daphne_patches")
 
 
 def get_asgi_application() -> Application:
@@ -26,8 +24,6 @@ def get_asgi_application() -> Application:
     warm_up.build_agents()
     for part in parts.installed():
         application = part.wrap_application(application)
-    if "daphne.server" in sys.modules:  # Other servers need neither the patches nor Twisted.
-        daphne_patches.pace_daphne()
     # The objects of the start stay for good, so the garbage collector can skip them.
     gc.freeze()
     gc.set_threshold(*threshold)

@@ -112,7 +112,9 @@ def resolved(name: str, address: str) -> str:
 def address_of(module: str, name: str) -> str:
     """Return how a module names another one."""
     path = posixpath.relpath(module, posixpath.dirname(name) or ".")
-    return path if path.startswith("../") else f"./{path}"
+    if path.startswith("../"):
+        return path
+    return f"./{path}"
 
 
 def exports(text: str) -> list[str]:
